@@ -307,6 +307,25 @@ struct ipc_written {
 	uint32_t to;     /* enum ipc_written_to */
 };
 
+/* Zones whose files are looked for. */
+#define IPC_FIND_FILES_MAX 2000
+struct ipc_find_files {
+	struct ipc_request request;
+	uint32_t unused;
+	/* Wire names, one behind the other; the payload ends where they do. */
+	uint8_t apexes[IPC_FIND_FILES_MAX];
+};
+
+/* What came of it. */
+struct ipc_files_found {
+	uint64_t ticket;
+	uint32_t err;    /* enum nsd_err; NSD_E_NOT_FOUND: the zone behind those
+			  * that are counted is not known; NSD_E_WIRE: what is
+			  * there is no name */
+	uint32_t count;  /* zones, from the first one on, whose file there is.
+			  * If there is one behind these: its file is not */
+};
+
 /* A channel between two children: what main tells each of them. */
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
@@ -332,6 +351,7 @@ struct ipc_credit {
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
 #define IPC_WRITE_MIN (offsetof(struct ipc_write, received) + 1)
+#define IPC_FIND_FILES_MIN (offsetof(struct ipc_find_files, apexes) + 1)
 #define IPC_KEY_MIN (offsetof(struct ipc_key, text) + 3)
 #define IPC_RECONFIGURED_MIN offsetof(struct ipc_reconfigured, text)
 #define IPC_FDS_MAX 30
@@ -424,6 +444,13 @@ struct ipc_credit {
 		sizeof(struct ipc_written), 0, 0,                            \
 		"what became of a WRITE_ZONE: it is on the disk, or the old" \
 		" file is as it was")                                        \
+	X(FIND_FILES, ROLE_XFRD, ROLE_WRITER, IPC_FIND_FILES_MIN,            \
+		sizeof(struct ipc_find_files), 0, 8,                         \
+		"look which of these zones have no zone file")               \
+	X(FILES_FOUND, ROLE_WRITER, ROLE_XFRD,                               \
+		sizeof(struct ipc_files_found),                              \
+		sizeof(struct ipc_files_found), 0, 0,                        \
+		"what came of a FIND_FILES")                                 \
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64,                            \
 		"a client has sent a NOTIFY, and may")                       \

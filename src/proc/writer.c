@@ -4,7 +4,8 @@
  *
  * Main forks it when xfrd has something to write, so it knows the zones of that
  * moment; it ends when it has had nothing to do for a while. It makes new files
- * and renames them, and opens none that is there (doc/decisions/0086).
+ * and renames them, and opens none that is there (doc/decisions/0086). It looks
+ * whether files are there, too.
  */
 #include "config.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -309,6 +311,17 @@ writer_rest(struct writer *writer)
 	event_add(writer->idle_event, &idle);
 }
 
+/* What has come since this process was made is known to the next. */
+static void
+writer_rest_or_stop(struct writer *writer, bool is_outdated)
+{
+	writer->is_outdated = is_outdated;
+	if (is_outdated)
+		role_stop(&writer->role);
+	else
+		writer_rest(writer);
+}
+
 static void
 writer_on_write(struct role *role, const struct ipc_message *m)
 {
@@ -335,20 +348,69 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 		.payload = &written,
 		.len = sizeof(written),
 	});
-	/* One that has come since this process was made is known to the
-	 * next. */
-	writer->is_outdated = zone.conf == NULL;
+	writer_rest_or_stop(writer, zone.conf == NULL);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+/* *found is the zone's file there, as far as can be seen. */
+static enum nsd_err
+writer_look(const struct server *server, struct cursor *apexes, bool *found)
+{
+	uint8_t apex[NAME_MAX_LEN];
+	const struct conf_zone *zone;
+	char path[PATH_MAX];
+	struct stat st;
+	size_t len;
+
+	if (name_read_uncompressed(apexes, apex, &len) != NSD_OK)
+		return NSD_E_WIRE;
+	name_lower(apex);
+	zone = conf_find_zone(server->conf, apex);
+	if (zone == NULL)
+		return NSD_E_NOT_FOUND;
+	*found = conf_zone_file_name(zone, path, sizeof(path), &len) != NSD_OK
+		|| stat(conf_path_in_chroot(server->chroot, path), &st) == 0
+		|| (errno != ENOENT && errno != ENOTDIR);
+	return NSD_OK;
+}
+
+static void
+writer_on_find_files(struct role *role, const struct ipc_message *m)
+{
+	const size_t head = offsetof(struct ipc_find_files, apexes);
+	struct writer *writer = (struct writer *)role;
+	struct ipc_files_found answer = {.err = NSD_OK};
+	struct ipc_request request;
+	struct cursor apexes;
+	bool found = true;
+
 	if (writer->is_outdated)
-		role_stop(role);
-	else
-		writer_rest(writer);
+		return;
+	memcpy(&request, m->payload, sizeof(request));
+	answer.ticket = request.ticket;
+	cursor_init(&apexes, m->payload + head, m->len - head);
+	while (found && cursor_left(&apexes) > 0) {
+		answer.err = writer_look(role->server, &apexes, &found);
+		if (answer.err != NSD_OK)
+			break;
+		answer.count += found;
+	}
+	role_answer(role, m->channel, &(struct role_answer){
+		.type = IPC_FILES_FOUND,
+		.of = IPC_FIND_FILES,
+		.payload = &answer,
+		.len = sizeof(answer),
+	});
+	writer_rest_or_stop(writer, answer.err == NSD_E_NOT_FOUND);
 }
 
 /* ---- its life ------------------------------------------------------------ */
 
 #define WRITER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
-	X(WRITE_ZONE, writer_on_write)
+	X(WRITE_ZONE, writer_on_write)                                       \
+	X(FIND_FILES, writer_on_find_files)
 
 static void (*const writer_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {WRITER_HANDLERS(IPC_HANDLER)};

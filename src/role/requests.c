@@ -50,6 +50,8 @@ request_answer(enum ipc_type type)
 		return IPC_READ_DONE;
 	case IPC_WRITE_ZONE:
 		return IPC_ZONE_WRITTEN;
+	case IPC_FIND_FILES:
+		return IPC_FILES_FOUND;
 	default:
 		return IPC_ZONE_CHANGED;
 	}

@@ -175,6 +175,7 @@ xfrd_on_term(struct role *role)
 	X(COOKIES_DONE, xfrd_on_cookies_done)                                \
 	X(SERVED, xfrd_on_served)                                            \
 	X(ZONE_WRITTEN, xfrd_on_written)                                     \
+	X(FILES_FOUND, xfrd_on_written)                                      \
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
 	X(KEY_DONE, xfrd_on_key_done)                                        \
 	X(NOTIFY, xfrd_on_notify)
@@ -298,7 +299,9 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);
-	xfrd_left_take(xfrd, start->server->left);
+	/* Its files may have other names now. */
+	if (xfrd_left_take(xfrd, start->server->left))
+		xfrd_write_look(xfrd);
 	control_init(xfrd);
 	xfrd_metrics_init(xfrd);
 	return xfrd_enter_sandbox(xfrd, start);

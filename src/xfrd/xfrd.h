@@ -7,7 +7,8 @@
  *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has what was received made durable, and published
- *   xfrd_write.c   has zone files written
+ *   xfrd_write.c   has zone files written; xfrd_write_zone.c: which
+ *   xfrd_look.c    has it looked whether zone files are there
  *   xfrd_steps.c   finds primary zones whose differences are to be written
  *   xfrd_written.c  what has become of what was written
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
@@ -119,6 +120,12 @@ struct xfrd_left_zone {
 	struct xfrd_written written;
 };
 
+/* Zones whose files are to be looked for: see xfrd_look.c. */
+struct xfrd_look {
+	uint8_t apexes[IPC_FIND_FILES_MAX];
+	size_t len; /* octets of these */
+};
+
 /* Primary zones whose differences are written to files: see xfrd_steps.c. */
 struct xfrd_steps {
 	struct xfrd_steps_zone *zones; /* by the place in conf.zones */
@@ -132,16 +139,21 @@ struct xfrd_writes {
 	struct requests requests;    /* to the writer */
 	struct event *step_event;    /* the next zone */
 	struct event *period_event;  /* the next round */
+	struct event *look_event;    /* the next round that looks for files */
 	struct event *end_event;     /* at the end: time is over */
 	struct event *then;          /* and what comes after it; NULL: nothing
 				      * does, or it has happened */
 	enum {
 		XFRD_WRITES_NONE,
 		XFRD_WRITES_ROUND,   /* all zones are being looked at */
+		XFRD_WRITES_FILES,   /* the same, for zones that are lost if
+				      * their files are not there */
 		XFRD_WRITES_ZONE,    /* one that is wished for */
 	} state;
 	bool wanted;                 /* a round, by the clock */
-	bool busy;                   /* a zone is with the writer: */
+	bool files_wanted;           /* a round that looks for files */
+	struct xfrd_look look;
+	bool busy;                   /* a zone, or look, is with the writer: */
 	unsigned tries;
 	uint8_t apex[NAME_MAX_LEN];
 	uint32_t serial;
@@ -385,7 +397,8 @@ typedef void xfrd_write_on_end(void *ctx,
 
 /*
  * Has a zone written, or all (apex NULL), if a transfer has changed it since it
- * was written last, whatever zonefiles-write says. Borrows apex, in lower case.
+ * was written last, or its file is not there, whatever zonefiles-write says.
+ * Borrows apex, in lower case.
  * on_end is called once, never from within this call, unless this process ends;
  * NULL: nobody waits.
  * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: too many are
@@ -394,6 +407,9 @@ typedef void xfrd_write_on_end(void *ctx,
 enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_write_on_end *on_end, void *ctx) MUST_USE;
 
+/* Zones have other options: soon has those written that nothing but a file has
+ * that is not there. */
+void xfrd_write_look(struct xfrd *xfrd);
 /* The zone that was the last one has another place now. */
 void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 /* Prints "received update to serial ... from SOURCE", as zone files and the log
@@ -401,8 +417,6 @@ void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 void xfrd_write_print_received(char *out, size_t size,
 	const struct journal_entry *entry, const char *source);
 
-/* The message ZONE_WRITTEN, or NULL: writers have died of it. */
-void xfrd_write_on_written(void *ctx, const struct ipc_message *answer);
 /* There is a writer, or it takes more; it has ended. */
 void xfrd_write_on_writer(struct xfrd *xfrd, struct link *link);
 void xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced);
@@ -413,6 +427,19 @@ bool xfrd_write_end(struct xfrd *xfrd, struct event *then) MUST_USE;
 
 /* Goes on writing, unless something is under way. */
 void xfrd_write_go_on(struct xfrd *xfrd);
+
+/* ---- xfrd_look.c --------------------------------------------------------- */
+
+/* True: there is no room for another zone. */
+bool xfrd_look_is_full(const struct xfrd_look *look);
+void xfrd_look_add(struct xfrd_look *look, const uint8_t *apex);
+/* Forgets the first ones. */
+void xfrd_look_drop(struct xfrd_look *look, uint32_t count);
+/* Sends all of them, of which there is one at least, in FIND_FILES. Errors as
+ * requests_add. */
+enum nsd_err xfrd_look_ask(const struct xfrd_look *look,
+	struct requests *requests, request_on_end *on_end, void *ctx)
+	MUST_USE;
 
 /* ---- xfrd_written.c ------------------------------------------------------ */
 
@@ -479,8 +506,8 @@ void xfrd_state_save(struct xfrd *xfrd);
 /* ---- xfrd_left.c --------------------------------------------------------- */
 
 /* Takes what there is from the file, which keeps nothing of it. fd: of the file
- * (server.h), or -1. */
-void xfrd_left_take(struct xfrd *xfrd, int fd);
+ * (server.h), or -1. True: an xfrd before this one has ended as it should. */
+bool xfrd_left_take(struct xfrd *xfrd, int fd);
 /* Sets in *start what it says of a zone. */
 void xfrd_left_get_start(const struct xfrd *xfrd, uint32_t place,
 	struct xfr_start *start);

@@ -136,6 +136,9 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 			journal_drop(xfrd->journal, change->wire);
 	} else if (zone != NULL) {
 		xfrd_turn_join(xfrd, zone);
+		/* Its file may have another name. */
+		if (change->kind == XFRD_CHANGE_PATTERN)
+			xfrd_write_look(xfrd);
 	}
 	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
 		&& !change->hasty) {

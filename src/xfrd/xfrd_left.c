@@ -216,7 +216,7 @@ left_take_zone(struct xfrd *xfrd, struct left_file *file)
 	return true;
 }
 
-void
+bool
 xfrd_left_take(struct xfrd *xfrd, int fd)
 {
 	size_t count = xfrd->role.server->conf->zone_count;
@@ -224,9 +224,8 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 	struct left_file *file;
 
 	xfrd->left_fd = fd;
-	if (fd == -1 || pread(fd, &head, sizeof(head), 0) != sizeof(head)
-		|| head.count == 0)
-		return;
+	if (fd == -1 || pread(fd, &head, sizeof(head), 0) != sizeof(head))
+		return false;
 	file = malloc(sizeof(*file));
 	xfrd->left = calloc(count + 1, sizeof(*xfrd->left));
 	if (file != NULL && xfrd->left != NULL) {
@@ -240,6 +239,7 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 	free(file);
 	/* If this process is killed, the next one knows nothing. */
 	(void)!ftruncate(fd, 0);
+	return true;
 }
 
 /* NULL: nothing is known. */

@@ -1,11 +1,10 @@
 /*
  * xfrd_write.c - has the zone files of secondary zones written, so that the
- * journal can forget what stands there.
+ * journal can forget what stands there: by the clock, when somebody wishes so,
+ * and at the end.
  *
- * A zone is due as long as a live entry of the journal leads to what is served.
- * So nothing else has to remember which zones have changed, also over a
- * restart. The writer, a process of its own, has one zone at a time
- * (doc/decisions/0086).
+ * The writer, a process of its own, has one zone at a time
+ * (doc/decisions/0086). Which are due, says xfrd_write_zone.c.
  */
 #include "config.h"
 
@@ -21,13 +20,12 @@
 #include "base/log.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_write.h"
 
 /* In a turn of the loop: zones that are looked at. */
 #define TURN_ZONES 500
 /* At a stop, for all zones together. Main waits for 15 s. */
 #define END_SEC 10
-/* Times that a zone is asked for, until its turn is over. */
-#define TRIES_MAX 4u
 /* Zones that are wished for and not written yet. */
 #define WISHES_MAX 1024u
 
@@ -42,7 +40,13 @@ struct xfrd_wish {
 	void *ctx;
 };
 
+/* From an occasion to the round that looks for files: main ends a writer that
+ * knows old names, and many zones may change together. */
+#define LOOK_SEC 1
+
 static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
+static void write_on_written(void *ctx, const struct ipc_message *answer);
+static void write_on_looked(void *ctx, const struct ipc_message *answer);
 
 void
 xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
@@ -51,169 +55,6 @@ xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 	if (place < xfrd->writes.next && xfrd->writes.next <= last)
 		xfrd->writes.next = place;
 	xfrd_steps_move(xfrd, place, last);
-}
-
-/* ---- a zone -------------------------------------------------------------- */
-
-/* True if the journal has what is served: *entry leads there. */
-static bool
-write_is_due(struct xfrd *xfrd, const struct conf_zone *zone,
-	struct journal_entry *entry)
-{
-	struct xfrd_soa soa;
-	uint64_t octets;
-
-	return zone->zonefile != NULL && zone->options->request_xfr.count > 0
-		&& journal_find_newest(xfrd->journal, zone->wire, entry,
-			&octets)
-		&& xfrd_zones_get_soa(xfrd, zone, &soa)
-		&& journal_find_serial(xfrd->journal, zone->wire,
-			soa.numbers.serial, entry)
-		/* One that was forced may have the serial of the version
-		 * before, which is served yet. */
-		&& !(entry->is_back && xfrd_job_has_entry(xfrd, entry->id));
-}
-
-void
-xfrd_write_print_received(char *out, size_t size,
-	const struct journal_entry *entry, const char *source)
-{
-	time_t time = (time_t)entry->time_sec;
-	char when[32] = "";
-	struct tm tm;
-
-	if (localtime_r(&time, &tm) != NULL)
-		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(out, size, "received update to serial %lu at %s from %s",
-		(unsigned long)entry->to, when, source);
-}
-
-/* There has to be a writer: it was asked for something. */
-static void
-write_await(struct xfrd *xfrd)
-{
-	xfrd->writes.busy = true;
-	if (xfrd->writes.requests.link == NULL)
-		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
-}
-
-/* Has a zone written. False: it cannot be asked for now. */
-static bool
-write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
-	const struct journal_entry *entry)
-{
-	struct xfrd_writes *writes = &xfrd->writes;
-	const struct xfrd_written *done = xfrd_written_edit(writes,
-		xfrd->zones.handles[zone->index]);
-	struct ipc_write what = {.serial = entry->to};
-	char source[JOURNAL_SOURCE_MAX + 1];
-	struct link_parcel parcel = {
-		.type = IPC_WRITE_ZONE,
-		.payload = &what,
-	};
-	enum nsd_err err;
-
-	what.flags = IPC_WRITE_COPY;
-	if (writes->tries == TRIES_MAX - 1)
-		what.flags |= IPC_WRITE_ANY;
-	/* One that is there need not be made again. */
-	if (done != NULL && done->to == IPC_WRITTEN_COPY) {
-		what.flags |= IPC_WRITE_HAS_COPY;
-		if (done->serial == entry->to)
-			what.flags &= ~(uint32_t)IPC_WRITE_COPY;
-	}
-	memcpy(what.apex, zone->wire, name_len(zone->wire));
-	if (journal_read_source(xfrd->journal, zone->wire, entry->id, source)
-		== NSD_OK)
-		xfrd_write_print_received(what.received, sizeof(what.received),
-			entry, source);
-	parcel.len = offsetof(struct ipc_write, received)
-		+ strlen(what.received) + 1;
-	memcpy(writes->apex, what.apex, sizeof(writes->apex));
-	writes->serial = entry->to;
-	writes->entry = entry->id;
-	err = requests_add(&writes->requests, &parcel, xfrd_write_on_written,
-		xfrd);
-	if (err != NSD_OK) {
-		writes->failed++;
-		writes->last_failed = (struct xfrd_written){
-			.err = (uint8_t)err};
-		return false;
-	}
-	write_await(xfrd);
-	return true;
-}
-
-/* Says what could not be written: the first zone of a round, and how many at
- * its end. */
-static void
-write_log_failure(struct xfrd *xfrd, const struct conf_zone *zone,
-	const struct xfrd_written *done)
-{
-	char file[PATH_MAX];
-	size_t len;
-
-	if (conf_zone_file_name(zone, file, sizeof(file), &len) != NSD_OK)
-		snprintf(file, sizeof(file), "its file");
-	log_at(xfrd->writes.failed++ == 0 ? 0 : 2, LOG_LEVEL_ERROR,
-		"xfrd: zone %s cannot be written to %s: %s%s; the journal"
-		" keeps it", zone->name, file, xfrd_written_why(done),
-		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "");
-}
-
-/* What the writer says is true of no version but one that it may have seen. A
- * version that was forced since then may have the same serial. */
-static bool
-write_is_sound(struct xfrd *xfrd, const struct conf_zone *zone,
-	uint32_t serial)
-{
-	struct journal_entry entry;
-	struct xfrd_soa soa;
-
-	if (journal_find_serial(xfrd->journal, zone->wire, serial, &entry)
-		&& entry.is_back && entry.id != xfrd->writes.entry)
-		return false;
-	return serial == xfrd->writes.serial
-		|| (xfrd_zones_get_soa(xfrd, zone, &soa)
-			&& soa.numbers.serial == serial);
-}
-
-static void
-write_note(struct xfrd *xfrd, const struct conf_zone *zone,
-	const struct ipc_written *written)
-{
-	struct xfrd_written result = {
-		.at_sec = (int64_t)time(NULL),
-		.err = (uint8_t)written->err,
-		.error = (uint16_t)written->error,
-		.to = (uint8_t)written->to,
-		.serial = written->serial,
-	}, *done = xfrd_written_edit(&xfrd->writes,
-		xfrd->zones.handles[zone->index]);
-
-	if (done != NULL) {
-		result.in_file = done->in_file;
-		result.file_serial = done->file_serial;
-	}
-	if (written->err == NSD_OK) {
-		xfrd->writes.written++;
-		result.in_file = true;
-		result.file_serial = written->serial;
-		if (write_is_sound(xfrd, zone, written->serial))
-			(void)journal_forget(xfrd->journal, zone->wire,
-				written->serial);
-	} else {
-		/* A copy of before is as good. */
-		if (result.to == IPC_WRITTEN_NOWHERE && done != NULL
-			&& done->to == IPC_WRITTEN_COPY) {
-			result.to = IPC_WRITTEN_COPY;
-			result.serial = done->serial;
-		}
-		write_log_failure(xfrd, zone, &result);
-		xfrd->writes.last_failed = result;
-	}
-	if (done != NULL)
-		*done = result;
 }
 
 /* ---- who waits ----------------------------------------------------------- */
@@ -302,6 +143,26 @@ write_find_wish(const struct xfrd_writes *writes, bool all)
 
 /* ---- one after the other ------------------------------------------------- */
 
+/* There has to be a writer: it was asked for something. */
+static void
+write_await(struct xfrd *xfrd)
+{
+	xfrd->writes.busy = true;
+	if (xfrd->writes.requests.link == NULL)
+		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
+}
+
+/* Has a zone written. False: it cannot be asked for now. */
+static bool
+write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct journal_entry *entry)
+{
+	if (!xfrd_write_ask(xfrd, zone, entry, write_on_written))
+		return false;
+	write_await(xfrd);
+	return true;
+}
+
 static void
 write_reset(struct xfrd_writes *writes)
 {
@@ -309,16 +170,21 @@ write_reset(struct xfrd_writes *writes)
 	memset(&writes->last_failed, 0, sizeof(writes->last_failed));
 }
 
+/* A whole one is one that looks for files, too. */
 static void
-write_begin_round(struct xfrd *xfrd)
+write_begin_round(struct xfrd *xfrd, bool is_whole)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 	struct xfrd_wish *wish;
 
-	writes->state = XFRD_WRITES_ROUND;
+	writes->state = is_whole ? XFRD_WRITES_ROUND : XFRD_WRITES_FILES;
 	writes->next = 0;
-	writes->wanted = false;
+	writes->look.len = 0;
+	writes->files_wanted = false;
 	write_reset(writes);
+	if (!is_whole)
+		return;
+	writes->wanted = false;
 	cds_list_for_each_entry(wish, &writes->wishes, node)
 		wish->taken |= wish->all;
 }
@@ -363,27 +229,71 @@ write_end_round(struct xfrd *xfrd)
 		write_await_period(xfrd);
 }
 
+/* Has the files looked for. False: they cannot be asked for now. */
+static bool
+write_ask_look(struct xfrd *xfrd)
+{
+	struct xfrd_writes *writes = &xfrd->writes;
+	enum nsd_err err = xfrd_look_ask(&writes->look, &writes->requests,
+		write_on_looked, xfrd);
+
+	if (err == NSD_OK) {
+		write_await(xfrd);
+		return true;
+	}
+	log_error("xfrd: zone files cannot be looked for: %s", err_text(err));
+	writes->look.len = 0;
+	return false;
+}
+
 /* Looks for the next zone of a round. False: there are more to look at. */
 static bool
 write_step_round(struct xfrd *xfrd)
 {
 	const struct conf *conf = xfrd->role.server->conf;
 	struct xfrd_writes *writes = &xfrd->writes;
-	struct journal_entry entry;
+	bool is_whole = writes->state == XFRD_WRITES_ROUND;
 
 	for (unsigned i = 0; i < TURN_ZONES; i++) {
 		const struct conf_zone *zone;
+		struct journal_entry entry;
+		enum xfrd_write_need need;
 
+		if (xfrd_look_is_full(&writes->look)
+			|| (writes->next >= conf->zone_count
+				&& writes->look.len > 0))
+			return write_ask_look(xfrd);
 		if (writes->next >= conf->zone_count) {
 			write_end_round(xfrd);
 			return false;
 		}
 		zone = conf->zones[writes->next++];
-		if (write_is_due(xfrd, zone, &entry)
-			&& write_ask(xfrd, zone, &entry))
+		need = is_whole ? xfrd_write_judge(xfrd, zone, &entry)
+				: xfrd_write_judge_file(xfrd, zone, &entry);
+		if (need == WRITE_ZONE && write_ask(xfrd, zone, &entry))
 			return true;
+		if (need == WRITE_LOOK)
+			xfrd_look_add(&writes->look, zone->wire);
 	}
 	return false;
+}
+
+/* Begins with a zone that is wished for. False: nothing is to be done. */
+static bool
+write_begin_zone(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct journal_entry entry;
+
+	switch (xfrd_write_judge(xfrd, zone, &entry)) {
+	case WRITE_ZONE:
+		return write_ask(xfrd, zone, &entry);
+	case WRITE_LOOK:
+		xfrd->writes.look.len = 0;
+		xfrd_look_add(&xfrd->writes.look, zone->wire);
+		return write_ask_look(xfrd);
+	default:
+		return false;
+	}
 }
 
 /* Has a zone written that is wished for. False: it need not be. */
@@ -391,14 +301,11 @@ static bool
 write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 {
 	uint32_t place = xfrd_zones_find_place(xfrd, wish->apex);
-	struct journal_entry entry;
 
 	write_reset(&xfrd->writes);
 	if (place != XFR_NONE
-		&& write_is_due(xfrd, xfrd->role.server->conf->zones[place],
-			&entry)
-		&& write_ask(xfrd, xfrd->role.server->conf->zones[place],
-			&entry)) {
+		&& write_begin_zone(xfrd,
+			xfrd->role.server->conf->zones[place])) {
 		wish->taken = true;
 		xfrd->writes.state = XFRD_WRITES_ZONE;
 		return true;
@@ -447,7 +354,7 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 		memcpy(&written, answer->payload, sizeof(written));
 	/* It may be gone; or it has come after the writer, which ends. */
 	if (written.err == NSD_E_NOT_FOUND && zone != NULL
-		&& ++writes->tries < TRIES_MAX
+		&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 		&& write_ask_steps(xfrd, zone, false))
 		return;
 	if (written.err != NSD_OK && zone != NULL)
@@ -490,16 +397,19 @@ write_on_step(evutil_socket_t fd, short what, void *arg)
 
 	if (writes->busy)
 		return;
-	if (writes->state == XFRD_WRITES_ROUND)
+	if (writes->state == XFRD_WRITES_ROUND
+		|| writes->state == XFRD_WRITES_FILES)
 		waits = write_step_round(xfrd);
 	else if (writes->ending)
 		waits = write_step_end(xfrd);
 	else if (writes->wanted || write_find_wish(writes, true) != NULL)
-		write_begin_round(xfrd);
+		write_begin_round(xfrd, true);
 	else if ((wish = write_find_wish(writes, false)) != NULL)
 		waits = write_step_wish(xfrd, wish);
 	else if (writes->steps.due_count > 0)
 		waits = write_step_steps(xfrd);
+	else if (writes->files_wanted)
+		write_begin_round(xfrd, false);
 	else
 		return;
 	if (!waits)
@@ -515,8 +425,85 @@ xfrd_write_go_on(struct xfrd *xfrd)
 		event_add(xfrd->writes.step_event, &at_once);
 }
 
-void
-xfrd_write_on_written(void *ctx, const struct ipc_message *answer)
+/* What was with the writer is done with. */
+static void
+write_end_one(struct xfrd *xfrd)
+{
+	struct xfrd_writes *writes = &xfrd->writes;
+
+	writes->tries = 0;
+	if (writes->state == XFRD_WRITES_ZONE) {
+		writes->state = XFRD_WRITES_NONE;
+		write_end_wishes(writes);
+	}
+	xfrd_write_go_on(xfrd);
+}
+
+/* ---- looking for files --------------------------------------------------- */
+
+/* The zone at the head of those that are looked for; NULL: it is gone. */
+static const struct conf_zone *
+write_look_head(const struct xfrd *xfrd)
+{
+	return conf_find_zone(xfrd->role.server->conf,
+		xfrd->writes.look.apexes);
+}
+
+/* Has the first one written, whose file is not there. False: it need not be. */
+static bool
+write_look_missed(struct xfrd *xfrd)
+{
+	const struct conf_zone *zone = write_look_head(xfrd);
+	struct journal_entry entry;
+
+	xfrd_look_drop(&xfrd->writes.look, 1);
+	if (zone == NULL
+		|| xfrd_write_judge(xfrd, zone, &entry) == WRITE_NOTHING)
+		return false;
+	log_at(1, LOG_LEVEL_NOTICE, "xfrd: zone %s has no zone file: it is"
+		" written", zone->name);
+	xfrd->writes.tries = 0;
+	return write_ask(xfrd, zone, &entry);
+}
+
+/* The writer does not know the first one: it is gone, or has come since the
+ * writer was made, which ends. True: that is asked again. */
+static bool
+write_look_unknown(struct xfrd *xfrd)
+{
+	if (write_look_head(xfrd) != NULL
+		&& ++xfrd->writes.tries < XFRD_WRITE_TRIES_MAX)
+		return write_ask_look(xfrd);
+	xfrd_look_drop(&xfrd->writes.look, 1);
+	return false;
+}
+
+static void
+write_on_looked(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd *xfrd = ctx;
+	struct xfrd_look *look = &xfrd->writes.look;
+	struct ipc_files_found found = {.err = NSD_E_BUG};
+	bool waits = false;
+
+	if (answer != NULL)
+		memcpy(&found, answer->payload, sizeof(found));
+	xfrd->writes.busy = false;
+	xfrd_look_drop(look, found.count);
+	if (look->len > 0 && found.err == NSD_OK)
+		waits = write_look_missed(xfrd);
+	else if (look->len > 0 && found.err == NSD_E_NOT_FOUND)
+		waits = write_look_unknown(xfrd);
+	else
+		look->len = 0;
+	if (!waits && (look->len == 0 || !write_ask_look(xfrd)))
+		write_end_one(xfrd);
+}
+
+/* ---- a zone is written --------------------------------------------------- */
+
+static void
+write_on_written(void *ctx, const struct ipc_message *answer)
 {
 	struct xfrd *xfrd = ctx;
 	struct xfrd_writes *writes = &xfrd->writes;
@@ -536,18 +523,13 @@ xfrd_write_on_written(void *ctx, const struct ipc_message *answer)
 		 * has come. */
 		if ((written.err == NSD_E_NOT_FOUND
 			    || written.err == NSD_E_AGAIN)
-			&& ++writes->tries < TRIES_MAX
-			&& write_is_due(xfrd, zone, &entry)
+			&& ++writes->tries < XFRD_WRITE_TRIES_MAX
+			&& xfrd_write_judge(xfrd, zone, &entry) != WRITE_NOTHING
 			&& write_ask(xfrd, zone, &entry))
 			return;
-		write_note(xfrd, zone, &written);
+		xfrd_write_note(xfrd, zone, &written);
 	}
-	writes->tries = 0;
-	if (writes->state == XFRD_WRITES_ZONE) {
-		writes->state = XFRD_WRITES_NONE;
-		write_end_wishes(writes);
-	}
-	xfrd_write_go_on(xfrd);
+	write_end_one(xfrd);
 }
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -584,6 +566,27 @@ write_on_period(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
+write_on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	if (xfrd->journal == NULL)
+		return;
+	xfrd->writes.files_wanted = true;
+	xfrd_write_go_on(xfrd);
+}
+
+void
+xfrd_write_look(struct xfrd *xfrd)
+{
+	static const struct timeval soon = {.tv_sec = LOOK_SEC};
+
+	if (xfrd->role.server->conf->server.zonefiles_write > 0
+		&& !event_pending(xfrd->writes.look_event, EV_TIMEOUT, NULL))
+		event_add(xfrd->writes.look_event, &soon);
+}
+
+static void
 write_on_time_over(evutil_socket_t fd, short what, void *arg)
 {
 	log_warning("xfrd: not all zone files were written within %u s; the"
@@ -591,17 +594,12 @@ write_on_time_over(evutil_socket_t fd, short what, void *arg)
 	write_finish(arg);
 }
 
-/* True if zones may have changed since they were written. */
+/* True if there may be something to write. */
 static bool
 write_wants_round(const struct xfrd *xfrd)
 {
-	struct journal_usage usage;
-
-	if (xfrd->journal == NULL
-		|| xfrd->role.server->conf->server.zonefiles_write == 0)
-		return false;
-	journal_get_usage(xfrd->journal, &usage);
-	return usage.entries > 0;
+	return xfrd->journal != NULL
+		&& xfrd->role.server->conf->server.zonefiles_write > 0;
 }
 
 bool
@@ -624,7 +622,7 @@ xfrd_write_end(struct xfrd *xfrd, struct event *then)
 	writes->ending = true;
 	writes->then = then;
 	if (wants_round)
-		write_begin_round(xfrd);
+		write_begin_round(xfrd, true);
 	xfrd_write_go_on(xfrd);
 	return true;
 }
@@ -639,7 +637,10 @@ xfrd_write_init(struct xfrd *xfrd)
 		xfrd);
 	writes->period_event = event_new(xfrd->role.base, -1, 0,
 		write_on_period, xfrd);
-	if (writes->step_event == NULL || writes->period_event == NULL)
+	writes->look_event = event_new(xfrd->role.base, -1, 0, write_on_look,
+		xfrd);
+	if (writes->step_event == NULL || writes->period_event == NULL
+		|| writes->look_event == NULL)
 		return NSD_E_MEMORY;
 	write_await_period(xfrd);
 	return NSD_OK;

@@ -78,7 +78,7 @@ def test_written_by_the_clock(start, primary):
 
 
 def test_writer_is_there_while_it_is_needed(start, primary):
-    server = start(zonefiles_write=1)
+    server = start(zonefiles_write=8)
     wait_file(server.directory / "s.test.zone", 1)
     wait_for("the end of the writer",
              lambda: "writer" not in server.roles())

@@ -76,6 +76,11 @@ xfrd_turn_join(struct xfrd *one, const struct conf_zone *zone)
 {
 }
 
+void
+xfrd_write_look(struct xfrd *one)
+{
+}
+
 enum nsd_err
 xfrd_loader_change_zone(struct xfrd *one, struct zone_change *change,
 	request_on_end *on_end, void *ctx)

@@ -1,0 +1,37 @@
+/* xfrd_write.h - what xfrd_write_zone.c does for xfrd_write.c. */
+#ifndef XFRD_XFRD_WRITE_H
+#define XFRD_XFRD_WRITE_H
+
+#include <stdbool.h>
+
+#include "journal/journal.h"
+#include "xfrd/xfrd.h"
+
+/* Times that a zone is asked for, until its turn is over. */
+#define XFRD_WRITE_TRIES_MAX 4u
+
+/* What is to be done for a zone. */
+enum xfrd_write_need {
+	WRITE_NOTHING,
+	WRITE_LOOK, /* nothing but its file has it: is that there? */
+	WRITE_ZONE,
+};
+
+/* Of a zone. *entry leads to what is served; its id is 0 if none of the journal
+ * does. */
+enum xfrd_write_need xfrd_write_judge(struct xfrd *xfrd,
+	const struct conf_zone *zone, struct journal_entry *entry);
+/* The same in a round for files alone: what has changed has time, unless that
+ * leads on from a file that may not be there. */
+enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
+	const struct conf_zone *zone, struct journal_entry *entry);
+
+/* Asks the writer for a zone. on_end has ctx xfrd. False: it cannot be asked
+ * for now. */
+bool xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct journal_entry *entry, request_on_end *on_end) MUST_USE;
+/* Keeps what has become of it. */
+void xfrd_write_note(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct ipc_written *written);
+
+#endif

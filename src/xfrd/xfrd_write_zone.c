@@ -1,0 +1,194 @@
+/*
+ * xfrd_write_zone.c - which zone files are to be written, and what becomes of
+ * one.
+ *
+ * A zone is due as long as a live entry of the journal leads to what is served.
+ * So nothing else has to remember which zones have changed, also over a
+ * restart. Others are due if their file is not there, as nothing else has them
+ * (doc/decisions/0135).
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "journal/journal.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_write.h"
+
+/* ---- what is due --------------------------------------------------------- */
+
+enum xfrd_write_need
+xfrd_write_judge(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct journal_entry *entry)
+{
+	struct xfrd_soa soa;
+
+	if (zone->zonefile == NULL || zone->options->request_xfr.count == 0
+		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
+		return WRITE_NOTHING;
+	if (!journal_find_serial(xfrd->journal, zone->wire, soa.numbers.serial,
+		    entry)) {
+		*entry = (struct journal_entry){.to = soa.numbers.serial};
+		return WRITE_LOOK;
+	}
+	/* One that was forced may have the serial of the version before, which
+	 * is served yet. */
+	return entry->is_back && xfrd_job_has_entry(xfrd, entry->id)
+		? WRITE_NOTHING : WRITE_ZONE;
+}
+
+enum xfrd_write_need
+xfrd_write_judge_file(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct journal_entry *entry)
+{
+	enum xfrd_write_need need = xfrd_write_judge(xfrd, zone, entry);
+	struct journal_entry oldest;
+
+	if (need == WRITE_ZONE)
+		need = journal_find_oldest(xfrd->journal, zone->wire, &oldest)
+				&& oldest.kind == JOURNAL_DIFFS
+			? WRITE_LOOK : WRITE_NOTHING;
+	return need;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+void
+xfrd_write_print_received(char *out, size_t size,
+	const struct journal_entry *entry, const char *source)
+{
+	time_t time = (time_t)entry->time_sec;
+	char when[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&time, &tm) != NULL)
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out, size, "received update to serial %lu at %s from %s",
+		(unsigned long)entry->to, when, source);
+}
+
+bool
+xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct journal_entry *entry, request_on_end *on_end)
+{
+	struct xfrd_writes *writes = &xfrd->writes;
+	const struct xfrd_written *done = xfrd_written_edit(writes,
+		xfrd->zones.handles[zone->index]);
+	struct ipc_write what = {.serial = entry->to};
+	char source[JOURNAL_SOURCE_MAX + 1];
+	struct link_parcel parcel = {
+		.type = IPC_WRITE_ZONE,
+		.payload = &what,
+	};
+	enum nsd_err err;
+
+	what.flags = IPC_WRITE_COPY;
+	if (writes->tries == XFRD_WRITE_TRIES_MAX - 1)
+		what.flags |= IPC_WRITE_ANY;
+	/* One that is there need not be made again. */
+	if (done != NULL && done->to == IPC_WRITTEN_COPY) {
+		what.flags |= IPC_WRITE_HAS_COPY;
+		if (done->serial == entry->to)
+			what.flags &= ~(uint32_t)IPC_WRITE_COPY;
+	}
+	memcpy(what.apex, zone->wire, name_len(zone->wire));
+	if (entry->id != 0 && journal_read_source(xfrd->journal, zone->wire,
+				      entry->id, source) == NSD_OK)
+		xfrd_write_print_received(what.received, sizeof(what.received),
+			entry, source);
+	parcel.len = offsetof(struct ipc_write, received)
+		+ strlen(what.received) + 1;
+	memcpy(writes->apex, what.apex, sizeof(writes->apex));
+	writes->serial = entry->to;
+	writes->entry = entry->id;
+	err = requests_add(&writes->requests, &parcel, on_end, xfrd);
+	if (err != NSD_OK) {
+		writes->failed++;
+		writes->last_failed = (struct xfrd_written){
+			.err = (uint8_t)err};
+		return false;
+	}
+	return true;
+}
+
+/* ---- what became of it --------------------------------------------------- */
+
+/* Says what could not be written: the first zone of a round, and how many at
+ * its end. */
+static void
+write_log_failure(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_written *done)
+{
+	struct journal_entry entry;
+	char file[PATH_MAX];
+	size_t len;
+
+	if (conf_zone_file_name(zone, file, sizeof(file), &len) != NSD_OK)
+		snprintf(file, sizeof(file), "its file");
+	log_at(xfrd->writes.failed++ == 0 ? 0 : 2, LOG_LEVEL_ERROR,
+		"xfrd: zone %s cannot be written to %s: %s%s; %s", zone->name,
+		file, xfrd_written_why(done),
+		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "",
+		xfrd_write_judge(xfrd, zone, &entry) == WRITE_LOOK
+			? "a start has it from a primary alone"
+			: "the journal keeps it");
+}
+
+/* What the writer says is true of no version but one that it may have seen. A
+ * version that was forced since then may have the same serial. */
+static bool
+write_is_sound(struct xfrd *xfrd, const struct conf_zone *zone,
+	uint32_t serial)
+{
+	struct journal_entry entry;
+	struct xfrd_soa soa;
+
+	if (journal_find_serial(xfrd->journal, zone->wire, serial, &entry)
+		&& entry.is_back && entry.id != xfrd->writes.entry)
+		return false;
+	return serial == xfrd->writes.serial
+		|| (xfrd_zones_get_soa(xfrd, zone, &soa)
+			&& soa.numbers.serial == serial);
+}
+
+void
+xfrd_write_note(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct ipc_written *written)
+{
+	struct xfrd_written result = {
+		.at_sec = (int64_t)time(NULL),
+		.err = (uint8_t)written->err,
+		.error = (uint16_t)written->error,
+		.to = (uint8_t)written->to,
+		.serial = written->serial,
+	}, *done = xfrd_written_edit(&xfrd->writes,
+		xfrd->zones.handles[zone->index]);
+
+	if (done != NULL) {
+		result.in_file = done->in_file;
+		result.file_serial = done->file_serial;
+	}
+	if (written->err == NSD_OK) {
+		xfrd->writes.written++;
+		result.in_file = true;
+		result.file_serial = written->serial;
+		if (write_is_sound(xfrd, zone, written->serial))
+			(void)journal_forget(xfrd->journal, zone->wire,
+				written->serial);
+	} else {
+		/* A copy of before is as good. */
+		if (result.to == IPC_WRITTEN_NOWHERE && done != NULL
+			&& done->to == IPC_WRITTEN_COPY) {
+			result.to = IPC_WRITTEN_COPY;
+			result.serial = done->serial;
+		}
+		write_log_failure(xfrd, zone, &result);
+		xfrd->writes.last_failed = result;
+	}
+	if (done != NULL)
+		*done = result;
+}

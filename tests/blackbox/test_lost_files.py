@@ -1,0 +1,227 @@
+"""Secondary zones whose zone files are gone, or have other names: they are
+written again, as nothing else has them."""
+import os
+import signal
+
+import pytest
+
+from control import ask, config
+from harness import DEADLINE, wait_for, zone_text
+from scripted_primary import records, reply, soa
+from written import Primary, read, secondary
+
+HOUR = 3600
+
+
+@pytest.fixture
+def primary():
+    with Primary() as made:
+        yield made
+
+
+@pytest.fixture
+def start(make_server, primary):
+    def make(zones=None, **options):
+        server = make_server(
+            zones={"example": zone_text()}, extra=zones or secondary(primary),
+            options={"verbosity": 3, "zonefiles-write": HOUR, **{
+                name.replace("_", "-"): value
+                for name, value in options.items()}})
+        config(server).start()
+        return server
+    return make
+
+
+def pattern(primary, name, file):
+    return (f"pattern:\n\tname: {name}\n\tzonefile: {file}\n"
+            f"\trequest-xfr: 127.0.0.1@{primary.port} NOKEY\n"
+            "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
+
+
+def write(server, *zone):
+    assert ask(server, "write", *zone) == (0, "ok\n")
+
+
+def is_whole(path):
+    """Also without the comment on a transfer, which nobody remembers."""
+    return "192.0.2.9" in read(path)
+
+
+def crash(server):
+    """Of all processes, as if the power was gone."""
+    pids = list(server.roles().values())
+    for pid in [server.main_pid, *pids]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    server.process.wait(DEADLINE)
+
+
+@pytest.mark.parametrize("zone", [(), ("s.test",)])
+def test_write_makes_a_file_that_is_gone(start, zone):
+    server = start()
+    server.wait_serial("s.test", 1)
+    write(server)
+    path = server.directory / "s.test.zone"
+    stamp = path.stat().st_mtime_ns
+    write(server, *zone)
+    assert path.stat().st_mtime_ns == stamp
+    path.unlink()
+    write(server, *zone)
+    assert is_whole(path)
+
+
+def test_made_by_the_clock(start):
+    server = start(zonefiles_write=1)
+    path = server.directory / "s.test.zone"
+    wait_for("the file", lambda: is_whole(path))
+    path.unlink()
+    wait_for("the file again", lambda: is_whole(path))
+
+
+def test_made_at_a_stop(start, primary):
+    server = start()
+    server.wait_serial("s.test", 1)
+    write(server)
+    path = server.directory / "s.test.zone"
+    path.unlink()
+    assert server.stop() == 0
+    assert is_whole(path)
+    primary.__exit__()
+    server.start()
+    server.wait_serial("s.test", 1)
+
+
+def test_not_by_itself_without_zonefiles_write(start):
+    server = start(zonefiles_write=0)
+    server.wait_serial("s.test", 1)
+    write(server)
+    path = server.directory / "s.test.zone"
+    path.unlink()
+    assert server.stop() == 0
+    assert not path.exists()
+
+
+def test_folder_that_is_gone(start, primary):
+    server = start(zones=secondary(primary, file="a/b/s.test"))
+    server.wait_serial("s.test", 1)
+    write(server)
+    (server.directory / "a").rename(server.directory / "moved")
+    write(server)
+    assert is_whole(server.directory / "a/b/s.test")
+
+
+def changezone(server):
+    assert ask(server, "changezone", "s.test", "q") == (0, "ok\n")
+
+
+def reconfig(server):
+    server.extra = server.extra.replace("a/%s", "b/%s")
+    server.write_config()
+    assert ask(server, "reconfig")[0] == 0
+
+
+@pytest.mark.parametrize("rename", [changezone, reconfig])
+@pytest.mark.parametrize("is_written", [True, False])
+def test_another_name(start, primary, rename, is_written):
+    """The zone is there after a crash, as soon as it has its new file."""
+    server = start(zones=pattern(primary, "p", "a/%s")
+                   + pattern(primary, "q", "b/%s"))
+    assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+    server.wait_serial("s.test", 1)
+    if is_written:
+        write(server)
+    rename(server)
+    path = server.directory / "b/s.test"
+    if is_written:
+        wait_for("its new file", lambda: is_whole(path))
+    else:
+        # The journal has it.
+        assert not path.exists()
+    crash(server)
+    primary.__exit__()
+    server.start()
+    server.wait_serial("s.test", 1)
+
+
+class Differing(Primary):
+    """Sends what a version adds to the one before."""
+
+    def say(self, apex, rdtype, query):
+        if rdtype != "IXFR" or self.serial == 1:
+            return super().say(apex, rdtype, query)
+        new = soa(apex, self.serial)
+        added = records(apex, f"h{self.serial} A 192.0.2.{self.serial}")
+        return [reply(query, new, soa(apex, self.serial - 1), new, *added,
+                      new)]
+
+
+@pytest.mark.parametrize("rename", [changezone, reconfig])
+def test_another_name_of_a_file_that_differences_lead_on_from(
+        make_server, rename):
+    """They are worth nothing without it."""
+    with Differing() as primary:
+        server = make_server(
+            zones={"example": zone_text()},
+            extra=pattern(primary, "p", "a/%s") + pattern(primary, "q",
+                                                          "b/%s"),
+            options={"verbosity": 3, "zonefiles-write": HOUR})
+        config(server).start()
+        assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+        server.wait_serial("s.test", 1)
+        write(server)
+        primary.serial = 2
+        server.wait_serial("s.test", 2)
+        rename(server)
+        wait_for("its new file",
+                 lambda: is_whole(server.directory / "b/s.test"))
+        crash(server)
+    server.start()
+    server.wait_serial("s.test", 2)
+    assert server.answer("h2.s.test", "A") == ["192.0.2.2"]
+    assert server.answer("www.s.test", "A") == ["192.0.2.9"]
+
+
+def test_file_that_is_there_is_left_alone(start, primary):
+    """What an operator has put there is not written over."""
+    server = start(zones=pattern(primary, "p", "a/%s")
+                   + pattern(primary, "q", "b/%s"))
+    assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+    assert ask(server, "addzone", "t.test", "p") == (0, "ok\n")
+    for zone in "s.test", "t.test":
+        server.wait_serial(zone, 1)
+    write(server)
+    folder = server.directory / "b"
+    folder.mkdir()
+    text = zone_text(1)
+    (folder / "s.test").write_text(text)
+    for zone in "s.test", "t.test":
+        assert ask(server, "changezone", zone, "q") == (0, "ok\n")
+    wait_for("the other file", lambda: is_whole(folder / "t.test"))
+    write(server)
+    assert (folder / "s.test").read_text() == text
+
+
+def test_some_of_many(start, primary):
+    """More than fit into a message, with names of all lengths."""
+    count = 300
+    server = start(zones=pattern(primary, "p", "a/%s"))
+    names = [f"{'x' * (n % 60)}z{n}.test" for n in range(count)]
+    names += [".".join(["y" * 60] * 3 + [f"z{n}.test"]) for n in range(20)]
+    for name in names:
+        assert ask(server, "addzone", name, "p") == (0, "ok\n")
+    for name in names:
+        server.wait_serial(name, 1)
+    write(server)
+    stamps = {name: (server.directory / "a" / name).stat().st_mtime_ns
+              for name in names}
+    lost = [names[0], names[1], *names[100:103], *names[-2:]]
+    for name in lost:
+        (server.directory / "a" / name).unlink()
+    write(server)
+    for name in names:
+        path = server.directory / "a" / name
+        assert is_whole(path)
+        assert (path.stat().st_mtime_ns == stamps[name]) == (
+            name not in lost)
