@@ -239,6 +239,22 @@ control_talk_open(struct control_talk *talk, const char *to,
 
 /* ---- octets -------------------------------------------------------------- */
 
+static void
+talk_note_tail(struct control_talk *talk, const char *octets, size_t len)
+{
+	size_t room = sizeof(talk->tail), drop;
+
+	if (len > room) {
+		octets += len - room;
+		len = room;
+	}
+	drop = talk->tail_len + len > room ? talk->tail_len + len - room : 0;
+	talk->tail_len -= drop;
+	memmove(talk->tail, talk->tail + drop, talk->tail_len);
+	memcpy(talk->tail + talk->tail_len, octets, len);
+	talk->tail_len += len;
+}
+
 /* Notes how lines begin. */
 static void
 talk_note(struct control_talk *talk, const char *octets, size_t len)
@@ -306,6 +322,7 @@ talk_read(struct control_talk *talk)
 		if (n <= 0)
 			return false;
 		talk_note(talk, in, (size_t)n);
+		talk_note_tail(talk, in, (size_t)n);
 		if (!talk->on_answer(talk->ctx, in, (size_t)n))
 			return false;
 	}

@@ -33,6 +33,8 @@ struct control_talk {
 	char first[8], last[8];
 	size_t first_len, last_len;
 	bool in_first;
+	char tail[32];        /* the end of what has come so far */
+	size_t tail_len;
 
 	/* Set before control_talk_open. Where what has come goes, false ends
 	 * the talk; on_tick: called after each so many milliseconds, while the

@@ -59,6 +59,40 @@ talk_says(const char *line, size_t len, const char *word)
 	return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
+/* Answers of NSD 4 that are whole, and do not end as ours do. */
+static const struct nsd_answer {
+	enum ctl_verb verb;
+	const char *begin, *end; /* of the last line, which may be two that no
+				  * end of a line parts */
+	int status;
+} nsd_answers[] = {
+	{CTL_CHANGEZONE, "zone ", " creatingok\n", 0},
+	{CTL_DEL_TSIG, "key ", ", nothing to be deleted\n", 0},
+	{CTL_ADD_COOKIE_SECRET, "please ", " hex encoded secret\n", 0},
+	/* Behind that, "error:". */
+	{CTL_ADD_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},
+	{CTL_ACTIVATE_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},
+	{CTL_DROP_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},
+};
+
+/* NULL: it is none of them. */
+static const struct nsd_answer *
+talk_find_nsd_answer(const struct control_talk *talk, enum ctl_verb verb)
+{
+	for (size_t i = 0; i < sizeof(nsd_answers) / sizeof(*nsd_answers);
+		i++) {
+		const struct nsd_answer *one = &nsd_answers[i];
+		size_t end = strlen(one->end);
+
+		if (one->verb == verb && talk->tail_len >= end
+			&& talk_says(talk->last, talk->last_len, one->begin)
+			&& talk_says(talk->tail + talk->tail_len - end, end,
+				one->end))
+			return one;
+	}
+	return NULL;
+}
+
 /* True if the answer has the end that its verb's row promises. */
 static bool
 talk_has_end(const struct control_talk *talk, uint16_t flags)
@@ -86,6 +120,7 @@ talk_judge(const struct control_talk *talk, const struct control_ask *ask)
 	uint16_t flags = ask->verb != CTL_VERB_COUNT
 		? ctl_verb_rows[ask->verb].flags
 		: 0;
+	const struct nsd_answer *of_nsd;
 
 	if (talk->input_failed
 		|| talk_says(talk->first, talk->first_len, "error"))
@@ -93,6 +128,9 @@ talk_judge(const struct control_talk *talk, const struct control_ask *ask)
 	if ((flags & (CTL_SAYS_OK | CTL_LATE_ERROR)) != 0
 		&& talk_says(talk->last, talk->last_len, "error"))
 		return EXIT_ERROR;
+	of_nsd = talk_find_nsd_answer(talk, ask->verb);
+	if (talk->clean && of_nsd != NULL)
+		return of_nsd->status;
 	/* The server may have died. */
 	if (!talk->clean || !talk_has_end(talk, flags)) {
 		fprintf(stderr, "error: the answer has no end: it was cut"

@@ -397,3 +397,43 @@ def test_input_that_cannot_be_read(server):
     finally:
         os.close(folder)
     assert result.returncode == 1 and "cannot read" in result.stderr
+
+
+# NSD 4 ends these otherwise than we do: command, answer, how much of its end
+# may not be missing.
+OF_NSD = [
+    ("changezone z.test p", "zone z.test did not exist, creatingok\n", 3, 0),
+    ("del_tsig k", "key k does not exist, nothing to be deleted\n", 1, 0),
+    ("add_cookie_secret 12", "invalid cookie secret: invalid argument length\n"
+     "please provide a 128bit hex encoded secret\n", 1, 0),
+    *((f"{verb}_cookie_secret", "unable to open cookie secret file /x: No such"
+       ' file or directoryerror: writing to cookie secret file: "/x"\n', 1, 1)
+      for verb in ("add", "activate", "drop"))]
+
+
+@pytest.mark.parametrize("command, answer, needed, code", OF_NSD, ids=[
+    one[0].split()[0] for one in OF_NSD])
+@pytest.mark.parametrize("step", [1, 1000])
+def test_whole_answers_of_nsd(directory, command, answer, needed, code, step):
+    config = directory / "nsd.conf"
+    path = directory / "control.sock"
+    config.write_text("remote-control:\n\tcontrol-enable: yes\n"
+                      f"\tcontrol-interface: {path}\n")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        for missing in range(needed + 1):
+            said = answer[:len(answer) - missing]
+            with subprocess.Popen(
+                    [str(control.PROGRAM), "-c", str(config),
+                     *command.split()], text=True, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(1000)
+                    for at in range(0, len(said), step):
+                        connection.sendall(said[at:at + step].encode())
+                out, err = client.communicate(timeout=DEADLINE)
+            assert out == said
+            assert (client.returncode, err == "") == (
+                (1, False) if missing else (code, True)), missing

@@ -156,14 +156,49 @@ def test_texts(tmp_path):
                 assert ours[0] == 1, command
                 assert re.match(FAILED[command], ours[1]), ours
                 continue
-            # Ours says ok behind that, so that it is known to be whole.
-            if ours[1].endswith(" nothing to be deleted\nok\n"):
-                theirs = 0, theirs[1]
             assert ours[0] == theirs[0], (command, ours, theirs)
             assert ours_of(ours[1]) == theirs_of(theirs[1]), command
     finally:
         for server in both:
             server.stop()
+
+
+WHOLE = """\
+pattern:
+	name: p
+	zonefile: "%s.zone"
+server:
+	cookie-secret-file: "{0}"
+"""
+
+
+def test_their_answers_are_whole(tmp_path):
+    """Both programs say so of each, also where it does not end in ok."""
+    answers = []
+    for number, program in enumerate((OURS, DEBIAN)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        zone = folder / "example.test.zone"
+        zone.write_text(ZONE)
+        server = servers.Nsd({"example.test": zone})
+        server.control = ["\tcontrol-enable: yes",
+                          f"\tcontrol-interface: {folder}/control.sock"]
+        # A folder is no file that could be written.
+        server.more = [WHOLE.format(tmp_path)]
+        server.start()
+        try:
+            answers.append([
+                ask(server, program, *command.split())
+                for command in ("changezone new.test p", "del_tsig nope",
+                                "add_cookie_secret 12",
+                                f"add_cookie_secret {'z' * 32}",
+                                f"add_cookie_secret {'1' * 32}")])
+        finally:
+            server.stop()
+    (*ours, ours_failed), (*theirs, theirs_failed) = answers
+    assert ours == theirs
+    assert "error: " in ours_failed[1] and ours_failed[0] == 1
+    assert ours_failed[1] == theirs_failed[1]
 
 
 @pytest.mark.parametrize("octets", [
