@@ -13,9 +13,11 @@
 /* Most requests that are handed over at once. */
 #define EXCHANGE_BATCH_MAX 64
 
-/* So many octets of replies to a batch from a stream are enough: the handler
- * may put off the rest of the batch, but never all of it. */
+/* So many octets of replies to a batch from a stream are enough, or replies that
+ * have cost so much: the handler may put off the rest of the batch, but never
+ * all of it. */
 #define EXCHANGE_REPLIES_MAX (256u * 1024)
+#define EXCHANGE_COST_MAX 1024u
 
 enum exchange_transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
 
@@ -42,6 +44,9 @@ struct exchange {
 	uint32_t reply_capacity;/* octets of room in reply */
 	uint8_t *reply;         /* not the request's buffer */
 	uint32_t reply_len;     /* set by the handler; 0: send nothing */
+	uint32_t cost;          /* set by the handler; 0 when handed over: what
+				 * the reply has cost beside that of any small
+				 * one, in units of some 0.3 us */
 	enum exchange_transport transport;
 	enum exchange_seen seen;
 	bool put_off;           /* set by the handler; false when handed over:

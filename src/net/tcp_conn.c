@@ -106,7 +106,8 @@ turn_answer(struct net_tcp *tcp)
 	tcp->batch_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		tcp_cpu_add(tcp->owner[i], TCP_COST_REQUEST
-			+ tcp->exchanges[i].reply_len / TCP_COST_OCTETS);
+			+ tcp->exchanges[i].reply_len / TCP_COST_OCTETS
+			+ tcp->exchanges[i].cost);
 		requests += tcp->exchanges[i].stream == NULL;
 	}
 	net_count_add(tcp->handler.requests, requests);
@@ -139,6 +140,7 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->reply = tcp_reply_buffer(tcp, i);
 	x->reply_capacity = TCP_MESSAGE_MAX;
 	x->reply_len = 0;
+	x->cost = 0;
 	x->transport = conn->transport;
 	x->identity = conn->identity;
 	x->is_dated = conn->dated;

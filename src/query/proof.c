@@ -316,23 +316,28 @@ hash_proofs(struct nsec3_proof *const *proofs, size_t count)
 	}
 }
 
-void
+size_t
 proof_find_batch(struct query_ctx *ctx, struct query *const *queries,
-	size_t count)
+	size_t count, uint32_t rounds_max)
 {
 	struct nsec3_proof *proofs[EXCHANGE_BATCH_MAX];
 	struct nsec3_find *finds[EXCHANGE_BATCH_MAX * PART_COUNT];
-	size_t proof_count = 0, find_count = 0;
+	size_t proof_count = 0, find_count = 0, i;
+	uint32_t rounds = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (i = 0; i < count && rounds < rounds_max; i++) {
 		if (plan_first(ctx, queries[i]))
 			proofs[proof_count++] = &queries[i]->proof;
+		rounds += queries[i]->spent.rounds;
+	}
+	count = i;
 	if (proof_count == 0)
-		return;
+		return count;
 	hash_proofs(proofs, proof_count);
-	for (size_t i = 0; i < proof_count; i++) {
+	for (i = 0; i < proof_count; i++) {
 		take_hash(proofs[i]);
 		find_count += list_finds(proofs[i], finds + find_count);
 	}
 	nsec3_find_batch(ctx->view, finds, find_count);
+	return count;
 }

@@ -339,6 +339,25 @@ finish_limited(struct query_ctx *ctx, size_t count)
 	}
 }
 
+/* ---- what a batch of a stream may cost ----------------------------------- */
+
+/* What takes longer than a small reply does, in the unit of exchange.cost: a
+ * link of a chain, a hash, and so many rounds of SHA-1 in it (measured:
+ * doc/decisions/0030). */
+#define COST_LINK 2u
+#define COST_HASH 2u
+#define COST_ROUNDS 16u
+/* The same of steps back to an NSEC. */
+#define COST_STEPS 16u
+
+static uint32_t
+cost_of(const struct query *q)
+{
+	return q->link_count * COST_LINK + q->spent.hashes * COST_HASH
+		+ q->spent.rounds / COST_ROUNDS
+		+ q->spent.steps / COST_STEPS;
+}
+
 /* The replies to the stream before it are enough. */
 static __attribute__((noinline, cold)) void
 put_off(struct query_ctx *ctx, struct exchange *x)
@@ -356,7 +375,8 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct query_group group;
 	struct cells cells;
 	struct counters *counters = ctx->counters;
-	size_t octets = 0, most = SIZE_MAX;
+	size_t octets = 0, most = SIZE_MAX, end = count, found;
+	uint32_t cost = 0, cost_max = UINT32_MAX, rounds_max = UINT32_MAX;
 	bool limited;
 
 	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
@@ -368,8 +388,11 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	cookies_begin(ctx);
 	group.count = 0;
 	ctx->passed_on = 0;
-	if (exchanges[0].transport != TRANSPORT_UDP)
+	if (exchanges[0].transport != TRANSPORT_UDP) {
 		most = EXCHANGE_REPLIES_MAX;
+		cost_max = EXCHANGE_COST_MAX;
+		rounds_max = EXCHANGE_COST_MAX * COST_ROUNDS;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
@@ -386,7 +409,10 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	find_names(ctx, &group);
 	resolve(ctx, &group);
 	prefetch_rrsets(ctx, &group);
-	proof_find_batch(ctx, group.queries, group.count);
+	found = proof_find_batch(ctx, group.queries, group.count, rounds_max);
+	/* Those from here on have to wait. */
+	if (found < group.count)
+		end = (size_t)(group.queries[found] - ctx->queries);
 	prefetch_apex_ns(ctx, &group);
 	prefetch_cells(ctx, &group, &cells);
 	prefetch_addresses(ctx, &cells);
@@ -394,7 +420,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	if (limited)
 		finish_limited(ctx, count);
 	for (size_t i = 0; i < count && !limited; i++) {
-		if (octets >= most) {
+		if (octets >= most || cost >= cost_max || i >= end) {
 			put_off(ctx, &exchanges[i]);
 			continue;
 		}
@@ -403,6 +429,8 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 		finish(ctx, &ctx->queries[i]);
 		ctx->counters = counters;
 		octets += exchanges[i].reply_len;
+		exchanges[i].cost = cost_of(&ctx->queries[i]);
+		cost += exchanges[i].cost;
 	}
 	if (ctx->options.rssac != NULL)
 		rssac_count(ctx->options.rssac, exchanges, count);

@@ -54,6 +54,8 @@ answer(struct harness *h, struct exchange *x)
 	struct stream *stream;
 
 	assert_null(x->stream);
+	assert_int_equal(x->cost, 0);
+	x->cost = h->request_cost;
 	if (x->request_len > h->longest)
 		h->longest = x->request_len;
 	h->requests++;

@@ -81,6 +81,31 @@ tcp_turn_answers_only_so_many_requests(void **state)
 	harness_fini(&h);
 }
 
+/* What is dear counts for that: a batch of such, and no more. */
+static void
+tcp_turn_answers_fewer_dear_requests(void **state)
+{
+	struct harness h;
+	size_t most = 0, before;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	h.request_cost = 64;
+	fd = harness_connect(&h, 0);
+	for (size_t i = 0; i < 1000; i++)
+		make_request(data + i * REQUEST, 'E', REQUEST - 2);
+	assert_int_equal(write(fd, data, 1000 * REQUEST), 1000 * REQUEST);
+	while (h.requests < 1000) {
+		before = h.requests;
+		harness_turn_once(&h);
+		if (h.requests - before > most)
+			most = h.requests - before;
+	}
+	assert_in_range(most, 1, EXCHANGE_BATCH_MAX);
+	close(fd);
+	harness_fini(&h);
+}
+
 /* What is put off is answered later, in order, and counted once. */
 static void
 tcp_turn_sends_only_so_many_octets(void **state)
@@ -489,6 +514,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tcp_turn_answers_only_so_many_requests),
+		cmocka_unit_test(tcp_turn_answers_fewer_dear_requests),
 		cmocka_unit_test(tcp_turn_sends_only_so_many_octets),
 		cmocka_unit_test(tcp_turns_go_round),
 		cmocka_unit_test(tcp_turn_accepts_only_so_many),

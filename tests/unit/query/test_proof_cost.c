@@ -1,10 +1,13 @@
 /* test_proof_cost.c - the cost of proofs has a limit, even in zones that were
  * made to be expensive: hashes for NSEC3, steps back to an NSEC (fault 33). */
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "dns/nsec3.h"
 #include "expect.h"
 #include "query/state.h"
+#include "store/writer.h"
 
 #define LINKS 32
 #define DEEP 60  /* empty non-terminals in a row */
@@ -284,6 +287,97 @@ forged_owners_cost_little(void **state)
 	world_fini(&w);
 }
 
+/* ---- batches ----------------------------------------------------------- */
+
+/* Asks the same a whole batch of times. Returns how many have a reply, and what
+ * these have cost. */
+static size_t
+ask_batch(struct world *w, const char *name, enum exchange_transport transport,
+	uint32_t *cost)
+{
+	const struct ask ask = { .qname = name, .type = TYPE_A, .edns = true,
+		.dnssec = true, .size = 1232 };
+	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	struct sockaddr_storage peer = { .ss_family = AF_INET };
+	uint8_t request[1024], *replies;
+	size_t len = ask_write(&ask, request), count = 0;
+
+	((struct sockaddr_in *)&peer)->sin_port = htons(4000);
+	replies = malloc(EXCHANGE_BATCH_MAX * (size_t)WORLD_REPLY_MAX);
+	assert_non_null(replies);
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++)
+		exchanges[i] = (struct exchange){
+			.request = request,
+			.request_len = (uint32_t)len,
+			.reply = replies + i * WORLD_REPLY_MAX,
+			.reply_capacity = WORLD_REPLY_MAX,
+			.transport = transport,
+			.peer = &peer,
+		};
+	query_answer_batch(w->ctx, store_writer_view(w->writer), exchanges,
+		EXCHANGE_BATCH_MAX);
+	*cost = 0;
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
+		assert_int_equal(exchanges[i].put_off, i > count
+			|| exchanges[i].reply_len == 0);
+		count += !exchanges[i].put_off;
+		*cost += exchanges[i].cost;
+	}
+	free(replies);
+	return count;
+}
+
+/* Of a stream; a datagram cannot be asked for again. */
+static void
+expect_put_off(struct world *w, const char *name)
+{
+	uint32_t cost, all;
+	size_t count;
+
+	assert_int_equal(ask_batch(w, name, TRANSPORT_UDP, &all),
+		EXCHANGE_BATCH_MAX);
+	assert_true(all > EXCHANGE_COST_MAX);
+	count = ask_batch(w, name, TRANSPORT_TCP, &cost);
+	assert_in_range(count, 2, EXCHANGE_BATCH_MAX - 1);
+	assert_in_range(cost, EXCHANGE_COST_MAX,
+		EXCHANGE_COST_MAX + cost / count);
+}
+
+static void
+dear_proofs_of_a_stream_are_put_off(void **state)
+{
+	struct hashes hashes = { .iterations = 2500 };
+	struct world w;
+
+	done(ask_wild_links(&w, &hashes));
+	expect_put_off(&w, "x.z.");
+	world_fini(&w);
+}
+
+static void
+dear_chains_of_a_stream_are_put_off(void **state)
+{
+	struct hashes hashes = { .iterations = 150 };
+	struct world w;
+
+	done(ask_wild_links(&w, &hashes));
+	expect_put_off(&w, "x.l0.z.");
+	world_fini(&w);
+}
+
+static void
+sound_proofs_of_a_stream_are_not(void **state)
+{
+	struct hashes hashes = { .iterations = 10 };
+	struct world w;
+	uint32_t cost;
+
+	done(ask_wild_links(&w, &hashes));
+	assert_int_equal(ask_batch(&w, "x.z.", TRANSPORT_TCP, &cost),
+		EXCHANGE_BATCH_MAX);
+	world_fini(&w);
+}
+
 /* ---- NSEC -------------------------------------------------------------- */
 
 static void
@@ -416,6 +510,9 @@ main(void)
 		cmocka_unit_test(dear_chain_is_proven_in_part),
 		cmocka_unit_test(forged_owners_are_told_apart),
 		cmocka_unit_test(forged_owners_cost_little),
+		cmocka_unit_test(dear_proofs_of_a_stream_are_put_off),
+		cmocka_unit_test(dear_chains_of_a_stream_are_put_off),
+		cmocka_unit_test(sound_proofs_of_a_stream_are_not),
 		cmocka_unit_test(nothing_is_looked_for_without_a_chain),
 		cmocka_unit_test(broken_chain_ends_the_way_back),
 		cmocka_unit_test(steps_of_all_links_are_counted),
