@@ -13,9 +13,9 @@
 /* Most requests that are handed over at once. */
 #define EXCHANGE_BATCH_MAX 64
 
-/* So many octets of replies to a batch from a stream are enough, or replies that
- * have cost so much: the handler may put off the rest of the batch, but never
- * all of it. */
+/* So many octets of replies to a batch from a stream are enough, or replies
+ * that have cost so much: the handler may put off the rest of the batch, but
+ * never all of it. */
 #define EXCHANGE_REPLIES_MAX (256u * 1024)
 #define EXCHANGE_COST_MAX 1024u
 
