@@ -44,9 +44,9 @@ zone_source_size(size_t path_len)
 	return (sizeof(struct zone_source) + path_len + 7) & ~(size_t)7;
 }
 
-/* The record of an entry (struct zone_entry); NULL if it has none. The writer's
- * process only: the record is freed without waiting for readers. Lent until
- * sources_set or the end of the entry. */
+/* The record of an entry (struct zone_entry); NULL if it has none. Lent until
+ * sources_set or the end of the entry; to a reader, as long as it is not
+ * quiescent, or has it pinned. */
 const struct zone_sources *zone_sources_get(const struct store_view *view,
 	store_ref entry);
 /* The files of a record, one after the other. There are sources->count: going

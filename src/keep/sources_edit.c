@@ -74,6 +74,6 @@ sources_set(struct store_writer *writer, store_ref ref,
 	if (old != STORE_NONE) {
 		const struct zone_sources *sources = store_edit(heap, old);
 
-		store_free(heap, old, sources->len);
+		store_retire(writer, old, sources->len);
 	}
 }

@@ -5,8 +5,9 @@ const struct zone_sources *
 zone_sources_get(const struct store_view *view, store_ref entry)
 {
 	const struct zone_entry *e = store_get(view, entry);
+	store_ref ref = store_load_ref(&e->sources);
 
-	return e->sources == STORE_NONE ? NULL : store_get(view, e->sources);
+	return ref == STORE_NONE ? NULL : store_get(view, ref);
 }
 
 const struct zone_source *
