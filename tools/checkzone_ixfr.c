@@ -202,10 +202,15 @@ static bool
 is_there(struct ixfr_making *m)
 {
 	const struct history_limits one = {1, 0};
+	const struct ixfr_wanted wanted = {
+		.apex = m->c->apex,
+		.serial = m->to,
+		.limits = &one,
+	};
 	struct ixfr_drafts drafts;
 	bool found;
 
-	ixfr_file_read(m->c->file, m->c->apex, m->to, &one, NULL, &drafts);
+	ixfr_file_read(m->c->file, &wanted, NULL, &drafts);
 	found = drafts.count == 1 && drafts.items[0].from == m->from;
 	ixfr_file_release(&drafts);
 	return found;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/err.h"
 
@@ -33,6 +34,14 @@ enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
  * it stay: they may lead to another file by then. Where we are in no folder any
  * more, it stays what it is. NULL: no memory. */
 char *fs_path_from_root(const char *path);
+
+/* True if one time of a file is after another. */
+static inline bool
+fs_is_later(const struct timespec *one, const struct timespec *other)
+{
+	return one->tv_sec != other->tv_sec ? one->tv_sec > other->tv_sec
+		: one->tv_nsec > other->tv_nsec;
+}
 
 /* The text of an errno of fs_open_to_read, for people. */
 const char *fs_open_error_text(int error);

@@ -63,6 +63,9 @@ store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
  * zone_entry_flags), at once visible to readers. */
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
+/* Sets or clears ZONE_ENTRY_STEPS_STALE, at once visible to readers. */
+void table_set_steps_stale(struct store_writer *writer, store_ref entry,
+	bool stale);
 /* Says when a zone expires (zone_entry.expires_sec), at once visible to
  * readers. */
 void table_set_expiry(struct store_writer *writer, store_ref entry,

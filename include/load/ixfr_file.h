@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/diag.h"
 #include "base/err.h"
@@ -82,21 +83,32 @@ void ixfr_file_print_name(const char *path, unsigned index, char *out);
 enum nsd_err ixfr_file_parse(const char *text, size_t len,
 	struct history_draft *draft, const char **why) MUST_USE;
 
+/* Which files are wanted. All is borrowed. */
+struct ixfr_wanted {
+	const uint8_t *apex;
+	uint32_t serial; /* they lead there */
+	const struct history_limits *limits;
+	/* Those that were changed (ctime) at this moment or before are of
+	 * another version that has the same serial, perhaps. The same goes for
+	 * times to come: the clock was set back since. NULL: any will do. */
+	const struct timespec *since;
+};
+
 /* The steps that were read, the newest first. */
 struct ixfr_drafts {
 	struct history_draft *items;
 	size_t count;
+	bool stale; /* the next file is too old, or was not looked at: what is
+		     * beside the zone file does not belong to it */
 };
 
 /*
- * Reads the files beside a zone file that lead to a serial, as many as the
- * limits allow. The first that is broken or does not fit ends that; the sink is
- * told. Gives *drafts; ixfr_file_release frees it. Any thread. Blocks on the
- * file system.
+ * Reads the files beside a zone file, as many as the limits allow. The first
+ * that is broken or does not fit ends that; the sink is told. Gives *drafts;
+ * ixfr_file_release frees it. Any thread. Blocks on the file system.
  */
-void ixfr_file_read(const char *path, const uint8_t *apex, uint32_t serial,
-	const struct history_limits *limits, struct diag_sink *sink,
-	struct ixfr_drafts *drafts);
+void ixfr_file_read(const char *path, const struct ixfr_wanted *wanted,
+	struct diag_sink *sink, struct ixfr_drafts *drafts);
 void ixfr_file_release(struct ixfr_drafts *drafts);
 
 #endif

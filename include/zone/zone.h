@@ -411,6 +411,9 @@ enum zone_entry_flags {
 	 * set, too, if the file could not be opened. Not of the
 	 * configuration. */
 	ZONE_ENTRY_FILE_FAILED = 4,
+	/* Files of differences may be beside the zone file that do not lead to
+	 * what is served, and are to go. The reading of the zone sets it. */
+	ZONE_ENTRY_STEPS_STALE = 8,
 };
 
 /*

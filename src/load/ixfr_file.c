@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -162,9 +163,22 @@ file_text_max(const struct history_limits *limits)
 		: (size_t)most * TEXT_RATIO;
 }
 
-/* Reads a file as a whole. NSD_E_NOT_FOUND: there is none. */
+/* True if a file was changed after a moment, and not in times to come. */
+static bool
+file_is_since(const struct stat *st, const struct timespec *moment)
+{
+	struct timespec now;
+
+	return fs_is_later(&st->st_ctim, moment)
+		&& clock_gettime(CLOCK_REALTIME, &now) == 0
+		&& !fs_is_later(&st->st_ctim, &now);
+}
+
+/* Reads a file as a whole. NSD_E_NOT_FOUND: there is none; NSD_E_DENIED: it is
+ * not since then. */
 static enum nsd_err
-file_load(const char *path, size_t max, char **text, size_t *len)
+file_load(const char *path, size_t max, const struct timespec *since,
+	char **text, size_t *len)
 {
 	struct stat st;
 	ssize_t n = 0;
@@ -174,6 +188,10 @@ file_load(const char *path, size_t max, char **text, size_t *len)
 		return errno == ENOENT ? NSD_E_NOT_FOUND : NSD_E_SYSTEM;
 	*text = NULL;
 	*len = 0;
+	if (since != NULL && !file_is_since(&st, since)) {
+		close(fd);
+		return NSD_E_DENIED;
+	}
 	if (st.st_size < 0 || (uint64_t)st.st_size > max) {
 		close(fd);
 		return NSD_E_LIMIT;
@@ -194,16 +212,22 @@ file_load(const char *path, size_t max, char **text, size_t *len)
 
 /* Reads the file of a step that leads to a serial. True: it is in the draft. */
 static bool
-file_read(const char *path, uint32_t to, const struct history_limits *limits,
-	struct diag_sink *sink, struct history_draft *draft)
+file_read(const char *path, uint32_t to, const struct ixfr_wanted *wanted,
+	struct diag_sink *sink, struct ixfr_drafts *drafts)
 {
+	struct history_draft *draft = &drafts->items[drafts->count];
 	const char *why = NULL;
 	char *text;
 	size_t len;
-	enum nsd_err err = file_load(path, file_text_max(limits), &text, &len);
+	enum nsd_err err = file_load(path, file_text_max(wanted->limits),
+		wanted->since, &text, &len);
 
 	if (err == NSD_E_NOT_FOUND)
 		return false;
+	if (err == NSD_E_DENIED) {
+		drafts->stale = true;
+		why = "it is not newer than the zone file";
+	}
 	if (err == NSD_OK) {
 		err = ixfr_file_parse(text, len, draft, &why);
 		free(text);
@@ -216,17 +240,18 @@ file_read(const char *path, uint32_t to, const struct history_limits *limits,
 }
 
 void
-ixfr_file_read(const char *path, const uint8_t *apex, uint32_t serial,
-	const struct history_limits *limits, struct diag_sink *sink,
-	struct ixfr_drafts *drafts)
+ixfr_file_read(const char *path, const struct ixfr_wanted *wanted,
+	struct diag_sink *sink, struct ixfr_drafts *drafts)
 {
+	const struct history_limits *limits = wanted->limits;
+	uint32_t serial = wanted->serial;
 	unsigned max = limits->number < HISTORY_STEPS_MAX ? limits->number
 		: HISTORY_STEPS_MAX;
 	char *name = malloc(strlen(path) + IXFR_FILE_SUFFIX_MAX);
 	uint64_t octets = 0;
 	size_t room = 0;
 
-	*drafts = (struct ixfr_drafts){NULL, 0};
+	*drafts = (struct ixfr_drafts){.items = NULL};
 	for (unsigned i = 0; name != NULL && i < max; i++) {
 		struct history_draft *items = grow_array(drafts->items,
 			drafts->count, &room, sizeof(*items));
@@ -235,9 +260,9 @@ ixfr_file_read(const char *path, const uint8_t *apex, uint32_t serial,
 			break;
 		drafts->items = items;
 		items += drafts->count;
-		history_draft_init(items, apex, limits);
+		history_draft_init(items, wanted->apex, limits);
 		ixfr_file_print_name(path, i, name);
-		if (!file_read(name, serial, limits, sink, items)
+		if (!file_read(name, serial, wanted, sink, drafts)
 			|| (limits->octets != 0
 				&& octets + items->len > limits->octets)) {
 			history_draft_fini(items);
@@ -256,5 +281,5 @@ ixfr_file_release(struct ixfr_drafts *drafts)
 	for (size_t i = 0; i < drafts->count; i++)
 		history_draft_fini(&drafts->items[i]);
 	free(drafts->items);
-	*drafts = (struct ixfr_drafts){NULL, 0};
+	*drafts = (struct ixfr_drafts){.items = NULL};
 }

@@ -270,9 +270,7 @@ ixfr_file_is_new(const char *path)
 		return false;
 	ixfr_file_print_name(path, 0, name);
 	is_new = stat(path, &zone) == 0 && stat(name, &step) == 0
-		&& (step.st_ctim.tv_sec != zone.st_ctim.tv_sec
-				? step.st_ctim.tv_sec > zone.st_ctim.tv_sec
-				: step.st_ctim.tv_nsec > zone.st_ctim.tv_nsec);
+		&& fs_is_later(&step.st_ctim, &zone.st_ctim);
 	free(name);
 	return is_new;
 }

@@ -25,10 +25,12 @@
 #include "dns/name.h"
 #include "ipc/handlers.h"
 #include "load/ixfr_file.h"
+#include "load/load_files.h"
 #include "load/writeback.h"
 #include "proc/writer_folders.h"
 #include "role/role.h"
 #include "store/store.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 /* It ends after this without a request. */
@@ -47,6 +49,7 @@ struct writer {
 struct writer_zone {
 	const struct conf_zone *conf;
 	const struct zone *served;
+	const struct zone_sources *sources; /* it was read from; NULL: none */
 	struct history_way way; /* steps that lead there, if any are kept */
 	bool way_unknown;       /* there was no memory for it */
 	const char *received; /* see struct writeback */
@@ -200,11 +203,42 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	written->serial = serial;
 }
 
+/* True if the files of the zone say what is served, as far as is known. */
+static bool
+writer_has_file_as_served(const struct writer_zone *zone)
+{
+	return zone->sources != NULL
+		&& (zone->sources->flags & ZONE_SOURCES_FAILED) == 0
+		&& !load_files_have_changed(zone->sources, zone->path);
+}
+
+/* A file that has changed since it was read may say other things under the
+ * serial that is served, and is older than what would be written now. So
+ * nothing stays beside it then (doc/decisions/0092). */
+static enum nsd_err
+writer_write_steps_of_file(struct writer *writer, struct writer_zone *zone,
+	const struct writeback *writeback, struct diag_sink *sink)
+{
+	enum nsd_err err;
+	int error;
+
+	if (!writer_has_file_as_served(zone))
+		zone->way.count = 0;
+	err = writer_write_steps(writer, zone, writeback, sink);
+	error = errno;
+	if (zone->way.count > 0 && !writer_has_file_as_served(zone)) {
+		zone->way.count = 0;
+		err = writer_write_steps(writer, zone, writeback, sink);
+		error = errno;
+	}
+	errno = error;
+	return err;
+}
+
 /* Of a zone whose file is the operator's. */
 static void
-writer_write_steps_alone(struct writer *writer,
-	const struct writer_zone *zone, bool unsure,
-	struct ipc_written *written)
+writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
+	bool unsure, struct ipc_written *written)
 {
 	struct diag_sink sink = {.on_diag = writer_on_diag};
 	const struct writeback writeback = writer_make_writeback(writer, zone,
@@ -212,7 +246,7 @@ writer_write_steps_alone(struct writer *writer,
 
 	written->err = unsure && ixfr_file_is_new(zone->path)
 		? NSD_OK
-		: writer_write_steps(writer, zone, &writeback, &sink);
+		: writer_write_steps_of_file(writer, zone, &writeback, &sink);
 	written->error = written->err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
 	written->serial = zone->served->serial;
 }
@@ -246,9 +280,12 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 		written->err = NSD_E_BUG;
 		return;
 	}
-	if (table_find_apex(view, zone->conf->wire, &entry) == NSD_OK)
+	/* A version that comes meanwhile is not of files that are noted. */
+	if (table_find_apex(view, zone->conf->wire, &entry) == NSD_OK) {
+		zone->sources = zone_sources_get(view, entry);
 		served = store_load_ref(&((const struct zone_entry *)
 				store_get(view, entry))->zone);
+	}
 	if (served != STORE_NONE)
 		writer_take_version(view, entry, served, zone);
 	store_reader_offline(writer->reader);

@@ -67,7 +67,8 @@ static bool
 vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 	store_ref ref)
 {
-	const uint32_t known = ZONE_ENTRY_SECONDARY | ZONE_ENTRY_FILE_FAILED;
+	const uint32_t known = ZONE_ENTRY_SECONDARY | ZONE_ENTRY_FILE_FAILED
+		| ZONE_ENTRY_STEPS_STALE;
 
 	if ((entry->flags & ~known) != 0)
 		return vet_fail(p, VET_ENTRY, ref, "has unknown flags");

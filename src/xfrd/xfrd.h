@@ -35,6 +35,7 @@
 #include "role/requests.h"
 #include "role/role.h"
 #include "role/zone_message.h"
+#include "store/store.h"
 #include "xfr/machine.h"
 #include "xfr/patience.h"
 #include "xfr/reader.h"
@@ -265,6 +266,9 @@ struct xfrd_soa {
 	uint64_t names;   /* of these */
 	uint32_t expires_sec; /* as of struct zone_entry */
 	bool has_history;     /* the same: there are steps */
+	bool steps_stale;     /* the same: their files may be those of another
+			       * version */
+	store_ref sources;    /* the same; another one: it was read again */
 	bool file_failed;     /* the same: this is not what its file says */
 	uint32_t ttl_sec;
 	uint16_t len;

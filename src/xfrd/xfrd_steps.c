@@ -3,6 +3,10 @@
  * (create-ixfr): what it differs by is to be written beside their zone files,
  * by xfrd_write.c. Files of secondary zones are written with the zone file.
  *
+ * A version with the serial of the one before has no differences: the files
+ * are to go. And a zone file that was read again and says the same is newer
+ * than the files beside it now, so these are written anew.
+ *
  * What was served at the first look has its differences beside its file as a
  * rule: it was read with them, or the process before this one has had them
  * written. But a version may have come just before, so the writer looks at the
@@ -21,8 +25,10 @@
 
 /* What is known of a zone of that kind. */
 struct xfrd_steps_zone {
-	uint32_t serial;
-	bool known;  /* the serial was served when it was looked at last */
+	uint32_t serial;    /* these were so when it was looked at last: */
+	store_ref sources;
+	bool had_steps;
+	bool known;  /* it was looked at */
 	bool is_due; /* it is not written yet, */
 	bool unsure; /* or may be: it was there when it was first looked at */
 };
@@ -53,6 +59,19 @@ steps_get(struct xfrd_steps *steps, uint32_t place)
 	return &steps->zones[place];
 }
 
+/* Whether files are to be written, or to go. */
+static bool
+steps_are_due(const struct xfrd_steps_zone *seen, const struct xfrd_soa *soa)
+{
+	bool has_steps = soa->has_history || soa->steps_stale;
+
+	if (!seen->known)
+		return has_steps;
+	return seen->serial != soa->numbers.serial
+		|| seen->had_steps != soa->has_history
+		|| (has_steps && seen->sources != soa->sources);
+}
+
 bool
 xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
 {
@@ -65,14 +84,15 @@ xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
 	seen = steps_get(steps, zone->index);
 	if (seen == NULL)
 		return false; /* it is known from the next look on */
-	if (seen->known ? seen->serial != soa.numbers.serial
-			: soa.has_history) {
+	if (steps_are_due(seen, &soa)) {
 		steps->due_count += !seen->is_due;
 		seen->is_due = true;
-		seen->unsure = !seen->known;
+		seen->unsure = !seen->known && !soa.steps_stale;
 	}
 	seen->known = true;
 	seen->serial = soa.numbers.serial;
+	seen->sources = soa.sources;
+	seen->had_steps = soa.has_history;
 	return seen->is_due;
 }
 

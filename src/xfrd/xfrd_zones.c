@@ -61,6 +61,7 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 	const struct store_view *view = store_reader_view(xfrd->reader);
 	const struct zone_entry *entry;
 	store_ref ref, served = STORE_NONE;
+	uint32_t flags;
 
 	store_reader_online(xfrd->reader);
 	if (table_find_apex(view, zone->wire, &ref) == NSD_OK) {
@@ -73,8 +74,10 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 			__ATOMIC_RELAXED);
 		soa->has_history = store_load_ref(&entry->history)
 			!= STORE_NONE;
-		soa->file_failed = (__atomic_load_n(&entry->flags,
-			__ATOMIC_RELAXED) & ZONE_ENTRY_FILE_FAILED) != 0;
+		flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
+		soa->file_failed = (flags & ZONE_ENTRY_FILE_FAILED) != 0;
+		soa->steps_stale = (flags & ZONE_ENTRY_STEPS_STALE) != 0;
+		soa->sources = store_load_ref(&entry->sources);
 	}
 	store_reader_offline(xfrd->reader);
 	return served != STORE_NONE;

@@ -165,7 +165,7 @@ def test_what_leads_to_no_newer_serial_is_not_kept(tmp_path):
         assert ask(server, ZONE, "ixfr", 2)[0] == "diffs 2 3"
 
 
-def loader(server):
+def child(server, role):
     """Its process, once it has one."""
     main = server.process.pid
     end = time.monotonic() + PATIENCE
@@ -176,7 +176,7 @@ def loader(server):
                 title = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
             except OSError:
                 continue
-            if b"loader" in title:
+            if role.encode() in title:
                 return pid
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -189,7 +189,7 @@ def test_differences_outlive_the_loader(tmp_path):
     with version_1(primary, middle, path, sets):
         for serial in range(2, LAST + 1):
             for server in primary, middle:
-                os.kill(loader(server), signal.SIGKILL)
+                os.kill(child(server, "loader"), signal.SIGKILL)
             advance(primary, path, serial, sets)
             wait_for(middle, serial)
             for server in primary, middle:
@@ -412,6 +412,167 @@ def test_files_that_lead_nowhere_go(tmp_path):
             time.sleep(0.05)
     finally:
         server.stop()
+
+
+# ---- files of another moment than the zone file's
+
+@pytest.fixture
+def two_versions(tmp_path):
+    """A server that has changed from 1 to 2, whose file it has written."""
+    path, sets = tmp_path / "zone", {}
+    server = primaries.Ours({ZONE: path})
+    server.more = ["server:", "\treplace-hung: no"]  # xfrd is stopped
+    try:
+        advance(server, path, 1, sets)
+        server.start()
+        advance(server, path, 2, sets)
+        wait_for(server, 2)
+        wait_file(tmp_path / "zone.ixfr", 2)
+        yield server, path, sets
+    finally:
+        server.stop()
+
+
+def wait_gone(path):
+    end = time.monotonic() + PATIENCE
+    while path.exists():
+        assert time.monotonic() < end, f"{path} is there"
+        time.sleep(0.05)
+
+
+def add(path, text="other 60 IN TXT x\n"):
+    """Another content, and the same serial."""
+    with open(path, "a", encoding="ascii") as out:
+        out.write(text)
+
+
+def make_new(path):
+    """As a copy of a folder may: its time is a later one."""
+    before = path.stat().st_ctime_ns
+    end = time.monotonic() + PATIENCE
+    while path.stat().st_ctime_ns <= before:
+        assert time.monotonic() < end
+        path.chmod(0o644)
+
+
+def expect_chain(server, path, sets):
+    """Nothing leads from 1, and what leads from 2 to 3 is right."""
+    sets[2] = in_file(ZONE, path)
+    assert ask(server, ZONE, "ixfr", 1)[0] == "whole 2"
+    text = path.read_text()
+    advance(server, path, 3, sets)
+    wait_for(server, 3)
+    wait_file(path.with_name("zone.ixfr"), 3)
+    assert "other" not in path.read_text() and "other" in text
+    server.end()
+    server.start()
+    assert ask(server, ZONE, "ixfr", 1)[0] == "whole 3"
+    said, lines = ask(server, ZONE, "ixfr", 2)
+    assert said == "diffs 2 3"
+    assert apply(sets[2], lines) == sets[3]
+    assert not path.with_name("zone.ixfr.2").exists()
+
+
+@pytest.mark.parametrize("away", (False, True))
+def test_files_go_with_the_content_of_their_serial(two_versions, away):
+    """Also if xfrd is another one when it looks."""
+    server, path, sets = two_versions
+    xfrd = child(server, "xfrd")
+    if away:
+        os.kill(xfrd, signal.SIGSTOP)
+    add(path)
+    server.reread()
+    end = time.monotonic() + PATIENCE
+    while not is_served(server, path):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    if away:
+        os.kill(xfrd, signal.SIGKILL)
+    wait_gone(path.with_name("zone.ixfr"))
+    server.end()
+    server.start()
+    expect_chain(server, path, sets)
+
+
+@pytest.mark.parametrize("killed", (False, True))
+def test_files_older_than_the_zone_file_are_not_read(two_versions, killed):
+    """It has changed while the server was down; and the files go, so that they
+    cannot come to be newer later."""
+    server, path, sets = two_versions
+    (server.kill if killed else server.end)()
+    add(path)
+    server.start()
+    wait_gone(path.with_name("zone.ixfr"))
+    assert ("zone.ixfr is not used, nor are older ones: it is not newer than"
+            in (server.dir / "log").read_text())
+    expect_chain(server, path, sets)
+
+
+def test_files_older_than_what_is_included_are_not_read(two_versions):
+    server, path, _ = two_versions
+    more, file = path.with_name("more"), path.with_name("zone.ixfr")
+    step = file.read_text()
+    more.write_text("one 60 IN TXT x\n")
+    add(path, f"$INCLUDE {more}\n")
+    server.reread()
+    wait_gone(file)
+    server.end()
+    file.write_text(step)
+    server.start()
+    assert ask(server, ZONE, "ixfr", 1)[0] == "diffs 1 2"
+    server.end()
+    more.write_text("other 60 IN TXT x\n")
+    server.start()
+    assert ask(server, ZONE, "ixfr", 1)[0] == "whole 2"
+
+
+def test_files_older_than_a_link_are_not_read(tmp_path, two_versions):
+    server, path, _ = two_versions
+    server.end()
+    shutil.copy(path, tmp_path / "other")
+    add(tmp_path / "other")
+    make_new(tmp_path / "zone.ixfr")
+    path.unlink()
+    path.symlink_to("other")
+    server.start()
+    assert ask(server, ZONE, "ixfr", 1)[0] == "whole 2"
+
+
+def test_files_are_written_anew_beside_one_that_says_the_same(two_versions):
+    """It was touched, or put there again."""
+    server, path, sets = two_versions
+    file = path.with_name("zone.ixfr")
+
+    def is_newer():
+        return file.stat().st_ctime_ns > path.stat().st_ctime_ns
+
+    for _ in range(3):
+        # It goes if the zone file is touched while it is written.
+        wait_at_rest(server)
+        os.utime(path)
+        server.reread()
+        end = time.monotonic() + PATIENCE
+        while not is_newer():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    server.end()
+    server.start()
+    expect_differences(server, sets, 1, 2)
+
+
+def test_nothing_is_written_beside_a_file_that_was_not_read(two_versions):
+    """It would be newer than that."""
+    server, path, sets = two_versions
+    xfrd = child(server, "xfrd")
+    os.kill(xfrd, signal.SIGSTOP)
+    advance(server, path, 3, sets)
+    wait_for(server, 3)
+    add(path)
+    os.kill(xfrd, signal.SIGCONT)
+    wait_gone(path.with_name("zone.ixfr"))
+    server.end()
+    server.start()
+    assert ask(server, ZONE, "ixfr", 2)[0] == "whole 3"
 
 
 # ---- nsd-checkzone -i

@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/fs.h"
 #include "lib/history_fixture.h"
 #include "lib/one_fixture.h"
 #include "load/ixfr_file.h"
@@ -210,23 +213,37 @@ write_files(uint32_t serial)
 }
 
 static size_t
-read_files(uint32_t serial, const struct history_limits *most,
-	const char *expect)
+read_files_since(const struct timespec *since, uint32_t serial,
+	const struct history_limits *most, const char *expect)
 {
+	const struct ixfr_wanted wanted = {
+		.apex = zone_fixture_name(APEX),
+		.serial = serial,
+		.limits = most,
+		.since = since,
+	};
 	struct diag_sink sink = {.on_diag = on_diag};
 	struct ixfr_drafts drafts;
 	size_t count;
 
-	ixfr_file_read(path, zone_fixture_name(APEX), serial, most, &sink,
-		&drafts);
+	ixfr_file_read(path, &wanted, &sink, &drafts);
 	count = drafts.count;
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(drafts.items[i].to, serial - i);
+	assert_int_equal(drafts.stale,
+		expect != NULL && strstr(expect, "not newer") != NULL);
 	ixfr_file_release(&drafts);
 	assert_int_equal(sink.warnings, expect != NULL);
 	if (expect != NULL)
 		assert_non_null(strstr(said, expect));
 	return count;
+}
+
+static size_t
+read_files(uint32_t serial, const struct history_limits *most,
+	const char *expect)
+{
+	return read_files_since(NULL, serial, most, expect);
 }
 
 static bool
@@ -284,6 +301,56 @@ steps_are_written_and_read(void **state)
 	assert_false(exists(0));
 }
 
+static struct timespec
+time_of(unsigned index)
+{
+	char name[300];
+	struct stat st;
+
+	ixfr_file_print_name(path, index, name);
+	assert_int_equal(stat(name, &st), 0);
+	return st.st_ctim;
+}
+
+/* One that was put beside the others again counts as new. */
+static void
+put_again(unsigned index, const struct timespec *after)
+{
+	struct timespec now = {.tv_sec = 0};
+	char name[300];
+
+	ixfr_file_print_name(path, index, name);
+	while (!fs_is_later(&now, after)) {
+		assert_int_equal(chmod(name, 0644), 0);
+		now = time_of(index);
+	}
+}
+
+static void
+what_is_not_newer_than_a_moment_is_left_out(void **state)
+{
+	struct timespec moment;
+
+	assert_int_equal(zone_fixture_load(&f, APEX,
+		"@ 300 SOA ns h 1 2 3 4 5\n@ 300 NS ns\nns 300 A 192.0.2.1\n",
+		&entry), NSD_OK);
+	step(1, 1);
+	step(2, 1);
+	assert_int_equal(write_files(3), 2);
+	assert_int_equal(read_files_since(&(struct timespec){0, 0}, 3, &limits,
+		NULL), 2);
+	moment = time_of(1); /* the newest is written first */
+	assert_int_equal(read_files_since(&moment, 3, &limits,
+		"zone.ixfr is not used, nor are older ones: it is not newer"),
+		0);
+	put_again(0, &moment);
+	assert_int_equal(read_files_since(&moment, 3, &limits,
+		"zone.ixfr.2 is not used, nor are older ones: it is not newer"),
+		1);
+	put_again(1, &moment);
+	assert_int_equal(read_files_since(&moment, 3, &limits, NULL), 2);
+}
+
 /* A folder that cannot be written to, and a disk that is full. */
 static void
 what_cannot_be_written_is_said(void **state)
@@ -339,6 +406,7 @@ main(void)
 		TEST(what_is_no_such_file_is_refused),
 		TEST(what_is_larger_than_the_limits_is_given_up),
 		TEST(steps_are_written_and_read),
+		TEST(what_is_not_newer_than_a_moment_is_left_out),
 		TEST(what_cannot_be_written_is_said),
 	};
 
