@@ -276,6 +276,8 @@ enum ipc_write_flag {
 			      * primaries differ by, beside its file */
 	IPC_WRITE_UNSURE = 16, /* that may have been done: if files are there
 				* that are newer than the zone file, it is */
+	IPC_WRITE_LAST = 32, /* there will be no other writer: it stays, if it
+			      * does not know the zone */
 };
 struct ipc_write {
 	struct ipc_request request;
@@ -311,7 +313,8 @@ struct ipc_written {
 #define IPC_FIND_FILES_MAX 2000
 struct ipc_find_files {
 	struct ipc_request request;
-	uint32_t unused;
+	uint32_t last;   /* not 0: there will be no other writer, so zones that
+			  * it does not know count as having a file */
 	/* Wire names, one behind the other; the payload ends where they do. */
 	uint8_t apexes[IPC_FIND_FILES_MAX];
 };

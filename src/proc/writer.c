@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
@@ -35,6 +36,9 @@
 
 /* It ends after this without a request. */
 #define IDLE_SEC 5
+/* From this age on a folder that it may not write to may be another one than it
+ * knows. */
+#define OLD_MSEC 3000
 /* Records between two signs of life. */
 #define BEAT_RECORDS 10000u
 
@@ -42,6 +46,7 @@ struct writer {
 	struct role role;
 	struct store_reader *reader;
 	struct event *idle_event;
+	int64_t began_msec;
 	bool is_outdated; /* what is asked now is for the next one */
 };
 
@@ -180,6 +185,17 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 	return err;
 }
 
+/* Where it may write was looked up as it began. True: its successor may be able
+ * to, if a folder was made anew. */
+static bool
+writer_is_shut_out(struct writer *writer, enum nsd_err err, uint32_t flags)
+{
+	writer->is_outdated = err == NSD_E_SYSTEM && errno == EACCES
+		&& (flags & IPC_WRITE_LAST) == 0
+		&& clock_now_msec() - writer->began_msec > OLD_MSEC;
+	return writer->is_outdated;
+}
+
 static void
 writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	uint32_t flags, struct ipc_written *written)
@@ -187,6 +203,10 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	uint32_t serial;
 	enum nsd_err err = writer_write(writer, zone, zone->path, &serial);
 
+	if (writer_is_shut_out(writer, err, flags)) {
+		written->err = NSD_E_NOT_FOUND;
+		return;
+	}
 	written->err = err;
 	written->error = err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
 	if (err == NSD_OK) {
@@ -385,7 +405,8 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 		.payload = &written,
 		.len = sizeof(written),
 	});
-	writer_rest_or_stop(writer, zone.conf == NULL);
+	writer_rest_or_stop(writer, writer->is_outdated
+		|| (zone.conf == NULL && (what.flags & IPC_WRITE_LAST) == 0));
 }
 
 /* ---- looking ------------------------------------------------------------- */
@@ -418,17 +439,19 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 	const size_t head = offsetof(struct ipc_find_files, apexes);
 	struct writer *writer = (struct writer *)role;
 	struct ipc_files_found answer = {.err = NSD_OK};
-	struct ipc_request request;
+	struct ipc_find_files what;
 	struct cursor apexes;
 	bool found = true;
 
 	if (writer->is_outdated)
 		return;
-	memcpy(&request, m->payload, sizeof(request));
-	answer.ticket = request.ticket;
+	memcpy(&what, m->payload, head);
+	answer.ticket = what.request.ticket;
 	cursor_init(&apexes, m->payload + head, m->len - head);
 	while (found && cursor_left(&apexes) > 0) {
 		answer.err = writer_look(role->server, &apexes, &found);
+		if (answer.err == NSD_E_NOT_FOUND && what.last != 0)
+			answer.err = NSD_OK;
 		if (answer.err != NSD_OK)
 			break;
 		answer.count += found;
@@ -488,6 +511,7 @@ writer_init(struct writer *writer, const struct role_start *start)
 	enum nsd_err err;
 
 	writer->role.handlers = writer_handlers;
+	writer->began_msec = clock_now_msec();
 	writer->role.on_term = writer_on_term;
 	role_init_name("writer", "writer");
 	role_init_death(start->server, true);

@@ -36,11 +36,26 @@ xfrd_look_drop(struct xfrd_look *look, uint32_t count)
 	memmove(look->apexes, look->apexes + gone, look->len);
 }
 
-enum nsd_err
-xfrd_look_ask(const struct xfrd_look *look, struct requests *requests,
-	request_on_end *on_end, void *ctx)
+void
+xfrd_look_drop_gone(struct xfrd_look *look, const struct conf *conf)
 {
-	struct ipc_find_files what = {.unused = 0};
+	size_t at = 0, kept = 0, len;
+
+	for (; at < look->len; at += len) {
+		len = name_len(look->apexes + at);
+		if (conf_find_zone(conf, look->apexes + at) == NULL)
+			continue;
+		memmove(look->apexes + kept, look->apexes + at, len);
+		kept += len;
+	}
+	look->len = kept;
+}
+
+enum nsd_err
+xfrd_look_ask(const struct xfrd_look *look, bool last,
+	struct requests *requests, request_on_end *on_end, void *ctx)
+{
+	struct ipc_find_files what = {.last = last};
 	const struct link_parcel parcel = {
 		.type = IPC_FIND_FILES,
 		.payload = &what,

@@ -229,14 +229,20 @@ write_end_round(struct xfrd *xfrd)
 		write_await_period(xfrd);
 }
 
-/* Has the files looked for. False: they cannot be asked for now. */
+/* Has the files looked for. False: none are left, or they cannot be asked for
+ * now. */
 static bool
 write_ask_look(struct xfrd *xfrd)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
-	enum nsd_err err = xfrd_look_ask(&writes->look, &writes->requests,
-		write_on_looked, xfrd);
+	enum nsd_err err;
 
+	/* The next writer knows none that are gone, and ends for each. */
+	xfrd_look_drop_gone(&writes->look, xfrd->role.server->conf);
+	if (writes->look.len == 0)
+		return false;
+	err = xfrd_look_ask(&writes->look, writes->ending, &writes->requests,
+		write_on_looked, xfrd);
 	if (err == NSD_OK) {
 		write_await(xfrd);
 		return true;
@@ -321,7 +327,8 @@ static bool
 write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone, bool unsure)
 {
 	struct ipc_write what = {.flags = IPC_WRITE_STEPS
-			| (unsure ? IPC_WRITE_UNSURE : 0)};
+			| (unsure ? IPC_WRITE_UNSURE : 0)
+			| (xfrd->writes.ending ? IPC_WRITE_LAST : 0)};
 	const struct link_parcel parcel = {
 		.type = IPC_WRITE_ZONE,
 		.payload = &what,
@@ -353,7 +360,7 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
 	/* It may be gone; or it has come after the writer, which ends. */
-	if (written.err == NSD_E_NOT_FOUND && zone != NULL
+	if (written.err == NSD_E_NOT_FOUND && zone != NULL && !writes->ending
 		&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 		&& write_ask_steps(xfrd, zone, false))
 		return;
@@ -521,7 +528,7 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 
 		/* It has come after the writer, which ends; or another version
 		 * has come. */
-		if ((written.err == NSD_E_NOT_FOUND
+		if (((written.err == NSD_E_NOT_FOUND && !writes->ending)
 			    || written.err == NSD_E_AGAIN)
 			&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 			&& xfrd_write_judge(xfrd, zone, &entry) != WRITE_NOTHING
@@ -546,9 +553,12 @@ xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced)
 	struct xfrd_writes *writes = &xfrd->writes;
 
 	requests_stop(&writes->requests, replaced);
-	if (writes->ending)
-		write_finish(writes); /* there will be no other one */
-	else if (writes->busy)
+	if (writes->ending) { /* there will be no other one */
+		if (writes->then != NULL && writes->busy)
+			log_warning("xfrd: not all zone files were written, as"
+				    " the writer has ended");
+		write_finish(writes);
+	} else if (writes->busy)
 		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
 }
 
@@ -590,7 +600,7 @@ static void
 write_on_time_over(evutil_socket_t fd, short what, void *arg)
 {
 	log_warning("xfrd: not all zone files were written within %u s; the"
-		    " journal keeps the rest", END_SEC);
+		    " journal keeps what has changed", END_SEC);
 	write_finish(arg);
 }
 

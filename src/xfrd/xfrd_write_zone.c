@@ -87,6 +87,8 @@ xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
 	enum nsd_err err;
 
 	what.flags = IPC_WRITE_COPY;
+	if (writes->ending)
+		what.flags |= IPC_WRITE_LAST;
 	if (writes->tries == XFRD_WRITE_TRIES_MAX - 1)
 		what.flags |= IPC_WRITE_ANY;
 	/* One that is there need not be made again. */

@@ -2,10 +2,11 @@
 written again, as nothing else has them."""
 import os
 import signal
+import time
 
 import pytest
 
-from control import ask, config
+from control import ask, begin, config
 from harness import DEADLINE, wait_for, zone_text
 from scripted_primary import records, reply, soa
 from written import Primary, read, secondary
@@ -93,6 +94,25 @@ def test_made_at_a_stop(start, primary):
     server.wait_serial("s.test", 1)
 
 
+def test_made_at_a_stop_by_a_writer_that_does_not_know_all_zones(start,
+                                                                 primary):
+    """There will be no other one."""
+    server = start(zones=pattern(primary, "p", "a/%s"))
+    assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+    server.wait_serial("s.test", 1)
+    write(server)
+    # The writer rests for some seconds from here on.
+    assert ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    server.wait_serial("a.test", 1)
+    (server.directory / "a/s.test").unlink()
+    assert server.stop() == 0
+    assert is_whole(server.directory / "a/s.test")
+    primary.__exit__()
+    server.start()
+    for zone in "s.test", "a.test":
+        server.wait_serial(zone, 1)
+
+
 def test_not_by_itself_without_zonefiles_write(start):
     server = start(zonefiles_write=0)
     server.wait_serial("s.test", 1)
@@ -110,6 +130,44 @@ def test_folder_that_is_gone(start, primary):
     (server.directory / "a").rename(server.directory / "moved")
     write(server)
     assert is_whole(server.directory / "a/b/s.test")
+
+
+def test_folder_made_anew_while_the_writer_is_there(start, primary,
+                                                    directory):
+    """It may write to the folders that were there when it began, and it does
+    not rest."""
+    for name in "a", "tmp":
+        (directory / name).mkdir()
+    server = start(zones=secondary(primary, file="a/s.test"),
+                   zonefiles_write=1, xfrdir=f'"{directory}/tmp"')
+    path = server.directory / "a/s.test"
+    wait_for("the file", lambda: is_whole(path))
+    (server.directory / "a").rename(server.directory / "moved")
+    (server.directory / "a").mkdir()
+    wait_for("the file again", lambda: is_whole(path))
+
+
+def test_zones_that_go_meanwhile_hold_nobody_up(start, primary):
+    """A writer that was made after they went knows none of them."""
+    server = start(zones=pattern(primary, "p", "a/%s"))
+    names = [f"z{n}.test" for n in range(100)]
+    for name in ["s.test", *names]:
+        assert ask(server, "addzone", name, "p") == (0, "ok\n")
+    for name in ["s.test", *names]:
+        server.wait_serial(name, 1)
+    write(server)
+    (server.directory / "a/s.test").unlink()
+    wait_for("the end of the writer",
+             lambda: "writer" not in server.roles())
+    # The next one comes a second after that.
+    begun = time.monotonic()
+    with begin(server, "write") as waits:
+        for name in names:
+            assert ask(server, "delzone", name) == (0, "ok\n")
+        assert waits.wait(DEADLINE) == 0
+    # Not a second for each.
+    assert time.monotonic() - begun < 50
+    assert is_whole(server.directory / "a/s.test")
 
 
 def changezone(server):
