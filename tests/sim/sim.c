@@ -13,8 +13,9 @@
  * - A zone expires exactly when it must, and the loader is told at once.
  * - No more is under way than the limits say, and one request a zone; with
  *   multi-primary-check eight probes.
- * - A zone that comes without data is served within a minute if any of its
- *   primaries works, whatever the others are.
+ * - A zone that comes without data is served within ten minutes if any of its
+ *   primaries works, whatever the others are; it may wait for its turn behind
+ *   many that are asked of primaries that are down.
  * - A NOTIFY waits for no more than two minutes, whatever else waits; here
  *   primaries that are down hold each of 12 transfers for half a minute.
  * - Targets of NOTIFY are told each serial, and not too often.
@@ -46,7 +47,7 @@ enum kind {
 
 #define FLOOD_NOTIFIES 200u
 #define WAIT_MAX_MSEC 120000
-#define FRESH_MAX_MSEC 60000
+#define FRESH_MAX_MSEC 600000
 #define ASKED_MAX 8u
 
 static struct zone_model *
