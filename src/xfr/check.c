@@ -30,6 +30,9 @@
 #define VAIN_DOUBLINGS_MAX 6u
 #define VAIN_FORGOTTEN_MSEC 600000
 
+/* A zone that expires is not checked so soon after a check that failed. */
+#define EXPIRED_MSEC 1000
+
 /* ---- a check begins and ends -------------------------------------------- */
 
 /* Drops what is under way. */
@@ -142,7 +145,7 @@ end_check(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
 	if (went_well) {
 		z->flags &= (uint16_t)~ZONE_FAILED;
 		z->rounds = 0;
-		pause = refresh_pause(m, z);
+		pause = refresh_pause(m, z, now);
 	} else {
 		z->flags |= ZONE_FAILED;
 		if (z->rounds < UINT8_MAX)
@@ -573,6 +576,21 @@ check_stop(struct xfr_machine *m, uint32_t id)
 	z->check_at = XFR_NEVER;
 }
 
+/* A zone expires: it is checked at once, or a second after a check that failed.
+ * One that lives for no time is not asked for again and again. */
+static void
+hasten(struct xfr_zone *z, int64_t now)
+{
+	int64_t at = now;
+
+	if (!check_is_idle(z) || z->expire_at <= z->acquired_at)
+		return;
+	if (z->rounds > 0 && z->error_at + EXPIRED_MSEC > now)
+		at = z->error_at + EXPIRED_MSEC;
+	if (at < z->check_at)
+		z->check_at = at;
+}
+
 void
 check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now)
 {
@@ -582,6 +600,7 @@ check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now)
 		&& z->expire_at <= now) {
 		z->flags |= ZONE_EXPIRED;
 		queue_tell(m, id, ZONE_TELL_EXPIRED);
+		hasten(z, now);
 	}
 	if (check_is_idle(z) && z->check_at <= now)
 		check_begin(m, id, now);

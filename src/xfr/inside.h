@@ -306,8 +306,10 @@ uint32_t queue_take_tell(struct xfr_machine *m, enum zone_flag *what);
 
 /* ---- refresh.c ---------------------------------------------------------- */
 
-/* Milliseconds until the next check after one that went well. */
-int64_t refresh_pause(struct xfr_machine *m, const struct xfr_zone *z);
+/* Milliseconds until the next check after one that went well: the refresh time,
+ * or less if the zone expires before. */
+int64_t refresh_pause(struct xfr_machine *m, const struct xfr_zone *z,
+	int64_t now);
 /* The same after z->rounds that failed, at least 1. */
 int64_t refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
 	int64_t now);

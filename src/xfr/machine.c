@@ -112,6 +112,12 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 	if (z->expire_at == XFR_NEVER)
 		z->expire_at = start->acquired_at + refresh_lifetime(
 			&table_config(m, z)->given, &z->soa, NULL);
+	/* After a check that failed, the one at the end will do. */
+	if (z->rounds == 0 && z->check_at >= z->expire_at) {
+		latest = now + refresh_pause(m, z, now);
+		if (latest < z->check_at)
+			z->check_at = latest;
+	}
 	queue_tell(m, id, ZONE_TELL_EXPIRY);
 }
 

@@ -21,6 +21,10 @@
 #define LOCAL_RETRY_SEC 1u
 #define LOCAL_DOUBLINGS 12u
 
+/* A zone that expires before its refresh is not checked more often: just often
+ * enough for one that lives for a second. */
+#define EARLY_MSEC 900
+
 static uint32_t
 bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
 {
@@ -34,14 +38,20 @@ bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
 /* Nine to ten tenths of a time, so that zones do not come all at once, and not
  * less than a bound. */
 static int64_t
-jitter(struct xfr_machine *m, uint32_t sec, uint32_t min_sec)
+jitter_msec(struct xfr_machine *m, int64_t msec, int64_t min_msec)
 {
-	int64_t tenth = sec * MSEC / 10, msec;
+	int64_t tenth = msec / 10;
 
 	if (tenth > UINT32_MAX - 1)
 		tenth = UINT32_MAX - 1;
-	msec = sec * MSEC - table_random(m, (uint32_t)tenth + 1);
-	return msec < min_sec * MSEC ? min_sec * MSEC : msec;
+	msec -= table_random(m, (uint32_t)tenth + 1);
+	return msec < min_msec ? min_msec : msec;
+}
+
+static int64_t
+jitter(struct xfr_machine *m, uint32_t sec, uint32_t min_sec)
+{
+	return jitter_msec(m, sec * MSEC, min_sec * MSEC);
 }
 
 static uint32_t
@@ -58,13 +68,36 @@ retry_sec(const struct xfr_config *config, const struct xfr_soa *soa)
 		config->retry_max_sec);
 }
 
+/* A zone that expires before its refresh: there is room for a retry before the
+ * end, or for half of what is left. What is left may be nothing, if the check
+ * took longer than the zone lives. */
+static int64_t
+early_pause(struct xfr_machine *m, int64_t left, uint32_t retry)
+{
+	int64_t margin = left / 2;
+
+	if (margin > retry * MSEC)
+		margin = retry * MSEC;
+	left -= margin;
+	return left < EARLY_MSEC ? EARLY_MSEC
+				 : jitter_msec(m, left, EARLY_MSEC);
+}
+
 int64_t
-refresh_pause(struct xfr_machine *m, const struct xfr_zone *z)
+refresh_pause(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 {
 	const struct xfr_config *config = &table_config(m, z)->given;
+	uint32_t sec = refresh_sec(config, &z->soa);
+	uint32_t retry = retry_sec(config, &z->soa);
+	int64_t left = z->expire_at - now;
 
-	return jitter(m, refresh_sec(config, &z->soa),
-		config->refresh_min_sec);
+	if (sec * MSEC < left)
+		return jitter(m, sec, config->refresh_min_sec);
+	if (z->expire_at > z->acquired_at)
+		return early_pause(m, left, retry);
+	/* It has expired as soon as it came. */
+	return retry < sec ? jitter(m, retry, config->retry_min_sec)
+			   : jitter(m, sec, config->refresh_min_sec);
 }
 
 int64_t

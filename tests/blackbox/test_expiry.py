@@ -25,13 +25,15 @@ class Primary(ScriptedPrimary):
         self.serial = 7
         self.timers = f"1 1 {EXPIRE} 300"
         self.is_broken = False
+        self.errors = 0  # so many answers are
         self.free = threading.Event()
         self.free.set()
         self.halves = 0
         super().__init__(self.say)
 
     def say(self, apex, rdtype, query):
-        if self.is_broken:
+        if self.is_broken or self.errors > 0:
+            self.errors -= 1
             message = reply(query)
             message.set_rcode(dns.rcode.SERVFAIL)
             yield message
@@ -54,16 +56,20 @@ def primary():
         made.free.set()
 
 
-@pytest.fixture
-def server(make_server, primary):
+def start_with(make_server, primary, more=""):
     server = make_server(zones={"example": zone_text()}, extra=(
         "zone:\n\tname: short.test\n\tzonefile: short.test.zone\n"
         f"\trequest-xfr: AXFR 127.0.0.1@{primary.port} NOKEY\n"
-        "\tallow-notify: 127.0.0.1 NOKEY\n"
-        "\tmin-retry-time: 1\n\tmax-retry-time: 2\n"))
+        "\tallow-notify: 127.0.0.1 NOKEY\n" + more))
     control.config(server).start()
     server.wait_serial("short.test", 7)
     return server
+
+
+@pytest.fixture
+def server(make_server, primary):
+    return start_with(make_server, primary,
+                      "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
 
 
 def is_expired(server):
@@ -142,6 +148,31 @@ def test_expired_zone_is_revived_after_a_restart(server, primary):
                                           "short.test")[1]
 
 
+# ---- the refresh is after the end ----------------------------------------------
+
+@pytest.fixture
+def unhurried(make_server, primary):
+    """It would not be asked for an hour, were it not to expire."""
+    primary.timers = f"3600 600 {EXPIRE} 300"
+    return start_with(make_server, primary, "\tmin-refresh-time: 3600\n")
+
+
+def test_zone_is_checked_before_it_expires(unhurried, primary):
+    asked = len(primary.asked)
+    wait_for("two checks", lambda: len(primary.asked) >= asked + 2)
+    assert unhurried.serial("short.test") == 7
+    assert "short.test has expired" not in unhurried.read_log()
+
+
+def test_zone_is_checked_when_it_expires(unhurried, primary):
+    """Though a check has just failed, whose retry is far."""
+    primary.errors = 1
+    unhurried.wait_log("zone short.test has expired")
+    assert primary.errors == 0
+    wait_state(unhurried, state="ok")
+    unhurried.wait_serial("short.test", 7)
+
+
 # ---- the clock is set while the server is down (fault 52) ----------------------
 
 DAY = 86400
@@ -159,10 +190,10 @@ def set_clock(server, sec):
     path.write_text(text)
 
 
-def wait_state(server, serial=7):
-    """The first one that it knows of."""
+def wait_state(server, serial=7, state=".*"):
+    """The first one that it knows of, or this one."""
     status = wait_for("the state", lambda: re.search(
-        rf"\tstate: (.*)\n\tserved-serial: \"{serial} ",
+        rf"\tstate: ({state})\n\tserved-serial: \"{serial} ",
         control.ask(server, "zonestatus", "short.test")[1]))
     return status[1]
 

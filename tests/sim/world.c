@@ -392,10 +392,19 @@ int64_t
 world_least_pause(const struct world *w, const struct zone_model *z)
 {
 	uint32_t refresh = refresh_of(w, z), retry = retry_of(w, z);
+	int64_t half = (z->expire_at - z->ended_at) / 2;
+	int64_t least = refresh < retry ? refresh : retry;
 
 	if (z->ended_locally)
 		return SEC / 10 * 9;
 	if (!z->has_data)
 		return 10 * SEC;
-	return (refresh < retry ? refresh : retry) * SEC / 10 * 9;
+	/* It has expired since then. */
+	if (z->expire_at > z->ended_at && z->expire_at <= w->now)
+		return SEC / 10 * 9;
+	least *= SEC;
+	/* It would have expired before its refresh. */
+	if (half > 0 && half < least && half * 2 <= refresh * SEC)
+		least = half > SEC ? half : SEC;
+	return least / 10 * 9;
 }

@@ -1,5 +1,5 @@
-/* test_machine.c - when a zone is checked, when it expires, zones that come and
- * go. tests/sim has many zones for months. */
+/* test_machine.c - when a zone is checked, zones that come and go. tests/sim
+ * has many zones for months. */
 #include "config.h"
 
 #include "unit/xfr/machine_world.h"
@@ -264,135 +264,6 @@ next_check_of_a_state_file_is_within_the_refresh(void **state)
 	close_world(&w);
 }
 
-/* ---- expiry ------------------------------------------------------------- */
-
-/* Fault 62. */
-static void
-zone_expires_when_due_and_revives(void **state)
-{
-	struct world w;
-	bool has_expired = false;
-
-	open_world(&w, &usual, &soa7);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_true(w.action.at == 1000 + 86400 * SEC);
-	while (!has_expired) {
-		while (next(&w))
-			if (w.action.act == XFR_EXPIRED)
-				has_expired = true;
-			else
-				reply(&w, XFR_BAD_TSIG);
-		assert_true(w.now <= 1000 + 86400 * SEC);
-		if (!has_expired)
-			wait_timer(&w);
-	}
-	assert_true(w.now == 1000 + 86400 * SEC);
-	assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
-	wait_timer(&w);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
-	reply_serial(&w, XFR_SOA, 7);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_true(w.action.at == w.now + 86400 * SEC);
-	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
-	close_world(&w);
-}
-
-/* RFC 1035 section 3.3.13: 0 is a time like any. */
-static void
-zone_whose_expiry_is_0_expires_once(void **state)
-{
-	struct xfr_soa soa = soa7;
-	unsigned told = 0;
-	struct world w;
-
-	soa.expire_sec = 0;
-	open_world(&w, &usual, &soa);
-	for (unsigned i = 0; i < 20; i++) {
-		while (next(&w))
-			if (w.action.act == XFR_EXPIRED)
-				told++;
-			else
-				reply_full(&w, &(struct xfr_reply){
-					.outcome = XFR_SOA, .soa = soa});
-		assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
-		wait_timer(&w);
-	}
-	assert_int_equal(told, 1);
-	close_world(&w);
-}
-
-/* RFC 7314 section 4 */
-static void
-expire_option_shortens_what_is_new_only(void **state)
-{
-	struct xfr_reply full = {.outcome = XFR_SOA, .soa = soa7,
-		.has_expire = true, .expire_sec = 50};
-	struct world w;
-	int64_t before;
-
-	open_world(&w, &usual, &soa7);
-	before = status_of(&w).expire_at;
-	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
-	reply_full(&w, &full);
-	assert_true(status_of(&w).expire_at == before);
-	full.expire_sec = 86400000;
-	w.now += SEC;
-	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
-	reply_full(&w, &full);
-	assert_true(status_of(&w).expire_at == w.now + 86400 * SEC);
-	full.soa.serial = 8;
-	full.expire_sec = 50;
-	full.outcome = XFR_DONE;
-	xfr_on_notify(w.machine, w.zone, w.now + 2 * SEC, 0, true, 8);
-	w.now += 2 * SEC;
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
-	reply_full(&w, &full);
-	assert_true(status_of(&w).expire_at == w.now + 50 * SEC);
-	close_world(&w);
-}
-
-static void
-least_expiry_is_the_configured_one_or_by_rule(void **state)
-{
-	struct xfr_config config = usual;
-	struct xfr_soa soa = soa7;
-	struct world w;
-
-	soa.expire_sec = 1;
-	config.expire_min_sec = 500;
-	open_world(&w, &config, &soa);
-	assert_true(status_of(&w).expire_at == 1000 + 500 * SEC);
-	close_world(&w);
-	config.flags |= XFR_CONFIG_EXPIRE_RULE;
-	open_world(&w, &config, &soa);
-	assert_true(status_of(&w).expire_at == 1000 + 4201 * SEC);
-	close_world(&w);
-}
-
-static void
-expiries_are_told_again_to_another_loader(void **state)
-{
-	struct world w;
-	uint32_t second;
-
-	open_world(&w, &usual, &soa7);
-	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
-		&second), NSD_OK);
-	while (xfr_next(w.machine, w.now, &w.action))
-		;
-	xfr_resend_expiries(w.machine);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_int_equal(w.action.zone, w.zone);
-	assert_true(w.action.at == 1000 + 86400 * SEC);
-	assert_false(xfr_next(w.machine, w.now, &w.action));
-	close_world(&w);
-}
-
 /* ---- zones come and go -------------------------------------------------- */
 
 static void
@@ -501,11 +372,6 @@ main(void)
 		TEST(last_hours_before_expiry_have_several_retries),
 		TEST(zone_without_data_is_tried_as_nsd_does),
 		TEST(next_check_of_a_state_file_is_within_the_refresh),
-		TEST(zone_expires_when_due_and_revives),
-		TEST(zone_whose_expiry_is_0_expires_once),
-		TEST(expire_option_shortens_what_is_new_only),
-		TEST(least_expiry_is_the_configured_one_or_by_rule),
-		TEST(expiries_are_told_again_to_another_loader),
 		TEST(removed_zone_is_cancelled_and_its_answers_find_nobody),
 		TEST(handle_of_a_removed_zone_is_used_again),
 		TEST(too_many_primaries_are_refused),

@@ -1,0 +1,355 @@
+/* test_refresh.c - when a zone expires, and that it is checked before and then.
+ */
+#include "config.h"
+
+#include "unit/xfr/machine_world.h"
+
+/* Fault 62. */
+static void
+zone_expires_when_due_and_revives(void **state)
+{
+	struct world w;
+	bool has_expired = false;
+
+	open_world(&w, &usual, &soa7);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_true(w.action.at == 1000 + 86400 * SEC);
+	while (!has_expired) {
+		while (next(&w))
+			if (w.action.act == XFR_EXPIRED)
+				has_expired = true;
+			else
+				reply(&w, XFR_BAD_TSIG);
+		assert_true(w.now <= 1000 + 86400 * SEC);
+		if (!has_expired)
+			wait_timer(&w);
+	}
+	assert_true(w.now == 1000 + 86400 * SEC);
+	assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_true(w.action.at == w.now + 86400 * SEC);
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
+/* RFC 1035 section 3.3.13: 0 is a time like any. It is asked for as a zone that
+ * has expired, after its retry. */
+static void
+zone_whose_expiry_is_0_expires_once(void **state)
+{
+	struct xfr_soa soa = soa7;
+	unsigned told = 0;
+	struct world w;
+	int64_t from;
+
+	soa.expire_sec = 0;
+	open_world(&w, &usual, &soa);
+	for (unsigned i = 0; i < 20; i++) {
+		while (next(&w))
+			if (w.action.act == XFR_EXPIRED)
+				told++;
+			else
+				reply_full(&w, &(struct xfr_reply){
+					.outcome = XFR_SOA, .soa = soa});
+		assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
+		from = w.now;
+		wait_timer(&w);
+		assert_in_range(w.now - from, 540 * SEC, 600 * SEC);
+	}
+	assert_int_equal(told, 1);
+	close_world(&w);
+}
+
+/* From a check that goes well to the next one, 20 times. */
+static void
+check_early(const struct xfr_soa *soa, uint32_t refresh_min_sec,
+	int64_t least_msec, int64_t most_msec)
+{
+	struct xfr_config config = usual;
+	struct world w;
+	int64_t from;
+
+	config.refresh_min_sec = refresh_min_sec;
+	open_world(&w, &config, soa);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_none(&w);
+		from = w.now;
+		wait_timer(&w);
+		assert_in_range(w.now - from, least_msec, most_msec);
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA,
+			.soa = *soa});
+	}
+	close_world(&w);
+}
+
+/* A zone whose expiry is before its refresh: a retry before the end, or when
+ * half of the time is left. */
+static void
+zone_is_checked_before_it_expires(void **state)
+{
+	static const struct {
+		uint32_t refresh_sec, retry_sec, expire_sec, refresh_min_sec;
+		int64_t least_msec, most_msec;
+	} rows[] = {
+		{3600, 600, 1, 0, 900, 900},
+		{1, 1, 1, 0, 900, 900},
+		{3600, 600, 5, 0, 2250, 2500},
+		{3600, 1, 5, 0, 3600, 4000},
+		{3600, 600, 3600, 0, 2700000, 3000000},
+		{172800, 7200, 86400, 0, 71280000, 79200000},
+		{UINT32_MAX, 600, UINT32_MAX, 0, 2177280000, 2419200000},
+		/* Bounds of the refresh do not make it expire. */
+		{60, 30, 300, 3600, 243000, 270000},
+		{60, 30, 5, UINT32_MAX, 2250, 2500},
+		/* These live long enough. */
+		{3600, 600, 3601, 0, 3240000, 3600000},
+		{3600, 600, 4200, 0, 3240000, 3600000},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct xfr_soa soa = {.serial = 7,
+			.refresh_sec = rows[i].refresh_sec,
+			.retry_sec = rows[i].retry_sec,
+			.expire_sec = rows[i].expire_sec};
+
+		check_early(&soa, rows[i].refresh_min_sec,
+			rows[i].least_msec, rows[i].most_msec);
+	}
+}
+
+/* RFC 7314 section 4: a primary that is about to lose the zone itself. */
+static void
+zone_that_an_option_shortens_is_checked_before_it_expires(void **state)
+{
+	struct xfr_reply full = {.outcome = XFR_DONE, .soa = soa7,
+		.has_expire = true, .expire_sec = 6};
+	struct world w;
+	int64_t from;
+
+	full.soa.serial = 8;
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply_full(&w, &full);
+	acknowledge(&w, 2);
+	assert_none(&w);
+	from = w.now;
+	wait_timer(&w);
+	assert_in_range(w.now - from, 2700, 3000);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	full.outcome = XFR_SOA;
+	full.expire_sec = 86400;
+	reply_full(&w, &full);
+	assert_none(&w);
+	from = w.now;
+	wait_timer(&w);
+	assert_in_range(w.now - from, 3240 * SEC, 3600 * SEC);
+	close_world(&w);
+}
+
+static void
+assert_expires(struct world *w, int64_t at)
+{
+	assert_none(w);
+	wait_timer(w);
+	assert_true(w->now == at);
+	assert_true(next(w));
+	assert_int_equal(w->action.act, XFR_EXPIRED);
+}
+
+static void
+all_refuse(struct world *w)
+{
+	for (unsigned p = 0; p < 3; p++) {
+		assert_asks(w, p, XFR_WAY_SOA_UDP);
+		reply_rcode(w, RCODE_REFUSED);
+	}
+}
+
+/* Though its retry is later; from then on it is asked for after its retry. */
+static void
+zone_that_expires_is_checked_at_once(void **state)
+{
+	struct xfr_soa soa = soa7;
+	struct world w;
+
+	soa.expire_sec = 5;
+	open_world(&w, &usual, &soa);
+	assert_none(&w);
+	wait_timer(&w);
+	all_refuse(&w);
+	assert_expires(&w, 6000);
+	all_refuse(&w);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_in_range(w.now - 6000, 1080 * SEC, 1200 * SEC);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA, .soa = soa});
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
+/* Not twice in a second, and not while it is checked. */
+static void
+zone_that_expires_in_or_after_a_check_is_not_checked_twice(void **state)
+{
+	struct xfr_soa soa = soa7;
+	struct world w;
+	int64_t from;
+
+	soa.expire_sec = 1;
+	open_world(&w, &usual, &soa);
+	assert_none(&w);
+	wait_timer(&w);
+	from = w.now;
+	all_refuse(&w);
+	assert_expires(&w, 2000);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_true(w.now == from + SEC);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA, .soa = soa});
+	assert_none(&w);
+	from = w.now;
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_expires(&w, from + SEC);
+	assert_none(&w);
+	w.now += SEC;
+	assert_none(&w);
+	close_world(&w);
+}
+
+/* What a state file says of the next check does not let a zone expire; one that
+ * has expired is checked at once. */
+static void
+zone_that_expires_soon_after_a_start_is_checked_before(void **state)
+{
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.acquired_at = 500, .check_at = 1000 + 3600 * SEC,
+		.expire_at = 1000 + 10 * SEC};
+	struct world w;
+	uint32_t zone;
+
+	open_world(&w, &usual, &soa7);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&zone), NSD_OK);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_in_range(w.now - 1000, 4500, 5000);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_int_equal(w.action.zone, zone);
+	/* Its retry is later. */
+	start.failed_rounds = 2;
+	start.expire_at = w.now + 10 * SEC;
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&zone), NSD_OK);
+	assert_none(&w);
+	start.expire_at = w.now;
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&zone), NSD_OK);
+	assert_true(next(&w));
+	assert_int_equal(w.action.act, XFR_EXPIRED);
+	assert_int_equal(w.action.zone, zone);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_int_equal(w.action.zone, zone);
+	assert_none(&w);
+	close_world(&w);
+}
+
+/* RFC 7314 section 4 */
+static void
+expire_option_shortens_what_is_new_only(void **state)
+{
+	struct xfr_reply full = {.outcome = XFR_SOA, .soa = soa7,
+		.has_expire = true, .expire_sec = 50};
+	struct world w;
+	int64_t before;
+
+	open_world(&w, &usual, &soa7);
+	before = status_of(&w).expire_at;
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &full);
+	assert_true(status_of(&w).expire_at == before);
+	full.expire_sec = 86400000;
+	w.now += SEC;
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &full);
+	assert_true(status_of(&w).expire_at == w.now + 86400 * SEC);
+	full.soa.serial = 8;
+	full.expire_sec = 50;
+	full.outcome = XFR_DONE;
+	xfr_on_notify(w.machine, w.zone, w.now + 2 * SEC, 0, true, 8);
+	w.now += 2 * SEC;
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply_full(&w, &full);
+	assert_true(status_of(&w).expire_at == w.now + 50 * SEC);
+	close_world(&w);
+}
+
+static void
+least_expiry_is_the_configured_one_or_by_rule(void **state)
+{
+	struct xfr_config config = usual;
+	struct xfr_soa soa = soa7;
+	struct world w;
+
+	soa.expire_sec = 1;
+	config.expire_min_sec = 500;
+	open_world(&w, &config, &soa);
+	assert_true(status_of(&w).expire_at == 1000 + 500 * SEC);
+	close_world(&w);
+	config.flags |= XFR_CONFIG_EXPIRE_RULE;
+	open_world(&w, &config, &soa);
+	assert_true(status_of(&w).expire_at == 1000 + 4201 * SEC);
+	close_world(&w);
+}
+
+static void
+expiries_are_told_again_to_another_loader(void **state)
+{
+	struct world w;
+	uint32_t second;
+
+	open_world(&w, &usual, &soa7);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
+		&second), NSD_OK);
+	while (xfr_next(w.machine, w.now, &w.action))
+		;
+	xfr_resend_expiries(w.machine);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_int_equal(w.action.zone, w.zone);
+	assert_true(w.action.at == 1000 + 86400 * SEC);
+	assert_false(xfr_next(w.machine, w.now, &w.action));
+	close_world(&w);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(zone_expires_when_due_and_revives),
+		TEST(zone_whose_expiry_is_0_expires_once),
+		TEST(zone_is_checked_before_it_expires),
+		TEST(zone_that_an_option_shortens_is_checked_before_it_expires),
+		TEST(zone_that_expires_is_checked_at_once),
+		TEST(zone_that_expires_in_or_after_a_check_is_not_checked_twice),
+		TEST(zone_that_expires_soon_after_a_start_is_checked_before),
+		TEST(expire_option_shortens_what_is_new_only),
+		TEST(least_expiry_is_the_configured_one_or_by_rule),
+		TEST(expiries_are_told_again_to_another_loader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
