@@ -196,6 +196,7 @@ tsig_check(struct tsig_chain *chain, const uint8_t *message,
 	uint64_t apart, before = chain->time_sec;
 	bool is_later = chain->is_answered;
 
+	assert(key != NULL && key->mac != NULL);
 	if (!name_equal(tsig->key.name, key->name)
 		|| !name_equal(tsig->algorithm.name,
 			algorithm_names[key->kind]))
@@ -306,7 +307,6 @@ tsig_sign(struct tsig_chain *chain, uint8_t *message, size_t *len,
 	struct tsig tsig = {
 		.time_sec = stamp->time_sec & TIME_BITS,
 		.fudge_sec = stamp->fudge_sec,
-		.mac_len = (uint16_t)mac_len(key->kind),
 		.original_id = message_get_id(message),
 		.error = stamp->error,
 		.other_len = stamp->error == RCODE_BADTIME ? TIME_LEN : 0,
@@ -314,7 +314,9 @@ tsig_sign(struct tsig_chain *chain, uint8_t *message, size_t *len,
 		.other = other,
 	};
 
+	assert(key != NULL && key->mac != NULL);
 	assert(*len >= MESSAGE_HEADER_LEN && *len <= capacity);
+	tsig.mac_len = (uint16_t)mac_len(key->kind);
 	set_name(&tsig.key, key->name);
 	set_name(&tsig.algorithm, algorithm_names[key->kind]);
 	put_time(other, stamp->server_time);

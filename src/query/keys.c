@@ -1,6 +1,7 @@
 /* keys.c - finds the key of a signed request, and signs the reply. */
 #include "query/keys.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,32 +133,60 @@ keys_copy(const struct query_ctx *ctx, const struct query *q,
 
 /* ---- requests and replies ---------------------------------------------- */
 
-enum rcode
-keys_check(struct query_ctx *ctx, struct query *q)
+/* Checks a TSIG with the key that it names. NOERROR and BADTIME: the holder of
+ * the key has signed the request, and q->chain goes on with it. */
+static enum rcode
+check_with_key(struct query_ctx *ctx, struct query *q, const struct tsig *tsig)
 {
-	const struct exchange *x = q->exchange;
 	struct query_key *key;
-	struct tsig tsig;
 	enum rcode rcode;
 	enum nsd_err err;
 	uint32_t index;
 
-	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig)
-		!= NSD_OK)
-		return RCODE_FORMERR;
-	if (!find_key(ctx, &tsig.key, &index))
+	if (!find_key(ctx, &tsig->key, &index))
 		return RCODE_BADKEY;
 	err = key_open(ctx, index, &key);
 	if (err != NSD_OK)
 		return err == NSD_E_NOT_FOUND ? RCODE_BADKEY : RCODE_SERVFAIL;
 	q->secret = key->secret;
 	tsig_begin(&q->chain, &key->tsig);
-	rcode = tsig_check(&q->chain, x->request, &tsig, ctx->now_sec);
-	if (rcode != RCODE_NOERROR)
-		return rcode;
-	q->key = settings_keys(ctx->settings)[index];
-	q->reply.limit -= (uint32_t)tsig_len(&key->tsig);
-	return RCODE_NOERROR;
+	rcode = tsig_check(&q->chain, q->exchange->request, tsig,
+		ctx->now_sec);
+	if (rcode == RCODE_NOERROR) {
+		q->key = settings_keys(ctx->settings)[index];
+		q->reply.limit -= (uint32_t)tsig_len(&key->tsig);
+	}
+	return rcode;
+}
+
+enum rcode
+keys_check(struct query_ctx *ctx, struct query *q)
+{
+	const struct exchange *x = q->exchange;
+	enum rcode rcode;
+	struct tsig tsig;
+
+	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig)
+		!= NSD_OK)
+		return RCODE_FORMERR;
+	rcode = check_with_key(ctx, q, &tsig);
+	switch (rcode) {
+	case RCODE_NOERROR:
+		q->tsig = QUERY_TSIG_SIGNED;
+		break;
+	case RCODE_BADTIME:
+		q->tsig = QUERY_TSIG_SIGNED;
+		q->tsig_error = rcode;
+		break;
+	case RCODE_BADKEY:
+	case RCODE_BADSIG:
+		q->tsig = QUERY_TSIG_REFUSED;
+		q->tsig_error = rcode;
+		break;
+	default:
+		break;
+	}
+	return rcode;
 }
 
 struct tsig_stamp
@@ -179,6 +208,7 @@ keys_sign(const struct query_ctx *ctx, struct query *q)
 	struct tsig tsig;
 	enum nsd_err err;
 
+	assert(q->tsig != QUERY_TSIG_NONE);
 	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig)
 		!= NSD_OK)
 		return;
@@ -189,7 +219,7 @@ keys_sign(const struct query_ctx *ctx, struct query *q)
 		stamp.error = RCODE_BADTIME;
 		stamp.server_time = ctx->now_sec;
 	}
-	err = q->tsig_error == RCODE_NOERROR || q->tsig_error == RCODE_BADTIME
+	err = q->tsig == QUERY_TSIG_SIGNED
 		? tsig_sign(&q->chain, q->reply.out, &len, x->reply_capacity,
 			&stamp)
 		: tsig_refuse(&tsig, q->tsig_error, q->reply.out, &len,

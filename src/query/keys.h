@@ -15,14 +15,15 @@ struct query_key {
  * first request of a key takes memory.
  * returns RCODE_NOERROR: q->key is who signed it, and there is room for the
  *     signature of the reply beside its limit;
- *     BADKEY, BADSIG, BADTIME: for q->tsig_error;
- *     FORMERR, SERVFAIL: the reply is not to have a TSIG.
+ *     BADKEY, BADSIG, BADTIME: the same as q->tsig_error, which the TSIG of the
+ *     reply says;
+ *     FORMERR, SERVFAIL: the reply has no TSIG.
  * Cost: one look at each key, and for a known one a MAC over the message.
  */
 enum rcode keys_check(struct query_ctx *ctx, struct query *q) MUST_USE;
 
-/* Signs the reply to a request that has a TSIG, or says there why not. Its
- * header is written. */
+/* Adds the TSIG that q->tsig says, which is not QUERY_TSIG_NONE, to a reply
+ * whose header is written. Without room, or memory, it stays as it is. */
 void keys_sign(const struct query_ctx *ctx, struct query *q);
 
 /* Makes a key for an exchange that lasts. False: no memory, or the key has

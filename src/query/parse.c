@@ -274,14 +274,11 @@ check_key(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	case RCODE_NOERROR:
 		return true;
 	case RCODE_FORMERR:
-		q->tsig_at = 0;
 		end_with_formerr(q, flags);
 		return false;
 	case RCODE_SERVFAIL:
-		q->tsig_at = 0;
 		break;
 	default:
-		q->tsig_error = rcode;
 		rcode = RCODE_NOTAUTH;
 		break;
 	}
@@ -354,8 +351,14 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->ede = EDE_NONE;
 	q->ede_text = NULL;
 	q->tsig_at = 0;
+	q->tsig = QUERY_TSIG_NONE;
 	q->tsig_error = RCODE_NOERROR;
 	q->key = STORE_NONE;
+	q->chain.key = NULL;
+	q->question.type = 0;
+	q->question.rrclass = 0;
+	q->question.name.len = 0;
+	q->question.name.count = 0;
 	q->cookie = COOKIE_NONE;
 	memset(&q->edns, 0, sizeof(q->edns));
 	memset(q->reply.count, 0, sizeof(q->reply.count));

@@ -189,7 +189,7 @@ write_padding(uint8_t *out, size_t room, const struct query *q)
 
 	if (room < EDNS_OPTION_HEAD)
 		return out;
-	if (q->tsig_at != 0 && q->key != STORE_NONE)
+	if (q->tsig == QUERY_TSIG_SIGNED)
 		len += tsig_len(q->chain.key);
 	return out + reply_pad(out, room, len);
 }
@@ -290,7 +290,7 @@ reply_end(struct query_ctx *ctx, struct query *q)
 	octets_put_u16(out + MESSAGE_NSCOUNT, reply->count[SECTION_AUTHORITY]);
 	octets_put_u16(out + MESSAGE_ARCOUNT,
 		reply->count[SECTION_ADDITIONAL]);
-	if (q->tsig_at != 0)
+	if (q->tsig != QUERY_TSIG_NONE)
 		keys_sign(ctx, q);
 	q->exchange->reply_len = reply->len;
 	count_reply(ctx->counters, reply);

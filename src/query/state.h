@@ -169,6 +169,15 @@ struct nsec3_proof {
 	struct nsec3_find parts[PART_COUNT];
 };
 
+/* The TSIG of the reply. Only keys_check sets it, once it has checked that of
+ * the request. */
+enum query_tsig {
+	QUERY_TSIG_NONE,    /* no TSIG: the request has none, or was not
+			     * checked */
+	QUERY_TSIG_SIGNED,  /* signed with the key that chain has */
+	QUERY_TSIG_REFUSED, /* one without a MAC, with tsig_error */
+};
+
 struct query {
 	struct exchange *exchange;
 	enum query_step step;
@@ -177,7 +186,8 @@ struct query {
 	uint16_t ede;         /* enum ede_code */
 	const char *ede_text; /* or NULL */
 	uint16_t tsig_at;     /* offset of a TSIG in the request; 0: none */
-	enum rcode tsig_error;/* what is wrong with it */
+	enum query_tsig tsig; /* of the reply */
+	enum rcode tsig_error;/* what is wrong with that of the request */
 	store_ref key;        /* struct settings_key: who signed the request;
 			       * none: nobody */
 	struct vault_place secret; /* the key's */

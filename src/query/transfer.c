@@ -103,7 +103,7 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 static bool
 take_key(struct query_ctx *ctx, struct query *q, struct transfer *t)
 {
-	t->is_signed = q->tsig_at != 0;
+	t->is_signed = q->tsig == QUERY_TSIG_SIGNED;
 	if (!t->is_signed)
 		return true;
 	if (!keys_copy(ctx, q, &t->key))
@@ -143,7 +143,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 		&& q->exchange->transport == TRANSPORT_TLS;
 	q->edns.padding = false;
 	q->reply.flags |= MESSAGE_AA;
-	q->tsig_at = 0;
+	q->tsig = QUERY_TSIG_NONE;
 	reply_end(ctx, q);
 	memcpy(t->head, q->reply.out, t->head_len);
 	octets_put_u16(t->head + MESSAGE_ARCOUNT, 0);

@@ -90,40 +90,48 @@ publish(struct world *w, const char *letters, enum mac_kind kind)
 	settings_edit_end(edit);
 }
 
-/* The RCODE of a reply to a request that a key has signed, with a secret. */
-static enum rcode
-ask_keyed(struct world *w, char letter, char secret, enum mac_kind kind)
+/* Writes a request that a key has signed, with a secret. */
+static size_t
+write_signed(uint8_t *out, size_t room, char letter, char secret,
+	enum mac_kind kind)
 {
-	static uint8_t request[1024], reply[WORLD_REPLY_MAX];
 	const struct ask ask = {.qname = "z.", .type = TYPE_SOA};
 	const struct tsig_stamp stamp = {.time_sec = NOW, .fudge_sec = 300,
 		.error = RCODE_NOERROR};
-	struct sockaddr_in from = {.sin_family = AF_INET,
-		.sin_port = htons(4000)};
-	struct sockaddr_storage peer;
 	struct tsig_key key = {.kind = kind};
 	struct tsig_chain chain;
-	size_t len = ask_write(&ask, request);
-	struct exchange x;
+	size_t len = ask_write(&ask, out);
 
-	memcpy(&peer, &from, sizeof(from));
 	memcpy(key.name, name_of(letter).at, 3);
 	assert_int_equal(mac_create(kind, secret_of(secret).at,
 				 secret_of(secret).len, &key.mac),
 		NSD_OK);
 	tsig_begin(&chain, &key);
-	assert_int_equal(tsig_sign(&chain, request, &len, sizeof(request),
-				 &stamp),
-		NSD_OK);
+	assert_int_equal(tsig_sign(&chain, out, &len, room, &stamp), NSD_OK);
+	mac_destroy(key.mac);
+	return len;
+}
+
+/* The RCODE of a reply to such a request. */
+static enum rcode
+ask_keyed(struct world *w, char letter, char secret, enum mac_kind kind)
+{
+	static uint8_t request[1024], reply[WORLD_REPLY_MAX];
+	struct sockaddr_in from = {.sin_family = AF_INET,
+		.sin_port = htons(4000)};
+	struct sockaddr_storage peer;
+	struct exchange x;
+
+	memcpy(&peer, &from, sizeof(from));
 	x = (struct exchange){.request = request,
-		.request_len = (uint32_t)len,
+		.request_len = (uint32_t)write_signed(request,
+			sizeof(request), letter, secret, kind),
 		.reply = reply,
 		.reply_capacity = sizeof(reply),
 		.transport = TRANSPORT_UDP,
 		.peer = &peer};
 	query_set_time(w->ctx, NOW, 0);
 	(void)query_answer_batch(w->ctx, store_writer_view(w->writer), &x, 1);
-	mac_destroy(key.mac);
 	assert_true(x.reply_len >= 12);
 	return (enum rcode)(reply[3] & 15);
 }
@@ -264,6 +272,184 @@ algorithm_is_that_of_now(void **state)
 	end(&w);
 }
 
+/* ---- requests that end before their TSIG is checked -------------------- */
+
+/* What is wrong with such a request. */
+enum early_end {
+	END_RCODE,       /* an RCODE in the header */
+	END_NO_QUESTION,
+	END_TWO_QUESTIONS,
+	EARLY_ENDS,
+};
+
+/* Writes a request with the TSIG of a key, whose MAC nobody has made. */
+static size_t
+write_ended(uint8_t *out, size_t room, char letter, enum early_end how,
+	uint16_t opcode, bool edns)
+{
+	const struct ask ask = {.qname = "z.", .type = TYPE_SOA,
+		.flags = (uint16_t)(opcode << 11), .edns = edns,
+		.size = 1232};
+	uint8_t mac[32] = {0};
+	struct tsig tsig = {.time_sec = NOW, .fudge_sec = 300,
+		.mac_len = sizeof(mac), .mac = mac};
+	const uint8_t *algorithm = tsig_algorithm_name(MAC_HMAC_SHA256);
+	size_t len = ask_write(&ask, out), tail = len - 12, at;
+
+	assert_true(room >= 512);
+	tsig.key.len = 3;
+	memcpy(tsig.key.name, name_of(letter).at, 3);
+	tsig.algorithm.len = (uint8_t)name_len(algorithm);
+	memcpy(tsig.algorithm.name, algorithm, tsig.algorithm.len);
+	if (how == END_RCODE) {
+		out[3] |= RCODE_NOTAUTH;
+	} else if (how == END_NO_QUESTION) {
+		tail -= 3 + 4;
+		memmove(out + 12, out + 12 + 3 + 4, tail);
+		out[5] = 0;
+	} else {
+		memmove(out + 12 + 3 + 4, out + 12, tail);
+		tail += 3 + 4;
+		out[5] = 2;
+	}
+	len = 12 + tail;
+	/* tsig_refuse leaves the MAC out; it is put back here. */
+	assert_int_equal(tsig_refuse(&tsig, RCODE_NOERROR, out, &len, room),
+		NSD_OK);
+	at = len - 6;
+	memmove(out + at + sizeof(mac), out + at, 6);
+	memset(out + at, 0, sizeof(mac));
+	out[at - 1] = sizeof(mac);
+	out[at - 2 - 8 - tsig.algorithm.len - 1] += sizeof(mac);
+	len += sizeof(mac);
+	assert_int_equal(tsig_read(out, len, 12 + tail, &tsig), NSD_OK);
+	return len;
+}
+
+/* FORMERR without a TSIG, with an OPT if the request has one that was read. */
+static void
+expect_unsigned_formerr(const struct exchange *x)
+{
+	struct message_rr rr;
+	struct cursor c;
+	unsigned count;
+
+	assert_true(x->reply_len >= 12);
+	assert_int_equal(x->reply[3] & 15, RCODE_FORMERR);
+	assert_int_equal(x->reply[5], 0);
+	cursor_init(&c, x->reply, x->reply_len);
+	cursor_read_octets(&c, 12);
+	count = message_get_count(x->reply, MESSAGE_ARCOUNT);
+	assert_true(count <= 1);
+	if (count == 1) {
+		assert_int_equal(message_read_rr(&c, &rr), NSD_OK);
+		assert_int_equal(rr.type, TYPE_OPT);
+	}
+	assert_int_equal(cursor_left(&c), 0);
+}
+
+/* Sends all of them, with the TSIG of a key, over a transport. */
+static void
+send_ended(struct world *w, char letter, enum exchange_transport transport)
+{
+	static uint8_t request[1024], reply[WORLD_REPLY_MAX];
+	struct sockaddr_in from = {.sin_family = AF_INET,
+		.sin_port = htons(4000)};
+	struct sockaddr_storage peer;
+
+	memcpy(&peer, &from, sizeof(from));
+	query_set_time(w->ctx, NOW, 0);
+	for (unsigned i = 0; i < EARLY_ENDS * 2 * 2; i++) {
+		struct exchange x = {.request = request,
+			.reply = reply,
+			.reply_capacity = sizeof(reply),
+			.transport = transport,
+			.peer = &peer};
+
+		x.request_len = (uint32_t)write_ended(request,
+			sizeof(request), letter, i / 4,
+			(i & 1) != 0 ? OPCODE_NOTIFY : OPCODE_QUERY,
+			(i & 2) != 0);
+		(void)query_answer_batch(w->ctx, store_writer_view(w->writer),
+			&x, 1);
+		expect_unsigned_formerr(&x);
+	}
+}
+
+/* RFC 8945 section 5.2: nobody has checked who it is from. */
+static void
+request_that_ends_early_has_no_signed_reply(void **state)
+{
+	struct world w;
+
+	start(&w, "a");
+	for (unsigned keys = 0; keys < 2; keys++) {
+		publish(&w, keys == 0 ? "" : "a", MAC_HMAC_SHA256);
+		for (unsigned t = TRANSPORT_UDP; t <= TRANSPORT_TLS; t++) {
+			send_ended(&w, 'a', t);
+			send_ended(&w, 'k', t);
+		}
+	}
+	end(&w);
+}
+
+/* The one before it in its place was signed. */
+static void
+strangers_reply_is_not_signed_for_the_one_before(void **state)
+{
+	struct world w;
+
+	start(&w, "a");
+	publish(&w, "a", MAC_HMAC_SHA256);
+	for (unsigned t = TRANSPORT_UDP; t <= TRANSPORT_TLS; t++) {
+		assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256),
+			RCODE_NOERROR);
+		send_ended(&w, 'a', t);
+		/* Signed with another secret: its chain has a key, too. */
+		assert_int_equal(ask_keyed(&w, 'a', 'x', MAC_HMAC_SHA256),
+			RCODE_NOTAUTH);
+		send_ended(&w, 'a', t);
+	}
+	end(&w);
+}
+
+/* The key that was checked in its place is gone: the other request of the batch
+ * is the first to see the new settings. */
+static void
+key_of_the_one_before_may_be_gone(void **state)
+{
+	static uint8_t requests[2][1024], replies[2][WORLD_REPLY_MAX];
+	struct world w;
+	struct sockaddr_in from = {.sin_family = AF_INET,
+		.sin_port = htons(4000)};
+	struct sockaddr_storage peer;
+	struct exchange x[2];
+
+	memcpy(&peer, &from, sizeof(from));
+	start(&w, "ab");
+	for (unsigned how = 0; how < EARLY_ENDS; how++) {
+		publish(&w, "a", MAC_HMAC_SHA256);
+		assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256),
+			RCODE_NOERROR);
+		publish(&w, "b", MAC_HMAC_SHA256);
+		for (unsigned i = 0; i < 2; i++)
+			x[i] = (struct exchange){.request = requests[i],
+				.reply = replies[i],
+				.reply_capacity = sizeof(replies[i]),
+				.transport = TRANSPORT_UDP,
+				.peer = &peer};
+		x[0].request_len = (uint32_t)write_ended(requests[0],
+			sizeof(requests[0]), 'a', how, OPCODE_QUERY, false);
+		x[1].request_len = (uint32_t)write_signed(requests[1],
+			sizeof(requests[1]), 'b', 'b', MAC_HMAC_SHA256);
+		(void)query_answer_batch(w.ctx, store_writer_view(w.writer),
+			x, 2);
+		expect_unsigned_formerr(&x[0]);
+		assert_int_equal(replies[1][3] & 15, RCODE_NOERROR);
+	}
+	end(&w);
+}
+
 int
 main(void)
 {
@@ -273,6 +459,10 @@ main(void)
 		cmocka_unit_test(key_without_a_secret_is_none),
 		cmocka_unit_test(secret_is_that_of_the_settings),
 		cmocka_unit_test(algorithm_is_that_of_now),
+		cmocka_unit_test(request_that_ends_early_has_no_signed_reply),
+		cmocka_unit_test(
+			strangers_reply_is_not_signed_for_the_one_before),
+		cmocka_unit_test(key_of_the_one_before_may_be_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
