@@ -58,15 +58,16 @@ children_stop(struct supervisor *s)
 }
 
 static void
-children_kill_one(struct child *child, void *arg)
+children_kill_worker(struct child *child, void *arg)
 {
-	child_give_up(child);
+	if (child->role == ROLE_WORKER)
+		child_give_up(child);
 }
 
 void
-children_kill(struct supervisor *s)
+children_kill_workers(struct supervisor *s)
 {
-	children_walk(s, children_kill_one, NULL);
+	children_walk(s, children_kill_worker, NULL);
 }
 
 static void

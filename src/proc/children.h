@@ -10,9 +10,10 @@ void children_walk(struct supervisor *s,
 
 /* Sends a message with nothing in it to every child whose role receives it. */
 void children_tell(struct supervisor *s, enum ipc_type type);
-/* Tells all to end (child_stop), or kills them. */
+/* Tells all to end (child_stop). */
 void children_stop(struct supervisor *s);
-void children_kill(struct supervisor *s);
+/* Kills the workers; nobody replaces them. */
+void children_kill_workers(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
 /* True if a worker serves, as far as is known: not one whose beat is overdue

@@ -238,7 +238,9 @@ static void
 supervisor_stop(struct supervisor *s)
 {
 	if (s->stopping) {
-		children_kill(s);
+		/* Only workers have nothing to write. */
+		log_warning("signal received again, ending connections...");
+		children_kill_workers(s);
 		return;
 	}
 	log_warning("signal received, shutting down...");

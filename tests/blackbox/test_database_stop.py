@@ -94,15 +94,28 @@ def test_stop_while_a_loader_dies_keeps_what_is_in_memory(server, database):
     assert "2 zones: 0 read, 0 failed" in log
 
 
-def test_second_signal_to_stop_ends_all_at_once(server):
-    """Nobody takes over to close the file."""
-    stop_with_a_held_loader(server)
-    server.signal(signal.SIGTERM)
+def test_second_signal_to_stop_leaves_what_is_written_alone(server):
+    loader = stop_with_a_held_loader(server)
+    for _ in range(3):
+        server.signal(signal.SIGTERM)
+    server.wait_log("signal received again, ending connections")
+    os.kill(loader, signal.SIGCONT)
     assert server.process.wait(harness.DEADLINE) == 0
     log = restart(server, stop=False)
-    assert "it was not closed by a clean stop" in log
-    assert "2 zones: 2 read, 0 failed" in log
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
     check(server)
+
+
+def test_second_signal_to_stop_ends_workers_at_once(server):
+    worker = server.role("server 1")
+    os.kill(worker, signal.SIGSTOP)
+    server.signal(signal.SIGTERM)
+    wait_for("main's word", lambda: is_told(worker))
+    server.signal(signal.SIGTERM)
+    assert server.process.wait(harness.DEADLINE) == 0
+    assert "does not end" not in server.read_log()
+    assert "as it was left by a clean stop" in restart(server, stop=False)
 
 
 def test_stop_with_a_store_that_no_loader_can_close_ends(server, database):

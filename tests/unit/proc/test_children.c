@@ -159,7 +159,7 @@ static int
 close_children(void **state)
 {
 	s.stopping = true;
-	children_kill(&s);
+	children_kill_workers(&s);
 	for (unsigned i = 0; i < WORKERS; i++) {
 		siginfo_t info;
 
