@@ -17,7 +17,8 @@ CREDITS = 64  # of NOTIFY
 @pytest.fixture
 def server(nsd):
     return nsd(zones={"example": zone_text(1), "b.test": zone_text(1)},
-               options={"server-count": 2}, updates=True)
+               options={"server-count": 2, "replace-hung": "no"},
+               updates=True)
 
 
 class Lines:

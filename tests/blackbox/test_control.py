@@ -22,7 +22,8 @@ BROKEN = zone_text() + "bad\tIN A 192.0.2.999\n"
 @pytest.fixture
 def server(make_server):
     made = make_server(zones={"example": zone_text(),
-                              "other.test": zone_text()})
+                              "other.test": zone_text()},
+                       options={"replace-hung": "no"})
     made.extra = ("key:\n\tname: k1\n\talgorithm: sha256\n"
                   "\tsecret: K2tf3TRjvQkVCmJF3/Z9vA==\n")
     return control.config(made).start()

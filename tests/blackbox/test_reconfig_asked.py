@@ -15,7 +15,8 @@ REFUSED = "error reconfig refused: nothing has changed"
 def server(make_server):
     made = make_server(zones={"example": zone_text()},
                        options={"identity": '"one"',
-                                "reload-config": "yes"})
+                                "reload-config": "yes",
+                                "replace-hung": "no"})
     return control.config(made).start()
 
 

@@ -526,7 +526,8 @@ def advance(server, serial):
 
 def test_differences_that_came_while_xfrd_was_away_are_written(make_server):
     """And those that a former xfrd has had written are left alone."""
-    server = make_server(extra=CREATED, options={"verbosity": 3})
+    server = make_server(extra=CREATED, options={"verbosity": 3,
+                                                 "replace-hung": "no"})
     server.zone_file("p.test").write_text(zone_text(1))
     server.start()
     file = server.zone_file("p.test").with_suffix(".zone.ixfr")

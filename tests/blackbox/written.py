@@ -32,11 +32,13 @@ def secondary(primary, name="s.test", file="s.test.zone"):
 
 
 def start_controlled(make_server, primary, zones=None, **options):
-    """One that nobody writes for by the clock."""
+    """One that nobody writes for by the clock. A process that a test stops
+    stays."""
     server = make_server(
         zones={"example": zone_text()},
         extra=zones or secondary(primary),
-        options={"verbosity": 3, "zonefiles-write": 0, **options})
+        options={"verbosity": 3, "zonefiles-write": 0,
+                 "replace-hung": "no", **options})
     config(server).start()
     return server
 
