@@ -156,9 +156,7 @@ take_ttls(struct reader *r, const struct reader_state *from)
 	to->ttl_default = from->ttl_default;
 	to->has_ttl_last = from->has_ttl_last;
 	to->ttl_last = from->ttl_last;
-	to->has_ttl_minimum = from->has_ttl_minimum;
-	to->ttl_minimum = from->ttl_minimum;
-	r->set |= PART_TTL_DEFAULT | PART_TTL_LAST | PART_TTL_MINIMUM;
+	r->set |= PART_TTL_DEFAULT | PART_TTL_LAST;
 }
 
 /* Adds an included file to the list. NSD_E_LIMIT: too many files, or the same

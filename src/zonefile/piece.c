@@ -380,13 +380,9 @@ assumed_right(const struct parse_file *f, const struct piece *pc)
 			&& (a->has_ttl_default != b->has_ttl_default
 			|| a->ttl_default != b->ttl_default))
 		return false;
-	if ((used & PART_TTL_LAST) != 0
-			&& (a->has_ttl_last != b->has_ttl_last
-			|| a->ttl_last != b->ttl_last))
-		return false;
-	return (used & PART_TTL_MINIMUM) == 0
-		|| (a->has_ttl_minimum == b->has_ttl_minimum
-		&& a->ttl_minimum == b->ttl_minimum);
+	return (used & PART_TTL_LAST) == 0
+		|| (a->has_ttl_last == b->has_ttl_last
+		&& a->ttl_last == b->ttl_last);
 }
 
 static void
@@ -409,10 +405,6 @@ take_state(struct reader_state *to, const struct reader_state *from,
 	if ((set & PART_TTL_LAST) != 0) {
 		to->has_ttl_last = from->has_ttl_last;
 		to->ttl_last = from->ttl_last;
-	}
-	if ((set & PART_TTL_MINIMUM) != 0) {
-		to->has_ttl_minimum = from->has_ttl_minimum;
-		to->ttl_minimum = from->ttl_minimum;
 	}
 }
 

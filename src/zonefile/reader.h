@@ -23,10 +23,8 @@
 struct reader_state {
 	uint32_t ttl_default;  /* of $TTL */
 	uint32_t ttl_last;     /* last one stated */
-	uint32_t ttl_minimum;  /* of the SOA */
 	bool has_ttl_default;
 	bool has_ttl_last;
-	bool has_ttl_minimum;
 	bool owner_is_bad;     /* the last owner had an error */
 	uint8_t owner_len;     /* 0: none yet */
 	uint8_t origin_len;
@@ -39,8 +37,7 @@ enum reader_part {
 	PART_ORIGIN = 1,
 	PART_OWNER = 2,
 	PART_TTL_DEFAULT = 4,
-	PART_TTL_LAST = 8, /* the SOA's minimum goes with it */
-	PART_TTL_MINIMUM = 16,
+	PART_TTL_LAST = 8,
 };
 
 /* A record that is longer than this is taken for an unbalanced quote or

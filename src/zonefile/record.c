@@ -253,23 +253,15 @@ parse_head(struct reader *r, struct record_head *h, size_t *next)
 }
 
 /*
- * A record without TTL has that of $TTL (RFC 2308 section 4). Without $TTL it
- * has the last TTL stated (RFC 1035 section 5.1). Before any was stated it has
- * the minimum of the SOA (RFC 1035 section 3.3.13), also if it is the SOA.
+ * A record without TTL has that of $TTL. Without $TTL it has the last TTL
+ * stated (RFC 1035 section 5.1), and before any was stated a fixed one: that of
+ * the SOA's minimum is not for it any more (RFC 2308 section 4).
  */
 static uint32_t
-choose_ttl(struct reader *r, const struct record_head *h, const uint8_t *rdata,
-	size_t rdlen)
+choose_ttl(struct reader *r, const struct record_head *h)
 {
 	struct reader_state *s = &r->state;
 
-	if (h->type == TYPE_SOA && rdlen >= 4) {
-		s->ttl_minimum = octets_get_u32(rdata + rdlen - 4);
-		if (s->ttl_minimum > INT32_MAX)
-			s->ttl_minimum = 0;
-		s->has_ttl_minimum = true;
-		r->set |= PART_TTL_MINIMUM;
-	}
 	if (h->has_ttl) {
 		s->ttl_last = h->ttl_sec;
 		s->has_ttl_last = true;
@@ -282,11 +274,7 @@ choose_ttl(struct reader *r, const struct record_head *h, const uint8_t *rdata,
 		return s->ttl_default;
 	if ((r->set & PART_TTL_LAST) == 0)
 		r->used |= PART_TTL_LAST;
-	if (s->has_ttl_last)
-		return s->ttl_last;
-	if ((r->set & PART_TTL_MINIMUM) == 0)
-		r->used |= PART_TTL_MINIMUM;
-	return s->has_ttl_minimum ? s->ttl_minimum : r->ttl_fallback;
+	return s->has_ttl_last ? s->ttl_last : r->ttl_fallback;
 }
 
 static void
@@ -307,7 +295,7 @@ tell_rdata(struct reader *r, enum diag_severity severity, uint16_t type,
 			error->text);
 }
 
-/* The SOA is always wanted: other records may take their TTL from it. */
+/* The SOA is always wanted. */
 static bool
 is_wanted(struct reader *r, uint16_t type)
 {
@@ -406,7 +394,7 @@ record_parse(struct reader *r, bool has_owner)
 	if (!parse_head(r, &h, &first))
 		return READER_END;
 	if (!is_wanted(r, h.type)) {
-		(void)choose_ttl(r, &h, NULL, 0);
+		(void)choose_ttl(r, &h);
 		return READER_END;
 	}
 	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
@@ -418,7 +406,7 @@ record_parse(struct reader *r, bool has_owner)
 		tell_rdata(r, DIAG_ERROR, h.type, first, &error);
 		return READER_END;
 	}
-	ttl_sec = choose_ttl(r, &h, rdata, rdlen);
+	ttl_sec = choose_ttl(r, &h);
 	r->err = append_record(r, ttl_sec, h.type, rdata, rdlen);
 	return r->err == NSD_OK ? READER_END : READER_FAILED;
 }

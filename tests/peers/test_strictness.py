@@ -1,7 +1,9 @@
 """What two of BIND, Knot and NSD load must not keep a zone from loading here
 (doc/decisions/0047)."""
 import re
+import subprocess
 
+import dns.zone
 import pytest
 
 import strictness
@@ -45,3 +47,26 @@ def test_there_are_cases_of_every_type():
     types = re.findall(r"\tX\(\d+, \w+, \"([A-Z0-9-]+)\", (?!META)", rows)
     assert len(types) > 80
     assert set(types) - set(CASES) == set()
+
+
+@pytest.mark.parametrize("text", [
+    # no TTL is stated anywhere (RFC 2308 section 4)
+    "@ SOA a. b. 1 2 3 4 77\n@ NS a.\nx A 192.0.2.1\n",
+    "$TTL 5\n@ SOA a. b. 1 2 3 4 77\n@ NS a.\nx 7 A 192.0.2.1\ny A 192.0.2.1\n",
+], ids=["none", "default"])
+def test_a_record_without_ttl_has_that_of_nsd(text, tmp_path):
+    (tmp_path / "zone").write_text(text)
+
+    def read(program):
+        done = subprocess.run([program, "-p", "example", tmp_path / "zone"],
+                              timeout=60, stdout=subprocess.PIPE, text=True,
+                              check=True)
+        lines = [line for line in done.stdout.splitlines(keepends=True)
+                 if not line.startswith("zone ")]
+        return dns.zone.from_text("".join(lines), "example.")
+
+    ours, theirs = read(strictness.OURS), read("/usr/sbin/nsd-checkzone")
+    assert {(name, rdataset.rdtype): rdataset.ttl
+            for name, rdataset in ours.iterate_rdatasets()} \
+        == {(name, rdataset.rdtype): rdataset.ttl
+            for name, rdataset in theirs.iterate_rdatasets()}

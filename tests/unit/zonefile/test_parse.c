@@ -183,13 +183,14 @@ ttl_default_wins_over_the_last_one_stated(void **state)
 		"5 a.example.org. 8 A " A1 "\n", "");
 }
 
+/* RFC 2308 section 4: the minimum of the SOA is no default any more. */
 static void
-ttl_without_default_is_the_last_one_then_soa_minimum(void **state)
+ttl_without_default_is_the_last_one_and_never_the_minimum(void **state)
 {
 	expect("@" SOA_TEXT "a A 192.0.2.1\na 60 A 192.0.2.1\n"
 		"a A 192.0.2.1\n",
-		"1 example.org. 5 SOA 0161000162000000000100000002000000030000"
-		"000400000005\n2 a.example.org. 5 A " A1 "\n"
+		"1 example.org. 3600 SOA 016100016200000000010000000200000003"
+		"0000000400000005\n2 a.example.org. 3600 A " A1 "\n"
 		"3 a.example.org. 60 A " A1 "\n4 a.example.org. 60 A " A1 "\n",
 		"");
 	expect("a A 192.0.2.1\n", "1 a.example.org. 3600 A " A1 "\n", "");
@@ -659,7 +660,7 @@ main(void)
 		cmocka_unit_test(ttl_with_the_top_bit_set_is_zero),
 		cmocka_unit_test(ttl_default_wins_over_the_last_one_stated),
 		cmocka_unit_test(
-			ttl_without_default_is_the_last_one_then_soa_minimum),
+			ttl_without_default_is_the_last_one_and_never_the_minimum),
 		cmocka_unit_test(parentheses_join_lines),
 		cmocka_unit_test(owner_may_stand_behind_a_parenthesis),
 		cmocka_unit_test(quotes_span_lines_and_hide_punctuation),
