@@ -78,9 +78,16 @@ struct param_text {
 	size_t token; /* of the key */
 };
 
+/* True if b begins where a ends, with the quotes of either. */
+static bool
+tokens_touch(const struct token *a, const struct token *b)
+{
+	return a->text + a->len + a->quoted + b->quoted == b->text;
+}
+
 /*
- * Cuts KEY[=VALUE]. The value may be in quotes. These are part of the token, or
- * the value is a quoted token of its own right behind the "=".
+ * Cuts KEY[=VALUE]. A value in quotes is a token of its own, right behind the
+ * "=" (appendix A), and nothing but a blank is right behind it.
  */
 static bool
 next_param(struct rdata_parse *p, struct param_text *param)
@@ -100,23 +107,15 @@ next_param(struct rdata_parse *p, struct param_text *param)
 		return true;
 	param->value = equals + 1;
 	param->value_len = t->len - param->key_len - 1;
-	if (param->value_len == 0 && p->at < p->count
-		&& p->tokens[p->at].quoted
-		&& p->tokens[p->at].text == t->text + t->len + 1) {
-		param->value = p->tokens[p->at].text;
-		param->value_len = p->tokens[p->at].len;
-		p->at++;
+	if (param->value_len > 0 || p->at == p->count
+		|| !p->tokens[p->at].quoted
+		|| !tokens_touch(t, &p->tokens[p->at]))
 		return true;
-	}
-	if (param->value_len > 0 && *param->value == '"') {
-		if (param->value_len < 2
-			|| param->value[param->value_len - 1] != '"')
-			return rdata_expect(p, param->token,
-				"a value with quotes at both ends or none");
-		param->value++;
-		param->value_len -= 2;
-	}
-	return true;
+	t = &p->tokens[p->at++];
+	param->value = t->text;
+	param->value_len = t->len;
+	return p->at == p->count || !tokens_touch(t, &p->tokens[p->at])
+		|| rdata_expect(p, p->at, "a blank behind a quoted value");
 }
 
 /* Parses a value with escapes. Not inlined, as its buffer is large. */

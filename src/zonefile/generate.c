@@ -143,6 +143,14 @@ write_token(const struct token *t, char *p)
 	return p;
 }
 
+/* True if there was nothing between a token and the one before it, as in
+ * key="value". */
+static bool
+touches_last(const struct token *t)
+{
+	return t[-1].text + t[-1].len + t[-1].quoted + t->quoted == t->text;
+}
+
 /* Joins the tokens behind the range with blanks, quotes put back. */
 static bool
 join_line(const struct reader *r, struct generate *g)
@@ -158,7 +166,7 @@ join_line(const struct reader *r, struct generate *g)
 	for (i = 2; i < r->token_count; i++) {
 		const struct token *t = &r->tokens[i];
 
-		if (i > 2)
+		if (i > 2 && (i == rdata || !touches_last(t)))
 			*p++ = ' ';
 		p = i == rdata ? write_unquoted(t, p) : write_token(t, p);
 	}

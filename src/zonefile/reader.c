@@ -303,8 +303,7 @@ find_quoted_newline(const struct reader *r, const char **quote)
 
 		if (newline == NULL)
 			continue;
-		*quote = t->quoted ? t->text - 1
-			: memchr(t->text, '"', t->len);
+		*quote = t->text - 1;
 		return newline;
 	}
 	return NULL;
@@ -336,8 +335,7 @@ tell_open(struct reader *r)
 		/* With a quote missing, those behind it are taken for their
 		 * opposites. */
 		if (find_quoted_newline(r, &at) == NULL)
-			at = t->quoted ? t->text - 1
-				: memchr(t->text, '"', t->len);
+			at = t->text - 1;
 		reader_error(r, at, "quoted string is not closed");
 	} else if (r->depth > 0) {
 		at = r->open_paren;

@@ -42,24 +42,15 @@ find_escaped(struct scan *s, uint64_t backslash)
 	return escaped;
 }
 
-/* True if a quote at this offset is part of the word before it: key="value".
- * Outside quotes and comments an "=" is always part of a word. */
-static bool
-quote_joins(const struct scan *s, size_t offset)
-{
-	return offset > 0 && s->text[offset - 1] == '=';
-}
-
 struct regions {
 	uint64_t comment;
 	uint64_t quoted; /* octets of quoted words, quotes counted */
-	uint64_t joined; /* octets of quotes that are part of a word */
 };
 
 /* Walks quotes and comments in order, because each may hide the other. */
 static void
-find_regions(struct scan *s, size_t at, const struct scan_masks *m,
-	uint64_t escaped, struct regions *r, struct scan_words *w)
+find_regions(struct scan *s, const struct scan_masks *m, uint64_t escaped,
+	struct regions *r, struct scan_words *w)
 {
 	uint64_t quote = m->quote & ~escaped;
 	uint64_t semicolon = m->semicolon & ~escaped;
@@ -77,18 +68,14 @@ find_regions(struct scan *s, size_t at, const struct scan_masks *m,
 			s->in_comment = next == 0;
 			pos = i;
 		} else if (s->in_quote) {
-			uint64_t *region = s->quote_joined ? &r->joined
-				: &r->quoted;
-
 			next = quote & rest;
 			if (next == 0) {
-				*region |= rest;
+				r->quoted |= rest;
 				return;
 			}
 			i = (unsigned)__builtin_ctzll(next);
-			*region |= rest & ~bits_from(i + 1);
-			if (!s->quote_joined)
-				w->close |= (uint64_t)1 << i;
+			r->quoted |= rest & ~bits_from(i + 1);
+			w->close |= (uint64_t)1 << i;
 			s->in_quote = false;
 			pos = i + 1;
 		} else {
@@ -102,13 +89,8 @@ find_regions(struct scan *s, size_t at, const struct scan_masks *m,
 				continue;
 			}
 			s->in_quote = true;
-			s->quote_joined = quote_joins(s, at + i);
-			if (s->quote_joined) {
-				r->joined |= (uint64_t)1 << i;
-			} else {
-				r->quoted |= (uint64_t)1 << i;
-				w->open |= (uint64_t)1 << i;
-			}
+			r->quoted |= (uint64_t)1 << i;
+			w->open |= (uint64_t)1 << i;
 			pos = i + 1;
 		}
 	}
@@ -132,7 +114,7 @@ void
 scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
 	struct scan_words *w)
 {
-	struct regions r = { 0, 0, 0 };
+	struct regions r = { 0, 0 };
 	uint64_t escaped = 0;
 	uint64_t outside, single, blank;
 
@@ -143,14 +125,14 @@ scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
 	}
 	if (m->nul != 0)
 		s->saw_nul = true;
-	find_regions(s, at, m, escaped, &r, w);
-	if ((m->newline & (r.quoted | r.joined)) != 0)
+	find_regions(s, m, escaped, &r, w);
+	if ((m->newline & r.quoted) != 0)
 		s->saw_quoted_newline = true;
-	outside = ~(r.comment | r.quoted | r.joined);
+	outside = ~(r.comment | r.quoted);
 	single = m->newline | ((m->paren | find_returns(s, at, m)) & ~escaped);
-	w->single = (single & outside) | (m->nul & ~(r.quoted | r.joined));
+	w->single = (single & outside) | (m->nul & ~r.quoted);
 	blank = (m->blank | m->carriage) & ~escaped;
-	w->word = (outside & ~(single | m->nul | blank)) | r.joined;
+	w->word = outside & ~(single | m->nul | blank);
 }
 
 void

@@ -7,9 +7,8 @@
  * Words are:
  *   - a newline, a carriage return, "(" , ")" or NUL, one octet, outside quotes
  *     (a NUL also in comments: it is an error wherever it stands);
- *   - a quoted string, with its quotes;
- *   - any other run of octets without blanks. A quoted string straight behind
- *     "=" is part of the word (RFC 9460 section 2.1).
+ *   - a quoted string, with its quotes, whatever it is straight behind;
+ *   - any other run of octets without blanks.
  * Blanks (space, tab) and comments leave no trace. A carriage return before a
  * newline or at the end of the text is a blank, too. Others end a line, but no
  * comment. An escaped octet has no meaning of its own. A newline ends the line
@@ -40,7 +39,6 @@ struct scan {
 			       * word */
 	uint64_t carry_escape;/* the last octet was an escaping backslash */
 	bool in_quote;
-	bool quote_joined;    /* the open quote is part of a word */
 	bool in_comment;
 	bool saw_escape;      /* a backslash since the caller cleared this */
 	bool saw_nul;         /* a NUL, likewise */

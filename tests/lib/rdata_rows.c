@@ -77,23 +77,42 @@ rows_close(void)
 	file_text = NULL;
 }
 
+/* Copies words that touch, such as key="value", so that a read past them is
+ * found. Returns how many; *copy is to be freed. */
+static size_t
+copy_words(struct token *t, size_t count, char **copy)
+{
+	const char *from = t->text, *end = from + t->len;
+	size_t n = 1, i;
+
+	while (n < count && t[n].quoted
+		&& t[n].text == end + 1 + t[n - 1].quoted) {
+		end = t[n].text + t[n].len;
+		n++;
+	}
+	*copy = malloc((size_t)(end - from) + (end == from));
+	assert_non_null(*copy);
+	memcpy(*copy, from, (size_t)(end - from));
+	for (i = 0; i < n; i++)
+		t[i].text = *copy + (t[i].text - from);
+	return n;
+}
+
 enum nsd_err
 rows_parse(uint16_t type, const char *text, uint8_t *rdata,
 	size_t *len, struct rdata_error *error)
 {
-	size_t count = words_split(text, strlen(text), words, WORDS_MAX), i;
+	size_t count = words_split(text, strlen(text), words, WORDS_MAX);
+	static char *copies[WORDS_MAX];
+	size_t copy_count = 0, i = 0;
 	enum nsd_err err;
 
 	assert_true(count <= WORDS_MAX);
-	for (i = 0; i < count; i++) {
-		char *copy = malloc(words[i].len + (words[i].len == 0));
-
-		memcpy(copy, words[i].text, words[i].len);
-		words[i].text = copy;
-	}
+	while (i < count)
+		i += copy_words(words + i, count - i, &copies[copy_count++]);
 	err = rdata_parse(type, words, count, origin, rdata, len, error);
-	for (i = 0; i < count; i++)
-		free((char *)(uintptr_t)words[i].text);
+	while (copy_count > 0)
+		free(copies[--copy_count]);
 	return err;
 }
 

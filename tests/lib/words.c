@@ -15,12 +15,10 @@ skip_quoted(const char *line, size_t len, size_t at)
 static size_t
 skip_word(const char *line, size_t len, size_t at)
 {
-	size_t start = at;
-
 	while (at < len && line[at] != ' ') {
-		if (line[at] == '"' && at > start && line[at - 1] == '=')
-			at = skip_quoted(line, len, at);
-		else if (line[at] == '\\')
+		if (line[at] == '"')
+			return at;
+		if (line[at] == '\\')
 			at++;
 		at++;
 	}
@@ -51,6 +49,7 @@ words_split(const char *line, size_t len, struct token *tokens, size_t max)
 		t->text = line + at;
 		t->len = (uint32_t)(end - at);
 		t->escaped = memchr(line + at, '\\', end - at) != NULL;
-		at = end < len ? end + 1 : len;
+		at = end < len && (t->quoted || line[end] == ' ') ? end + 1
+			: end;
 	}
 }

@@ -49,6 +49,20 @@ def test_there_are_cases_of_every_type():
     assert set(types) - set(CASES) == set()
 
 
+def read(command, path):
+    """The zone as a checker prints it."""
+    done = subprocess.run([*command, "example", path], timeout=60,
+                          stdout=subprocess.PIPE, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines(keepends=True)
+             if not line.startswith(("zone ", "OK"))]
+    return dns.zone.from_text("".join(lines), "example.")
+
+
+OURS = [strictness.OURS, "-p"]
+NSD = ["/usr/sbin/nsd-checkzone", "-p"]
+BIND = ["named-checkzone", "-i", "none", "-o", "-"]
+
+
 @pytest.mark.parametrize("text", [
     # no TTL is stated anywhere (RFC 2308 section 4)
     "@ SOA a. b. 1 2 3 4 77\n@ NS a.\nx A 192.0.2.1\n",
@@ -56,17 +70,20 @@ def test_there_are_cases_of_every_type():
 ], ids=["none", "default"])
 def test_a_record_without_ttl_has_that_of_nsd(text, tmp_path):
     (tmp_path / "zone").write_text(text)
+    ours, theirs = (
+        {(name, rdataset.rdtype): rdataset.ttl for name, rdataset
+         in read(command, tmp_path / "zone").iterate_rdatasets()}
+        for command in (OURS, NSD))
+    assert ours == theirs
 
-    def read(program):
-        done = subprocess.run([program, "-p", "example", tmp_path / "zone"],
-                              timeout=60, stdout=subprocess.PIPE, text=True,
-                              check=True)
-        lines = [line for line in done.stdout.splitlines(keepends=True)
-                 if not line.startswith("zone ")]
-        return dns.zone.from_text("".join(lines), "example.")
 
-    ours, theirs = read(strictness.OURS), read("/usr/sbin/nsd-checkzone")
-    assert {(name, rdataset.rdtype): rdataset.ttl
-            for name, rdataset in ours.iterate_rdatasets()} \
-        == {(name, rdataset.rdtype): rdataset.ttl
-            for name, rdataset in theirs.iterate_rdatasets()}
+@pytest.mark.parametrize("peer", [NSD, BIND], ids=["nsd", "bind"])
+def test_quotes_make_the_same_words(peer, tmp_path):
+    texts = ['p="y"', 'p==="y z"', '="y"', '"a"="b"', '"a"b', 'a"b"c',
+             'a\\="b"', 'p="y"z="w"', '"a""b"', 'p=""', 'v=DKIM1\\;p="A B"',
+             '(p="a;b"\n) c="d"', 'p="a\\"b"', 'p=\\"a']
+    (tmp_path / "zone").write_text(
+        "$TTL 60\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\n"
+        + "".join(f"t{i} TXT {text}\n" for i, text in enumerate(texts))
+        + 's SVCB 1 . alpn="h2,h3" key667="a b"\n')
+    assert read(OURS, tmp_path / "zone") == read(peer, tmp_path / "zone")

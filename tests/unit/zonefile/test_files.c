@@ -497,11 +497,15 @@ generate_takes_rdata_in_quotes(void **state)
 	expect("$GENERATE 1-1 h$ 5 IN MX \"10 m$\"\n"
 		"$GENERATE 1-1 h$ IN 5 TXT \"a \\\"b $\\\" \\\\\\010\"\n"
 		"$GENERATE 1-1 h$ TXT \"$\" \"a b\"\n"
-		"$GENERATE 1-1 h$ TXT \"a\n$\"\n",
+		"$GENERATE 1-1 h$ TXT \"a\n$\"\n"
+		"$GENERATE 1-1 h$ SVCB 1 . alpn=\"h$\" port=\"5$\"\n"
+		"$GENERATE 1-1 h$ TXT a=\"$\"b\n",
 		"1 h1.example.org. 5 MX 000a026d31076578616d706c65036f726700"
 		"\n2 h1.example.org. 5 TXT 01610362203102" "5c0a\n"
 		"3 h1.example.org. 5 TXT 01310361" "2062\n"
-		"4 h1.example.org. 5 TXT 03610a31\n", "");
+		"4 h1.example.org. 5 TXT 03610a31\n"
+		"6 h1.example.org. 5 SVCB 000100000100030268310003000200" "33\n"
+		"7 h1.example.org. 5 TXT 02613d01310162\n", "");
 }
 
 static void

@@ -59,24 +59,19 @@ skip_quote(const char *text, size_t len, size_t i, struct words *w)
 }
 
 static size_t
-skip_word(const char *text, size_t len, size_t i, struct words *w)
+skip_word(const char *text, size_t len, size_t i)
 {
 	while (i < len) {
 		char c = text[i];
 
 		if (is_blank(text, len, i) || is_single(text, len, i)
-				|| c == ';')
+				|| c == ';' || c == '"')
 			break;
-		if (c == '"') {
-			if (text[i - 1] != '=')
-				break;
-			i = skip_quote(text, len, i, w);
-		} else if (c == '\\' && i + 1 < len && text[i + 1] != '\n'
-				&& text[i + 1] != 0) {
+		if (c == '\\' && i + 1 < len && text[i + 1] != '\n'
+				&& text[i + 1] != 0)
 			i += 2;
-		} else {
+		else
 			i++;
-		}
 	}
 	return i;
 }
@@ -107,7 +102,7 @@ scan_simply(const char *text, size_t len, struct words *w)
 		else if (text[i] == '"')
 			end = skip_quote(text, len, i, w);
 		else
-			end = skip_word(text, len, i, w);
+			end = skip_word(text, len, i);
 		add(w, i, end);
 		i = end;
 	}
