@@ -334,22 +334,40 @@ diff_records(struct diff *diff, const struct diff_item *items, size_t count,
 		diff_change(diff, wanted, ttl_sec, true);
 }
 
+/* True if two records of the file differ. */
+static bool
+diff_wants_several(const struct diff_item *items, size_t count)
+{
+	const struct rrbatch_rr *wanted = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct rrbatch_rr *rr = items[i].rr;
+
+		if (items[i].served)
+			continue;
+		if (wanted != NULL
+			&& items_compare_rr(rr->type, wanted, rr) != 0)
+			return true;
+		wanted = rr;
+	}
+	return false;
+}
+
 static enum nsd_err
 diff_rrset(struct diff *diff, const struct diff_item *items, size_t count)
 {
 	uint32_t ttl_sec = UINT32_MAX;
-	size_t end, wanted = 0;
+	size_t end;
 
 	/* RFC 2181 section 5.2: see items.c. */
 	for (size_t i = 0; i < count; i++) {
 		if (items[i].served)
 			continue;
-		wanted++;
 		if (items[i].rr->ttl_sec < ttl_sec)
 			ttl_sec = items[i].rr->ttl_sec;
 	}
 	/* What the build says to several SOA records is not for us. */
-	if (items[0].rr->type == TYPE_SOA && wanted > 1)
+	if (items[0].rr->type == TYPE_SOA && diff_wants_several(items, count))
 		return NSD_E_ZONE;
 	for (size_t i = 0; i < count; i = end) {
 		end = i + 1;

@@ -149,10 +149,16 @@ def test_broken_file_says_where(server, line, message):
     reload(server, names(3), "serial 1 is updated to 3")
 
 
-def test_duplicates_are_no_difference(server):
-    log = reload(server, names(1, "h5 A 10.0.0.5\n"),
-                 "zone example read with success")
+@pytest.mark.parametrize("line", ["h5 A 10.0.0.5\n", None],
+                         ids=["address", "SOA"])
+def test_duplicates_are_no_difference(server, line):
+    if line is None:
+        line, = [soa for soa in names(1).splitlines(True) if " SOA " in soa]
+    log = reload(server, names(1, line), "zone example read with success")
     assert "records added" not in log
+    log = reload(server, names(2, line.replace(" 1 ", " 2 ", 1)),
+                 "serial 1 is updated to 2")
+    assert re.search(r"zone example: \d records added, \d removed", log)
 
 
 def test_file_changed_between_the_readings(server):

@@ -87,3 +87,15 @@ def test_quotes_make_the_same_words(peer, tmp_path):
         + "".join(f"t{i} TXT {text}\n" for i, text in enumerate(texts))
         + 's SVCB 1 . alpn="h2,h3" key667="a b"\n')
     assert read(OURS, tmp_path / "zone") == read(peer, tmp_path / "zone")
+
+
+@pytest.mark.parametrize("peer", [strictness.Bind, strictness.Knot],
+                         ids=["bind", "knot"])
+def test_the_same_soa_twice_is_loaded(peer, tmp_path):
+    """A file in which a transfer was saved has it at both ends."""
+    head = ["$TTL 60", "@ SOA ns h 1 2 3 4 5", "@ NS ns", "ns A 192.0.2.1"]
+    for program in strictness.Ours, peer:
+        code, said = program(tmp_path).run(head + head[1:2])
+        assert code == 0, said
+    assert strictness.Ours(tmp_path).run(
+        head + ["@ SOA ns h 2 2 3 4 5"])[0] != 0

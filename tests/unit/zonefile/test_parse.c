@@ -228,32 +228,6 @@ quotes_span_lines_and_hide_punctuation(void **state)
 		"5:6 Invalid type in RR: 'X': expected an RR type\n");
 }
 
-#define PARAMETER ": expected a parameter: a known key or keyN up to 65534, " \
-	"then =VALUE if any\n"
-#define BLANK ": expected a blank behind a quoted value\n"
-
-/* RFC 9460 appendix A: only a parameter of SVCB and HTTPS goes on in quotes. */
-static void
-a_quote_begins_a_word_behind_any_octet(void **state)
-{
-	expect("a 60 TXT p=\"y\"\na 60 TXT p=\"y\"z=\"w\" =\"\" \\=\"a b\"c\n"
-		"a 60 HINFO a=\"b\"\n",
-		"1 a.example.org. 60 TXT 02703d0179\n"
-		"2 a.example.org. 60 TXT 02703d0179027a3d0177013d00013d03612062"
-		"0163\n"
-		"3 a.example.org. 60 HINFO 02613d0162\n", "");
-	expect("a 60 SVCB 1 . key9=\"a;\nb\" key10=\"\"\n"
-		"a 60 SVCB 1 . key9= \"a\"\na 60 SVCB 1 . key9=a\"b\"\n"
-		"a 60 HTTPS 1 . key9=\"a\"b\na 60 HTTPS 1 . alpn=\"a\"port=1\n"
-		"a 60 HTTPS 1 . key9=\"a\"\"\"\n",
-		"1 a.example.org. 60 SVCB 00010000090004613b0a62000a0000\n",
-		"3:21 Invalid rdata in SVCB: '\"a\"'" PARAMETER
-		"4:21 Invalid rdata in SVCB: '\"b\"'" PARAMETER
-		"5:24 Invalid rdata in HTTPS: 'b'" BLANK
-		"6:24 Invalid rdata in HTTPS: 'port=1'" BLANK
-		"7:24 Invalid rdata in HTTPS: '\"\"'" BLANK);
-}
-
 static void
 comments_end_with_the_line(void **state)
 {
@@ -690,7 +664,6 @@ main(void)
 		cmocka_unit_test(parentheses_join_lines),
 		cmocka_unit_test(owner_may_stand_behind_a_parenthesis),
 		cmocka_unit_test(quotes_span_lines_and_hide_punctuation),
-		cmocka_unit_test(a_quote_begins_a_word_behind_any_octet),
 		cmocka_unit_test(comments_end_with_the_line),
 		cmocka_unit_test(
 			carriage_returns_and_byte_order_mark_are_passed_over),

@@ -1,5 +1,6 @@
 /*
- * test_returns.c - carriage returns in master files (doc/decisions/0133).
+ * test_returns.c - carriage returns (doc/decisions/0133) and quotes in master
+ * files.
  */
 #include "fixture.h"
 
@@ -42,6 +43,32 @@ carriage_return_is_an_octet_of_strings_and_comments(void **state)
 		"");
 }
 
+#define PARAMETER ": expected a parameter: a known key or keyN up to 65534, " \
+	"then =VALUE if any\n"
+#define BLANK ": expected a blank behind a quoted value\n"
+
+/* RFC 9460 appendix A: only a parameter of SVCB and HTTPS goes on in quotes. */
+static void
+a_quote_begins_a_word_behind_any_octet(void **state)
+{
+	expect("a 60 TXT p=\"y\"\na 60 TXT p=\"y\"z=\"w\" =\"\" \\=\"a b\"c\n"
+		"a 60 HINFO a=\"b\"\n",
+		"1 a.example.org. 60 TXT 02703d0179\n"
+		"2 a.example.org. 60 TXT 02703d0179027a3d0177013d00013d03612062"
+		"0163\n"
+		"3 a.example.org. 60 HINFO 02613d0162\n", "");
+	expect("a 60 SVCB 1 . key9=\"a;\nb\" key10=\"\"\n"
+		"a 60 SVCB 1 . key9= \"a\"\na 60 SVCB 1 . key9=a\"b\"\n"
+		"a 60 HTTPS 1 . key9=\"a\"b\na 60 HTTPS 1 . alpn=\"a\"port=1\n"
+		"a 60 HTTPS 1 . key9=\"a\"\"\"\n",
+		"1 a.example.org. 60 SVCB 00010000090004613b0a62000a0000\n",
+		"3:21 Invalid rdata in SVCB: '\"a\"'" PARAMETER
+		"4:21 Invalid rdata in SVCB: '\"b\"'" PARAMETER
+		"5:24 Invalid rdata in HTTPS: 'b'" BLANK
+		"6:24 Invalid rdata in HTTPS: 'port=1'" BLANK
+		"7:24 Invalid rdata in HTTPS: '\"\"'" BLANK);
+}
+
 int
 main(void)
 {
@@ -50,6 +77,7 @@ main(void)
 			carriage_return_without_newline_ends_a_record),
 		cmocka_unit_test(
 			carriage_return_is_an_octet_of_strings_and_comments),
+		cmocka_unit_test(a_quote_begins_a_word_behind_any_octet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
