@@ -78,6 +78,10 @@ enum nsd_err net_client_send(struct net_client *client,
  * before. */
 void net_client_pause(struct net_client *client, bool pause);
 
+/* True if the other side has taken the connection (with TLS: that as well);
+ * also once it has ended. Over UDP it is false. */
+bool net_client_is_open(const struct net_client *client);
+
 /* Lends its stream; NULL: over UDP. */
 struct bufferevent *net_client_get_stream(const struct net_client *client);
 

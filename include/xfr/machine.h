@@ -163,6 +163,7 @@ struct xfr_action {
 	enum xfr_way way;   /* PROBE, TRANSFER */
 	bool has_serial;    /* TRANSFER: the zone has data */
 	bool forced;        /* TRANSFER: whatever serial comes */
+	bool no_edns;       /* PROBE, TRANSFER: the primary does not do EDNS */
 	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: what it has */
 	uint32_t target;    /* NOTIFY: index */
 	uint32_t wait_msec; /* PROBE, TRANSFER, NOTIFY: how long to wait for an
@@ -218,6 +219,12 @@ struct xfr_reply {
 	bool has_soa;        /* XFR_UNCHANGED: the primary sent its SOA */
 	bool has_expire;     /* the EXPIRE option was there (RFC 7314) */
 	uint32_t expire_sec; /* what it says */
+	bool is_open;        /* TIMEOUT, UNREACHABLE over TCP: the primary had
+				taken the connection */
+	bool has_begun;      /* a transfer that failed: it had begun with a
+				newer SOA */
+	bool lacks_edns;     /* RCODE: one that says that the primary does not
+				do EDNS (RFC 6891 section 7) */
 };
 
 /*

@@ -75,6 +75,7 @@ struct xfr_left_out {
 struct xfr_read_result {
 	enum xfr_fault fault;
 	uint16_t rcode;      /* as in struct xfr_answer */
+	bool has_opt;        /* the last message had one */
 	enum nsd_err sink_err; /* with XFR_FAULT_SINK: what the sink said */
 	/* From here: with XFR_READ_DONE. */
 	enum changes_kind kind; /* IXFR may be answered with the whole zone */

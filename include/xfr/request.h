@@ -49,6 +49,7 @@ struct xfr_ask {
 	uint32_t serial;
 	uint16_t udp_size;  /* of EDNS; 0: no EDNS */
 	bool wants_expire;  /* with EDNS: asks for EXPIRE (RFC 7314) */
+	bool is_stream;     /* it is asked over TCP */
 	/* Signs the request; the replies go on from there. Begun by tsig_begin,
 	 * with a key that lasts as long. NULL: not signed. */
 	struct tsig_chain *chain;
@@ -84,6 +85,7 @@ struct xfr_answer {
 	uint16_t rcode;      /* with XFR_FAULT_RCODE (may be an extended one) or
 			      * TSIG_WRONG, TSIG_REFUSED (that of the TSIG) */
 	bool has_soa;        /* of the apex, in the answer section */
+	bool has_opt;        /* with XFR_FAULT_RCODE, too */
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */
 	uint32_t expire_sec; /* what it says */
 	struct xfr_soa soa;
@@ -102,5 +104,9 @@ struct xfr_answer {
 enum xfr_fault xfr_answer_read(const struct xfr_ask *ask,
 	const uint8_t *message, size_t len, uint64_t now,
 	struct xfr_answer *answer) MUST_USE;
+
+/* True if a reply says that its sender does not do EDNS (RFC 6891 section 7).
+ * fault, rcode, has_opt: of the reply. */
+bool xfr_lacks_edns(enum xfr_fault fault, uint16_t rcode, bool has_opt);
 
 #endif

@@ -34,6 +34,7 @@ struct net_client {
 	unsigned calling;           /* calls that have not returned */
 	bool closed;                /* is freed once they have */
 	bool ended;
+	bool open;
 	bool paused;
 	bool end_waits;             /* it has ended while it was paused */
 	int end_error;
@@ -131,8 +132,10 @@ client_on_stream_event(struct bufferevent *stream, short what, void *arg)
 	struct net_client *client = arg;
 	int error = EVUTIL_SOCKET_ERROR();
 
-	if ((what & BEV_EVENT_CONNECTED) != 0)
+	if ((what & BEV_EVENT_CONNECTED) != 0) {
+		client->open = true;
 		return;
+	}
 	if ((what & BEV_EVENT_TIMEOUT) != 0)
 		error = ETIMEDOUT;
 	else if ((what & BEV_EVENT_EOF) != 0)
@@ -309,6 +312,12 @@ net_client_pause(struct net_client *client, bool pause)
 	/* What had been read by then is handed on by the loop. */
 	bufferevent_trigger(client->stream, EV_READ,
 		BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+}
+
+bool
+net_client_is_open(const struct net_client *client)
+{
+	return client->open;
 }
 
 struct bufferevent *

@@ -1,9 +1,9 @@
 /*
- * check.c - the steps of a check: which primary is asked for what, and what
- * comes of its answer.
+ * check.c - the steps of a check: when it begins and ends, and which primary is
+ * asked next. What comes of an answer: answer.c.
  *
  * At each primary in turn: SOA over UDP, then over TCP; if its serial is newer,
- * IXFR, then AXFR. What fails leads to the next primary. With
+ * or it tells none, IXFR, then AXFR. What fails leads to the next primary. With
  * multi-primary-check all are asked for their SOA first, at the same time: that
  * is called a survey here. What NOTIFYs and primaries that lie or are silent
  * may cost: doc/decisions/0072 and 0112.
@@ -12,14 +12,8 @@
 
 #include <assert.h>
 
-#include "dns/message.h"
 #include "dns/serial.h"
 #include "xfr/inside.h"
-
-/* For how long a primary whose IXFR failed is asked for AXFR: NSD's 48 hours if
- * it does not know IXFR, else an hour. */
-#define NO_IXFR_LONG_SEC (48u * 3600)
-#define NO_IXFR_SEC 3600u
 
 /* With multi-primary-check: requests of a zone under way at a time. */
 #define SURVEY_MAX 8u
@@ -59,9 +53,9 @@ check_begin(struct xfr_machine *m, uint32_t id, int64_t now)
 
 	assert(check_is_idle(z));
 	z->check_at = XFR_NEVER;
-	z->tried = z->slow = z->newer = 0;
+	z->tried = z->slow = z->newer = z->blind = 0;
 	z->best = INDEX_NONE;
-	z->was_newer = z->has_missed = false;
+	z->was_newer = z->has_spoken = z->is_late = z->has_missed = false;
 	z->is_patient = z->needs_tcp = false;
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_FRESH
 		| ZONE_IXFR_FAILED);
@@ -126,9 +120,8 @@ begin_again(struct xfr_machine *m, uint32_t id, int64_t now)
 	check_soon(m, id, now);
 }
 
-/* is_changed: a new version was transferred. */
-static void
-end_check(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
+void
+check_end(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
 	bool is_changed)
 {
 	struct xfr_zone *z = table_zone(m, id);
@@ -184,7 +177,8 @@ is_survey_enough(const struct xfr_machine *m, const struct xfr_zone *z,
 {
 	const struct config *config = table_config(m, z);
 
-	if (z->newer == 0 || (z->queue != QUEUE_NONE && z->is_full))
+	if (z->newer == 0 || z->best == INDEX_NONE
+		|| (z->queue != QUEUE_NONE && z->is_full))
 		return false;
 	for (uint32_t i = z->request; i != XFR_NONE; i = m->requests[i].next)
 		if (m->requests[i].is_full)
@@ -211,7 +205,8 @@ transfer_newer(struct xfr_machine *m, uint32_t id, int64_t now)
 			&& (z->newer & primary_bit(z->best)) != 0
 		? z->best : (uint32_t)__builtin_ctzll(z->newer);
 	z->is_full = true;
-	choose_ask(m, id, primary, choose_transfer(m, z, primary, now));
+	choose_ask(m, id, primary, choose_transfer(m, z, primary,
+		primary == z->best ? &z->best_serial : NULL, now));
 	return true;
 }
 
@@ -241,7 +236,7 @@ go_on(struct xfr_machine *m, uint32_t id, int64_t now)
 	} while (choose_again(m, z));
 	/* Where a transfer failed there may be a newer version, though another
 	 * primary has ours. */
-	end_check(m, id, now, (z->flags & ZONE_FRESH) != 0 && !z->has_missed,
+	check_end(m, id, now, (z->flags & ZONE_FRESH) != 0 && !z->has_missed,
 		false);
 }
 
@@ -254,258 +249,14 @@ check_on_sent(struct xfr_machine *m, uint32_t id, int64_t now)
 		go_on(m, id, now);
 }
 
-/* This primary is done with; on to the next one. */
-static void
-ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
+void
+check_ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
 
 	z->flags &= (uint16_t)~ZONE_IXFR_FAILED;
-	z->was_newer = false;
+	z->was_newer = z->has_spoken = z->is_late = false;
 	go_on(m, id, now);
-}
-
-/* ---- answers ------------------------------------------------------------ */
-
-/* The answer to a request that is under way no more. */
-struct answer {
-	uint32_t id; /* of the zone */
-	struct xfr_zone *zone;
-	struct xfr_request request;
-	const struct xfr_reply *reply;
-	int64_t now;
-};
-
-static void
-note_error(const struct answer *a, enum xfr_outcome outcome)
-{
-	struct xfr_zone *z = a->zone;
-
-	z->error = (uint8_t)outcome;
-	z->error_rcode = outcome == XFR_RCODE ? a->reply->rcode : 0;
-	z->error_reason = a->reply->reason;
-	z->error_primary = a->request.primary;
-	z->error_at = a->now;
-}
-
-static void
-note_failure(const struct answer *a, enum xfr_outcome outcome)
-{
-	note_error(a, outcome);
-	a->zone->newer &= ~primary_bit(a->request.primary);
-	if (a->request.way > XFR_WAY_SOA_TCP && outcome != XFR_BEHIND)
-		a->zone->has_missed = true;
-}
-
-static void
-primary_failed(struct xfr_machine *m, const struct answer *a,
-	enum xfr_outcome outcome)
-{
-	note_failure(a, outcome);
-	if (outcome == XFR_LOCAL)
-		end_check(m, a->id, a->now, false, false);
-	else
-		ask_next(m, a->id, a->now);
-}
-
-/* It is asked again when all others were. */
-static void
-primary_is_slow(struct xfr_machine *m, const struct answer *a)
-{
-	note_failure(a, a->reply->outcome);
-	a->zone->slow |= primary_bit(a->request.primary);
-	ask_next(m, a->id, a->now);
-}
-
-/* The primary has the serial that we have. */
-static void
-on_equal(struct xfr_machine *m, const struct answer *a)
-{
-	struct xfr_zone *z = a->zone;
-
-	refresh_zone(m, a->id, a->now, a->reply, false);
-	z->flags |= ZONE_FRESH;
-	z->newer &= ~primary_bit(a->request.primary);
-	/* The others may have what a NOTIFY told, or what this one told and did
-	 * not give. */
-	if (choose_checks_all(m, z) || z->was_newer
-		|| ((z->flags & ZONE_PROMISED) != 0
-			&& choose_is_wanted(z, z->promised))) {
-		ask_next(m, a->id, a->now);
-	} else if (z->slow != 0) {
-		/* A datagram of one that has more may have been lost. */
-		z->tried = choose_all(table_config(m, z));
-		ask_next(m, a->id, a->now);
-	} else {
-		end_check(m, a->id, a->now, !z->has_missed, false);
-	}
-}
-
-static void
-on_soa(struct xfr_machine *m, const struct answer *a)
-{
-	struct xfr_zone *z = a->zone;
-	uint32_t serial = a->reply->soa.serial;
-	uint8_t primary = a->request.primary;
-
-	if ((z->flags & ZONE_HAS_DATA) != 0 && serial == z->soa.serial
-		&& (z->flags & ZONE_FORCED) == 0) {
-		on_equal(m, a);
-		return;
-	}
-	if (!choose_is_wanted(z, serial) && (z->flags & ZONE_FORCED) == 0) {
-		primary_failed(m, a, XFR_BEHIND);
-		return;
-	}
-	if (!choose_checks_all(m, z)) {
-		z->was_newer = true;
-		choose_ask(m, a->id, primary,
-			choose_transfer(m, z, primary, a->now));
-		return;
-	}
-	z->newer |= primary_bit(primary);
-	if (z->best == INDEX_NONE || serial_is_newer(serial, z->best_serial)) {
-		z->best = primary;
-		z->best_serial = serial;
-	}
-	ask_next(m, a->id, a->now);
-}
-
-static void
-on_probe(struct xfr_machine *m, const struct answer *a)
-{
-	enum xfr_outcome outcome = a->reply->outcome;
-
-	if (outcome == XFR_SOA) {
-		on_soa(m, a);
-	} else if (a->request.way == XFR_WAY_SOA_TCP || outcome == XFR_RCODE
-		|| outcome == XFR_BAD_TSIG || outcome == XFR_LOCAL
-		|| (!a->request.is_full
-			&& (outcome == XFR_TIMEOUT
-				|| outcome == XFR_UNREACHABLE))) {
-		primary_failed(m, a, outcome);
-	} else if (outcome == XFR_TIMEOUT && a->request.is_hasty) {
-		primary_is_slow(m, a);
-	} else if (choose_checks_all(m, a->zone)) {
-		/* Others are under way. */
-		a->zone->needs_tcp = true;
-		primary_is_slow(m, a);
-	} else {
-		choose_ask(m, a->id, a->request.primary, XFR_WAY_SOA_TCP);
-	}
-}
-
-static void
-note_no_ixfr(const struct answer *a)
-{
-	struct xfr_zone *z = a->zone;
-	uint32_t for_sec = z->error_rcode == RCODE_NOTIMP
-			|| z->error_rcode == RCODE_FORMERR
-		? NO_IXFR_LONG_SEC : NO_IXFR_SEC;
-
-	/* One time for all: that of the last. */
-	if (a->now / 1000 >= z->no_ixfr_until_sec)
-		z->no_ixfr = 0;
-	z->no_ixfr |= primary_bit(a->request.primary);
-	z->no_ixfr_until_sec = (uint32_t)(a->now / 1000) + for_sec;
-}
-
-static void
-on_done(struct xfr_machine *m, const struct answer *a)
-{
-	struct xfr_zone *z = a->zone;
-	bool is_other = (z->flags & ZONE_HAS_DATA) == 0
-		|| z->soa.serial != a->reply->soa.serial;
-
-	if (z->flags & ZONE_IXFR_FAILED)
-		note_no_ixfr(a);
-	z->soa = a->reply->soa;
-	z->flags |= ZONE_HAS_DATA;
-	if (is_other)
-		z->served_at = a->now;
-	refresh_zone(m, a->id, a->now, a->reply, true);
-	if (is_other)
-		notifies_begin(m, a->id, false);
-	/* Its user may have told of the version before (xfr_on_served). */
-	end_check(m, a->id, a->now, true, true);
-}
-
-/* An IXFR that failed so that AXFR at the same primary may do. */
-static bool
-falls_back(const struct xfr_machine *m, const struct answer *a)
-{
-	enum xfr_outcome outcome = a->reply->outcome;
-
-	if (outcome != XFR_RCODE && outcome != XFR_NONSENSE
-		&& outcome != XFR_NO_FIT)
-		return false;
-	return a->request.way != XFR_WAY_AXFR
-		&& (table_config(m, a->zone)->given.flags
-			& XFR_CONFIG_AXFR_FALLBACK) != 0;
-}
-
-/* What was not newer is what is served by now: a transfer of before has been
- * published meanwhile, as at a start. */
-static bool
-is_served_by_now(const struct answer *a)
-{
-	return a->reply->outcome == XFR_BEHIND
-		&& (a->zone->flags & ZONE_HAS_DATA) != 0
-		&& a->reply->soa.serial == a->zone->soa.serial;
-}
-
-static void
-on_transfer(struct xfr_machine *m, const struct answer *a)
-{
-	enum xfr_outcome outcome = a->reply->outcome;
-	uint8_t primary = a->request.primary;
-
-	if (outcome == XFR_DONE) {
-		on_done(m, a);
-	} else if (is_served_by_now(a)) {
-		on_equal(m, a);
-	} else if (outcome == XFR_UNCHANGED) {
-		if (a->zone->flags & ZONE_HAS_DATA)
-			on_equal(m, a);
-		else
-			primary_failed(m, a, XFR_NONSENSE);
-	} else if (outcome == XFR_TIMEOUT && a->request.is_hasty) {
-		primary_is_slow(m, a);
-	} else if (a->request.way == XFR_WAY_IXFR_UDP
-		&& (outcome == XFR_USE_TCP || outcome == XFR_TIMEOUT
-			|| outcome == XFR_UNREACHABLE)) {
-		choose_ask(m, a->id, primary, XFR_WAY_IXFR_TCP);
-	} else if (falls_back(m, a)) {
-		note_error(a, outcome);
-		/* What does not fit may be our fault: IXFR is tried again. */
-		if (outcome != XFR_NO_FIT)
-			a->zone->flags |= ZONE_IXFR_FAILED;
-		choose_ask(m, a->id, primary, XFR_WAY_AXFR);
-	} else {
-		primary_failed(m, a, outcome);
-	}
-}
-
-void
-check_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
-	const struct xfr_reply *reply)
-{
-	struct answer a = {.id = m->requests[request].zone,
-		.request = m->requests[request], .reply = reply, .now = now};
-	uint32_t *at;
-
-	a.zone = table_zone(m, a.id);
-	for (at = &a.zone->request; *at != request; at = &m->requests[*at].next)
-		assert(*at != XFR_NONE);
-	*at = a.request.next;
-	if (a.request.state == REQUEST_SENT)
-		m->queues[a.request.queue].under_way--;
-	table_remove_request(m, request);
-	choose_note(m, a.zone, &a.request, now, reply->outcome);
-	if (a.request.way <= XFR_WAY_SOA_TCP)
-		on_probe(m, &a);
-	else
-		on_transfer(m, &a);
 }
 
 /* ---- other events ------------------------------------------------------- */

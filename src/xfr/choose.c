@@ -19,6 +19,9 @@
 #define SILENT_TIMEOUTS 4u
 #define SILENT_MSEC 30000
 
+/* So long a primary that does not do EDNS is asked without. */
+#define NO_EDNS_SEC 3600u
+
 bool
 choose_checks_all(const struct xfr_machine *m, const struct xfr_zone *z)
 {
@@ -29,7 +32,7 @@ choose_checks_all(const struct xfr_machine *m, const struct xfr_zone *z)
 bool
 choose_is_wanted(const struct xfr_zone *z, uint32_t serial)
 {
-	return (z->flags & ZONE_HAS_DATA) == 0
+	return (z->flags & (ZONE_HAS_DATA | ZONE_EXPIRED)) != ZONE_HAS_DATA
 		|| serial_is_newer(serial, z->soa.serial);
 }
 
@@ -117,6 +120,22 @@ choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 
 /* ---- for what ----------------------------------------------------------- */
 
+bool
+choose_edns(const struct xfr_machine *m, const struct xfr_zone *z,
+	uint32_t primary, int64_t now)
+{
+	return now / 1000 >= table_config(m, z)->primaries[primary]
+		.no_edns_until_sec;
+}
+
+void
+choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
+	uint32_t primary, int64_t now)
+{
+	table_config(m, z)->primaries[primary].no_edns_until_sec =
+		(uint32_t)(now / 1000) + NO_EDNS_SEC;
+}
+
 static bool
 has_ixfr(const struct xfr_zone *z, const struct primary *p, uint32_t primary,
 	int64_t now)
@@ -130,11 +149,14 @@ has_ixfr(const struct xfr_zone *z, const struct primary *p, uint32_t primary,
 
 enum xfr_way
 choose_transfer(const struct xfr_machine *m, const struct xfr_zone *z,
-	uint32_t primary, int64_t now)
+	uint32_t primary, const uint32_t *serial, int64_t now)
 {
 	const struct primary *p = &table_config(m, z)->primaries[primary];
 
 	if (!has_ixfr(z, p, primary, now))
+		return XFR_WAY_AXFR;
+	/* No differences lead back. */
+	if (serial != NULL && !serial_is_newer(*serial, z->soa.serial))
 		return XFR_WAY_AXFR;
 	return p->flags & XFR_PRIMARY_UDP ? XFR_WAY_IXFR_UDP
 					  : XFR_WAY_IXFR_TCP;
@@ -159,7 +181,7 @@ choose_first(const struct xfr_machine *m, const struct xfr_zone *z,
 	if ((z->flags & ZONE_PROMISED) != 0 && primary == z->hint
 		&& !z->is_patient && choose_is_wanted(z, z->promised)
 		&& has_ixfr(z, p, primary, now))
-		return choose_transfer(m, z, primary, now);
+		return choose_transfer(m, z, primary, &z->promised, now);
 	return probe;
 }
 

@@ -15,7 +15,10 @@ check_header(const struct frame_wanted *wanted, const uint8_t *message,
 		return XFR_FAULT_HEADER;
 	if (message_get_id(message) != wanted->id)
 		return XFR_FAULT_ID;
-	if ((message_get_flags(message) & MESSAGE_QR) == 0)
+	/* Over TCP there is nobody else whom it could be of; NSD takes it,
+	 * too. */
+	if ((message_get_flags(message) & MESSAGE_QR) == 0
+		&& !wanted->is_stream)
 		return XFR_FAULT_QR;
 	if (message_get_opcode(message) != wanted->opcode)
 		return XFR_FAULT_OPCODE;
@@ -93,7 +96,7 @@ read_rest(struct frame *frame, size_t *tsig_at)
 		} else if (rr.type == TYPE_OPT) {
 			if (has_opt || !message_rr_at_root(&c, &rr))
 				return XFR_FAULT_MALFORMED;
-			has_opt = true;
+			has_opt = frame->has_opt = true;
 			read_opt(&rr, frame);
 		}
 	}

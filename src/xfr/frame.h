@@ -22,6 +22,7 @@ struct frame_wanted {
 	uint16_t id;
 	uint16_t qtype;
 	bool may_lack_question;
+	bool is_stream;           /* it has come over TCP: it may lack QR */
 	struct tsig_chain *chain; /* NULL: the request is not signed */
 	uint64_t now;             /* seconds since 1970 */
 };
@@ -35,6 +36,7 @@ struct frame {
 				* TSIG_REFUSED that of the TSIG */
 	bool has_question;
 	bool is_signed;
+	bool has_opt;
 	bool has_expire;
 	uint32_t expire_sec;
 };

@@ -4,9 +4,10 @@
  * From the bottom up: timers.c (heap); table.c (zones, configs and requests by
  * number); queue.c (zones that wait for a turn); refresh.c (how long to wait,
  * when a zone expires); notifies.c (NOTIFY out); choose.c (which primary is
- * asked for what); check.c (the steps of a check); machine.c (events in,
- * actions out); status.c (what is known). The other files of this folder know
- * nothing of the machine. Why it is made so: doc/decisions/0071.
+ * asked for what); check.c (the steps of a check); answer.c (what comes of an
+ * answer); machine.c (events in, actions out); status.c (what is known). The
+ * other files of this folder know nothing of the machine. Why it is made so:
+ * doc/decisions/0071.
  */
 #ifndef XFR_INSIDE_H
 #define XFR_INSIDE_H
@@ -61,8 +62,11 @@ struct xfr_zone {
 	int64_t vain_until;  /* no check for a NOTIFY before */
 	uint64_t tried;      /* primaries that were asked in this check */
 	uint64_t slow;       /* of these, to be asked again with patience */
-	uint64_t newer;      /* CHECK_ALL: primaries that have a newer serial */
+	uint64_t newer;      /* CHECK_ALL: primaries that have a newer serial,
+				or may have one and do not tell it */
+	uint64_t blind;      /* of those tried: they have told no SOA */
 	uint64_t no_ixfr;    /* primaries whose IXFR failed and AXFR did not */
+	uint64_t bad_ixfr;   /* primaries whose last IXFR came to nothing */
 	struct xfr_soa soa;
 	uint32_t no_ixfr_until_sec; /* until when that counts */
 	uint32_t promised;
@@ -86,14 +90,17 @@ struct xfr_zone {
 	uint8_t vain;         /* checks for NOTIFY in a row, in vain */
 	uint8_t error;        /* enum xfr_outcome; XFR_OUTCOME_COUNT: none */
 	uint8_t error_primary;
-	bool was_newer;       /* in this check, by this primary's SOA */
-	bool has_missed;      /* in this check a transfer failed */
-	bool is_patient;      /* this check asks those that are slow again */
-	bool is_full;         /* z->primary is not avoided for its silence */
-	bool needs_tcp;       /* CHECK_ALL: one of the slow has answered, but
-				 over TCP it may say more */
 	uint8_t unheard;      /* targets that were given up */
-	bool is_told;         /* all targets have acknowledged the serial */
+	bool was_newer : 1;   /* in this check, by this primary's SOA */
+	bool has_spoken : 1;  /* in this check this primary has answered */
+	bool is_late : 1;     /* ... but not over TCP, though it took the
+				 connection */
+	bool has_missed : 1;  /* in this check a transfer failed */
+	bool is_patient : 1;  /* this check asks those that are slow again */
+	bool is_full : 1;     /* z->primary is not avoided for its silence */
+	bool needs_tcp : 1;   /* CHECK_ALL: one of the slow has answered, but
+				 over TCP it may say more */
+	bool is_told : 1;     /* all targets have acknowledged the serial */
 };
 
 /* With its timer a zone takes less than this, so that a million with all that
@@ -119,6 +126,8 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
  */
 struct primary {
 	int64_t silent_until;
+	uint32_t no_edns_until_sec; /* it does not do EDNS, so until then it is
+				     * asked without */
 	uint8_t flags;
 	uint8_t timeouts; /* in a row, over TCP */
 };
@@ -151,6 +160,8 @@ struct xfr_request {
 	bool is_notify;      /* cancelled: it was a NOTIFY with this ticket */
 	bool is_hasty;       /* others can be asked: see choose_is_hasty */
 	bool is_full;        /* as of the zone, when it was made */
+	bool is_late;        /* the same */
+	bool has_edns;       /* it is asked with EDNS */
 	uint64_t ticket;     /* by which its answer finds it */
 };
 
@@ -373,7 +384,8 @@ choose_all(const struct config *config)
 
 /* All primaries are asked for their SOA, and the newest is transferred. */
 bool choose_checks_all(const struct xfr_machine *m, const struct xfr_zone *z);
-/* True if a version with this serial is one to get. */
+/* True if a version with this serial is one to get. A zone that has expired has
+ * no serial: any other is. */
 bool choose_is_wanted(const struct xfr_zone *z, uint32_t serial);
 /* It has let several requests time out and answered none since, and it is not
  * its turn to be tried in full. */
@@ -389,9 +401,16 @@ void choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 	const struct xfr_request *request, int64_t now,
 	enum xfr_outcome outcome);
 
-/* How to get a newer version. */
+/* How to get a version that is wanted. serial: its own; NULL: it is not
+ * known. */
 enum xfr_way choose_transfer(const struct xfr_machine *m,
-	const struct xfr_zone *z, uint32_t primary, int64_t now);
+	const struct xfr_zone *z, uint32_t primary, const uint32_t *serial,
+	int64_t now);
+/* False: the primary is known not to do EDNS. */
+bool choose_edns(const struct xfr_machine *m, const struct xfr_zone *z,
+	uint32_t primary, int64_t now);
+void choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
+	uint32_t primary, int64_t now);
 /* The first thing to ask a primary for. */
 enum xfr_way choose_first(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, int64_t now);
@@ -416,8 +435,11 @@ void choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
 void check_begin(struct xfr_machine *m, uint32_t id, int64_t now);
 /* A request of the zone, which was the first in its queue, is under way. */
 void check_on_sent(struct xfr_machine *m, uint32_t id, int64_t now);
-void check_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
-	const struct xfr_reply *reply);
+/* This primary is done with; on to the next one. */
+void check_ask_next(struct xfr_machine *m, uint32_t id, int64_t now);
+/* is_changed: a new version was transferred. */
+void check_end(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
+	bool is_changed);
 void check_on_notify(struct xfr_machine *m, uint32_t id, int64_t now,
 	const uint32_t *serial);
 /* Ends what is under way or waits, without a result. */
@@ -430,5 +452,11 @@ check_is_idle(const struct xfr_zone *z)
 {
 	return z->queue == QUEUE_NONE && z->request == XFR_NONE;
 }
+
+/* ---- answer.c ----------------------------------------------------------- */
+
+/* A request has been answered. */
+void answer_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
+	const struct xfr_reply *reply);
 
 #endif

@@ -167,7 +167,7 @@ xfr_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 	request = table_find_request(m, ticket);
 	if (request == XFR_NONE)
 		return false;
-	check_on_reply(m, request, now, reply);
+	answer_on_reply(m, request, now, reply);
 	return true;
 }
 
@@ -191,8 +191,7 @@ xfr_wants(const struct xfr_machine *m, uint64_t ticket, uint32_t serial)
 	if (id == XFR_NONE)
 		return false;
 	z = table_zone(m, m->requests[id].zone);
-	return (z->flags & (ZONE_HAS_DATA | ZONE_FORCED)) != ZONE_HAS_DATA
-		|| serial_is_newer(serial, z->soa.serial);
+	return (z->flags & ZONE_FORCED) != 0 || choose_is_wanted(z, serial);
 }
 
 void
@@ -388,6 +387,9 @@ take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 /* A request that is hasty is waited for so long: a first lost packet of TCP
  * comes again after a second. */
 #define HASTE_MSEC 2000u
+/* So is a transfer from one that has taken a connection, and left the question
+ * for the SOA on it without an answer. */
+#define LATE_MSEC 3000u
 
 static void
 describe(const struct xfr_machine *m, const struct xfr_request *request,
@@ -410,6 +412,7 @@ describe(const struct xfr_machine *m, const struct xfr_request *request,
 		.primary = request->primary,
 		.way = (enum xfr_way)request->way,
 		.wait_msec = wait_msec[request->way],
+		.no_edns = !request->has_edns,
 	};
 	if (request->is_hasty && action->wait_msec > HASTE_MSEC)
 		action->wait_msec = HASTE_MSEC;
@@ -417,14 +420,19 @@ describe(const struct xfr_machine *m, const struct xfr_request *request,
 		return;
 	if (request->is_hasty)
 		action->first_msec = HASTE_MSEC;
+	else if (request->is_late)
+		action->first_msec = LATE_MSEC;
 	action->has_serial = (z->flags & ZONE_HAS_DATA) != 0;
-	action->forced = (z->flags & ZONE_FORCED) != 0;
+	/* A zone that has expired has no serial. */
+	action->forced = (z->flags & ZONE_FORCED) != 0
+		|| ((z->flags & ZONE_EXPIRED) != 0
+			&& request->way == XFR_WAY_AXFR);
 	action->serial = action->has_serial ? z->soa.serial : 0;
 }
 
 /* A request of a zone that is the first of its queue. XFR_NONE: no memory. */
 static uint32_t
-make_request(struct xfr_machine *m, uint32_t id)
+make_request(struct xfr_machine *m, uint32_t id, int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
 	uint32_t request = table_add_request(m, id);
@@ -438,6 +446,8 @@ make_request(struct xfr_machine *m, uint32_t id)
 	r->way = z->way;
 	r->is_full = z->is_full;
 	r->is_hasty = choose_is_hasty(m, z);
+	r->is_late = z->is_late;
+	r->has_edns = choose_edns(m, z, z->primary, now);
 	r->next = z->request;
 	z->request = request;
 	m->queues[z->queue].under_way++;
@@ -476,7 +486,7 @@ start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 	z = table_zone(m, id);
 	if (queue == QUEUE_PROBE && !take_token(m, z, now))
 		return false;
-	request = make_request(m, id);
+	request = make_request(m, id, now);
 	if (request == XFR_NONE) {
 		m->next_at = now + NO_MEMORY_MSEC;
 		return false;

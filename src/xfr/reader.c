@@ -493,6 +493,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 		.qtype = r->setup.asking == XFR_ASK_AXFR ? TYPE_AXFR
 							 : TYPE_IXFR,
 		.may_lack_question = r->result.messages > 0,
+		.is_stream = !r->setup.udp,
 		.chain = r->setup.chain,
 		.now = now,
 	};
@@ -503,6 +504,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 
 	assert(r->state != AT_END && r->state != IS_OLD);
 	r->result.rcode = frame.rcode;
+	r->result.has_opt = frame.has_opt;
 	if (fault != XFR_FAULT_NONE)
 		return fail(r, fault);
 	fault = check_message(r, &frame, len);

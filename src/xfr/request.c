@@ -197,6 +197,15 @@ xfr_notify_read(const uint8_t *message, size_t len,
 	return true;
 }
 
+bool
+xfr_lacks_edns(enum xfr_fault fault, uint16_t rcode, bool has_opt)
+{
+	return fault == XFR_FAULT_RCODE
+		&& (rcode == RCODE_BADVERS
+			|| (!has_opt && (rcode == RCODE_FORMERR
+				|| rcode == RCODE_NOTIMP)));
+}
+
 /* ---- replies ------------------------------------------------------------- */
 
 /* The SOA of the apex in the answer section (RFC 1034 section 4.3.5). */
@@ -230,6 +239,7 @@ xfr_answer_read(const struct xfr_ask *ask, const uint8_t *message, size_t len,
 		.id = ask->id,
 		.qtype = qtype_of(ask->asking),
 		.may_lack_question = notify,
+		.is_stream = ask->is_stream,
 		.chain = ask->chain,
 		.now = now,
 	};
@@ -238,6 +248,7 @@ xfr_answer_read(const struct xfr_ask *ask, const uint8_t *message, size_t len,
 
 	memset(answer, 0, sizeof(*answer));
 	answer->rcode = frame.rcode;
+	answer->has_opt = frame.has_opt;
 	if (fault != XFR_FAULT_NONE)
 		return fault;
 	answer->has_expire = frame.has_expire;

@@ -76,6 +76,7 @@ struct xfrd_ask {
 	uint16_t id;
 	uint16_t slot;
 	uint16_t len;
+	bool was_open;             /* the connection that it has left */
 	bool may_repeat;           /* on another connection, if this one ends */
 	bool may_move;             /* to another one, if others hold it up */
 	uint8_t *message;          /* kept for that; or NULL */
@@ -141,6 +142,7 @@ conn_leave(struct xfrd_ask *ask, bool spent)
 	struct conn *conn = ask->conn;
 
 	ask->conn = NULL;
+	ask->was_open = net_client_is_open(conn->client);
 	conn->slots[ask->slot] = NULL;
 	conn->open--;
 	conn->moved_msec = clock_now_msec();
@@ -620,6 +622,13 @@ uint16_t
 xfrd_ask_id(const struct xfrd_ask *ask)
 {
 	return ask->id;
+}
+
+bool
+xfrd_ask_is_open(const struct xfrd_ask *ask)
+{
+	return ask->conn != NULL ? net_client_is_open(ask->conn->client)
+				 : ask->client != NULL || ask->was_open;
 }
 
 bool

@@ -83,6 +83,9 @@ uint16_t xfrd_ask_id(const struct xfrd_ask *ask);
 /* True if its server has sent a message over TCP, for any question, within so
  * many milliseconds. Cost: the connections. */
 bool xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec);
+/* True if its server has taken the connection that it is, or was last, on. Over
+ * UDP always. */
+bool xfrd_ask_is_open(const struct xfrd_ask *ask);
 /*
  * Sends it; borrows the message. It is sent again on another connection, once
  * each, if the connection had been used before and turns out to be closed, and

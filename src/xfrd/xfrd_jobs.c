@@ -47,11 +47,21 @@ jobs_timeval(uint32_t msec)
 		.tv_usec = msec % 1000 * 1000};
 }
 
+/* How far a question has come that has failed. */
+static void
+jobs_note_how_far(const struct xfrd_job *job, struct xfr_reply *reply)
+{
+	reply->is_open = jobs_uses_tcp(job) && job->ask != NULL
+		&& xfrd_ask_is_open(job->ask);
+	reply->has_begun = job->reader.soa_len > 0;
+}
+
 /* It takes too long; or it is a transfer, which is to be looked at. */
 static void
 jobs_on_time(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd_job *job = arg;
+	struct xfr_reply reply = {.outcome = XFR_TIMEOUT};
 	const struct xfr_patience_look look = {
 		.received = job->reader.result.received,
 		.is_heard = job->ask != NULL && xfrd_ask_is_heard(job->ask,
@@ -65,7 +75,8 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 
 	if (msec > 0 && event_add(job->event, &wait) == 0)
 		return;
-	jobs_fail(job, XFR_TIMEOUT,
+	jobs_note_how_far(job, &reply);
+	xfrd_job_end(job, &reply,
 		look.received > 0 || (job->action.first_msec == 0
 				&& job->action.wait_msec == 0)
 			? "it is too slow"
@@ -88,9 +99,13 @@ static void
 jobs_on_ask_failed(void *ctx, int error, const char *why)
 {
 	struct xfrd_job *job = ctx;
+	struct xfr_reply reply = {
+		.outcome = error == ETIMEDOUT ? XFR_TIMEOUT : XFR_UNREACHABLE,
+	};
 
+	jobs_note_how_far(job, &reply);
 	job->ask = NULL; /* it is over */
-	jobs_fail(job, error == ETIMEDOUT ? XFR_TIMEOUT : XFR_UNREACHABLE,
+	xfrd_job_end(job, &reply,
 		why != NULL  ? why
 		: error != 0 ? strerror(error)
 			     : "the connection was closed too early");
@@ -146,6 +161,8 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 		jobs_reply_fault(fault, answer.rcode, &reply);
 		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(job))
 			reply.outcome = XFR_NONSENSE;
+		reply.lacks_edns = xfr_lacks_edns(fault, answer.rcode,
+			answer.has_opt);
 		xfrd_job_end(job, &reply, xfr_fault_text(fault));
 		return XFRD_ASK_ENDED;
 	}
@@ -255,6 +272,9 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 		if (result->fault == XFR_FAULT_SINK
 			&& result->sink_err == NSD_E_LIMIT)
 			reply.outcome = XFR_NO_FIT; /* whole, then */
+		jobs_note_how_far(job, &reply);
+		reply.lacks_edns = xfr_lacks_edns(result->fault,
+			result->rcode, result->has_opt);
 		xfrd_job_end(job, &reply,
 			result->fault != XFR_FAULT_SINK
 				? xfr_fault_text(result->fault)
@@ -302,13 +322,16 @@ jobs_fill_request(struct xfrd_job *job)
 
 	request->apex = job->zone->wire;
 	request->id = xfrd_ask_id(job->ask);
-	request->udp_size = UDP_SIZE;
+	/* A reply to NOTIFY is short, and tells nothing. */
+	request->udp_size = action->act == XFR_NOTIFY || action->no_edns
+		? 0 : UDP_SIZE;
+	request->is_stream = jobs_uses_tcp(job);
 	request->serial = action->serial;
 	request->asking = action->act == XFR_NOTIFY ? XFR_TELL_NOTIFY
 		: action->act == XFR_PROBE          ? XFR_ASK_SOA
 		: action->way == XFR_WAY_AXFR       ? XFR_ASK_AXFR
 						    : XFR_ASK_IXFR;
-	request->wants_expire = action->act != XFR_NOTIFY;
+	request->wants_expire = request->udp_size > 0;
 	if (action->act != XFR_PROBE
 		&& xfrd_zones_get_soa(job->xfrd, job->zone, &job->soa)
 		&& job->soa.numbers.serial == action->serial) {

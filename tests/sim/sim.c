@@ -240,6 +240,7 @@ model_reply(struct world *w, struct zone_model *z,
 	bool is_same = z->has_data && (reply->outcome == XFR_UNCHANGED
 		|| (reply->outcome == XFR_SOA
 			&& reply->soa.serial == z->serial));
+	bool was_expired;
 	int64_t at;
 
 	/* By chance it fails where it should not. */
@@ -247,6 +248,7 @@ model_reply(struct world *w, struct zone_model *z,
 		z->is_fresh = false;
 	if (!is_same && reply->outcome != XFR_DONE)
 		return;
+	was_expired = z->expire_at <= w->now;
 	at = w->now + world_lifetime(w, z, reply);
 	/* RFC 7314 section 4 */
 	if (is_same && reply->has_expire && z->expire_at != XFR_NEVER
@@ -256,7 +258,9 @@ model_reply(struct world *w, struct zone_model *z,
 	z->is_told = z->has_expired = false;
 	if (reply->outcome != XFR_DONE)
 		return;
-	if (z->has_data && !serial_is_newer(reply->soa.serial, z->serial))
+	/* A zone that has expired has no serial. */
+	if (z->has_data && !was_expired
+		&& !serial_is_newer(reply->soa.serial, z->serial))
 		world_fail(w, z, "got an older serial");
 	if (z->is_fresh)
 		on_fresh_served(w, z);

@@ -8,6 +8,7 @@
 
 #include "base/grow.h"
 #include "dns/message.h"
+#include "dns/serial.h"
 #include "lib/chance.h"
 #include "sim/world.h"
 
@@ -245,7 +246,9 @@ transfer(struct world *w, const struct host *host,
 	}
 	if (!z->has_data && host->trait != HONEST)
 		return XFR_NONSENSE;
-	if (!xfr_wants(w->machine, action->ticket, reply->soa.serial))
+	if (!xfr_wants(w->machine, action->ticket, reply->soa.serial)
+		|| (is_ixfr && !serial_is_newer(reply->soa.serial,
+			z->serial)))
 		return reply->soa.serial == z->serial ? XFR_UNCHANGED
 						      : XFR_BEHIND;
 	if (action->way == XFR_WAY_IXFR_UDP && dice < 300)

@@ -116,6 +116,19 @@ reply_rcode(struct world *w, uint16_t rcode)
 		.rcode = rcode});
 }
 
+/* Tells no SOA and gives no transfer: so it says, whatever it is asked for. Not
+ * in a survey. */
+static inline void
+refuse(struct world *w, uint32_t primary, uint16_t rcode)
+{
+	assert_asks(w, primary, XFR_WAY_SOA_UDP);
+	reply_rcode(w, rcode);
+	assert_asks(w, primary, XFR_WAY_IXFR_TCP);
+	reply_rcode(w, rcode);
+	assert_asks(w, primary, XFR_WAY_AXFR);
+	reply_rcode(w, rcode);
+}
+
 /* The primary's SOA, or a transfer to it. */
 static inline void
 reply_serial(struct world *w, enum xfr_outcome outcome, uint32_t serial)

@@ -168,7 +168,9 @@ static const struct row rows[] = {
 
 	/* 54: messages */
 	FAIL(AXFR, NONE, "S7 S7 id", ID),
-	FAIL(AXFR, NONE, "S7 S7 noQR", QR),
+	DONE(AXFR, NONE, "S7 S7 noQR", "whole +S7"),
+	DONE(AXFR, NONE, "S7 noQR | aa S7", "whole +S7 +aa"),
+	FAIL(IXFR | UDP, 6, "S7 S7 noQR", QR),
 	FAIL(AXFR, NONE, "S7 S7 opcode", OPCODE),
 	FAIL(AXFR, NONE, "S7 S7 qname", QUESTION),
 	FAIL(AXFR, NONE, "S7 S7 qtype", QUESTION),

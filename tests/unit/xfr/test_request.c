@@ -178,6 +178,52 @@ replies_are_judged_as_the_table_says(void **state)
 }
 
 static void
+reply_over_tcp_may_lack_qr(void **state)
+{
+	const struct xfr_ask ask = {.id = SCRIPT_ID, .apex = SCRIPT_APEX,
+		.is_stream = true};
+	struct xfr_answer answer;
+
+	assert_int_equal(read_script(&ask, "S7 noQR", &answer),
+		XFR_FAULT_NONE);
+	assert_int_equal(read_script(&ask, "S7 noQR id", &answer),
+		XFR_FAULT_ID);
+	assert_int_equal(read_script(&ask, "S7 noQR opcode", &answer),
+		XFR_FAULT_OPCODE);
+	assert_int_equal(read_script(&ask, "S7 noQR qname", &answer),
+		XFR_FAULT_QUESTION);
+}
+
+/* RFC 6891 section 7: FORMERR or NOTIMP without an OPT. */
+static void
+reply_says_that_its_sender_does_no_edns(void **state)
+{
+	static const struct {
+		const char *script;
+		bool lacks_edns;
+	} rows[] = {
+		{"rcode1", true},
+		{"q0 rcode1", true},
+		{"rcode4", true},
+		{"rcode1 opt", false},
+		{"rcode4 opt", false},
+		{"rcode5", false},
+		{"rcode2", false},
+		{"S7", false},
+	};
+	const struct xfr_ask ask = {.id = SCRIPT_ID, .apex = SCRIPT_APEX};
+	struct xfr_answer answer;
+	enum xfr_fault fault;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fault = read_script(&ask, rows[i].script, &answer);
+		assert_int_equal(xfr_lacks_edns(fault, answer.rcode,
+			answer.has_opt), rows[i].lacks_edns);
+	}
+	assert_true(xfr_lacks_edns(XFR_FAULT_RCODE, RCODE_BADVERS, true));
+}
+
+static void
 answer_has_the_soa_and_expire(void **state)
 {
 	const struct xfr_ask ask = {.id = SCRIPT_ID, .apex = SCRIPT_APEX};
@@ -320,6 +366,8 @@ main(void)
 		cmocka_unit_test(requests_have_these_octets),
 		cmocka_unit_test(longest_request_fits),
 		cmocka_unit_test(replies_are_judged_as_the_table_says),
+		cmocka_unit_test(reply_over_tcp_may_lack_qr),
+		cmocka_unit_test(reply_says_that_its_sender_does_no_edns),
 		cmocka_unit_test(answer_has_the_soa_and_expire),
 		cmocka_unit_test(extended_rcode_is_put_together),
 		cmocka_unit_test(replies_to_signed_requests_are_signed),
