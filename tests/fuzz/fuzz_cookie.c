@@ -6,8 +6,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "fuzz/mutate_tokens.h"
 #include "guard/cookie.h"
 #include "guard/cookie_text.h"
+#include "lib/chance.h"
 #include "target.h"
 
 static void
@@ -68,3 +70,31 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_cookie(data + 1, size - 1);
 	return 0;
 }
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+static void
+put_word(char out[MUTATE_WORD_MAX], uint64_t *chance)
+{
+	static const char *const words[] = {"00112233445566778899aabbccddeeff",
+		"00112233445566778899AABBCCDDEEFF\n", "0", "\n", "#",
+		"00112233445566778899aabbccddeef"};
+
+	mutate_pick(out, words, sizeof(words) / sizeof(*words), chance);
+}
+
+static const struct mutate_text text_of_file = {
+	.prefix = 1,
+	.put_word = put_word,
+};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	uint64_t chance = seed;
+
+	if (size > 0 && data[0] % 2 != 0)
+		return mutate_octets(&chance, data, size, max);
+	return mutate_tokens(&text_of_file, data, size, max, seed);
+}
+

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/words_zone.h"
 #include "load/ixfr_file.h"
 
 #define APEX ((const uint8_t *)"\7example")
@@ -61,4 +62,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		write_again(&draft);
 	history_draft_fini(&draft);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+static const struct mutate_text words = {
+	.prefix = 0,
+	.put_word = put_zone_word,
+	.put_first = put_zone_first,
+};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_tokens(&words, data, size, max, seed);
 }

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/octets.h"
+#include "fuzz/mutate_octets.h"
 #include "journal/format.h"
 #include "journal/journal.h"
 #include "journal/journal_index.h"
+#include "lib/chance.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -160,4 +162,138 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(dirfd);
 	check(rmdir(path) == 0);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+/* The fields of a head, and the octets that each has. */
+static const struct {
+	uint8_t at, len;
+} fields[] = {{4, 4}, {12, 1}, {13, 1}, {14, 2}, {24, 8}, {32, 8}, {40, 8},
+	{48, 4}, {52, 4}, {56, 1}, {57, 7}, {96, 1}};
+
+static void
+put_number(uint8_t *at, size_t len, uint64_t number)
+{
+	for (size_t i = len; i-- > 0; number >>= 8)
+		at[i] = (uint8_t)number;
+}
+
+/* Writes a record whose sums are made right when it is read. Returns its
+ * length, a multiple of FORMAT_ALIGN. */
+static size_t
+make_record(uint8_t *out, uint64_t *chance)
+{
+	static const char *const apexes[] = {"", "\1a", "\2z1"};
+	const char *apex = apexes[chance_below(chance, 3)];
+	size_t source_len = chance_below(chance, 4) * 10;
+	size_t head = (size_t)format_pad(FORMAT_RECORD_HEAD + strlen(apex) + 1
+		+ source_len);
+	uint32_t text_len = 1 + chance_below(chance, 4) * 40;
+	uint8_t record = (uint8_t)(1 + chance_below(chance, 10) / 4);
+
+	memset(out, 0, 1024);
+	memcpy(out, "Jrec", 4);
+	put_number(out + 4, 4, head);
+	out[12] = record;
+	out[13] = (uint8_t)(record == FORMAT_DEAD ? 0
+		: JOURNAL_WHOLE + chance_below(chance, 2));
+	put_number(out + 14, 2, source_len);
+	put_number(out + 24, 8, 1 + chance_below(chance, 6));
+	put_number(out + 32, 8, record == FORMAT_DEAD
+		? 1 + chance_below(chance, 6) : text_len);
+	put_number(out + 48, 4, chance_below(chance, 4));
+	put_number(out + 52, 4, 1 + chance_below(chance, 4));
+	out[56] = (uint8_t)(strlen(apex) + 1);
+	memcpy(out + FORMAT_RECORD_HEAD, apex, strlen(apex));
+	memset(out + FORMAT_RECORD_HEAD + strlen(apex) + 1, 's', source_len);
+	if (record == FORMAT_TEXT_HERE)
+		head += (size_t)format_text_size(text_len);
+	return head;
+}
+
+/* The place of a record by chance, or where the next one would be. */
+static size_t
+pick_record(const uint8_t *data, size_t size, uint64_t *chance)
+{
+	size_t found = 1 + (size - 1) / FORMAT_ALIGN * FORMAT_ALIGN;
+	uint32_t seen = 0;
+
+	for (size_t at = 1; at + FORMAT_RECORD_HEAD <= size;
+		at += FORMAT_ALIGN)
+		if (memcmp(data + at, "Jrec", 4) == 0
+			&& chance_below(chance, ++seen) == 0)
+			found = at;
+	return found;
+}
+
+static size_t
+change_head(uint8_t *head, size_t size, uint64_t *chance)
+{
+	unsigned i = chance_below(chance, sizeof(fields) / sizeof(*fields));
+	uint64_t number = chance_below(chance, 2) == 0
+		? chance_below(chance, 300)
+		: chance_next(chance) >> chance_below(chance, 64);
+
+	put_number(head + fields[i].at, fields[i].len, chance_below(chance, 8)
+		== 0 ? UINT64_MAX - chance_below(chance, 3) : number);
+	return size;
+}
+
+/* Puts a new record, or a copy of one, before another. */
+static size_t
+add_record(uint8_t *data, size_t size, size_t max, size_t at, uint64_t *chance)
+{
+	uint8_t record[1024];
+	size_t len = make_record(record, chance);
+	size_t from = pick_record(data, size, chance);
+
+	if (chance_below(chance, 3) == 0 && from + FORMAT_RECORD_HEAD <= size) {
+		len = size - from < sizeof(record) ? size - from
+			: sizeof(record);
+		len -= len % FORMAT_ALIGN;
+		memcpy(record, data + from, len);
+	}
+	if (at > size || size + len > max)
+		return size;
+	memmove(data + at + len, data + at, size - at);
+	memcpy(data + at, record, len);
+	return size + len;
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	uint64_t chance = seed;
+	size_t at, len;
+
+	if (size == 0 && max > 0)
+		data[size++] = 3;
+	for (uint32_t i = 1 + chance_below(&chance, 3); i > 0 && size > 0;
+		i--) {
+		at = pick_record(data, size, &chance);
+		switch (chance_below(&chance, 8)) {
+		case 0:
+			size = mutate_octets(&chance, data, size, max);
+			break;
+		case 1:
+			data[0] = (uint8_t)(chance_next(&chance) | 1);
+			break;
+		case 2: /* octets of it are gone */
+			len = FORMAT_ALIGN * (1 + chance_below(&chance, 4));
+			if (at + len > size)
+				break;
+			memmove(data + at, data + at + len, size - at - len);
+			size -= len;
+			break;
+		case 3:
+		case 4:
+			size = add_record(data, size, max, at, &chance);
+			break;
+		default:
+			if (at + FORMAT_RECORD_HEAD <= size)
+				size = change_head(data + at, size, &chance);
+		}
+	}
+	return size;
 }

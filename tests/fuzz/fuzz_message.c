@@ -4,6 +4,7 @@
 #include "dns/edns.h"
 #include "dns/message.h"
 #include "dns/rrtype.h"
+#include "fuzz/mutate_dns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -66,4 +67,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.at += MESSAGE_HEADER_LEN;
 	read_records(&c);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	uint64_t chance = seed;
+
+	return mutate_dns_message(&mutate_dns_plain, data, size, max, &chance);
 }

@@ -1,9 +1,13 @@
 /*
- * fuzz_query.c - any octets as a request; what comes back must be a whole
- * message, within its limit, to that request.
+ * fuzz_query.c - any octets as requests to a server as people have them
+ * (query_server.h); what comes back must be a whole message, within its limit,
+ * to that request, and signed only for who has signed.
  *
- * The first octet chooses: 1 TCP, 2 IPv6, 4 options of the server, 8 one zone
- * alone, 16 the same request twice in a batch.
+ * The first octet: 1 one zone alone, 2 short chains, 4 keys, 8 limits of rates,
+ * 16 other options. Then frames: 2 octets, a length of 2, so many octets. The
+ * first octet of a frame: 128 a change of the server, which the second octet
+ * chooses; else a request: see enum how. What is between two ends of batches is
+ * a batch.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -12,93 +16,70 @@
 #include "dns/edns.h"
 #include "dns/message.h"
 #include "dns/rrtype.h"
-#include "query/query.h"
+#include "fuzz/mutate_dns.h"
+#include "fuzz/query_server.h"
+#include "lib/chance.h"
+#include "target.h"
 
-#include "lib/settings_fixture.h"
-#include "lib/zone_fixture.c"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const char example_text[] =
-	"$TTL 300\n"
-	"@ SOA ns1 root 1 2 3 4 5\n"
-	"@ NS ns1\n@ NS ns.other.\n@ MX 1 mail\n@ MX 2 mail.other.\n"
-	"@ RRSIG SOA 13 1 300 20300101000000 20200101000000 1 example. AAAA\n"
-	"@ DNSKEY 257 3 13 AAAA\n"
-	"ns1 A 192.0.2.1\nns1 AAAA 2001:db8::1\n"
-	"mail A 192.0.2.2\n"
-	"mail RRSIG A 13 2 300 20300101000000 20200101000000 1 example. AAAA\n"
-	"*.w TXT wild\n*.w MX 1 mail\n*.c CNAME a.b.c.d.e\n"
-	"a.b.c.d.e A 192.0.2.3\n"
-	"cut NS ns.cut\ncut NS ns1\nns.cut A 192.0.2.4\n"
-	"cut DS 1 13 2 0000000000000000000000000000000000000000000000000000000"
-	"000000000\n"
-	"sub NS ns.sub\nns.sub A 192.0.2.5\n"
-	"loop1 CNAME loop2\nloop2 CNAME loop1\n"
-	"far CNAME www.other.\nout CNAME www.nowhere.\n"
-	"dn DNAME deep.w\ndx DNAME dn\ndl DNAME a.dl.other.\n"
-	"svc HTTPS 1 . alpn=h2\nsvc A 192.0.2.9\nsvc2 SVCB 1 mail\n"
-	"txt TXT aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n"
-	"txt TXT bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-	"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\n"
-	"txt TXT ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
-	"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\n"
-	"txt TXT ddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
-	"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd\n"
-	"srv SRV 1 2 3 mail\nsrv SRV 1 2 4 mail.other.\n";
-static const char sub_text[] =
-	"$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 192.0.2.5\n"
-	"x CNAME y.example.\nd DNAME dn.example.\n";
-static const char other_text[] =
-	"$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 192.0.2.6\n"
-	"www A 192.0.2.7\nmail A 192.0.2.8\nback CNAME far.example.\n"
-	"*.dl DNAME dl.example.\n";
-
-struct server {
-	struct zone_fixture zones;
-	struct counters counters;
-	struct query_ctx *ctx;
+enum server_bits {
+	ONE_ZONE = 1,
+	SHORT_CHAINS = 2,
+	WITH_KEYS = 4,
+	WITH_LIMITS = 8,
+	OTHER_OPTIONS = 16,
 };
 
-static void
-check(bool condition)
+enum how {
+	HOW_TRANSPORT = 3,  /* UDP, TCP, TLS, and with a certificate */
+	HOW_IP6 = 4,
+	HOW_PROXY = 8,
+	HOW_END = 16,       /* of a batch */
+	HOW_SMALL = 32,     /* little room for the reply */
+	HOW_AGAIN = 64,     /* on a stream: it was put off, or answered */
+	HOW_CHANGE = 128,
+};
+
+/* The second octet of a request. */
+enum who {
+	WHO_ADDRESS = 7,
+	WHO_ANSWERED = 8,
+	WHO_DATED = 16,
+	WHO_IDLE = 32,
+	WHO_READS = 64, /* messages of streams, before the next batch */
+	WHO_ZERO = 128, /* port 0, if all of these are set */
+};
+
+#define FRAME_HEAD 4u
+#define BATCH_MAX 8u
+#define STREAMS_MAX 4u
+#define STREAM_MESSAGES 4u
+#define SMALL_ROOM 600u
+
+static bool
+is_client(const struct exchange_identity *identity, const char *name)
 {
-	if (!condition)
-		abort();
+	return identity != NULL && strcmp(name, "client.example") == 0;
 }
 
-static void
-server_init(struct server *s, bool many, bool odd)
-{
-	static const uint8_t nsid[] = "nsid";
-	const struct settings_setup settings[2] = {
-		{ .identity = "id", .version = "v", .udp4_size = 1232,
-			.udp6_size = 1220 },
-		{ .version = "v", .nsid = nsid, .nsid_len = 4,
-			.udp4_size = 4096, .udp6_size = 4096,
-			.drop_updates = true, .round_robin = true,
-			.minimal_responses = true, .confine_to_zone = true,
-			.refuse_any = true },
-	};
-	const struct query_options options = { .cname_max = odd ? 3 : 18 };
+static const struct exchange_identity client = {is_client};
 
-	zone_fixture_init(&s->zones);
-	check(zone_fixture_load(&s->zones, "example.", example_text, NULL)
-		== NSD_OK);
-	if (many) {
-		check(zone_fixture_load(&s->zones, "sub.example.", sub_text,
-			NULL) == NSD_OK);
-		check(zone_fixture_load(&s->zones, "other.", other_text, NULL)
-			== NSD_OK);
-	}
-	settings_fixture_publish(s->zones.writer, &settings[odd]);
-	check(query_ctx_create(&options, &s->counters, &s->ctx) == NSD_OK);
-}
+struct batch {
+	struct server *server;
+	size_t count;
+	struct exchange x[BATCH_MAX];
+	struct sockaddr_storage peers[BATCH_MAX];
+	struct sockaddr_in proxies[BATCH_MAX];
+	uint8_t replies[BATCH_MAX][MESSAGE_MAX_LEN];
+	size_t stream_count;
+	void *streams[STREAMS_MAX];
+	uint8_t message[MESSAGE_MAX_LEN];
+};
+
+/* ---- what comes back ----------------------------------------------------- */
 
 /* All records and names can be read, and nothing is behind them. */
 static void
-check_reply(const struct exchange *x)
+check_message(const uint8_t *reply, size_t len)
 {
 	struct message_question question;
 	struct message_name name;
@@ -106,73 +87,265 @@ check_reply(const struct exchange *x)
 	struct cursor c;
 	unsigned records = 0;
 
-	cursor_init(&c, x->reply, x->reply_len);
-	check(x->reply_len >= MESSAGE_HEADER_LEN);
-	check(message_get_id(x->reply) == message_get_id(x->request));
-	check((message_get_flags(x->reply) & MESSAGE_QR) != 0);
-	check(message_get_opcode(x->reply) == message_get_opcode(x->request)
-		|| message_get_rcode(x->reply) == RCODE_FORMERR);
+	MUST(len >= MESSAGE_HEADER_LEN);
+	cursor_init(&c, reply, len);
 	c.at += MESSAGE_HEADER_LEN;
-	check(message_get_count(x->reply, MESSAGE_QDCOUNT) <= 1);
-	if (message_get_count(x->reply, MESSAGE_QDCOUNT) == 1)
-		check(message_read_question(&c, &question) == NSD_OK);
+	MUST((message_get_flags(reply) & MESSAGE_QR) != 0);
+	MUST(message_get_count(reply, MESSAGE_QDCOUNT) <= 1);
+	if (message_get_count(reply, MESSAGE_QDCOUNT) == 1)
+		MUST(message_read_question(&c, &question) == NSD_OK);
 	for (unsigned at = MESSAGE_ANCOUNT; at <= MESSAGE_ARCOUNT; at += 2)
-		records += octets_get_u16(x->reply + at);
+		records += octets_get_u16(reply + at);
 	while (records-- > 0) {
-		check(message_read_rr(&c, &rr) == NSD_OK);
-		check(message_expand_name(x->reply, x->reply_len, rr.owner_at,
-			&name) == NSD_OK);
+		MUST(message_read_rr(&c, &rr) == NSD_OK);
+		MUST(message_expand_name(reply, len, rr.owner_at, &name)
+			== NSD_OK);
 		if (rr.type == TYPE_NS || rr.type == TYPE_CNAME)
-			check(message_expand_name(x->reply, x->reply_len,
-				(size_t)(rr.rdata - x->reply), &name)
-				== NSD_OK);
+			MUST(message_expand_name(reply, len,
+				(size_t)(rr.rdata - reply), &name) == NSD_OK);
 	}
-	check(cursor_left(&c) == 0);
+	MUST(cursor_left(&c) == 0);
+}
+
+/* A TSIG with a MAC is for who has signed the request, and is right. */
+static void
+check_signature(const struct server *s, const struct exchange *x)
+{
+	size_t at = server_find_tsig(x->reply, x->reply_len);
+	struct tsig_chain chain;
+	struct tsig tsig;
+	enum rcode rcode;
+
+	if (at == 0)
+		return;
+	MUST(tsig_read(x->reply, x->reply_len, at, &tsig) == NSD_OK);
+	if (tsig.mac_len == 0) {
+		MUST(tsig.error == RCODE_BADKEY || tsig.error == RCODE_BADSIG);
+		MUST(server_find_tsig(x->request, x->request_len) != 0);
+		return;
+	}
+	MUST(server_has_signed(s, x->request, x->request_len, &chain));
+	rcode = tsig_check(&chain, x->reply, &tsig, tsig.time_sec);
+	MUST(rcode == RCODE_NOERROR || rcode == RCODE_BADTIME);
+}
+
+static void
+check_reply(const struct server *s, const struct exchange *x)
+{
+	MUST(x->reply_len <= x->reply_capacity);
+	check_message(x->reply, x->reply_len);
+	MUST(message_get_id(x->reply) == message_get_id(x->request));
+	MUST(message_get_opcode(x->reply) == message_get_opcode(x->request)
+		|| message_get_rcode(x->reply) == RCODE_FORMERR
+		|| message_get_count(x->request, MESSAGE_QDCOUNT) == 0);
+	check_signature(s, x);
+}
+
+/* ---- streams ------------------------------------------------------------- */
+
+/* Reads some messages of the first stream, and ends it. */
+static void
+end_stream(struct batch *b)
+{
+	void *stream = b->streams[0];
+	size_t len;
+
+	for (unsigned i = 0; i < STREAM_MESSAGES; i++) {
+		len = query_stream_next(b->server->ctx, stream, b->message,
+			MESSAGE_MAX_LEN);
+		if (len == 0)
+			break;
+		check_message(b->message, len);
+	}
+	query_stream_end(b->server->ctx, stream);
+	b->stream_count--;
+	memmove(b->streams, b->streams + 1,
+		b->stream_count * sizeof(*b->streams));
+}
+
+static void
+read_stream(struct batch *b)
+{
+	size_t len;
+
+	if (b->stream_count == 0)
+		return;
+	len = query_stream_next(b->server->ctx, b->streams[0], b->message,
+		MESSAGE_MAX_LEN);
+	if (len > 0)
+		check_message(b->message, len);
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+static void
+add_request(struct batch *b, uint8_t how, uint8_t who, const uint8_t *data,
+	size_t len)
+{
+	size_t i = b->count++;
+	struct exchange *x = &b->x[i];
+	struct sockaddr_in *ip4 = (struct sockaddr_in *)&b->peers[i];
+	struct sockaddr_in6 *ip6 = (struct sockaddr_in6 *)&b->peers[i];
+	uint8_t *copy = malloc(len > 0 ? len : 1);
+
+	MUST(copy != NULL);
+	if (len > 0)
+		memcpy(copy, data, len);
+	memset(&b->peers[i], 0, sizeof(b->peers[i]));
+	if ((how & HOW_IP6) != 0) {
+		ip6->sin6_family = AF_INET6;
+		ip6->sin6_port = who == 0xff ? 0 : htons(4000);
+		memcpy(&ip6->sin6_addr, "\x20\1\x0d\xb8", 4);
+		ip6->sin6_addr.s6_addr[15] = who & WHO_ADDRESS;
+	} else {
+		ip4->sin_family = AF_INET;
+		ip4->sin_port = who == 0xff ? 0 : htons(4000);
+		ip4->sin_addr.s_addr = htonl(0xc0000200u
+			| (who & WHO_ADDRESS));
+	}
+	b->proxies[i] = (struct sockaddr_in){.sin_family = AF_INET,
+		.sin_port = htons(4000),
+		.sin_addr.s_addr = htonl(0xc0000200u | (who >> 4 & 7))};
+	*x = (struct exchange){
+		.request = copy,
+		.request_len = (uint32_t)len,
+		.reply = b->replies[i],
+		.reply_capacity = how & HOW_SMALL ? SMALL_ROOM
+			: MESSAGE_MAX_LEN,
+		.transport = (how & HOW_TRANSPORT) == 3 ? TRANSPORT_TLS
+			: how & HOW_TRANSPORT,
+		.is_dated = (who & WHO_DATED) != 0,
+		.idle_100ms = who & WHO_IDLE ? 30 : 0,
+		.peer = &b->peers[i],
+		.proxy = how & HOW_PROXY ? (struct sockaddr *)&b->proxies[i]
+			: NULL,
+		.identity = (how & HOW_TRANSPORT) == 3 ? &client : NULL,
+	};
+	if (x->transport != TRANSPORT_UDP && (how & HOW_AGAIN) != 0)
+		x->seen = who & WHO_ANSWERED ? EXCHANGE_ANSWERED
+			: EXCHANGE_PUT_OFF;
+}
+
+static void
+answer(struct batch *b)
+{
+	struct server *s = b->server;
+	size_t passed_on = 0, told;
+
+	if (b->count == 0)
+		return;
+	store_reader_online(s->reader);
+	told = query_answer_batch(s->ctx, store_reader_view(s->reader), b->x,
+		b->count);
+	store_reader_offline(s->reader);
+	for (size_t i = 0; i < b->count; i++) {
+		struct exchange *x = &b->x[i];
+
+		passed_on += x->pass_on;
+		MUST(!x->put_off || x->reply_len == 0);
+		if (x->stream != NULL) {
+			MUST(x->reply_len == 0
+				&& x->transport != TRANSPORT_UDP);
+			if (b->stream_count == STREAMS_MAX)
+				end_stream(b);
+			b->streams[b->stream_count++] = x->stream;
+		}
+		if (x->reply_len > 0)
+			check_reply(s, x);
+		free((uint8_t *)x->request);
+	}
+	MUST(passed_on == told);
+	b->count = 0;
+}
+
+static void
+take_frame(struct batch *b, const uint8_t *head, const uint8_t *data,
+	size_t len)
+{
+	if ((head[0] & HOW_CHANGE) != 0) {
+		answer(b);
+		server_change(b->server, head[1], data, len);
+		return;
+	}
+	if (b->count == 0 && (head[1] & WHO_READS) != 0)
+		read_stream(b);
+	add_request(b, head[0], head[1], data, len);
+	if ((head[0] & HOW_END) != 0 || b->count == BATCH_MAX)
+		answer(b);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct server servers[4];
-	static bool ready;
-	static uint8_t replies[2][MESSAGE_MAX_LEN];
-	struct sockaddr_storage peer = { .ss_family = AF_INET };
-	struct exchange x[2];
-	struct server *s;
-	uint8_t how;
-	size_t count;
+	static struct server servers[2];
+	static struct batch b;
+	struct server_settings settings = {0};
+	struct cursor in;
+	uint8_t bits;
 
-	if (!ready) {
-		for (unsigned i = 0; i < 4; i++)
-			server_init(&servers[i], (i & 1) == 0, (i & 2) != 0);
-		ready = true;
-	}
+	if (servers[0].ctx == NULL && servers[0].vault == NULL)
+		for (unsigned i = 0; i < 2; i++)
+			server_init(&servers[i], i == 1);
 	if (size == 0)
 		return 0;
-	how = data[0];
-	s = &servers[(how & 8) / 8 | (how & 4) / 2];
-	count = (how & 16) != 0 ? 2 : 1;
-	if ((how & 2) != 0)
-		peer.ss_family = AF_INET6;
-	((struct sockaddr_in *)&peer)->sin_port = htons(53);
-	memset(x, 0, sizeof(x));
-	for (size_t i = 0; i < count; i++) {
-		x[i].request = data + 1;
-		x[i].request_len = (uint32_t)size - 1;
-		x[i].reply = replies[i];
-		x[i].reply_capacity = (how & 1) != 0 ? MESSAGE_MAX_LEN : 4096;
-		x[i].transport = (how & 1) != 0 ? TRANSPORT_TCP
-			: TRANSPORT_UDP;
-		x[i].peer = &peer;
+	cursor_init(&in, data, size);
+	bits = cursor_read_u8(&in);
+	settings.keys = bits & WITH_KEYS ? 7 : 0;
+	settings.how = bits & OTHER_OPTIONS ? 0x7f : 0;
+	settings.more = bits & WITH_LIMITS ? 2 : 0;
+	b.server = &servers[bits & ONE_ZONE];
+	b.count = 0;
+	b.stream_count = 0;
+	server_begin(b.server, &settings, bits & SHORT_CHAINS ? 3 : 18);
+	while (cursor_left(&in) >= FRAME_HEAD) {
+		const uint8_t *head = cursor_read_octets(&in, FRAME_HEAD);
+		size_t len = octets_get_u16(head + 2);
+
+		if (len > cursor_left(&in))
+			len = cursor_left(&in);
+		take_frame(&b, head, cursor_read_octets(&in, len), len);
 	}
-	query_answer_batch(s->ctx, s->zones.view, x, count);
-	for (size_t i = 0; i < count; i++) {
-		if (x[i].reply_len == 0)
-			continue;
-		check(x[i].reply_len <= x[i].reply_capacity);
-		check_reply(&x[i]);
-	}
-	if (count == 2)
-		check(x[0].reply_len == x[1].reply_len);
+	answer(&b);
+	while (b.stream_count > 0)
+		end_stream(&b);
+	server_end(b.server);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+/* Most are requests, from the first client, over UDP. */
+static void
+make_head(uint8_t *head, uint64_t *chance)
+{
+	if (chance_below(chance, 5) != 0) {
+		head[0] = (uint8_t)(chance_next(chance) & 0x7f);
+		if (chance_below(chance, 2) == 0)
+			head[0] &= HOW_END | HOW_TRANSPORT;
+		if (chance_below(chance, 2) == 0)
+			head[1] = 0;
+	} else {
+		head[0] = HOW_CHANGE;
+	}
+}
+
+static const struct mutate_frames frames = {
+	.prefix = 1,
+	.head = FRAME_HEAD,
+	.make_head = make_head,
+};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_dns_frames(&server_dns, &frames, data, size, max, seed);
+}
+
+size_t
+LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
+	const uint8_t *two, size_t two_size, uint8_t *out, size_t max,
+	unsigned seed)
+{
+	return mutate_dns_splice(&frames, one, one_size, two, two_size, out,
+		max, seed);
 }

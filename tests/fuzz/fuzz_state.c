@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "fuzz/mutate_tokens.h"
+#include "lib/chance.h"
 #include "target.h"
 #include "xfr/state.h"
 
@@ -70,4 +72,28 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		&& xfr_state_parse_end(&cut) == NSD_OK));
 	MUST(cut.line == whole.line && cut.zones_read == whole.zones_read);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+static void
+put_word(char out[MUTATE_WORD_MAX], uint64_t *chance)
+{
+	static const char *const words[] = {"NSDXFRD2", "filetime:",
+		"numzones:", "zone:", "name:", "state:", "master:",
+		"next_master:", "round_num:", "next_timeout:", "backoff:",
+		"soa_nsd_acquired:", "soa_nsd:", "soa_disk_acquired:",
+		"soa_disk:", "soa_notify_acquired:", "soa_notify:", "6", "1",
+		"-1", "0", "2", "#", "example.", ".", "a\\.b.", "\\035a.",
+		"1700000000", "12"};
+
+	mutate_pick(out, words, sizeof(words) / sizeof(*words), chance);
+}
+
+static const struct mutate_text text = {.put_word = put_word};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_tokens(&text, data, size, max, seed);
 }

@@ -25,6 +25,8 @@
 #include <unistd.h>
 
 #include "base/octets.h"
+#include "fuzz/mutate_octets.h"
+#include "lib/chance.h"
 #include "lib/tls_identity.h"
 #include "tls/server.h"
 
@@ -447,4 +449,69 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		send_sealed(&t);
 	talk_end(&t);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+/* Writes a message of a handshake, or another record's content, that is well
+ * formed at least on its outside. Returns its length. */
+static size_t
+make_content(uint8_t *out, uint8_t type, uint64_t *chance)
+{
+	static const uint8_t kinds[] = {0, 1, 2, 4, 8, 11, 13, 15, 20, 24, 254};
+	size_t len = chance_below(chance, 40);
+
+	for (size_t i = 0; i < 4 + len; i++)
+		out[i] = (uint8_t)chance_next(chance);
+	switch (type) {
+	case SSL3_RT_ALERT:
+		out[0] = (uint8_t)(1 + chance_below(chance, 2));
+		out[1] = (uint8_t)chance_below(chance, 121);
+		return 2;
+	case SSL3_RT_HANDSHAKE:
+		out[0] = kinds[chance_below(chance, sizeof(kinds))];
+		if (out[0] == SSL3_MT_KEY_UPDATE)
+			len = 1;
+		out[1] = 0;
+		octets_put_u16(out + 2, (uint16_t)len);
+		out[4] &= 1;
+		return 4 + len;
+	default:
+		return len;
+	}
+}
+
+/* A record for the end of an input of KIND_SEALED. */
+static size_t
+add_sealed(uint8_t *data, size_t size, size_t max, uint64_t *chance)
+{
+	static const uint8_t kinds[] = {SSL3_RT_CHANGE_CIPHER_SPEC,
+		SSL3_RT_ALERT, SSL3_RT_HANDSHAKE, SSL3_RT_HANDSHAKE,
+		SSL3_RT_APPLICATION_DATA, 24, 0};
+	uint8_t record[3 + 64];
+	size_t len;
+
+	record[0] = kinds[chance_below(chance, sizeof(kinds))];
+	len = make_content(record + 3, record[0], chance);
+	octets_put_u16(record + 1, (uint16_t)len);
+	if (size + 3 + len > max)
+		return size;
+	memcpy(data + size, record, 3 + len);
+	return size + 3 + len;
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	uint64_t chance = seed;
+
+	if (size == 0 || chance_below(&chance, 3) != 0)
+		return mutate_octets(&chance, data, size, max);
+	if (chance_below(&chance, 4) == 0)
+		data[0] = (uint8_t)chance_next(&chance);
+	if ((data[0] & KIND_BITS) == KIND_SEALED)
+		return add_sealed(data, size, max, &chance);
+	if ((data[0] & KIND_BITS) == KIND_SCRIPT && size < max)
+		data[size++] = (uint8_t)chance_next(&chance);
+	return size;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/mutate_dns.h"
 #include "xfr/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -192,4 +193,37 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_kept(&reader, verdict);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+static const char *const names[] = {"\1z", "\1a\1z", "\1*\1z", "\2ns\1z",
+	"\1a\1a\1z", "", "\1y"};
+static const struct mutate_key signers[] = {
+	{"\3key", MAC_HMAC_SHA256, "s"},
+	{"\7unknown", MAC_HMAC_SHA256, "u"},
+};
+static const struct mutate_dns dns = {
+	.names = names,
+	.name_count = sizeof(names) / sizeof(*names),
+	.keys = signers,
+	.key_count = 2,
+	.now_sec = NOW,
+	.id = 0x1234,
+};
+static const struct mutate_frames frames = {.prefix = 2, .head = 2};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_dns_frames(&dns, &frames, data, size, max, seed);
+}
+
+size_t
+LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
+	const uint8_t *two, size_t two_size, uint8_t *out, size_t max,
+	unsigned seed)
+{
+	return mutate_dns_splice(&frames, one, one_size, two, two_size, out,
+		max, seed);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "dns/tsig.h"
+#include "fuzz/mutate_dns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,4 +60,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		len = MESSAGE_HEADER_LEN;
 	}
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	uint64_t chance = seed;
+
+	return mutate_dns_message(&mutate_dns_plain, data, size, max, &chance);
 }

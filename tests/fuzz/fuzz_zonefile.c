@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "dns/name.h"
+#include "fuzz/words_zone.h"
 #include "zonefile/kernel.h"
 #include "zonefile/parse.h"
 #include "zonefile/writer.h"
@@ -186,4 +187,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	outcome_fini(&again);
 	free(written);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+static const struct mutate_text words = {
+	.prefix = 1,
+	.put_word = put_zone_word,
+	.put_first = put_zone_first,
+};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_tokens(&words, data, size, max, seed);
 }

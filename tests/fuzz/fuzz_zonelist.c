@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "conf/zonelist.h"
+#include "fuzz/mutate_tokens.h"
+#include "lib/chance.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -61,4 +63,25 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	free(text);
 	return 0;
+}
+
+/* ---- for the fuzzer ------------------------------------------------------ */
+
+static void
+put_word(char out[MUTATE_WORD_MAX], uint64_t *chance)
+{
+	static const char *const words[] = {"add", "del", "cat", "#",
+		"example.", "a", "b.test", "p", "pattern", "a\\.b", "..",
+		"abc", "addx",
+		"# NSD zone list"};
+
+	mutate_pick(out, words, sizeof(words) / sizeof(*words), chance);
+}
+
+static const struct mutate_text text = {.put_word = put_word};
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_tokens(&text, data, size, max, seed);
 }

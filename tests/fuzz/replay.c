@@ -4,6 +4,8 @@
  * usage: fuzz_NAME [FILE-OR-DIRECTORY...]
  * Without arguments: all of $srcdir/tests/fuzz/corpus/NAME; it is an error if
  * there is nothing, so that a lost corpus does not look like a test passed.
+ * If the target changes its inputs itself, it gets some mutants of each, too,
+ * always the same.
  */
 #include "config.h"
 
@@ -15,7 +17,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define MUTANTS 8u
+#define MUTANT_ROOM 4096u
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+	unsigned seed) __attribute__((weak));
 
 static unsigned replayed;
 
@@ -28,6 +35,34 @@ fail(const char *path)
 
 /* The input is a block of its own size, so that ASan sees its end. */
 static void
+replay_octets(const uint8_t *octets, size_t size, const char *path)
+{
+	uint8_t *data = malloc(size > 0 ? size : 1);
+
+	if (data == NULL)
+		fail(path);
+	memcpy(data, octets, size);
+	LLVMFuzzerTestOneInput(data, size);
+	free(data);
+}
+
+static void
+replay_mutants(const uint8_t *octets, size_t size, const char *path)
+{
+	size_t max = size + MUTANT_ROOM, len;
+	uint8_t *data = malloc(max);
+
+	if (data == NULL)
+		fail(path);
+	for (unsigned seed = 1; seed <= MUTANTS; seed++) {
+		memcpy(data, octets, size);
+		len = LLVMFuzzerCustomMutator(data, size, max, seed);
+		replay_octets(data, len, path);
+	}
+	free(data);
+}
+
+static void
 replay_file(const char *path, size_t size)
 {
 	uint8_t *data = malloc(size > 0 ? size : 1);
@@ -37,7 +72,9 @@ replay_file(const char *path, size_t size)
 		|| fread(data, 1, size, file) != size)
 		fail(path);
 	fclose(file);
-	LLVMFuzzerTestOneInput(data, size);
+	replay_octets(data, size, path);
+	if (LLVMFuzzerCustomMutator != NULL)
+		replay_mutants(data, size, path);
 	replayed++;
 	free(data);
 }
