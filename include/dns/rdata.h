@@ -34,9 +34,10 @@ struct rdata_error {
  * returns NSD_OK; NSD_E_SYNTAX with *error filled if the text or the layout is
  *     wrong; NSD_E_ZONE with *error filled, and the RDATA as with NSD_OK, if
  *     only a value breaks a rule (a digest of the wrong length). A primary
- *     refuses such a record, but if it is a doubt loads it with a warning. A
- *     secondary serves what it was sent. A doubt may be about the text alone:
- *     rdata_check then finds no fault in the octets.
+ *     refuses such a record, but if it is a doubt loads it with a warning. In
+ *     the \# form all of them are doubts: whoever wrote it means these octets.
+ *     A secondary serves what it was sent. A doubt may be about the text
+ *     alone: rdata_check then finds no fault in the octets.
  * Cost: linear; SvcParams that are not in order are sorted. Allocates nothing.
  * Several threads may call it at once.
  */
@@ -67,8 +68,9 @@ enum nsd_err rdata_read(uint16_t type, struct cursor *message,
 	uint16_t rdlength, uint8_t *rdata, size_t *rdata_len) MUST_USE;
 
 /*
- * Prints presentation format, NUL-terminated. Octets that are no RDATA of the
- * type, or break a rule of a field, are printed in the form of RFC 3597.
+ * Prints presentation format, NUL-terminated. What rdata_parse would refuse in
+ * the text of the type is printed in the form of RFC 3597, which it takes: all
+ * that rdata_read takes can be read again.
  * Returns the length that is needed, no NUL counted; if that is >= size, out is
  * of no use.
  */

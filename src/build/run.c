@@ -2,14 +2,24 @@
  * together in the input, so a name may be a run of several owners. */
 #include "build/build_pass.h"
 
-static void
-run_refuse_type(struct build_worker *w, const struct rrbatch_rr *rr)
+/* A type that RFC 6895 section 3.1 keeps for questions and messages. Others
+ * serve the ones that nobody has given a meaning yet. */
+static bool
+run_refuses_type(struct build_worker *w, const struct rrbatch_rr *rr,
+	bool tells)
 {
+	bool refuses = rr->type == 0 || rrtype_is_meta(rr->type);
 	char type[RRTYPE_TEXT_MAX];
 
+	if (!tells)
+		return refuses;
 	rrtype_print(rr->type, type);
-	findings_add(&w->packer.findings, packer_severity(&w->packer), rr,
-		"%s cannot be in a zone", type);
+	findings_add(&w->packer.findings,
+		refuses ? packer_severity(&w->packer) : DIAG_WARNING, rr,
+		refuses ? "%s cannot be in a zone"
+			: "%s is a type that only questions should have",
+		type);
+	return refuses;
 }
 
 static bool
@@ -37,14 +47,13 @@ run_list_items(struct build_worker *w, const struct owner *run, size_t owners,
 			item->rr = rr;
 			item->order = (uint32_t)n;
 			item->key = items_key(rr);
-			if (rr->type == 0 || (rr->type >= 128
+			if ((rr->type == 0 || (rr->type >= 128
 				    && rr->type < 256)
-				|| rr->type == TYPE_OPT) {
-				if (choice != ITEMS_CHAIN)
-					run_refuse_type(w, rr);
-			} else if (item_is_chosen(item, choice)) {
-				n++;
-			}
+				|| rr->type == TYPE_OPT)
+				&& run_refuses_type(w, rr,
+					choice != ITEMS_CHAIN))
+				continue;
+			n += item_is_chosen(item, choice);
 		}
 	}
 	return n;

@@ -185,7 +185,8 @@ static const struct named_value algorithms[] = {
 	{ 7, "NSEC3RSASHA1" }, { 8, "RSASHA256" }, { 10, "RSASHA512" },
 	{ 12, "ECC-GOST" }, { 12, "ECCGOST" }, { 13, "ECDSAP256SHA256" },
 	{ 14, "ECDSAP384SHA384" }, { 15, "ED25519" }, { 16, "ED448" },
-	{ 17, "SM2SM3" }, { 23, "ECC-GOST12" }, { 252, "INDIRECT" },
+	{ 17, "SM2SM3" }, { 18, "MLDSA44" },
+	{ 23, "ECC-GOST12" }, { 252, "INDIRECT" },
 	{ 253, "PRIVATEDNS" }, { 254, "PRIVATEOID" }, { 0, NULL },
 };
 

@@ -29,10 +29,9 @@ check_fields(const struct rrtype *row, struct rdata_walk *w)
 	return w->value_why != NULL ? NSD_E_ZONE : NSD_OK;
 }
 
-/* rdata_check, which also tells whether others load what breaks a rule. */
-static enum nsd_err
-check_octets(uint16_t type, const uint8_t *rdata, size_t rdata_len,
-	const char **why, bool *is_doubt)
+enum nsd_err
+rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
+	const char **why)
 {
 	const struct rrtype *row = rrtype_get(type);
 	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
@@ -42,7 +41,6 @@ check_octets(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 
 	if (err != NSD_OK) {
 		*why = err == NSD_E_WIRE ? w.why : w.value_why;
-		*is_doubt = !w.is_bad;
 		return err;
 	}
 	if (row->rule == RULE_NONE)
@@ -51,17 +49,7 @@ check_octets(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 	if (rule_why == NULL)
 		return NSD_OK;
 	*why = rule_why;
-	*is_doubt = rdata_rule_is_doubt(row->rule, type, rdata);
 	return NSD_E_ZONE;
-}
-
-enum nsd_err
-rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
-	const char **why)
-{
-	bool is_doubt;
-
-	return check_octets(type, rdata, rdata_len, why, &is_doubt);
 }
 
 /* ---- from text */
@@ -107,15 +95,16 @@ parse_unknown(struct rdata_parse *p)
 	return true;
 }
 
+/* Octets are taken as a transfer takes them: what breaks a rule is a doubt. */
 static enum nsd_err
 finish_unknown(struct rdata_parse *p, size_t *rdata_len)
 {
 	const char *why;
-	enum nsd_err err = check_octets(p->type, p->out, p->len, &why,
-		&p->error->is_doubt);
+	enum nsd_err err = rdata_check(p->type, p->out, p->len, &why);
 
 	if (err != NSD_OK)
 		rdata_expect(p, p->count > 2 ? 2 : 1, why);
+	p->error->is_doubt = err == NSD_E_ZONE;
 	if (err == NSD_E_WIRE)
 		return NSD_E_SYNTAX;
 	*rdata_len = p->len;
@@ -244,21 +233,32 @@ print_unknown(struct text *t, const uint8_t *rdata, size_t rdata_len)
 	text_put_hex(t, rdata, rdata_len);
 }
 
+/* True if the text of the type says the octets, and is read again. */
+static bool
+is_sayable(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len)
+{
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
+	unsigned field;
+
+	if (row->fields[0] == FIELD_UNKNOWN
+		|| check_fields(row, &w) == NSD_E_WIRE || w.is_unsayable)
+		return false;
+	return row->rule == RULE_NONE
+		|| rdata_rule_broken(row->rule, rdata, rdata_len, &field)
+			== NULL
+		|| rdata_rule_is_doubt(row->rule, row->number, rdata);
+}
+
 size_t
 rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
 	size_t size)
 {
 	const struct rrtype *row = rrtype_get(type);
 	struct text t = { .out = out, .size = size };
-	struct rdata_walk checked = { .at = rdata, .end = rdata + rdata_len };
-	struct rdata_walk w = checked;
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
 	unsigned i;
 
-	/* Text can express what only breaks a rule of the type, and most of
-	 * what is only doubted. */
-	if (row->fields[0] == FIELD_UNKNOWN
-		|| check_fields(row, &checked) == NSD_E_WIRE
-		|| checked.is_unsayable) {
+	if (!is_sayable(row, rdata, rdata_len)) {
 		print_unknown(&t, rdata, rdata_len);
 	} else {
 		for (i = 0; row->fields[i] != FIELD_END; i++) {

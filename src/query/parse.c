@@ -169,9 +169,9 @@ set_reply_limit(struct query *q)
 
 /*
  * Ends a request for a meta type that has a rule of its own; false for other
- * types. No zone has records of type 0 or of the rest of 128..255, which are
- * for questions alone (RFC 6895 section 3.1): so the answer is that there are
- * none, as NSD and others say.
+ * types. Hardly a zone has records of the rest of 128..255, which are for
+ * questions alone (RFC 6895 section 3.1), and none of type 0: so the answer is
+ * mostly that there are none, as NSD and others say.
  */
 static bool
 end_meta_type(struct query *q, uint16_t flags)

@@ -59,15 +59,34 @@ record_parse_ttl(struct reader *r, const struct token *t, const char *of,
 	return true;
 }
 
+/* An owner in quotes is one label for NSD and a name for BIND. Where that is
+ * the same it is taken, with a warning. */
+static bool
+is_quoted_label(const struct token *t)
+{
+	return t->quoted && t->len > 0 && *t->text != '@'
+		&& memchr(t->text, '.', t->len) == NULL
+		&& memchr(t->text, '\n', t->len) == NULL;
+}
+
 static bool
 set_owner(struct reader *r, const struct token *t)
 {
+	struct token label;
+
 	if (r->owner_text != NULL && !t->quoted
 			&& t->len == r->owner_text_len
 			&& memcmp(t->text, r->owner_text, t->len) == 0)
 		return true;
 	r->owner_is_appended = false;
 	r->owner_is_judged = false;
+	if (is_quoted_label(t)) {
+		reader_diag_word(r, DIAG_WARNING, t, "a name without quotes",
+			"Invalid OWNER in RR");
+		label = *t;
+		label.quoted = false;
+		t = &label;
+	}
 	if (!record_parse_name(r, t, "OWNER", "RR", r->state.owner,
 			&r->state.owner_len)) {
 		record_set_bad_owner(r);

@@ -35,12 +35,13 @@ choose_type(const uint8_t *data)
 	return (uint16_t)(data[1] * 257u);
 }
 
-/* Printed text reads back to the same octets with the same verdict. */
+/* Printed text reads back to the same octets with the same verdict, and is no
+ * more than doubted. */
 static void
 check_print(uint16_t type, const uint8_t *octets, size_t len,
 	enum nsd_err verdict)
 {
-	struct rdata_error error;
+	struct rdata_error error = { 0, "", false };
 	size_t text_len, count, again_len;
 
 	text_len = rdata_print(type, octets, len, text, sizeof(text));
@@ -49,6 +50,7 @@ check_print(uint16_t type, const uint8_t *octets, size_t len,
 	MUST(count <= TEXT_WORDS_MAX);
 	MUST(rdata_parse(type, words, count, origin, again, &again_len,
 		&error) == verdict);
+	MUST(verdict == NSD_OK || error.is_doubt);
 	MUST(again_len == len && memcmp(again, octets, len) == 0);
 }
 

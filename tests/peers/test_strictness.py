@@ -99,3 +99,12 @@ def test_the_same_soa_twice_is_loaded(peer, tmp_path):
         assert code == 0, said
     assert strictness.Ours(tmp_path).run(
         head + ["@ SOA ns h 2 2 3 4 5"])[0] != 0
+
+
+@pytest.mark.parametrize("peer", [NSD, BIND], ids=["nsd", "bind"])
+def test_owners_in_quotes_are_those_of_others(peer, tmp_path):
+    (tmp_path / "zone").write_text(
+        "$TTL 60\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\n"
+        '"q" A 192.0.2.1\n A 192.0.2.2\n"a b" TXT x\n"a;(b" TXT x\n'
+        '"*" A 192.0.2.1\n"a\\"b" TXT x\n')
+    assert read(OURS, tmp_path / "zone") == read(peer, tmp_path / "zone")

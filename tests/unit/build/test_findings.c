@@ -83,6 +83,17 @@ second_soa_is_an_error(void **state)
 	drop();
 }
 
+/* RFC 6895 section 3.1. What has no meaning yet is served by others, too. */
+static void
+type_for_questions_is_served_if_it_has_no_meaning(void **state)
+{
+	warns(HEAD "a TYPE129 \\# 0\n", "text:5: warning: TYPE129 is a type "
+		"that only questions should have");
+	warns(HEAD "a TYPE248 \\# 1 00\n", "text:5: warning: TYPE248 is a "
+		"type that only questions should have");
+	is_silent(HEAD "a TYPE127 \\# 0\na TYPE65535 \\# 0\n");
+}
+
 /* A file in which a transfer was saved has it at both ends. */
 static void
 same_soa_again_is_left_out_with_a_warning(void **state)
@@ -282,6 +293,7 @@ main(void)
 		T(thousand_findings_are_told_of_all_threads),
 		T(zone_without_soa_is_an_error),
 		T(second_soa_is_an_error),
+		T(type_for_questions_is_served_if_it_has_no_meaning),
 		T(same_soa_again_is_left_out_with_a_warning),
 		T(same_soa_again_is_no_finding_for_a_secondary),
 		T(soa_may_stand_anywhere_in_the_file),

@@ -325,6 +325,55 @@ rdata_text_65535_ok_65536_refused(void **state)
 		}
 }
 
+/* Prints what a transfer would bring, and reads it as a primary's file. */
+static void
+read_again(uint16_t type, const uint8_t *octets, size_t size)
+{
+	static uint8_t wire[RDATA_MAX_LEN], again[RDATA_MAX_LEN];
+	struct rdata_error error = { 0, "", false };
+	size_t len, again_len;
+	struct cursor c;
+	enum nsd_err err;
+
+	cursor_init(&c, octets, size);
+	if (rdata_read(type, &c, (uint16_t)size, wire, &len) != NSD_OK)
+		return;
+	assert_in_range(rdata_print(type, wire, len, rows_printed,
+		sizeof(rows_printed)), 0, sizeof(rows_printed) - 1);
+	err = rows_parse(type, rows_printed, again, &again_len, &error);
+	if (err != NSD_OK && (err != NSD_E_ZONE || !error.is_doubt))
+		fail_msg("type %u: %s: %s", type, rows_printed, error.text);
+	assert_int_equal(again_len, len);
+	assert_memory_equal(again, wire, len);
+}
+
+/* So the file that a secondary writes can be checked, and served by a primary.
+ * Each row cut at each length, and with each octet changed. */
+static void
+rdata_that_a_transfer_takes_is_read_from_its_text(void **state)
+{
+	static uint8_t wire[RDATA_MAX_LEN];
+	const struct rdata_row *rows;
+	size_t count = rows_open(&rows), i, k, len;
+
+	for (i = 0; i < count; i++) {
+		if (rows[i].kind != 'k' && rows[i].kind != '~')
+			continue;
+		len = rows_hex(rows[i].third, wire);
+		for (k = 0; k <= len && k < 300; k++) {
+			static const uint8_t with[] = { 1, 3, 0x80, 0xff };
+
+			read_again(rows[i].type, wire, k);
+			for (unsigned x = 0; k < len && x < 4; x++) {
+				wire[k] ^= with[x];
+				read_again(rows[i].type, wire, len);
+				wire[k] ^= with[x];
+			}
+		}
+	}
+	rows_close();
+}
+
 /* RFC 4034 sections 6.2 and 6.3, RFC 6840 section 5.1 */
 static void
 rdata_compare_canonical_order(void **state)
@@ -434,6 +483,8 @@ main(void)
 		cmocka_unit_test(rdata_of_bad_value_survives_printing),
 		cmocka_unit_test(rdata_read_expands_compressed_names),
 		cmocka_unit_test(rdata_text_65535_ok_65536_refused),
+		cmocka_unit_test(
+			rdata_that_a_transfer_takes_is_read_from_its_text),
 		cmocka_unit_test(rdata_compare_canonical_order),
 		cmocka_unit_test(rdata_lists_names),
 		cmocka_unit_test(rule_that_refuses_is_told_before_a_doubt),

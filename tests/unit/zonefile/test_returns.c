@@ -69,6 +69,27 @@ a_quote_begins_a_word_behind_any_octet(void **state)
 		"7:24 Invalid rdata in HTTPS: '\"\"'" BLANK);
 }
 
+#define QUOTED(at, word) at " Invalid OWNER in RR: '\"" word "\"': expected " \
+	"a name without quotes\n"
+
+/* One label is the same for NSD and BIND. */
+static void
+owner_in_quotes_is_one_label_or_refused(void **state)
+{
+	expect("e 1 A 192.0.2.1\n\"E ;\" 1 A 192.0.2.1\n 1 A 192.0.2.1\n"
+		"\"e.f\" 1 A 192.0.2.1\n\"@\" 1 A 192.0.2.1\n"
+		"\"\" 1 A 192.0.2.1\n\"e\\.f\" 1 A 192.0.2.1\n"
+		"$ORIGIN \"e\"\n\\e 1 A 192.0.2.1\n",
+		"1 e.example.org. 1 A " A1 "\n"
+		"2 e\\032\\;.example.org. 1 A " A1 "\n"
+		"3 e\\032\\;.example.org. 1 A " A1 "\n"
+		"9 e.example.org. 1 A " A1 "\n",
+		"warning " QUOTED("2:1", "E ;") QUOTED("4:1", "e.f")
+		QUOTED("5:1", "@") QUOTED("6:1", "") QUOTED("7:1", "e\\.f")
+		"8:9 Invalid name in $ORIGIN: '\"e\"': expected a name "
+		"without quotes\n");
+}
+
 int
 main(void)
 {
@@ -78,6 +99,7 @@ main(void)
 		cmocka_unit_test(
 			carriage_return_is_an_octet_of_strings_and_comments),
 		cmocka_unit_test(a_quote_begins_a_word_behind_any_octet),
+		cmocka_unit_test(owner_in_quotes_is_one_label_or_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
