@@ -34,6 +34,7 @@
 #include "ipc/message.h"
 #include "load/load_settle.h"
 #include "load/load_text.h"
+#include "load/load_wait.h"
 #include "load/load_zone.h"
 #include "xfr/changes.h"
 
@@ -71,10 +72,23 @@ enum nsd_err load_update_read_head(const struct load_text *text,
  * sender could still change or cut them. *data: gives text->len octets; free()
  * them.
  * returns NSD_OK; NSD_E_LIMIT: there are too many for that kind; NSD_E_MEMORY;
- * NSD_E_SYSTEM: the file cannot be read, or has fewer.
+ * NSD_E_SYSTEM: the file cannot be read, or has fewer. After an error nothing
+ * is given.
  */
 enum nsd_err load_update_read(const struct load_text *text, uint8_t kind,
 	uint8_t **data) MUST_USE;
+
+/*
+ * Takes the octets of a message: small ones, whatever they are, into memory,
+ * and those that are applied at once. A whole zone stays in its file, as it may
+ * be as large as any, and so do differences that a thread is to read.
+ * out: kind, len, data and text of *change, where data and text were none;
+ *      after an error, too, load_wait_free is due. apex (room for NAME_MAX_LEN
+ *      octets): in lower case. What is in memory is of that kind and apex.
+ * returns NSD_OK; NSD_E_WIRE: they are of no kind; others of load_update_read.
+ */
+enum nsd_err load_update_take(const struct load_text *text,
+	struct load_change *change, uint8_t *apex) MUST_USE;
 
 /* Of a whole zone that comes again, by its SOA: true if what is served is
  * newer. Then the loader that had it before has published it, and later

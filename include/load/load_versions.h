@@ -37,9 +37,10 @@ struct load_versions {
  * that has v->heap and may change the zone (update_make): the loop publishes
  * each version for it. Cost: as of update_commit, which is linear in len.
  * returns NSD_OK: the zone is at the last serial. NSD_E_WIRE: the octets are no
- * differences; nothing is done. After the others the versions before that one
- * stay published: NSD_E_INEXACT: the zone has no version, or one of another
- * serial, or with other records; NSD_E_ZONE, NSD_E_DIGEST, NSD_E_MEMORY.
+ * differences, or those of another zone; nothing is done. After the others the
+ * versions before that one stay published: NSD_E_INEXACT: the zone has no
+ * version, or one of another serial, or with other records; NSD_E_ZONE,
+ * NSD_E_DIGEST, NSD_E_MEMORY.
  * NSD_E_LIMIT: too much would have to be looked at (names_max,
  * verify_records_max). NSD_E_AGAIN: it was cancelled.
  */

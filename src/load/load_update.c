@@ -1,6 +1,7 @@
 /* load_update.c - changes of a zone that come in a message. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@
 #include "zone/table.h"
 
 #define LEN_MAX (1u << 30)
+/* A text of so many octets is read at once when it comes. */
+#define SMALL_OCTETS (16u << 10)
 
 struct update_file {
 	const struct load_context *context;
@@ -252,9 +255,58 @@ load_update_read(const struct load_text *text, uint8_t kind, uint8_t **data)
 	if (*data == NULL)
 		return NSD_E_MEMORY;
 	err = load_text_copy(text, *data, text->len);
-	if (err != NSD_OK)
+	if (err != NSD_OK) {
 		free(*data);
+		*data = NULL;
+	}
 	return err;
+}
+
+/* Takes all octets into memory. What they are is read there: their sender may
+ * have changed the file since it was looked at. */
+static enum nsd_err
+update_take_octets(const struct load_text *text, uint8_t kind,
+	struct load_change *change, uint8_t *apex)
+{
+	struct load_text copy = {.fd = -1, .len = text->len};
+	enum nsd_err err = load_update_read(text, kind, &change->data);
+
+	if (err != NSD_OK)
+		return err;
+	change->len = text->len;
+	copy.data = change->data;
+	err = load_update_read_head(&copy, &change->kind, apex);
+	if (err == NSD_OK && change->kind == LOAD_UPDATE_WHOLE)
+		change->text = copy;
+	return err;
+}
+
+enum nsd_err
+load_update_take(const struct load_text *text, struct load_change *change,
+	uint8_t *apex)
+{
+	uint8_t kind;
+	enum nsd_err err;
+
+	if (text->len <= SMALL_OCTETS)
+		return update_take_octets(text, LOAD_UPDATE_WHOLE, change,
+			apex);
+	err = load_update_read_head(text, &kind, apex);
+	if (err != NSD_OK)
+		return err;
+	if (kind == LOAD_UPDATE_DIFFS && text->len > LOAD_UPDATE_DIFFS_MAX)
+		return NSD_E_LIMIT;
+	if (kind < LOAD_UPDATE_WHOLE || (kind == LOAD_UPDATE_DIFFS
+			&& text->len <= LOAD_UPDATE_AT_ONCE)) {
+		err = update_take_octets(text, kind, change, apex);
+		return err == NSD_OK && change->kind != kind ? NSD_E_WIRE
+							     : err;
+	}
+	/* What reads it in the file looks again at what it is. */
+	change->kind = kind;
+	change->text = *text;
+	change->text.fd = fcntl(text->fd, F_DUPFD_CLOEXEC, 0);
+	return change->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
 }
 
 void

@@ -1,6 +1,7 @@
 /* load_versions.c - applies the differences that a transfer has brought. */
 #include "config.h"
 
+#include "dns/name.h"
 #include "keep/retire.h"
 #include "load/load_loop.h"
 #include "load/load_retire.h"
@@ -20,9 +21,10 @@ struct versions {
 	uint32_t to;    /* the last serial */
 };
 
+/* NSD_E_WIRE: they are broken, or of another zone than this one. */
 static enum nsd_err
-versions_look(const uint8_t *octets, size_t len, uint32_t served,
-	struct versions *v)
+versions_look(const uint8_t *octets, size_t len,
+	const struct zone_entry *entry, uint32_t served, struct versions *v)
 {
 	struct changes changes;
 	struct changes_rr rr;
@@ -30,7 +32,8 @@ versions_look(const uint8_t *octets, size_t len, uint32_t served,
 
 	v->first = 0;
 	v->count = 0;
-	if (err != NSD_OK || changes.kind != XFR_DIFFS)
+	if (err != NSD_OK || changes.kind != XFR_DIFFS
+		|| !name_equal(changes.apex, entry->name))
 		return NSD_E_WIRE;
 	while ((err = changes_read(&changes, &rr)) == NSD_OK) {
 		if (rr.part != CHANGES_OLD_SOA)
@@ -214,7 +217,7 @@ load_versions_apply(struct load_versions *v, const uint8_t *octets,
 	const struct zone *served = entry->zone == STORE_NONE ? NULL
 		: store_get(view, entry->zone);
 	struct versions found;
-	enum nsd_err err = versions_look(octets, len,
+	enum nsd_err err = versions_look(octets, len, entry,
 		served != NULL ? served->serial : 0, &found);
 
 	if (err != NSD_OK)

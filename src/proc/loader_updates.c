@@ -3,8 +3,6 @@
 #include "config.h"
 
 #include <event2/event.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -14,9 +12,6 @@
 #include "role/hooks.h"
 #include "store/writer.h"
 #include "zone/table.h"
-
-/* A text of so many octets is read at once when it comes. */
-#define SMALL_OCTETS (16u << 10)
 
 /* Main is to know, before it can be seen or answered, that zone files do not
  * say all. What transfers have brought is in files of its own. */
@@ -98,58 +93,6 @@ loader_take_update(struct loader *loader, const struct load_change *change,
 			&& load_wait_add(&loader->wait, apex, change));
 }
 
-/* Takes a small one into memory, whatever it is. */
-static enum nsd_err
-loader_open_small(const struct load_text *text, struct load_change *change,
-	uint8_t *apex)
-{
-	enum nsd_err err = load_update_read(text, LOAD_UPDATE_WHOLE,
-		&change->data);
-	struct load_text copy = {.fd = -1, .len = text->len};
-
-	if (err != NSD_OK)
-		return err;
-	change->len = text->len;
-	copy.data = change->data;
-	err = load_update_read_head(&copy, &change->kind, apex);
-	if (err == NSD_OK && change->kind == LOAD_UPDATE_WHOLE)
-		change->text = copy;
-	return err;
-}
-
-/* A whole zone stays in its file: it may be as large as any. So do differences
- * that a thread is to read. */
-static enum nsd_err
-loader_open_large(const struct load_text *text, struct load_change *change,
-	uint8_t *apex)
-{
-	enum nsd_err err = load_update_read_head(text, &change->kind, apex);
-
-	if (err != NSD_OK)
-		return err;
-	change->len = text->len;
-	if (change->kind == LOAD_UPDATE_DIFFS
-		&& text->len > LOAD_UPDATE_DIFFS_MAX)
-		return NSD_E_LIMIT;
-	if (change->kind < LOAD_UPDATE_WHOLE
-		|| (change->kind == LOAD_UPDATE_DIFFS
-			&& text->len <= LOAD_UPDATE_AT_ONCE))
-		return load_update_read(text, change->kind, &change->data);
-	change->len = 0;
-	change->text = *text;
-	change->text.fd = fcntl(text->fd, F_DUPFD_CLOEXEC, 0);
-	return change->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
-}
-
-static enum nsd_err
-loader_open_update(const struct load_text *text, struct load_change *change,
-	uint8_t *apex)
-{
-	return text->len <= SMALL_OCTETS
-		? loader_open_small(text, change, apex)
-		: loader_open_large(text, change, apex);
-}
-
 /* Of a change that comes again. */
 static bool
 loader_update_was_done(struct loader *loader, const struct load_change *change)
@@ -199,7 +142,7 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 			.len = update.len,
 		};
 
-		result.err = loader_open_update(&text, &change, apex);
+		result.err = load_update_take(&text, &change, apex);
 		if (result.err == NSD_OK
 			&& !loader_wants_update(loader, &change, apex))
 			result.err = NSD_E_DENIED;

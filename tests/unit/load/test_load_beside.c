@@ -121,15 +121,10 @@ write_addresses(const struct served *zone, uint8_t *out,
 	return len;
 }
 
-/* Applies so many versions of a zone. heap: of a thread; NULL: in the loop. */
-static enum nsd_err
-apply(struct served *zone, uint32_t versions, uint8_t *octets,
-	struct store_heap *heap)
+/* Writes so many versions of a zone. Returns their octets. */
+static size_t
+write_versions(struct served *zone, uint32_t versions, uint8_t *octets)
 {
-	struct diag_sink sink = {.on_diag = NULL};
-	struct load_versions v = {.context = &context, .entry = zone->entry,
-		.secondary = true, .heap = heap,
-		.history = {.number = 3, .octets = 1 << 20}, .sink = &sink};
 	size_t len = changes_write_head(octets, XFR_DIFFS, zone->apex,
 		name_len(zone->apex));
 
@@ -141,7 +136,30 @@ apply(struct served *zone, uint32_t versions, uint8_t *octets,
 		len += write_soa(zone, octets + len, XFR_ADD, to);
 		len += write_addresses(zone, octets + len, XFR_ADD, to);
 	}
+	return len;
+}
+
+/* Applies octets to a zone. heap: of a thread; NULL: in the loop. */
+static enum nsd_err
+apply_octets(const struct served *zone, const uint8_t *octets, size_t len,
+	struct store_heap *heap)
+{
+	struct diag_sink sink = {.on_diag = NULL};
+	struct load_versions v = {.context = &context, .entry = zone->entry,
+		.secondary = true, .heap = heap,
+		.history = {.number = 3, .octets = 1 << 20}, .sink = &sink};
+
 	return load_versions_apply(&v, octets, len);
+}
+
+/* Applies so many versions of a zone. */
+static enum nsd_err
+apply(struct served *zone, uint32_t versions, uint8_t *octets,
+	struct store_heap *heap)
+{
+	size_t len = write_versions(zone, versions, octets);
+
+	return apply_octets(zone, octets, len, heap);
 }
 
 /* ---- the thread, the loop, the readers ----------------------------------- */
@@ -289,7 +307,31 @@ differences_are_applied_beside_each_other(void **state)
 	check(&small);
 	assert_int_equal(store_reclaim(f.writer), 0);
 	load_loop_destroy(context.loop);
+	context.loop = NULL;
 	event_base_free(base);
+}
+
+/* Whoever has written them may have said another zone before, as in the head of
+ * an entry of the journal, and names of one are no names of the other. */
+static void
+differences_of_another_zone_are_refused(void **state)
+{
+	static const uint8_t *const apexes[] = {
+		(const uint8_t *)"", (const uint8_t *)"\5other",
+		(const uint8_t *)"\3sub\5small",
+	};
+	static uint8_t octets[OCTETS_MAX];
+	struct served other = {.names = SMALL};
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(apexes) / sizeof(*apexes); i++) {
+		memcpy(other.apex, apexes[i], name_len(apexes[i]));
+		other.serial = small.serial;
+		len = write_versions(&other, 1, octets);
+		assert_int_equal(apply_octets(&small, octets, len, NULL),
+			NSD_E_WIRE);
+	}
+	assert_int_equal(apply(&small, 1, octets, NULL), NSD_OK);
 }
 
 int
@@ -297,6 +339,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(differences_are_applied_beside_each_other),
+		cmocka_unit_test(differences_of_another_zone_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
