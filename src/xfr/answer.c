@@ -125,6 +125,20 @@ on_soa(struct xfr_machine *m, const struct answer *a)
 	check_ask_next(m, a->id, a->now);
 }
 
+/* A transfer brings what the zone has. If the SOA before it was newer, the zone
+ * is behind: the next check comes after the retry, as after a failure. */
+static void
+on_unchanged(struct xfr_machine *m, const struct answer *a)
+{
+	struct xfr_zone *z = a->zone;
+
+	if (z->was_newer || (z->newer & primary_bit(a->request.primary)) != 0) {
+		note_error(a, XFR_UNCHANGED);
+		z->has_missed = true;
+	}
+	on_equal(m, a);
+}
+
 /* The primary is not heard, or not so that a transfer could do better. */
 static bool
 is_silence(const struct answer *a)
@@ -297,7 +311,7 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 		on_equal(m, a);
 	} else if (outcome == XFR_UNCHANGED) {
 		if (a->zone->flags & ZONE_HAS_DATA)
-			on_equal(m, a);
+			on_unchanged(m, a);
 		else
 			primary_failed(m, a, XFR_NONSENSE);
 	} else if (outcome == XFR_TIMEOUT && a->request.is_hasty

@@ -304,6 +304,8 @@ world_answer(struct world *w, const struct xfr_action *action,
 
 /* ---- what is promised --------------------------------------------------- */
 
+#define EMPTY_PAUSE_MAX (20480 * SEC)
+
 static uint32_t
 bound(uint32_t sec, uint32_t least, uint32_t most)
 {
@@ -334,7 +336,7 @@ world_deadline(const struct world *w, const struct zone_model *z,
 	int64_t *since)
 {
 	const struct group *g = &w->groups[z->group];
-	int64_t from = XFR_NEVER, lag = 0, pause;
+	int64_t from = XFR_NEVER, lag = 0, pause, retry;
 
 	for (uint32_t i = 0; i < g->config.primary_count; i++) {
 		const struct host *host = &w->hosts[g->hosts[i]];
@@ -352,13 +354,16 @@ world_deadline(const struct world *w, const struct zone_model *z,
 	if (from < z->came_at)
 		from = z->came_at;
 	*since = from;
-	/* The longest pause; that of a zone without data is up to 20480 s. Then
-	 * two retries, should a transfer fail; half an hour for waiting and for
-	 * those that are down. */
+	/* The longest pause; then two retries, should a transfer fail; half an
+	 * hour for waiting and for those that are down. All pauses of a zone
+	 * without data are up to 20480 s. */
 	pause = refresh_of(w, z) * SEC;
-	if (!z->has_data && pause < 20480 * SEC)
-		pause = 20480 * SEC;
-	return from + lag + pause + 2 * 8 * retry_of(w, z) * SEC + HOUR / 2;
+	retry = 8 * retry_of(w, z) * SEC;
+	if (!z->has_data && pause < EMPTY_PAUSE_MAX)
+		pause = EMPTY_PAUSE_MAX;
+	if (!z->has_data && retry < EMPTY_PAUSE_MAX)
+		retry = EMPTY_PAUSE_MAX;
+	return from + lag + pause + 2 * retry + HOUR / 2;
 }
 
 bool

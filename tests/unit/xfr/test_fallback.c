@@ -301,6 +301,38 @@ failed_transfer_is_tried_again_though_another_has_our_serial(void **state)
 	close_world(&w);
 }
 
+/* A primary tells a newer serial and gives what the zone has: it does not
+ * expire, and the next check comes after the retry, not the refresh. */
+static void
+promise_that_is_not_kept_is_a_failure(void **state)
+{
+	const struct xfr_config config = {.primaries = three,
+		.primary_count = 1, .refresh_max_sec = 2419200,
+		.retry_max_sec = 1209600};
+	struct world w;
+	int64_t asked_at;
+
+	open_world(&w, &config, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	asked_at = w.now;
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply(&w, XFR_UNCHANGED);
+	assert_none(&w);
+	assert_int_equal(status_of(&w).error, XFR_UNCHANGED);
+	assert_true(status_of(&w).expire_at == asked_at + 86400 * SEC);
+	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
+	/* What it gives then makes all well. */
+	w.now = status_of(&w).check_at;
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_none(&w);
+	assert_true(status_of(&w).check_at > w.now + 3000 * SEC);
+	close_world(&w);
+}
+
 /* Fault 60. */
 static void
 serial_that_goes_back_refreshes_nothing(void **state)
@@ -445,6 +477,7 @@ main(void)
 		TEST(our_own_fault_ends_the_check),
 		TEST(our_own_fault_is_tried_again_soon),
 		TEST(failed_transfer_is_tried_again_though_another_has_our_serial),
+		TEST(promise_that_is_not_kept_is_a_failure),
 		TEST(serial_that_goes_back_refreshes_nothing),
 		TEST(transfer_of_what_has_come_meanwhile_is_no_failure),
 		TEST(silent_primaries_are_asked_last_and_only_over_udp),
