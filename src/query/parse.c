@@ -239,10 +239,12 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 }
 
 /* Ends a request with no question or with several. If an OPT is all that it
- * has, the reply has an OPT, too; and if that has a cookie, it is no error but
- * a question about the cookie (RFC 7873 section 5.4). */
+ * has, the reply has an OPT, too; and if that has a cookie and the opcode is
+ * QUERY, it is no error but a question about the cookie (RFC 7873 section
+ * 5.4). */
 static void
-end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
+end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c,
+	uint16_t flags)
 {
 	const uint8_t *request = q->exchange->request;
 	enum rcode rcode = RCODE_FORMERR;
@@ -253,14 +255,16 @@ end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
 		if (read_additional(q, c, message_get_count(request,
 			MESSAGE_ARCOUNT)) != NSD_OK)
 			ctx->counters->edns_err++;
-		else if (q->tsig_at == 0)
+		else if (q->tsig_at == 0
+			&& message_get_opcode(request) == OPCODE_QUERY)
 			cookies_check(ctx, q);
 	}
 	if (q->cookie != COOKIE_NONE)
 		rcode = q->cookie == COOKIE_BAD ? RCODE_BADCOOKIE
 			: RCODE_NOERROR;
 	set_reply_limit(q);
-	end_with_header(q, rcode, 0);
+	end_with_header(q, rcode,
+		flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
 }
 
 /* Sees who has signed the request (RFC 8945 section 5.2). False: it has failed,
@@ -297,7 +301,7 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	cursor_init(&c, request, q->exchange->request_len);
 	c.at += MESSAGE_HEADER_LEN;
 	if (message_get_count(request, MESSAGE_QDCOUNT) != 1) {
-		end_without_question(ctx, q, &c);
+		end_without_question(ctx, q, &c, flags);
 		return;
 	}
 	err = read_sections(q, counters, &c);

@@ -595,6 +595,11 @@ a_cookie_may_be_all_that_is_asked(void **state)
 			COOKIE_LEN);
 		if (i == 0) /* not ours */
 			opt[sizeof(opt) - 2] ^= 1;
+		/* Of the opcode QUERY alone. */
+		raw.request[2] = OPCODE_NOTIFY << 3;
+		raw_send(&l.w, &raw);
+		assert_int_equal(raw.parts.rcode, RCODE_FORMERR);
+		assert_null(reply_option(&raw.parts, EDNS_COOKIE, &len));
 	}
 	limited_end(&l);
 }

@@ -92,7 +92,7 @@ counts_that_do_not_fit_are_formerr(void **state)
 		unsigned at;
 		uint16_t count, flags;
 	} rows[] = {
-		{ 4, 0, 0x8001 }, { 4, 2, 0x8001 }, { 4, 65535, 0x8001 },
+		{ 4, 0, 0x8101 }, { 4, 2, 0x8101 }, { 4, 65535, 0x8101 },
 		{ 6, 1, 0x8101 }, { 6, 65535, 0x8101 },
 		{ 8, 1, 0x8101 }, { 8, 65535, 0x8101 },
 		{ 10, 1, 0x8101 }, { 10, 65535, 0x8101 },
@@ -102,11 +102,20 @@ counts_that_do_not_fit_are_formerr(void **state)
 
 	start(&w);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		raw_init(&raw, &plain);
-		octets_put_u16(raw.request + 2, 0x07f0 & ~0x0200);
-		octets_put_u16(raw.request + rows[i].at, rows[i].count);
-		raw_send(&w, &raw);
-		raw_expect_header(&raw, rows[i].flags);
+		/* RFC 1035 section 4.1.1: opcode and RD are copied. */
+		const uint16_t opcodes[] = { OPCODE_QUERY, OPCODE_NOTIFY };
+
+		for (unsigned k = 0; k < 2; k++) {
+			uint16_t opcode = (uint16_t)(opcodes[k] << 11);
+
+			raw_init(&raw, &plain);
+			octets_put_u16(raw.request + 2,
+				opcode | (0x07f0 & ~0x0200));
+			octets_put_u16(raw.request + rows[i].at,
+				rows[i].count);
+			raw_send(&w, &raw);
+			raw_expect_header(&raw, rows[i].flags | opcode);
+		}
 	}
 	world_fini(&w);
 }
