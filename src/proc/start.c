@@ -249,7 +249,8 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 	if (err != NSD_OK)
 		return err;
 	main_open_log(o, program);
-	log_notice("nsd starting (%s)", PACKAGE_STRING);
+	log_notice("nsd starting (%s), rrl-ratelimit %u", PACKAGE_STRING,
+		RATELIMIT ? o->rrl_ratelimit : 0);
 	if (zonelist_load(s->server.conf, o->zonelistfile, &sink,
 		    &s->server.list_was_cut)
 		!= NSD_OK) {

@@ -239,6 +239,8 @@ class Server:
             "xfrdfile": f'"{self.directory}/xfrd.state"',
             "xfrdir": f'"{self.directory}"',
             "verbosity": 1,
+            # What tests ask in a second is no attack.
+            "rrl-ratelimit": 0,
         }
         self.options.update(options or {})
         for name, text in (zones or {}).items():

@@ -37,7 +37,7 @@ PATHS = {
 SWITCHES = [
     "--prefix=/opt/n", "--with-facility=LOG_LOCAL3", "--with-tcp-timeout=7",
     "--with-max-cname-chain=3", "--disable-ipv6",
-    "--disable-ratelimit-default-is-off", "--disable-westmere",
+    "--disable-ratelimit-default-on", "--disable-westmere",
     "--disable-haswell", "--enable-pie", "--enable-relro-now",
     "--enable-checking", "--enable-log-role", "--enable-tcp-fastopen",
 ]
@@ -173,8 +173,24 @@ def test_dbdir_is_where_the_servers_own_files_are(tmp_path, switches):
 
 def test_values_are_the_defaults_of_their_options(tree):
     assert tree.option("tcp-timeout") == "7"
-    assert tree.option("rrl-ratelimit") == "200"
-    assert tree.option("rrl-whitelist-ratelimit") == "2000"
+    assert tree.option("rrl-ratelimit") == "0"
+    assert tree.option("rrl-whitelist-ratelimit") == "0"
+
+
+@pytest.mark.parametrize("limit, switches", [
+    (200, []), (200, ["--enable-ratelimit"]),
+    (200, ["--disable-ratelimit-default-is-off"]),
+    (0, ["--enable-ratelimit-default-is-off"]),
+    (0, ["--disable-ratelimit-default-on"]),
+])
+def test_rate_limits_are_on_unless_switched_off(tmp_path, limit, switches):
+    """NSD 4.6, and Debian's, has them on where nothing is said."""
+    assert configure(tmp_path, *switches).returncode == 0
+    header = (tmp_path / "config.h").read_text()
+    assert f"#define RRL_RATELIMIT {limit}\n" in header
+    assert f"#define RRL_WHITELIST_RATELIMIT {10 * limit}\n" in header
+    assert f"# rrl-ratelimit: {limit}\n" \
+        in (tmp_path / "nsd.conf.sample").read_text()
 
 
 def test_version_tells_how_it_was_built(tree):
