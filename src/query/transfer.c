@@ -157,6 +157,43 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	return true;
 }
 
+#define SOA_NUMBERS_LEN 20
+
+/* The serial of a SOA in a request. False: it is none (RFC 1035 section
+ * 3.3.13): two names, which may be compressed, and five numbers. */
+static bool
+read_soa(const struct exchange *x, const struct message_rr *rr,
+	uint32_t *serial)
+{
+	uint8_t name[NAME_MAX_LEN];
+	size_t size;
+	struct cursor c;
+
+	cursor_init(&c, x->request, x->request_len);
+	c.at = rr->rdata;
+	for (unsigned i = 0; i < 2; i++)
+		if (name_read(&c, name, &size) != NSD_OK)
+			return false;
+	if (rr->rdata + rr->rdlen - c.at != SOA_NUMBERS_LEN)
+		return false;
+	*serial = cursor_read_u32(&c);
+	return true;
+}
+
+/* True if a record of the request has the name that is asked for. */
+static bool
+is_of_qname(const struct query *q, const struct message_rr *rr)
+{
+	const struct exchange *x = q->exchange;
+	struct message_name owner;
+
+	return message_expand_name(x->request, x->request_len, rr->owner_at,
+			&owner) == NSD_OK
+		&& owner.len == q->question.name.len
+		&& memcmp(owner.name, q->question.name.name, owner.len)
+			== 0;
+}
+
 /* Reads the client's version from the SOA of an IXFR (RFC 1995 section 3). */
 static bool
 read_serial(const struct query *q, uint32_t *serial)
@@ -169,9 +206,10 @@ read_serial(const struct query *q, uint32_t *serial)
 	cursor_read_octets(&c, MESSAGE_HEADER_LEN + q->question.name.len
 		+ MESSAGE_QUESTION_TAIL);
 	if (message_get_count(x->request, MESSAGE_NSCOUNT) == 0
-		|| message_read_rr(&c, &rr) != NSD_OK || rr.type != TYPE_SOA)
+		|| message_read_rr(&c, &rr) != NSD_OK || rr.type != TYPE_SOA
+		|| rr.rrclass != CLASS_IN || !is_of_qname(q, &rr))
 		return false;
-	return history_read_serial(rr.rdata, rr.rdlen, serial);
+	return read_soa(x, &rr, serial);
 }
 
 /* The reply to a client that has this version, or a later one (RFC 1982), and

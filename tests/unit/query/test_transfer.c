@@ -371,6 +371,64 @@ an_ixfr_without_a_version_is_malformed(void **state)
 	client_fini(&c);
 }
 
+/* RFC 1995 section 3: it is the SOA of the zone that is asked for. */
+static void
+an_ixfr_with_another_or_a_broken_soa_is_malformed(void **state)
+{
+#define NUMBERS "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5"
+#define ROW(rcode, octets) { rcode, sizeof(octets) - 1, octets }
+	static const struct {
+		enum rcode rcode;
+		size_t len;
+		const char *octets;
+	} rows[] = {
+		ROW(RCODE_NOERROR, "\1Z\0\0\6\0\1\0\0\0\0\0\31"
+			"\1a\300\14\0" NUMBERS),
+		ROW(RCODE_NOERROR, "\300\14\0\6\0\1\0\0\0\0\0\30"
+			"\300\14\300\14" NUMBERS),
+		/* of another owner, and of another class */
+		ROW(RCODE_FORMERR, "\0\0\6\0\1\0\0\0\0\0\26\0\0" NUMBERS),
+		ROW(RCODE_FORMERR, "\1y\0\0\6\0\1\0\0\0\0\0\26\0\0"
+			NUMBERS),
+		ROW(RCODE_FORMERR, "\1a\300\14\0\6\0\1\0\0\0\0\0\26\0\0"
+			NUMBERS),
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\3\0\0\0\0\0\26\0\0"
+			NUMBERS),
+		/* a name too few, an octet too many, a name of another kind,
+		 * a pointer forwards, and one out of the message */
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\1\0\0\0\0\0\25\0"
+			NUMBERS),
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\1\0\0\0\0\0\27\0\0"
+			NUMBERS "\0"),
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\1\0\0\0\0\0\27\101a\0"
+			NUMBERS),
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\1\0\0\0\0\0\27\300\60\0"
+			NUMBERS),
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\1\0\0\0\0\0\27\377\377"
+			"\0" NUMBERS),
+		ROW(RCODE_FORMERR, "\300\14\0\6\0\1\0\0\0\0\0\0"),
+	};
+	const struct ask ask = { .qname = "z.", .type = TYPE_IXFR };
+	uint8_t request[1024];
+	struct client c;
+
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = ask_write(&ask, request);
+		struct reply_parts *p;
+
+		octets_put_u16(request + MESSAGE_NSCOUNT, 1);
+		memcpy(request + len, rows[i].octets, rows[i].len);
+		p = send_request(&c, request, len + rows[i].len,
+			TRANSPORT_UDP);
+		if (p->rcode != rows[i].rcode)
+			fail_msg("row %u: %u", i, p->rcode);
+		done(p);
+	}
+	client_fini(&c);
+}
+
 int
 main(void)
 {
@@ -387,6 +445,8 @@ main(void)
 			zones_that_cannot_be_served_are_not_transferred),
 		cmocka_unit_test(those_who_have_the_zone_get_its_soa),
 		cmocka_unit_test(an_ixfr_without_a_version_is_malformed),
+		cmocka_unit_test(
+			an_ixfr_with_another_or_a_broken_soa_is_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
