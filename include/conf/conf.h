@@ -21,8 +21,8 @@
 #include "base/vault.h"
 
 /* Used where send-buffer-size and receive-buffer-size are 0. */
-#define CONF_SEND_BUFFER_SIZE 4194304u
-#define CONF_RECEIVE_BUFFER_SIZE 1048576u
+#define CONF_SEND_BUFFER_SIZE 4194304
+#define CONF_RECEIVE_BUFFER_SIZE 1048576
 
 /* Of server-count. */
 #define CONF_SERVERS_MAX 65535

@@ -1,6 +1,7 @@
 /* acl.c - ACL elements, primaries, notify targets and source addresses. */
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "conf/parser.h"
 
@@ -103,8 +104,8 @@ acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	struct arena *arena = &p->owner->arena;
 
 	if (option->type == TYPE_ACL_REQUEST && count > 2
-		&& (strcmp(word->text, "AXFR") == 0
-			|| strcmp(word->text, "UDP") == 0)) {
+		&& (strcasecmp(word->text, "AXFR") == 0
+			|| strcasecmp(word->text, "UDP") == 0)) {
 		acl->axfr_only = word->text[0] == 'A';
 		acl->allow_udp = word->text[0] == 'U';
 		word = word->next;

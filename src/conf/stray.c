@@ -23,7 +23,7 @@ stray_looks_like_a_name(const struct conf_word *word)
 /* ---- what a word looks like ------------------------------------------- */
 
 /* The name that a word was perhaps meant to be: with its colon forgotten, the
- * blank behind that, or in capitals. NULL: none. */
+ * blank behind that. NULL: none. */
 static const struct conf_name *
 stray_guess(struct conf_parser *p, const struct conf_word *word)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <strings.h>
 
 #include "conf/parser.h"
 #include "dns/name.h"
@@ -530,8 +531,8 @@ value_word_count(const struct conf_option *option,
 	if (words == NULL)
 		return;
 	if (option->type == TYPE_ACL_REQUEST && !words->quoted
-		&& (strcmp(words->text, "AXFR") == 0
-			|| strcmp(words->text, "UDP") == 0)) {
+		&& (strcasecmp(words->text, "AXFR") == 0
+			|| strcasecmp(words->text, "UDP") == 0)) {
 		++*least;
 		++*most;
 	} else if (option->type == TYPE_LISTEN) {
