@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "ipc/channel.h"
 
 /* In front of each payload. */
@@ -155,6 +156,7 @@ ipc_receive(const struct ipc_channel *channel, struct ipc_message *message)
 	};
 	ssize_t n;
 
+	POISON_HOT(message, sizeof(*message));
 	/* ECONNRESET is said once, before what the other side had sent: it has
 	 * ended with messages of ours unread. */
 	do

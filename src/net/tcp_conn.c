@@ -133,6 +133,8 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	struct exchange *x = &tcp->exchanges[i];
 
 	ASSERT_HOT(i < EXCHANGE_BATCH_MAX);
+	POISON_HOT(x, sizeof(*x));
+	POISON_HOT(&tcp->peer[i], sizeof(tcp->peer[i]));
 	memcpy(&tcp->peer[i], &conn->peer, sizeof(conn->peer));
 	tcp->owner[i] = conn;
 	x->request = request;
@@ -410,6 +412,7 @@ tcp_turn_settle(struct net_tcp *tcp)
 		cds_list_del(&conn->by_turn);
 		conn_settle(conn);
 	}
+	POISON_HOT(tcp->in, tcp->in_used);
 	tcp->in_used = 0;
 }
 

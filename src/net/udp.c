@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "net/count.h"
 #include "net/proxy.h"
 
@@ -122,6 +123,8 @@ receive(struct net_udp *udp)
 	int got;
 
 	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
+		POISON_HOT(udp->in_iov[i].iov_base, REQUEST_SIZE);
+		POISON_HOT(&udp->peer[i], sizeof(udp->peer[i]));
 		udp->in[i].msg_hdr.msg_namelen = sizeof(udp->peer[i]);
 		if (udp->control != NULL)
 			udp->in[i].msg_hdr.msg_controllen = CONTROL_SIZE;
@@ -185,6 +188,10 @@ prepare(struct net_udp *udp, size_t got)
 		x->reply_capacity = udp->reply_size;
 		x->reply_len = 0;
 		x->transport = TRANSPORT_UDP;
+		/* What is of streams alone stays as it was made. */
+		ASSERT_HOT(x->seen == EXCHANGE_NEW && !x->put_off
+			&& !x->is_dated && x->idle_100ms == 0
+			&& x->identity == NULL);
 		x->peer = &udp->peer[i];
 		x->stream = NULL;
 		if (udp->headers != NULL && !take_header(udp, i, x)) {

@@ -1,6 +1,7 @@
 /* parse.c - reads requests (RFC 1035 section 4, RFC 6891, RFC 8906). */
 #include <netinet/in.h>
 
+#include "base/assert.h"
 #include "dns/rrtype.h"
 #include "dns/tsig.h"
 #include "query/cookies.h"
@@ -346,6 +347,8 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	uint16_t flags;
 	unsigned opcode;
 
+	POISON_HOT(q, sizeof(*q));
+	POISON_HOT(exchange->reply, exchange->reply_capacity);
 	exchange->pass_on = false;
 	q->exchange = exchange;
 	q->step = STEP_DROP;

@@ -503,6 +503,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 	enum xfr_fault fault = frame_read(&wanted, message, len, &frame);
 
 	assert(r->state != AT_END && r->state != IS_OLD);
+	POISON_HOT(room, sizeof(*room));
 	r->result.rcode = frame.rcode;
 	r->result.has_opt = frame.has_opt;
 	if (fault != XFR_FAULT_NONE)
