@@ -344,9 +344,14 @@ struct ipc_credit {
 	uint32_t count;
 };
 
+/* Where a struct whose last field is a text ends: the compiler may pad it. */
+#define IPC_TEXT_END(type, field)                                            \
+	(offsetof(struct type, field) + sizeof(((struct type *)0)->field))
+
 #define IPC_NONE 0
 #define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 3)
 #define IPC_LOADED_MIN offsetof(struct ipc_loaded, reasons)
+#define IPC_LOADED_MAX IPC_TEXT_END(ipc_loaded, reasons)
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
 #define IPC_EXPIRY_MAX (offsetof(struct ipc_expiry, apex) + 255)
 #define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
@@ -354,9 +359,12 @@ struct ipc_credit {
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
 #define IPC_WRITE_MIN (offsetof(struct ipc_write, received) + 1)
+#define IPC_WRITE_MAX IPC_TEXT_END(ipc_write, received)
 #define IPC_FIND_FILES_MIN (offsetof(struct ipc_find_files, apexes) + 1)
+#define IPC_FIND_FILES_END IPC_TEXT_END(ipc_find_files, apexes)
 #define IPC_KEY_MIN (offsetof(struct ipc_key, text) + 3)
 #define IPC_RECONFIGURED_MIN offsetof(struct ipc_reconfigured, text)
+#define IPC_RECONFIGURED_MAX IPC_TEXT_END(ipc_reconfigured, text)
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, credits,
@@ -380,7 +388,7 @@ struct ipc_credit {
 		"the names of all zones are published; what is not read "    \
 		"yet answers SERVFAIL")                                      \
 	X(LOADED, ROLE_LOADER, ROLE_MAIN, IPC_LOADED_MIN,                    \
-		sizeof(struct ipc_loaded), 0, 0,                             \
+		IPC_LOADED_MAX, 0, 0,                                        \
 		"the first pass over all zones is done")                     \
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
 		sizeof(struct ipc_load_result), 0, 0,                        \
@@ -441,14 +449,14 @@ struct ipc_credit {
 	X(WANT_WRITER, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,       \
 		"zone files are to be written: have a writer, soon")         \
 	X(WRITE_ZONE, ROLE_XFRD, ROLE_WRITER, IPC_WRITE_MIN,                 \
-		sizeof(struct ipc_write), 0, 8,                              \
+		IPC_WRITE_MAX, 0, 8,                                         \
 		"write what is served of a zone to its file")                \
 	X(ZONE_WRITTEN, ROLE_WRITER, ROLE_XFRD, sizeof(struct ipc_written),  \
 		sizeof(struct ipc_written), 0, 0,                            \
 		"what became of a WRITE_ZONE: it is on the disk, or the old" \
 		" file is as it was")                                        \
 	X(FIND_FILES, ROLE_XFRD, ROLE_WRITER, IPC_FIND_FILES_MIN,            \
-		sizeof(struct ipc_find_files), 0, 8,                         \
+		IPC_FIND_FILES_END, 0, 8,                                    \
 		"look which of these zones have no zone file")               \
 	X(FILES_FOUND, ROLE_WRITER, ROLE_XFRD,                               \
 		sizeof(struct ipc_files_found),                              \
@@ -462,7 +470,7 @@ struct ipc_credit {
 		"the operator wants nsd.conf to be read; one at a time,"     \
 		" until RECONFIGURED")                                       \
 	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
-		sizeof(struct ipc_reconfigured), 0, 0,                       \
+		IPC_RECONFIGURED_MAX, 0, 0,                                  \
 		"what came of a RECONFIG; after CHANGED this xfrd is"        \
 		" replaced, unless only certificates are new")               \
 	X(KEY, ROLE_XFRD, ROLE_MAIN, IPC_KEY_MIN, sizeof(struct ipc_key), 0, \

@@ -106,6 +106,36 @@ only_rows_of_the_table_pass(void **state)
 	}
 }
 
+/* The compiler may pad a struct behind a text; receivers have room for the text.
+ */
+static void
+payload_ends_with_its_text(void **state)
+{
+#define END(type, field)                                                     \
+	(offsetof(struct type, field) + sizeof(((struct type *)0)->field))
+	static const struct {
+		enum ipc_type type;
+		size_t end;
+	} texts[] = {
+		{IPC_LOADED, END(ipc_loaded, reasons)},
+		{IPC_CHANGE_ZONE, END(ipc_zone, text)},
+		{IPC_ZONE_CHANGED, END(ipc_zone, text)},
+		{IPC_READ, END(ipc_read, apex)},
+		{IPC_READ_DONE, END(ipc_read_done, reasons)},
+		{IPC_EXPIRY, END(ipc_expiry, apex)},
+		{IPC_WRITE_ZONE, END(ipc_write, received)},
+		{IPC_FIND_FILES, END(ipc_find_files, apexes)},
+		{IPC_NOTIFY, END(ipc_notify, message)},
+		{IPC_RECONFIGURED, END(ipc_reconfigured, text)},
+		{IPC_KEY, END(ipc_key, text)},
+		{IPC_KEY_DONE, END(ipc_key, text)},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(ipc_rows[texts[i].type].payload_max,
+			texts[i].end);
+}
+
 static void
 message_cut_at_each_length_is_refused(void **state)
 {
@@ -275,6 +305,7 @@ main(void)
 		cmocka_unit_test(message_arrives_whole_with_its_payload),
 		cmocka_unit_test(what_was_said_before_the_end_is_heard),
 		cmocka_unit_test(only_rows_of_the_table_pass),
+		cmocka_unit_test(payload_ends_with_its_text),
 		cmocka_unit_test(message_cut_at_each_length_is_refused),
 		cmocka_unit_test(descriptors_travel_unasked_ones_are_closed),
 		cmocka_unit_test(descriptors_without_room_are_lost),
