@@ -106,8 +106,8 @@ only_rows_of_the_table_pass(void **state)
 	}
 }
 
-/* The compiler may pad a struct behind a text; receivers have room for the text.
- */
+/* The compiler may pad a struct behind a text, for which alone receivers have
+ * room. */
 static void
 payload_ends_with_its_text(void **state)
 {
