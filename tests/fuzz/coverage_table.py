@@ -7,6 +7,7 @@ and a function ("src/a/b.c:open_it"), or an expression between slashes that is
 searched for in the text of a line, or of the one before: it is for what one
 reason holds everywhere."""
 
+import os
 import re
 import sys
 
@@ -38,9 +39,11 @@ def read_export(path, layers):
     for line in open(path):
         kind, _, rest = line.strip().partition(":")
         if kind == "SF":
-            found = re.search(r"/(src/(\w+)/[^/]+\.[ch])$", rest)
+            found = re.search(r"/(src/(\w+)/[^/]+\.[chly])$", rest)
             source = None
-            if found and found.group(2) in layers:
+            # What bison and flex have made is not in the tree.
+            if (found and found.group(2) in layers
+                    and os.path.exists(found.group(1))):
                 name = found.group(1)
                 source = sources.setdefault(name, Source(name))
         elif source and kind == "FN":

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/compare.h"
 #include "conf/conf.h"
+#include "conf/key_edit.h"
 #include "conf/option.h"
+#include "conf/secret_keys.h"
 #include "fuzz/mutate_tokens.h"
 #include "lib/chance.h"
 
@@ -55,6 +58,149 @@ use_zones(const struct conf *conf)
 	}
 }
 
+static void
+on_changed(void *ctx, const struct conf_changed *changed)
+{
+	if (changed->clause == NULL || changed->option == NULL)
+		abort();
+	(*(size_t *)ctx)++;
+}
+
+/* What is read twice does not differ; what differs from nothing at all does so
+ * both ways. */
+static void
+compare(const struct conf *conf, const struct conf *same)
+{
+	struct conf_difference d, back;
+	size_t changed = 0, there = 0;
+	struct conf *empty;
+
+	conf_compare(conf, same, &d);
+	conf_compare_options(conf, same, on_changed, &changed);
+	if (conf_difference_is_live(&d) || d.waiting != 0 || changed != 0)
+		abort();
+	if (conf_load_text("empty", "", 0, false, NULL, &empty) != NSD_OK)
+		abort();
+	conf_compare(empty, conf, &d);
+	conf_compare(conf, empty, &back);
+	conf_compare_options(empty, conf, on_changed, &there);
+	if (d.zones_added != conf->zone_count || back.zones_removed
+		!= conf->zone_count || d.options != back.options
+		|| d.waiting != back.waiting || d.keys != back.keys)
+		abort();
+	conf_keep_waiting(empty, conf);
+	if (conf_keep_texts(empty, conf, "remote-control", "server-")
+		!= NSD_OK)
+		abort();
+	conf_destroy(empty);
+}
+
+/* Each option alone, as nsd-checkconf -o has it. */
+static void
+print_options(const struct conf *conf)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	enum nsd_err err = NSD_OK;
+
+	if (out == NULL)
+		abort();
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const char *name = conf_options[i].name;
+		bool full = i % 2 != 0;
+
+		err = conf_print_option(conf, name, full, out);
+		if (conf->zone_count > 0)
+			err = conf_print_zone_option(conf, conf->zones[0],
+				name, full, out);
+		if (conf->pattern_count > 0)
+			err = conf_print_pattern_option(conf,
+				conf->patterns[0], name, full, out);
+		if (err != NSD_OK && err != NSD_E_NOT_FOUND)
+			abort();
+	}
+	if (fclose(out) != 0)
+		abort();
+	free(text);
+}
+
+static void
+edit_key(struct conf *conf, struct key_edit *edit, enum key_edit_what what)
+{
+	enum nsd_err may;
+
+	edit->what = what;
+	may = key_edit_check(conf, edit);
+	if (key_edit_apply(conf, edit) != may)
+		abort();
+}
+
+/* Keys come and go, as nsd-control has it. */
+static void
+edit_keys(struct conf *conf)
+{
+	struct key_edit edit = {.key = "added.by.fuzz",
+		.algorithm = "hmac-sha256"};
+
+	edit_key(conf, &edit, KEY_EDIT_ADD);
+	for (size_t i = 0; i < conf->zone_count && i < 3; i++) {
+		edit.zone = conf->zones[i]->name;
+		edit_key(conf, &edit, KEY_EDIT_ASSOC);
+	}
+	edit_key(conf, &edit, KEY_EDIT_SECRET);
+	edit_key(conf, &edit, KEY_EDIT_REMOVE);
+	if (conf->key_count > 0) {
+		edit.key = conf->keys[0]->name;
+		edit_key(conf, &edit, KEY_EDIT_REMOVE);
+	}
+}
+
+/* So do zones. */
+static void
+edit_zones(struct conf *conf)
+{
+	const struct conf_zone *zone;
+	size_t count = conf->zone_count;
+	enum nsd_err err;
+
+	for (size_t i = 0; i < conf->pattern_count && i < 3; i++) {
+		const char *pattern = conf->patterns[i]->name;
+
+		err = conf_add_zone(conf, "added.by.fuzz", pattern, &zone);
+		if (err != NSD_OK)
+			continue;
+		if (conf_find_zone(conf, zone->wire) != zone
+			|| conf_note_member(conf, zone, "id") != NSD_OK
+			|| conf_change_zone(conf, zone->wire, pattern)
+				!= NSD_OK)
+			abort();
+		if (i % 2 == 0 && conf_remove_zone(conf, zone->wire) != NSD_OK)
+			abort();
+	}
+	if (conf->zone_count < count || conf->zone_count > count + 1)
+		abort();
+	if (count > 0 && conf_remove_zone(conf, conf->zones[0]->wire)
+		!= NSD_OK)
+		abort();
+	(void)conf_memory_size(conf);
+}
+
+/* And secrets leave the configuration. */
+static void
+move_secrets(struct conf *conf)
+{
+	struct vault *vault;
+
+	if (secret_keys_create(conf, &vault) != NSD_OK
+		|| secret_keys_move(conf, NULL, vault) != NSD_OK)
+		abort();
+	secret_keys_sweep(conf, vault);
+	secret_keys_remove(conf, NULL, vault);
+	conf_wipe_secrets(conf);
+	vault_destroy(vault);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -82,6 +228,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	free(text);
 	free(second);
+	conf_destroy(again);
+	if (conf_load_text("same.conf", (const char *)data, size, false, NULL,
+		&again) != NSD_OK)
+		abort();
+	compare(conf, again);
+	print_options(conf);
+	edit_keys(again);
+	edit_zones(again);
+	move_secrets(again);
 	conf_destroy(again);
 	conf_destroy(conf);
 	return 0;

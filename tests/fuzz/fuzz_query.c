@@ -255,6 +255,10 @@ answer(struct batch *b)
 		free((uint8_t *)x->request);
 	}
 	MUST(passed_on == told);
+	(void)query_blocks(s->ctx, &told);
+	MUST(told <= QUERY_BLOCKS_MAX);
+	(void)query_accesses(s->ctx, &told);
+	MUST(told <= QUERY_ACCESSES_MAX);
 	b->count = 0;
 }
 

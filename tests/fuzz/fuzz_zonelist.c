@@ -1,7 +1,10 @@
 /* fuzz_zonelist.c - any octets as a zone list: what is read is written at
- * the same places again. */
+ * the same places again, and a list that was changed has what was put there. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conf/zonelist.h"
 #include "fuzz/mutate_tokens.h"
@@ -45,6 +48,104 @@ on_free(void *ctx, const struct zonelist_line *line)
 	check_place(ctx, line->offset, line->len);
 }
 
+/* ---- writing ------------------------------------------------------------- */
+
+#define MEMORY "/dev/shm"
+#define TEMPLATE "/fuzz_zonelist.XXXXXX"
+#define SIZE_MAX_WRITTEN 8192u
+
+static enum nsd_err
+on_any(void *ctx, const struct zonelist_line *line)
+{
+	return NSD_OK;
+}
+
+static struct conf *
+load_conf(void)
+{
+	static const char text[] = "pattern:\n name: p\npattern:\n name: q\n"
+		"pattern:\n name: master\n";
+	struct conf *conf;
+
+	if (conf_load_text("conf", text, sizeof(text) - 1, false, NULL, &conf)
+		!= NSD_OK)
+		abort();
+	return conf;
+}
+
+/* Writes it anew if it has to be, or if the free places are many. */
+static void
+renew(struct zonelist *list, struct conf *conf)
+{
+	int fd;
+
+	if (!list->renew && !zonelist_wants_renewal(list, conf))
+		return;
+	if (zonelist_renew(list, conf, &fd) != NSD_OK
+		|| zonelist_take_renewed(list, conf) != NSD_OK || list->renew)
+		abort();
+}
+
+static void
+change_list(struct zonelist *list, struct conf *conf)
+{
+	const struct conf_zone *zone;
+	uint64_t offset, other;
+	enum nsd_err err;
+
+	renew(list, conf);
+	if (zonelist_add(list, "added.by.fuzz", "p", NULL, &offset) != NSD_OK
+		|| conf_add_zone(conf, "added.by.fuzz", "p", &zone) != NSD_OK)
+		abort();
+	conf_note_listed(conf, zone, offset);
+	if (zonelist_add(list, "b.fuzz", "p", NULL, &other) != NSD_OK)
+		abort();
+	err = zonelist_replace(list, offset, "added.by.fuzz", "q", NULL);
+	if (err != NSD_OK && err != NSD_E_LIMIT)
+		abort();
+	zonelist_note_change(list, conf);
+	if (zonelist_remove(list, other) != NSD_OK)
+		abort();
+	renew(list, conf);
+}
+
+/* The list in a file is changed, and read as at a start. */
+static void
+write_list(const uint8_t *data, size_t size)
+{
+	static const struct zonelist_reader reader = {NULL, on_any, NULL};
+	char folder[sizeof(MEMORY TEMPLATE)], path[sizeof(folder) + 8];
+	struct diag_sink sink = {.on_diag = NULL};
+	struct conf *conf = load_conf();
+	struct zonelist *list;
+	bool cut;
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%s" TEMPLATE,
+		access(MEMORY, W_OK) == 0 ? MEMORY : "/tmp");
+	if (mkdtemp(folder) == NULL)
+		abort();
+	snprintf(path, sizeof(path), "%s/list", folder);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (fd == -1 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	close(fd);
+	if (zonelist_load(conf, path, &sink, &cut) == NSD_OK
+		&& zonelist_open(path, &reader, &sink, &list) == NSD_OK) {
+		if (conf_find_zone_text(conf, "added.by.fuzz") == NULL)
+			change_list(list, conf);
+		zonelist_close(list);
+		conf_destroy(conf);
+		conf = load_conf();
+		if (zonelist_load(conf, path, &sink, &cut) != NSD_OK)
+			abort();
+	}
+	conf_destroy(conf);
+	unlink(path);
+	if (rmdir(folder) != 0)
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -62,6 +163,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		&& whole > size)
 		abort();
 	free(text);
+	if (size <= SIZE_MAX_WRITTEN)
+		write_list(data, size);
 	return 0;
 }
 

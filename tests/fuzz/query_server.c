@@ -2,6 +2,7 @@
 #include "fuzz/query_server.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,12 +66,38 @@ static const char signed_text[] =
 	"ns A 192.0.2.1\nns" SIG("A")
 	"ns NSEC @ A RRSIG NSEC\nns" SIG("NSEC");
 
+/* RRsets that no pointer reaches over, and that are too long for a message. */
+#define BIG_TEXT_MAX (256u << 10)
+#define BIG_RECORDS 80u
+#define LONG_RECORDS 1500u
+static char big_text[BIG_TEXT_MAX];
+
+static void
+make_big_text(void)
+{
+	size_t len = (size_t)sprintf(big_text, "$TTL 300\n"
+		"@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\n"
+		"c CNAME b\n");
+
+	for (unsigned i = 0; i < BIG_RECORDS; i++)
+		len += (size_t)sprintf(big_text + len, "b TXT %0200u\n"
+			"b MX 1 Mail%u.In-Letters-Of-Both-Cases.Other\n"
+			"b NS N%u.in-letters-of-both-cases.other\n", i, i, i);
+	for (unsigned i = 0; i < LONG_RECORDS; i++)
+		len += (size_t)sprintf(big_text + len,
+			"l PTR n%u.%s.%s.other.\n", i,
+			i % 2 != 0 ? "In-Letters-Of-Both-Cases"
+				: "in-letters-of-both-cases",
+			i % 3 != 0 ? "and-more" : "And-More");
+	MUST(len < BIG_TEXT_MAX);
+}
+
 static const struct {
 	const char *apex, *text; /* text NULL: it is not loaded */
 } zones[SERVER_ZONES] = {
 	{"example.", example_text}, {"sub.example.", sub_text},
 	{"other.", other_text}, {"z.", signed_text}, {"gone.", other_text},
-	{"closed.", NULL},
+	{"closed.", NULL}, {"big.", big_text},
 };
 #define ZONE_GONE 4u /* it has expired */
 
@@ -82,7 +109,8 @@ static const char *const names[] = {"", "\7example", "\3ns1\7example",
 	"\3srv\7example", "\3sub\7example", "\1x\3sub\7example", "\5other",
 	"\3www\5other", "\1z", "\1a\1z", "\1a\1w\1z", "\1a\3cut\1z", "\4gone",
 	"\6closed", "\2id\6server", "\7version\4bind", "\7nowhere",
-	"\4back\5other", "\1d\3sub\7example"};
+	"\4back\5other", "\1d\3sub\7example",
+	"\3big", "\1b\3big", "\1c\3big", "\1l\3big", "\1a\1b\3big"};
 
 /* Each key that the server may have, with both secrets. */
 static const struct mutate_key keys[2 * SERVER_KEYS + 1] = {
@@ -254,7 +282,8 @@ add_zone(struct server *s, unsigned i)
 		"@ 300 SOA ns1 root 2 2 3 4 5\nmail 300 A 192.0.2.9\n");
 	history_fixture_push(s->zones.writer, s->entries[0], &limits,
 		"@ 300 SOA ns1 root 2 2 3 4 5\nmail 300 A 192.0.2.9\n",
-		"@ 300 SOA ns1 root 3 2 3 4 5\nmail 300 A 192.0.2.2\n");
+		"@ 300 SOA ns1 root 3 2 3 4 5\nmail 300 A 192.0.2.2\n"
+		"Mail 300 A 192.0.2.1\nold 600 A 192.0.2.1\n");
 }
 
 static void
@@ -288,6 +317,7 @@ server_init(struct server *s, bool only_one)
 		"192.0.2.0");
 	cookie_make(&cookie_secrets[0], (const uint8_t *)"fuzzfuzz", &client,
 		SERVER_NOW, right_cookie);
+	make_big_text();
 	memset(s, 0, sizeof(*s));
 	zone_fixture_init(&s->zones);
 	s->zone_count = only_one ? 1 : SERVER_ZONES;

@@ -17,7 +17,7 @@
 #include "query/query.h"
 
 #define SERVER_KEYS 3u  /* that nsd.conf may have */
-#define SERVER_ZONES 6u
+#define SERVER_ZONES 7u
 #define SERVER_NOW 1700000000u
 #define SERVER_BUCKETS 64u
 #define SERVER_GROUPS 4u
