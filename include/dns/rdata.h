@@ -56,9 +56,10 @@ enum nsd_err rdata_check(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, const char **why) MUST_USE;
 
 /*
- * Reads RDATA from a message into uncompressed form. Expands names where RFC
- * 3597 section 4 lets them come compressed. Checks the layout but not the
- * values: ask rdata_check about those.
+ * Reads RDATA from a message into uncompressed form. Expands the names of each
+ * type that is known, also where RFC 3597 section 4 forbids senders to compress
+ * them: some do, and others take it. Checks the layout but not the values: ask
+ * rdata_check about those.
  * in: message, a cursor at the first octet of the RDATA; its RDLENGTH.
  * out: rdata (RDATA_MAX_LEN of room), *rdata_len. The cursor is behind it.
  * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if the RDATA leaves

@@ -90,7 +90,6 @@ enum rr_flags {
 	RR_OBSOLETE = 16,
 	RR_CANON_LOWER = 32, /* canonical form lower-cases its names (RFC 4034
 			      * section 6.2) */
-	RR_DECOMPRESS = 64,  /* names may come compressed, RFC 3597 sect. 4 */
 };
 
 struct rrtype {

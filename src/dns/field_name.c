@@ -25,6 +25,44 @@ field_name_parse(struct rdata_parse *p)
 	return rdata_put(p, name, size);
 }
 
+static bool
+expand_put(struct rdata_expand *x, const uint8_t *octets, size_t len)
+{
+	if (RDATA_MAX_LEN - x->len < len)
+		return false;
+	memcpy(x->out + x->len, octets, len);
+	x->len += len;
+	return true;
+}
+
+bool
+field_name_expand_rest(struct rdata_walk *w)
+{
+	struct rdata_expand *x = w->expand;
+
+	if (!expand_put(x, x->from, (size_t)(w->at - x->from)))
+		return false;
+	x->from = w->at;
+	return true;
+}
+
+/* Puts what stands before the name, and all of the name. */
+static bool
+expand_name(struct rdata_walk *w)
+{
+	struct rdata_expand *x = w->expand;
+	uint8_t name[NAME_MAX_LEN];
+	size_t len;
+
+	x->message.at = w->at;
+	if (!field_name_expand_rest(w)
+		|| name_read(&x->message, name, &len) != NSD_OK
+		|| x->message.at > w->end || !expand_put(x, name, len))
+		return walk_broken(w, "a whole domain name");
+	w->at = x->from = x->message.at;
+	return true;
+}
+
 bool
 field_name_check(struct rdata_walk *w)
 {
@@ -33,6 +71,8 @@ field_name_check(struct rdata_walk *w)
 		: at + NAME_MAX_LEN;
 
 	while (at < limit && *at != 0) {
+		if (*at > LABEL_MAX_LEN && w->expand != NULL)
+			return expand_name(w);
 		if (*at > LABEL_MAX_LEN)
 			return walk_broken(w, "an uncompressed domain name");
 		at += 1 + *at;

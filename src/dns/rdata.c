@@ -153,71 +153,23 @@ rdata_parse(uint16_t type, const struct token *tokens, size_t token_count,
 
 /* ---- from a message */
 
-/*
- * Expands the names and copies the fields before and between them unchanged.
- * message->at is at the first field, end is behind the RDATA.
- */
-static bool
-read_fields(const struct rrtype *row, struct cursor *message,
-	const uint8_t *end, uint8_t *rdata, size_t *rdata_len)
-{
-	struct rdata_walk w = { .at = message->at, .end = end };
-	uint8_t name[NAME_MAX_LEN];
-	size_t len = 0, size;
-	unsigned i;
-
-	for (i = 0; row->fields[i] != FIELD_END; i++) {
-		const uint8_t *from = w.at;
-
-		if (rdata_field_is_name(row->fields[i])) {
-			message->at = w.at;
-			if (name_read(message, name, &size) != NSD_OK
-				|| message->at > end)
-				return false;
-			w.at = message->at;
-			from = name;
-		} else {
-			if (!rdata_field_ops[row->fields[i]].check(&w))
-				return false;
-			size = (size_t)(w.at - from);
-		}
-		if (RDATA_MAX_LEN - len < size)
-			return false;
-		memcpy(rdata + len, from, size);
-		len += size;
-	}
-	message->at = w.at;
-	*rdata_len = len;
-	return w.at == end;
-}
-
 enum nsd_err
 rdata_read(uint16_t type, struct cursor *message, uint16_t rdlength,
 	uint8_t *rdata, size_t *rdata_len)
 {
-	const struct rrtype *row = rrtype_get(type);
-	struct rdata_walk w;
-	const uint8_t *octets;
+	struct rdata_expand expand = { .message = *message, .out = rdata };
+	struct rdata_walk w = { .expand = &expand };
 
-	if (row->flags & RR_DECOMPRESS) {
-		if (message->failed || cursor_left(message) < rdlength
-			|| !read_fields(row, message,
-				message->at + rdlength, rdata, rdata_len)) {
-			message->failed = true;
-			return NSD_E_WIRE;
-		}
-		return NSD_OK;
-	}
-	octets = cursor_read_octets(message, rdlength);
-	if (octets == NULL)
+	w.at = expand.from = cursor_read_octets(message, rdlength);
+	if (w.at == NULL)
 		return NSD_E_WIRE;
-	w = (struct rdata_walk){ .at = octets, .end = octets + rdlength };
-	if (check_fields(row, &w) == NSD_E_WIRE) {
+	w.end = w.at + rdlength;
+	if (check_fields(rrtype_get(type), &w) == NSD_E_WIRE
+		|| !field_name_expand_rest(&w)) {
 		message->failed = true;
 		return NSD_E_WIRE;
 	}
-	memcpy(rdata, octets, rdlength);
-	*rdata_len = rdlength;
+	*rdata_len = expand.len;
 	return NSD_OK;
 }
 

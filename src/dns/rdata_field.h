@@ -36,6 +36,10 @@ rdata_field_is_name(uint8_t field)
 	return field == FIELD_NAME || field == FIELD_NAME_COMPRESSED;
 }
 
+/* Puts what stands between the last name that was expanded and w->at. False:
+ * there is no room. */
+bool field_name_expand_rest(struct rdata_walk *w);
+
 /* The functions in the field_*.c files. Some kinds share the check or the print
  * of another. */
 #define RDATA_FIELD_DECLARE(field)                                      \

@@ -14,9 +14,20 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/octets.h"
+
+/* The same RDATA with its names in full, as far as a walk along it has found
+ * names that end in a compression pointer. */
+struct rdata_expand {
+	struct cursor message; /* all of it: pointers lead anywhere in it */
+	const uint8_t *from;   /* octets from here on are not in out yet */
+	uint8_t *out;          /* RDATA_MAX_LEN of room */
+	size_t len;
+};
 
 struct rdata_walk {
 	const uint8_t *at, *end;
+	struct rdata_expand *expand; /* NULL: no name may be compressed */
 	const char *why;       /* broken layout: what was expected */
 	const char *value_why; /* the first rule that is broken; if none is more
 			* than a doubt, the first doubt; NULL: none */

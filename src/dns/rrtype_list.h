@@ -22,9 +22,7 @@
 	{ FIELD_##a, FIELD_##b, FIELD_##c, FIELD_##d, FIELD_##e, FIELD_##f, \
 	  FIELD_##g, FIELD_##h, FIELD_##i }
 
-/* Names of RFC 1035 types: sent compressed, compared in lower case. */
-#define OLD (RR_CANON_LOWER | RR_DECOMPRESS)
-#define LOWER RR_CANON_LOWER
+#define LOWER RR_CANON_LOWER /* names are compared in lower case */
 #define NONE 0
 #define ADDS RR_ADDITIONAL
 #define OBS RR_OBSOLETE
@@ -35,40 +33,40 @@
 #define RRTYPE_LIST(X)                                                       \
 	/* RFC 1035 */                                                       \
 	X(1, A, "A", NONE, NONE, F1(IP4))                                    \
-	X(2, NS, "NS", OLD | ADDS, NONE, F1(NAME_COMPRESSED))                \
-	X(3, MD, "MD", OLD | OBS, NONE, F1(NAME_COMPRESSED))                 \
-	X(4, MF, "MF", OLD | OBS, NONE, F1(NAME_COMPRESSED))                 \
-	X(5, CNAME, "CNAME", OLD | SINGLE, NONE, F1(NAME_COMPRESSED))        \
-	X(6, SOA, "SOA", OLD | SINGLE, NONE,                                 \
+	X(2, NS, "NS", LOWER | ADDS, NONE, F1(NAME_COMPRESSED))              \
+	X(3, MD, "MD", LOWER | OBS, NONE, F1(NAME_COMPRESSED))               \
+	X(4, MF, "MF", LOWER | OBS, NONE, F1(NAME_COMPRESSED))               \
+	X(5, CNAME, "CNAME", LOWER | SINGLE, NONE, F1(NAME_COMPRESSED))      \
+	X(6, SOA, "SOA", LOWER | SINGLE, NONE,                               \
 		F7(NAME_COMPRESSED, NAME_COMPRESSED, U32, PERIOD, PERIOD,    \
 			PERIOD, PERIOD))                                     \
-	X(7, MB, "MB", OLD | ADDS, NONE, F1(NAME_COMPRESSED))                \
-	X(8, MG, "MG", OLD, NONE, F1(NAME_COMPRESSED))                       \
-	X(9, MR, "MR", OLD, NONE, F1(NAME_COMPRESSED))                       \
+	X(7, MB, "MB", LOWER | ADDS, NONE, F1(NAME_COMPRESSED))              \
+	X(8, MG, "MG", LOWER, NONE, F1(NAME_COMPRESSED))                     \
+	X(9, MR, "MR", LOWER, NONE, F1(NAME_COMPRESSED))                     \
 	X(10, NULL, "NULL", NONE, NONE, F1(UNKNOWN))                         \
 	X(11, WKS, "WKS", NONE, NONE, F2(IP4, WKS))                          \
-	X(12, PTR, "PTR", OLD, NONE, F1(NAME_COMPRESSED))                    \
+	X(12, PTR, "PTR", LOWER, NONE, F1(NAME_COMPRESSED))                  \
 	X(13, HINFO, "HINFO", NONE, NONE, F2(STRING, STRING))                \
-	X(14, MINFO, "MINFO", OLD, NONE,                                     \
+	X(14, MINFO, "MINFO", LOWER, NONE,                                   \
 		F2(NAME_COMPRESSED, NAME_COMPRESSED))                        \
-	X(15, MX, "MX", OLD | ADDS, NONE, F2(U16, NAME_COMPRESSED))          \
+	X(15, MX, "MX", LOWER | ADDS, NONE, F2(U16, NAME_COMPRESSED))        \
 	X(16, TXT, "TXT", NONE, NONE, F1(STRINGS))                           \
 	/* RFC 1183 */                                                       \
-	X(17, RP, "RP", OLD, NONE, F2(NAME, NAME))                           \
-	X(18, AFSDB, "AFSDB", OLD | ADDS, NONE, F2(U16, NAME))               \
+	X(17, RP, "RP", LOWER, NONE, F2(NAME, NAME))                         \
+	X(18, AFSDB, "AFSDB", LOWER | ADDS, NONE, F2(U16, NAME))             \
 	X(19, X25, "X25", NONE, DIGITS, F1(STRING))                          \
 	X(20, ISDN, "ISDN", NONE, DIGITS, F2(STRING, STRING_OPTIONAL))       \
-	X(21, RT, "RT", OLD | ADDS, NONE, F2(U16, NAME))                     \
+	X(21, RT, "RT", LOWER | ADDS, NONE, F2(U16, NAME))                   \
 	/* RFC 1706, RFC 1348 */                                             \
 	X(22, NSAP, "NSAP", NONE, NONE, F1(NSAP))                            \
 	X(23, NSAP_PTR, "NSAP-PTR", OBS, NONE, F1(NAME))                     \
 	/* RFC 2536, RFC 2535 */                                             \
-	X(24, SIG, "SIG", OLD | OBS, NONE,                                   \
+	X(24, SIG, "SIG", LOWER | OBS, NONE,                                 \
 		F9(TYPE, ALGORITHM, U8, U32, TIME, TIME, U16, NAME, BASE64)) \
 	X(25, KEY, "KEY", BESIDE, NONE,                                      \
 		F4(U16, U8, ALGORITHM, BASE64_OPTIONAL))                     \
 	/* RFC 2163 */                                                       \
-	X(26, PX, "PX", OLD, NONE, F3(U16, NAME, NAME))                      \
+	X(26, PX, "PX", LOWER, NONE, F3(U16, NAME, NAME))                    \
 	/* RFC 1712 */                                                       \
 	X(27, GPOS, "GPOS", OBS, GPOS, F3(STRING, STRING, STRING))           \
 	/* RFC 3596 */                                                       \
@@ -76,16 +74,16 @@
 	/* RFC 1876 */                                                       \
 	X(29, LOC, "LOC", NONE, NONE, F1(LOC))                               \
 	/* RFC 2535 */                                                       \
-	X(30, NXT, "NXT", OLD | OBS | BESIDE, NONE, F2(NAME, NXT_BITMAP))    \
+	X(30, NXT, "NXT", LOWER | OBS | BESIDE, NONE, F2(NAME, NXT_BITMAP))  \
 	/* draft-ietf-nimrod-dns */                                          \
 	X(31, EID, "EID", NONE, NONE, F1(HEX))                               \
 	X(32, NIMLOC, "NIMLOC", NONE, NONE, F1(HEX))                         \
 	/* RFC 2782 */                                                       \
-	X(33, SRV, "SRV", OLD | ADDS, NONE, F4(U16, U16, U16, NAME))         \
+	X(33, SRV, "SRV", LOWER | ADDS, NONE, F4(U16, U16, U16, NAME))       \
 	/* ATM Forum, af-dans-0152 */                                        \
 	X(34, ATMA, "ATMA", NONE, NONE, F1(ATMA))                            \
 	/* RFC 3403 */                                                       \
-	X(35, NAPTR, "NAPTR", OLD, NONE,                                     \
+	X(35, NAPTR, "NAPTR", LOWER, NONE,                                   \
 		F6(U16, U16, STRING, STRING, STRING, NAME))                  \
 	/* RFC 2230 */                                                       \
 	X(36, KX, "KX", LOWER | ADDS, NONE, F2(U16, NAME))                   \

@@ -235,12 +235,34 @@ rdata_read_expands_compressed_names(void **state)
 		{ TYPE_RP, "\xc0\x0c\xc0\x0c", 4, "0000" },
 		{ TYPE_NAPTR, "\0\1\0\1\1S\0\0\xc0\x0c", 10,
 			"0001000101530000" "00" },
-		/* RFC 6672 section 2.1, RFC 4034 section 4.1.1 */
-		{ TYPE_DNAME, "\xc0\x00", 2, NULL },
-		{ TYPE_NSEC, "\xc0\x00\x00\x01\x40", 5, NULL },
+		/* Later types: no sender may, some do. */
+		{ TYPE_DNAME, "\xc0\x00", 2, "076578616d706c6503636f6d00" },
+		{ TYPE_NSEC, "\xc0\x08\x00\x01\x40", 5,
+			"03636f6d00" "000140" },
 		{ TYPE_RRSIG, "\0\1\1\1aaaabbbbcccc\0\1\xc0\x0c" "x", 21,
-			NULL },
-		{ 64, "\0\1\xc0\x0c", 4, NULL },
+			"0001" "0101" "61616161" "62626262" "63636363" "0001"
+			"00" "78" },
+		/* SVCB, HTTPS, KX, LP, NSAP-PTR, TALINK, DSYNC */
+		{ 64, "\0\1\xc0\x0c", 4, "000100" },
+		{ 65, "\0\1\1a\xc0\x08\0\3\0\2\1\2", 12,
+			"0001" "016103636f6d00" "000300020102" },
+		{ 36, "\0\1\xc0\x08", 4, "000103636f6d00" },
+		{ 107, "\0\1\xc0\x08", 4, "000103636f6d00" },
+		{ 23, "\xc0\x08", 2, "03636f6d00" },
+		{ 58, "\xc0\x08\xc0\x0c", 4, "03636f6d0000" },
+		{ 66, "\0\1\1\0\65\xc0\x08", 7, "0001010035" "03636f6d00" },
+		/* Names within a field: IPSECKEY, AMTRELAY, A6, HIP */
+		{ 45, "\1\3\2\xc0\x08" "key", 8, "010302" "03636f6d00"
+			"6b6579" },
+		{ 260, "\1\3\xc0\x08", 4, "0103" "03636f6d00" },
+		{ 38, "\x78\1\xc0\x08", 4, "7801" "03636f6d00" },
+		{ 55, "\1\2\0\1hk\xc0\x08\xc0\x0c\1a\0", 13,
+			"01020001" "686b" "03636f6d00" "00" "016100" },
+		{ 45, "\1\3\2\xc0", 4, NULL },
+		{ 55, "\1\2\0\1hk\xc0\x08\xc0", 9, NULL },
+		/* To itself, and forwards. */
+		{ TYPE_DNAME, "\xc0\x0d", 2, NULL },
+		{ 55, "\1\2\0\1hk\xc0\x15\0", 9, NULL },
 		/* Octets left, a name that goes on behind the RDATA. */
 		{ TYPE_NS, "\xc0\x00\x00", 3, NULL },
 		{ TYPE_NS, "\1a", 2, NULL },
