@@ -87,7 +87,8 @@ struct conf_server_cpus {
 /* Where to listen: ip-address, control-interface, metrics-interface. */
 struct conf_interface {
 	const char *text;   /* as written: ADDR[@port], interface name, path */
-	const char *host;   /* text without @port */
+	const char *host;   /* text without @port; the scope of an IPv6
+			     * address stands in it alone */
 	uint8_t family;     /* 4 or 6; 0: host is a device name or a path */
 	uint8_t address[16];/* network order; IPv4 in the first 4 octets */
 	uint16_t port;      /* 0: the clause's port option */

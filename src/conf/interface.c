@@ -1,4 +1,5 @@
 /* interface.c - where to listen: an address or a device and its sub-options. */
+#include <netinet/in.h>
 #include <string.h>
 
 #include "conf/parser.h"
@@ -101,6 +102,22 @@ suboption_set(struct conf_parser *p, struct conf_interface *item,
 	return true;
 }
 
+/* An IPv6 address, perhaps with a scope such as %eth0 behind it: whether there
+ * is such a device shows when the server listens. */
+static bool
+interface_parse_ip6(const char *host, uint8_t address[16])
+{
+	const char *percent = strchr(host, '%');
+	size_t len = percent != NULL ? (size_t)(percent - host) : strlen(host);
+	char text[INET6_ADDRSTRLEN];
+
+	if (len >= sizeof(text) || (percent != NULL && percent[1] == '\0'))
+		return false;
+	memcpy(text, host, len);
+	text[len] = '\0';
+	return address_parse(6, text, address);
+}
+
 static bool
 interface_parse_host(struct conf_parser *p, const struct conf_word *word,
 	struct conf_interface *item)
@@ -127,7 +144,7 @@ interface_parse_host(struct conf_parser *p, const struct conf_word *word,
 		return false;
 	if (address_parse(4, host, item->address))
 		item->family = 4;
-	else if (address_parse(6, host, item->address))
+	else if (interface_parse_ip6(host, item->address))
 		item->family = 6;
 	return true;
 }

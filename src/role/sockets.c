@@ -55,25 +55,16 @@ sockets_wants_family(const struct conf_server *options, int family)
 				 : WITH_IPV6 && options->do_ip6;
 }
 
+/* Any address of a family. */
 static void
-sockets_fill(struct sockaddr_storage *out, int family, const uint8_t *address,
-	uint16_t port)
+sockets_fill_any(struct sockaddr_storage *out, int family, uint16_t port)
 {
 	memset(out, 0, sizeof(*out));
 	out->ss_family = (sa_family_t)family;
-	if (family == AF_INET) {
-		struct sockaddr_in *in = (struct sockaddr_in *)out;
-
-		in->sin_port = htons(port);
-		if (address != NULL)
-			memcpy(&in->sin_addr, address, 4);
-	} else {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-
-		in6->sin6_port = htons(port);
-		if (address != NULL)
-			memcpy(&in6->sin6_addr, address, 16);
-	}
+	if (family == AF_INET)
+		((struct sockaddr_in *)out)->sin_port = htons(port);
+	else
+		((struct sockaddr_in6 *)out)->sin6_port = htons(port);
 }
 
 /* A port of TLS has no UDP (RFC 7858 section 3.1). */
@@ -109,7 +100,7 @@ sockets_plan_wildcard(const struct conf_server *options,
 		}
 		if (probe != -1)
 			close(probe);
-		sockets_fill(&place.address, families[i], NULL,
+		sockets_fill_any(&place.address, families[i],
 			(uint16_t)options->port);
 		place_set_tls(&place, options, (uint16_t)options->port);
 		if (places_add(places, &place) != NSD_OK)
@@ -189,7 +180,12 @@ sockets_plan_address(const struct conf_server *options,
 	place_set_tls(&place, options, port);
 	if (!sockets_wants_family(options, family))
 		return NSD_OK;
-	sockets_fill(&place.address, family, interface->address, port);
+	if (net_parse_address(interface->host, port, &place.address)
+		!= NSD_OK) {
+		log_error("cannot parse address '%s': there is no such network"
+			  " interface", interface->text);
+		return NSD_E_SYNTAX;
+	}
 	if (!interface->bindtodevice)
 		return places_add(places, &place);
 	while (i != NULL

@@ -101,3 +101,25 @@ def test_reuseport_by_cpu_leads_to_the_server_of_the_processor(nsd):
         assert sum(grown) == 50
         if cpus[0] != cpus[1]:
             assert grown[turn] == 50
+
+
+def test_addresses_with_a_scope_are_listened_on(nsd):
+    """As they are written for link-local addresses."""
+    port, metrics = free_port(), free_port()
+    server = nsd(zones={"example": zone_text()}, options={
+        "ip-address": ["127.0.0.1", f"::1%lo@{port}"],
+        "metrics-enable": "yes", "metrics-interface": "::1%lo",
+        "metrics-port": metrics})
+    for tcp in (False, True):
+        assert server.answer("www.example", "A", address="::1", port=port,
+                             tcp=tcp) == ["192.0.2.1"]
+    with urllib.request.urlopen(f"http://[::1]:{metrics}/metrics") as reply:
+        assert b"nsd_queries_total" in reply.read()
+
+
+def test_a_scope_that_is_not_there_is_named(make_server):
+    server = make_server(zones={"example": zone_text()},
+                         options={"ip-address": "fe80::1%nosuch"})
+    assert server.run().returncode == 1
+    assert ("cannot parse address 'fe80::1%nosuch': there is no such network"
+            " interface") in server.read_log()
