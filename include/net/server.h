@@ -16,6 +16,7 @@
 #include "base/exchange.h"
 #include "base/filter.h"
 #include "base/latency.h"
+#include "net/room.h"
 
 struct event_base;
 
@@ -75,6 +76,9 @@ struct net_udp_options {
 	 * whole (RFC 9715). */
 	size_t reply_size;
 	bool for_proxies;
+	/* All zeros at first; lent until the socket is closed. NULL: it has one
+	 * of its own. */
+	struct net_udp_room *room;
 };
 
 struct net_udp;
@@ -127,6 +131,9 @@ struct net_tcp_options {
 	/* Octets a second that the client of a stream takes at least while the
 	 * stream waits for it. With less it counts as idle; 0: with nothing. */
 	unsigned stream_rate;
+	/* Of net_tcp_open: lent until net_tcp_close. NULL: it has one of its
+	 * own. */
+	struct net_tcp_room *room;
 };
 
 /* A socket that listens. */

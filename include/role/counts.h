@@ -68,6 +68,9 @@ struct counts_process {
 	uint64_t restarts;    /* processes before it */
 	uint64_t deaths;      /* of these, those that nobody wanted to end */
 	int64_t died_msec;    /* the last of these, of clock.h */
+	int64_t in_hand_msec; /* one of these had something in hand, which is
+			       * kept; 0: none had */
+	uint32_t in_hand;     /* the number of its file */
 };
 
 struct counts;
@@ -96,6 +99,9 @@ void counts_set_process(const struct counts *counts, enum ipc_role role,
 /* Main's: the process of a role has died. */
 void counts_note_death(const struct counts *counts, enum ipc_role role,
 	unsigned index, int64_t died_msec);
+/* Main's: what that had in hand is in the file of that number. */
+void counts_note_in_hand(const struct counts *counts, enum ipc_role role,
+	unsigned index, unsigned number, int64_t now_msec);
 /* Main's and xfrd's: gets a process by its place, from 0 on: there is one for
  * each worker, and three more. False: it has not been there yet. */
 bool counts_get_process(const struct counts *counts, unsigned place,

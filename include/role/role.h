@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "role/hand.h"
 #include "role/link.h"
 #include "role/peers.h"
 #include "role/server.h"
@@ -39,8 +40,7 @@ struct role_start {
 	int stop_fd;                /* can be read once it is told to end */
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* all but the loader: in the store */
-	uint64_t *beat;             /* to be raised: see watch.h; NULL: nobody
-				     * looks */
+	struct hand *hand;          /* NULL: nobody looks */
 	/* Of the loader: */
 	enum store_past past;
 	bool in_file;   /* the store is a file, to be closed clean at the end */
@@ -56,7 +56,7 @@ struct role {
 	struct event *term_event;
 	int term_fd;
 	struct event *beat_event;
-	uint64_t *beat; /* NULL: nobody looks at it */
+	struct hand *hand; /* NULL: nobody looks at it */
 	/* What is done with a message, by enum ipc_type; it says whom it is
 	 * from. Its descriptors are closed when its handler returns. */
 	void (*const *handlers)(struct role *role,
@@ -110,8 +110,8 @@ void role_stop(struct role *role);
 static inline void
 role_beat(const struct role *role)
 {
-	if (role->beat != NULL)
-		__atomic_store_n(role->beat, *role->beat + 1,
+	if (role->hand != NULL)
+		__atomic_store_n(&role->hand->beat, role->hand->beat + 1,
 			__ATOMIC_RELAXED);
 }
 

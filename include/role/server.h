@@ -63,5 +63,9 @@ void server_leave_secrets(struct server *server);
  * beside zonelistfile. False: its name is too long. */
 bool server_find_journal(const struct server *server, char *out,
 	size_t size);
+/* The file of what a process had in hand (proc/inhand.h): it lies there, too;
+ * numbers are those of inhand.h. False: its name is too long. */
+bool server_find_in_hand(const struct server *server, unsigned number,
+	char *out, size_t size);
 
 #endif

@@ -409,7 +409,7 @@ net_tcp_open(struct event_base *base, const struct net_listener *listeners,
 	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
 	event_assign(&tcp->event, base, tcp->epoll, EV_READ | EV_PERSIST,
 		on_turn, tcp);
-	err = tcp_turn_init(tcp);
+	err = tcp_turn_init(tcp, options->room);
 	if (err == NSD_OK)
 		err = tcp_share_init(&tcp->share);
 	if (err == NSD_OK && (tcp->epoll == -1

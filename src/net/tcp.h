@@ -251,12 +251,14 @@ struct net_tcp {
 
 	/* The turn: who was gathered, and the batch so far. */
 	struct cds_list_head gathered;
-	uint8_t *in;
 	size_t in_used;
 	uint8_t *replies;
 	size_t batch_count;
-	struct exchange exchanges[EXCHANGE_BATCH_MAX];
-	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
+	struct net_tcp_room *own_room; /* NULL: the caller gave it */
+	/* All of the room. */
+	uint8_t *in;
+	struct exchange *exchanges;
+	struct sockaddr_storage *peer;
 	struct tcp_conn *owner[EXCHANGE_BATCH_MAX];
 };
 
@@ -363,9 +365,10 @@ tcp_turn_is_over(const struct net_tcp *tcp)
 	return tcp->turn_cost >= TCP_TURN_COST;
 }
 
-/* Makes the buffers that connections share. NSD_E_MEMORY without memory;
- * tcp_turn_fini is due in any case. */
-enum nsd_err tcp_turn_init(struct net_tcp *tcp) MUST_USE;
+/* Makes the buffers that connections share, but for the room, if there is one.
+ * NSD_E_MEMORY without memory; tcp_turn_fini is due in any case. */
+enum nsd_err tcp_turn_init(struct net_tcp *tcp, struct net_tcp_room *room)
+	MUST_USE;
 void tcp_turn_fini(struct net_tcp *tcp);
 
 /* Ends a turn, or a part of it when the buffers are full: answers what is left

@@ -20,9 +20,7 @@
 
 /* The most that one connection reads in a turn of the loop. */
 #define READ_MAX (32 * 1024)
-/* What all connections of a turn read together before they are answered. It
- * holds the longest rest and one read. */
-#define IN_SIZE (256 * 1024)
+#define IN_SIZE NET_ROOM_STREAMS
 /* From this size on the rest of a message is read to its place directly. To
  * copy it in front of each read takes quadratic time if the client is slow. */
 #define REST_LARGE 4096
@@ -628,19 +626,25 @@ tcp_conn_accept(const struct tcp_listener *listener, int fd,
 }
 
 enum nsd_err
-tcp_turn_init(struct net_tcp *tcp)
+tcp_turn_init(struct net_tcp *tcp, struct net_tcp_room *room)
 {
 	CDS_INIT_LIST_HEAD(&tcp->gathered);
 	CDS_INIT_LIST_HEAD(&tcp->pace.waiting);
-	tcp->in = malloc(IN_SIZE);
 	tcp->replies = malloc((size_t)EXCHANGE_BATCH_MAX * REPLY_STRIDE);
-	return tcp->in != NULL && tcp->replies != NULL
-		? NSD_OK : NSD_E_MEMORY;
+	if (room == NULL)
+		room = tcp->own_room = aligned_alloc(NET_ROOM_LINE,
+			sizeof(*room));
+	if (tcp->replies == NULL || room == NULL)
+		return NSD_E_MEMORY;
+	tcp->in = room->in;
+	tcp->exchanges = room->exchanges;
+	tcp->peer = room->peer;
+	return NSD_OK;
 }
 
 void
 tcp_turn_fini(struct net_tcp *tcp)
 {
-	free(tcp->in);
+	free(tcp->own_room);
 	free(tcp->replies);
 }

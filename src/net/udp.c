@@ -18,10 +18,10 @@
 #include "net/count.h"
 #include "net/proxy.h"
 
-/* What is kept of a datagram. No request that a name server serves is longer.
- * If one is, this much is handed over, and its sender gets the error that a
- * message cut short deserves. */
-#define REQUEST_SIZE 4096
+/* No request that a name server serves is longer. If one is, this much is
+ * handed over, and its sender gets the error that a message cut short
+ * deserves. */
+#define REQUEST_SIZE NET_ROOM_DATAGRAM
 /* Batches taken before other events get their turn. */
 #define BATCHES_MAX 8
 /* While this many are answered more arrive, unless there is only one client. So
@@ -40,7 +40,7 @@
 #define DATAGRAM_MAX (65535 - 20 - 8)
 /* How long a batch waits for room in the send buffer; then it is dropped. */
 #define SEND_WAIT_MS 1
-#define CACHE_LINE 64
+#define CACHE_LINE NET_ROOM_LINE
 
 /* Room for either family's IP_PKTINFO. */
 #define CONTROL_SIZE (CMSG_SPACE(sizeof(struct in6_pktinfo)))
@@ -54,14 +54,17 @@ struct net_udp {
 	uint32_t reply_size;
 	uint32_t lost;     /* as the kernel said last */
 	bool may_fragment; /* replies are sent without DF */
-	uint8_t *buffers; /* requests, then replies */
+	struct net_udp_room *room;
+	struct net_udp_room *own_room; /* NULL: the caller gave it */
+	uint8_t *replies;
 	uint8_t *control; /* NULL unless bound to a wildcard address */
 	struct mmsghdr in[EXCHANGE_BATCH_MAX];
 	struct iovec in_iov[EXCHANGE_BATCH_MAX];
-	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
-	struct proxy_header *headers; /* a batch; NULL unless for proxies */
-	/* Their proxy stays NULL but where headers are read. */
-	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	bool for_proxies;
+	/* All of the room. */
+	struct sockaddr_storage *peer;
+	struct proxy_header *headers;
+	struct exchange *exchanges;
 	/* Which datagram of `in` an exchange is for. */
 	uint8_t slot[EXCHANGE_BATCH_MAX];
 	struct mmsghdr out[EXCHANGE_BATCH_MAX];
@@ -158,7 +161,6 @@ take_header(struct net_udp *udp, size_t i, struct exchange *x)
 		return false;
 	x->request += header->len;
 	x->request_len -= header->len;
-	x->proxy = NULL;
 	if (header->has_client) {
 		x->peer = &header->client;
 		x->proxy = (const struct sockaddr *)&udp->peer[i];
@@ -193,8 +195,9 @@ prepare(struct net_udp *udp, size_t got)
 			&& !x->is_dated && x->idle_100ms == 0
 			&& x->identity == NULL);
 		x->peer = &udp->peer[i];
+		x->proxy = NULL; /* another socket's may stand there */
 		x->stream = NULL;
-		if (udp->headers != NULL && !take_header(udp, i, x)) {
+		if (udp->for_proxies && !take_header(udp, i, x)) {
 			net_count_add(udp->handler.rx_err, 1);
 			continue;
 		}
@@ -381,31 +384,46 @@ control_open(struct net_udp *udp)
 static void
 headers_init(struct net_udp *udp)
 {
-	size_t in_stride = buffer_stride(REQUEST_SIZE);
 	size_t out_stride = buffer_stride(udp->reply_size);
-	uint8_t *replies = udp->buffers + EXCHANGE_BATCH_MAX * in_stride;
 
 	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
 		struct msghdr *in = &udp->in[i].msg_hdr;
 
-		udp->in_iov[i].iov_base = udp->buffers + i * in_stride;
+		udp->in_iov[i].iov_base = udp->room->requests[i];
 		udp->in_iov[i].iov_len = REQUEST_SIZE;
 		in->msg_iov = &udp->in_iov[i];
 		in->msg_iovlen = 1;
 		in->msg_name = &udp->peer[i];
 		if (udp->control != NULL)
 			in->msg_control = udp->control + i * CONTROL_SIZE;
-		udp->out_iov[i].iov_base = replies + i * out_stride;
+		udp->out_iov[i].iov_base = udp->replies + i * out_stride;
 		udp->out[i].msg_hdr.msg_iovlen = 1;
 	}
 }
 
-/* Of requests and replies; NULL without memory. */
+/* NULL without memory. */
 static uint8_t *
-buffers_make(uint32_t reply_size)
+replies_make(uint32_t reply_size)
 {
-	return aligned_alloc(CACHE_LINE, EXCHANGE_BATCH_MAX
-		* (buffer_stride(REQUEST_SIZE) + buffer_stride(reply_size)));
+	return aligned_alloc(CACHE_LINE,
+		EXCHANGE_BATCH_MAX * buffer_stride(reply_size));
+}
+
+static enum nsd_err
+room_open(struct net_udp *udp, struct net_udp_room *room)
+{
+	if (room == NULL) {
+		room = aligned_alloc(CACHE_LINE, sizeof(*room));
+		if (room == NULL)
+			return NSD_E_MEMORY;
+		memset(room, 0, offsetof(struct net_udp_room, requests));
+		udp->own_room = room;
+	}
+	udp->room = room;
+	udp->peer = room->peer;
+	udp->headers = room->headers;
+	udp->exchanges = room->exchanges;
+	return NSD_OK;
 }
 
 /* No reply has more than a datagram carries. */
@@ -419,15 +437,15 @@ enum nsd_err
 net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 {
 	uint32_t size = bound_reply_size(reply_size);
-	uint8_t *buffers;
+	uint8_t *replies;
 
 	if (size == udp->reply_size)
 		return NSD_OK;
-	buffers = buffers_make(size);
-	if (buffers == NULL)
+	replies = replies_make(size);
+	if (replies == NULL)
 		return NSD_E_MEMORY;
-	free(udp->buffers);
-	udp->buffers = buffers;
+	free(udp->replies);
+	udp->replies = replies;
 	udp->reply_size = size;
 	headers_init(udp);
 	choose_fragments(udp);
@@ -472,18 +490,16 @@ net_udp_open(struct event_base *base, int fd,
 	udp->fd = fd;
 	udp->handler = *handler;
 	udp->reply_size = bound_reply_size(options->reply_size);
-	udp->buffers = buffers_make(udp->reply_size);
-	if (udp->buffers == NULL)
+	udp->for_proxies = options->for_proxies;
+	udp->replies = replies_make(udp->reply_size);
+	if (udp->replies == NULL)
 		goto fail_udp;
-	if (options->for_proxies) {
-		udp->headers = calloc(EXCHANGE_BATCH_MAX,
-			sizeof(*udp->headers));
-		if (udp->headers == NULL)
-			goto fail_buffers;
-	}
+	err = room_open(udp, options->room);
+	if (err != NSD_OK)
+		goto fail_replies;
 	err = control_open(udp);
 	if (err != NSD_OK)
-		goto fail_headers;
+		goto fail_room;
 	headers_init(udp);
 	choose_fragments(udp);
 	udp->lost = read_lost(udp);
@@ -499,10 +515,10 @@ net_udp_open(struct event_base *base, int fd,
 
 fail_control:
 	free(udp->control);
-fail_headers:
-	free(udp->headers);
-fail_buffers:
-	free(udp->buffers);
+fail_room:
+	free(udp->own_room);
+fail_replies:
+	free(udp->replies);
 fail_udp:
 	free(udp);
 	return err;
@@ -516,7 +532,7 @@ net_udp_close(struct net_udp *udp)
 	event_del(&udp->event);
 	event_del(&udp->retry);
 	free(udp->control);
-	free(udp->headers);
-	free(udp->buffers);
+	free(udp->own_room);
+	free(udp->replies);
 	free(udp);
 }

@@ -230,12 +230,12 @@ bool
 child_watch(struct child *child)
 {
 	struct event_base *base = child->supervisor->base;
-	void *page = mmap(NULL, sizeof(*child->beat), PROT_READ | PROT_WRITE,
+	void *pages = mmap(NULL, sizeof(*child->hand), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (page == MAP_FAILED)
+	if (pages == MAP_FAILED)
 		return false;
-	child->beat = page;
+	child->hand = pages;
 	child->link.calls = &child_calls;
 	child->link.owner = child;
 	child->link.turn = LINK_TURN;
@@ -244,10 +244,11 @@ child_watch(struct child *child)
 }
 
 void
-child_keep_beat(struct child *child)
+child_keep_hand(struct child *child)
 {
 	/* A mapping of its own is not split: that cannot fail. */
-	(void)madvise(child->beat, sizeof(*child->beat), MADV_DONTFORK);
+	(void)madvise(child->hand, sizeof(*child->hand), MADV_DONTFORK);
+	(void)mprotect(child->hand, sizeof(*child->hand), PROT_READ);
 }
 
 void
@@ -258,6 +259,6 @@ child_unwatch(struct child *child)
 	link_close(&child->link);
 	if (child->stop_fd != -1)
 		close(child->stop_fd);
-	if (child->beat != NULL)
-		munmap(child->beat, sizeof(*child->beat));
+	if (child->hand != NULL)
+		munmap(child->hand, sizeof(*child->hand));
 }

@@ -11,12 +11,12 @@ struct child *child_create(struct post *post, struct generation *generation);
 /* Its name in the log, lent until the next call. */
 const char *child_name(const struct child *child);
 
-/* Reads its channel from now on: messages go to supervisor.handlers. Makes the
- * page of its beat. False: no memory. Undo with child_unwatch, in either case.
- */
+/* Reads its channel from now on: messages go to supervisor.handlers. Makes what
+ * it has in hand. False: no memory. Undo with child_unwatch, in either case. */
 bool child_watch(struct child *child) MUST_USE;
-/* In main, once the child is forked: nobody else gets the page of its beat. */
-void child_keep_beat(struct child *child);
+/* In main, once the child is forked: nobody else gets what it has in hand, and
+ * main only reads it. */
+void child_keep_hand(struct child *child);
 void child_unwatch(struct child *child);
 
 /*

@@ -178,7 +178,7 @@ loader_open_store(struct loader *loader, const struct role_start *start)
 
 	if (err != NSD_OK)
 		return err;
-	store_writer_set_beat(loader->writer, start->beat);
+	store_writer_set_beat(loader->writer, &start->hand->beat);
 	if (!start->in_file || loader->past >= STORE_PAST_LISTED)
 		return NSD_OK;
 	loader->past = STORE_PAST_NONE;

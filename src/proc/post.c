@@ -43,7 +43,7 @@ static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 static void
 post_forget_child(struct child *child, void *arg)
 {
-	child->beat = NULL; /* it was not forked */
+	child->hand = NULL; /* it was not forked */
 	child_unwatch(child);
 }
 
@@ -62,8 +62,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
 	children_walk(s, post_forget_child, NULL);
-	/* Its beat stays. */
-	self->beat = NULL;
+	/* What it has in hand stays. */
+	self->hand = NULL;
 	child_unwatch(self);
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
 		if (events[i] != NULL)
@@ -129,14 +129,14 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.stop_fd = self->stop_fd,
 		.index = post->index,
 		.reader_slot = self->reader_slot,
-		.beat = self->beat,
+		.hand = self->hand,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
 		.suspect = self->looks,
 	};
 
 	self->stop_fd = -1;
-	self->beat = NULL;
+	self->hand = NULL;
 	post_leave_main(s, self);
 	post_leave_privileges(post);
 	counts_leave(s->server.counts, post->role, post->index);
@@ -179,7 +179,7 @@ post_fill(struct post *post, struct generation *generation)
 	}
 	if (child->pid == 0)
 		post_run(post, child, theirs);
-	child_keep_beat(child);
+	child_keep_hand(child);
 	ipc_channel_close(&theirs);
 	generation->users++;
 	post->current = child;

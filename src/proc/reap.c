@@ -8,6 +8,7 @@
 #include "proc/child.h"
 #include "proc/crash.h"
 #include "proc/generation.h"
+#include "proc/inhand.h"
 #include "proc/introduce.h"
 #include "proc/order.h"
 #include "proc/post.h"
@@ -41,6 +42,7 @@ reap_child(struct post *post, struct child *child, int status)
 	order_on_end(s, child);
 	errand_lose(s, child);
 	child_log_end(child, status);
+	inhand_tell(s, child, status);
 	crash_note(s, child, status);
 	if (was_current)
 		post->current = NULL;

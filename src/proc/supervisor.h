@@ -15,6 +15,7 @@
 #include "proc/cookie_keeper.h"
 #include "proc/crash.h"
 #include "proc/errand.h"
+#include "proc/inhand.h"
 #include "proc/key_change.h"
 #include "proc/order.h"
 #include "proc/pidfile.h"
@@ -82,7 +83,7 @@ struct child {
 	bool outdated;  /* of a loader: killed, as there is another
 			 * configuration */
 	int64_t started_msec;
-	uint64_t *beat; /* a page that it shares with main alone */
+	struct hand *hand; /* pages that it shares with main alone */
 	struct watch watch;
 };
 
@@ -128,6 +129,7 @@ struct supervisor {
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
 	struct crashes crashes;
+	struct inhand_pace inhand_pace;
 	struct errand errands[ERRAND_COUNT];
 	uint64_t errand_numbers;        /* so far */
 	struct order order;             /* of the operator, to all */

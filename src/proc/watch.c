@@ -225,7 +225,7 @@ static void
 watch_child(struct child *child, void *arg)
 {
 	const int64_t *step_msec = arg;
-	uint64_t beat = __atomic_load_n(child->beat, __ATOMIC_RELAXED);
+	uint64_t beat = __atomic_load_n(&child->hand->beat, __ATOMIC_RELAXED);
 	bool ends = child->told_stop || child->supervisor->stopping;
 	enum watch_verdict verdict;
 	struct watch_limits limits;

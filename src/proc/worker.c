@@ -113,12 +113,14 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 		(uint32_t)(now_msec / 1000));
 	query_set_msec(worker->query, now_msec);
 	store_reader_online(worker->reader);
+	hand_set_requests(worker->role.hand, exchanges, count);
 	passed_on = query_answer_batch(worker->query, worker->view, exchanges,
 		count);
 	store_reader_offline(worker->reader);
 	if (passed_on > 0)
 		worker_pass_on(worker, exchanges, count);
 	worker_log_limits(worker, now_msec / 1000);
+	hand_set_requests(worker->role.hand, NULL, 0);
 }
 
 static size_t
@@ -211,10 +213,15 @@ group_open(struct worker *worker, unsigned server,
 {
 	struct socket_group *group = calloc(1, sizeof(*group));
 	struct net_listener *listeners = calloc(count + 1u, sizeof(*listeners));
-	struct net_udp_options udp = {.reply_size = worker->reply_size};
+	struct hand *hand = worker->role.hand;
+	struct net_udp_options udp = {
+		.reply_size = worker->reply_size,
+		.room = hand != NULL ? &hand->udp : NULL,
+	};
 	unsigned listener_count = 0;
 	enum nsd_err err = NSD_E_MEMORY;
 
+	worker->tcp_options.room = hand != NULL ? &hand->tcp : NULL;
 	if (group != NULL)
 		group->udp = calloc(count + 1u, sizeof(struct net_udp *));
 	if (group == NULL || listeners == NULL || group->udp == NULL)

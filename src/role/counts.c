@@ -453,6 +453,18 @@ counts_note_death(const struct counts *c, enum ipc_role role, unsigned index,
 	process->died_msec = died_msec;
 }
 
+void
+counts_note_in_hand(const struct counts *c, enum ipc_role role, unsigned index,
+	unsigned number, int64_t now_msec)
+{
+	struct counts_process *process = counts_find_process(c, role, index);
+
+	if (process == NULL)
+		return;
+	process->in_hand = number;
+	process->in_hand_msec = now_msec;
+}
+
 bool
 counts_get_process(const struct counts *c, unsigned place,
 	struct counts_process *process)

@@ -270,12 +270,12 @@ role_on_beat(evutil_socket_t fd, short what, void *arg)
 
 /* Begins to beat: as long as the loop turns. */
 static bool
-role_init_beat(struct role *role, uint64_t *beat)
+role_init_beat(struct role *role, struct hand *hand)
 {
 	struct timeval period = {.tv_usec = ROLE_BEAT_MSEC * 1000};
 
-	role->beat = beat;
-	if (beat == NULL)
+	role->hand = hand;
+	if (hand == NULL)
 		return true;
 	role->beat_event = event_new(role->base, -1, EV_PERSIST, role_on_beat,
 		role);
@@ -325,7 +325,7 @@ role_init_loop(struct role *role, const struct role_start *start)
 		|| role->term_event == NULL
 		|| event_add(role->stop_event, NULL) == -1
 		|| event_add(role->term_event, NULL) == -1
-		|| !role_init_beat(role, start->beat))
+		|| !role_init_beat(role, start->hand))
 		return NSD_E_MEMORY;
 	return NSD_OK;
 }

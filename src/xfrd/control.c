@@ -23,18 +23,19 @@ static void (*const control_handlers[CTL_VERB_COUNT])(struct xfrd *xfrd,
 	struct ctl_call *call) = {CONTROL_HANDLERS(CTL_HANDLER)};
 CTL_CHECK_HANDLERS(CONTROL_HANDLERS);
 
+#define LINE_MAX_LEN 512u
+
+/* Without secrets. */
 static void
-control_log(const struct ctl_command *command)
+control_print(const struct ctl_command *command, char line[LINE_MAX_LEN])
 {
 	const struct ctl_verb_row *row = &ctl_verb_rows[command->verb];
 	unsigned count = (row->flags & CTL_SECRET) != 0 ? 0 : command->count;
-	char line[512];
-	size_t len = (size_t)snprintf(line, sizeof(line), "%s", row->word);
+	size_t len = (size_t)snprintf(line, LINE_MAX_LEN, "%s", row->word);
 
-	for (unsigned i = 0; i < count && len < sizeof(line); i++)
-		len += (size_t)snprintf(line + len, sizeof(line) - len, " %s",
+	for (unsigned i = 0; i < count && len < LINE_MAX_LEN; i++)
+		len += (size_t)snprintf(line + len, LINE_MAX_LEN - len, " %s",
 			command->arguments[i]);
-	log_info("control cmd:  %s", line);
 }
 
 static const char control_ends[] = "error xfrd, which takes commands, is being"
@@ -45,6 +46,7 @@ control_on_call(void *ctx, struct ctl_call *call)
 {
 	const struct ctl_command *command = ctl_command(call);
 	struct xfrd *xfrd = ctx;
+	char line[LINE_MAX_LEN];
 
 	/* What it would change might not be done before the end. */
 	if (xfrd->told_stop && command->verb != CTL_STOP) {
@@ -52,11 +54,13 @@ control_on_call(void *ctx, struct ctl_call *call)
 		ctl_end(call);
 		return;
 	}
-
+	control_print(command, line);
 	if ((ctl_verb_rows[command->verb].flags & CTL_LOUD) != 0
 		|| log_verbosity() >= 2)
-		control_log(command);
+		log_info("control cmd:  %s", line);
+	hand_take(xfrd->role.hand, HAND_COMMAND, NULL, line, strlen(line));
 	control_handlers[command->verb](ctx, call);
+	hand_drop(xfrd->role.hand);
 }
 
 /* ---- start --------------------------------------------------------------- */

@@ -23,6 +23,8 @@
 #define NAMED_MAX 10u
 /* For so long the death of a process is told. */
 #define DEATH_MSEC (15 * 60 * 1000)
+/* And for so long what it had in hand. */
+#define IN_HAND_MSEC (24 * 60 * 60 * 1000)
 
 struct control_trouble {
 	struct xfrd *xfrd;
@@ -117,6 +119,26 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 
 /* ---- the rest ------------------------------------------------------------ */
 
+/* The file stays; it is told anew with the next death. */
+static void
+trouble_look_at_hand(struct control_trouble *t, struct ctl_call *call,
+	const struct counts_process *p)
+{
+	long long ago_sec = (clock_now_msec() - p->in_hand_msec) / 1000;
+	char path[PATH_MAX];
+
+	if (p->in_hand != 0
+		&& server_find_in_hand(t->xfrd->role.server, p->in_hand, path,
+			sizeof(path)))
+		trouble_say(t, call, "%s has died of what is in %s, perhaps,"
+			" %lld seconds ago; please report it", p->name, path,
+			ago_sec);
+	else
+		trouble_say(t, call, "%s has died of what is in the log,"
+			" perhaps, %lld seconds ago; please report it",
+			p->name, ago_sec);
+}
+
 static void
 trouble_look_at_processes(struct control_trouble *t, struct ctl_call *call)
 {
@@ -126,8 +148,12 @@ trouble_look_at_processes(struct control_trouble *t, struct ctl_call *call)
 	for (unsigned i = 0; i < counts_workers(counts) + 3; i++) {
 		struct counts_process p;
 
-		if (!counts_get_process(counts, i, &p) || p.deaths == 0
-			|| now - p.died_msec > DEATH_MSEC)
+		if (!counts_get_process(counts, i, &p) || p.deaths == 0)
+			continue;
+		if (p.in_hand_msec != 0
+			&& now - p.in_hand_msec <= IN_HAND_MSEC)
+			trouble_look_at_hand(t, call, &p);
+		if (now - p.died_msec > DEATH_MSEC)
 			continue;
 		trouble_say(t, call, "%s has died, %lld seconds ago; deaths"
 			" so far: %llu", p.name,

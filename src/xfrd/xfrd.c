@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,12 +108,16 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 {
 	const struct role_hooks *hooks = role->server->hooks;
 	struct peer *worker = peers_find(&role->peers, m->channel);
+	const struct ipc_notify *notify = (const struct ipc_notify *)m->payload;
+	struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
 
 	if (hooks != NULL && hooks->on_notify != NULL)
-		hooks->on_notify(m->index,
-			(const struct ipc_notify *)m->payload, m->len);
-	xfrd_notify_take((struct xfrd *)role,
-		(const struct ipc_notify *)m->payload, m->len);
+		hooks->on_notify(m->index, notify, m->len);
+	memcpy(&from, notify->address, sizeof(notify->address));
+	hand_take(role->hand, HAND_NOTIFY, &from, notify->message,
+		m->len - offsetof(struct ipc_notify, message));
+	xfrd_notify_take((struct xfrd *)role, notify, m->len);
+	hand_drop(role->hand);
 	if (worker != NULL)
 		link_return(&worker->link, IPC_NOTIFY);
 }
@@ -226,6 +231,7 @@ xfrd_init_asks(struct xfrd *xfrd)
 	xfrd->asks.timeout_sec = o->tcp_timeout > 0 ? o->tcp_timeout
 						    : TCP_TIMEOUT_SEC;
 	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;
+	xfrd->asks.hand = xfrd->role.hand;
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);

@@ -29,6 +29,7 @@
 #include "base/octets.h"
 #include "net/client.h"
 #include "net/socket.h"
+#include "role/hand.h"
 #include "tls/client.h"
 
 /* An answer over UDP. */
@@ -250,7 +251,9 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 	ask->may_repeat = ask->may_move = false;
 	free(ask->message);
 	ask->message = NULL;
+	hand_take(conn->asks->hand, HAND_REPLY, &conn->to, message, len);
 	next = ask->calls->on_message(ask->ctx, message, len);
+	hand_drop(conn->asks->hand);
 	if (next == XFRD_ASK_MORE) {
 		event_add(ask->event, &(struct timeval){
 			.tv_sec = (time_t)conn->asks->timeout_sec});
@@ -432,11 +435,14 @@ static void
 ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
 {
 	struct xfrd_ask *ask = ctx;
+	struct hand *hand = ask->asks->hand;
 
-	if (len >= 2 && octets_get_u16(message) == ask->id
-		&& ask->calls->on_message(ask->ctx, message, len)
-			!= XFRD_ASK_MORE)
+	if (len < 2 || octets_get_u16(message) != ask->id)
+		return;
+	hand_take(hand, HAND_REPLY, &ask->server.to, message, len);
+	if (ask->calls->on_message(ask->ctx, message, len) != XFRD_ASK_MORE)
 		ask_free(ask);
+	hand_drop(hand);
 }
 
 static void

@@ -17,6 +17,7 @@
 struct event;
 struct event_base;
 struct tls_client;
+struct hand;
 struct xfrd_ask;
 
 /* Whom all questions go through. */
@@ -27,6 +28,7 @@ struct xfrd_asks {
 	unsigned per_conn;    /* xfrd-tcp-pipeline */
 	unsigned timeout_sec; /* tcp-timeout: without a message, over TCP */
 	int tcp_mss;          /* outgoing-tcp-mss */
+	struct hand *hand;    /* has the message that is being read; or NULL */
 	struct event *room_event; /* made active when a connection may be
 				   * opened while somebody waits; or NULL */
 	/* The owner's, from xfrd_asks_init on: who waits for a connection. As

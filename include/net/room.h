@@ -1,0 +1,42 @@
+/*
+ * room.h - where requests lie from when they are received until their replies
+ * are sent. Whoever opens a socket may give it memory that another process
+ * sees, too: what was asked can then be told if this one dies of it.
+ *
+ * All UDP sockets of a thread may share one room, and all groups of TCP sockets
+ * another: a batch is answered before the next one is received.
+ */
+#ifndef NET_ROOM_H
+#define NET_ROOM_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/exchange.h"
+#include "net/proxy.h"
+
+#define NET_ROOM_LINE 64u
+/* What is kept of a datagram. */
+#define NET_ROOM_DATAGRAM 4096u
+/* An odd number of cache lines. Datagrams at a power of two from each other
+ * would all begin in the same set of the cache. */
+#define NET_ROOM_STRIDE (NET_ROOM_DATAGRAM + NET_ROOM_LINE)
+/* What all connections of a turn read together before they are answered. It
+ * holds the longest rest and one read. */
+#define NET_ROOM_STREAMS (256u * 1024)
+
+struct net_udp_room {
+	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
+	struct proxy_header headers[EXCHANGE_BATCH_MAX]; /* from proxies */
+	uint8_t requests[EXCHANGE_BATCH_MAX][NET_ROOM_STRIDE]
+		__attribute__((aligned(NET_ROOM_LINE)));
+};
+
+struct net_tcp_room {
+	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
+	uint8_t in[NET_ROOM_STREAMS] __attribute__((aligned(NET_ROOM_LINE)));
+};
+
+#endif
