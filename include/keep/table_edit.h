@@ -45,8 +45,8 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 	store_ref *zone) MUST_USE;
 /*
  * Finds a zone that is in the table already, for a loader that takes over, and
- * gives it the id, the flags and the options of the setup. The time at which it
- * expires and the group stay.
+ * gives it the id, the flags and the options of the setup. The group stays, and
+ * so does the time at which a secondary zone expires; another one has none.
  * returns NSD_OK; NSD_E_NOT_FOUND if it is not there.
  */
 enum nsd_err table_adopt(struct store_writer *writer,

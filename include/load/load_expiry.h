@@ -11,7 +11,8 @@
 
 /*
  * Has a zone expire left_msec from now (0: it has expired; IPC_EXPIRY_NEVER),
- * at once visible to readers. apex: any octets, len of them.
+ * at once visible to readers; one that has no primaries does not. apex: any
+ * octets, len of them.
  * returns NSD_OK; NSD_E_NOT_FOUND: no such zone; NSD_E_WIRE: no name.
  */
 enum nsd_err load_expiry_set(const struct load_context *context,

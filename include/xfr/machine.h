@@ -101,6 +101,8 @@ struct xfr_start {
 	int64_t check_at;    /* next check; in the past: soon. One that is
 				later than the SOA's timers allow is not kept */
 	int64_t expire_at;   /* XFR_NEVER: from acquired_at and the SOA */
+	int64_t lifetime_msec; /* with expire_at: xfr_status.lifetime_msec
+				under the config that it had; 0: the same */
 	uint32_t failed_rounds; /* checks in a row that failed */
 	bool is_told;        /* all targets of NOTIFY have acknowledged that
 				serial */
@@ -297,6 +299,8 @@ struct xfr_status {
 	int64_t served_at;       /* when its serial came to be served */
 	int64_t check_at;        /* XFR_NEVER: waits for a turn, or under way */
 	int64_t expire_at;
+	int64_t lifetime_msec;   /* from acquired_at to expire_at, if no EXPIRE
+				    option has shortened it */
 	bool is_notified;        /* a NOTIFY has told a serial not got yet */
 	uint32_t notified_serial;
 	uint32_t primary;        /* of the request under way; XFR_NONE: none */

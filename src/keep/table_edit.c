@@ -489,6 +489,10 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 	 * that was read once: as a primary it has none. */
 	if ((entry->flags & ~setup->flags & ZONE_ENTRY_SECONDARY) != 0)
 		sources_set(writer, *ref, NULL, 0, 0);
+	/* Nor does it expire. */
+	if ((setup->flags & ZONE_ENTRY_SECONDARY) == 0
+		&& entry->expires_sec != 0)
+		table_set_expiry(writer, *ref, 0);
 	table_set_flags(writer, *ref, setup->flags);
 	table_set_options(writer, *ref, setup->options);
 	return NSD_OK;

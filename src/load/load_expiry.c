@@ -31,19 +31,25 @@ enum nsd_err
 load_expiry_set(const struct load_context *context, const uint8_t *apex,
 	size_t len, uint64_t left_msec)
 {
+	const struct store_view *view = store_writer_view(context->writer);
 	uint8_t name[NAME_MAX_LEN];
 	struct cursor cursor;
+	const struct zone_entry *entry;
 	size_t name_len;
-	store_ref entry;
+	store_ref ref;
 
 	cursor_init(&cursor, apex, len);
 	if (name_read_uncompressed(&cursor, name, &name_len) != NSD_OK
 		|| cursor_left(&cursor) > 0)
 		return NSD_E_WIRE;
-	if (table_find_apex(store_writer_view(context->writer), name, &entry)
-		!= NSD_OK)
+	if (table_find_apex(view, name, &ref) != NSD_OK)
 		return NSD_E_NOT_FOUND;
-	table_set_expiry(context->writer, entry, expiry_get_sec(left_msec));
+	/* While nsd.conf is read anew, an xfrd that has the old one tells it of
+	 * a zone that has no primaries any more. */
+	entry = store_get(view, ref);
+	if ((entry->flags & ZONE_ENTRY_SECONDARY) == 0)
+		return NSD_OK;
+	table_set_expiry(context->writer, ref, expiry_get_sec(left_msec));
 	return NSD_OK;
 }
 

@@ -103,18 +103,27 @@ write_zoneversion(uint8_t *out, const struct query *q)
 }
 
 /* How long the zone may still be served: of a secondary's, until it expires; of
- * others, as the SOA says (RFC 7314 section 3). */
+ * others, as the SOA says (RFC 7314 section 3). at_sec is rounded up,
+ * uptime_sec down: no secondary is to outlive us by that, again and again where
+ * two have the zone from each other (doc/decisions/0141). */
+#define EXPIRE_SLACK_SEC 2u
+
 static uint8_t *
 write_expire(const struct query_ctx *ctx, uint8_t *out, const struct query *q)
 {
 	const struct rrset *soa = store_get(ctx->view, q->zone->soa);
 	uint32_t at_sec = __atomic_load_n(&q->search.entry->expires_sec,
 		__ATOMIC_RELAXED);
-	uint32_t left = octets_get_u32(soa->data + rrset_len(soa) - 8);
+	uint32_t of_soa = octets_get_u32(soa->data + rrset_len(soa) - 8);
+	uint32_t left = of_soa;
 	uint8_t octets[EXPIRE_LEN];
 
-	if (at_sec != 0)
-		left = at_sec > ctx->uptime_sec ? at_sec - ctx->uptime_sec : 0;
+	if (at_sec != 0) {
+		left = at_sec > ctx->uptime_sec + EXPIRE_SLACK_SEC
+			? at_sec - ctx->uptime_sec - EXPIRE_SLACK_SEC : 1;
+		/* Only who is no secondary says what the SOA says. */
+		left -= left == of_soa;
+	}
 	octets_put_u32(octets, left);
 	return write_option(out, EDNS_EXPIRE, octets, sizeof(octets));
 }

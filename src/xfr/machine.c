@@ -92,12 +92,27 @@ is_secondary(const struct xfr_machine *m, const struct xfr_zone *z)
 
 /* ---- zones come, change and go ------------------------------------------ */
 
+/* When a zone expires that had another config: what an EXPIRE option has taken
+ * off stays. What has expired is not brought back by options. */
+static int64_t
+refit_expiry(const struct xfr_start *start, int64_t lifetime_msec, int64_t now)
+{
+	int64_t at = start->acquired_at + lifetime_msec;
+
+	if (start->lifetime_msec == 0 || start->lifetime_msec == lifetime_msec
+		|| start->expire_at <= now)
+		return start->expire_at;
+	return start->expire_at < start->acquired_at + start->lifetime_msec
+			&& start->expire_at < at
+		? start->expire_at : at;
+}
+
 static void
 begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 	int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
-	int64_t latest;
+	int64_t latest, lifetime;
 
 	z->flags |= ZONE_HAS_DATA;
 	z->soa = start->soa;
@@ -108,10 +123,10 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 		return;
 	latest = now + refresh_pause_max(&table_config(m, z)->given, &z->soa);
 	z->check_at = start->check_at < latest ? start->check_at : latest;
-	z->expire_at = start->expire_at;
-	if (z->expire_at == XFR_NEVER)
-		z->expire_at = start->acquired_at + refresh_lifetime(
-			&table_config(m, z)->given, &z->soa, NULL);
+	lifetime = refresh_lifetime(&table_config(m, z)->given, &z->soa, NULL);
+	z->expire_at = start->expire_at == XFR_NEVER
+		? start->acquired_at + lifetime
+		: refit_expiry(start, lifetime, now);
 	/* After a check that failed, the one at the end will do. */
 	if (z->rounds == 0 && z->check_at >= z->expire_at) {
 		latest = now + refresh_pause(m, z, now);

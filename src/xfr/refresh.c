@@ -182,15 +182,24 @@ refresh_lifetime(const struct xfr_config *config, const struct xfr_soa *soa,
 	const struct xfr_reply *reply)
 {
 	uint64_t sec = soa->expire_sec, least = config->expire_min_sec;
+	uint64_t rule = (uint64_t)refresh_sec(config, soa)
+		+ retry_sec(config, soa);
 
-	/* RFC 7314 section 4: the primary is a secondary itself, and has had
-	 * the zone for some time. */
-	if (reply != NULL && reply->has_expire && reply->expire_sec < sec)
-		sec = reply->expire_sec;
+	/* One that is never served is no use to anybody: BIND and Knot serve
+	 * it, too. */
+	if (sec == 0)
+		sec = rule;
 	if (config->flags & XFR_CONFIG_EXPIRE_RULE)
-		least = (uint64_t)refresh_sec(config, soa)
-			+ retry_sec(config, soa) + 1;
-	return (int64_t)(sec < least ? least : sec) * MSEC;
+		least = rule + 1;
+	if (sec < least)
+		sec = least;
+	/* RFC 7314 section 4: the primary is a secondary itself, and has had
+	 * the zone for some time. No bound of ours gives it more. One that is
+	 * none says what its SOA says (section 3). */
+	if (reply != NULL && reply->has_expire && reply->expire_sec < sec
+		&& reply->expire_sec != soa->expire_sec)
+		sec = reply->expire_sec;
+	return (int64_t)sec * MSEC;
 }
 
 void

@@ -60,6 +60,8 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 		.served_at = z->served_at,
 		.check_at = z->check_at,
 		.expire_at = z->expire_at,
+		.lifetime_msec = refresh_lifetime(
+			&table_config(m, z)->given, &z->soa, NULL),
 		.is_notified = is_again || (z->flags & ZONE_PROMISED) != 0,
 		.notified_serial = is_again ? z->again_serial : z->promised,
 		.primary = request != NULL ? request->primary : XFR_NONE,

@@ -140,13 +140,14 @@ edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 	struct conf *conf = xfrd->role.server->conf;
 	const struct conf_zone *zone = edit->what == KEY_EDIT_ASSOC
 		? conf_find_zone_text(conf, edit->zone) : NULL;
+	struct xfrd_rest rest = {.expire_at = XFR_NEVER};
 	enum nsd_err err;
 
 	if (zone != NULL)
-		xfrd_come_rest(xfrd, zone);
+		xfrd_come_rest(xfrd, zone, &rest);
 	err = key_edit_apply(conf, edit);
 	if (zone != NULL)
-		xfrd_turn_join(xfrd, zone);
+		xfrd_turn_join(xfrd, zone, &rest);
 	if (err != NSD_OK)
 		role_stop(&xfrd->role);
 }

@@ -113,8 +113,18 @@ struct xfrd_written {
 	uint8_t in_file; /* 1: it was written */
 };
 
+/* How long a secondary zone may be answered from, while it has no handle: its
+ * options become others. Times are those of the machine. */
+struct xfrd_rest {
+	int64_t acquired_at;
+	int64_t expire_at;     /* XFR_NEVER: nothing is known */
+	int64_t lifetime_msec; /* under the options that it had */
+	uint32_t serial;
+};
+
 /* What the xfrd before has left of a zone: see xfrd_left.c. */
 struct xfrd_left_zone {
+	struct xfrd_rest rest; /* of any options */
 	uint64_t options; /* a hash of those that it had; 0: nothing is left */
 	uint32_t serial;
 	uint8_t is_told;  /* 1: that, to all targets */
@@ -289,6 +299,12 @@ uint32_t xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex);
 /* Gets the SOA of a zone that is served. False: it is not loaded. */
 bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 	struct xfrd_soa *soa);
+/* Gets how long a zone that has a handle may be answered from. */
+void xfrd_zones_get_rest(const struct xfrd *xfrd, const struct conf_zone *zone,
+	int64_t now, struct xfrd_rest *rest);
+/* The zone begins with it, if it is that of the version that is served. */
+void xfrd_zones_apply_rest(const struct xfrd_rest *rest,
+	struct xfr_start *start);
 /* The machine has heard something: it may have something to do. */
 void xfrd_zones_go_on(struct xfrd *xfrd);
 /* Another version of a zone may be served than the machine knows of. */
@@ -531,8 +547,10 @@ void xfrd_left_save(const struct xfrd *xfrd);
 enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 /* The message SERVED: looks at what is served, a little at a time. */
 void xfrd_turn_look(struct xfrd *xfrd);
-/* Looks at one zone that has just come to be served, or has other options. */
-void xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone);
+/* Looks at one zone that has just come to be served, or has other options.
+ * rest: what xfrd_come_rest said; or NULL. */
+void xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_rest *rest);
 /* The zone that was the last one has another place now. */
 void xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 /* The zone of this handle goes: its expiry is not told any more. Cost: those
@@ -548,8 +566,10 @@ void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
 	const char *pattern, const struct conf_zone **zone) MUST_USE;
 /* The zone's options are to become others, or it is to go: nothing is done for
- * it until xfrd_turn_join. */
-void xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone);
+ * it until xfrd_turn_join. *rest: for that; it stays as it is if the zone rests
+ * already. */
+void xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfrd_rest *rest);
 /* The zone is not there any more, for this process. */
 void xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone);
 

@@ -108,7 +108,7 @@ change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
 	err = change_relist(list, zone, pattern, &new_at);
 	if (err != NSD_OK)
 		return err;
-	xfrd_come_rest(change->xfrd, zone);
+	xfrd_come_rest(change->xfrd, zone, &change->rest);
 	err = conf_change_zone(change_conf(change), zone->wire, pattern);
 	assert(err == NSD_OK);
 	conf_note_listed(change_conf(change), zone, new_at);
@@ -147,7 +147,7 @@ change_bring_back(struct xfrd_change *change)
 	if (err == NSD_OK)
 		err = change_list_zone(change, zone, change->old_pattern);
 	if (err == NSD_OK)
-		xfrd_turn_join(change->xfrd, zone);
+		xfrd_turn_join(change->xfrd, zone, NULL);
 	return err;
 }
 
@@ -197,7 +197,8 @@ xfrd_change_undo(struct xfrd_change *change)
 			break;
 		err = change_pattern(change, zone, change->old_pattern);
 		if (err == NSD_OK)
-			xfrd_turn_join(change->xfrd, zone);
+			xfrd_turn_join(change->xfrd, zone,
+				&change->rest);
 		break;
 	}
 	if (err != NSD_OK)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "conf/conf.h"
 #include "xfrd/xfrd.h"
@@ -30,7 +31,8 @@ xfrd_come_add(struct xfrd *xfrd, const char *name, const char *pattern,
 }
 
 void
-xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
+xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfrd_rest *rest)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
 	uint32_t handle = zones->handles[zone->index];
@@ -38,6 +40,7 @@ xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
 	xfrd_jobs_leave(xfrd, zone);
 	if (handle == XFR_NONE)
 		return;
+	xfrd_zones_get_rest(xfrd, zone, clock_now_msec(), rest);
 	/* It may be another zone's soon. */
 	xfrd_turn_forget_expiry(xfrd, handle);
 	xfrd_written_forget(xfrd, handle);
@@ -55,8 +58,9 @@ xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone)
 	struct xfrd_zones *zones = &xfrd->zones;
 	uint32_t place = zone->index;
 	uint32_t last = (uint32_t)conf->zone_count - 1;
+	struct xfrd_rest rest;
 
-	xfrd_come_rest(xfrd, zone);
+	xfrd_come_rest(xfrd, zone, &rest);
 	xfrd_state_move(xfrd, place, last);
 	xfrd_left_move(xfrd, place, last);
 	zones->handles[place] = zones->handles[last];

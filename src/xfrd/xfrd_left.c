@@ -1,7 +1,8 @@
 /*
  * xfrd_left.c - what an xfrd that ends as it should leaves to the next one, in
  * memory: of which zones all targets of NOTIFY have acknowledged the serial,
- * and what became of the last try to write a zone to its file.
+ * what became of the last try to write a zone to its file, and how long
+ * secondary zones may be answered from.
  *
  * A zone whose targets or file, or xfrdir, are others in the next one's
  * configuration begins without. What an xfrd leaves may be anything, if
@@ -21,6 +22,7 @@
 #define BUFFER_SIZE (64u * 1024)
 /* No date is later, in seconds. */
 #define DATE_MAX (INT64_C(1) << 40)
+#define MSEC_MAX (INT64_C(1) << 50)
 
 /* Of the file. The count is written last. */
 struct left_head {
@@ -123,8 +125,9 @@ left_fill(const struct xfrd *xfrd, const struct conf_zone *zone, int64_t now,
 	xfr_get_status(xfrd->zones.machine, handle, now, &status);
 	left->serial = status.soa.serial;
 	left->is_told = status.is_told;
+	xfrd_zones_get_rest(xfrd, zone, now, &left->rest);
 	if (!xfrd_written_get(xfrd, handle, &left->written)
-		&& !left->is_told)
+		&& !left->is_told && left->rest.expire_at == XFR_NEVER)
 		return false;
 	left->options = left_hash_options(xfrd->role.server->conf, zone);
 	return true;
@@ -184,6 +187,17 @@ left_read(struct left_file *file, size_t least)
 	return true;
 }
 
+static bool
+left_is_rest(const struct xfrd_rest *rest)
+{
+	return rest->expire_at == XFR_NEVER
+		|| (rest->expire_at >= -MSEC_MAX && rest->expire_at <= MSEC_MAX
+			&& rest->acquired_at >= -MSEC_MAX
+			&& rest->acquired_at <= clock_now_msec()
+			&& rest->lifetime_msec >= 0
+			&& rest->lifetime_msec <= MSEC_MAX);
+}
+
 /* False: what follows is none. */
 static bool
 left_take_zone(struct xfrd *xfrd, struct left_file *file)
@@ -207,7 +221,8 @@ left_take_zone(struct xfrd *xfrd, struct left_file *file)
 	if (name_read_uncompressed(&name, apex, &len) != NSD_OK)
 		return false;
 	if (record.zone.written.at_sec < 0
-		|| record.zone.written.at_sec > DATE_MAX)
+		|| record.zone.written.at_sec > DATE_MAX
+		|| !left_is_rest(&record.zone.rest))
 		return false;
 	name_lower(apex);
 	place = xfrd_zones_find_place(xfrd, apex);
@@ -230,6 +245,8 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 	xfrd->left = calloc(count + 1, sizeof(*xfrd->left));
 	if (file != NULL && xfrd->left != NULL) {
 		xfrd->left_count = count;
+		for (size_t i = 0; i < count; i++)
+			xfrd->left[i].rest.expire_at = XFR_NEVER;
 		file->fd = fd;
 		file->at = sizeof(head);
 		file->len = file->used = 0;
@@ -261,6 +278,8 @@ xfrd_left_get_start(const struct xfrd *xfrd, uint32_t place,
 {
 	const struct xfrd_left_zone *left = left_find(xfrd, place);
 
+	if (place < xfrd->left_count)
+		xfrd_zones_apply_rest(&xfrd->left[place].rest, start);
 	start->is_told = left != NULL && left->is_told == 1
 		&& start->has_data
 		&& left->serial == start->soa.serial;
@@ -282,7 +301,9 @@ xfrd_left_get_written(struct xfrd *xfrd, uint32_t place)
 void
 xfrd_left_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 {
-	static const struct xfrd_left_zone none;
+	static const struct xfrd_left_zone none = {
+		.rest.expire_at = XFR_NEVER,
+	};
 
 	if (place >= xfrd->left_count)
 		return;

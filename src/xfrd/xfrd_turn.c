@@ -27,7 +27,7 @@
 
 /* False: there is no memory for it now. */
 static bool
-turn_look_at(struct xfrd *xfrd, uint32_t place)
+turn_look_at(struct xfrd *xfrd, uint32_t place, const struct xfrd_rest *rest)
 {
 	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
 	struct xfrd_zones *zones = &xfrd->zones;
@@ -47,6 +47,8 @@ turn_look_at(struct xfrd *xfrd, uint32_t place)
 		xfrd_state_get_start(xfrd, place, loaded ? &soa : NULL,
 			&start);
 		xfrd_left_get_start(xfrd, place, &start);
+		if (rest != NULL)
+			xfrd_zones_apply_rest(rest, &start);
 		if (xfrd_zones_add(xfrd, place, &start) != NSD_OK)
 			return false;
 		xfrd_left_get_written(xfrd, place);
@@ -67,7 +69,7 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 	struct timeval soon = {.tv_sec = 0};
 
 	for (unsigned i = 0; i < TURN_ZONES && zones->looked < count; i++) {
-		if (!turn_look_at(xfrd, (uint32_t)zones->looked)) {
+		if (!turn_look_at(xfrd, (uint32_t)zones->looked, NULL)) {
 			soon.tv_sec = 1;
 			break;
 		}
@@ -92,10 +94,11 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 }
 
 void
-xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone)
+xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_rest *rest)
 {
 	/* Without memory, it is known from the next look on. */
-	if (!turn_look_at(xfrd, zone->index))
+	if (!turn_look_at(xfrd, zone->index, rest))
 		log_error("zone %s is not kept fresh: out of memory",
 			zone->name);
 	else if (xfrd->zones.told && xfrd->zones.handles[zone->index]
@@ -114,7 +117,7 @@ xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 		zones->looked = last;
 	else if (zones->looking && place < zones->looked)
 		/* The look has passed its new place, and not the old one. */
-		(void)turn_look_at(xfrd, place);
+		(void)turn_look_at(xfrd, place, NULL);
 }
 
 void

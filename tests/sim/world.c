@@ -389,11 +389,14 @@ world_lifetime(const struct world *w, const struct zone_model *z,
 	const struct xfr_config *c = &w->groups[z->group].config;
 	uint32_t sec = z->soa.expire_sec, least = c->expire_min_sec;
 
-	if (reply != NULL && reply->has_expire && reply->expire_sec < sec)
-		sec = reply->expire_sec;
 	if (c->flags & XFR_CONFIG_EXPIRE_RULE)
 		least = refresh_of(w, z) + retry_of(w, z) + 1;
-	return (sec < least ? least : sec) * SEC;
+	if (sec < least)
+		sec = least;
+	if (reply != NULL && reply->has_expire && reply->expire_sec < sec
+		&& reply->expire_sec != z->soa.expire_sec)
+		sec = reply->expire_sec;
+	return sec * SEC;
 }
 
 int64_t

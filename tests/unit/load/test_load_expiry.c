@@ -42,6 +42,7 @@ load(void)
 				 "@ 60 SOA ns x 1 2 3 4 5\n@ 60 NS ns\n", &ref),
 		NSD_OK);
 	table_set_expiry(f.writer, ref, 0);
+	table_set_flags(f.writer, ref, ZONE_ENTRY_SECONDARY);
 	entry = store_get(f.view, ref);
 }
 
@@ -92,6 +93,10 @@ static void
 only_zones_expire(void **state)
 {
 	load();
+	/* An xfrd may still have an nsd.conf in which it has primaries. */
+	table_set_flags(f.writer, ref, 0);
+	assert_int_equal(expire("\7example", 9, 0), NSD_OK);
+	assert_int_equal(entry->expires_sec, 0);
 	assert_int_equal(expire("\5other", 7, 0), NSD_E_NOT_FOUND);
 	assert_int_equal(expire("\7example", 8, 0), NSD_E_WIRE);
 	assert_int_equal(expire("\7example\0", 10, 0), NSD_E_WIRE);

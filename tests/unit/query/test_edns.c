@@ -274,7 +274,8 @@ keepalive_is_the_idle_time_out(void **state)
 	world_fini(&w);
 }
 
-/* RFC 7314: what the SOA says, or what is left until the zone expires. */
+/* RFC 7314: what the SOA says, or what is left until the zone expires, rounded
+ * down: both times are whole seconds. */
 static void
 expire_is_what_is_left(void **state)
 {
@@ -283,19 +284,35 @@ expire_is_what_is_left(void **state)
 	struct world_zone *zone;
 	struct world w;
 	struct reply_parts *p;
+	uint32_t soa_sec;
 	uint16_t len;
 
 	world_init(&w);
 	zone = world_add_zone(&w, "example.", raw_zone_text);
-	zone->expires_sec = 1000;
+	zone->expires_sec = 100000;
 	world_add_apex(world_add_zone(&w, "z.", ""));
 	world_start(&w);
 	query_set_time(w.ctx, 1, 400);
 	p = ask_with(&w, &ask);
 	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
-		600);
+		99598);
 	assert_int_equal(len, 4);
 	done(p);
+	/* At its end it is not as one that says 0 in its SOA. */
+	query_set_time(w.ctx, 1, 99999);
+	p = ask_with(&w, &ask);
+	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
+		1);
+	soa_sec = octets_get_u32(p->section[AN].rrs[0].rdata
+		+ p->section[AN].rrs[0].rdlen - 8);
+	done(p);
+	/* Nor is it ever as one that has no primary. */
+	query_set_time(w.ctx, 1, 100000 - 2 - soa_sec);
+	p = ask_with(&w, &ask);
+	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
+		soa_sec - 1);
+	done(p);
+	query_set_time(w.ctx, 1, 400);
 	/* Of other types and names it is not told. */
 	ask.type = TYPE_NS;
 	p = ask_with(&w, &ask);
@@ -319,7 +336,7 @@ expire_is_what_is_left(void **state)
 	done(p);
 	/* One that has expired. */
 	ask.qname = "example.";
-	query_set_time(w.ctx, 1, 1000);
+	query_set_time(w.ctx, 1, 100000);
 	p = ask_with(&w, &ask);
 	expect_rcode(p, RCODE_SERVFAIL);
 	assert_null(reply_option(p, EDNS_EXPIRE, &len));

@@ -37,32 +37,31 @@ zone_expires_when_due_and_revives(void **state)
 	close_world(&w);
 }
 
-/* RFC 1035 section 3.3.13: 0 is a time like any. It is asked for as a zone that
- * has expired, after its retry. */
+/* One that is never served is no use: 0 is as the refresh and the retry, and
+ * 0 0 0 0 as two seconds. A primary that says the same by EXPIRE changes
+ * nothing. */
 static void
-zone_whose_expiry_is_0_expires_once(void **state)
+zone_whose_expiry_is_0_lives_for_refresh_and_retry(void **state)
 {
-	struct xfr_soa soa = soa7;
-	unsigned told = 0;
+	struct xfr_soa soas[] = {soa7, {.serial = 7}};
+	static const int64_t lives[] = {4200 * SEC, 2 * SEC};
 	struct world w;
-	int64_t from;
 
-	soa.expire_sec = 0;
-	open_world(&w, &usual, &soa);
-	for (unsigned i = 0; i < 20; i++) {
-		while (next(&w))
-			if (w.action.act == XFR_EXPIRED)
-				told++;
-			else
-				reply_full(&w, &(struct xfr_reply){
-					.outcome = XFR_SOA, .soa = soa});
-		assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
-		from = w.now;
-		wait_timer(&w);
-		assert_in_range(w.now - from, 540 * SEC, 600 * SEC);
+	soas[0].expire_sec = 0;
+	for (unsigned i = 0; i < 4; i++) {
+		open_world(&w, &usual, &soas[i / 2]);
+		for (unsigned k = 0; k < 20; k++) {
+			assert_none(&w);
+			assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+			assert_true(status_of(&w).expire_at
+				== w.now + lives[i / 2]);
+			wait_timer(&w);
+			assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+			reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA,
+				.soa = soas[i / 2], .has_expire = i % 2});
+		}
+		close_world(&w);
 	}
-	assert_int_equal(told, 1);
-	close_world(&w);
 }
 
 /* From a check that goes well to the next one, 20 times. */
@@ -311,6 +310,91 @@ least_expiry_is_the_configured_one_or_by_rule(void **state)
 	close_world(&w);
 }
 
+/* RFC 7314 section 4: the bound is of what the SOA says. Who has the zone from
+ * a secondary does not outlive it by the bound. */
+static void
+least_expiry_does_not_lengthen_the_option(void **state)
+{
+	static const struct {
+		uint32_t soa_sec, option_sec, lives_sec;
+	} rows[] = {
+		{1, 50, 50},
+		{1, 1, 500},     /* a primary's */
+		{1, 600, 500},
+		{86400, 50, 50},
+		{86400, 0, 0},
+		{86400, 86400, 86400},
+		{0, 0, 4200},    /* a primary's */
+		{0, 70, 70},
+	};
+	struct xfr_config config = usual;
+	struct world w;
+
+	config.expire_min_sec = 500;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct xfr_reply full = {.outcome = XFR_DONE, .soa = soa7,
+			.has_expire = true, .expire_sec = rows[i].option_sec};
+
+		full.soa.expire_sec = rows[i].soa_sec;
+		open_world(&w, &config, NULL);
+		assert_asks(&w, 0, XFR_WAY_AXFR);
+		reply_full(&w, &full);
+		assert_true(status_of(&w).expire_at
+			== w.now + rows[i].lives_sec * SEC);
+		close_world(&w);
+	}
+}
+
+/* A zone with soa7 gets a config with another least expiry. */
+static void
+other_bounds_count_from_the_last_refresh(void **state)
+{
+	static const struct {
+		uint32_t old_min_sec, new_min_sec;
+		int64_t left_sec; /* of its time; it was refreshed at 1 s */
+		int64_t expires_at_sec;
+	} rows[] = {
+		/* Nothing has changed. */
+		{0, 0, 86400, 86401},
+		{0, 0, 50, 51},
+		/* More. */
+		{0, 100000, 86400, 100001},
+		{86401, 100000, 86401, 100001},
+		/* An option has shortened it. */
+		{0, 100000, 50, 51},
+		{100000, 0, 50, 51},
+		/* Less, and gone at once. */
+		{200000, 0, 200000, 86401},
+		{200000, 90000, 200000, 90001},
+		/* It has expired. */
+		{0, 200000, 2, 3},
+	};
+	struct xfr_config config = usual;
+	struct xfr_status status;
+	struct xfr_start start;
+	struct world w;
+	uint32_t id, zone;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		config.expire_min_sec = rows[i].old_min_sec;
+		open_world(&w, &config, &soa7);
+		status = status_of(&w);
+		start = (struct xfr_start){.has_data = true, .soa = soa7,
+			.acquired_at = status.acquired_at,
+			.check_at = XFR_NEVER,
+			.expire_at = 1000 + rows[i].left_sec * SEC,
+			.lifetime_msec = status.lifetime_msec};
+		config.expire_min_sec = rows[i].new_min_sec;
+		assert_int_equal(xfr_add_config(w.machine, &config, &id),
+			NSD_OK);
+		assert_int_equal(xfr_add_zone(w.machine, id, &start, 10 * SEC,
+			&zone), NSD_OK);
+		xfr_get_status(w.machine, zone, 10 * SEC, &status);
+		assert_true(status.expire_at == rows[i].expires_at_sec * SEC);
+		close_world(&w);
+	}
+}
+
 static void
 expiries_are_told_again_to_another_loader(void **state)
 {
@@ -338,7 +422,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(zone_expires_when_due_and_revives),
-		TEST(zone_whose_expiry_is_0_expires_once),
+		TEST(zone_whose_expiry_is_0_lives_for_refresh_and_retry),
 		TEST(zone_is_checked_before_it_expires),
 		TEST(zone_that_an_option_shortens_is_checked_before_it_expires),
 		TEST(zone_that_expires_is_checked_at_once),
@@ -346,6 +430,8 @@ main(void)
 		TEST(zone_that_expires_soon_after_a_start_is_checked_before),
 		TEST(expire_option_shortens_what_is_new_only),
 		TEST(least_expiry_is_the_configured_one_or_by_rule),
+		TEST(least_expiry_does_not_lengthen_the_option),
+		TEST(other_bounds_count_from_the_last_refresh),
 		TEST(expiries_are_told_again_to_another_loader),
 	};
 

@@ -504,9 +504,11 @@ zone_that_is_there_is_adopted(void **state)
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
 	assert_int_equal(entry->flags,
 		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_FILE_FAILED);
+	assert_int_equal(entry->expires_sec, 77);
 	setup.flags = 0;
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
 	assert_int_equal(entry->flags, 0);
+	assert_int_equal(entry->expires_sec, 0);
 	setup.apex = zone_fixture_name("x.A.b.");
 	assert_int_equal(table_adopt(f.writer, &setup, &again),
 		NSD_E_NOT_FOUND);
