@@ -54,6 +54,10 @@ struct flag {
 #define NUMBER(field, least, most) \
 	OPTION(FLAG_NUMBER, field, uint32_t), least, most
 
+/* Without --enable-checking they are taken and ignored. */
+#define CHECKED(kind) (WITH_CHECKING ? (kind) : FLAG_IGNORED)
+#define CHECKED_HELP " (see --enable-checking)"
+
 static const struct flag table[] = {
 	{'4', ONLY(do_ip4), NULL, "IPv4 only"},
 	{'6', ONLY(do_ip6), NULL, "IPv6 only"},
@@ -74,14 +78,12 @@ static const struct flag table[] = {
 	{'u', WORD(username), "USER", "user, id or id.gid to become"},
 	{'V', NUMBER(verbosity, 0, INT32_MAX), "LEVEL", "verbosity"},
 	{'v', NONE(FLAG_VERSION), NULL, "version"},
-	/* With --enable-checking; -L is behind -V, which it gives way to. */
-	{'F', NONE(FLAG_HEX), "FACILITIES", "facilities to debug, in hex"},
-	{'L', OPTION(FLAG_LEVEL, verbosity, uint32_t), 0, INT32_MAX, "LEVEL", "debug level"},
+	/* NSD's for debugging. -L is behind -V, which it gives way to. */
+	{'F', NONE(CHECKED(FLAG_HEX)), "FACILITIES", "facilities to debug, in hex" CHECKED_HELP},
+	{'L', OPTION(CHECKED(FLAG_LEVEL), verbosity, uint32_t), 0, INT32_MAX, "LEVEL", "debug level" CHECKED_HELP},
 };
 
-#define CHECKING_ROWS 2u
-#define ROWS (sizeof(table) / sizeof(*table) \
-	- (WITH_CHECKING ? 0 : CHECKING_ROWS))
+#define ROWS (sizeof(table) / sizeof(*table))
 
 _Static_assert(sizeof(table) / sizeof(*table) <= FLAGS_MAX,
 	"struct flags has too little room");

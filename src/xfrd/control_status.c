@@ -164,7 +164,7 @@ status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
 	uint32_t primary = status->primary != XFR_NONE ? status->primary
 						       : status->next_primary;
 
-	ctl_printf(call, "\t\tprimary: \"%s\"\n",
+	ctl_printf(call, "\t\tfrom: \"%s\"\n",
 		status_primary(zone, primary));
 	status_print_error(xfrd, call, zone, status, now);
 	if (status->failed_rounds > 0)

@@ -120,7 +120,7 @@ def test_zonestatus(primary, secondary):
         f'\tserved-serial: "1 since {when}"\n'
         f'\tcommit-serial: "1 since {when}"\n'
         '\twait: "\\d+ sec between attempts"\n'
-        '\t\tprimary: "127.0.0.1@\\d+"\n'
+        '\t\tfrom: "127.0.0.1@\\d+"\n'
         '\t\tnext-refresh: "in \\d+ sec"\n'
         '\t\texpires: "in \\d+ sec"\n', text), text
 

@@ -165,7 +165,7 @@ family_flag_turns_the_other_off(void **state)
 static void
 wrong_flags_are_failures(void **state)
 {
-	static const char *const wrong[] = {"-X", "-F 1", "-L 1", "-p", "-p 0",
+	static const char *const wrong[] = {"-X", "-F", "-L", "-p", "-p 0",
 		"-p 65536", "-p 5x", "-p x", "-p -1", "-N 0", "-N -1",
 		"-N 65536", "-N 99999999999999999999", "-n 0", "-n _", "-s -1",
 		"-s x", "-V -1", "-V x", "more", "-d more"};
@@ -174,6 +174,9 @@ wrong_flags_are_failures(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		if (parse(wrong[i], &flags) != FLAGS_EXIT_FAILURE)
 			fail_msg("%s passed", wrong[i]);
+	/* NSD's for debugging, which scripts may have. */
+	assert_int_equal(parse("-F FFFF", &flags), FLAGS_RUN);
+	assert_int_equal(parse("-L 9", &flags), FLAGS_RUN);
 	assert_int_equal(parse("-h", &flags), FLAGS_EXIT_OK);
 	assert_int_equal(parse("-v", &flags), FLAGS_EXIT_OK);
 }
