@@ -19,11 +19,11 @@
 	X(TSIG_MISSING, "the message is not signed")                         \
 	X(TSIG_UNASKED, "the message is signed, the request was not")        \
 	X(TSIG_WRONG, "the signature is wrong")                              \
-	X(TSIG_REFUSED, "the primary refuses our signature")                 \
-	X(RCODE, "the primary answers with an error")                        \
+	X(TSIG_REFUSED, "it refuses our signature")                 \
+	X(RCODE, "it answers with an error")                        \
 	X(TRUNCATED, "the reply is truncated")                               \
-	X(NO_AA, "the primary is not authoritative")                         \
-	X(EMPTY, "the primary sends messages without records")               \
+	X(NO_AA, "it is not authoritative")                         \
+	X(EMPTY, "it sends messages without records")               \
 	/* Of records. */                                                    \
 	X(NO_SOA, "the zone's SOA is missing")                               \
 	X(SOA_BELOW, "there is an SOA below the apex")                       \

@@ -199,11 +199,11 @@ int64_t xfr_next_time(const struct xfr_machine *machine);
 	X(XFR_USE_TCP, "too long for UDP") /* any over UDP */             \
 	X(XFR_TIMEOUT, "timeout")                                         \
 	X(XFR_UNREACHABLE, "no connection") /* refused, reset, closed */  \
-	X(XFR_RCODE, "error from the primary") /* any but NOERROR */      \
+	X(XFR_RCODE, "it answers with an error") /* any but NOERROR */      \
 	X(XFR_NONSENSE, "malformed answer") /* or a wrong one */          \
 	X(XFR_BAD_TSIG, "TSIG is wrong")                                  \
 	X(XFR_TOO_LARGE, "more than size-limit-xfr")                      \
-	X(XFR_BEHIND, "the primary's serial is older")                    \
+	X(XFR_BEHIND, "its serial is older")                    \
 	X(XFR_NO_FIT, "the differences do not fit") /* TRANSFER */        \
 	X(XFR_BAD_DIGEST, "the ZONEMD digest is wrong") /* TRANSFER */    \
 	X(XFR_LOCAL, "could not be kept or published") /* our fault */

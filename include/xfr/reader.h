@@ -74,7 +74,9 @@ struct xfr_left_out {
 
 struct xfr_read_result {
 	enum xfr_fault fault;
-	uint16_t rcode;      /* as in struct xfr_answer */
+	uint16_t rcode;      /* as in struct xfr_answer, like the next two */
+	uint16_t ede;
+	uint64_t tsig_time_sec;
 	bool has_opt;        /* the last message had one */
 	enum nsd_err sink_err; /* with XFR_FAULT_SINK: what the sink said */
 	/* From here: with XFR_READ_DONE. */

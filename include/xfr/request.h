@@ -84,6 +84,9 @@ bool xfr_notify_read(const uint8_t *message, size_t len,
 struct xfr_answer {
 	uint16_t rcode;      /* with XFR_FAULT_RCODE (may be an extended one) or
 			      * TSIG_WRONG, TSIG_REFUSED (that of the TSIG) */
+	uint16_t ede;        /* extended error (RFC 8914); EDE_NONE */
+	uint64_t tsig_time_sec; /* with TSIG_WRONG or TSIG_REFUSED, if it is
+			      * known: the other's clock; or 0 */
 	bool has_soa;        /* of the apex, in the answer section */
 	bool has_opt;        /* with XFR_FAULT_RCODE, too */
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */

@@ -199,6 +199,10 @@ void loader_end_reload(struct loader *loader);
 
 /* ---- loader_publish.c: what came of reading ------------------------------ */
 
+/* Says that another serial of a zone is served. old: the one before; NULL:
+ * nothing was. The same one: nothing is said. */
+void loader_log_serial(const struct load_zone *zone, const uint32_t *old,
+	uint32_t serial);
 /* Has a zone read after wait_sec: in the pass that runs, or in one of its
  * own. */
 void loader_push_again(struct loader *loader, struct load_zone *zone,

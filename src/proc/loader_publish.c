@@ -28,9 +28,8 @@
 /* How often a zone is read again whose files change while they are read. */
 #define RETRIES_MAX 5
 
-/* old: the serial that was served before; NULL: nothing was. A first pass has
- * too much to tell. */
-static void
+/* A first pass has too much to tell. */
+void
 loader_log_serial(const struct load_zone *zone, const uint32_t *old,
 	uint32_t serial)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "conf/conf.h"
 #include "load/load_expiry.h"
 #include "load/load_update.h"
 #include "proc/loader.h"
@@ -22,6 +23,28 @@ loader_tell_altered(struct loader *loader, uint8_t kind)
 		role_send(&loader->role, IPC_ALTERED, NULL, 0);
 		loader->altered = true;
 	}
+}
+
+/* Applies a change in memory. */
+static void
+loader_apply_small(struct loader *loader, const struct load_change *change,
+	const uint8_t *apex, struct ipc_updated *result)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct conf_zone *conf = change->kind == LOAD_UPDATE_DIFFS
+		? conf_find_zone(loader->role.server->conf, apex) : NULL;
+	const struct load_zone *zone = conf != NULL
+		? load_set_find(&loader->set, view, conf) : NULL;
+	const struct zone *served = zone != NULL
+		? load_zone_published(view, zone) : NULL;
+	uint32_t old = served != NULL ? served->serial : 0;
+
+	load_update_apply(&loader->context, loader->set.zones,
+		loader->set.count, &loader->settle, change->data, change->len,
+		result);
+	if (served != NULL && result->err == NSD_OK)
+		loader_log_serial(zone, &old,
+			load_zone_published(view, zone)->serial);
 }
 
 /* Applies a change. NSD_E_AGAIN: it is to wait. *later: it is being done, and
@@ -41,9 +64,7 @@ loader_apply(struct loader *loader, const struct load_change *change,
 	loader_tell_altered(loader, change->kind);
 	if (hooked)
 		hooks->on_update(change->data, change->len, false);
-	load_update_apply(&loader->context, loader->set.zones,
-		loader->set.count, &loader->settle, change->data, change->len,
-		result);
+	loader_apply_small(loader, change, apex, result);
 	if (hooked)
 		hooks->on_update(change->data, change->len, true);
 	/* What was done of it stays, and is not done again. */

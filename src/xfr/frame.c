@@ -63,6 +63,9 @@ read_opt(const struct message_rr *rr, struct frame *frame)
 	uint16_t len;
 
 	frame->rcode |= (uint16_t)(rr->ttl_sec >> 24 << 4);
+	data = edns_find_option(rr, EDNS_EDE, &len);
+	if (data != NULL && len >= 2)
+		frame->ede = octets_get_u16(data);
 	data = edns_find_option(rr, EDNS_EXPIRE, &len);
 	if (data == NULL || len != 4)
 		return;
@@ -103,6 +106,16 @@ read_rest(struct frame *frame, size_t *tsig_at)
 	return XFR_FAULT_NONE;
 }
 
+/* What the other says of its clock with BADTIME (RFC 8945 section 5.2.3). */
+static uint64_t
+read_clock(const struct tsig *tsig)
+{
+	return tsig->error == RCODE_BADTIME && tsig->other_len == 6
+		? (uint64_t)octets_get_u16(tsig->other) << 32
+			| octets_get_u32(tsig->other + 2)
+		: 0;
+}
+
 static enum xfr_fault
 check_tsig(const struct frame_wanted *wanted, struct frame *frame,
 	size_t tsig_at)
@@ -126,6 +139,7 @@ check_tsig(const struct frame_wanted *wanted, struct frame *frame,
 		return XFR_FAULT_MALFORMED;
 	if (tsig.error != RCODE_NOERROR && frame->rcode != RCODE_NOERROR) {
 		frame->rcode = tsig.error;
+		frame->tsig_time_sec = read_clock(&tsig);
 		return XFR_FAULT_TSIG_REFUSED;
 	}
 	rcode = tsig_check(wanted->chain, message, &tsig, wanted->now);
@@ -133,6 +147,7 @@ check_tsig(const struct frame_wanted *wanted, struct frame *frame,
 		return XFR_FAULT_MEMORY;
 	if (rcode != RCODE_NOERROR) {
 		frame->rcode = (uint16_t)rcode;
+		frame->tsig_time_sec = tsig.time_sec;
 		return XFR_FAULT_TSIG_WRONG;
 	}
 	frame->is_signed = true;
@@ -147,6 +162,7 @@ frame_read(const struct frame_wanted *wanted, const uint8_t *message,
 	size_t tsig_at = 0;
 
 	memset(frame, 0, sizeof(*frame));
+	frame->ede = EDE_NONE;
 	if (fault != XFR_FAULT_NONE)
 		return fault;
 	cursor_init(&frame->records, message, len);

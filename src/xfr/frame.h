@@ -34,6 +34,9 @@ struct frame {
 	uint16_t flags;
 	uint16_t rcode;        /* with its extension; with TSIG_WRONG and
 				* TSIG_REFUSED that of the TSIG */
+	uint16_t ede;          /* of the OPT (RFC 8914); EDE_NONE */
+	uint64_t tsig_time_sec; /* of a TSIG with such a fault: the other's
+				* clock; 0: unknown */
 	bool has_question;
 	bool is_signed;
 	bool has_opt;

@@ -506,6 +506,8 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 	POISON_HOT(room, sizeof(*room));
 	r->result.rcode = frame.rcode;
 	r->result.has_opt = frame.has_opt;
+	r->result.ede = frame.ede;
+	r->result.tsig_time_sec = frame.tsig_time_sec;
 	if (fault != XFR_FAULT_NONE)
 		return fail(r, fault);
 	fault = check_message(r, &frame, len);

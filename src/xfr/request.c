@@ -249,6 +249,8 @@ xfr_answer_read(const struct xfr_ask *ask, const uint8_t *message, size_t len,
 	memset(answer, 0, sizeof(*answer));
 	answer->rcode = frame.rcode;
 	answer->has_opt = frame.has_opt;
+	answer->ede = frame.ede;
+	answer->tsig_time_sec = frame.tsig_time_sec;
 	if (fault != XFR_FAULT_NONE)
 		return fault;
 	answer->has_expire = frame.has_expire;

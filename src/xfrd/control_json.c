@@ -87,6 +87,53 @@ json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
 			json_seconds(status->served_at, now));
 }
 
+/* Each that fails now, and in which ways. */
+static void
+json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone, uint32_t handle, int64_t now)
+{
+	const struct xfrd_said_way *way = xfrd_said_get(&xfrd->said, handle);
+	char text[XFRD_ERROR_MAX];
+
+	if (way == NULL)
+		return;
+	ctl_json_open(json, "failing", '[');
+	for (; way != NULL; way = way->next) {
+		const struct conf_acls *servers = way->is_notify
+			? &zone->options->notify : &zone->options->request_xfr;
+
+		if (!way->is_final || way->server >= servers->count)
+			continue;
+		ctl_json_open(json, NULL, '{');
+		ctl_json_text(json, way->is_notify ? "notify" : "primary",
+			servers->items[way->server].spec);
+		ctl_json_text(json, "text", xfrd_failure_print(xfrd,
+			(enum xfr_outcome)way->outcome, way->rcode,
+			way->reason, text, sizeof(text)));
+		ctl_json_number(json, "since_sec",
+			json_seconds(way->since_msec, now));
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
+}
+
+static void
+json_print_received(const struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone, uint32_t handle)
+{
+	struct xfrd_received last;
+
+	if (!xfrd_received_get(xfrd, handle, &last))
+		return;
+	ctl_json_open(json, "last_transfer", '{');
+	ctl_json_text(json, "kind", xfrd_received_kind(&last));
+	ctl_json_text(json, "primary", json_primary(zone, last.primary));
+	ctl_json_number(json, "octets", last.octets);
+	ctl_json_number(json, "msec", last.msec);
+	ctl_json_number(json, "time", last.at_sec);
+	ctl_json_close(json, '}');
+}
+
 static void
 json_print_written(struct xfrd *xfrd, struct ctl_json *json,
 	const struct conf_zone *zone, uint32_t handle)
@@ -146,6 +193,10 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	if (secondary && handle != XFR_NONE)
 		json_print_secondary(xfrd, json, zone, &status, now);
 	ctl_json_number(json, "notifying", status.notifying);
+	if (handle != XFR_NONE) {
+		json_print_failing(xfrd, json, zone, handle, now);
+		json_print_received(xfrd, json, zone, handle);
+	}
 	if (secondary && handle != XFR_NONE)
 		json_print_written(xfrd, json, zone, handle);
 }

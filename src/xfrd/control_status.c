@@ -155,6 +155,48 @@ status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
 		(long long)((now - status->error_at) / 1000));
 }
 
+/* Each that fails now, and in which ways. */
+static void
+status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, uint32_t handle, int64_t now)
+{
+	const struct conf_pattern *options = zone->options;
+	const struct xfrd_said_way *way = xfrd_said_get(&xfrd->said, handle);
+	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
+
+	for (; way != NULL; way = way->next) {
+		const struct conf_acls *servers = way->is_notify
+			? &options->notify : &options->request_xfr;
+
+		if (!way->is_final || way->server >= servers->count)
+			continue;
+		ctl_printf(call, "\t\tfailing: \"%s%s%s: %s, since %lld"
+			" sec\"\n", way->is_notify ? "notify to " : "",
+			servers->items[way->server].spec,
+			xfrd_print_with(&servers->items[way->server], with,
+				sizeof(with)),
+			xfrd_failure_print(xfrd,
+				(enum xfr_outcome)way->outcome, way->rcode,
+				way->reason, error, sizeof(error)),
+			(long long)((now - way->since_msec) / 1000));
+	}
+}
+
+static void
+status_print_received(const struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, uint32_t handle)
+{
+	struct xfrd_received last;
+
+	if (xfrd_received_get(xfrd, handle, &last))
+		ctl_printf(call, "\t\tlast-transfer: \"%s from %s, %u bytes"
+				 " in %.3f seconds, %lld sec ago\"\n",
+			xfrd_received_kind(&last),
+			status_primary(zone, last.primary),
+			(unsigned)last.octets, last.msec / 1e3,
+			(long long)time(NULL) - (long long)last.at_sec);
+}
+
 /* Ours, indented further. */
 static void
 status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
@@ -197,6 +239,7 @@ status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
 			(unsigned)status.notified_serial);
 	status_print_activity(xfrd, call, zone, &status, now);
 	status_print_more(xfrd, call, zone, &status, now);
+	status_print_received(xfrd, call, zone, handle);
 }
 
 /* NOTIFYs that are not acknowledged yet. */
@@ -279,6 +322,9 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	} else {
 		ctl_printf(call, "\t\tserial: none\n");
 	}
+	if (handle != XFR_NONE)
+		status_print_failing(xfrd, call, zone, handle,
+			clock_now_msec());
 	if (secondary && handle != XFR_NONE)
 		status_print_written(xfrd, call, zone, handle);
 }

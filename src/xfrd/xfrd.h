@@ -11,8 +11,10 @@
  *   xfrd_look.c    has it looked whether zone files are there
  *   xfrd_steps.c   finds primary zones whose differences are to be written
  *   xfrd_written.c  what has become of what was written
- *   xfrd_job.c     a question: whom it goes to, with which key, its end
+ *   xfrd_job.c     a question: with which key, its end; xfrd_whom.c: to whom
+ *   xfrd_failure.c  what is said of those that fail; xfrd_said.c: what was
  *   xfrd_reasons.c  why questions have failed
+ *   xfrd_received.c  the last transfer of each zone
  *   xfrd_state.c   keeps timers over a restart
  *   xfrd_left.c    what it leaves to the next one
  *   xfrd_change.c  zones that come and go: has it done everywhere
@@ -42,6 +44,7 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd_ask.h"
 #include "xfrd/xfrd_reasons.h"
+#include "xfrd/xfrd_said.h"
 #include "xfrd/xfrd_tls.h"
 
 struct conf_zone;
@@ -122,6 +125,16 @@ struct xfrd_rest {
 	uint32_t serial;
 };
 
+/* The last transfer of a zone that was published. */
+struct xfrd_received {
+	uint32_t at_sec;  /* of the epoch; 0: there was none */
+	uint32_t octets;  /* of messages; UINT32_MAX: or more */
+	uint32_t msec;    /* from the request to the last message */
+	uint16_t primary; /* index */
+	bool is_diffs;    /* differences */
+	bool asked_diffs; /* these were asked for */
+};
+
 /* What the xfrd before has left of a zone: see xfrd_left.c. */
 struct xfrd_left_zone {
 	struct xfrd_rest rest; /* of any options */
@@ -199,6 +212,9 @@ struct xfrd {
 	bool told_stop;
 	struct cds_list_head jobs;
 	struct xfrd_reasons reasons;  /* why they have failed */
+	struct xfrd_said said;        /* of that, in the log */
+	struct xfrd_received *received; /* by handle */
+	size_t received_room;
 	/* Of these, in the order in which they ended: */
 	unsigned kept;                /* all that have ended */
 	struct cds_list_head ended;   /* not durable yet */
@@ -312,6 +328,15 @@ void xfrd_zones_hear(struct xfrd *xfrd, const struct conf_zone *zone);
 
 /* ---- xfrd_job.c ---------------------------------------------------------- */
 
+/* What the other server has answered, or that it did not. */
+struct xfrd_heard {
+	enum xfr_fault fault;   /* NONE: no answer, or no fault in it */
+	uint16_t rcode;         /* as in struct xfr_answer, like the next two */
+	uint16_t ede;
+	uint64_t tsig_time_sec;
+	bool was_open;          /* the connection was there, and has ended */
+};
+
 /* Something that the machine wants: a question to another server, until the
  * machine has been told what became of it. */
 struct xfrd_job {
@@ -326,10 +351,14 @@ struct xfrd_job {
 	struct xfrd_ask *ask;      /* NULL: none (any more) */
 	struct event *event;       /* it takes too long */
 	struct xfr_ask request;
+	struct xfrd_heard heard;
+	bool uses_tcp;
 	struct xfrd_soa soa;       /* of what is served */
 	struct tsig_key key;       /* mac NULL: not signed */
 	struct tsig_chain chain;
 	/* Of a transfer: */
+	int64_t began_usec;
+	int64_t ended_usec;        /* all of it was there */
 	bool is_wanted;            /* the machine has agreed to its serial */
 	int sink_error;            /* errno, if the journal did not take it */
 	bool is_diffs;             /* it brings differences */
@@ -352,19 +381,9 @@ bool xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 /* Opens the key of a job's server, with a MAC for this job alone; none if it
  * has none. NSD_E_DENIED: there is no such key. NSD_E_MEMORY. */
 enum nsd_err xfrd_job_open_key(struct xfrd_job *job) MUST_USE;
-/* Prints the address of a job's server, which it returns; there is room for
- * NET_ADDRESS_TEXT_MAX. */
+/* Prints address and port of a job's server, which it returns; there is room
+ * for NET_ADDRESS_TEXT_MAX. */
 const char *xfrd_job_print_server(const struct xfrd_job *job, char *text);
-/* Prints what questions to a server are protected by: " with key K", " with
- * tls-auth T", both or nothing. Returns the text, which is cut to size. */
-#define XFRD_WITH_MAX 1400
-const char *xfrd_print_with(const struct conf_acl *server, char *text,
-	size_t size);
-/* Prints why the last question for a zone that has failed has, as the log tells
- * it. Returns the text, which is cut to size. */
-#define XFRD_ERROR_MAX 400
-const char *xfrd_print_error(const struct xfrd *xfrd,
-	const struct xfr_status *status, char *text, size_t size);
 /* Tells the machine what became of a job, the log where it failed, and frees
  * it. why: NULL, or more than the outcome says. */
 void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
@@ -385,6 +404,45 @@ void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
 void xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket);
 /* Nothing more is to be done for this zone. No job refers to it from now on. */
 void xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone);
+
+/* ---- xfrd_received.c ----------------------------------------------------- */
+
+/* The transfer has been published: notes it, and tells the log. received: as
+ * xfrd_write_print_received prints it. */
+void xfrd_received_note(const struct xfrd_job *job, const char *received);
+/* The last one. False: there was none since this process began. */
+bool xfrd_received_get(const struct xfrd *xfrd, uint32_t handle,
+	struct xfrd_received *last);
+/* What it was: "AXFR", "IXFR", or "AXFR for IXFR". */
+const char *xfrd_received_kind(const struct xfrd_received *last);
+/* The zone of this handle is gone. */
+void xfrd_received_forget(struct xfrd *xfrd, uint32_t handle);
+
+/* ---- xfrd_failure.c ------------------------------------------------------ */
+
+/* Prints what questions to a server are protected by: " with key K", " with
+ * tls-auth T", both or nothing. Returns the text, which is cut to size. */
+#define XFRD_WITH_MAX 1400
+const char *xfrd_print_with(const struct conf_acl *server, char *text,
+	size_t size);
+/* Prints why the last question for a zone that has failed has, as the log tells
+ * it. Returns the text, which is cut to size. */
+#define XFRD_ERROR_MAX 400
+const char *xfrd_print_error(const struct xfrd *xfrd,
+	const struct xfr_status *status, char *text, size_t size);
+/* The same of any failure, by what a reply said. */
+const char *xfrd_failure_print(const struct xfrd *xfrd,
+	enum xfr_outcome outcome, uint16_t rcode, uint32_t reason, char *text,
+	size_t size);
+/* Prints what is wrong with what job->heard says; perhaps to text, which is cut
+ * to size. */
+const char *xfrd_failure_print_fault(const struct xfrd_job *job, char *text,
+	size_t size);
+/* Tells the log that a job has failed, or that its server is well again, if it
+ * is not known there. The machine has had the reply, with its reason; why: as
+ * for xfrd_job_end. */
+void xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
+	const char *why, int64_t now);
 
 /* ---- xfrd_keep.c --------------------------------------------------------- */
 

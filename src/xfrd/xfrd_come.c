@@ -44,6 +44,8 @@ xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone,
 	/* It may be another zone's soon. */
 	xfrd_turn_forget_expiry(xfrd, handle);
 	xfrd_written_forget(xfrd, handle);
+	xfrd_said_forget(&xfrd->said, handle);
+	xfrd_received_forget(xfrd, handle);
 	xfr_remove_zone(zones->machine, handle);
 	zones->handles[zone->index] = XFR_NONE;
 	xfrd_state_move(xfrd, zone->index, zone->index);

@@ -105,21 +105,23 @@ jobs_on_ask_failed(void *ctx, int error, const char *why)
 
 	jobs_note_how_far(job, &reply);
 	job->ask = NULL; /* it is over */
+	job->heard.was_open = why == NULL
+		&& (error == 0 || error == ECONNRESET);
 	xfrd_job_end(job, &reply,
 		why != NULL  ? why
 		: error != 0 ? strerror(error)
 			     : "the connection was closed too early");
 }
 
+/* What is wrong with job->heard, as a reply. */
 static void
-jobs_reply_fault(enum xfr_fault fault, uint16_t rcode,
-	struct xfr_reply *reply)
+jobs_reply_fault(const struct xfrd_job *job, struct xfr_reply *reply)
 {
 	reply->rcode = 0;
-	switch (fault) {
+	switch (job->heard.fault) {
 	case XFR_FAULT_RCODE:
 		reply->outcome = XFR_RCODE;
-		reply->rcode = rcode;
+		reply->rcode = job->heard.rcode;
 		break;
 	case XFR_FAULT_TRUNCATED:
 		reply->outcome = XFR_USE_TCP;
@@ -151,6 +153,7 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 	struct xfrd_job *job = ctx;
 	struct xfr_reply reply = {.outcome = XFR_SOA};
 	struct xfr_answer answer;
+	char why[XFRD_ERROR_MAX];
 	enum xfr_fault fault = xfr_answer_read(&job->request, message, len,
 		(uint64_t)time(NULL), &answer);
 
@@ -158,12 +161,19 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 		return XFRD_ASK_MORE;
 	job->ask = NULL; /* it is over */
 	if (fault != XFR_FAULT_NONE) {
-		jobs_reply_fault(fault, answer.rcode, &reply);
+		job->heard = (struct xfrd_heard){
+			.fault = fault,
+			.rcode = answer.rcode,
+			.ede = answer.ede,
+			.tsig_time_sec = answer.tsig_time_sec,
+		};
+		jobs_reply_fault(job, &reply);
 		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(job))
 			reply.outcome = XFR_NONSENSE;
 		reply.lacks_edns = xfr_lacks_edns(fault, answer.rcode,
 			answer.has_opt);
-		xfrd_job_end(job, &reply, xfr_fault_text(fault));
+		xfrd_job_end(job, &reply,
+			xfrd_failure_print_fault(job, why, sizeof(why)));
 		return XFRD_ASK_ENDED;
 	}
 	if (job->action.act == XFR_NOTIFY)
@@ -234,6 +244,36 @@ jobs_want(struct xfrd_job *job)
 	return job->is_wanted;
 }
 
+static void
+jobs_fail_transfer(struct xfrd_job *job)
+{
+	const struct xfr_read_result *result = &job->reader.result;
+	struct xfr_reply reply = {.outcome = XFR_NONSENSE};
+	char why[XFRD_ERROR_MAX];
+
+	job->heard = (struct xfrd_heard){
+		.fault = result->fault,
+		.rcode = result->rcode,
+		.ede = result->ede,
+		.tsig_time_sec = result->tsig_time_sec,
+	};
+	jobs_reply_fault(job, &reply);
+	if (reply.outcome == XFR_USE_TCP && !job->reader.setup.udp)
+		reply.outcome = XFR_NONSENSE;
+	if (result->fault == XFR_FAULT_SINK
+		&& result->sink_err == NSD_E_LIMIT)
+		reply.outcome = XFR_NO_FIT; /* whole, then */
+	jobs_note_how_far(job, &reply);
+	reply.lacks_edns = xfr_lacks_edns(result->fault, result->rcode,
+		result->has_opt);
+	xfrd_job_end(job, &reply,
+		result->fault != XFR_FAULT_SINK
+			? xfrd_failure_print_fault(job, why, sizeof(why))
+			: result->sink_err == NSD_E_SYSTEM
+			? strerror(job->sink_error)
+			: err_text(result->sink_err));
+}
+
 static enum xfrd_ask_next
 jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 {
@@ -266,21 +306,7 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 		xfrd_job_end(job, &reply, NULL);
 		return XFRD_ASK_ENDED;
 	default:
-		jobs_reply_fault(result->fault, result->rcode, &reply);
-		if (reply.outcome == XFR_USE_TCP && !job->reader.setup.udp)
-			reply.outcome = XFR_NONSENSE;
-		if (result->fault == XFR_FAULT_SINK
-			&& result->sink_err == NSD_E_LIMIT)
-			reply.outcome = XFR_NO_FIT; /* whole, then */
-		jobs_note_how_far(job, &reply);
-		reply.lacks_edns = xfr_lacks_edns(result->fault,
-			result->rcode, result->has_opt);
-		xfrd_job_end(job, &reply,
-			result->fault != XFR_FAULT_SINK
-				? xfr_fault_text(result->fault)
-				: result->sink_err == NSD_E_SYSTEM
-				? strerror(job->sink_error)
-				: err_text(result->sink_err));
+		jobs_fail_transfer(job);
 		return XFRD_ASK_LEFT;
 	}
 }
@@ -488,6 +514,8 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 		: &options->request_xfr.items[action->primary];
 	cds_list_add(&job->node, &xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&job->keep_node);
+	job->uses_tcp = jobs_uses_tcp(job);
+	job->began_usec = clock_now_usec();
 	jobs_log_begin(job);
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
 	err = jobs_go(job);

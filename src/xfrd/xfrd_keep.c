@@ -116,6 +116,7 @@ xfrd_keep_begin(struct xfrd_job *job)
 	if (end.kind == JOURNAL_WHOLE)
 		end.is_back = keep_goes_back(job, end.to, &end.from);
 	event_del(job->event);
+	job->ended_usec = clock_now_usec();
 	job->entry = journal_end(job->text, &end);
 	job->xfrd->kept++;
 	job->text = NULL;
@@ -241,12 +242,11 @@ keep_log(const struct xfrd_job *job)
 	};
 	char source[JOURNAL_SOURCE_MAX + 1], text[JOURNAL_SOURCE_MAX + 100];
 
-	if (log_verbosity() < 1)
-		return;
 	keep_write_source(job, source, sizeof(source));
 	xfrd_write_print_received(text, sizeof(text), &entry, source);
 	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
 		job->zone->name, text);
+	xfrd_received_note(job, text);
 }
 
 /* A try that failed is made again by the clock. */

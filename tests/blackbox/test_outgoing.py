@@ -80,14 +80,14 @@ def test_of_several_the_first_that_there_is(make_server, ours, expected):
         wait_all(primary)
         server.wait_serial("s.test", 4)
         assert addresses(primary) == {expected}
-        assert "failed: " not in server.read_log()
+        assert "error: " not in server.read_log()
 
 
 def test_if_there_is_none_nothing_is_sent(make_server):
     """Not from another address: a primary may tell secondaries apart by it."""
     with ScriptedPrimary(counting()) as primary:
         server = start(make_server, [primary], ["192.0.2.1", "203.0.113.1"])
-        server.wait_log("zone s.test transfer from 127.0.0.1 failed: Cannot"
+        server.wait_log("s.test: Could not tcp connect to .*: Cannot"
                         " assign requested address")
         assert primary.seen == []
 

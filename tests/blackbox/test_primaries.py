@@ -358,7 +358,7 @@ def test_transfer_that_found_the_disk_full_is_tried_again_soon(
         message = dns.message.make_query("f.test", "SOA")
         message.set_opcode(dns.opcode.NOTIFY)
         dns.query.udp(message, server.address, port=server.port)
-        server.wait_log("zone f.test transfer from 127.0.0.1 failed: No space"
+        server.wait_log("zone f.test transfer from .* failed: No space"
                         " left on device")
         assert server.serial("f.test") == 1
         ballast.unlink()

@@ -1,0 +1,43 @@
+/*
+ * xfrd_said.h - what the log has been told of questions that fail, so that it
+ * is told once: of each zone and other server, each way in which they fail,
+ * until the server answers well again.
+ */
+#ifndef XFRD_XFRD_SAID_H
+#define XFRD_XFRD_SAID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xfr/machine.h"
+
+struct xfrd_said_way {
+	struct xfrd_said_way *next; /* of the zone; the newest is first */
+	uint32_t server;     /* index of the primary, or of the target */
+	uint32_t reason;     /* of xfrd_reasons.h */
+	uint16_t rcode;
+	uint8_t outcome;     /* enum xfr_outcome */
+	bool is_notify;      /* NOTIFY to a target; else a check */
+	bool is_final;       /* an error: nothing else was tried with it */
+	int64_t since_msec;
+};
+
+/* Zeroed: nothing has been said. */
+struct xfrd_said {
+	void *zones; /* struct said_zone, of <search.h> */
+};
+
+/* Notes a way, copied. False: it is there already. Without memory it is said
+ * once more. */
+bool xfrd_said_add(struct xfrd_said *said, uint32_t zone,
+	const struct xfrd_said_way *way);
+/* The server has answered well: forgets its ways. True: one was an error. */
+bool xfrd_said_clear(struct xfrd_said *said, uint32_t zone, bool is_notify,
+	uint32_t server);
+/* The zone of this handle is gone. */
+void xfrd_said_forget(struct xfrd_said *said, uint32_t zone);
+/* The ways of a zone, lent until the next call; NULL: none. */
+const struct xfrd_said_way *xfrd_said_get(const struct xfrd_said *said,
+	uint32_t zone);
+
+#endif

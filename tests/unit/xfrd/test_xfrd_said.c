@@ -1,0 +1,83 @@
+/* test_xfrd_said.c - a failure is said once for each way, until it is well. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "xfrd/xfrd_said.h"
+
+static const struct xfrd_said_way refused = {.server = 1, .rcode = 5,
+	.outcome = XFR_RCODE, .is_final = true};
+static const struct xfrd_said_way silent = {.server = 1,
+	.outcome = XFR_TIMEOUT, .is_final = true};
+
+static void
+each_way_is_said_once_though_they_alternate(void **state)
+{
+	struct xfrd_said said = {.zones = NULL};
+	struct xfrd_said_way other = refused;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(xfrd_said_add(&said, 7, &refused), i == 0);
+		assert_int_equal(xfrd_said_add(&said, 7, &silent), i == 0);
+	}
+	other.server = 2;
+	assert_true(xfrd_said_add(&said, 7, &other));
+	other = refused;
+	other.is_notify = true;
+	assert_true(xfrd_said_add(&said, 7, &other));
+	assert_true(xfrd_said_add(&said, 8, &refused));
+	xfrd_said_forget(&said, 7);
+	xfrd_said_forget(&said, 8);
+	assert_null(said.zones);
+}
+
+static void
+a_try_becomes_an_error_once(void **state)
+{
+	struct xfrd_said said = {.zones = NULL};
+	struct xfrd_said_way try = refused;
+
+	try.is_final = false;
+	assert_true(xfrd_said_add(&said, 7, &try));
+	assert_true(xfrd_said_add(&said, 7, &refused));
+	assert_false(xfrd_said_add(&said, 7, &try));
+	assert_false(xfrd_said_add(&said, 7, &refused));
+	assert_true(xfrd_said_clear(&said, 7, false, 1));
+	assert_true(xfrd_said_add(&said, 7, &try));
+	assert_false(xfrd_said_clear(&said, 7, false, 1));
+	assert_null(said.zones);
+}
+
+static void
+only_the_server_that_answers_is_well(void **state)
+{
+	struct xfrd_said said = {.zones = NULL};
+	struct xfrd_said_way other = refused;
+
+	other.server = 2;
+	assert_true(xfrd_said_add(&said, 7, &refused));
+	assert_true(xfrd_said_add(&said, 7, &other));
+	assert_false(xfrd_said_clear(&said, 7, true, 1));
+	assert_false(xfrd_said_clear(&said, 9, false, 1));
+	assert_true(xfrd_said_clear(&said, 7, false, 1));
+	assert_false(xfrd_said_add(&said, 7, &other));
+	assert_int_equal(xfrd_said_get(&said, 7)->server, 2);
+	xfrd_said_forget(&said, 7);
+	assert_null(xfrd_said_get(&said, 7));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_way_is_said_once_though_they_alternate),
+		cmocka_unit_test(a_try_becomes_an_error_once),
+		cmocka_unit_test(only_the_server_that_answers_is_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
