@@ -496,6 +496,8 @@ struct ipc_credit {
 		"what became of a COOKIES; workers have them by now")        \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
+	X(SERVE, ROLE_MAIN, ROLE_WORKER, IPC_NONE, IPC_NONE, 0, 0,           \
+		"stand by no more: read the sockets")                        \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
 		IPC_NONE, 0, 0, "write the counters to the log")             \
 	X(TLS_TEXTS, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_tls_texts),   \

@@ -62,6 +62,9 @@ struct net_handler {
 	uint64_t *tx_err;
 	uint64_t *dropped;
 	uint64_t *requests;
+	/* Raised before anything is read of what clients have sent, once for a
+	 * turn of a socket, or of all connections. */
+	uint64_t *turns;
 	/* How long answers took, from before their requests were received (on
 	 * streams: from when they were handed over for the last time) until the
 	 * replies were given to the system. Requests without a reply, and what
@@ -113,6 +116,12 @@ enum nsd_err net_udp_open(struct event_base *base, int fd,
  */
 enum nsd_err net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 	MUST_USE;
+/*
+ * Reads and hands over one request at a time, or as many as there are, as at
+ * first: who dies of one takes no other along. With one at a time as many as
+ * there are if a batch waits already: then time is short.
+ */
+void net_udp_set_careful(struct net_udp *udp, bool careful);
 /*
  * How many datagrams the kernel has dropped on the socket, mostly because
  * nobody took them in time, since the last call, or since net_udp_open. Modulo

@@ -31,6 +31,8 @@ enum hand_kind {
 
 struct hand {
 	uint64_t beat; /* atomic; see proc/watch.h */
+	/* Of a worker: how often it has turned to what its clients sent. */
+	uint64_t turns;
 	/* Of a worker: the batch that it answers, in one of the rooms. The
 	 * memory is at the same place in main. */
 	uint64_t request_count; /* 0: it answers none */

@@ -41,6 +41,9 @@ struct role_start {
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* all but the loader: in the store */
 	struct hand *hand;          /* NULL: nobody looks */
+	/* Of a worker: */
+	bool stands_by;  /* it serves once it is told */
+	bool is_careful; /* those before it have died of messages */
 	/* Of the loader: */
 	enum store_past past;
 	bool in_file;   /* the store is a file, to be closed clean at the end */

@@ -49,4 +49,9 @@ void sockets_follow(const struct listeners *listeners,
 bool sockets_buffers_fit(const struct conf_server *before,
 	const struct conf_server *options);
 
+/* In a worker: closes all descriptors but its sockets, the log and others, of
+ * which there are count. Without memory none is closed. */
+void sockets_keep(const struct listeners *listeners, unsigned server,
+	const int *others, unsigned count);
+
 #endif

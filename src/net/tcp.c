@@ -338,6 +338,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_tcp *tcp = arg;
 
+	net_count_add(tcp->handler.turns, 1);
 	tcp_wait_read_clock(tcp);
 	if (tcp->ready_next == tcp->ready_count)
 		ready_wait(tcp);

@@ -41,6 +41,8 @@
 /* How long a batch waits for room in the send buffer; then it is dropped. */
 #define SEND_WAIT_MS 1
 #define CACHE_LINE NET_ROOM_LINE
+/* Octets that a small datagram takes in a socket. */
+#define DATAGRAM_COST 768
 
 /* Room for either family's IP_PKTINFO. */
 #define CONTROL_SIZE (CMSG_SPACE(sizeof(struct in6_pktinfo)))
@@ -52,6 +54,7 @@ struct net_udp {
 	int fd;
 	struct net_handler handler;
 	uint32_t reply_size;
+	uint32_t batch_max; /* datagrams that are read at once */
 	uint32_t lost;     /* as the kernel said last */
 	bool may_fragment; /* replies are sent without DF */
 	struct net_udp_room *room;
@@ -125,7 +128,7 @@ receive(struct net_udp *udp)
 	unsigned tries;
 	int got;
 
-	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
+	for (size_t i = 0; i < udp->batch_max; i++) {
 		POISON_HOT(udp->in_iov[i].iov_base, REQUEST_SIZE);
 		POISON_HOT(&udp->peer[i], sizeof(udp->peer[i]));
 		udp->in[i].msg_hdr.msg_namelen = sizeof(udp->peer[i]);
@@ -135,7 +138,7 @@ receive(struct net_udp *udp)
 	/* An ICMP error to an earlier reply is reported here, instead of
 	 * datagrams that are there. Ask again, a bounded number of times. */
 	for (tries = 0; tries < EXCHANGE_BATCH_MAX; tries++) {
-		got = recvmmsg(udp->fd, udp->in, EXCHANGE_BATCH_MAX,
+		got = recvmmsg(udp->fd, udp->in, udp->batch_max,
 			MSG_DONTWAIT, NULL);
 		if (got >= 0)
 			return (size_t)got;
@@ -327,6 +330,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	int64_t begun = net_count_begin(&udp->handler), ended;
 	size_t got, count, answers;
 
+	net_count_add(udp->handler.turns, 1);
 	for (unsigned batch = 0; batch < BATCHES_MAX; batch++) {
 		got = receive(udp);
 		if (got >= BATCH_UNWATCHED)
@@ -346,7 +350,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 				begun = ended;
 			}
 		}
-		if (got < BATCH_AGAIN)
+		if (got < BATCH_AGAIN && got < udp->batch_max)
 			break;
 	}
 	watch(udp);
@@ -452,6 +456,19 @@ net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 	return NSD_OK;
 }
 
+/* A number that the kernel has of the socket, SK_MEMINFO_*; 0: it does not say,
+ * too. */
+static uint32_t
+read_number(const struct net_udp *udp, unsigned which)
+{
+	uint32_t values[SK_MEMINFO_VARS] = { 0 };
+	socklen_t len = sizeof(values);
+
+	if (getsockopt(udp->fd, SOL_SOCKET, SO_MEMINFO, values, &len) != 0)
+		return 0;
+	return values[which];
+}
+
 /*
  * What the kernel has dropped on the socket so far. SO_RXQ_OVFL would bring the
  * same number with each datagram, at a cost for each; this costs nothing until
@@ -460,12 +477,16 @@ net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 static uint32_t
 read_lost(const struct net_udp *udp)
 {
-	uint32_t values[SK_MEMINFO_VARS] = { 0 };
-	socklen_t len = sizeof(values);
+	return read_number(udp, SK_MEMINFO_DROPS);
+}
 
-	if (getsockopt(udp->fd, SOL_SOCKET, SO_MEMINFO, values, &len) != 0)
-		return 0;
-	return values[SK_MEMINFO_DROPS];
+void
+net_udp_set_careful(struct net_udp *udp, bool careful)
+{
+	bool short_of_time = read_number(udp, SK_MEMINFO_RMEM_ALLOC)
+		> EXCHANGE_BATCH_MAX * DATAGRAM_COST;
+
+	udp->batch_max = careful && !short_of_time ? 1 : EXCHANGE_BATCH_MAX;
 }
 
 uint32_t
@@ -489,6 +510,7 @@ net_udp_open(struct event_base *base, int fd,
 		return NSD_E_MEMORY;
 	udp->fd = fd;
 	udp->handler = *handler;
+	udp->batch_max = EXCHANGE_BATCH_MAX;
 	udp->reply_size = bound_reply_size(options->reply_size);
 	udp->for_proxies = options->for_proxies;
 	udp->replies = replies_make(udp->reply_size);

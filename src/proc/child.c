@@ -32,8 +32,28 @@ child_name(const struct child *child)
 
 	if (child->role != ROLE_WORKER)
 		return ipc_role_name(child->role);
-	snprintf(name, sizeof(name), "server %u", child->index + 1);
+	snprintf(name, sizeof(name), "%s %u",
+		child->stands_by ? "standby" : "server", child->index + 1);
 	return name;
+}
+
+/* One that ends, and one of another store, may have the same: that of a post
+ * has another one only beside such as read what it reads. */
+static unsigned
+child_choose_slot(const struct post *post, const struct generation *generation)
+{
+	const struct supervisor *s = post->supervisor;
+	const struct child *const others[] = {post->current, post->leaving,
+		post->next};
+	unsigned first = post->index;
+
+	if (post->role != ROLE_WORKER)
+		return s->worker_count + (post->role != ROLE_XFRD);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i] != NULL && others[i]->generation == generation
+			&& others[i]->reader_slot == first)
+			return s->worker_count + SUPERVISOR_READERS + first;
+	return first;
 }
 
 struct child *
@@ -50,9 +70,7 @@ child_create(struct post *post, struct generation *generation)
 	child->generation = generation;
 	child->is_reader = post->role != ROLE_LOADER;
 	child->looks = post->role == ROLE_LOADER && generation->suspect;
-	child->reader_slot = post->role == ROLE_WORKER ? post->index
-		: post->role == ROLE_XFRD ? s->worker_count
-					  : s->worker_count + 1;
+	child->reader_slot = child_choose_slot(post, generation);
 	child->started_msec = clock_now_msec();
 	child->link.channel.fd = -1;
 	child->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -164,6 +182,8 @@ child_log_end(const struct child *child, int status)
 	if (!stopping)
 		counts_note_death(child->supervisor->server.counts,
 			child->role, child->index, clock_now_msec());
+	if (!ends_may_log(&child->supervisor->ends, clock_now_msec()))
+		return;
 	if (WIFSIGNALED(status))
 		log_error("%s (pid %ld) was killed by signal %d%s",
 			child_name(child), (long)child->pid,
@@ -172,6 +192,13 @@ child_log_end(const struct child *child, int status)
 		log_error("%s (pid %ld) ended with status %d%s",
 			child_name(child), (long)child->pid,
 			WEXITSTATUS(status), then);
+}
+
+void
+child_note_end(struct child *child)
+{
+	child->reaped = true;
+	child->has_read = child->hand->turns != 0;
 }
 
 /* ---- its channel --------------------------------------------------------- */

@@ -41,7 +41,11 @@ void child_kill(const struct child *child);
 /* The same, and nobody is to try again what it did not get done. */
 void child_give_up(struct child *child);
 
-/* Says in the log how it ended (status: of waitpid), unless it was told to. */
+/* Says in the log how it ended (status: of waitpid), unless it was told to, or
+ * many do (ends.h). */
 void child_log_end(const struct child *child, int status);
+
+/* It is reaped: sets what its end says of it. */
+void child_note_end(struct child *child);
 
 #endif

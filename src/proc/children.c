@@ -8,12 +8,14 @@ static void
 children_walk_post(struct post *post, void (*fn)(struct child *, void *),
 	void *arg)
 {
-	struct child *leaving = post->leaving;
+	struct child *leaving = post->leaving, *next = post->next;
 
 	if (post->current != NULL)
 		fn(post->current, arg);
 	if (leaving != NULL)
 		fn(leaving, arg);
+	if (next != NULL)
+		fn(next, arg);
 }
 
 void

@@ -10,6 +10,7 @@
 #include "proc/child.h"
 #include "proc/crash.h"
 #include "proc/supervisor.h"
+#include "role/counts.h"
 
 /* So many crashes in so long: a look costs the loader some 2 s of processor
  * time for a gigabyte, a crash may be a bug that has nothing to do with the
@@ -22,9 +23,14 @@
 #define REST_MSEC (60 * 1000)
 #define REST_MAX_MSEC (60 * 60 * 1000)
 /* The same while nobody is answered, and a look cannot make it worse; twice as
- * long each time. */
+ * long each time. The most is for workers that die of themselves: with messages
+ * that kill, somebody would set the pace. */
 #define REST_ALONE_MSEC 250
 #define REST_ALONE_MAX_MSEC 2000
+/* Nobody is answered if so many workers in a row have died of messages, with
+ * fewer answers of all of them before each. */
+#define IN_VAIN 2
+#define ANSWERS_FEW 4
 /* A worker that has lived this long is not about to crash, or half of the time
  * since the last look. */
 #define LIVED_MSEC 5000
@@ -77,30 +83,60 @@ crash_is_served(const struct supervisor *s, int64_t now, int64_t lived_msec)
 	return false;
 }
 
+/* Answers of all workers so far. They outlive who gave them. */
+static uint64_t
+crash_sum_answers(const struct supervisor *s)
+{
+	struct counters_book book;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; s->server.counts != NULL && i < s->worker_count;
+		i++) {
+		counts_get_book(s->server.counts, i, &book);
+		for (unsigned r = 0; r < COUNTER_RCODES; r++)
+			sum += __atomic_load_n(&book.rows->rcode[r],
+				__ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+static void
+crash_count_answers(const struct supervisor *s, struct crashes *c)
+{
+	uint64_t answers = crash_sum_answers(s);
+
+	c->in_vain = answers - c->answers < ANSWERS_FEW ? c->in_vain + 1 : 0;
+	c->answers = answers;
+}
+
 /* True: nobody is answered, and the last look was some time ago. */
 static bool
-crash_may_look_alone(const struct supervisor *s, struct crashes *c, int64_t now)
+crash_may_look_alone(const struct supervisor *s, struct crashes *c,
+	bool has_read, int64_t now)
 {
 	int64_t since_msec = now - c->looked_msec, lived_msec = since_msec / 2;
+	int64_t rest_msec = c->rest_alone_msec;
 
+	if (!has_read && rest_msec > REST_ALONE_MAX_MSEC)
+		rest_msec = REST_ALONE_MAX_MSEC;
 	if (lived_msec > LIVED_MSEC)
 		lived_msec = LIVED_MSEC;
-	if (since_msec < c->rest_alone_msec
-		|| crash_is_served(s, now, lived_msec))
+	if (since_msec < rest_msec || crash_is_served(s, now, lived_msec)
+		|| (has_read && c->in_vain < IN_VAIN))
 		return false;
-	if (c->rest_alone_msec < REST_ALONE_MAX_MSEC)
-		c->rest_alone_msec *= 2;
+	c->rest_alone_msec = 2 * rest_msec;
 	return true;
 }
 
 /* False: the last look was not long ago. */
 static bool
-crash_may_look(const struct supervisor *s, struct crashes *c, int64_t now)
+crash_may_look(const struct supervisor *s, struct crashes *c, bool has_read,
+	int64_t now)
 {
 	int64_t since_msec = now - c->looked_msec;
 
 	if (c->looked_msec != 0 && since_msec < c->rest_msec) {
-		if (!crash_may_look_alone(s, c, now))
+		if (!crash_may_look_alone(s, c, has_read, now))
 			return false;
 		c->looked_msec = now;
 		return true;
@@ -118,7 +154,7 @@ crash_may_look(const struct supervisor *s, struct crashes *c, int64_t now)
 
 /* Counts a crash. True: that is one too many. */
 static bool
-crash_count(struct supervisor *s, int64_t now)
+crash_count(struct supervisor *s, const struct child *child, int64_t now)
 {
 	struct crashes *c = &s->crashes;
 
@@ -127,7 +163,9 @@ crash_count(struct supervisor *s, int64_t now)
 		c->first_msec = now;
 	}
 	c->count++;
-	return c->count >= CRASHES_MAX && crash_may_look(s, c, now);
+	crash_count_answers(s, c);
+	return c->count >= CRASHES_MAX
+		&& crash_may_look(s, c, child->has_read, now);
 }
 
 void
@@ -147,7 +185,7 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	}
 	/* A store that is being filled takes this one's place anyway. */
 	if (!child->is_reader || g != s->serving || s->building != NULL
-		|| g->suspect || !crash_count(s, clock_now_msec()))
+		|| g->suspect || !crash_count(s, child, clock_now_msec()))
 		return;
 	log_error("%u processes that read the zone store have crashed; the"
 		  " store is looked through",

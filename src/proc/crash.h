@@ -20,6 +20,8 @@ struct crashes {
 	int64_t rest_msec;   /* from one look to the next, at the least, as long
 			      * as a worker serves */
 	int64_t rest_alone_msec; /* the same while none does */
+	uint64_t answers;        /* of all workers, until the last crash */
+	unsigned in_vain;        /* crashes in a row with few between them */
 };
 
 /* True if a process that ended so (status: of waitpid) has done what is not

@@ -15,7 +15,8 @@ static enum nsd_err
 generation_make_store(const struct supervisor *s, struct store **store)
 {
 	struct store_options options = {
-		.reader_max = s->worker_count + SUPERVISOR_READERS,
+		.reader_max = POST_READERS * s->worker_count
+			+ SUPERVISOR_READERS,
 		.huge_pages = true,
 		.self_fds = s->self_fds,
 	};

@@ -18,17 +18,16 @@
 #include "proc/introduce.h"
 #include "proc/key_change.h"
 #include "proc/post.h"
+#include "proc/standby.h"
 #include "proc/writer_folders.h"
 #include "role/counts.h"
 #include "role/role.h"
 #include "store/store.h"
 
-/* A process that has lived this long does not fail at its start. */
-#define LIVED_WELL_MSEC 60000
-
-/* How long an empty post waits, in milliseconds. The first time it is filled at
- * once; then ever later, so that a process that cannot live does not take the
- * machine with it. Clients wait for a worker: it has more tries. */
+/* How long a post waits whose process has died of no message, in milliseconds.
+ * The first time it is filled at once; then ever later, so that a process that
+ * cannot live does not take the machine with it. Clients wait for a worker: it
+ * has more tries. */
 static const unsigned post_pauses[] = {0, 1000, 2000, 4000, 8000, 16000, 30000};
 static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 	1000, 1000, 1000, 2000, 4000, 8000, 16000, 30000};
@@ -130,6 +129,8 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.index = post->index,
 		.reader_slot = self->reader_slot,
 		.hand = self->hand,
+		.stands_by = self->stands_by,
+		.is_careful = post->wants_next,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
 		.suspect = self->looks,
@@ -145,16 +146,14 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 
 /* ---- filling ------------------------------------------------------------- */
 
-void
-post_fill(struct post *post, struct generation *generation)
+/* Makes a process. NULL: it cannot be made now; it is tried again later. */
+static struct child *
+post_fork(struct post *post, struct generation *generation, bool stands_by)
 {
 	struct child *child = child_create(post, generation);
+	int64_t before = clock_thread_nsec();
 	struct ipc_channel theirs;
 
-	if (post->role == ROLE_XFRD) { /* none is there */
-		key_change_sweep(post->supervisor);
-		doors_leave(&post->supervisor->server.former);
-	}
 	post->filled_msec = clock_now_msec();
 	if (child == NULL
 		|| ipc_channel_open_pair(ROLE_MAIN, post->role,
@@ -166,8 +165,9 @@ post_fill(struct post *post, struct generation *generation)
 			child_unwatch(child);
 		free(child);
 		post_fill_later(post);
-		return;
+		return NULL;
 	}
+	child->stands_by = stands_by;
 	if (!child_watch(child) || (child->pid = fork()) == -1) {
 		log_error("cannot start %s: %s", ipc_role_name(post->role),
 			strerror(errno));
@@ -175,13 +175,30 @@ post_fill(struct post *post, struct generation *generation)
 		ipc_channel_close(&theirs);
 		free(child);
 		post_fill_later(post);
-		return;
+		return NULL;
 	}
 	if (child->pid == 0)
 		post_run(post, child, theirs);
 	child_keep_hand(child);
 	ipc_channel_close(&theirs);
 	generation->users++;
+	standby_pay(post->supervisor, clock_now_usec(),
+		(clock_thread_nsec() - before) / 1000);
+	return child;
+}
+
+void
+post_fill(struct post *post, struct generation *generation)
+{
+	struct child *child;
+
+	if (post->role == ROLE_XFRD) { /* none is there */
+		key_change_sweep(post->supervisor);
+		doors_leave(&post->supervisor->server.former);
+	}
+	child = post_fork(post, generation, false);
+	if (child == NULL)
+		return;
 	post->current = child;
 	counts_set_process(post->supervisor->server.counts, post->role,
 		post->index, child->pid, child->started_msec);
@@ -295,13 +312,43 @@ post_fill_to_close(struct supervisor *s)
 	generation_offer_file(s);
 }
 
+/* Has somebody serve in a worker's post, and somebody stand by, if that is
+ * wanted. */
+static void
+post_tend(struct post *post)
+{
+	struct supervisor *s = post->supervisor;
+	unsigned wait;
+
+	if (post->current == NULL)
+		(void)standby_promote(post);
+	if (post->current != NULL && (!post->wants_next || post->next != NULL))
+		return;
+	wait = standby_wait(s, clock_now_usec());
+	if (wait > 0) {
+		post_fill_in(post, wait);
+		return;
+	}
+	if (post->current == NULL) {
+		post_fill(post, s->serving);
+		return;
+	}
+	post->next = post_fork(post, s->serving, true);
+	if (post->next != NULL)
+		introduce_child(s, post->next);
+}
+
 static void
 post_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct post *post = arg;
 	struct supervisor *s = post->supervisor;
 
-	if (s->stopping || post->current != NULL)
+	if (s->stopping)
+		return;
+	if (post->role == ROLE_WORKER && s->serving != NULL)
+		post_tend(post);
+	if (post->current != NULL)
 		return;
 	if (post->role == ROLE_LOADER)
 		post_fill_loader(s);
@@ -352,7 +399,7 @@ post_rest_writer(struct post *post, const struct child *lost, int status)
 	unsigned pause = WRITER_PAUSE_MSEC;
 
 	if (status == 0 || lost->told_stop
-		|| now - lost->started_msec > LIVED_WELL_MSEC)
+		|| now - lost->started_msec > POST_LIVED_WELL_MSEC)
 		post->failures = 0;
 	else
 		post->failures++;
@@ -456,6 +503,7 @@ post_on_serving(struct post *post)
 	struct ipc_adopt adopt = {.server = post->index};
 
 	post->current->serving = true;
+	post_tend(post);
 	if (post->adopter != NULL)
 		(void)child_send(post->adopter, IPC_RELEASE, &adopt,
 			sizeof(adopt), NULL, 0);
@@ -474,6 +522,8 @@ post_roll(struct post *post)
 
 	if (post->supervisor->stopping)
 		return;
+	if (post->next != NULL && post->next->generation != serving)
+		child_stop(post->next);
 	if (post->current == NULL) {
 		if (post->role != ROLE_WRITER
 			&& !event_pending(post->timer, EV_TIMEOUT, NULL))
@@ -505,21 +555,43 @@ void
 post_refill(struct post *post, const struct child *lost)
 {
 	struct supervisor *s = post->supervisor;
+	int64_t now = clock_now_msec();
+	bool lived_well;
 
 	if (s->stopping)
 		return;
+	lived_well = now - lost->started_msec > POST_LIVED_WELL_MSEC;
 	if (lost->told_stop) {
 		post->failures = 0;
 		if (post->role != ROLE_LOADER)
 			post_fill(post, s->serving);
 		return;
 	}
-	if (clock_now_msec() - lost->started_msec > LIVED_WELL_MSEC) {
+	if (lived_well) {
 		post->failures = 0;
 		post->deadly = false;
 	}
-	if (post->failures > 0 && post->role == ROLE_WORKER
-		&& post->leaving == NULL)
+	if (lost->has_read) {
+		post->failures = 0;
+		post->wants_next |= !lived_well && post->killed_msec != 0
+			&& now - post->killed_msec < POST_LIVED_WELL_MSEC;
+		post->killed_msec = now;
+		post_tend(post);
+		return;
+	}
+	if (post->role == ROLE_WORKER && !standby_promote(post)
+		&& post->failures > 0 && post->leaving == NULL)
 		post_lend_sockets(post);
 	post_fill_later(post);
+}
+
+void
+post_lose_next(struct post *post, const struct child *lost)
+{
+	if (post->supervisor->stopping)
+		return;
+	if (lost->told_stop)
+		post_tend(post);
+	else
+		post_fill_later(post);
 }

@@ -5,6 +5,9 @@
 
 #include "proc/supervisor.h"
 
+/* A process that has lived this long does not fail at its start. */
+#define POST_LIVED_WELL_MSEC 60000
+
 /* Prepares an empty post, with its timer. False: no memory. */
 bool post_init(struct post *post, struct supervisor *s, enum ipc_role role,
 	unsigned index) MUST_USE;
@@ -36,9 +39,16 @@ void post_rest_writer(struct post *post, const struct child *lost, int status);
 /* At a stop: xfrd may have zones to write, and cannot ask any more. */
 void post_fill_to_write(struct supervisor *s);
 
-/* A post has lost its process, which is reaped and not freed yet: another one
- * takes the post, unless all are to end. */
+/*
+ * A post has lost its process, which is reaped and not freed yet: another one
+ * takes the post, unless all are to end. A worker that has turned to its
+ * clients may have died of what they sent: who stands by serves at once, or a
+ * new process does. Else there is a pause.
+ */
 void post_refill(struct post *post, const struct child *lost);
+
+/* Who stood by in it has ended, is reaped and not freed yet. */
+void post_lose_next(struct post *post, const struct child *lost);
 
 /* Replaces the process in a post by one for the serving generation. A worker
  * serves until its successor does. Does nothing at a stop: nobody would tell

@@ -33,10 +33,11 @@ reap_child(struct post *post, struct child *child, int status)
 	struct supervisor *s = post->supervisor;
 	struct generation *g = child->generation;
 	bool was_current = child == post->current;
+	bool was_next = child == post->next;
 
 	/* What it has said before it died is true all the same: that the store
 	 * is damaged, that a zone has come. */
-	child->reaped = true;
+	child_note_end(child);
 	link_read_out(&child->link);
 	introduce_end(s, child);
 	order_on_end(s, child);
@@ -46,6 +47,8 @@ reap_child(struct post *post, struct child *child, int status)
 	crash_note(s, child, status);
 	if (was_current)
 		post->current = NULL;
+	else if (child == post->next)
+		post->next = NULL;
 	else
 		post->leaving = NULL;
 	if (child->is_reader)
@@ -67,6 +70,8 @@ reap_child(struct post *post, struct child *child, int status)
 		post_rest_writer(post, child, status);
 	else if (was_current)
 		post_refill(post, child);
+	else if (was_next)
+		post_lose_next(post, child);
 	else if (!s->stopping && post->current != NULL
 		&& post->current->generation != s->serving)
 		post_roll(post);
@@ -87,6 +92,8 @@ reap_from_post(struct post *post, pid_t pid, int status)
 		reap_child(post, post->current, status);
 	else if (post->leaving != NULL && post->leaving->pid == pid)
 		reap_child(post, post->leaving, status);
+	else if (post->next != NULL && post->next->pid == pid)
+		reap_child(post, post->next, status);
 }
 
 static void

@@ -370,7 +370,7 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 	err = s->workers != NULL ? supervisor_init_events(s) : NSD_E_MEMORY;
 	if (err == NSD_OK)
 		s->database = database_open(&s->server.conf->server, owner,
-			s->worker_count + SUPERVISOR_READERS);
+			POST_READERS * s->worker_count + SUPERVISOR_READERS);
 	/* Stores are opened again by way of /proc, which a chroot mostly does
 	 * not have. */
 	if (err == NSD_OK && in_chroot) {

@@ -14,6 +14,7 @@
 #include "proc/certificates.h"
 #include "proc/cookie_keeper.h"
 #include "proc/crash.h"
+#include "proc/ends.h"
 #include "proc/errand.h"
 #include "proc/inhand.h"
 #include "proc/key_change.h"
@@ -33,6 +34,8 @@ struct store;
 
 /* Readers of a store beside workers: xfrd and the writer. */
 #define SUPERVISOR_READERS 2u
+/* Of each worker's post: one that serves, and one that stands by or ends. */
+#define POST_READERS 2u
 
 /* How many loaders in a row may die while they take over a store before it is
  * taken for damaged. */
@@ -73,9 +76,12 @@ struct child {
 	bool looks;     /* of a loader: looks the store through first */
 	uint64_t channel_to_xfrd; /* the id of that, unless this is xfrd; 0:
 				   * it has none */
+	bool stands_by; /* of a worker: it waits to be told to serve */
 	bool serving;   /* of a worker: reads its sockets */
 	bool told_stop;
 	bool reaped;    /* only its last messages are being taken */
+	bool has_read;  /* of a worker that is reaped: it had turned to what
+			 * its clients sent */
 	bool given_up;  /* main has killed it: nobody is to try again */
 	bool hung;      /* so it has, and another one takes its post */
 	uint64_t owes[ERRAND_COUNT]; /* the errand that it has not done yet; 0:
@@ -94,10 +100,14 @@ struct post {
 	unsigned index;
 	struct child *current;
 	struct child *leaving; /* serves until current does */
+	struct child *next;    /* stands by, to serve when current dies */
+	bool wants_next;       /* workers die one after the other */
+	int64_t killed_msec;   /* when one last died of messages; 0: none */
 	struct child *adopter; /* serves our sockets while nobody else does */
 	bool deadly;           /* an adopter has crashed: nobody is to adopt
 				* them */
-	unsigned failures;     /* in a row */
+	unsigned failures;     /* in a row: deaths that no message explains,
+				* and processes that could not be made */
 	int64_t filled_msec;   /* when it was last filled, or tried to */
 	int64_t rests_until;   /* of the writer: not filled before, in msec */
 	struct event *timer;   /* to fill it again */
@@ -130,6 +140,9 @@ struct supervisor {
 	struct generation *building;    /* its loader is at the first pass */
 	struct crashes crashes;
 	struct inhand_pace inhand_pace;
+	struct ends ends;               /* what is logged of them */
+	int64_t forked_usec;            /* forks are paid for until then: see
+					 * standby.h */
 	struct errand errands[ERRAND_COUNT];
 	uint64_t errand_numbers;        /* so far */
 	struct order order;             /* of the operator, to all */

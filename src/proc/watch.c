@@ -16,6 +16,7 @@
 #include "proc/child.h"
 #include "proc/children.h"
 #include "proc/post.h"
+#include "proc/standby.h"
 #include "proc/watch.h"
 
 /* Longer steps count as this much: main did not look meanwhile, perhaps because
@@ -259,6 +260,8 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 		step_msec = STEP_MAX_MSEC;
 	children_walk(s, watch_child, &step_msec);
 	post_hurry(s);
+	standby_rest(s, now);
+	ends_tell(&s->ends, now);
 }
 
 enum nsd_err

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/priority.h"
@@ -22,12 +21,14 @@
 #include "proc/notify.h"
 #include "proc/proxies.h"
 #include "proc/statistics.h"
+#include "proc/worker_tls.h"
 #include "query/query.h"
 #include "role/affinity.h"
 #include "role/counts.h"
 #include "role/hooks.h"
 #include "role/role.h"
-#include "role/tls_texts.h"
+#include "role/sockets.h"
+#include "role/title.h"
 #include "settings/settings.h"
 #include "store/store.h"
 #include "tls/server.h"
@@ -42,6 +43,10 @@ struct socket_group {
 	struct net_udp **udp;
 	int *fds;      /* adopted: closed with the group */
 };
+
+/* How long one is careful that replaces one that has died of messages: what it
+ * dies of is the only message that is lost. In beats. */
+#define CAREFUL_BEATS 8
 
 struct worker {
 	struct role role;
@@ -66,8 +71,9 @@ struct worker {
 	struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
 	struct tls_server *tls;       /* NULL: none */
-	struct socket_group *own;
+	struct socket_group *own;     /* NULL: it stands by */
 	struct socket_group *adopted;
+	unsigned careful_beats; /* so many yet it reads one at a time */
 	unsigned trim_from; /* the most connections since the last trim */
 	struct event *lifeline_event;
 	int lifeline;
@@ -271,7 +277,8 @@ worker_count_lost(struct worker *worker)
 	if (worker->requests == worker->requests_then)
 		return;
 	worker->requests_then = worker->requests;
-	group_count_lost(worker, worker->own);
+	if (worker->own != NULL)
+		group_count_lost(worker, worker->own);
 	for (; group != NULL; group = group->next)
 		group_count_lost(worker, group);
 }
@@ -290,6 +297,34 @@ worker_open_own(struct worker *worker, const struct listeners *all)
 		group = group_open(worker, worker->index, sockets, count);
 	free(sockets);
 	return group;
+}
+
+static void
+worker_set_careful(const struct worker *worker, bool careful)
+{
+	for (unsigned i = 0; i < worker->own->udp_count; i++)
+		net_udp_set_careful(worker->own->udp[i], careful);
+}
+
+/* Reads its sockets from now on. NSD_E_MEMORY: it cannot. */
+static enum nsd_err
+worker_serve(struct worker *worker)
+{
+	worker->own = worker_open_own(worker, &worker->role.server->listeners);
+	if (worker->own == NULL)
+		return NSD_E_MEMORY;
+	if (worker->careful_beats > 0)
+		worker_set_careful(worker, true);
+	return NSD_OK;
+}
+
+/* It has lived for a while. */
+static void
+worker_grow_careless(struct worker *worker)
+{
+	if (worker->own != NULL && worker->careful_beats > 0
+		&& --worker->careful_beats == 0)
+		worker_set_careful(worker, false);
 }
 
 /* Another worker is down: serves its clients. */
@@ -361,7 +396,7 @@ static void
 worker_trim(struct worker *worker)
 {
 	const struct socket_group *group = worker->adopted;
-	unsigned count = worker->own->tcp != NULL
+	unsigned count = worker->own != NULL && worker->own->tcp != NULL
 		? net_tcp_count(worker->own->tcp) : 0;
 
 	for (; group != NULL; group = group->next)
@@ -382,6 +417,7 @@ worker_on_beat(struct role *role)
 
 	worker_count_lost(worker);
 	worker_trim(worker);
+	worker_grow_careless(worker);
 }
 
 static void
@@ -389,6 +425,8 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 {
 	struct worker *worker = (struct worker *)role;
 
+	if (worker->own == NULL) /* another one is asked for the same */
+		return;
 	worker_count_lost(worker);
 	statistics_log(worker->counters, time(NULL), worker->boot);
 }
@@ -459,38 +497,37 @@ worker_on_settings(struct role *role)
 	(void)worker_read_settings(worker);
 	query_forget_keys(worker->query);
 	query_set_rssac(worker->query, worker->rssac);
-	group_set_options(worker, worker->own);
+	if (worker->own != NULL)
+		group_set_options(worker, worker->own);
 	for (; group != NULL; group = group->next)
 		group_set_options(worker, group);
 }
 
-/* Connections that are there stay with what they have been shown. */
 static void
 worker_on_tls_texts(struct role *role, const struct ipc_message *m)
 {
 	struct worker *worker = (struct worker *)role;
-	struct diag_sink sink = {.on_diag = log_diag};
-	struct ipc_tls_texts message;
-	struct secrets *texts;
-	enum nsd_err err = NSD_E_SYNTAX;
 
-	memcpy(&message, m->payload, sizeof(message));
-	if (worker->tls == NULL || m->fd_count != 1)
-		return;
-	err = tls_texts_unpack(&message, m->fds[0], &texts);
-	if (err == NSD_OK) {
-		err = tls_server_renew(worker->tls, texts, &sink);
-		secrets_drop(texts);
-	}
-	if (err != NSD_OK)
-		log_error("server %u goes on with the certificates that it"
-			  " has: %s", worker->index + 1, err_text(err));
+	worker_tls_renew(worker->tls, worker->index, m);
+}
+
+/* Who has served so far is dead: what its clients send waits in the sockets. */
+static void
+worker_on_serve(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+
+	if (worker->own == NULL && worker_serve(worker) != NSD_OK)
+		_exit(1); /* it has been said */
+	title_set("nsd: server %u", worker->index + 1);
+	role_send(role, IPC_SERVING, NULL, 0);
 }
 
 #define WORKER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
 	X(STATISTICS, worker_on_statistics)                                  \
 	X(TLS_TEXTS, worker_on_tls_texts)                                    \
+	X(SERVE, worker_on_serve)                                            \
 	X(ADOPT, worker_on_adopt)                                            \
 	X(RELEASE, worker_on_release)
 
@@ -536,28 +573,6 @@ worker_on_main_gone(struct role *role)
 
 /* ---- start -------------------------------------------------------------- */
 
-/* Leaves open: the log, what leads to main, the lifeline and our sockets. */
-static void
-worker_close_descriptors(struct worker *worker,
-	const struct role_start *start)
-{
-	const struct listeners *all = &start->server->listeners;
-	int *keep = calloc(all->count + 3u + LOG_FDS_MAX, sizeof(*keep));
-	unsigned count = 0;
-
-	if (keep == NULL)
-		return;
-	keep[count++] = start->channel.fd;
-	keep[count++] = start->stop_fd;
-	keep[count++] = worker->lifeline;
-	count += log_list_fds(keep + count);
-	for (unsigned i = 0; i < all->count; i++)
-		if (all->items[i].server == worker->index)
-			keep[count++] = all->items[i].fd;
-	fs_close_all_but(keep, count);
-	free(keep);
-}
-
 /* Frees the configuration. What matters of it is in the store; a million zones
  * need not be in each worker, too. */
 static void
@@ -568,20 +583,16 @@ worker_forget_configuration(struct server *server)
 	platform_heap_trim();
 }
 
-/* What OpenSSL reads itself, it reads now: before the worker is confined. */
-static enum nsd_err
-worker_init_tls(struct worker *worker, struct server *server)
+/* Name: of the one who serves. */
+static void
+worker_init_name(const struct role_start *start, char *name, size_t size)
 {
-	struct diag_sink sink = {.on_diag = log_diag};
-	enum nsd_err err = NSD_OK;
+	char log_name[32], title[32];
 
-	if (server->tls != NULL)
-		err = tls_server_create(server->tls, &sink, &worker->tls);
-	secrets_drop(server->tls);
-	secrets_drop(server->tls_clients);
-	server->tls = NULL;
-	server->tls_clients = NULL;
-	return err;
+	snprintf(name, size, "server %u", start->index + 1);
+	snprintf(log_name, sizeof(log_name), "srv%u", start->index + 1);
+	snprintf(title, sizeof(title), "standby %u", start->index + 1);
+	role_init_name(strdup(log_name), start->stands_by ? title : name);
 }
 
 static enum nsd_err
@@ -589,10 +600,13 @@ worker_init(struct worker *worker, const struct role_start *start)
 {
 	struct query_options options = {.cname_max = MAX_CNAME_CHAIN};
 	struct server *server = start->server;
-	char title[32], log_name[32];
+	const int kept[] = {start->channel.fd, start->stop_fd,
+		server->lifeline};
+	char title[32];
 	enum nsd_err err;
 
 	worker->index = start->index;
+	worker->careful_beats = start->is_careful ? CAREFUL_BEATS : 0;
 	worker->counts = server->counts;
 	counts_get_book(server->counts, start->index, &worker->book);
 	worker->counters = worker->book.rows;
@@ -611,6 +625,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.tx_err = &worker->counters->tx_err,
 		.dropped = &worker->counters->dropped,
 		.requests = &worker->requests,
+		.turns = start->hand != NULL ? &start->hand->turns : NULL,
 		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker->role.handlers = worker_handlers;
@@ -619,9 +634,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->role.on_settings = worker_on_settings;
 	worker->role.on_peer = worker_on_peer;
 
-	snprintf(title, sizeof(title), "server %u", start->index + 1);
-	snprintf(log_name, sizeof(log_name), "srv%u", start->index + 1);
-	role_init_name(strdup(log_name), title);
+	worker_init_name(start, title, sizeof(title));
 	role_init_death(server, false);
 	affinity_set_server(&server->conf->server, start->index);
 	priority_answer();
@@ -631,7 +644,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 		return err;
 	worker->view = store_reader_view(worker->reader);
 	control_doors_leave(&server->control);
-	worker_close_descriptors(worker, start);
+	sockets_keep(&server->listeners, start->index, kept,
+		sizeof(kept) / sizeof(*kept));
 	cpu_limit_init(&worker->cpu_limit, &worker->limits);
 	/* Without its list of proxies everybody would be one. */
 	err = worker_read_settings(worker);
@@ -654,12 +668,12 @@ worker_init(struct worker *worker, const struct role_start *start)
 	err = role_init_loop(&worker->role, start);
 	if (err != NSD_OK)
 		return err;
-	err = worker_init_tls(worker, server);
+	err = worker_tls_open(server, &worker->tls);
 	if (err != NSD_OK)
 		return err;
-	worker->own = worker_open_own(worker, &server->listeners);
-	if (worker->own == NULL)
-		return NSD_E_MEMORY;
+	err = start->stands_by ? NSD_OK : worker_serve(worker);
+	if (err != NSD_OK)
+		return err;
 	return sandbox_enter(&server->sandbox, ROLE_WORKER, NULL);
 }
 
@@ -678,7 +692,8 @@ worker_main(const struct role_start *start)
 	if (start->server->hooks != NULL
 		&& start->server->hooks->on_worker != NULL)
 		start->server->hooks->on_worker(&worker->role);
-	role_send(&worker->role, IPC_SERVING, NULL, 0);
+	if (worker->own != NULL)
+		role_send(&worker->role, IPC_SERVING, NULL, 0);
 	role_run(&worker->role);
 	/* The kernel closes and unmaps all. No batch is half answered. */
 	_exit(0);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -85,6 +86,8 @@ const struct sandbox_call sandbox_calls[] = {
 	{"setsockopt", WORKER, MAY, IF(IS(1, SOL_IP), IS(2, IP_PKTINFO)), "our address"},
 	{"setsockopt", WORKER, MAY, IF(IS(1, SOL_IPV6), IS(2, IPV6_RECVPKTINFO)), "our address"},
 	{"geteuid", WORKER, MAY, ANY, "is the one at the lifeline ours?"},
+	{"prctl", WORKER, MAY, IF(IS(0, PR_SET_NAME)),
+		"stands by no more: its name"},
 
 	/* Messages between the processes. */
 	{"recvmsg", ALL, MAY, ANY, "from main and other roles"},

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/fs.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "net/socket.h"
@@ -559,4 +560,23 @@ sockets_buffers_fit(const struct conf_server *before,
 	const struct net_listen listen = sockets_listen_again(before, options);
 
 	return net_buffers_fit(listen.send_buffer, listen.receive_buffer);
+}
+
+void
+sockets_keep(const struct listeners *listeners, unsigned server,
+	const int *others, unsigned count)
+{
+	int *keep = calloc(listeners->count + count + LOG_FDS_MAX,
+		sizeof(*keep));
+
+	if (keep == NULL)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		keep[i] = others[i];
+	count += log_list_fds(keep + count);
+	for (unsigned i = 0; i < listeners->count; i++)
+		if (listeners->items[i].server == server)
+			keep[count++] = listeners->items[i].fd;
+	fs_close_all_but(keep, count);
+	free(keep);
 }

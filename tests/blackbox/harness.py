@@ -186,19 +186,6 @@ def pids_of_session(session):
             if p.isdigit() and session_of(p) == session and is_alive(p)]
 
 
-def while_away(server, role, check):
-    """Kills a role that has died before, and checks something while it is
-    away; check(where the log ended before). Where that took too long, again:
-    it is away ever longer, a worker from the tenth time on."""
-    for _ in range(16):
-        known = len(server.read_log())
-        server.kill(role)
-        check(known)
-        if role not in server.roles():
-            return
-    raise AssertionError(f"{role} is never away")
-
-
 class Server:
     """An nsd with a directory, a configuration and zone files of its own."""
 
@@ -347,7 +334,13 @@ class Server:
         return int(self.pidfile.read_text())
 
     def roles(self):
-        """{"main": pid, "loader": pid, "server 1": pid, ...}"""
+        """{"main": pid, "loader": pid, "server 1": pid, ...}, without those
+        that stand by."""
+        return {name: pid for name, pid in self.processes().items()
+                if not name.startswith("standby")}
+
+    def processes(self):
+        """The same with them: "standby 1"."""
         found = {}
         session = session_of(self.main_pid) or self.sessions[-1]
         for pid in pids_of_session(session):

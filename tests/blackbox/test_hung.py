@@ -10,6 +10,7 @@ import time
 import pytest
 
 import harness
+from away import while_away
 from harness import Load, is_alive, wait_for, zone_text
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
@@ -62,7 +63,7 @@ def test_worker_is_found_sooner_if_no_other_serves(nsd):
 
 def test_worker_in_its_pause_comes_when_the_only_other_one_is_stopped(nsd):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
-    harness.while_away(server, "server 1", lambda known: None)
+    while_away(server, "server 1", lambda known: None)
     stop(server.role("server 2"))
     server.wait_answer()
     server.wait_serving()

@@ -19,9 +19,9 @@ import dns.tsigkeyring
 import pytest
 
 import control
+from away import while_away
 from certificates import Authority
-from harness import (DEADLINE, LATE, is_sanitized, wait_for, while_away,
-                     zone_text)
+from harness import DEADLINE, LATE, is_sanitized, wait_for, zone_text
 from ports import free_port
 from tls_client import Client, context_for
 

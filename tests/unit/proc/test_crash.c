@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "proc/supervisor.h"
+#include "role/counts.h"
 
 #define SECOND INT64_C(1000)
 #define HOUR (3600 * SECOND)
@@ -30,6 +31,7 @@ setup(void **state)
 {
 	s = (struct supervisor){.serving = &serving};
 	serving = other = (struct generation){.users = 1};
+	worker.has_read = false;
 	worker.generation = &serving;
 	s.workers = posts;
 	s.worker_count = 2;
@@ -162,6 +164,61 @@ looks_come_soon_while_nobody_serves(void **state)
 	assert_false(serving.suspect);
 }
 
+/* Workers that die of messages, one behind the other: whoever sends these does
+ * not set the pace, even if nobody else is answered. */
+static void
+looks_for_messages_come_ever_later(void **state)
+{
+	int64_t rest = SECOND / 4;
+
+	healthy.started_msec = clock_now_msec() + HOUR; /* is to crash soon */
+	worker.has_read = true;
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	for (int i = 0; i < 12; i++) {
+		be_sound();
+		pass(rest / 2);
+		crash(SIGSEGV);
+		crash(SIGSEGV);
+		assert_false(serving.suspect);
+		pass(rest / 2 + SECOND / 50);
+		crash(SIGSEGV);
+		rest *= 2;
+		if (rest > 60 * SECOND)
+			break;
+	}
+	/* Those that die of themselves are what it is for. */
+	be_sound();
+	worker.has_read = false;
+	pass(2 * SECOND + SECOND / 50);
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	assert_true(serving.suspect);
+}
+
+/* Others are answered between them. */
+static void
+messages_that_kill_bring_no_look_while_others_are_answered(void **state)
+{
+	struct counters_book book;
+
+	assert_int_equal(counts_create(&(struct counts_wish){2, 1, 1},
+		&s.server.counts), NSD_OK);
+	counts_get_book(s.server.counts, 1, &book);
+	healthy.started_msec = clock_now_msec() + HOUR;
+	worker.has_read = true;
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	be_sound();
+	for (int i = 0; i < 50; i++) {
+		pass(SECOND);
+		book.rows->rcode[0] += 4;
+		crash(SIGSEGV);
+		assert_false(serving.suspect);
+	}
+	counts_destroy(s.server.counts);
+}
+
 static void
 crashes_of_others_do_not_count(void **state)
 {
@@ -243,6 +300,11 @@ main(void)
 		cmocka_unit_test_setup(looks_come_ever_later, setup),
 		cmocka_unit_test_setup(
 			looks_come_soon_while_nobody_serves, setup),
+		cmocka_unit_test_setup(looks_for_messages_come_ever_later,
+			setup),
+		cmocka_unit_test_setup(
+			messages_that_kill_bring_no_look_while_others_are_answered,
+			setup),
 		cmocka_unit_test_setup(crashes_of_others_do_not_count, setup),
 		cmocka_unit_test_setup(
 			file_that_cannot_be_read_is_left_at_once, setup),

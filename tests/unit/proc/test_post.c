@@ -136,6 +136,22 @@ last_worker_is_replaced_at_once(void **state)
 	assert_int_equal(pause_of(&workers[0]), 0);
 }
 
+static int64_t left_of_pause(const struct post *post);
+
+/* It may have died of a message: the next process is only to be paid for. */
+static void
+worker_that_has_read_is_replaced_without_a_pause(void **state)
+{
+	children[0].has_read = true;
+	workers[0].current = NULL;
+	workers[0].failures = 30;
+	s.forked_usec = clock_now_usec() + 200000 + 50000;
+	post_refill(&workers[0], &children[0]);
+	assert_true(left_of_pause(&workers[0]) <= 51);
+	assert_int_equal(workers[0].failures, 0);
+	assert_null(workers[0].adopter);
+}
+
 static int64_t
 left_of_pause(const struct post *post)
 {
@@ -317,6 +333,7 @@ main(void)
 		TEST(worker_is_away_for_less_than_2_seconds_ten_times),
 		TEST(last_worker_is_away_for_a_moment_at_most),
 		TEST(last_worker_is_replaced_at_once),
+		TEST(worker_that_has_read_is_replaced_without_a_pause),
 		TEST(pauses_of_all_end_when_the_last_worker_is_lost),
 		TEST(worker_that_hangs_serves_nobody),
 		TEST(silent_worker_serves_if_it_lacks_a_processor),

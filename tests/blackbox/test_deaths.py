@@ -1,0 +1,209 @@
+"""Workers that die of what a client sends cost other clients nearly nothing
+(doc/decisions/0136). tests/lib/nsd_deadly.c dies of names that say so."""
+
+import os
+import re
+import signal
+import socket
+import time
+
+import pytest
+
+import dns.message
+
+import harness
+from harness import BUILD, LATE, wait_for, zone_text
+
+KILLS = 40
+CLIENTS = 16
+LOOKED = "the store is looked through"
+
+
+@pytest.fixture
+def start_deadly(make_server):
+    def start(workers, **options):
+        server = make_server(zones={"example": zone_text()}, options={
+            "server-count": workers, **options})
+        server.program = BUILD / "tests/lib/nsd_deadly"
+        return server.start()
+    return start
+
+
+def wire_of(name):
+    return dns.message.make_query(name, "A").to_wire()
+
+
+def kill(server, how, tcp):
+    wire = wire_of(f"{how}.example")
+    if not tcp:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.sendto(wire, (server.address, server.port))
+        return
+    with socket.create_connection((server.address, server.port),
+                                  timeout=harness.DEADLINE) as client:
+        client.sendall(len(wire).to_bytes(2, "big") + wire)
+        try:
+            assert client.recv(1) == b""
+        except ConnectionError:
+            pass
+
+
+def deaths(server):
+    """As its log tells: some by their lines, of others how many."""
+    log = server.read_log()
+    return (log.count("was killed by signal")
+            + sum(map(int, re.findall(r"error: (\d+) more processes have died",
+                                      log))))
+
+
+class Clients:
+    """Each asks with its own port, and does not wait for the answers."""
+
+    def __init__(self, server):
+        self.sockets = []
+        self.open = set()
+        self.sent = self.answered = 0
+        for _ in range(CLIENTS):
+            client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            client.connect((server.address, server.port))
+            client.setblocking(False)
+            self.sockets.append(client)
+
+    def ask(self):
+        client = self.sockets[self.sent % CLIENTS]
+        self.sent += 1
+        message = dns.message.make_query("www.example", "A",
+                                         id=self.sent & 0xffff)
+        self.open.add(message.id)
+        client.send(message.to_wire())
+
+    def take(self):
+        for client in self.sockets:
+            try:
+                while True:
+                    number = int.from_bytes(client.recv(4096)[:2], "big")
+                    self.answered += number in self.open
+                    self.open.discard(number)
+            except BlockingIOError:
+                pass
+
+    def finish(self):
+        end = time.monotonic() + LATE
+        while self.open and time.monotonic() < end:
+            self.take()
+            time.sleep(0.005)
+        for client in self.sockets:
+            client.close()
+        return self.answered / self.sent
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("how, tcp, number", [
+    ("die-segv", False, 11), ("die-abrt", False, 6), ("die-sys", False, 31),
+    ("die-segv", True, 11)])
+def test_messages_that_kill_take_few_others_along(start_deadly, workers, how,
+                                                  tcp, number):
+    """One such message for each five queries, as fast as they are taken."""
+    server = start_deadly(workers)
+    clients = Clients(server)
+    for _ in range(KILLS):
+        for _ in range(5):
+            clients.ask()
+            clients.take()
+            time.sleep(0.001)
+        kill(server, how, tcp)
+    share = clients.finish()
+    assert share > 0.8, f"{share} of all are answered"
+    server.wait_log(rf"server \d \(pid \d+\) was killed by signal {number},"
+                    " replacing it")
+    # Not each has a line of its own, and few are in a batch with another.
+    wait_for("deaths", lambda: deaths(server) >= 15)
+    assert server.read_log().count("was killed by signal") <= 40
+    server.wait_serving()
+
+
+def test_connections_of_other_workers_stay(start_deadly):
+    server = start_deadly(4)
+    wire = wire_of("www.example")
+    clients = [socket.create_connection((server.address, server.port),
+                                        timeout=harness.DEADLINE)
+               for _ in range(32)]
+
+    def ask(client):
+        try:
+            client.sendall(len(wire).to_bytes(2, "big") + wire)
+            return len(client.recv(4096)) > 2
+        except OSError:
+            return False
+
+    assert all(map(ask, clients))
+    pids = {name: pid for name, pid in server.roles().items()
+            if name.startswith("server")}
+    kill(server, "die-segv", True)
+    server.wait_log("was killed by signal 11")
+    server.wait_serving()
+    dead = {name for name, pid in pids.items()
+            if server.roles()[name] != pid}
+    assert len(dead) == 1
+    # A quarter of them, as chance has it, and none of others.
+    assert sum(map(ask, clients)) >= 8
+    for client in clients:
+        client.close()
+
+
+def test_updates_go_on_meanwhile(start_deadly):
+    """And the loader is left alone while queries are answered."""
+    server = start_deadly(2)
+    clients = Clients(server)
+    for i in range(32):
+        for _ in range(12):
+            clients.ask()
+            time.sleep(0.001)
+            clients.take()
+        kill(server, "die-segv", False)
+        if i in (10, 20, 30):
+            server.write_zone("example", zone_text(i))
+            server.reload()
+            server.wait_serial("example", i)
+    assert clients.finish() > 0.8
+    # Once, and then after pauses that grow.
+    assert server.read_log().count(LOOKED) <= 8
+
+
+def test_one_stands_by_only_while_workers_die(start_deadly):
+    server = start_deadly(1)
+    assert "standby 1" not in server.processes()
+    kill(server, "die-segv", False)
+    server.wait_log("was killed by signal 11")
+    server.wait_serving()
+    assert "standby 1" not in server.processes()
+    kill(server, "die-segv", False)
+    standby = wait_for("one that stands by",
+                       lambda: server.processes().get("standby 1"))
+    pid = server.role("server 1")
+    kill(server, "die-segv", False)
+    assert server.wait_replaced("server 1", pid) == standby
+    # It is as any other: settings, log and the end.
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+    assert server.answer("www.example", "A", tcp=True) == ["192.0.2.1"]
+    assert server.stop() == 0
+    assert server.leftovers() == []
+
+
+def test_one_that_stands_by_may_die(start_deadly):
+    server = start_deadly(1)
+    for _ in range(3):
+        pid = server.role("server 1")
+        kill(server, "die-segv", False)
+        server.wait_replaced("server 1", pid)
+    pid = wait_for("one that stands by",
+                   lambda: server.processes().get("standby 1"))
+    worker = server.role("server 1")
+    known = len(server.read_log())
+    os.kill(pid, signal.SIGKILL)
+    server.wait_log(rf"standby 1 \(pid {pid}\) was killed by signal 9", known)
+    wait_for("another one", lambda: server.processes().get("standby 1", pid)
+             != pid)
+    assert server.role("server 1") == worker
