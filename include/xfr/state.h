@@ -43,7 +43,8 @@ struct xfr_state_zone {
 	int32_t next_master;     /* where the next check begins; -1: anywhere */
 	int32_t round_num;       /* -1: no check is under way */
 	uint32_t next_timeout_sec; /* after the time of the file */
-	uint32_t backoff;        /* checks in a row that failed */
+	uint32_t backoff;        /* checks in a row that failed; with state OK
+				  * it says nothing */
 	struct xfr_state_soa soas[XFR_STATE_SOAS];
 };
 

@@ -119,6 +119,25 @@ limit_log_write_cpu(struct limit_log *log,
 			cpu_block_print(&blocks[i]);
 }
 
+/* As NSD ends the line of each kind, but for the element of the list. */
+static const char *
+access_print_end(const struct query_access *access)
+{
+	if (access->allowed)
+		return "";
+	switch (access->kind) {
+	case QUERY_ACCESS_QUERY:
+		return access->blocked ? " refused, BLOCKED"
+				       : " refused, no acl matches";
+	case QUERY_ACCESS_NOTIFY:
+		return access->blocked ? " refused, BLOCKED"
+				       : " refused, no acl matches.";
+	default:
+		return access->blocked ? " refused, blocked"
+				       : " refused, no acl matches";
+	}
+}
+
 static void
 access_print(const struct query_access *access)
 {
@@ -133,8 +152,7 @@ access_print(const struct query_access *access)
 	address_print(&access->client, source);
 	(void)name_print_text(access->name, name);
 	log_info("%s %s from %s%s", kinds[access->kind], name, source,
-		access->allowed ? "" : access->blocked ? " refused, blocked"
-				: " refused, no acl matches");
+		access_print_end(access));
 }
 
 void

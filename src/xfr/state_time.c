@@ -52,7 +52,8 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 
 	*start = (struct xfr_start){.acquired_at = clocks->now,
 		.check_at = clocks->now, .expire_at = XFR_NEVER};
-	if (zone != NULL)
+	/* NSD counts on while a zone that is well waits for its refresh. */
+	if (zone != NULL && zone->state != XFR_STATE_OK)
 		start->failed_rounds = zone->backoff;
 	if (served == NULL)
 		return;

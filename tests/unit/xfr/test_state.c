@@ -305,7 +305,8 @@ static const struct xfr_soa served = {.serial = 7, .refresh_sec = 3600,
 static struct xfr_state_zone
 zone_of_age(int64_t real_sec, int64_t age_sec)
 {
-	struct xfr_state_zone zone = {.next_timeout_sec = 1000, .backoff = 3};
+	struct xfr_state_zone zone = {.state = XFR_STATE_REFRESHING,
+		.next_timeout_sec = 1000, .backoff = 3};
 
 	zone.soas[XFR_STATE_DISK].acquired_sec = real_sec - age_sec;
 	zone.soas[XFR_STATE_DISK].serial = 7;
@@ -376,6 +377,22 @@ nonsense_is_fresh_now_and_checked_soon(void **state)
 	assert_false(start.has_data);
 }
 
+/* As NSD 4 leaves it of zones that it has refreshed. */
+static void
+backoff_of_a_zone_that_is_well_is_no_failure(void **state)
+{
+	const struct xfr_state_clocks clocks = {1800000000, 50000};
+	struct xfr_state_zone zone = zone_of_age(clocks.real_sec, 300);
+	struct xfr_start start;
+
+	zone.state = XFR_STATE_OK;
+	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
+	assert_int_equal(start.failed_rounds, 0);
+	zone.state = XFR_STATE_EXPIRED;
+	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
+	assert_int_equal(start.failed_rounds, 3);
+}
+
 static void
 status_goes_through_the_file_and_back(void **state)
 {
@@ -415,6 +432,7 @@ main(void)
 		cmocka_unit_test(
 			times_are_those_of_the_file_moved_to_the_clock),
 		cmocka_unit_test(nonsense_is_fresh_now_and_checked_soon),
+		cmocka_unit_test(backoff_of_a_zone_that_is_well_is_no_failure),
 		cmocka_unit_test(status_goes_through_the_file_and_back),
 	};
 
