@@ -15,8 +15,10 @@ import pytest
 
 import control
 from harness import BUILD, DEADLINE, wait_for, zone_text
+from ports import free_port
 from scripted_primary import ScriptedPrimary, records, reply, soa
 from test_status import troubles
+from tls_client import Client, context_for
 
 TOOL = os.path.join(os.path.dirname(__file__), "../fuzz/replay-message")
 FILES = 16
@@ -139,6 +141,29 @@ def test_requests_over_tcp_are_kept(server):
     # The log has the begin.
     assert re.search(rf"octets: {messages[1][:512].hex()}[.]{{3}}\n",
                      server.read_log())
+
+
+def test_requests_over_tls_are_kept_as_they_were_sealed(server, authority):
+    key, cert = authority.sign("ns.example")
+    port = free_port()
+    server.options.update({
+        "ip-address": ["127.0.0.1", f"127.0.0.1@{port}"], "tls-port": port,
+        "tls-service-key": f'"{key}"', "tls-service-pem": f'"{cert}"'})
+    server.write_config()
+    server.start()
+    message = dns.message.make_query("marked-segv.example", "A")
+    with Client(port, context_for(authority)) as client:
+        client.send(message)
+        path = wait_told(server)
+    with open(path, encoding="ascii") as file:
+        assert re.search("message TLS request from 127.0.0.1@[0-9]+ octets"
+                         f" [0-9]+\n{message.to_wire().hex()}\n",
+                         file.read())
+    server.wait_serving()
+    known = len(server.read_log())
+    replay("--timeout", "2", "--tls-port", port, path, "127.0.0.1",
+           server.port)
+    wait_told(server, start=known)
 
 
 def test_what_a_worker_hangs_at_is_kept(server):
