@@ -165,6 +165,7 @@ struct xfr_action {
 	enum xfr_way way;   /* PROBE, TRANSFER */
 	bool has_serial;    /* TRANSFER: the zone has data */
 	bool forced;        /* TRANSFER: whatever serial comes */
+	bool has_others;    /* TRANSFER: another primary could be asked */
 	bool no_edns;       /* PROBE, TRANSFER: the primary does not do EDNS */
 	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: what it has */
 	uint32_t target;    /* NOTIFY: index */

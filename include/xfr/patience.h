@@ -10,10 +10,12 @@
 
 /* A transfer may take this long in all. */
 #define XFR_TRANSFER_MSEC (2 * 3600 * 1000)
-/* One that brings less than this in a while is too slow: others wait for its
- * place. */
+/* One that brings less than this in a while is too slow, if others wait for its
+ * place, or the zone could come from another primary. */
 #define XFR_SLOW_MSEC (30 * 1000)
 #define XFR_SLOW_OCTETS 32768u
+/* Else one that brings less than this has stopped. */
+#define XFR_STEADY_OCTETS 1024u
 
 /* private */
 struct xfr_patience {
@@ -33,6 +35,8 @@ struct xfr_patience_look {
 	uint64_t received; /* octets, so far */
 	bool is_heard;     /* its primary has sent others to us meanwhile */
 	bool is_held;      /* it is we who do not read */
+	bool is_free;      /* nobody waits for its place, and no other primary
+			    * could be asked */
 };
 
 /*

@@ -132,7 +132,8 @@ on_unchanged(struct xfr_machine *m, const struct answer *a)
 {
 	struct xfr_zone *z = a->zone;
 
-	if (z->was_newer || (z->newer & primary_bit(a->request.primary)) != 0) {
+	if (z->was_newer || (z->newer & ~z->blind
+			& primary_bit(a->request.primary)) != 0) {
 		note_error(a, XFR_UNCHANGED);
 		z->has_missed = true;
 	}

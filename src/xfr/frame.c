@@ -35,7 +35,8 @@ check_question(const struct frame_wanted *wanted, struct frame *frame)
 
 	switch (message_get_count(message, MESSAGE_QDCOUNT)) {
 	case 0:
-		return wanted->may_lack_question || frame->rcode != 0
+		return wanted->may_lack_question || wanted->any_question
+				|| frame->rcode != 0
 			? XFR_FAULT_NONE
 			: XFR_FAULT_QUESTION;
 	case 1:
@@ -43,15 +44,16 @@ check_question(const struct frame_wanted *wanted, struct frame *frame)
 	default:
 		return XFR_FAULT_QUESTION;
 	}
-	if (message_read_question(&frame->records, &question) != NSD_OK
-		|| question.type != wanted->qtype
-		|| question.rrclass != CLASS_IN
-		|| question.name.len != wanted->apex_len
-		|| memcmp(question.name.name, wanted->apex, wanted->apex_len)
-			!= 0)
+	if (message_read_question(&frame->records, &question) != NSD_OK)
 		return XFR_FAULT_QUESTION;
-	frame->has_question = true;
-	return XFR_FAULT_NONE;
+	frame->has_question = question.type == wanted->qtype
+		&& question.rrclass == CLASS_IN
+		&& question.name.len == wanted->apex_len
+		&& memcmp(question.name.name, wanted->apex, wanted->apex_len)
+			== 0;
+	return frame->has_question || wanted->any_question
+		? XFR_FAULT_NONE
+		: XFR_FAULT_QUESTION;
 }
 
 /* EXPIRE of a reply has 4 octets (RFC 7314 section 2). Other lengths say

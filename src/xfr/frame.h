@@ -22,6 +22,7 @@ struct frame_wanted {
 	uint16_t id;
 	uint16_t qtype;
 	bool may_lack_question;
+	bool any_question;        /* or one question, whatever it is */
 	bool is_stream;           /* it has come over TCP: it may lack QR */
 	struct tsig_chain *chain; /* NULL: the request is not signed */
 	uint64_t now;             /* seconds since 1970 */

@@ -433,6 +433,7 @@ describe(const struct xfr_machine *m, const struct xfr_request *request,
 		action->wait_msec = HASTE_MSEC;
 	if (action->act == XFR_PROBE)
 		return;
+	action->has_others = request->is_hasty;
 	if (request->is_hasty)
 		action->first_msec = HASTE_MSEC;
 	else if (request->is_late)

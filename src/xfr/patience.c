@@ -36,5 +36,7 @@ xfr_patience_look(struct xfr_patience *patience, int64_t now,
 	if (patience->first_msec > 0)
 		return patience_look_for_first(patience, look);
 	patience->received = look->received;
-	return more >= XFR_SLOW_OCTETS || look->is_held ? XFR_SLOW_MSEC : 0;
+	return more >= (look->is_free ? XFR_STEADY_OCTETS : XFR_SLOW_OCTETS)
+			|| look->is_held
+		? XFR_SLOW_MSEC : 0;
 }

@@ -493,6 +493,8 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 		.qtype = r->setup.asking == XFR_ASK_AXFR ? TYPE_AXFR
 							 : TYPE_IXFR,
 		.may_lack_question = r->result.messages > 0,
+		/* On a connection the ID says whose reply it is. */
+		.any_question = !r->setup.udp,
 		.is_stream = !r->setup.udp,
 		.chain = r->setup.chain,
 		.now = now,

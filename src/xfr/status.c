@@ -20,8 +20,9 @@ state_of(const struct xfr_zone *z, int64_t now)
 {
 	if ((z->flags & ZONE_HAS_DATA) == 0 || z->expire_at <= now)
 		return XFR_STATE_EXPIRED;
-	return z->flags & (ZONE_FAILED | ZONE_CHECKING) ? XFR_STATE_REFRESHING
-							: XFR_STATE_OK;
+	return (z->flags & (ZONE_FAILED | ZONE_CHECKING)) != 0 || z->rounds > 0
+		? XFR_STATE_REFRESHING
+		: XFR_STATE_OK;
 }
 
 /* Where the next check begins. */

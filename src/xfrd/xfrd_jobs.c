@@ -47,6 +47,17 @@ jobs_timeval(uint32_t msec)
 		.tv_usec = msec % 1000 * 1000};
 }
 
+/* For a connection, or for their turn. */
+static bool
+jobs_others_wait(struct xfrd *xfrd)
+{
+	struct xfr_counts counts;
+
+	xfr_get_counts(xfrd->zones.machine, &counts);
+	return !cds_list_empty(&xfrd->asks.waiting)
+		|| counts.urgent + counts.waiting > 0;
+}
+
 /* How far a question has come that has failed. */
 static void
 jobs_note_how_far(const struct xfrd_job *job, struct xfr_reply *reply)
@@ -67,6 +78,8 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 		.is_heard = job->ask != NULL && xfrd_ask_is_heard(job->ask,
 			job->action.first_msec),
 		.is_held = job->xfrd->asks.paused,
+		.is_free = !job->action.has_others
+			&& !jobs_others_wait(job->xfrd),
 	};
 	uint32_t msec = job->action.wait_msec > 0
 		? 0

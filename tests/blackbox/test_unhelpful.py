@@ -132,6 +132,22 @@ def test_replies_without_qr_are_taken_over_tcp(make_server):
         assert primary.count("AXFR") == 1
 
 
+def test_transfer_without_a_question_is_taken(make_server):
+    class Terse(Primary):
+        def say(self, apex, rdtype, query):
+            found = super().say(apex, rdtype, query)
+            if rdtype != "SOA":
+                found[0].question = []
+            return found
+
+    with Terse() as primary:
+        server = start(make_server, primary)
+        server.wait_serial("s.test", 1)
+        primary.serial = 2
+        server.wait_serial("s.test", 2)
+        assert primary.count("AXFR") == 1
+
+
 # ---- differences that break off
 
 def steps(primary, apex, query, old):

@@ -162,9 +162,14 @@ survey_transfers_from_those_without_soa_last(void **state)
 			reply(&w, XFR_TOO_LARGE);
 		}
 		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
-		reply_serial(&w, XFR_DONE, 9);
-		acknowledge(&w, 2);
+		/* Nobody has told that it has more. */
+		reply_serial(&w, newer ? XFR_DONE : XFR_UNCHANGED,
+			newer ? 9 : 7);
+		if (newer)
+			acknowledge(&w, 2);
 		assert_none(&w);
+		assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+		assert_int_equal(status_of(&w).failed_rounds, 0);
 		close_world(&w);
 	}
 }

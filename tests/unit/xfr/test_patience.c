@@ -16,11 +16,12 @@
  * Returns after how many seconds it is given up; 0: it was not, within a day.
  * looks: how often it was looked at. */
 static int64_t
-drip(uint64_t octets_a_sec, uint32_t first_msec, unsigned *looks)
+drip_beside(bool is_free, uint64_t octets_a_sec, uint32_t first_msec,
+	unsigned *looks)
 {
 	const int64_t begun = 1234567;
 	struct xfr_patience patience;
-	struct xfr_patience_look look = {.received = 0};
+	struct xfr_patience_look look = {.is_free = is_free};
 	int64_t now = begun;
 	uint32_t wait = xfr_patience_begin(&patience, now, first_msec);
 
@@ -33,6 +34,24 @@ drip(uint64_t octets_a_sec, uint32_t first_msec, unsigned *looks)
 		wait = xfr_patience_look(&patience, now, &look);
 	}
 	return wait > 0 ? 0 : (now - begun) / SEC;
+}
+
+static int64_t
+drip(uint64_t octets_a_sec, uint32_t first_msec, unsigned *looks)
+{
+	return drip_beside(false, octets_a_sec, first_msec, looks);
+}
+
+/* It holds up nobody: 32 KB come at 700 octets a second. */
+static void
+transfer_that_is_slow_and_steady_goes_on(void **state)
+{
+	unsigned looks;
+
+	assert_in_range(drip_beside(true, 700, 0, &looks), 7200, 7230);
+	assert_in_range(drip_beside(true, 35, 2000, &looks), 7200, 7230);
+	assert_int_equal(drip_beside(true, 34, 0, &looks), 30);
+	assert_int_equal(drip_beside(true, 0, 0, &looks), 30);
 }
 
 static void
@@ -122,6 +141,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(transfer_that_is_slow_and_steady_goes_on),
 		cmocka_unit_test(transfer_that_drips_ends_after_two_hours),
 		cmocka_unit_test(transfer_that_brings_less_ends_soon),
 		cmocka_unit_test(transfer_that_stops_halfway_ends_soon),
