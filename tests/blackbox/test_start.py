@@ -380,7 +380,7 @@ def test_stop_while_a_child_hangs(nsd):
 def test_log_of_a_start(nsd):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     log = server.read_log()
-    assert f"nsd starting (NSD {VERSION})" in log
+    assert f"nsd starting (NSD {VERSION}), rrl-ratelimit 0\n" in log
     assert f"nsd started (NSD {VERSION}), pid {server.main_pid}" in log
     for kind in ("udp", "tcp"):
         assert (f"listen on ip-address 127.0.0.1@{server.port} ({kind}) "
