@@ -163,7 +163,7 @@ enum more {
 };
 
 /* Lists for all zones: networks, one client that is blocked, a key, and whom
- * a certificate names. */
+ * a certificate names. All have a primary, or no NOTIFY is taken. */
 static store_ref
 make_options(struct settings_edit *edit, const store_ref *of_keys, bool closed)
 {
@@ -182,10 +182,12 @@ make_options(struct settings_edit *edit, const store_ref *of_keys, bool closed)
 	struct settings_lists lists = {
 		.lists = {[SETTINGS_ALLOW_QUERY] = query,
 			[SETTINGS_PROVIDE_XFR] = provide,
-			[SETTINGS_ALLOW_NOTIFY] = notify},
+			[SETTINGS_ALLOW_NOTIFY] = notify,
+			[SETTINGS_REQUEST_XFR] = &blocked},
 		.counts = {[SETTINGS_ALLOW_QUERY] = 3,
 			[SETTINGS_PROVIDE_XFR] = 4,
-			[SETTINGS_ALLOW_NOTIFY] = 2},
+			[SETTINGS_ALLOW_NOTIFY] = 2,
+			[SETTINGS_REQUEST_XFR] = 1},
 	};
 	store_ref options;
 
@@ -294,6 +296,8 @@ set_zones(struct server *s)
 		table_set_expiry(s->zones.writer, s->entries[i],
 			i == ZONE_GONE ? 1 : 0);
 		table_set_steps_stale(s->zones.writer, s->entries[i], false);
+		table_set_flags(s->zones.writer, s->entries[i],
+			i % 2 != 0 ? ZONE_ENTRY_SECONDARY : 0);
 	}
 	s->is_changed = false;
 }

@@ -16,7 +16,7 @@ put_zone_name(char out[MUTATE_WORD_MAX], uint64_t *chance)
 	static const char *const names[] = {"@", "a", "*", "example.org.",
 		"b.example.org.", "a.b.c", "x.other.", ".", "*.w",
 		"\\097.b", "a\\.b", "\\000", "$", "${0,3,x}", "a$.b",
-		"${-1,2,n}", "\"a\"", "MIL",
+		"${-1,2,n}", "${1,4,o}", "\"a\"", "MIL",
 		("abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz-01234567"
 		"89"), "a..b", "_tcp"};
 
