@@ -119,7 +119,7 @@ enum nsd_err net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 /*
  * Reads and hands over one request at a time, or as many as there are, as at
  * first: who dies of one takes no other along. With one at a time as many as
- * there are if a batch waits already: then time is short.
+ * there are all the same if some 400 wait already: then time is short.
  */
 void net_udp_set_careful(struct net_udp *udp, bool careful);
 /*

@@ -23,7 +23,7 @@ LOOKED = "the store is looked through"
 def start_deadly(make_server):
     def start(workers, **options):
         server = make_server(zones={"example": zone_text()}, options={
-            "server-count": workers, **options})
+            "server-count": workers, "rrl-ratelimit": 0, **options})
         server.program = BUILD / "tests/lib/nsd_deadly"
         return server.start()
     return start
