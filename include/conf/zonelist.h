@@ -99,11 +99,13 @@ struct zonelist {
 
 /*
  * Opens the list for writing, if it is there, and reads it as zonelist_parse
- * does. Copies path. A list that is no zone list is not opened.
+ * does. opened: the same file, opened by one who may do so: a copy of it is
+ * taken if we may not; -1: there is none. Copies path. A list that is no zone
+ * list is not opened.
  * returns NSD_OK and gives *list (zonelist_close), also if there is no such
  *     file; else as zonelist_load.
  */
-enum nsd_err zonelist_open(const char *path,
+enum nsd_err zonelist_open(const char *path, int opened,
 	const struct zonelist_reader *reader, struct diag_sink *sink,
 	struct zonelist **list) MUST_USE;
 /* Removes FILE~, if there is one. NULL is fine. */

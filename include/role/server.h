@@ -43,6 +43,8 @@ struct server {
 				   * is not yet; else NULL */
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
+	int list;                 /* zonelistfile, opened before root is given
+				   * up, for xfrd alone; -1: it was not there */
 	int left;                 /* file in memory for what an xfrd leaves to
 				   * the next one; -1: none */
 	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of

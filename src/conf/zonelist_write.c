@@ -157,9 +157,28 @@ list_read(struct zonelist *list, const struct zonelist_reader *reader,
 	return err;
 }
 
+/* Opens the file; if it is not ours to open, takes the one that is open
+ * already, unless that is another one by now. -1: errno says why. */
+static int
+list_open_file(const char *path, int opened)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int error = errno;
+	struct stat one, other;
+
+	if (fd != -1 || opened == -1 || (error != EACCES && error != EPERM))
+		return fd;
+	if (fstat(opened, &one) == 0 && lstat(path, &other) == 0
+		&& one.st_dev == other.st_dev && one.st_ino == other.st_ino)
+		return fcntl(opened, F_DUPFD_CLOEXEC, 0);
+	errno = error;
+	return -1;
+}
+
 enum nsd_err
-zonelist_open(const char *path, const struct zonelist_reader *reader,
-	struct diag_sink *sink, struct zonelist **made)
+zonelist_open(const char *path, int opened,
+	const struct zonelist_reader *reader, struct diag_sink *sink,
+	struct zonelist **made)
 {
 	struct zonelist *list = calloc(1, sizeof(*list));
 	enum nsd_err err = NSD_OK;
@@ -174,7 +193,7 @@ zonelist_open(const char *path, const struct zonelist_reader *reader,
 		return NSD_E_MEMORY;
 	}
 	list_open_folder(list);
-	list->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	list->fd = list_open_file(path, opened);
 	if (list->fd != -1) {
 		err = list_read(list, reader, sink);
 	} else if (errno != ENOENT) {

@@ -271,6 +271,8 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 		close(server->lifeline);
 	if (server->left != -1)
 		close(server->left);
+	if (server->list != -1)
+		close(server->list);
 	return role_init_loop(&loader->role, start);
 }
 

@@ -195,6 +195,9 @@ trouble_end(struct control_trouble *t, struct ctl_call *call)
 			t->zones - NAMED_MAX);
 	if (t->xfrd->journal == NULL)
 		trouble_look_at_journal(t, call);
+	if (t->xfrd->changes == NULL)
+		trouble_say(t, call, "zones cannot be added or deleted: %s",
+			t->xfrd->changes_why);
 	trouble_look_at_processes(t, call);
 	trouble_look_at_waiting(t, call);
 	if (t->is_json) {

@@ -246,7 +246,7 @@ xfrd_close_descriptors(const struct role_start *start)
 {
 	const struct control_doors *doors = &start->server->control;
 	const struct doors *metrics = &start->server->metrics;
-	int *keep = calloc(doors->count + metrics->count + 3u + LOG_FDS_MAX,
+	int *keep = calloc(doors->count + metrics->count + 4u + LOG_FDS_MAX,
 		sizeof(*keep));
 	unsigned count = 0;
 
@@ -255,6 +255,7 @@ xfrd_close_descriptors(const struct role_start *start)
 	keep[count++] = start->channel.fd;
 	keep[count++] = start->stop_fd;
 	keep[count++] = start->server->left;
+	keep[count++] = start->server->list;
 	count += log_list_fds(keep + count);
 	for (unsigned i = 0; i < doors->count; i++)
 		keep[count++] = doors->items[i].fd;

@@ -224,7 +224,8 @@ struct xfrd {
 	struct event *journal_event;
 	struct event *again_event; /* what waits for the loader is tried */
 	uint64_t loader; /* the channel to the one that was there last */
-	struct xfrd_changes *changes; /* of zones; NULL: none can be made */
+	struct xfrd_changes *changes; /* of zones; NULL: none can be made, */
+	char changes_why[300];        /* for this reason */
 	struct cds_list_head reconfigs; /* see xfrd_reconfig.c */
 	uint64_t reconfig_tickets;      /* so far */
 	struct xfr_room room;

@@ -590,7 +590,7 @@ xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		const struct xfrd_change_end end = {
 			.outcome = XFRD_CHANGED_UNLISTED,
 			.why = changes != NULL ? err_text(NSD_E_MEMORY)
-					       : "there is no zone list",
+					       : xfrd->changes_why,
 		};
 
 		ask->on_end(ask->ctx, &end);

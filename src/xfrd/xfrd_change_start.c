@@ -180,7 +180,8 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 	enum nsd_err err = NSD_E_MEMORY;
 
 	if (read.gone != NULL)
-		err = zonelist_open(path, &reader, &sink, &changes->list);
+		err = zonelist_open(path, xfrd->role.server->list, &reader,
+			&sink, &changes->list);
 	/* Without a file nothing says which zones are to go. */
 	if (err == NSD_OK && changes->list->fd == -1)
 		changes_keep_unlisted(xfrd, path);
@@ -237,8 +238,9 @@ xfrd_change_init(struct xfrd *xfrd)
 		xfrd_changes_go_on(xfrd);
 		return;
 	}
-	log_error("zones cannot be added or deleted: zone list %s: %s", path,
-		xfrd_change_text(err));
+	snprintf(xfrd->changes_why, sizeof(xfrd->changes_why),
+		"zone list %s: %s", path, xfrd_change_text(err));
+	log_error("zones cannot be added or deleted: %s", xfrd->changes_why);
 	xfrd->changes = NULL;
 }
 

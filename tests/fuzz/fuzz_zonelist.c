@@ -131,7 +131,8 @@ write_list(const uint8_t *data, size_t size)
 		abort();
 	close(fd);
 	if (zonelist_load(conf, path, &sink, &cut) == NSD_OK
-		&& zonelist_open(path, &reader, &sink, &list) == NSD_OK) {
+		&& zonelist_open(path, -1, &reader, &sink, &list)
+			== NSD_OK) {
 		if (conf_find_zone_text(conf, "added.by.fuzz") == NULL)
 			change_list(list, conf);
 		zonelist_close(list);

@@ -217,7 +217,7 @@ open_list(void)
 	const struct zonelist_reader reader = {.on_zone = note_line};
 
 	zonelist_close(list);
-	assert_int_equal(zonelist_open(path, &reader, NULL, &list), NSD_OK);
+	assert_int_equal(zonelist_open(path, -1, &reader, NULL, &list), NSD_OK);
 }
 
 static void
@@ -478,7 +478,7 @@ link_in_the_place_of_the_list_is_not_followed(void **state)
 
 	snprintf(other, sizeof(other), "%s/other", folder);
 	assert_int_equal(symlink(other, path), 0);
-	assert_int_equal(zonelist_open(path, &reader, NULL, &list),
+	assert_int_equal(zonelist_open(path, -1, &reader, NULL, &list),
 		NSD_E_SYSTEM);
 	unlink(path);
 	open_list();
