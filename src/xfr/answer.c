@@ -171,7 +171,6 @@ on_no_soa(struct xfr_machine *m, const struct answer *a)
 	struct xfr_zone *z = a->zone;
 	uint8_t primary = a->request.primary;
 
-	note_error(a, a->reply->outcome);
 	z->blind |= primary_bit(primary);
 	if (choose_checks_all(m, z)) {
 		z->newer |= primary_bit(primary);

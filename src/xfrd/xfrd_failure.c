@@ -339,6 +339,19 @@ failure_is_one(enum xfr_outcome outcome)
 		&& outcome != XFR_USE_TCP;
 }
 
+/* Who tells no SOA is asked for the transfer, and who does no EDNS without:
+ * what comes of that is what is told (doc/decisions/0140). */
+static bool
+failure_is_followed(const struct xfrd_job *job, const struct xfr_reply *reply)
+{
+	if (reply->lacks_edns && !job->action.no_edns)
+		return true;
+	return job->action.act == XFR_PROBE
+		&& (reply->outcome == XFR_RCODE
+			|| reply->outcome == XFR_NONSENSE
+			|| reply->outcome == XFR_BAD_TSIG || reply->is_open);
+}
+
 void
 xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why, int64_t now)
@@ -355,6 +368,8 @@ xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 		&& status.error_at == now && status.error == XFR_BEHIND
 		&& status.error_primary == job->action.primary)
 		told.outcome = XFR_BEHIND;
+	if (failure_is_followed(job, reply))
+		return;
 	if (failure_is_one(told.outcome)) {
 		failure_note(job, &told, why, &status, now);
 		return;

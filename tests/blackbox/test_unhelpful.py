@@ -99,7 +99,14 @@ def test_primary_without_soa_is_followed(make_server, name, options):
         assert primary.count("AXFR") == wholes
         asked = primary.count("IXFR")
         wait_for("more checks", lambda: primary.count("IXFR") > asked + 1)
-        assert "state: ok" in control.ask(server, "zonestatus", "s.test")[1]
+        status = control.ask(server, "zonestatus", "s.test")[1]
+        assert "state: ok" in status
+        # In a survey what came over UDP is noted: TCP is to follow.
+        assert options or "last-error" not in status
+        # Nothing has failed, so nothing is said; but of silence over UDP.
+        if name != "closed":
+            assert "error:" not in server.read_log()
+            assert "well again" not in server.read_log()
 
 
 def test_primary_that_answers_no_soa_at_all_is_followed(make_server):
