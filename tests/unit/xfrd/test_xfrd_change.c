@@ -61,7 +61,8 @@ xfrd_come_add(struct xfrd *one, const char *name, const char *pattern,
 }
 
 void
-xfrd_come_rest(struct xfrd *one, const struct conf_zone *zone)
+xfrd_come_rest(struct xfrd *one, const struct conf_zone *zone,
+	struct xfrd_rest *rest)
 {
 }
 
@@ -72,7 +73,8 @@ xfrd_come_remove(struct xfrd *one, const struct conf_zone *zone)
 }
 
 void
-xfrd_turn_join(struct xfrd *one, const struct conf_zone *zone)
+xfrd_turn_join(struct xfrd *one, const struct conf_zone *zone,
+	const struct xfrd_rest *rest)
 {
 }
 
