@@ -1,6 +1,7 @@
 /*
  * control_wait.c - transfer, force_transfer and notify: has the machine of
- * zones (xfr/machine.h) do it, and waits until it has.
+ * zones (xfr/machine.h) do it, and waits for transfers until it has. Nobody
+ * waits for those that a NOTIFY goes to: one that is down answers never.
  *
  * A command may be about all zones, a million of them. So zones are begun a few
  * in a turn of the loop, and looked at in the order in which they were begun.
@@ -24,15 +25,11 @@
 /* Zones that are named of those that have failed. */
 #define TOLD_MAX 20u
 #define REASON_MAX 512
-/* A new version has its servers told anew. They are waited for so long from
- * then on: a zone may always change before one that is silent is given up. */
-#define RENEWED_MSEC 10000
 
 /* A zone that was begun. Its handle may become another's. */
 struct wait_zone {
 	uint32_t handle;
 	uint32_t coming; /* see struct xfrd_zones */
-	uint32_t serial; /* that was told of, by notify */
 };
 
 struct control_wait {
@@ -46,8 +43,6 @@ struct control_wait {
 	size_t count, room;
 	size_t removed;            /* of these, meanwhile */
 	size_t looked;             /* of these, that are done with */
-	int64_t renewed_msec;      /* the next one was seen with another serial
-				    * than it had; 0: it was not */
 	unsigned failed;
 	char reasons[TOLD_MAX][REASON_MAX]; /* of the first */
 };
@@ -105,16 +100,10 @@ static bool
 wait_find_fault(const struct control_wait *w, const struct conf_zone *zone,
 	const struct xfr_status *status, char *reason)
 {
-	unsigned unheard = status->unheard + status->notifying;
-
 	if (wait_is_notify(w)) {
 		if (!status->has_data)
 			snprintf(reason, REASON_MAX, "it is not loaded");
-		else if (unheard > 0)
-			snprintf(reason, REASON_MAX, "%u of %u servers have"
-				 " not acknowledged", unheard,
-				(unsigned)zone->options->notify.count);
-		return !status->has_data || unheard > 0;
+		return !status->has_data;
 	}
 	if (status->failed_rounds == 0)
 		return false;
@@ -132,21 +121,6 @@ wait_note_fault(struct control_wait *w, const char *name, const char *reason)
 		snprintf(w->reasons[w->failed], REASON_MAX,
 			"zone %.300s: %.180s", name, reason);
 	w->failed++;
-}
-
-/* True if there are servers to be waited for: not for those that have let all
- * else time out, and have a turn in minutes. */
-static bool
-wait_is_telling(struct control_wait *w, const struct wait_zone *begun,
-	const struct xfr_status *status)
-{
-	int64_t now = clock_now_msec();
-
-	if (status->notifying == status->notifying_slow)
-		return false;
-	if (w->renewed_msec == 0 && status->soa.serial != begun->serial)
-		w->renewed_msec = now;
-	return w->renewed_msec == 0 || now - w->renewed_msec < RENEWED_MSEC;
 }
 
 /* False: it is not done with yet. */
@@ -168,10 +142,8 @@ wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 	}
 	xfr_get_status(w->xfrd->zones.machine, handle, clock_now_msec(),
 		&status);
-	if (wait_is_notify(w) ? wait_is_telling(w, begun, &status)
-			      : status.is_checking)
+	if (!wait_is_notify(w) && status.is_checking)
 		return false;
-	w->renewed_msec = 0;
 	zone = xfrd_zones_get(w->xfrd, handle);
 	if (wait_find_fault(w, zone, &status, reason))
 		wait_note_fault(w, zone->name, reason);
@@ -225,15 +197,12 @@ wait_add_zone(struct control_wait *w, uint32_t handle)
 {
 	struct wait_zone *zones = grow_array(w->zones, w->count, &w->room,
 		sizeof(*zones));
-	struct xfr_status status;
 
 	if (zones == NULL)
 		return false;
-	xfr_get_status(w->xfrd->zones.machine, handle, clock_now_msec(),
-		&status);
 	w->zones = zones;
 	zones[w->count++] = (struct wait_zone){handle,
-		w->xfrd->zones.comings[handle], status.soa.serial};
+		w->xfrd->zones.comings[handle]};
 	wait_begin_zone(w, handle);
 	return true;
 }

@@ -141,7 +141,7 @@ VERBS = {
     "write": ("", None, prepare_fed, has_written, 0),
     "log_reopen": ("", None, None, nothing, 0),
     "status": ("", None, None, nothing, 0),
-    "notify": ("told", None, None, nothing, 1),
+    "notify": ("told", None, None, nothing, 0),
     "transfer": ("away", None, None, nothing, 1),
     "force_transfer": ("fed", None, prepare_fed, lambda s: s.answer(
         "v.fed", "TXT") == ['"new"'], 0),
