@@ -166,6 +166,10 @@ struct ipc_read_done {
 			  * read is served; NSD_E_NOT_FOUND: there is no such
 			  * zone; NSD_E_MEMORY */
 	uint32_t failed; /* zones */
+	uint32_t before; /* zones that had failed before, and whose files are
+			  * as they were; with NSD_OK or NSD_E_ZONE */
+	uint32_t failed_len; /* octets of reasons about those that failed; the
+			  * rest is about the others */
 	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
 };
 

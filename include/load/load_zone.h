@@ -83,6 +83,9 @@ struct load_result {
 				       * the served version */
 	bool awaited;                 /* of LOAD_FAILED: there is no file yet,
 				       * and nothing was served */
+	bool as_before;               /* of LOAD_FAILED: it failed the last
+				       * time, and its files are as they
+				       * were */
 	store_ref built;              /* of LOAD_BUILT */
 	store_ref rehashed;           /* of any other: the served version made
 				       * for another limit (load_rehash.h); or

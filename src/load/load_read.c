@@ -194,6 +194,25 @@ read_note_unchanged(const struct load_context *context,
 	}
 }
 
+/* True if the zone's files could not be used the last time either, and are as
+ * they were. */
+static bool
+read_is_as_before(const struct load_context *context,
+	const struct load_zone *zone, const char *path, bool absent)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone_entry *entry = store_get(view, zone->entry);
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+
+	if ((entry->flags & ZONE_ENTRY_FILE_FAILED) == 0)
+		return false;
+	/* A file that was not there has no record. */
+	return sources == NULL ? absent
+			       : (sources->flags & ZONE_SOURCES_FAILED) != 0
+			&& !load_files_have_changed(sources, path);
+}
+
 /* Returns the zone's file as we see it; or NULL, and sets the outcome: it has
  * none. */
 static const char *
@@ -252,6 +271,8 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 {
 	bool read = plan->due && !plan->absent;
 
+	result->as_before = plan->due && read_is_as_before(context, zone,
+		plan->path, plan->absent);
 	if (plan->due && plan->absent)
 		read_note_absent(context, zone, plan->path, result);
 	if (!read && !plan->rehash)

@@ -184,10 +184,11 @@ bool loader_begin_reload(struct loader *loader, bool all);
 /* Lists the zones that are wanted; returns how many. */
 size_t loader_list_reload(struct loader *loader, struct load_zone **zones,
 	size_t max);
-/* A zone of the pass is not served as its file is. reasons: lines; NULL: the
- * log has them. */
+/* A zone of the pass is not served as its file is. before: nor was it before,
+ * and the file is as it was: that is told, and is a failure only of a request
+ * for that zone. reasons: lines; NULL: the log has them. */
 void loader_note_failed(struct loader *loader, const struct load_zone *zone,
-	const char *reasons);
+	bool before, const char *reasons);
 /* Another nsd.conf has brought a zone, or another file of one, and what came of
  * reading it is a failure: LOADED tells. */
 void loader_note_unread(struct loader *loader,

@@ -252,7 +252,7 @@ loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
 	if (again == NULL) {
 		log_error("zone %s: out of memory", zone->conf->name);
 		loader->result.failed++;
-		loader_note_failed(loader, zone, NULL);
+		loader_note_failed(loader, zone, false, NULL);
 		return;
 	}
 	loader->again = again;
@@ -293,7 +293,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 		zone->retries = 0;
 		sources_set_failed(loader->writer, zone->entry, true);
 		loader->result.failed++;
-		loader_note_failed(loader, zone, NULL);
+		loader_note_failed(loader, zone, false, NULL);
 		break;
 	case LOAD_OLDER:
 		loader_tell_older(loader, zone);
@@ -307,7 +307,8 @@ loader_act_on(struct loader *loader, struct load_result *result)
 		else if (result->unreadable)
 			sources_set_failed(loader->writer, zone->entry, true);
 		loader->result.failed++;
-		loader_note_failed(loader, zone, result->reasons);
+		loader_note_failed(loader, zone, result->as_before,
+			result->reasons);
 		loader_note_unread(loader, result);
 		loader->crowded |= result->crowded;
 		break;

@@ -22,22 +22,46 @@ struct loader_read {
 	uint64_t channel;      /* to the asker */
 	struct load_zone *zone; /* NULL: all */
 	bool begun;            /* the pass that runs is for it */
-	size_t len;            /* of done.reasons */
 	struct ipc_read_done done;
+	size_t before_len;
+	char before[IPC_REASONS_MAX + 1]; /* reasons of those that had failed
+				       * before, which come behind the others */
 };
+
+/* Adds whole lines, as many as there is room for, behind those that are
+ * there. */
+static void
+reload_add_reasons(char text[IPC_REASONS_MAX], size_t *at,
+	const char *reasons)
+{
+	while (*reasons != '\0') {
+		size_t len = strcspn(reasons, "\n");
+
+		if (*at + len + 1 > IPC_REASONS_MAX)
+			return;
+		for (size_t i = 0; i < len; i++)
+			text[(*at)++] =
+				(uint8_t)reasons[i] < ' ' ? '?' : reasons[i];
+		text[(*at)++] = '\n';
+		reasons += len + (reasons[len] == '\n');
+	}
+}
 
 /* ---- the end ------------------------------------------------------------- */
 
 static void
-reload_answer(struct loader *loader, const struct loader_read *one)
+reload_answer(struct loader *loader, struct loader_read *one)
 {
-	const struct role_answer answer = {
+	struct role_answer answer = {
 		.type = IPC_READ_DONE,
 		.of = IPC_READ,
 		.payload = &one->done,
-		.len = offsetof(struct ipc_read_done, reasons) + one->len,
 	};
+	size_t len = one->done.failed_len;
 
+	one->before[one->before_len] = '\0';
+	reload_add_reasons(one->done.reasons, &len, one->before);
+	answer.len = offsetof(struct ipc_read_done, reasons) + len;
 	role_answer(&loader->role, one->channel, &answer);
 }
 
@@ -68,25 +92,6 @@ loader_end_reload(struct loader *loader)
 
 /* ---- what fails ---------------------------------------------------------- */
 
-/* Adds whole lines, as many as there is room for, behind those that are
- * there. */
-static void
-reload_add_reasons(char text[IPC_REASONS_MAX], size_t *at,
-	const char *reasons)
-{
-	while (*reasons != '\0') {
-		size_t len = strcspn(reasons, "\n");
-
-		if (*at + len + 1 > IPC_REASONS_MAX)
-			return;
-		for (size_t i = 0; i < len; i++)
-			text[(*at)++] =
-				(uint8_t)reasons[i] < ' ' ? '?' : reasons[i];
-		text[(*at)++] = '\n';
-		reasons += len + (reasons[len] == '\n');
-	}
-}
-
 /* What is said of a zone whose reasons only the log has. */
 static const char *
 reload_see_log(const struct load_zone *zone, char line[1100])
@@ -98,9 +103,10 @@ reload_see_log(const struct load_zone *zone, char line[1100])
 
 void
 loader_note_failed(struct loader *loader, const struct load_zone *zone,
-	const char *reasons)
+	bool before, const char *reasons)
 {
 	char line[1100];
+	size_t len;
 
 	if (reasons == NULL)
 		reasons = reload_see_log(zone, line);
@@ -108,9 +114,17 @@ loader_note_failed(struct loader *loader, const struct load_zone *zone,
 		one = one->next) {
 		if (!one->begun || (one->zone != NULL && one->zone != zone))
 			continue;
+		if (before && one->zone == NULL) {
+			one->done.before++;
+			reload_add_reasons(one->before, &one->before_len,
+				reasons);
+			continue;
+		}
+		len = one->done.failed_len;
 		one->done.err = NSD_E_ZONE;
 		one->done.failed++;
-		reload_add_reasons(one->done.reasons, &one->len, reasons);
+		reload_add_reasons(one->done.reasons, &len, reasons);
+		one->done.failed_len = (uint32_t)len;
 	}
 }
 
@@ -210,7 +224,7 @@ static void
 reload_refuse(struct loader *loader, const struct ipc_message *m,
 	const struct ipc_read *read, enum nsd_err err)
 {
-	const struct loader_read one = {
+	struct loader_read one = {
 		.channel = m->channel,
 		.done = {.ticket = read->request.ticket, .err = err},
 	};

@@ -6,6 +6,27 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
+/* len: of all reasons. */
+static void
+reload_print(struct ctl_call *call, const struct ipc_read_done *done,
+	size_t len)
+{
+	size_t failed = done->failed_len < len ? done->failed_len : len;
+
+	if (done->err == NSD_E_ZONE)
+		ctl_printf(call, "error %u zone%s cannot be read:\n%.*s",
+			(unsigned)done->failed, done->failed == 1 ? "" : "s",
+			(int)failed, done->reasons);
+	if (done->before > 0)
+		ctl_printf(call, "%s%u zone%s cannot be read, as before:\n"
+				 "%.*s",
+			done->err == NSD_OK ? "warning " : "and ",
+			(unsigned)done->before, done->before == 1 ? "" : "s",
+			(int)(len - failed), done->reasons + failed);
+	if (done->err == NSD_OK)
+		ctl_printf(call, "ok\n");
+}
+
 /* The answer is the loader's: ok, or how many zones have failed, and why. */
 static void
 reload_on_end(void *ctx, const struct ipc_message *answer)
@@ -22,12 +43,8 @@ reload_on_end(void *ctx, const struct ipc_message *answer)
 	}
 	memcpy(&done, answer->payload, answer->len);
 	len = answer->len - offsetof(struct ipc_read_done, reasons);
-	if (done.err == NSD_OK)
-		ctl_printf(call, "ok\n");
-	else if (done.err == NSD_E_ZONE)
-		ctl_printf(call, "error %u zone%s cannot be read:\n%.*s",
-			(unsigned)done.failed, done.failed == 1 ? "" : "s",
-			(int)len, done.reasons);
+	if (done.err == NSD_OK || done.err == NSD_E_ZONE)
+		reload_print(call, &done, len);
 	else
 		ctl_printf(call, "error %s\n",
 			err_text((enum nsd_err)done.err));

@@ -147,18 +147,64 @@ def test_reload(server):
 
 def test_reload_tells_what_is_wrong(server):
     server.write_zone("example", BROKEN)
-    for _ in range(2):  # it does not forget
-        for words in (["reload"], ["reload", "example"]):
-            code, text = control.ask(server, *words)
-            assert code == 1
-            first, reason, *_ = text.splitlines()
-            assert first == "error 1 zone cannot be read:"
-            assert re.match(r"example\.zone:8: .*192\.0\.2\.999", reason)
+    # It does not forget: whoever names the zone is not told ok.
+    for words in (["reload"], ["reload", "example"], ["reload", "example"]):
+        code, text = control.ask(server, *words)
+        assert code == 1
+        first, reason, *_ = text.splitlines()
+        assert first == "error 1 zone cannot be read:"
+        assert re.match(r"example\.zone:8: .*192\.0\.2\.999", reason)
     assert server.serial("example") == 1
     assert control.ask(server, "reload", "other.test") == (0, "ok\n")
     server.zone_file("example").unlink()
     code, text = control.ask(server, "reload", "example")
     assert code == 1 and "does not exist" in text, text
+
+
+def test_zone_that_was_broken_before_does_not_fail_a_reload(server):
+    before = (r"warning 1 zone cannot be read, as before:\n"
+              r"example\.zone:8: .*192\.0\.2\.999(.*\n)+ok\n")
+    server.write_zone("example", BROKEN)
+    assert control.ask(server, "reload")[0] == 1
+    for serial in range(2, 4):
+        server.write_zone("other.test", zone_text(serial))
+        code, text = control.ask(server, "reload")
+        assert code == 0 and re.fullmatch(before, text), text
+        assert server.serial("other.test") == serial
+    # Of what is bad now the end is an error, and the rest is told behind it.
+    server.write_zone("other.test", zone_text() + "bad\tTXT\n")
+    code, text = control.ask(server, "reload")
+    assert code == 1 and re.fullmatch(
+        r"error 1 zone cannot be read:\nother\.test\.zone:8: (.*\n)+"
+        r"and 1 zone cannot be read, as before:\nexample\.zone:8: (.*\n)+",
+        text), text
+    # It is as bad with another file, or with none.
+    server.write_zone("other.test", zone_text(4))
+    server.write_zone("example", BROKEN + "; another\n")
+    assert control.ask(server, "reload")[0] == 1
+    server.zone_file("example").unlink()
+    code, text = control.ask(server, "reload")
+    assert (code, text) == (1, "error 1 zone cannot be read:\nzone example:"
+                               " zonefile example.zone does not exist\n")
+    code, text = control.ask(server, "reload")
+    assert (code, text) == (0, "warning 1 zone cannot be read, as before:\n"
+                               "zone example: zonefile example.zone does not"
+                               " exist\nok\n")
+    server.write_zone("example", zone_text(5))
+    assert control.ask(server, "reload") == (0, "ok\n")
+    assert server.serial("example") == 5
+
+
+def test_zone_that_was_broken_at_the_start_does_not_fail_a_reload(make_server):
+    made = control.config(make_server(zones={"example": zone_text(),
+                                             "bad.test": BROKEN}))
+    made.zones["none.test"] = None
+    made.write_config()
+    made.start()
+    code, text = control.ask(made, "reload")
+    assert code == 0 and text.startswith("warning 2 zones cannot be read, as"
+                                         " before:\n"), text
+    assert text.endswith("\nok\n")
 
 
 @pytest.mark.parametrize("verb", ["reload", "notify", "transfer",
