@@ -1,6 +1,7 @@
 /* nsd-control.c - tells a running server what to do (doc/surface.md 2.2). */
 #include "config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -170,12 +171,26 @@ ask_has_lines(const struct control_ask *ask)
 	return strcmp(word, "addzones") == 0 || strcmp(word, "delzones") == 0;
 }
 
+/* Whoever reads what we print may have enough, as head(1): that is no error to
+ * be told, and we end as any other program does. */
+static void
+ask_end_unheard(void)
+{
+	if (errno == EPIPE) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	exit(control_talk_fail("cannot write", "standard output"));
+}
+
 /* The answer, as it comes. */
 static bool
 ask_on_answer(void *ctx, const char *octets, size_t len)
 {
 	control_progress_clear(ctx);
-	return fwrite(octets, 1, len, stdout) == len && fflush(stdout) != EOF;
+	if (fwrite(octets, 1, len, stdout) != len || fflush(stdout) == EOF)
+		ask_end_unheard();
+	return true;
 }
 
 static void

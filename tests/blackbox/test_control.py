@@ -207,6 +207,27 @@ def test_zone_that_was_broken_at_the_start_does_not_fail_a_reload(make_server):
     assert text.endswith("\nok\n")
 
 
+def test_reader_of_the_answer_who_has_enough(server):
+    """As of any other program, no word: it ends by SIGPIPE."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(control.command(server, "zonestatus"),
+                              stdout=closed, stderr=subprocess.PIPE,
+                              timeout=DEADLINE, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_answer_that_cannot_be_written(server):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(control.command(server, "zonestatus"),
+                              stdout=full, stderr=subprocess.PIPE,
+                              timeout=DEADLINE, check=False)
+    assert (done.returncode, done.stderr) == (
+        1, b"error: cannot write (standard output): No space left on"
+           b" device\n")
+
+
 @pytest.mark.parametrize("verb", ["reload", "notify", "transfer",
                                   "force_transfer", "zonestatus"])
 def test_zones_that_are_none(server, verb):
