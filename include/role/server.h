@@ -3,6 +3,7 @@
 #ifndef ROLE_SERVER_H
 #define ROLE_SERVER_H
 
+#include <limits.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -50,6 +51,9 @@ struct server {
 	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
 				   * nsd.conf that wait for a restart; lines,
 				   * and a NUL */
+	/* Without xfrdfile: where the journal lies until main ends
+	 * (proc/private_folder.h); empty: it lies elsewhere, or nowhere. */
+	char private_folder[PATH_MAX];
 	bool list_was_cut;        /* the zone list, at the start: it may have
 				   * had more zones */
 	pid_t main_pid;
@@ -62,11 +66,12 @@ struct server {
 void server_leave_secrets(struct server *server);
 
 /* The journal's folder: it lies beside xfrdfile, or if there is to be none,
- * beside zonelistfile. False: its name is too long. */
+ * is the private one. False: its name is too long, or it could not be made. */
 bool server_find_journal(const struct server *server, char *out,
 	size_t size);
-/* The file of what a process had in hand (proc/inhand.h): it lies there, too;
- * numbers are those of inhand.h. False: its name is too long. */
+/* The file of what a process had in hand (proc/inhand.h): it lies beside
+ * xfrdfile, else beside zonelistfile, else in xfrdir; numbers are those of
+ * inhand.h. False: its name is too long. */
 bool server_find_in_hand(const struct server *server, unsigned number,
 	char *out, size_t size);
 

@@ -24,6 +24,7 @@
 #include "proc/daemon.h"
 #include "proc/flags.h"
 #include "proc/lifeline.h"
+#include "proc/private_folder.h"
 #include "proc/proxies.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
@@ -449,11 +450,13 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 		|| main_settle(&s, &start) != NSD_OK)
 		return main_give_up(&s, program);
 	privilege_forget_user(&start.user);
+	private_folder_make(&s.server);
 	role_init_name("main", "main");
 	log_set_copy_errors(false);
 	daemon_ready(&daemon);
 	s.server.hooks = hooks;
 	supervisor_run(&s);
+	private_folder_remove(&s.server);
 	pidfile_remove(&s.pidfile);
 	return 0;
 }

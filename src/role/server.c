@@ -17,23 +17,21 @@ server_leave_secrets(struct server *server)
 	server->tls_clients = NULL;
 }
 
-/* What files of ours lie beside. */
-static const char *
-server_find_beside(const struct server *server)
+static bool
+is_set(const char *path)
 {
-	const struct conf_server *o = &server->conf->server;
-	const char *beside = o->xfrdfile != NULL && *o->xfrdfile != '\0'
-		? o->xfrdfile
-		: o->zonelistfile;
-
-	return conf_path_in_chroot(server->chroot, beside);
+	return path != NULL && *path != '\0';
 }
 
 bool
 server_find_journal(const struct server *server, char *out, size_t size)
 {
-	int len = snprintf(out, size, "%s.journal",
-		server_find_beside(server));
+	const char *xfrdfile = server->conf->server.xfrdfile;
+	bool is_kept = is_set(xfrdfile);
+	int len = snprintf(out, size, "%s%s", is_kept
+			? conf_path_in_chroot(server->chroot, xfrdfile)
+			: server->private_folder,
+		is_kept ? ".journal" : "");
 
 	return len > 0 && (size_t)len < size;
 }
@@ -42,8 +40,14 @@ bool
 server_find_in_hand(const struct server *server, unsigned number, char *out,
 	size_t size)
 {
-	int len = snprintf(out, size, "%s.in-hand.%u",
-		server_find_beside(server), number);
+	const struct conf_server *o = &server->conf->server;
+	const char *beside = is_set(o->xfrdfile) ? o->xfrdfile
+						 : o->zonelistfile;
+	bool is_beside = is_set(beside);
+	int len = snprintf(out, size, "%s%s.in-hand.%u",
+		conf_path_in_chroot(server->chroot, is_beside ? beside
+							      : o->xfrdir),
+		is_beside ? "" : "/nsd", number);
 
 	return len > 0 && (size_t)len < size;
 }
