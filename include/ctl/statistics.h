@@ -48,6 +48,11 @@ void statistics_print(struct statistics_text *out, const struct statistics *s);
 void statistics_print_group(struct statistics_text *out, const char *name,
 	const struct counters *counters);
 
+/* Appends what NSD 4 shows by number or in one sum, for stats_more:
+ * num.type.NAME=COUNT and num.class.NAME=COUNT. */
+void statistics_print_names(struct statistics_text *out,
+	const struct counters *c);
+
 /* Appends lines PREFIX.ltNus=COUNT, one for each bucket, PREFIX.more=COUNT for
  * the last one, and PREFIX.usec=SUM. */
 void statistics_print_latency(struct statistics_text *out, const char *prefix,

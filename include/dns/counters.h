@@ -13,13 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dns/rrtype.h"
+
 #define COUNTER_TYPES 257 /* 256: types above 255 */
 #define COUNTER_OPCODES 16
-#define COUNTER_CLASSES 5 /* enum counter_class */
+#define COUNTER_CLASSES 7 /* enum counter_class */
 #define COUNTER_RCODES 17 /* 16: BADVERS */
 
 enum counter_class {
+	COUNTER_CLASS0,
 	COUNTER_IN,
+	COUNTER_CS,
 	COUNTER_CH,
 	COUNTER_HS,
 	COUNTER_ANY,
@@ -55,8 +59,12 @@ static inline enum counter_class
 counters_find_class(uint16_t rrclass)
 {
 	switch (rrclass) {
+	case 0:
+		return COUNTER_CLASS0;
 	case 1:
 		return COUNTER_IN;
+	case 2:
+		return COUNTER_CS;
 	case 3:
 		return COUNTER_CH;
 	case 4:
@@ -73,6 +81,11 @@ counters_find_type(uint16_t type)
 {
 	return type < COUNTER_TYPES - 1 ? type : COUNTER_TYPES - 1;
 }
+
+/* Prints the name under which NSD 4 shows what it counts of a type, which is
+ * TYPEn for many that have a mnemonic: programs that watch it know no other.
+ * False: it is TYPEn. */
+bool counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX]);
 
 /*
  * A book is the counters of one process: a row for all that it counts, and one

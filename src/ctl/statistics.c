@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "ctl/statistics_names.h"
@@ -67,14 +68,14 @@ static void
 lines_of(struct statistics_text *out, const char *prefix,
 	const struct statistics_array *array, const struct counters *c)
 {
-	const uint64_t *values = statistics_array_values(array, c);
 	char name[STATISTICS_ITEM_MAX];
+	uint64_t value;
 
 	for (unsigned i = 0; i < array->count; i++)
-		if (statistics_array_name(array, values, i, name))
+		if (statistics_array_get(array, c, i, name, &value))
 			statistics_text_printf(out, "%snum.%s.%s=%llu\n",
 				prefix, array->name, name,
-				(unsigned long long)values[i]);
+				(unsigned long long)value);
 }
 
 /* The lines that a group has, too. */
@@ -122,6 +123,30 @@ statistics_print(struct statistics_text *out, const struct statistics *s)
 	line(out, "", "zone.secondary", s->secondary_zones);
 	line(out, "", "zone.master", s->primary_zones);
 	line(out, "", "zone.slave", s->secondary_zones);
+}
+
+void
+statistics_print_names(struct statistics_text *out, const struct counters *c)
+{
+	static const char *const classes[COUNTER_CLASSES] = {
+		[COUNTER_CH] = "CH",
+		[COUNTER_HS] = "HS",
+		[COUNTER_ANY] = "ANY",
+		[COUNTER_OTHER] = "OTHER",
+	};
+	char name[RRTYPE_TEXT_MAX], number[RRTYPE_TEXT_MAX];
+
+	for (uint16_t i = 0; i < COUNTER_TYPES - 1; i++) {
+		(void)rrtype_print(i, name);
+		if (!counters_print_type(i, number)
+			&& strcmp(name, number) != 0)
+			statistics_text_printf(out, "num.type.%s=%llu\n", name,
+				(unsigned long long)c->type[i]);
+	}
+	for (unsigned i = 0; i < COUNTER_CLASSES; i++)
+		if (classes[i] != NULL)
+			statistics_text_printf(out, "num.class.%s=%llu\n",
+				classes[i], (unsigned long long)c->rrclass[i]);
 }
 
 void

@@ -74,14 +74,14 @@ static void
 samples_of(struct statistics_text *out, const char *zone,
 	const struct statistics_array *array, const struct counters *c)
 {
-	const uint64_t *values = statistics_array_values(array, c);
 	char name[STATISTICS_ITEM_MAX], label[STATISTICS_ITEM_MAX + 16];
+	uint64_t value;
 
 	for (unsigned i = 0; i < array->count; i++) {
-		if (!statistics_array_name(array, values, i, name))
+		if (!statistics_array_get(array, c, i, name, &value))
 			continue;
 		snprintf(label, sizeof(label), "%s=\"%s\"", array->name, name);
-		sample(out, array->family, zone, label, values[i]);
+		sample(out, array->family, zone, label, value);
 	}
 }
 

@@ -4,20 +4,19 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "dns/message.h"
-#include "dns/rrtype.h"
 
 /* What is above is not shown, as NSD has it. */
 #define TYPES_SHOWN 256u
 #define OPCODES_SHOWN 6u
+/* CH is all that has no name in NSD. */
+#define CLASSES_SHOWN (COUNTER_CH + 1u)
 
 static bool
 name_of_type(unsigned item, char *name)
 {
-	rrtype_print((uint16_t)item, name);
-	return strncmp(name, "TYPE", 4) != 0;
+	return counters_print_type((uint16_t)item, name);
 }
 
 static bool
@@ -33,12 +32,11 @@ name_of_opcode(unsigned item, char *name)
 static bool
 name_of_class(unsigned item, char *name)
 {
-	static const char *const names[COUNTER_CLASSES] = {
+	static const char *const names[CLASSES_SHOWN] = {
+		[COUNTER_CLASS0] = "CLASS0",
 		[COUNTER_IN] = "IN",
+		[COUNTER_CS] = "CS",
 		[COUNTER_CH] = "CH",
-		[COUNTER_HS] = "HS",
-		[COUNTER_ANY] = "ANY",
-		[COUNTER_OTHER] = "OTHER",
 	};
 
 	snprintf(name, STATISTICS_ITEM_MAX, "%s", names[item]);
@@ -65,23 +63,31 @@ name_of_rcode(unsigned item, char *name)
 
 const struct statistics_array statistics_arrays[STATISTICS_ARRAYS] = {
 	[STATISTICS_TYPES] = {"type", "queries_by_type_total",
-		"Queries by their type.", AT(type), TYPES_SHOWN, name_of_type},
+		"Queries by their type.", AT(type), TYPES_SHOWN, TYPES_SHOWN,
+		name_of_type},
 	[STATISTICS_OPCODES] = {"opcode", "queries_by_opcode_total",
 		"Queries by their opcode.", AT(opcode), OPCODES_SHOWN,
-		name_of_opcode},
+		OPCODES_SHOWN, name_of_opcode},
 	[STATISTICS_CLASSES] = {"class", "queries_by_class_total",
-		"Queries by their class.", AT(rrclass), COUNTER_CLASSES,
-		name_of_class},
+		"Queries by their class.", AT(rrclass), CLASSES_SHOWN,
+		COUNTER_CLASSES, name_of_class},
 	[STATISTICS_RCODES] = {"rcode", "queries_by_rcode_total",
 		"Replies by their RCODE.", AT(rcode), COUNTER_RCODES,
-		name_of_rcode},
+		COUNTER_RCODES, name_of_rcode},
 };
 
 bool
-statistics_array_name(const struct statistics_array *array,
-	const uint64_t *values, unsigned item, char *name)
+statistics_array_get(const struct statistics_array *array,
+	const struct counters *c, unsigned item, char *name, uint64_t *value)
 {
-	return array->has_name(item, name) || values[item] != 0;
+	const uint64_t *values = (const uint64_t *)(const void *)(
+		(const uint8_t *)c + array->at);
+
+	*value = values[item];
+	for (unsigned i = array->count; item == array->count - 1u
+		&& i < array->size; i++)
+		*value += values[i];
+	return array->has_name(item, name) || *value != 0;
 }
 
 #define TRANSPORT "queries_by_transport_total"

@@ -17,6 +17,8 @@ struct statistics_array {
 	const char *help;
 	uint16_t at;        /* octets, within struct counters */
 	uint16_t count;     /* of items that are shown */
+	uint16_t size;      /* of all: the last that is shown has the sum of
+			     * itself and of those behind it */
 	bool (*has_name)(unsigned item, char *name); /* false: shown only when
 			     * not 0 */
 };
@@ -25,18 +27,10 @@ enum { STATISTICS_TYPES, STATISTICS_OPCODES, STATISTICS_CLASSES,
 	STATISTICS_RCODES, STATISTICS_ARRAYS };
 extern const struct statistics_array statistics_arrays[STATISTICS_ARRAYS];
 
-static inline const uint64_t *
-statistics_array_values(const struct statistics_array *array,
-	const struct counters *c)
-{
-	return (const uint64_t *)(const void *)((const uint8_t *)c
-		+ array->at);
-}
-
-/* Prints the name of an item; room for STATISTICS_ITEM_MAX. False: the item is
- * not shown. */
-bool statistics_array_name(const struct statistics_array *array,
-	const uint64_t *values, unsigned item, char *name);
+/* Gets what is shown of an item, and its name, which has room for
+ * STATISTICS_ITEM_MAX. False: the item is not shown. */
+bool statistics_array_get(const struct statistics_array *array,
+	const struct counters *c, unsigned item, char *name, uint64_t *value);
 
 /* A single counter. */
 struct statistics_single {

@@ -1,5 +1,7 @@
-/* counters.c - sums of counters, and books of them. */
+/* counters.c - sums of counters, their names, and books of them. */
 #include "dns/counters.h"
+
+#include <stdio.h>
 
 /* All fields of struct counters are uint64_t. */
 #define COUNTER_COUNT (sizeof(struct counters) / sizeof(uint64_t))
@@ -26,6 +28,23 @@ counters_subtract(struct counters *sum, const struct counters *less)
 
 		to[i] = to[i] > n ? to[i] - n : 0;
 	}
+}
+
+bool
+counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX])
+{
+	/* Those that have a name in NSD 4, from the first to the last. */
+	static const uint8_t named[][2] = {{1, 22}, {24, 26}, {28, 30},
+		{33, 33}, {35, 37}, {39, 39}, {41, 53}, {59, 65}, {99, 99},
+		{104, 109}};
+
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		if (type >= named[i][0] && type <= named[i][1]) {
+			(void)rrtype_print(type, out);
+			return true;
+		}
+	snprintf(out, RRTYPE_TEXT_MAX, "TYPE%u", (unsigned)type);
+	return false;
 }
 
 size_t

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "dns/rrtype.h"
 #include "load/load_turn.h"
 #include "proc/statistics.h"
 #include "store/writer.h"
@@ -25,10 +24,10 @@ statistics_log_types(const struct counters *c, time_t now, time_t boot)
 	size_t len = (size_t)snprintf(line, sizeof(line), "NSTATS %lld %lld",
 		(long long)now, (long long)boot);
 
-	for (unsigned i = 0; i < COUNTER_TYPES; i++) {
+	for (unsigned i = 0; i < COUNTER_TYPES - 1; i++) {
 		if (c->type[i] == 0 || len >= sizeof(line))
 			continue;
-		rrtype_print((uint16_t)i, name);
+		(void)counters_print_type((uint16_t)i, name);
 		len += (size_t)snprintf(line + len, sizeof(line) - len,
 			" %s=%llu", name, (unsigned long long)c->type[i]);
 	}

@@ -185,6 +185,20 @@ more_of_store(const struct counts *counts, struct statistics_text *out)
 }
 
 static void
+more_of_names(const struct counts *counts, struct statistics_text *out)
+{
+	struct counters sum = {.queries = 0};
+
+	for (unsigned i = 0; i < counts_workers(counts); i++) {
+		struct counters_book book;
+
+		counts_get_book(counts, i, &book);
+		counters_add(&sum, book.rows);
+	}
+	statistics_print_names(out, &sum);
+}
+
+static void
 more_of_worker(const struct counts *counts, unsigned worker,
 	struct statistics_text *out)
 {
@@ -238,6 +252,7 @@ control_on_stats_more(struct xfrd *xfrd, struct ctl_call *call)
 	struct ctl_json json = {.call = call};
 
 	more_of_store(counts, &text);
+	more_of_names(counts, &text);
 	for (unsigned i = 0; i < counts_workers(counts); i++)
 		more_of_worker(counts, i, &text);
 	for (unsigned i = 0; i < counts_workers(counts) + 3; i++)

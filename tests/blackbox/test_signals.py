@@ -217,6 +217,8 @@ def test_statistics_on_a_signal(nsd, number):
         server.query("www.example", "A")
     server.query("www.example", "AAAA", tcp=True)
     server.query("nx.example", "TXT")
+    server.query("www.example", "ANY")
+    server.query("www.example", "CAA")
     server.signal(number)
     line = server.wait_log(r"info: NSTATS (\d+) (\d+)(.*)", known)
     assert before - 1 <= int(line[1]) <= time.time()
@@ -224,6 +226,9 @@ def test_statistics_on_a_signal(nsd, number):
     types = dict(f.split("=") for f in line[3].split())
     assert types["A"] == "3"
     assert types["AAAA"] == "1"
+    # The names are those of NSD; types above 255 are not shown.
+    assert types["TYPE255"] == "1"
+    assert not {"ANY", "CAA", "URI"} & types.keys()
     line = server.wait_log(r"info: XSTATS (\d+) (\d+) (.*)", known)
     fields = [f.split("=") for f in line[3].split()]
     assert " ".join(n for n, _ in fields) == (

@@ -4,6 +4,7 @@ what is counted, what sets it back to 0, and what outlives a process."""
 import json
 import mmap
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -178,6 +179,22 @@ def test_lines_and_their_order(make_server):
     assert re.search(r"^time.elapsed=\d+\.\d{6}$", text, re.M)
     server.query("www.a.test", "TYPE200")
     assert counted(server, "num.type.TYPE200") == 1
+
+
+def test_the_page_explains_each_line(make_server):
+    server = start(make_server, extra=GROUPS)
+    page = pathlib.Path(__file__).parents[2] / "doc/nsd-control.8"
+    text = re.sub(r"\\f[BIR]", "", page.read_text())
+    entries = set(re.findall(r"\S+\.\S+(?=,|\n)", "\n".join(
+        re.findall(r"^\.TP\n(.*\n)", text.partition(".SH COUNTERS")[2], re.M))))
+    _, lines = control.ask(server, "stats_noreset")
+    shown = set()
+    for line in lines.splitlines():
+        name = re.sub(r"^server\d+", "serverN", line.split("=")[0])
+        name = re.sub(r"\b(type|opcode|class|rcode)\.\w+$", r"\1.X", name)
+        if not name.startswith(("both.", "test/c.")):
+            shown.add(name)
+    assert shown and entries == shown | {"GROUP.num.queries"}
 
 
 def test_parsers_of_monitoring_read_it(make_server):
@@ -391,7 +408,13 @@ def test_stats_more(make_server):
         server.query("www.a.test", "A", tcp=transport == "tcp")
         # The time is counted after the answer has been sent.
         wait_for("the time", lambda: asked_and_timed(server, transport))
+    server.query("www.a.test", "ANY")
+    wait_for("a type that NSD shows by number", lambda: read_lines(
+        control.ask(server, "stats_more")[1])["num.type.ANY"] == "1")
+    assert counted(server, "num.type.TYPE255") == 1
     found = read_lines(control.ask(server, "stats_more")[1])
+    assert found["num.type.ANY"] == "1", "it was set back"
+    assert found["num.class.HS"] == "0"
     assert_request_without_answer_is_not_timed(server)
     read_as_tree("\n".join(f"{k}={v}" for k, v in found.items()))
     code, text = control.ask(server, "-j", "stats_more")

@@ -30,10 +30,13 @@ fill(struct statistics *s)
 	s->all.queries = 7;
 	s->all.type[1] = 6;
 	s->all.type[200] = 1;
+	s->all.type[27] = 2; /* GPOS, which NSD does not name */
+	s->all.type[255] = 3;
 	s->all.type[256] = 9; /* not shown */
 	s->all.opcode[0] = 7;
 	s->all.opcode[5] = 1;
 	s->all.rrclass[COUNTER_IN] = 7;
+	s->all.rrclass[COUNTER_CS] = 2;
 	s->all.rcode[3] = 2;
 	s->all.rcode[16] = 1;
 	s->all.udp = 5;
@@ -77,8 +80,10 @@ lines_have_the_order_of_nsd(void **state)
 		"size.db.disk=0\n", "size.db.mem=1000\n",
 		"size.xfrd.mem=2000\n", "size.config.disk=5\n",
 		"size.config.mem=3000\n", "num.type.A=6\n", "num.type.NS=0\n",
-		"num.type.TYPE200=1\n", "num.opcode.QUERY=7\n",
+		"num.type.TYPE27=2\n", "num.type.TYPE200=1\n",
+		"num.type.TYPE255=3\n", "num.opcode.QUERY=7\n",
 		"num.opcode.UPDATE=1\n", "num.class.IN=7\n",
+		"num.class.CS=2\n",
 		"num.rcode.NOERROR=0\n", "num.rcode.FORMERR=0\n",
 		"num.rcode.SERVFAIL=0\n", "num.rcode.NXDOMAIN=2\n",
 		"num.rcode.NOTIMP=0\n", "num.rcode.REFUSED=0\n",
@@ -99,11 +104,50 @@ lines_have_the_order_of_nsd(void **state)
 	assert_memory_equal(text, lines[0], strlen(lines[0]));
 	expect_in_order(text, lines, sizeof(lines) / sizeof(*lines));
 	assert_null(strstr(text, "TYPE201"));
+	assert_null(strstr(text, "TYPE252"));
+	assert_null(strstr(text, "AXFR"));
 	assert_null(strstr(text, "TYPE256"));
 	assert_null(strstr(text, "=9\nnum"));
 	assert_null(strstr(text, "opcode.STATUS"));
 	assert_null(strstr(text, "class.CH"));
 	assert_null(strstr(text, "rcode.YXRRSET"));
+	statistics_text_free(&out);
+}
+
+static void
+classes_from_3_on_are_one_sum(void **state)
+{
+	struct counters c = {.rrclass = {[COUNTER_HS] = 2, [COUNTER_ANY] = 3,
+		[COUNTER_OTHER] = 4}};
+	struct statistics_text out = {NULL};
+	char *text;
+
+	statistics_print_group(&out, "g", &c);
+	text = finish(&out);
+	assert_non_null(strstr(text, "g.num.class.IN=0\ng.num.class.CH=9\n"
+		"g.num.rcode."));
+	statistics_text_free(&out);
+}
+
+static void
+what_nsd_does_not_name_has_lines_of_its_own(void **state)
+{
+	static const char *const lines[] = {"num.type.GPOS=2\n",
+		"num.type.TSIG=0\n", "num.type.ANY=3\n", "num.class.CH=0\n",
+		"num.class.HS=5\n", "num.class.ANY=0\n",
+		"num.class.OTHER=0\n"};
+	struct statistics_text out = {NULL};
+	struct statistics s;
+	char *text;
+
+	fill(&s);
+	s.all.rrclass[COUNTER_HS] = 5;
+	statistics_print_names(&out, &s.all);
+	text = finish(&out);
+	expect_in_order(text, lines, sizeof(lines) / sizeof(*lines));
+	assert_null(strstr(text, ".TYPE"));
+	assert_null(strstr(text, "num.type.A="));
+	assert_null(strstr(text, "num.class.IN"));
 	statistics_text_free(&out);
 }
 
@@ -207,6 +251,7 @@ metrics_have_families(void **state)
 		"nsd_queries_total{server=\"1\"} 4\n",
 		"# TYPE nsd_queries_by_type_total counter\n",
 		"nsd_queries_by_type_total{type=\"A\"} 6\n",
+		"nsd_queries_by_type_total{type=\"TYPE255\"} 3\n",
 		"# TYPE nsd_queries_by_transport_total counter\n",
 		"nsd_queries_by_transport_total{transport=\"udp\"} 5\n",
 		"nsd_connections_total{transport=\"tls6\"} 2\n",
@@ -345,6 +390,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_have_the_order_of_nsd),
+		cmocka_unit_test(classes_from_3_on_are_one_sum),
+		cmocka_unit_test(what_nsd_does_not_name_has_lines_of_its_own),
 		cmocka_unit_test(time_is_counted_by_its_power_of_two),
 		cmocka_unit_test(lines_of_times),
 		cmocka_unit_test(a_group_has_its_name_before_each_line),

@@ -116,7 +116,9 @@ types_and_classes_have_a_place(void **state)
 	assert_int_equal(counters_find_type(256), 256);
 	assert_int_equal(counters_find_type(65535), 256);
 	assert_int_equal(counters_find_class(1), COUNTER_IN);
-	assert_int_equal(counters_find_class(2), COUNTER_OTHER);
+	assert_int_equal(counters_find_class(0), COUNTER_CLASS0);
+	assert_int_equal(counters_find_class(2), COUNTER_CS);
+	assert_int_equal(counters_find_class(5), COUNTER_OTHER);
 	assert_int_equal(counters_find_class(3), COUNTER_CH);
 	assert_int_equal(counters_find_class(4), COUNTER_HS);
 	assert_int_equal(counters_find_class(255), COUNTER_ANY);

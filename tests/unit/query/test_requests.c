@@ -483,7 +483,7 @@ counters_count(void **state)
 	assert_int_equal(w.counters.tls, 1);
 	assert_int_equal(w.counters.type[TYPE_SOA], 2);
 	assert_int_equal(w.counters.type[COUNTER_TYPES - 1], 2);
-	assert_int_equal(w.counters.rrclass[0], 4);
+	assert_int_equal(w.counters.rrclass[COUNTER_IN], 4);
 	assert_int_equal(w.counters.opcode[0], 4);
 	assert_int_equal(w.counters.rcode[RCODE_NOERROR], 3);
 	assert_int_equal(w.counters.rcode[RCODE_REFUSED], 1);
