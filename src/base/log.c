@@ -463,7 +463,8 @@ log_write(enum log_level level, const char *format, ...)
 	va_end(args);
 	if (GET(to_syslog))
 		log_write_syslog(level, text);
-	if (!GET(options.only_syslog) || log_state.options.copy_errors)
+	if (!GET(options.only_syslog) || (log_state.options.copy_errors
+			&& level == LOG_LEVEL_ERROR))
 		log_write_line(level, text);
 	errno = saved_errno;
 }

@@ -205,6 +205,9 @@ def test_lines_of_all_processes_are_in_syslog_from_the_start(syslog):
     wait_for("two workers", lambda: set(server.roles()) >= {
         "server 1", "server 2", "loader"})
     assert "]: nsd started (" in daemon.read()
+    # Whoever reads both, as the journal of systemd does, has them once.
+    printed = server.output
+    assert "nsd start" not in printed, printed
     pids = workers(server)
     wait_lines(server, daemon.read)
     assert re.search(r"^<\d+>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d "
