@@ -322,6 +322,20 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 
 /* ---- differences alone --------------------------------------------------- */
 
+/* error: of the system, if that is what err says. */
+static void
+write_say_no_steps(const struct conf_zone *zone, enum nsd_err err, int error)
+{
+	char path[PATH_MAX];
+	size_t len;
+
+	if (conf_zone_file_name(zone, path, sizeof(path), &len) != NSD_OK)
+		snprintf(path, sizeof(path), "its file");
+	log_error("xfrd: differences of zone %s cannot be written to %s.ixfr:"
+		  " %s", zone->name, path,
+		err == NSD_E_SYSTEM ? strerror(error) : err_text(err));
+}
+
 /* Of a primary zone. False: they cannot be asked for. */
 static bool
 write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone, bool unsure)
@@ -343,8 +357,7 @@ write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone, bool unsure)
 	if (err == NSD_OK)
 		write_await(xfrd);
 	else
-		log_error("xfrd: differences of zone %s cannot be written: %s",
-			zone->name, err_text(err));
+		write_say_no_steps(zone, err, 0);
 	return err == NSD_OK;
 }
 
@@ -365,10 +378,8 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 		&& write_ask_steps(xfrd, zone, false))
 		return;
 	if (written.err != NSD_OK && zone != NULL)
-		log_error("xfrd: differences of zone %s cannot be written: %s",
-			zone->name, written.err == NSD_E_SYSTEM
-				? strerror((int)written.error)
-				: err_text((enum nsd_err)written.err));
+		write_say_no_steps(zone, (enum nsd_err)written.err,
+			(int)written.error);
 	writes->tries = 0;
 	writes->busy = false;
 	xfrd_write_go_on(xfrd);

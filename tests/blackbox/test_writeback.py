@@ -543,3 +543,15 @@ def test_differences_that_came_while_xfrd_was_away_are_written(make_server):
     advance(server, 3)
     server.wait_log("zone p.test: 2 differences written", known)
     assert ": 1 differences written" not in server.read_log()[known:]
+
+
+def test_differences_that_cannot_be_written_are_told_with_their_file(
+        make_server):
+    server = make_server(extra=CREATED)
+    file = server.zone_file("p.test").with_suffix(".zone.ixfr")
+    (file / "full").mkdir(parents=True)
+    server.zone_file("p.test").write_text(zone_text(1))
+    server.start()
+    advance(server, 2)
+    server.wait_log(r"error: xfrd: differences of zone p\.test cannot be"
+                    r" written to p\.test\.zone\.ixfr: ")
