@@ -119,6 +119,17 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 
 /* ---- the rest ------------------------------------------------------------ */
 
+/* What ps and the log call a process that the counters call server0, as NSD's
+ * do. */
+static void
+trouble_name_process(struct counts_process *p)
+{
+	unsigned index;
+
+	if (sscanf(p->name, "server%u", &index) == 1)
+		snprintf(p->name, sizeof(p->name), "server %u", index + 1);
+}
+
 /* The file stays; it is told anew with the next death. */
 static void
 trouble_look_at_hand(struct control_trouble *t, struct ctl_call *call,
@@ -150,6 +161,7 @@ trouble_look_at_processes(struct control_trouble *t, struct ctl_call *call)
 
 		if (!counts_get_process(counts, i, &p) || p.deaths == 0)
 			continue;
+		trouble_name_process(&p);
 		if (p.in_hand_msec != 0
 			&& now - p.in_hand_msec <= IN_HAND_MSEC)
 			trouble_look_at_hand(t, call, &p);

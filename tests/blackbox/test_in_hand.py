@@ -94,7 +94,7 @@ def test_a_request_over_udp_is_kept_and_killing_again(server):
     assert f"\nrole server 1\npid {pid}\nsignal 11\n" in text
     assert (f"\nmessages 1\nmessage UDP request from 127.0.0.1@{port} octets"
             f" {len(message)}\n{message.hex()}\n") in text
-    assert any(one.startswith(f"server0 has died of what is in {path},")
+    assert any(one.startswith(f"server 1 has died of what is in {path},")
                for one in troubles(server))
     # The tool kills the next one with it.
     server.wait_serving()
@@ -264,5 +264,5 @@ def test_folder_that_cannot_be_written_leaves_the_log(make_server):
     send_udp(server, marked("marked-segv"))
     server.wait_log("error: cannot write .*in-hand.1: Is a directory", known)
     server.wait_log(r"had 1 messages in hand when it died; please", known)
-    assert any(one.startswith("server0 has died of what is in the log,")
+    assert any(one.startswith("server 1 has died of what is in the log,")
                for one in troubles(server))
