@@ -26,7 +26,7 @@ def start(make_server, primary, more=""):
 
 def warned(server):
     """What the log says was left out: (address, how many, first)."""
-    return re.findall(r"warning: xfrd: zone sec\.test transfer from (\S+):"
+    return re.findall(r"warning: xfrd: zone sec\.test transfer from (\S+)@\d+:"
                       r" left out (\d+ records?) of another zone,"
                       r" the first is (.*)", server.read_log())
 

@@ -83,7 +83,7 @@ def test_failed_transfer_leaves_its_neighbours_alone(make_server, fault):
             + "".join(zone(f"n{i}.test", primary) for i in range(20)))
         for i in range(20):
             server.wait_serial(f"n{i}.test", 7)
-        server.wait_log("zone evil.test transfer from 127.0.0.1 failed")
+        server.wait_log("zone evil.test bad transfer 7 from 127.0.0.1@")
         assert "question" not in server.read_log()
 
 
