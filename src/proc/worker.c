@@ -310,11 +310,14 @@ worker_set_careful(const struct worker *worker, bool careful)
 static enum nsd_err
 worker_serve(struct worker *worker)
 {
-	worker->own = worker_open_own(worker, &worker->role.server->listeners);
+	if (worker->own == NULL)
+		worker->own = worker_open_own(worker,
+			&worker->role.server->listeners);
 	if (worker->own == NULL)
 		return NSD_E_MEMORY;
 	if (worker->careful_beats > 0)
 		worker_set_careful(worker, true);
+	title_set("nsd: server %u", worker->index + 1);
 	return NSD_OK;
 }
 
@@ -515,11 +518,8 @@ worker_on_tls_texts(struct role *role, const struct ipc_message *m)
 static void
 worker_on_serve(struct role *role, const struct ipc_message *m)
 {
-	struct worker *worker = (struct worker *)role;
-
-	if (worker->own == NULL && worker_serve(worker) != NSD_OK)
+	if (worker_serve((struct worker *)role) != NSD_OK)
 		_exit(1); /* it has been said */
-	title_set("nsd: server %u", worker->index + 1);
 	role_send(role, IPC_SERVING, NULL, 0);
 }
 
@@ -554,12 +554,15 @@ worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
 	role_stop(&worker->role);
 }
 
-/* Goes on answering what is loaded until somebody takes over. */
+/* Goes on answering what is loaded until somebody takes over. Nobody can tell
+ * one that stands by to serve any more: it does. */
 static void
 worker_on_main_gone(struct role *role)
 {
 	struct worker *worker = (struct worker *)role;
 
+	if (worker_serve(worker) != NSD_OK)
+		_exit(1); /* it has been said */
 	log_error("the main process is gone; server %u goes on answering",
 		worker->index + 1);
 	if (worker->lifeline == -1)
@@ -663,15 +666,12 @@ worker_init(struct worker *worker, const struct role_start *start)
 		return NSD_E_SYSTEM;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
-	if (err != NSD_OK)
-		return err;
-	err = role_init_loop(&worker->role, start);
-	if (err != NSD_OK)
-		return err;
-	err = worker_tls_open(server, &worker->tls);
-	if (err != NSD_OK)
-		return err;
-	err = start->stands_by ? NSD_OK : worker_serve(worker);
+	if (err == NSD_OK)
+		err = role_init_loop(&worker->role, start);
+	if (err == NSD_OK)
+		err = worker_tls_open(server, &worker->tls);
+	if (err == NSD_OK && !start->stands_by)
+		err = worker_serve(worker);
 	if (err != NSD_OK)
 		return err;
 	return sandbox_enter(&server->sandbox, ROLE_WORKER, NULL);

@@ -207,3 +207,31 @@ def test_one_that_stands_by_may_die(start_deadly):
     wait_for("another one", lambda: server.processes().get("standby 1", pid)
              != pid)
     assert server.role("server 1") == worker
+
+
+def test_one_that_stands_by_serves_once_main_is_gone(start_deadly):
+    """Nobody can tell it to any more, and what comes to the sockets that it
+    holds would wait there for ever."""
+    server = start_deadly(1)
+    for _ in range(3):
+        pid = server.role("server 1")
+        kill(server, "die-segv", False)
+        server.wait_replaced("server 1", pid)
+    standby = wait_for("one that stands by",
+                       lambda: server.processes().get("standby 1"))
+    worker = server.role("server 1")
+    server.kill("main")
+    server.wait_log("main process is gone; server 1 goes on answering",
+                    count=2)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    os.kill(worker, signal.SIGKILL)
+    assert server.wait_replaced("server 1", worker) == standby
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.answer("www.example", "A", tcp=True) == ["192.0.2.1"]
+
+    # A new start takes over.
+    server.process.wait()
+    server.start()
+    assert not harness.is_alive(standby)
+    assert server.stop() == 0
+    assert server.leftovers() == []
