@@ -306,6 +306,8 @@ struct xfr_status {
 	uint32_t notified_serial;
 	uint32_t primary;        /* of the request under way; XFR_NONE: none */
 	enum xfr_way way;        /* of it */
+	uint32_t turn_primary;   /* of the one that waits for its turn, in a
+				    check that has begun; XFR_NONE: none */
 	uint32_t next_primary;   /* where the next check begins */
 	uint32_t failed_rounds;  /* checks in a row in which all failed */
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */

@@ -68,6 +68,9 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 		.primary = request != NULL ? request->primary : XFR_NONE,
 		.way = request != NULL ? (enum xfr_way)request->way
 				       : XFR_WAY_SOA_UDP,
+		.turn_primary = z->queue != QUEUE_NONE
+				&& (z->flags & ZONE_CHECKING) != 0
+			? z->primary : XFR_NONE,
 		.next_primary = first_primary(m, z),
 		.failed_rounds = z->rounds,
 		.notifying = notifies_count(m, zone),

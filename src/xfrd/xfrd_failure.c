@@ -256,7 +256,8 @@ failure_is_final(const struct xfrd_job *job, const struct xfr_reply *reply,
 	return status->has_error && status->error_at == now
 		&& status->error == reply->outcome
 		&& status->error_primary == job->action.primary
-		&& status->primary != job->action.primary;
+		&& status->primary != job->action.primary
+		&& status->turn_primary != job->action.primary;
 }
 
 static void

@@ -183,8 +183,8 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 		jobs_reply_fault(job, &reply);
 		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(job))
 			reply.outcome = XFR_NONSENSE;
-		reply.lacks_edns = xfr_lacks_edns(fault, answer.rcode,
-			answer.has_opt);
+		reply.lacks_edns = job->request.udp_size > 0
+			&& xfr_lacks_edns(fault, answer.rcode, answer.has_opt);
 		xfrd_job_end(job, &reply,
 			xfrd_failure_print_fault(job, why, sizeof(why)));
 		return XFRD_ASK_ENDED;
@@ -277,8 +277,10 @@ jobs_fail_transfer(struct xfrd_job *job)
 		&& result->sink_err == NSD_E_LIMIT)
 		reply.outcome = XFR_NO_FIT; /* whole, then */
 	jobs_note_how_far(job, &reply);
-	reply.lacks_edns = xfr_lacks_edns(result->fault, result->rcode,
-		result->has_opt);
+	/* Behind the first message none has an OPT. */
+	reply.lacks_edns = result->messages == 0
+		&& xfr_lacks_edns(result->fault, result->rcode,
+			result->has_opt);
 	xfrd_job_end(job, &reply,
 		result->fault != XFR_FAULT_SINK
 			? xfrd_failure_print_fault(job, why, sizeof(why))

@@ -113,6 +113,31 @@ def test_transfer_that_fails_is_told_once_and_its_end(make_server, way):
                         count=2)
 
 
+@pytest.mark.parametrize("way", ("refused", "broken"))
+def test_differences_that_are_followed_by_axfr_are_no_error(make_server, way):
+    """The zone is well, whatever its differences are."""
+    bad = WAYS[way][0]
+
+    class Whole(Primary):
+        serial = 7
+
+        def tell(self, apex, rdtype, query):
+            if rdtype == "IXFR":
+                return bad(query, apex)
+            if rdtype == "SOA":
+                return [reply(query, soa(apex, self.serial))]
+            return [whole(query, apex, self.serial)]
+
+    with Whole(None) as primary:
+        server = secondary(make_server, primary.port)
+        server.wait_serial("s.test", 7)
+        primary.serial = 8
+        server.wait_serial("s.test", 8)
+        assert lines(server) == [
+            "info: zone s.test serial 0 is updated to 7",
+            "info: zone s.test serial 7 is updated to 8"]
+
+
 def test_primary_that_does_not_listen(make_server):
     """Once, not for each thing that is tried: SOA over UDP and TCP, IXFR."""
     with Primary(None) as primary:
@@ -202,10 +227,13 @@ def test_target_that_does_not_listen(make_server):
                         " acknowledges notify again")
 
 
-def test_target_that_refuses(make_server):
+@pytest.mark.parametrize("code, words", (
+    ("REFUSED", "REFUSED"), ("NOTIMP", "NOT IMPL"),
+    ("FORMERR", "FORMAT ERROR")))
+def test_target_that_refuses(make_server, code, words):
     """What is said is of the secondary, and once."""
     def refuse(_apex, _rdtype, query):
-        return failing(dns.rcode.REFUSED)(query, None)
+        return failing(dns.rcode.from_text(code))(query, None)
 
     with ScriptedPrimary(refuse) as target:
         server = told(make_server, target.port)
@@ -214,9 +242,10 @@ def test_target_that_refuses(make_server):
         wait_for("its end", lambda: len(target.seen) >= 1
                  and "notify:" not in control.ask(
                      server, "zonestatus", "s.test")[1])
-        assert errors(server) == [
-            "error: xfrd: zone s.test: received notify response error REFUSED"
-            f" from 127.0.0.1@{target.port}: it answers REFUSED"]
+        told_of, = errors(server)
+        assert told_of.startswith(
+            f"error: xfrd: zone s.test: received notify response error {words}"
+            f" from 127.0.0.1@{target.port}: it answers {code}")
 
 
 def test_target_that_is_silent(make_server):
