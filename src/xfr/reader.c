@@ -435,7 +435,8 @@ check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 		r->result.has_expire = frame->has_expire;
 		r->result.expire_sec = frame->expire_sec;
 	}
-	if ((frame->flags & MESSAGE_TC) != 0)
+	/* On a connection it says nothing; the last SOA tells what is whole. */
+	if ((frame->flags & MESSAGE_TC) != 0 && setup->udp)
 		return XFR_FAULT_TRUNCATED;
 	if (frame->record_count == 0
 		&& (first || ++r->empty_count > EMPTY_MAX))
@@ -513,7 +514,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 	if (fault != XFR_FAULT_NONE)
 		return fail(r, fault);
 	fault = check_message(r, &frame, len);
-	if (fault == XFR_FAULT_TRUNCATED && r->setup.udp)
+	if (fault == XFR_FAULT_TRUNCATED)
 		return XFR_READ_USE_TCP;
 	if (fault == XFR_FAULT_NONE) {
 		m.c = frame.records;

@@ -200,10 +200,19 @@ xfr_notify_read(const uint8_t *message, size_t len,
 bool
 xfr_lacks_edns(enum xfr_fault fault, uint16_t rcode, bool has_opt)
 {
-	return fault == XFR_FAULT_RCODE
-		&& (rcode == RCODE_BADVERS
-			|| (!has_opt && (rcode == RCODE_FORMERR
-				|| rcode == RCODE_NOTIMP)));
+	if (fault != XFR_FAULT_RCODE)
+		return false;
+	switch (rcode) {
+	case RCODE_BADVERS:
+		return true;
+	case RCODE_FORMERR:
+	case RCODE_NOTIMP:
+	case RCODE_SERVFAIL:
+	case RCODE_REFUSED:
+		return !has_opt;
+	default:
+		return false;
+	}
 }
 
 /* ---- replies ------------------------------------------------------------- */

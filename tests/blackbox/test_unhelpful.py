@@ -139,6 +139,22 @@ def test_replies_without_qr_are_taken_over_tcp(make_server):
         assert primary.count("AXFR") == 1
 
 
+def test_transfer_that_says_it_is_truncated_is_taken(make_server):
+    class Cut(Primary):
+        def say(self, apex, rdtype, query):
+            found = super().say(apex, rdtype, query)
+            if rdtype != "SOA":
+                found[0].flags |= dns.flags.TC
+            return found
+
+    with Cut() as primary:
+        server = start(make_server, primary)
+        server.wait_serial("s.test", 1)
+        primary.serial = 2
+        server.wait_serial("s.test", 2)
+        assert primary.count("AXFR") == 1
+
+
 def test_transfer_without_a_question_is_taken(make_server):
     class Terse(Primary):
         def say(self, apex, rdtype, query):
@@ -232,7 +248,8 @@ class NoEdns(Primary):
 
 
 @pytest.mark.parametrize("key", ("NOKEY", "shared"))
-@pytest.mark.parametrize("code", (dns.rcode.FORMERR, dns.rcode.NOTIMP))
+@pytest.mark.parametrize("code", (dns.rcode.FORMERR, dns.rcode.NOTIMP,
+                                  dns.rcode.SERVFAIL, dns.rcode.REFUSED))
 def test_primary_without_edns_is_followed(make_server, code, key):
     with NoEdns(keyring=KEYRING if key != "NOKEY" else None) as primary:
         primary.code = code
