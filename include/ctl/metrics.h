@@ -29,8 +29,9 @@ struct ctl_metrics_options {
 	const char *path; /* kept */
 	/* Begins a page for a client. NULL: no memory. */
 	void *(*open)(void *ctx);
-	/* Appends more of it: some kilooctets, in a millisecond at most. False:
-	 * that was all. */
+	/* Appends more of it: some kilooctets, in a millisecond at most; or
+	 * nothing: it has more to do before, in another turn. False: that was
+	 * all. */
 	bool (*print)(void *page, struct statistics_text *out);
 	/* It is sent, or nobody wants it any more. */
 	void (*close)(void *page);

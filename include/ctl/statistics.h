@@ -58,6 +58,46 @@ void statistics_print_names(struct statistics_text *out,
 void statistics_print_latency(struct statistics_text *out, const char *prefix,
 	const struct latency *latency);
 
+/* ---- trouble ------------------------------------------------------------- */
+
+/* What can be wrong with a zone; the first that holds. */
+enum statistics_zone_trouble {
+	STATISTICS_ZONE_WELL,
+	STATISTICS_ZONE_NOT_LOADED,    /* a primary zone */
+	STATISTICS_ZONE_AS_IT_WAS,     /* the same: its file cannot be used */
+	STATISTICS_ZONE_EXPIRED,       /* a secondary zone, as all below */
+	STATISTICS_ZONE_NO_DATA,       /* none has come yet, and that failed */
+	STATISTICS_ZONE_NOT_REFRESHED, /* the last refresh failed */
+	STATISTICS_ZONE_NOT_WRITTEN,   /* its file cannot be written */
+	STATISTICS_ZONE_TROUBLES,
+};
+
+/* Kinds of processes. */
+enum {
+	STATISTICS_LOADER,
+	STATISTICS_XFRD,
+	STATISTICS_SERVER, /* all of them together */
+	STATISTICS_PROCESSES,
+};
+
+/* What `status` knows as trouble, counted. */
+struct statistics_trouble {
+	uint64_t zones[STATISTICS_ZONE_TROUBLES];
+	int64_t oldest_refresh_msec; /* since a secondary zone that has data was
+				      * last known to be fresh, of that where
+				      * it is the longest */
+	uint64_t deaths[STATISTICS_PROCESSES]; /* that nobody wanted, since the
+				      * start */
+	unsigned in_hand; /* processes that died of something that is kept */
+	unsigned waiting; /* options of nsd.conf that wait for a restart */
+	bool no_journal;  /* it cannot be used: nothing is transferred */
+	bool no_changes;  /* zones cannot be added or deleted */
+};
+
+/* Appends it in the format of metrics. */
+void statistics_print_trouble(struct statistics_text *out,
+	const struct statistics_trouble *t);
+
 /* ---- metrics ------------------------------------------------------------- */
 
 /* Gets the name, which has room for STATISTICS_NAME_MAX + 1 octets, and the

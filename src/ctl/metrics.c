@@ -112,8 +112,8 @@ status_text(unsigned status)
 	}
 }
 
-/* Prints the next piece of the page. */
-static void
+/* Prints the next piece of the page. False: the rest is for another turn. */
+static bool
 conn_print(struct metrics_conn *conn)
 {
 	struct ctl_metrics_options *o = &conn->metrics->options;
@@ -130,11 +130,12 @@ conn_print(struct metrics_conn *conn)
 			(int)conn->piece.len, conn->piece.text,
 			conn->chunked ? "\r\n" : "");
 	if (more)
-		return;
+		return conn->piece.len > 0;
 	o->close(conn->page);
 	conn->page = NULL;
 	if (conn->chunked)
 		statistics_text_printf(&conn->out, "0\r\n\r\n");
+	return false;
 }
 
 /* All is sent. A client that has sent more than we have read would lose what it
@@ -159,9 +160,9 @@ conn_on_writable(evutil_socket_t fd, short what, void *arg)
 
 	if (conn->sent == conn->out.len) {
 		conn->sent = conn->out.len = 0;
-		while (conn->page != NULL && conn->out.len < WAITING_MAX
-			&& !conn->out.failed)
-			conn_print(conn);
+		while (conn->out.len < WAITING_MAX && !conn->out.failed
+			&& conn->page != NULL && conn_print(conn))
+			continue;
 	}
 	if (conn->out.failed) {
 		conn_close(conn);

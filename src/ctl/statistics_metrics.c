@@ -219,6 +219,56 @@ print_server(struct statistics_text *out, const struct statistics *s)
 	print_latency(out, "tcp", &s->latency.tcp);
 }
 
+/* ---- trouble ------------------------------------------------------------- */
+
+static void
+print_trouble_of_zones(struct statistics_text *out,
+	const struct statistics_trouble *t)
+{
+	static const char *const labels[STATISTICS_ZONE_TROUBLES] = {
+		[STATISTICS_ZONE_NOT_LOADED] = "trouble=\"not loaded\"",
+		[STATISTICS_ZONE_AS_IT_WAS] = "trouble=\"served as it was\"",
+		[STATISTICS_ZONE_EXPIRED] = "trouble=\"expired\"",
+		[STATISTICS_ZONE_NO_DATA] = "trouble=\"no data\"",
+		[STATISTICS_ZONE_NOT_REFRESHED] = "trouble=\"not refreshed\"",
+		[STATISTICS_ZONE_NOT_WRITTEN] = "trouble=\"not written\"",
+	};
+
+	head(out, "", "zones_in_trouble", "Zones by what is wrong with them.",
+		"gauge");
+	for (unsigned i = STATISTICS_ZONE_WELL + 1;
+		i < STATISTICS_ZONE_TROUBLES; i++)
+		sample(out, "zones_in_trouble", "", labels[i], t->zones[i]);
+}
+
+void
+statistics_print_trouble(struct statistics_text *out,
+	const struct statistics_trouble *t)
+{
+	static const char *const labels[STATISTICS_PROCESSES] = {
+		[STATISTICS_LOADER] = "process=\"loader\"",
+		[STATISTICS_XFRD] = "process=\"xfrd\"",
+		[STATISTICS_SERVER] = "process=\"server\"",
+	};
+
+	print_trouble_of_zones(out, t);
+	metric_of_time(out, "zones_oldest_refresh_seconds",
+		"Since a secondary zone was known to be fresh, the longest.",
+		"gauge", t->oldest_refresh_msec * 1000);
+	head(out, "", "trouble", "What else is wrong.", "gauge");
+	sample(out, "trouble", "", "trouble=\"journal\"", t->no_journal);
+	sample(out, "trouble", "", "trouble=\"zone list\"", t->no_changes);
+	sample(out, "trouble", "", "trouble=\"waits for a restart\"",
+		t->waiting);
+	sample(out, "trouble", "", "trouble=\"died of what it had in hand\"",
+		t->in_hand);
+	head(out, "", "process_deaths_total",
+		"Deaths of processes that nobody wanted.", "counter");
+	for (unsigned i = 0; i < STATISTICS_PROCESSES; i++)
+		sample(out, "process_deaths_total", "", labels[i],
+			t->deaths[i]);
+}
+
 /* ---- of groups ----------------------------------------------------------- */
 
 /* Octets of the character of UTF-8 (RFC 3629 section 4) at the beginning of a

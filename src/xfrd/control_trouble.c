@@ -21,10 +21,6 @@
 #define TURN_ZONES 500u
 /* Zones that are named; of the rest it is said how many they are. */
 #define NAMED_MAX 10u
-/* For so long the death of a process is told. */
-#define DEATH_MSEC (15 * 60 * 1000)
-/* And for so long what it had in hand. */
-#define IN_HAND_MSEC (24 * 60 * 60 * 1000)
 
 struct control_trouble {
 	struct xfrd *xfrd;
@@ -52,49 +48,30 @@ trouble_say(struct control_trouble *t, struct ctl_call *call,
 
 /* ---- zones --------------------------------------------------------------- */
 
+static const char *const what_is_wrong[STATISTICS_ZONE_TROUBLES] = {
+	[STATISTICS_ZONE_NOT_LOADED] = "is not loaded",
+	[STATISTICS_ZONE_AS_IT_WAS] = "is served as it was: its file cannot be"
+		" used, see the log",
+	[STATISTICS_ZONE_EXPIRED] = "has expired",
+	[STATISTICS_ZONE_NO_DATA] = "has no data",
+	[STATISTICS_ZONE_NOT_REFRESHED] = "cannot be refreshed",
+	[STATISTICS_ZONE_NOT_WRITTEN] = "cannot be written",
+};
+
+/* Why a secondary zone has trouble, which may be in error; or NULL. */
 static const char *
-trouble_of_file(const struct xfrd *xfrd, uint32_t handle)
+trouble_explain(const struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfr_status *status, enum statistics_zone_trouble trouble,
+	char error[XFRD_ERROR_MAX])
 {
+	uint32_t handle = xfrd->zones.handles[zone->index];
 	struct xfrd_written done;
 
-	if (!xfrd_written_get(xfrd, handle, &done) || done.err == NSD_OK)
-		return NULL;
-	return xfrd_written_why(&done);
-}
-
-/* What is wrong with a secondary zone; *why: NULL, or more, which may be in
- * error. NULL: nothing. */
-static const char *
-trouble_of_secondary(const struct xfrd *xfrd, uint32_t handle,
-	const char **why, char error[XFRD_ERROR_MAX])
-{
-	struct xfr_status status;
-
-	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(),
-		&status);
-	*why = status.has_error
-		? xfrd_print_error(xfrd, &status, error, XFRD_ERROR_MAX)
-		: NULL;
-	if (status.has_data && status.state == XFR_STATE_EXPIRED)
-		return "has expired";
-	if (!status.has_data && status.failed_rounds > 0)
-		return "has no data";
-	if (status.failed_rounds > 0)
-		return "cannot be refreshed";
-	*why = trouble_of_file(xfrd, handle);
-	return *why != NULL ? "cannot be written" : NULL;
-}
-
-/* The same of a primary zone. */
-static const char *
-trouble_of_primary(struct xfrd *xfrd, const struct conf_zone *zone)
-{
-	struct xfrd_soa soa;
-
-	if (!xfrd_zones_get_soa(xfrd, zone, &soa))
-		return "is not loaded";
-	return soa.file_failed
-		? "is served as it was: its file cannot be used, see the log"
+	if (trouble == STATISTICS_ZONE_NOT_WRITTEN)
+		return xfrd_written_get(xfrd, handle, &done)
+			? xfrd_written_why(&done) : NULL;
+	return status->has_error
+		? xfrd_print_error(xfrd, status, error, XFRD_ERROR_MAX)
 		: NULL;
 }
 
@@ -102,19 +79,19 @@ static void
 trouble_look(struct control_trouble *t, struct ctl_call *call,
 	const struct conf_zone *zone)
 {
-	uint32_t handle = t->xfrd->zones.handles[zone->index];
-	const char *what = NULL, *why = NULL;
+	enum statistics_zone_trouble trouble;
 	char error[XFRD_ERROR_MAX];
+	const char *why = NULL;
+	struct xfr_status status;
 
-	if (zone->options->request_xfr.count == 0)
-		what = trouble_of_primary(t->xfrd, zone);
-	else if (handle != XFR_NONE)
-		what = trouble_of_secondary(t->xfrd, handle, &why, error);
-	if (what == NULL)
+	trouble = xfrd_trouble_find(t->xfrd, zone, &status);
+	if (trouble == STATISTICS_ZONE_WELL || t->zones++ >= NAMED_MAX)
 		return;
-	if (t->zones++ < NAMED_MAX)
-		trouble_say(t, call, "zone %s %s%s%s", zone->name, what,
-			why != NULL ? ": " : "", why != NULL ? why : "");
+	if (zone->options->request_xfr.count > 0)
+		why = trouble_explain(t->xfrd, zone, &status, trouble, error);
+	trouble_say(t, call, "zone %s %s%s%s", zone->name,
+		what_is_wrong[trouble], why != NULL ? ": " : "",
+		why != NULL ? why : "");
 }
 
 /* ---- the rest ------------------------------------------------------------ */
@@ -163,9 +140,10 @@ trouble_look_at_processes(struct control_trouble *t, struct ctl_call *call)
 			continue;
 		trouble_name_process(&p);
 		if (p.in_hand_msec != 0
-			&& now - p.in_hand_msec <= IN_HAND_MSEC)
+			&& now - p.in_hand_msec
+				<= XFRD_TROUBLE_IN_HAND_MSEC)
 			trouble_look_at_hand(t, call, &p);
-		if (now - p.died_msec > DEATH_MSEC)
+		if (now - p.died_msec > XFRD_TROUBLE_DEATH_MSEC)
 			continue;
 		trouble_say(t, call, "%s has died, %lld seconds ago; deaths"
 			" so far: %llu", p.name,

@@ -29,6 +29,7 @@
  *   xfrd_tls.c     what primaries are asked with over TLS
  *   xfrd_statistics.c  what all processes have counted
  *   xfrd_metrics.c     the same over HTTP
+ *   xfrd_trouble.c     what is wrong, for status and for metrics
  */
 #ifndef XFRD_XFRD_H
 #define XFRD_XFRD_H
@@ -46,6 +47,7 @@
 #include "xfrd/xfrd_reasons.h"
 #include "xfrd/xfrd_said.h"
 #include "xfrd/xfrd_tls.h"
+#include "xfrd/xfrd_trouble.h"
 
 struct conf_zone;
 struct ctl_metrics;
@@ -232,6 +234,7 @@ struct xfrd {
 	struct ctl_metrics *metrics; /* NULL: none */
 	struct xfrd_statistics *resets; /* the look that is to set statistics
 					 * back; or NULL */
+	struct xfrd_trouble trouble;    /* counts of it, for metrics */
 };
 
 /* ---- xfrd_loader.c ------------------------------------------------------- */

@@ -12,6 +12,8 @@
 struct page {
 	struct xfrd_statistics *look;
 	struct statistics_metrics at;
+	bool has_statistics; /* all of them: trouble is next */
+	struct statistics_trouble trouble;
 };
 
 static void *
@@ -26,6 +28,7 @@ page_open(void *ctx)
 		free(page);
 		return NULL;
 	}
+	xfrd_trouble_want(page->look->xfrd);
 	page->at = (struct statistics_metrics){
 		.all = &page->look->all,
 		.get_group = xfrd_statistics_get_group,
@@ -39,7 +42,15 @@ page_print(void *arg, struct statistics_text *out)
 {
 	struct page *page = arg;
 
-	return statistics_print_metrics(out, &page->at);
+	if (!page->has_statistics) {
+		page->has_statistics = !statistics_print_metrics(out,
+			&page->at);
+		return true;
+	}
+	if (!xfrd_trouble_count(page->look->xfrd, &page->trouble))
+		return true;
+	statistics_print_trouble(out, &page->trouble);
+	return false;
 }
 
 static void
@@ -47,6 +58,7 @@ page_close(void *arg)
 {
 	struct page *page = arg;
 
+	xfrd_trouble_leave(page->look->xfrd);
 	xfrd_statistics_close(page->look);
 	free(page);
 }

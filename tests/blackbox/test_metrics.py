@@ -9,6 +9,7 @@ import socket
 import time
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness import wait_for, zone_text
@@ -41,7 +42,15 @@ NAMES = {
     "nsd_zones_primary": "gauge",
     "nsd_zones_secondary": "gauge",
     "nsd_answer_seconds": "histogram",
+    "nsd_zones_in_trouble": "gauge",
+    "nsd_zones_oldest_refresh_seconds": "gauge",
+    "nsd_trouble": "gauge",
+    "nsd_process_deaths": "counter",
 }
+
+
+TROUBLE = {"nsd_zones_in_trouble", "nsd_zones_oldest_refresh_seconds",
+           "nsd_trouble", "nsd_process_deaths_total"}
 
 
 class Metrics:
@@ -87,7 +96,7 @@ def metrics(nsd):
     return lambda **options: Metrics(nsd, **options)
 
 
-def test_families_and_types_are_those_of_nsd_and_two_more(metrics):
+def test_families_and_types_are_those_of_nsd_and_some_more(metrics):
     _, body = metrics().ask()
     families = {f.name: f.type for f in text_string_to_metric_families(body)}
     assert families == NAMES
@@ -95,12 +104,17 @@ def test_families_and_types_are_those_of_nsd_and_two_more(metrics):
         assert re.search(rf"^# HELP {name}(_total)? \S", body, re.M), name
 
 
-def test_the_dashboard_asks_for_what_there_is(metrics):
+def test_the_dashboard_and_the_rules_ask_for_what_there_is(metrics):
     path = pathlib.Path(__file__).parents[2] / "doc/example"
     text = (path / "nsd-dashboard.json").read_text()
     panels = json.loads(text)["panels"]
-    asked = {name for panel in panels for target in panel["targets"]
-             for name in re.findall(r"nsd_\w+", target["expr"])}
+    asked = [target["expr"] for panel in panels
+             for target in panel["targets"]]
+    rules = yaml.safe_load((path / "nsd-alerts.yml").read_text())
+    asked += [rule["expr"] for group in rules["groups"]
+              for rule in group["rules"]]
+    asked = {name for expr in asked for name in re.findall(r"nsd_\w+", expr)}
+    assert TROUBLE <= asked, "the board or a rule has all of it"
     _, body = metrics(extra="zone:\n name: c.test\n zonestats: c\n"
                       " zonefile: a.test.zone\n").ask()
     shown = set(re.findall(r"^(nsd_\w+)", body, re.M))

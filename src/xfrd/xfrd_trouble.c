@@ -1,0 +1,173 @@
+/* xfrd_trouble.c - what is wrong: finds it, and counts it for metrics. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "conf/conf.h"
+#include "role/counts.h"
+#include "xfrd/xfrd.h"
+
+/* Zones in one turn of the loop. */
+#define TURN_ZONES 500u
+/* See struct xfrd_trouble. */
+#define GOOD_FACTOR 20
+
+/* ---- a zone -------------------------------------------------------------- */
+
+static enum statistics_zone_trouble
+trouble_of_secondary(const struct xfrd *xfrd, uint32_t handle,
+	const struct xfr_status *status)
+{
+	struct xfrd_written done;
+
+	if (status->has_data && status->state == XFR_STATE_EXPIRED)
+		return STATISTICS_ZONE_EXPIRED;
+	if (status->failed_rounds > 0)
+		return status->has_data ? STATISTICS_ZONE_NOT_REFRESHED
+					: STATISTICS_ZONE_NO_DATA;
+	return xfrd_written_get(xfrd, handle, &done) && done.err != NSD_OK
+		? STATISTICS_ZONE_NOT_WRITTEN
+		: STATISTICS_ZONE_WELL;
+}
+
+static enum statistics_zone_trouble
+trouble_of_primary(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_soa soa;
+
+	if (!xfrd_zones_get_soa(xfrd, zone, &soa))
+		return STATISTICS_ZONE_NOT_LOADED;
+	return soa.file_failed ? STATISTICS_ZONE_AS_IT_WAS
+			       : STATISTICS_ZONE_WELL;
+}
+
+enum statistics_zone_trouble
+xfrd_trouble_find(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfr_status *status)
+{
+	uint32_t handle = xfrd->zones.handles[zone->index];
+
+	status->has_data = false;
+	if (zone->options->request_xfr.count == 0)
+		return trouble_of_primary(xfrd, zone);
+	if (handle == XFR_NONE)
+		return STATISTICS_ZONE_WELL;
+	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(), status);
+	return trouble_of_secondary(xfrd, handle, status);
+}
+
+/* ---- the rest ------------------------------------------------------------ */
+
+static void
+trouble_count_processes(const struct counts *counts,
+	struct statistics_trouble *found)
+{
+	/* Behind each name there may be a number. */
+	static const char *const names[STATISTICS_PROCESSES] = {
+		[STATISTICS_LOADER] = "loader",
+		[STATISTICS_XFRD] = "xfrd",
+		[STATISTICS_SERVER] = "server",
+	};
+	int64_t now = clock_now_msec();
+
+	for (unsigned i = 0; i < counts_workers(counts) + 3; i++) {
+		struct counts_process p;
+
+		if (!counts_get_process(counts, i, &p) || p.deaths == 0)
+			continue;
+		if (p.in_hand_msec != 0 && now - p.in_hand_msec
+				<= XFRD_TROUBLE_IN_HAND_MSEC)
+			found->in_hand++;
+		for (unsigned j = 0; j < STATISTICS_PROCESSES; j++)
+			if (strncmp(p.name, names[j], strlen(names[j])) == 0)
+				found->deaths[j] += p.deaths;
+	}
+}
+
+static void
+trouble_count_rest(const struct xfrd *xfrd, struct statistics_trouble *found)
+{
+	const char *line = xfrd->role.server->waiting;
+
+	trouble_count_processes(xfrd->role.server->counts, found);
+	found->no_journal = xfrd->journal == NULL;
+	found->no_changes = xfrd->changes == NULL;
+	while (*line != '\0') {
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+		found->waiting++;
+	}
+}
+
+/* ---- a count ------------------------------------------------------------- */
+
+void
+xfrd_trouble_want(struct xfrd *xfrd)
+{
+	struct xfrd_trouble *t = &xfrd->trouble;
+
+	/* One that nobody waited for to the end is old. */
+	if (t->waiting++ > 0)
+		return;
+	t->next = 0;
+	t->worked_usec = 0;
+	memset(&t->sum, 0, sizeof(t->sum));
+}
+
+void
+xfrd_trouble_leave(struct xfrd *xfrd)
+{
+	xfrd->trouble.waiting--;
+}
+
+static void
+trouble_count_zone(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct statistics_trouble *sum = &xfrd->trouble.sum;
+	struct xfr_status status;
+
+	sum->zones[xfrd_trouble_find(xfrd, zone, &status)]++;
+	if (status.has_data) {
+		int64_t age = clock_now_msec() - status.acquired_at;
+
+		if (age > sum->oldest_refresh_msec)
+			sum->oldest_refresh_msec = age;
+	}
+}
+
+/* Zones may come and go meanwhile: some may be left out. */
+static void
+trouble_count_some(struct xfrd *xfrd)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	struct xfrd_trouble *t = &xfrd->trouble;
+	int64_t begin = clock_now_usec(), now;
+
+	for (unsigned i = 0; i < TURN_ZONES && t->next < conf->zone_count; i++)
+		trouble_count_zone(xfrd, conf->zones[t->next++]);
+	now = clock_now_usec();
+	t->worked_usec += now - begin;
+	if (t->next < conf->zone_count)
+		return;
+	t->counted = t->sum;
+	t->good_until_usec = now + 1 + t->worked_usec * GOOD_FACTOR;
+	t->next = 0;
+	t->worked_usec = 0;
+	memset(&t->sum, 0, sizeof(t->sum));
+}
+
+bool
+xfrd_trouble_count(struct xfrd *xfrd, struct statistics_trouble *found)
+{
+	struct xfrd_trouble *t = &xfrd->trouble;
+	int64_t now = clock_now_usec();
+
+	if (t->good_until_usec == 0 || now >= t->good_until_usec)
+		trouble_count_some(xfrd);
+	if (t->good_until_usec == 0 || now >= t->good_until_usec)
+		return false;
+	*found = t->counted;
+	trouble_count_rest(xfrd, found);
+	return true;
+}

@@ -1,0 +1,50 @@
+/*
+ * xfrd_trouble.h - what is wrong, as far as xfrd knows it: for `nsd-control
+ * status`, which tells it, and for metrics, which count it.
+ */
+#ifndef XFRD_XFRD_TROUBLE_H
+#define XFRD_XFRD_TROUBLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctl/statistics.h"
+#include "xfr/machine.h"
+
+struct conf_zone;
+struct xfrd;
+
+/* For so long the death of a process is told. */
+#define XFRD_TROUBLE_DEATH_MSEC (15 * 60 * 1000)
+/* And for so long what it had in hand. */
+#define XFRD_TROUBLE_IN_HAND_MSEC (24 * 60 * 60 * 1000)
+
+/* Says what is wrong with a zone. *status, if it is a secondary zone that the
+ * machine knows: what that says; else its has_data is false. */
+enum statistics_zone_trouble xfrd_trouble_find(struct xfrd *xfrd,
+	const struct conf_zone *zone, struct xfr_status *status);
+
+/*
+ * A count of the zones that have trouble. It goes over all zones, in turns, and
+ * all who want it wait for the same one. A count that has ended is good for
+ * twenty times as long as xfrd worked at it: however many zones there are and
+ * however often it is asked for, it takes a twentieth of xfrd's time at most.
+ */
+struct xfrd_trouble {
+	struct statistics_trouble counted; /* the last that has ended */
+	int64_t good_until_usec;           /* of that; 0: none has */
+	struct statistics_trouble sum;     /* of the one that goes on */
+	size_t next;                       /* place in conf.zones */
+	int64_t worked_usec;
+	unsigned waiting;                  /* who wants it to end */
+};
+
+/* Begins to want a count. */
+void xfrd_trouble_want(struct xfrd *xfrd);
+/* No more: of each that was wanted, once. */
+void xfrd_trouble_leave(struct xfrd *xfrd);
+/* Does a turn of the count. True: *found is there, with all that is not of
+ * zones as it is now. False: call it again, in another turn of the loop. */
+bool xfrd_trouble_count(struct xfrd *xfrd, struct statistics_trouble *found);
+
+#endif
