@@ -101,7 +101,8 @@ void statistics_print_trouble(struct statistics_text *out,
 /* ---- metrics ------------------------------------------------------------- */
 
 /* Gets the name, which has room for STATISTICS_NAME_MAX + 1 octets, and the
- * counters of a group from 1 on. False: there is no such group. */
+ * counters of a group from 1 on; an empty name: it is not shown. False: there
+ * is no such group. */
 typedef bool statistics_get_group(void *ctx, uint32_t group, char *name,
 	struct counters *counters);
 

@@ -10,7 +10,8 @@
  *   reset   when that was, and what else belongs to it: xfrd's
  *   store   what the loader says of the store
  *   processes  of each: when it began, and how often it was replaced; main's
- *   names   of the groups of zones that books have rows for: the loader's
+ *   names   of the groups of zones that books have rows for, and which of
+ *           these have no zone any more: the loader's
  *   limits  of the rate of answers (guard/rrl.h): all workers share them
  *   cookies their secrets (guard/cookie.h): main's; no core file has them
  *
@@ -128,6 +129,11 @@ struct counts_reset *counts_get_reset(const struct counts *counts);
 /* The loader's, to write; main's and xfrd's, to read. */
 struct counts_store *counts_get_store(const struct counts *counts);
 void counts_get_names(const struct counts *counts, struct textlist *names);
+/* A group, whose number is one of names, has no zone. Names never go: it is not
+ * shown until it has one again. The loader sets it, xfrd asks; atomic. */
+void counts_set_empty(const struct counts *counts, uint32_t group,
+	bool empty);
+bool counts_is_empty(const struct counts *counts, uint32_t group);
 /* A worker's: a table of so many buckets, at least 1 and no more than there is
  * room for. All workers are to have as many. */
 void counts_get_limits(const struct counts *counts, uint32_t buckets,

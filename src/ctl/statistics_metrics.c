@@ -333,8 +333,10 @@ statistics_print_metrics(struct statistics_text *out,
 	}
 	if (m->group == 1)
 		family_head(out, &families[m->family], OF_GROUPS);
-	print_zone_label(zone, name);
-	family_samples(out, &families[m->family], zone, &counters);
+	if (*name != '\0') {
+		print_zone_label(zone, name);
+		family_samples(out, &families[m->family], zone, &counters);
+	}
 	m->group++;
 	return true;
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <stdlib.h>
 
 #include "base/log.h"
 #include "keep/table_edit.h"
@@ -103,6 +104,38 @@ loader_count_zone(struct loader *loader, const struct load_zone *zone)
 		loader->groups_full = true;
 	}
 	table_set_group(loader->writer, zone->entry, group);
+	counts_set_empty(loader->role.server->counts, group, false);
+}
+
+/* Says of each group whether it has zones. Without memory all that have had
+ * some are shown. */
+static void
+loader_find_empty(struct loader *loader)
+{
+	const struct counts *counts = loader->role.server->counts;
+	const struct store_view *view = store_writer_view(loader->writer);
+	struct textlist names;
+	uint32_t count;
+	bool *used;
+
+	counts_get_names(counts, &names);
+	count = textlist_count(&names);
+	used = calloc((size_t)count + 1, sizeof(*used));
+	if (used == NULL)
+		return;
+	for (size_t i = 0; i < loader->set.count; i++) {
+		const struct load_zone *zone = &loader->set.zones[i];
+		const struct zone_entry *entry;
+
+		if (zone->conf == NULL)
+			continue;
+		entry = store_get(view, zone->entry);
+		if (entry->group <= count)
+			used[entry->group] = true;
+	}
+	for (uint32_t i = 1; i <= count; i++)
+		counts_set_empty(counts, i, !used[i]);
+	free(used);
 }
 
 void
@@ -111,4 +144,5 @@ loader_count_zones(struct loader *loader)
 	for (size_t i = 0; i < loader->set.count; i++)
 		if (loader->set.zones[i].conf != NULL)
 			loader_count_zone(loader, &loader->set.zones[i]);
+	loader_find_empty(loader);
 }

@@ -85,7 +85,9 @@ counts_lay_out(struct counts *c, uint32_t room)
 		[PART_STORE] = {sizeof(struct counts_store), 1},
 		[PART_PROCESSES] = {(c->workers + OTHERS)
 				* sizeof(struct counts_process), 1},
-		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS), 1},
+		/* Behind them is an octet for each. */
+		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS) + room,
+				1},
 		[PART_LIMITS] = {rrl_octets(c->limits), 1},
 		[PART_COOKIES] = {sizeof(struct cookie_share), 1},
 	};
@@ -376,6 +378,36 @@ counts_get_names(const struct counts *c, struct textlist *names)
 {
 	textlist_init(names, part_get(c, PART_NAMES, 0), c->room,
 		c->room * NAME_OCTETS);
+}
+
+/* NULL: there is no such group. */
+static uint8_t *
+counts_find_empty(const struct counts *c, uint32_t group)
+{
+	uint8_t *names = part_get(c, PART_NAMES, 0);
+
+	return group >= 1 && group <= c->room
+		? names + textlist_size(c->room, c->room * NAME_OCTETS) + group
+			- 1
+		: NULL;
+}
+
+void
+counts_set_empty(const struct counts *c, uint32_t group, bool empty)
+{
+	uint8_t *at = counts_find_empty(c, group);
+
+	/* Pages that say nothing are not touched. */
+	if (at != NULL && *at != empty)
+		__atomic_store_n(at, empty, __ATOMIC_RELAXED);
+}
+
+bool
+counts_is_empty(const struct counts *c, uint32_t group)
+{
+	const uint8_t *at = counts_find_empty(c, group);
+
+	return at != NULL && __atomic_load_n(at, __ATOMIC_RELAXED) != 0;
 }
 
 /* The number may be of who was taken over. */

@@ -42,10 +42,10 @@ statistics_print_next(struct control_statistics *s)
 	s->text.len = 0;
 	if (s->group == 0)
 		statistics_print(&s->text, &s->look->all);
-	else if (xfrd_statistics_get_group(s->look, s->group, name, &counters))
-		statistics_print_group(&s->text, name, &counters);
-	else
+	else if (!xfrd_statistics_get_group(s->look, s->group, name, &counters))
 		return false;
+	else if (*name != '\0')
+		statistics_print_group(&s->text, name, &counters);
 	s->group++;
 	return true;
 }

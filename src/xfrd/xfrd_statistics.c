@@ -89,6 +89,8 @@ xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
 	textlist_get(&names, group, name, STATISTICS_NAME_MAX + 1);
 	if (sum_group(counts, group, counters))
 		show_sum(counts, group, look->reset, counters);
+	if (counts_is_empty(counts, group))
+		*name = '\0';
 	return true;
 }
 

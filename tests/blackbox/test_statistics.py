@@ -9,12 +9,14 @@ import re
 import signal
 import socket
 import time
+import urllib.request
 
 import dns.message
 import pytest
 
 import control
-from harness import read_proc, wait_for, zone_text
+from harness import DEADLINE, read_proc, wait_for, zone_text
+from ports import free_port
 
 GROUPS = """\
 pattern:
@@ -287,6 +289,40 @@ def test_groups_come_with_zones(make_server):
     found = stats(server, "stats_noreset")
     assert found["new.test.num.queries"] == 4
     assert found["both.num.queries"] == 1
+
+
+def groups_of(server):
+    """Those that are shown, in stats and in metrics."""
+    names = {name.rsplit(".num.queries", 1)[0] for name in stats(
+        server, "stats_noreset") if name.endswith(".num.queries")}
+    with urllib.request.urlopen(
+            f"http://127.0.0.1:{server.options['metrics-port']}/metrics",
+            timeout=DEADLINE) as answer:
+        text = answer.read().decode()
+    assert names == set(re.findall(
+        r'^nsd_zonestats_queries_total\{zone="(.*?)"\} ', text, re.M))
+    return names
+
+
+def test_groups_that_no_zone_is_in_any_more_are_not_shown(make_server):
+    """Until one is again, which goes on where they were."""
+    many = "".join(f"zone:\n\tname: z{i}.test\n\tzonefile: a.test.zone\n"
+                   f"\tzonestats: g{i:02}\n" for i in range(30))
+    server = start(make_server, extra=many + GROUPS, **{
+        "metrics-enable": "yes", "metrics-interface": "127.0.0.1",
+        "metrics-port": free_port()})
+    server.query("www.z29.test", "A")
+    every = {f"g{i:02}" for i in range(30)} | {"both", "test/c"}
+    assert groups_of(server) == every
+    full = server.extra
+    server.extra = full.replace(many, "").replace('"%z/%y"', "both")
+    assert control.reconfig(server)[0] == 0
+    assert groups_of(server) == {"both"}
+    control.ask(server, "addzone", "g07", "grouped")
+    server.extra = full
+    assert control.reconfig(server)[0] == 0
+    assert groups_of(server) == every | {"g07"}
+    assert stats(server)["g29.num.queries"] == 1
 
 
 def test_a_group_for_each_of_many_zones(make_server):
