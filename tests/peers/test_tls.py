@@ -266,7 +266,7 @@ def test_transfer_with_a_certificate(mutual_primary, authority, kind):
 
 
 REFUSED = {
-    OursSecondary: r"to 127.0.0.1@\d+ with tls-auth up: ",
+    OursSecondary: r"error: .* 127.0.0.1@\d+ with tls-auth up",
     NsdSecondary: r"TLS|tls|ssl_read returned error|certificate|REFUSED",
     BindSecondary: r"failed (while receiving|sending) re(sponses|quest data)"
                    r": |TLS",
