@@ -1,13 +1,15 @@
 /* interface.c - where to listen: an address or a device and its sub-options. */
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 #include "conf/parser.h"
 
 static bool
 interface_starts_with(const struct conf_word *word, const char *name)
 {
-	return !word->quoted && strncmp(word->text, name, strlen(name)) == 0;
+	return !word->quoted && strncasecmp(word->text, name,
+		strlen(name)) == 0;
 }
 
 /* A value in quotes is a word of its own, behind the word NAME=. */
@@ -82,9 +84,9 @@ suboption_set(struct conf_parser *p, struct conf_interface *item,
 {
 	uint64_t number;
 
-	if (word->text[0] == 's' && word->text[2] == 'r')
+	if (interface_starts_with(word, "servers="))
 		return servers_set(p, item, word, value);
-	if (word->text[0] == 'b') {
+	if (interface_starts_with(word, "bindtodevice=")) {
 		item->bindtodevice = strcmp(value, "yes") == 0;
 		if (item->bindtodevice || strcmp(value, "no") == 0)
 			return true;

@@ -411,6 +411,8 @@ SAME = [
     "SERVER:\n Port: 3\n", "server:\n Hide-Version: YES\n",
     "Zone: Name: X ZONEFILE: Z request-xfr: axfr 127.0.0.1 NOKEY\n"
     " REQUEST-XFR: Udp 127.0.0.1 nokey allow-notify: ::1 Blocked\n",
+    "server:\n ip-address: ::1 SERVERS=1 BindToDevice=no SetFib=2\n",
+    "server:\n ip-address: ::1 Servers=\"1\" bindtodevice=YES\n",
     "server:\n foo: 3\n", "foo\n", "server:\n port\n", "server:\n port:\n",
     "server:\n port:", "server:\n port: port: 3\n", "server:\n port: 3 4\n",
     "server:\n port: abc\n", "server:\n port: 0\n", "server:\n port: -1\n",

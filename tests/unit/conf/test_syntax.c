@@ -84,11 +84,16 @@ static void
 names_are_read_in_any_case(void **state)
 {
 	struct conf *conf = reader_accept("SERVER:\n Port: 54\n"
-		"Server-2-CPU-Affinity: 0\nZone: NAME: X.example\n"
+		"Server-2-CPU-Affinity: 0\n"
+		"ip-address: ::1 Servers=2 BindToDevice=yes SETFIB=3\n"
+		"Zone: NAME: X.example\n"
 		"\tzonefile: Y\n\trequest-xfr: axfr 127.0.0.1 NOKEY\n"
 		"\tallow-notify: 127.0.0.1 NOKEY\n");
 
 	assert_int_equal(conf->server.port, 54);
+	assert_int_equal(conf->server.ip_address.items[0].servers.count, 1);
+	assert_true(conf->server.ip_address.items[0].bindtodevice);
+	assert_int_equal(conf->server.ip_address.items[0].setfib, 3);
 	assert_int_equal(conf->zone_count, 1);
 	conf_destroy(conf);
 }
