@@ -9,7 +9,6 @@ import socket
 import time
 
 import pytest
-import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness import wait_for, zone_text
@@ -110,9 +109,10 @@ def test_the_dashboard_and_the_rules_ask_for_what_there_is(metrics):
     panels = json.loads(text)["panels"]
     asked = [target["expr"] for panel in panels
              for target in panel["targets"]]
-    rules = yaml.safe_load((path / "nsd-alerts.yml").read_text())
-    asked += [rule["expr"] for group in rules["groups"]
-              for rule in group["rules"]]
+    rules = re.findall(r"^ +expr: (.*)$",
+                       (path / "nsd-alerts.yml").read_text(), re.M)
+    assert rules
+    asked += rules
     asked = {name for expr in asked for name in re.findall(r"nsd_\w+", expr)}
     assert TROUBLE <= asked, "the board or a rule has all of it"
     _, body = metrics(extra="zone:\n name: c.test\n zonestats: c\n"
