@@ -169,6 +169,34 @@ cookie_keeper_differs(const struct cookie_keeper *keeper,
 	return !same || keeper->source != choice->source;
 }
 
+/* A file outside of the chroot cannot be read again. */
+static bool
+file_is_out_of_sight(const struct server *server, const char *path)
+{
+	const char *chroot = server->chroot;
+
+	return chroot != NULL && chroot[strspn(chroot, "/")] != '\0'
+		&& path != NULL && *path == '/'
+		&& conf_path_in_chroot(chroot, path) == path;
+}
+
+void
+cookie_keeper_keep(const struct cookie_keeper *keeper,
+	const struct server *server, const struct conf *conf,
+	struct cookie_choice *choice)
+{
+	const char *path = conf->server.cookie_secret_file;
+	const char *old = server->conf->server.cookie_secret_file;
+
+	if (choice->source != COOKIES_RANDOM
+		|| keeper->source != COOKIES_OF_FILE
+		|| !file_is_out_of_sight(server, path) || old == NULL
+		|| strcmp(path, old) != 0)
+		return;
+	keeper_get(server, &choice->secrets);
+	choice->source = COOKIES_OF_FILE;
+}
+
 enum nsd_err
 cookie_keeper_use(struct cookie_keeper *keeper, const struct server *server,
 	const struct cookie_choice *choice)

@@ -46,6 +46,13 @@ void cookie_keeper_wipe(struct cookie_choice *choice);
 struct cookie_choice *cookie_choice_create(void);
 void cookie_choice_destroy(struct cookie_choice *choice);
 
+/* Of a configuration that is read anew, and names the same file, which lies
+ * outside of the chroot: the choice, which found none, gets the secrets that
+ * workers have. */
+void cookie_keeper_keep(const struct cookie_keeper *keeper,
+	const struct server *server, const struct conf *conf,
+	struct cookie_choice *choice);
+
 /* True if the choice has other secrets than workers have. */
 bool cookie_keeper_differs(const struct cookie_keeper *keeper,
 	const struct server *server, const struct cookie_choice *choice);

@@ -195,6 +195,7 @@ new_hide_secrets(struct supervisor *s, struct talk *talk,
 	if (new->cookies == NULL)
 		return NSD_E_MEMORY;
 	cookie_keeper_choose(&s->server, new->conf, new->cookies);
+	cookie_keeper_keep(&s->cookies, &s->server, new->conf, new->cookies);
 	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
 		new->cookies);
 	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);

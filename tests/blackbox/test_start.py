@@ -507,6 +507,27 @@ def test_chroot_holds_all_roles_and_reload_works(make_server, directory):
 
 
 @needs_root
+def test_secrets_of_cookies_outside_of_the_chroot_stay(make_server, directory,
+                                                       tmp_path):
+    """Until a restart: nothing can read them there."""
+    path = tmp_path / "cookies"
+    path.write_text("0123456789abcdef0123456789abcdef\n")
+    server = make_server(zones={"example": zone_text()}, options={
+        "username": "nobody", "chroot": f'"{directory}"',
+        "answer-cookie": "yes", "cookie-secret-file": f'"{path}"'})
+    os.chown(directory, 65534, 65534)
+    if harness.is_sanitized():
+        server.look_for_no_leaks()
+    control.config(server).start()
+    before = control.ask(server, "print_cookie_secrets")
+    assert "0123456789abcdef0123456789abcdef" in before[1]
+    code, text = control.ask(server, "reconfig")
+    assert code == 0 and text.endswith(
+        "\nreconfig completed: no changes detected\nok\n"), text
+    assert control.ask(server, "print_cookie_secrets") == before
+
+
+@needs_root
 def test_chroot_without_a_pid_file(make_server, directory):
     server = chroot_server(make_server, directory, pidfile='""')
     assert server.answer("www.example", "A") == ["192.0.2.1"]
