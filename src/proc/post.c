@@ -333,6 +333,8 @@ post_tend(struct post *post)
 		post_fill(post, s->serving);
 		return;
 	}
+	if (!standby_has_room(s))
+		return; /* the next death comes here again */
 	post->next = post_fork(post, s->serving, true);
 	if (post->next != NULL)
 		introduce_child(s, post->next);

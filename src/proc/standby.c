@@ -1,6 +1,9 @@
 /* standby.c - processes that stand by for workers. */
 #include "config.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "proc/child.h"
 #include "proc/post.h"
@@ -10,6 +13,8 @@
 #define FORK_USEC 4000
 #define FORK_TIMES 4
 #define FORKS_AHEAD_USEC 200000
+/* Descriptors of main that are left for those who are needed more. */
+#define DESCRIPTORS_SPARE 16u
 
 bool
 standby_promote(struct post *post)
@@ -29,6 +34,22 @@ standby_promote(struct post *post)
 	counts_set_process(s->server.counts, child->role, child->index,
 		child->pid, child->started_msec);
 	return true;
+}
+
+bool
+standby_has_room(const struct supervisor *s)
+{
+	int fds[DESCRIPTORS_SPARE];
+	unsigned n = 0;
+	bool has_room;
+
+	while (n < DESCRIPTORS_SPARE && (fds[n] = fcntl(s->signal_fd,
+			F_DUPFD_CLOEXEC, 0)) != -1)
+		n++;
+	has_room = n == DESCRIPTORS_SPARE;
+	while (n > 0)
+		close(fds[--n]);
+	return has_room;
 }
 
 unsigned

@@ -11,6 +11,10 @@
 /* Has the one that stands by serve. False: there is none. */
 bool standby_promote(struct post *post);
 
+/* True if main has descriptors for one that stands by, and then some. Without
+ * them nobody does: xfrd or the loader could not be replaced. */
+bool standby_has_room(const struct supervisor *s);
+
 /*
  * Forks are paid for: each with 4 ms, or with 4 times what it took main of a
  * processor, if that is more; 200 ms may be spent in advance. So messages that

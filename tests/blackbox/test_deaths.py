@@ -3,6 +3,7 @@
 
 import os
 import re
+import resource
 import signal
 import socket
 import time
@@ -235,3 +236,24 @@ def test_one_that_stands_by_serves_once_main_is_gone(start_deadly):
     assert not harness.is_alive(standby)
     assert server.stop() == 0
     assert server.leftovers() == []
+
+
+def test_none_stands_by_for_want_of_descriptors(start_deadly):
+    """Those who are needed have what is left."""
+    server = start_deadly(4)
+    xfrd = server.role("xfrd")
+    room = max(harness.open_files(server.main_pid)) + 8
+    resource.prlimit(server.main_pid, resource.RLIMIT_NOFILE, (room, room))
+    lacks = "Too many open files"
+    for _ in range(16):
+        pids = server.roles().items()
+        kill(server, "die-segv", False)
+        wait_for("another worker", lambda before=pids: lacks
+                 in server.read_log() or before - server.roles().items())
+        assert lacks not in server.read_log()
+        server.wait_serving()
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+    assert lacks not in server.read_log()
+    assert server.role("xfrd") == xfrd
