@@ -144,6 +144,87 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 	post_run_role(post, &start);
 }
 
+/* ---- sockets of a worker that is down ------------------------------------ */
+
+/* Returns a worker that serves, or NULL. */
+static struct child *
+post_find_server(const struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		struct child *worker = s->workers[i].current;
+
+		if (worker != NULL && worker->serving && !worker->hung)
+			return worker;
+	}
+	return NULL;
+}
+
+/* Lends the sockets of a post to a worker that serves. The kernel goes on
+ * sending clients there, and the pause may be long. */
+static void
+post_lend_sockets(struct post *post)
+{
+	struct supervisor *s = post->supervisor;
+	const struct listeners *all = &s->server.listeners;
+	struct ipc_adopt adopt = {.server = post->index};
+	struct child *adopter = post_find_server(s);
+	int fds[IPC_FDS_MAX];
+	unsigned count = 0;
+
+	if (adopter == NULL || post->deadly)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		if (all->items[i].server != post->index)
+			continue;
+		adopt.tcp_map |= (uint32_t)all->items[i].tcp << count;
+		adopt.tls_map |= (uint32_t)all->items[i].tls << count;
+		adopt.mutual_map |= (uint32_t)all->items[i].mutual << count;
+		assert(count < IPC_FDS_MAX);
+		fds[count++] = all->items[i].fd;
+		if (count < IPC_FDS_MAX)
+			continue;
+		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
+			fds, count);
+		adopt = (struct ipc_adopt){.server = post->index};
+		count = 0;
+	}
+	if (count > 0)
+		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
+			fds, count);
+	post->adopter = adopter;
+}
+
+bool
+post_drop_adopter(struct supervisor *s, const struct child *adopter,
+	bool crashed)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		if (s->workers[i].adopter != adopter)
+			continue;
+		found = true;
+		s->workers[i].adopter = NULL;
+		s->workers[i].deadly |= crashed;
+		if (!s->stopping)
+			post_lend_sockets(&s->workers[i]);
+	}
+	return found && crashed;
+}
+
+/* Lends sockets that nobody serves, because nobody was there to adopt them. */
+static void
+post_lend_left_sockets(struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		struct post *post = &s->workers[i];
+
+		if (post->current == NULL && post->leaving == NULL
+			&& post->adopter == NULL && post->failures > 1)
+			post_lend_sockets(post);
+	}
+}
+
 /* ---- filling ------------------------------------------------------------- */
 
 /* Makes a process. NULL: it cannot be made now; it is tried again later. */
@@ -203,19 +284,6 @@ post_fill(struct post *post, struct generation *generation)
 	counts_set_process(post->supervisor->server.counts, post->role,
 		post->index, child->pid, child->started_msec);
 	introduce_child(post->supervisor, child);
-}
-
-/* Returns a worker that serves, or NULL. */
-static struct child *
-post_find_server(const struct supervisor *s)
-{
-	for (unsigned i = 0; i < s->worker_count; i++) {
-		struct child *worker = s->workers[i].current;
-
-		if (worker != NULL && worker->serving && !worker->hung)
-			return worker;
-	}
-	return NULL;
 }
 
 static unsigned
@@ -348,8 +416,12 @@ post_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	if (s->stopping)
 		return;
-	if (post->role == ROLE_WORKER && s->serving != NULL)
+	if (post->role == ROLE_WORKER && s->serving != NULL) {
 		post_tend(post);
+		/* If it cannot be forked, its clients need not wait. */
+		post_lend_left_sockets(s);
+		return;
+	}
 	if (post->current != NULL)
 		return;
 	if (post->role == ROLE_LOADER)
@@ -431,73 +503,7 @@ post_fill_to_write(struct supervisor *s)
 		post_fill(&s->writer, s->serving);
 }
 
-/* ---- sockets of a worker that is down ------------------------------------ */
-
-/* Lends the sockets of a post to a worker that serves. The kernel goes on
- * sending clients there, and the pause may be long. */
-static void
-post_lend_sockets(struct post *post)
-{
-	struct supervisor *s = post->supervisor;
-	const struct listeners *all = &s->server.listeners;
-	struct ipc_adopt adopt = {.server = post->index};
-	struct child *adopter = post_find_server(s);
-	int fds[IPC_FDS_MAX];
-	unsigned count = 0;
-
-	if (adopter == NULL || post->deadly)
-		return;
-	for (unsigned i = 0; i < all->count; i++) {
-		if (all->items[i].server != post->index)
-			continue;
-		adopt.tcp_map |= (uint32_t)all->items[i].tcp << count;
-		adopt.tls_map |= (uint32_t)all->items[i].tls << count;
-		adopt.mutual_map |= (uint32_t)all->items[i].mutual << count;
-		assert(count < IPC_FDS_MAX);
-		fds[count++] = all->items[i].fd;
-		if (count < IPC_FDS_MAX)
-			continue;
-		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
-			fds, count);
-		adopt = (struct ipc_adopt){.server = post->index};
-		count = 0;
-	}
-	if (count > 0)
-		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
-			fds, count);
-	post->adopter = adopter;
-}
-
-bool
-post_drop_adopter(struct supervisor *s, const struct child *adopter,
-	bool crashed)
-{
-	bool found = false;
-
-	for (unsigned i = 0; i < s->worker_count; i++) {
-		if (s->workers[i].adopter != adopter)
-			continue;
-		found = true;
-		s->workers[i].adopter = NULL;
-		s->workers[i].deadly |= crashed;
-		if (!s->stopping)
-			post_lend_sockets(&s->workers[i]);
-	}
-	return found && crashed;
-}
-
-/* Lends sockets that nobody serves, because nobody was there to adopt them. */
-static void
-post_lend_left_sockets(struct supervisor *s)
-{
-	for (unsigned i = 0; i < s->worker_count; i++) {
-		struct post *post = &s->workers[i];
-
-		if (post->current == NULL && post->leaving == NULL
-			&& post->adopter == NULL && post->failures > 1)
-			post_lend_sockets(post);
-	}
-}
+/* ---- serving ------------------------------------------------------------- */
 
 void
 post_on_serving(struct post *post)
