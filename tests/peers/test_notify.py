@@ -137,7 +137,7 @@ DIFFERENT = {
     "type A": (notify("anyone.test.", rdtype=1), "a001 0 0 0 0", GOOD),
     "class CH": (notify("anyone.test.", rdclass=3), REFUSED, GOOD),
     "no question": (notify("anyone.test.", counts=(0, 0, 0, 0)),
-                    "8001 0 0 0 0", "a400 0 0 0 0"),
+                    "a001 0 0 0 0", "a400 0 0 0 0"),
     "cut": (notify("anyone.test.", counts=(1, 1, 0, 0), rest=SOA[:-1]),
             "a001 0 0 0 0", GOOD),
     "flags": (notify("anyone.test.", flags=0x27f0), "a500 1 0 0 0",
