@@ -220,9 +220,10 @@ def _tsig(wire, at, fixed, request_mac):
 
 
 class Outcome(typing.NamedTuple):
-    """Of a reply: the RCODE with its upper part, the number of records in each
-    section without OPT and TSIG, and these two."""
+    """Of a reply: the RCODE with its upper part, the flags but QR, the number of
+    records in each section without OPT and TSIG, and these two."""
     rcode: str
+    flags: str = ""
     sections: str = ""
     opt: str = ""
     tsig: str = ""
@@ -251,6 +252,8 @@ def outcome(case, wire):
     return Outcome(
         dns.rcode.to_text(rcode)
         + f" opcode {opcode}" * (opcode != case.header.opcode),
+        " ".join(name for name, bit in FLAGS.items()
+                 if flags & bit and name != "QR"),
         "/".join(map(str, counts)), " ".join(opt), " ".join(tsig))
 
 
