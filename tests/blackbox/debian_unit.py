@@ -3,6 +3,8 @@ of system calls, its ban on memory that is written and run, and a file system
 that can be written to in some folders alone.
 
 usage: debian_unit.py FOLDER... -- PROGRAM ARGUMENT...
+
+Of FOLDER=PLACE the program sees the folder at that place.
 """
 
 import ctypes
@@ -58,12 +60,14 @@ def protect_system(folders):
     """ProtectSystem=strict, ReadWritePaths."""
     check(libc.unshare(CLONE_NEWNS))
     check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
-    for folder in folders:
-        name = os.fsencode(folder)
-        check(libc.mount(name, name, None, MS_BIND | MS_REC, None))
+    pairs = [folder.partition("=") for folder in folders]
+    places = [place or folder for folder, _, place in pairs]
+    for (folder, _, _), place in zip(pairs, places):
+        check(libc.mount(os.fsencode(folder), os.fsencode(place), None,
+                         MS_BIND | MS_REC, None))
     set_read_only("/", True)
-    for folder in folders:
-        set_read_only(folder, False)
+    for place in places:
+        set_read_only(place, False)
 
 
 def drop_capabilities():
