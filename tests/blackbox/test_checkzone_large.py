@@ -15,7 +15,7 @@ from checkzone import CHECKZONE, findings, run
 from signing import DENIALS, Zone
 from test_checkzone_faults import FAULTS
 
-LARGE = 8 << 20  # as in tools/checkzone_stream.c
+LARGE = 8 << 20  # as in tools/checkzone/checkzone_stream.c
 COMMENT = "; " + "-" * 4093 + "\n"
 HEAD = ("$TTL 3600\n$ORIGIN example.org.\n"
         "@ SOA ns hostmaster 2024010101 3600 600 86400 300\n@ NS ns\n")

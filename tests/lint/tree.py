@@ -24,7 +24,6 @@ BELOW = {
     "keep": ["base", "dns", "zonefile", "store", "settings", "names", "zone"],
     "build": ["base", "dns", "store", "names", "zone", "keep"],
     "update": ["base", "dns", "store", "names", "zone", "keep", "build"],
-    "audit": ["base", "dns", "store", "names", "zone"],
     "vet": ["base", "dns", "store", "settings", "names", "zone", "keep"],
     "query": ["base", "dns", "guard", "store", "settings", "names", "zone"],
     "load": ["base", "dns", "zonefile", "journal", "conf", "ipc", "xfr", "store",
@@ -41,6 +40,9 @@ BELOW = {
              "tls", "store", "settings", "names",
              "zone", "keep", "build", "update", "vet",
              "query", "load", "xfr", "ctl", "role", "xfrd"],
+    # Programs of several files, in tools/.
+    "checkzone": ["base", "dns", "zonefile", "store", "names", "zone", "keep",
+                  "build", "update", "load"],
 }
 
 KEYWORDS = {"return", "else", "goto", "case", "do", "sizeof", "if", "while",
@@ -331,8 +333,8 @@ def read(top, path, statics):
 
 
 def sources(top):
-    """Every file of include/ and src/, by its name."""
-    paths = [path for kind in ("include", "src")
+    """Every file of include/, src/ and the folders of tools/, by its name."""
+    paths = [path for kind in ("include", "src", "tools")
              for path in sorted((top / kind).glob("*/*.[chly]"))]
     found = {}
     for path in paths:

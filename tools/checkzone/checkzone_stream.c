@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "audit/audit.h"
+#include "audit.h"
 #include "build/inspect.h"
 #include "checkzone.h"
 #include "dns/rrbatch.h"

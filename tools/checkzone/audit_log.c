@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/audit_part.h"
+#include "audit_part.h"
 
 #define TEXT_MAX 1400u /* printed names, and what is said of them */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/audit_part.h"
+#include "audit_part.h"
 
 enum dnskey_flags {
 	DNSKEY_SEP = 0x0001,    /* RFC 4034 section 2.1.1 */

@@ -1,5 +1,5 @@
-/* nsd-checkzone.c - reads a zone file as the server does, and says what is
- * wrong with it. */
+/* main.c - nsd-checkzone: reads a zone file as the server does, and says what
+ * is wrong with it. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "audit/audit.h"
+#include "audit.h"
 #include "base/log.h"
 #include "build/build.h"
 #include "checkzone.h"
@@ -124,15 +124,6 @@ check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 
 	return audit_zone(view, store_get(view, zone), &options, &c->sink,
 		&report);
-}
-
-void
-checkzone_tell_digest(struct check *c, enum zonemd_verdict verdict)
-{
-	if (zonemd_is_bad(verdict))
-		diag_emit(&c->sink, c->dnssec ? DIAG_ERROR : DIAG_WARNING,
-			c->file, 0, 0, "zone %s: %s", c->name,
-			zonemd_text(verdict));
 }
 
 /* Says whether the zone is what its ZONEMD records are of (RFC 8976). */

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "audit/audit_part.h"
+#include "audit_part.h"
 
 #define QUEUED_MAX 4u /* batches a thread; beyond that the caller does one */
 

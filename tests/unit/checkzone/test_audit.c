@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "audit/audit.h"
 #include "build/build.h"
+#include "checkzone/audit.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"
 #include "keep/release.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/audit_part.h"
+#include "audit_part.h"
 
 #define NAMES_ROOM ((size_t)1 << 18) /* octets of a batch */
 
