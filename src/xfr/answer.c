@@ -289,6 +289,30 @@ falls_back(const struct xfr_machine *m, const struct answer *a)
 		&& is_for_axfr(a);
 }
 
+/* The primary has taken the connection, and says nothing to a request with
+ * EDNS: it may drop these, or a firewall before it does. */
+static bool
+is_mute(const struct answer *a)
+{
+	enum xfr_outcome outcome = a->reply->outcome;
+
+	return (outcome == XFR_TIMEOUT || outcome == XFR_UNREACHABLE)
+		&& a->reply->is_open && !a->reply->has_begun
+		&& a->request.has_edns;
+}
+
+/* The same is asked for without EDNS, once. For IXFR that is the second
+ * time. */
+static void
+try_without_edns(struct xfr_machine *m, const struct answer *a)
+{
+	a->zone->is_plain = true;
+	a->zone->is_proof = a->request.in_doubt;
+	if (a->request.way != XFR_WAY_AXFR)
+		a->zone->bad_ixfr |= primary_bit(a->request.primary);
+	choose_ask(m, a->id, a->request.primary, (enum xfr_way)a->request.way);
+}
+
 /* What was not newer is what is served by now: a transfer of before has been
  * published meanwhile, as at a start. */
 static bool
@@ -324,6 +348,8 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 		&& (outcome == XFR_USE_TCP || outcome == XFR_TIMEOUT
 			|| outcome == XFR_UNREACHABLE)) {
 		choose_ask(m, a->id, primary, XFR_WAY_IXFR_TCP);
+	} else if (is_mute(a)) {
+		try_without_edns(m, a);
 	} else if (falls_back(m, a)) {
 		note_error(a, outcome);
 		/* What does not fit may be our fault: IXFR is tried again. */
@@ -369,6 +395,7 @@ answer_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
 		m->queues[a.request.queue].under_way--;
 	table_remove_request(m, request);
 	choose_note(m, a.zone, &a.request, now, reply->outcome);
+	choose_note_edns(m, a.zone, &a.request, now, reply);
 	if (reply->lacks_edns && a.request.has_edns)
 		on_no_edns(m, &a);
 	else if (a.request.way <= XFR_WAY_SOA_TCP)

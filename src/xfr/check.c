@@ -56,7 +56,7 @@ check_begin(struct xfr_machine *m, uint32_t id, int64_t now)
 	z->tried = z->slow = z->newer = z->blind = 0;
 	z->best = INDEX_NONE;
 	z->was_newer = z->has_spoken = z->is_late = z->has_missed = false;
-	z->is_patient = z->needs_tcp = false;
+	z->is_patient = z->needs_tcp = z->is_plain = false;
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_FRESH
 		| ZONE_IXFR_FAILED);
 	primary = choose_next(m, z, now);
@@ -255,7 +255,7 @@ check_ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
 	struct xfr_zone *z = table_zone(m, id);
 
 	z->flags &= (uint16_t)~ZONE_IXFR_FAILED;
-	z->was_newer = z->has_spoken = z->is_late = false;
+	z->was_newer = z->has_spoken = z->is_late = z->is_plain = false;
 	go_on(m, id, now);
 }
 

@@ -112,7 +112,7 @@ choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 	}
 	/* One datagram may be lost; TCP follows, unless it was in haste. */
 	if ((is_udp && (!request->is_hasty || outcome != XFR_TIMEOUT))
-		|| is_silent(p))
+		|| request->is_trial || is_silent(p))
 		return;
 	if (++p->timeouts == SILENT_TIMEOUTS)
 		p->silent_until = now + SILENT_MSEC;
@@ -134,6 +134,26 @@ choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
 {
 	table_config(m, z)->primaries[primary].no_edns_until_sec =
 		(uint32_t)(now / 1000) + NO_EDNS_SEC;
+}
+
+void
+choose_note_edns(struct xfr_machine *m, const struct xfr_zone *z,
+	const struct xfr_request *request, int64_t now,
+	const struct xfr_reply *reply)
+{
+	struct primary *p = &table_config(m, z)->primaries[request->primary];
+	bool is_silent = reply->outcome == XFR_TIMEOUT
+		|| reply->outcome == XFR_UNREACHABLE;
+
+	if (request->way <= XFR_WAY_SOA_TCP || reply->outcome == XFR_LOCAL
+		|| (is_silent && !reply->has_begun))
+		return;
+	if (request->has_edns)
+		p->is_doubted = false;
+	else if (request->is_trial && z->is_proof)
+		choose_note_no_edns(m, z, request->primary, now);
+	else if (request->is_trial)
+		p->is_doubted = true;
 }
 
 static bool

@@ -101,6 +101,9 @@ struct xfr_zone {
 	bool needs_tcp : 1;   /* CHECK_ALL: one of the slow has answered, but
 				 over TCP it may say more */
 	bool is_told : 1;     /* all targets have acknowledged the serial */
+	bool is_plain : 1;    /* in this check this primary has said nothing to
+				 EDNS, and is asked without */
+	bool is_proof : 1;    /* ... and it was in doubt by then */
 };
 
 /* With its timer a zone takes less than this, so that a million with all that
@@ -123,6 +126,10 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
  *   slow      it let a hasty request time out in this check (zone.slow)
  *   patient   all others were asked: the slow ones are asked again and are
  *             waited for (zone.is_patient)
+ *   in doubt  it has left a transfer without an answer that was asked for
+ *             with EDNS, and has answered without (.is_doubted). If one that is
+ *             asked for by then (request.in_doubt) goes the same way, it does
+ *             not do EDNS (.no_edns_until_sec)
  */
 struct primary {
 	int64_t silent_until;
@@ -130,6 +137,7 @@ struct primary {
 				     * asked without */
 	uint8_t flags;
 	uint8_t timeouts; /* in a row, over TCP */
+	bool is_doubted;
 };
 
 struct config {
@@ -162,6 +170,9 @@ struct xfr_request {
 	bool is_full;        /* as of the zone, when it was made */
 	bool is_late;        /* the same */
 	bool has_edns;       /* it is asked with EDNS */
+	bool in_doubt;       /* ... while that was in doubt */
+	bool is_trial;       /* it is asked without, to see if that was why
+			      * there was no answer */
 	uint64_t ticket;     /* by which its answer finds it */
 };
 
@@ -411,6 +422,10 @@ bool choose_edns(const struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now);
 void choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now);
+/* What the end of a transfer tells of EDNS. */
+void choose_note_edns(struct xfr_machine *m, const struct xfr_zone *z,
+	const struct xfr_request *request, int64_t now,
+	const struct xfr_reply *reply);
 /* The first thing to ask a primary for. */
 enum xfr_way choose_first(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, int64_t now);

@@ -463,7 +463,9 @@ make_request(struct xfr_machine *m, uint32_t id, int64_t now)
 	r->is_full = z->is_full;
 	r->is_hasty = choose_is_hasty(m, z);
 	r->is_late = z->is_late;
-	r->has_edns = choose_edns(m, z, z->primary, now);
+	r->is_trial = z->is_plain;
+	r->has_edns = !z->is_plain && choose_edns(m, z, z->primary, now);
+	r->in_doubt = table_config(m, z)->primaries[z->primary].is_doubted;
 	r->next = z->request;
 	z->request = request;
 	m->queues[z->queue].under_way++;

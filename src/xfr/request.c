@@ -204,8 +204,8 @@ xfr_lacks_edns(enum xfr_fault fault, uint16_t rcode, bool has_opt)
 		return false;
 	switch (rcode) {
 	case RCODE_BADVERS:
-		return true;
 	case RCODE_FORMERR:
+		return true;
 	case RCODE_NOTIMP:
 	case RCODE_SERVFAIL:
 	case RCODE_REFUSED:

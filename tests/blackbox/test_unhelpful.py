@@ -262,6 +262,48 @@ def test_primary_without_edns_is_followed(make_server, code, key):
         assert primary.with_edns == 1  # it is remembered
 
 
+ALL, TRANSFERS = ("SOA", "IXFR", "AXFR"), ("IXFR", "AXFR")
+
+
+class Drops(Primary):
+    """Says nothing to what has EDNS, as a firewall before it may have it."""
+
+    def __init__(self, what, sent):
+        self.what, self.sent, self.with_edns = what, sent, 0
+        super().__init__()
+
+    def say(self, apex, rdtype, query):
+        self.with_edns += query.edns >= 0
+        if query.edns >= 0 and rdtype in self.what:
+            return self.sent
+        return super().say(apex, rdtype, query)
+
+
+@pytest.mark.parametrize("what", (ALL, TRANSFERS), ids=("all", "transfers"))
+def test_primary_that_closes_at_edns_is_followed(make_server, what):
+    with Drops(what, [None]) as primary:
+        server = start(make_server, primary)
+        for serial in 1, 2:
+            primary.serial = serial
+            server.wait_serial("s.test", serial)
+        # The second time it is believed, and remembered.
+        asked = primary.with_edns
+        primary.serial = 3
+        server.wait_serial("s.test", 3)
+        assert primary.with_edns == asked
+        assert "error:" not in server.read_log()
+
+
+def test_primary_that_drops_edns_is_followed(make_server):
+    with Drops((), []) as primary:
+        server = start(make_server, primary)
+        server.wait_serial("s.test", 1)
+        primary.what = ALL
+        primary.serial = 2
+        # UDP three seconds, TCP ten, a transfer three.
+        server.wait_serial("s.test", 2)
+
+
 # ---- a zone that has expired
 
 SHORT = "1 1 2 300"

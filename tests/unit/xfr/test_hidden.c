@@ -363,6 +363,183 @@ transfers_and_surveys_do_without_edns(void **state)
 	close_world(&w);
 }
 
+/* Says nothing to a request, on a connection that it has taken. */
+static void
+say_nothing(struct world *w, enum xfr_outcome outcome)
+{
+	reply_full(w, &(struct xfr_reply){.outcome = outcome, .is_open = true});
+}
+
+/* A transfer is asked for with EDNS, which is in vain, and without. */
+static void
+assert_asks_again_without(struct world *w, enum xfr_way way,
+	enum xfr_outcome outcome)
+{
+	assert_asks(w, 0, way);
+	assert_false(w->action.no_edns);
+	say_nothing(w, outcome);
+	assert_asks(w, 0, way);
+	assert_true(w->action.no_edns);
+}
+
+/* An IXFR after a NOTIFY, from a primary that drops what has EDNS. */
+static void
+transfer_from_one_that_drops(struct world *w, uint32_t serial)
+{
+	xfr_on_notify(w->machine, w->zone, w->now, 0, true, serial);
+	assert_asks_again_without(w, XFR_WAY_IXFR_TCP, XFR_UNREACHABLE);
+	reply_serial(w, XFR_DONE, serial);
+	acknowledge(w, 2);
+	assert_none(w);
+}
+
+/* It drops these, or somebody before it does; it, or its host, may also have
+ * been away for a moment, so it takes two in a row to believe that. */
+static void
+primary_that_drops_edns_is_asked_without(void **state)
+{
+	static const enum xfr_outcome outcomes[] = {XFR_TIMEOUT,
+		XFR_UNREACHABLE};
+	struct world w;
+
+	for (unsigned i = 0; i < 2; i++) {
+		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
+		for (uint32_t serial = 8; serial < 10; serial++) {
+			assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+			assert_false(w.action.no_edns);
+			reply(&w, XFR_TIMEOUT);
+			assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+			assert_false(w.action.no_edns);
+			say_nothing(&w, outcomes[i]);
+			assert_asks_again_without(&w, XFR_WAY_IXFR_TCP,
+				outcomes[i]);
+			reply_serial(&w, XFR_DONE, serial);
+			acknowledge(&w, 2);
+			assert_none(&w);
+			wait_timer(&w);
+		}
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_true(w.action.no_edns);
+		reply_serial(&w, XFR_SOA, 10);
+		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_true(w.action.no_edns);
+		reply_serial(&w, XFR_DONE, 10);
+		acknowledge(&w, 2);
+		assert_none(&w);
+		/* After that hour it takes one. */
+		w.now += 3600 * SEC;
+		transfer_from_one_that_drops(&w, 11);
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 12);
+		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_true(w.action.no_edns);
+		close_world(&w);
+	}
+}
+
+static void
+primary_that_drops_transfers_with_edns_is_asked_without(void **state)
+{
+	struct world w;
+
+	open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
+	for (uint32_t serial = 8; serial < 10; serial++) {
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_false(w.action.no_edns);
+		reply_serial(&w, XFR_SOA, serial);
+		assert_asks_again_without(&w, XFR_WAY_IXFR_TCP, XFR_TIMEOUT);
+		reply_serial(&w, XFR_DONE, serial);
+		acknowledge(&w, 2);
+		assert_none(&w);
+		wait_timer(&w);
+	}
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_true(w.action.no_edns);
+	close_world(&w);
+	/* A zone without data has a whole transfer. */
+	open_world(&w, &usual, NULL);
+	assert_asks_again_without(&w, XFR_WAY_AXFR, XFR_UNREACHABLE);
+	reply_serial(&w, XFR_DONE, 8);
+	close_world(&w);
+}
+
+static void
+answer_with_edns_ends_the_doubt(void **state)
+{
+	struct world w;
+
+	open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
+	for (uint32_t serial = 8; serial < 16; serial += 2) {
+		transfer_from_one_that_drops(&w, serial);
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, serial + 1);
+		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_false(w.action.no_edns);
+		reply_serial(&w, XFR_DONE, serial + 1);
+		acknowledge(&w, 2);
+		assert_none(&w);
+	}
+	close_world(&w);
+}
+
+/* All connections of a primary that is started anew end at once. */
+static void
+many_that_end_at_once_are_one_doubt(void **state)
+{
+	const struct xfr_config config = {.primaries = three,
+		.primary_count = 1, .flags = XFR_CONFIG_AXFR_FALLBACK,
+		.refresh_max_sec = 2419200, .retry_max_sec = 1209600};
+	struct xfr_action first[8];
+	struct world w;
+	uint32_t zone;
+
+	open_world(&w, &config, NULL);
+	for (unsigned i = 1; i < 8; i++)
+		assert_int_equal(xfr_add_zone(w.machine, w.config, NULL,
+			w.now, &zone), NSD_OK);
+	for (unsigned i = 0; i < 8; i++) {
+		assert_asks(&w, 0, XFR_WAY_AXFR);
+		first[i] = w.action;
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		w.action = first[i];
+		say_nothing(&w, XFR_UNREACHABLE);
+		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_true(w.action.no_edns);
+		reply_serial(&w, XFR_DONE, 8);
+	}
+	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
+		&zone), NSD_OK);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_false(w.action.no_edns);
+	close_world(&w);
+}
+
+/* What is dropped either way has nothing to do with EDNS. An IXFR has been in
+ * vain twice then. */
+static void
+primary_that_says_nothing_at_all_keeps_edns(void **state)
+{
+	struct world w;
+
+	open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
+	for (unsigned i = 0; i < 3; i++) {
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+		assert_asks_again_without(&w, XFR_WAY_IXFR_TCP, XFR_TIMEOUT);
+		say_nothing(&w, XFR_TIMEOUT);
+		assert_asks(&w, 0, XFR_WAY_AXFR);
+		say_nothing(&w, XFR_TIMEOUT);
+		assert_none(&w);
+		assert_int_equal(status_of(&w).error, XFR_TIMEOUT);
+		w.now += 100 * SEC;
+		if (i < 2)
+			continue;
+		/* It is silent by now. */
+		xfr_on_command(w.machine, w.zone, w.now, false);
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_false(w.action.no_edns);
+	}
+	close_world(&w);
+}
+
 /* ---- a zone that has expired --------------------------------------------- */
 
 /* A zone with serial 7 whose time is over, in its check. */
@@ -492,6 +669,11 @@ main(void)
 		TEST(ixfr_that_breaks_off_is_left_where_fallback_is_not_allowed),
 		TEST(primary_without_edns_is_asked_once_more_without),
 		TEST(transfers_and_surveys_do_without_edns),
+		TEST(primary_that_drops_edns_is_asked_without),
+		TEST(primary_that_drops_transfers_with_edns_is_asked_without),
+		TEST(answer_with_edns_ends_the_doubt),
+		TEST(many_that_end_at_once_are_one_doubt),
+		TEST(primary_that_says_nothing_at_all_keeps_edns),
 		TEST(expired_zone_takes_any_serial),
 		TEST(survey_of_an_expired_zone_takes_the_newest_of_the_others),
 	};
