@@ -31,7 +31,8 @@ def server(make_server):
 
 
 def zone_list(server):
-    return (server.directory / "zone.list").read_text()
+    path = server.directory / "zone.list"
+    return path.read_text() if path.exists() else ""
 
 
 def serves(server, name):
