@@ -17,8 +17,17 @@
 #include "dns/rrtype.h"
 #include "dns/text.h"
 
+/* How many octets of checked RDATA a kind of field takes, where that is no
+ * number. */
+enum {
+	FIELD_SIZE_REST = 0,       /* to the end, or as other fields have it */
+	FIELD_SIZE_NAME = 254,     /* a name in full */
+	FIELD_SIZE_COUNTED = 255,  /* a length octet, and as many behind it */
+};
+
 /*
- * The functions of a kind of field. parse appends to p->out; check moves the
+ * The functions of a kind of field, and its size: a number of octets, or
+ * FIELD_SIZE_... above. parse appends to p->out; check moves the
  * walk behind the field; print has a checked field at w->at, moves behind it,
  * and may be called with the same walk as check was.
  */
@@ -26,6 +35,7 @@ struct rdata_field_ops {
 	bool (*parse)(struct rdata_parse *p);
 	bool (*check)(struct rdata_walk *w);
 	void (*print)(struct rdata_walk *w, struct text *t);
+	uint8_t size;
 };
 
 extern const struct rdata_field_ops rdata_field_ops[];

@@ -2,37 +2,22 @@
 #include "dns/name.h"
 #include "dns/rdata_field.h"
 
-/*
- * The size of the field at `at` in checked RDATA; SIZE_MAX: to the end. Only
- * kinds that stand before or between names need to be known.
- */
+/* The size of the field at `at` in checked RDATA. SIZE_MAX: to the end. */
 static size_t
 field_size(uint8_t field, const uint8_t *at)
 {
-	switch (field) {
-	case FIELD_NAME:
-	case FIELD_NAME_COMPRESSED:
+	uint8_t size = rdata_field_ops[field].size;
+
+	switch (size) {
+	case FIELD_SIZE_REST:
+		return SIZE_MAX;
+	case FIELD_SIZE_NAME:
 		return name_len(at);
-	case FIELD_U8:
-	case FIELD_ALGORITHM:
-	case FIELD_DSYNC_SCHEME:
-		return 1;
-	case FIELD_U16:
-	case FIELD_TYPE:
-	case FIELD_CERT_TYPE:
-		return 2;
-	case FIELD_U32:
-	case FIELD_PERIOD:
-	case FIELD_TIME:
-	case FIELD_IP4:
-		return 4;
-	case FIELD_STRING:
-	case FIELD_HEX8:
-	case FIELD_BASE32HEX8:
-	case FIELD_TAG:
+	case FIELD_SIZE_COUNTED:
 		return 1 + (size_t)*at;
+	default:
+		return size;
 	}
-	return SIZE_MAX;
 }
 
 static int

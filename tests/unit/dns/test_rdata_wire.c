@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "dns/name.h"
 #include "dns/rdata.h"
+#include "dns/rdata_field.h"
 #include "lib/rdata_rows.h"
 
 static void
@@ -396,6 +398,50 @@ rdata_that_a_transfer_takes_is_read_from_its_text(void **state)
 	rows_close();
 }
 
+/* The octets that a field takes, by its row in the table of kinds. SIZE_MAX:
+ * the row does not say. */
+static size_t
+size_of_row(uint8_t field, const uint8_t *at)
+{
+	uint8_t size = rdata_field_ops[field].size;
+
+	if (size == FIELD_SIZE_REST)
+		return SIZE_MAX;
+	if (size == FIELD_SIZE_NAME)
+		return name_len(at);
+	return size == FIELD_SIZE_COUNTED ? 1u + *at : size;
+}
+
+/* What the table says of a kind's size is what its check moves by. */
+static void
+sizes_of_fields_are_those_of_their_checks(void **state)
+{
+	static uint8_t wire[RDATA_MAX_LEN];
+	const struct rdata_row *rows;
+	size_t count = rows_open(&rows), known = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *fields = rrtype_get(rows[i].type)->fields;
+		struct rdata_walk w = {.at = wire};
+
+		if (rows[i].kind != 'k' && rows[i].kind != '~')
+			continue;
+		w.end = wire + rows_hex(rows[i].third, wire);
+		for (; *fields != FIELD_END; fields++) {
+			const uint8_t *at = w.at;
+			size_t size = size_of_row(*fields, at);
+
+			assert_true(rdata_field_ops[*fields].check(&w));
+			if (size == SIZE_MAX)
+				continue;
+			assert_int_equal(w.at - at, size);
+			known++;
+		}
+	}
+	assert_true(known > 100);
+	rows_close();
+}
+
 /* RFC 4034 sections 6.2 and 6.3, RFC 6840 section 5.1 */
 static void
 rdata_compare_canonical_order(void **state)
@@ -507,6 +553,7 @@ main(void)
 		cmocka_unit_test(rdata_text_65535_ok_65536_refused),
 		cmocka_unit_test(
 			rdata_that_a_transfer_takes_is_read_from_its_text),
+		cmocka_unit_test(sizes_of_fields_are_those_of_their_checks),
 		cmocka_unit_test(rdata_compare_canonical_order),
 		cmocka_unit_test(rdata_lists_names),
 		cmocka_unit_test(rule_that_refuses_is_told_before_a_doubt),
