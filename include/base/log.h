@@ -100,6 +100,26 @@ void log_use_share(const struct log_share *share, const int *fds,
 void log_set_file(const char *file);
 void log_set_copy_errors(bool on);
 
+/*
+ * How long lines may wait where nobody reads what is in front of them: a full
+ * pipe, a terminal that stands, a daemon that hangs. All lines of a process
+ * together wait that long at most, and an eighth of the time that has passed
+ * since; and not at all where one has waited in vain and none has got through
+ * after it. What does not get through is lost, and counted. Without a call, and
+ * for -1, each line waits for as long as it takes.
+ */
+void log_set_patience(int patience_msec);
+
+/* Opens the standard error output anew, if it is a pipe or a terminal, so that
+ * it does not block, and whoever shares it does not notice. Where the kernel
+ * refuses that, a line may have to wait if two processes find the last room at
+ * once. */
+void log_own_stderr(void);
+
+/* Says how many lines are lost, if there is room for that. Each line does that,
+ * too: call it now and then. */
+void log_tell_lost(void);
+
 /* Changes PROG of later lines (--enable-log-role: to a role's name). Lent until
  * log_close. */
 void log_set_program(const char *program);
@@ -108,10 +128,10 @@ unsigned log_verbosity(void);
 
 /*
  * Writes one line. Control characters in the text become \ooo. A text is cut at
- * 4095 octets, and a line that goes to a pipe at PIPE_BUF (4096). If the log
- * file is a pipe that is full, the line is lost; a full pipe at stderr may hold
- * the caller up, and so may syslog. Threads may call it at once, signal
- * handlers may not. It never fails for the caller, and errno stays as it was.
+ * 4095 octets, and a line that goes to a pipe at PIPE_BUF (4096). A line that
+ * there is no room for waits, or is lost: see log_set_patience. Threads may
+ * call it at once, signal handlers may not. It never fails for the caller, and
+ * errno stays as it was.
  */
 void log_write(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "base/diag.h"
 #include "base/log.h"
+#include "base/log_out.h"
 #include "base/log_syslog.h"
 
 #define LOG_TEXT_MAX 4096
@@ -299,6 +299,18 @@ log_set_copy_errors(bool on)
 }
 
 void
+log_set_patience(int patience_msec)
+{
+	log_out_set_patience(patience_msec);
+}
+
+void
+log_own_stderr(void)
+{
+	log_out_own_stderr();
+}
+
+void
 log_set_program(const char *program)
 {
 	log_state.options.program = program;
@@ -389,36 +401,19 @@ log_print_time(char *out, size_t size)
 	return (size_t)snprintf(out, size, "[%s.%03d]", log_last.when, msec);
 }
 
-/*
- * Writes a line with one call, so that lines of several processes do not mix. A
- * pipe promises that for PIPE_BUF octets; of a longer line it takes a part when
- * it is nearly full. A failure is not reported: there is nowhere to report it.
- */
-static void
-log_put(int fd, char *line, size_t len)
-{
-	struct stat st;
-	bool cut = len > PIPE_BUF && fstat(fd, &st) == 0
-		&& S_ISFIFO(st.st_mode);
-	char last = '\n';
-	ssize_t n;
+/* Where lines go. */
+enum log_place { LOG_TO_FILE, LOG_TO_STDERR, LOG_TO_SYSLOG, LOG_PLACES };
 
-	if (cut) {
-		last = line[PIPE_BUF - 1];
-		line[PIPE_BUF - 1] = '\n';
-	}
-	n = write(fd, line, cut ? PIPE_BUF : len);
-	(void)n;
-	if (cut)
-		line[PIPE_BUF - 1] = last;
-}
+static struct {
+	struct log_out outs[LOG_PLACES];
+	pid_t pid; /* of the process that has counted there */
+} log_lost;
 
-static void
-log_write_line(enum log_level level, const char *text)
+static bool
+log_put_line(enum log_place place, enum log_level level, const char *text)
 {
 	char line[LOG_LINE_MAX];
 	size_t len = log_print_time(line, LOG_HEAD_MAX);
-	bool to_file = GET(to_file);
 	int n = snprintf(line + len, LOG_HEAD_MAX - len, " %.64s[%ld]: %s: ",
 		log_state.options.program, (long)getpid(),
 		log_levels[level].name);
@@ -426,14 +421,28 @@ log_write_line(enum log_level level, const char *text)
 	len += (size_t)n;
 	len += log_escape(line + len, text);
 	line[len++] = '\n';
-	log_put(to_file ? GET(fd) : STDERR_FILENO, line, len);
-	if (to_file && log_state.options.copy_errors
-		&& level == LOG_LEVEL_ERROR)
-		log_put(STDERR_FILENO, line, len);
+	return log_out_write(&log_lost.outs[place],
+		place == LOG_TO_FILE ? GET(fd) : STDERR_FILENO, line, len);
 }
 
-static void
-log_write_syslog(enum log_level level, const char *text)
+static bool
+log_send_syslog(const char *line, size_t len)
+{
+	int fd = GET(syslog);
+
+	if (fd == -1) {
+		errno = ENOTCONN;
+		return false;
+	}
+	if (!log_out_wait(&log_lost.outs[LOG_TO_SYSLOG], fd)) {
+		errno = EAGAIN;
+		return false;
+	}
+	return log_syslog_send(fd, GET(syslog_is_stream), line, len);
+}
+
+static bool
+log_put_syslog(enum log_level level, const char *text)
 {
 	char line[LOG_LINE_MAX];
 	size_t len = log_syslog_print_head(line, LOG_HEAD_MAX,
@@ -442,30 +451,87 @@ log_write_syslog(enum log_level level, const char *text)
 
 	len += log_escape(line + len, text);
 	line[len] = '\0';
-	if (GET(syslog) != -1 && log_syslog_send(GET(syslog),
-			GET(syslog_is_stream), line, len))
-		return;
+	if (log_send_syslog(line, len))
+		return true;
+	if (errno == EAGAIN)
+		return false;
 	/* Its daemon is there again, if we may look for it. */
-	if (log_connect_syslog())
-		(void)log_syslog_send(GET(syslog), GET(syslog_is_stream), line,
-			len);
+	return log_connect_syslog() && log_send_syslog(line, len);
+}
+
+static bool
+log_put(enum log_place place, enum log_level level, const char *text)
+{
+	return place == LOG_TO_SYSLOG ? log_put_syslog(level, text)
+		: log_put_line(place, level, text);
+}
+
+/* What a process has inherited, its parent counts. */
+static void
+log_begin_count(void)
+{
+	pid_t pid = getpid();
+
+	if (__atomic_load_n(&log_lost.pid, __ATOMIC_RELAXED) == pid)
+		return;
+	for (unsigned i = 0; i < LOG_PLACES; i++)
+		(void)log_out_take(&log_lost.outs[i]);
+	__atomic_store_n(&log_lost.pid, pid, __ATOMIC_RELAXED);
+}
+
+static void
+log_tell_place(enum log_place place)
+{
+	struct log_out *out = &log_lost.outs[place];
+	uint64_t lost = log_out_take(out);
+	char text[160];
+
+	if (lost == 0)
+		return;
+	snprintf(text, sizeof(text), "%llu lines of the log are lost here: %s",
+		(unsigned long long)lost, log_out_reason(out));
+	if (!log_put(place, LOG_LEVEL_WARNING, text))
+		log_out_return(out, lost);
+}
+
+void
+log_tell_lost(void)
+{
+	log_begin_count();
+	for (unsigned i = 0; i < LOG_PLACES; i++)
+		log_tell_place(i);
+}
+
+/* A line that is lost leaves a number. There is nowhere to report a failure,
+ * and without a syslog there are no lines to miss there. */
+static void
+log_write_place(enum log_place place, enum log_level level, const char *text)
+{
+	log_tell_place(place);
+	if (!log_put(place, level, text)
+		&& (place != LOG_TO_SYSLOG || errno == EAGAIN))
+		log_out_count(&log_lost.outs[place], errno);
 }
 
 void
 log_write(enum log_level level, const char *format, ...)
 {
 	int saved_errno = errno;
+	bool to_file = GET(to_file), copy;
 	char text[LOG_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	log_begin_count();
+	copy = log_state.options.copy_errors && level == LOG_LEVEL_ERROR;
 	if (GET(to_syslog))
-		log_write_syslog(level, text);
-	if (!GET(options.only_syslog) || (log_state.options.copy_errors
-			&& level == LOG_LEVEL_ERROR))
-		log_write_line(level, text);
+		log_write_place(LOG_TO_SYSLOG, level, text);
+	if (to_file)
+		log_write_place(LOG_TO_FILE, level, text);
+	if (copy || (!to_file && !GET(options.only_syslog)))
+		log_write_place(LOG_TO_STDERR, level, text);
 	errno = saved_errno;
 }
 

@@ -23,7 +23,7 @@ syslog_try(const char *path, int type)
 		return -1;
 	}
 	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd == -1 || connect(fd, (const struct sockaddr *)&address,
 			sizeof(address)) == 0)
 		return fd;

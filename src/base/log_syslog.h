@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Connects to the socket with that path; NULL: /dev/log. Returns a descriptor,
- * or -1 with errno. */
+/* Connects to the socket with that path; NULL: /dev/log. Returns a descriptor
+ * that does not block, or -1 with errno. */
 int log_syslog_connect(const char *path, bool *is_stream);
 
 /* What a line has in front of its text (RFC 3164 section 4.1): the priority,
@@ -16,8 +16,8 @@ int log_syslog_connect(const char *path, bool *is_stream);
 size_t log_syslog_print_head(char *out, size_t size, int priority,
 	const char *program);
 
-/* Sends a line, which has a NUL at its end. It may wait for the daemon. False
- * with errno: it has not taken it. */
+/* Sends a line, which has a NUL at its end. False with errno: the daemon has
+ * not taken it (EAGAIN: it has no room). */
 bool log_syslog_send(int fd, bool is_stream, const char *line, size_t len);
 
 #endif

@@ -25,6 +25,9 @@
 /* Longer than main waits before it kills (child.c). */
 #define READERS_WAIT_MSEC 30000
 #define READERS_STEP_USEC 1000
+/* How long lines may wait for room in the log: those of many zones that come at
+ * once, if somebody reads them. */
+#define LOG_PATIENCE_MSEC 250
 
 /* ---- messages ------------------------------------------------------------ */
 
@@ -259,6 +262,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	loader->role.on_peer = loader_on_peer;
 	loader->role.on_peer_gone = loader_on_peer_gone;
 	role_init_name("load", "loader");
+	log_set_patience(LOG_PATIENCE_MSEC);
 	role_init_death(server, true);
 	/* Answers come before all that the loader does, once there are any. */
 	if (start->past >= STORE_PAST_LISTED)

@@ -37,6 +37,10 @@
 /* How long to wait for the ports of processes that have just ended. */
 #define PORTS_WAIT_SEC 10
 
+/* How long lines may wait for room in the log, of processes that serve: a
+ * few more than syslog's socket holds, if its daemon is about to read. */
+#define LOG_PATIENCE_MSEC 20
+
 /* What one part of a start finds out for another. */
 struct start {
 	struct privilege_user user;
@@ -98,6 +102,8 @@ main_open_log(const struct conf_server *o, const char *program)
 	enum nsd_err err = log_open(&options);
 	int error = errno;
 
+	log_set_patience(LOG_PATIENCE_MSEC);
+	log_own_stderr();
 	if (err == NSD_OK)
 		return;
 	/* Zones are not left unserved for that. */

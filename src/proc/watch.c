@@ -262,6 +262,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 	post_hurry(s);
 	standby_rest(s, now);
 	ends_tell(&s->ends, now);
+	log_tell_lost();
 }
 
 enum nsd_err

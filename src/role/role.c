@@ -264,6 +264,7 @@ role_on_beat(evutil_socket_t fd, short what, void *arg)
 	struct role *role = arg;
 
 	role_beat(role);
+	log_tell_lost();
 	if (role->on_beat != NULL)
 		role->on_beat(role);
 }

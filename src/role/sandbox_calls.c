@@ -72,9 +72,6 @@ const struct sandbox_call sandbox_calls[] = {
 	{"sendmmsg", WORKER, MAY, ANY, "answers a batch"},
 	{"accept4", WORKER, MAY, ANY, "TCP; whoever asks by the lifeline"},
 	{"recvfrom", WORKER, MAY, ANY, "TCP"},
-	{"poll", WORKER, MAY, ANY, "waits for room in a UDP socket"},
-	{"ppoll", WORKER, MAY, ANY, "the same, elsewhere"},
-	{"ppoll_time64", WORKER, MAY, ANY, "the same, elsewhere"},
 	/* Nothing but that: the sockets are main's too, and outlast us. */
 	{"shutdown", WORKER | XFRD, MAY, IF(IS(1, SHUT_WR)),
 		"ends a TCP connection"},
@@ -103,6 +100,9 @@ const struct sandbox_call sandbox_calls[] = {
 
 	/* The log. */
 	{"write", ALL, MAY, ANY, "the log; events of threads"},
+	{"poll", ALL, MAY, ANY, "has it room? Has a UDP socket of a worker?"},
+	{"ppoll", ALL, MAY, ANY, "the same, elsewhere"},
+	{"ppoll_time64", ALL, MAY, ANY, "the same, elsewhere"},
 	{"writev", ALL, MAY, ANY, "what the C library says before it aborts"},
 	{"sendto", ALL, MAY, ANY, "syslog, on the socket from before; has a"
 		" client of nsd-control gone?"},

@@ -1,6 +1,7 @@
 /* test_log.c - the lines of the log: formats, escapes, rotation. */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -14,13 +15,17 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/diag.h"
 #include "base/log.h"
+
+#define PATIENCE 5
 
 static char test_path[64];
 
@@ -319,6 +324,135 @@ log_of_another_process_is_taken_over(void **state)
 	close(pipe_ends[0]);
 }
 
+/* ---- no room ------------------------------------------------------------- */
+
+/* The next octets of a descriptor that does not block; "" if it has none. */
+static const char *
+read_some(int fd)
+{
+	static char text[1 << 20];
+	ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+
+	if (n == -1 && errno == ENOTSOCK)
+		n = read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+/* Writes lines until one is lost, and a few more. Returns how many are. */
+static unsigned
+fill_log(void)
+{
+	static char filler[1000];
+	int64_t began = clock_now_msec();
+
+	memset(filler, 'x', sizeof(filler) - 1);
+	for (unsigned i = 0; i < 2000; i++)
+		log_info("line %u %s", i, filler);
+	/* It has waited once. */
+	assert_in_range(clock_now_msec() - began, PATIENCE, 10000);
+	return 2000;
+}
+
+/* Reads what is there, and what is said of the rest. Returns how many lines are
+ * there or told. */
+static unsigned
+drain_log(int fd)
+{
+	unsigned told = 0, count = 0, lost = 0, n;
+	const char *text, *line;
+
+	while (*(text = read_some(fd)) != '\0') {
+		for (line = text; (line = strstr(line, ": line ")); line++)
+			count++;
+		log_tell_lost();
+		line = strstr(text, " lines of the log are lost here: nobody");
+		if (line == NULL)
+			continue;
+		while (line > text && line[-1] != ' ')
+			line--;
+		assert_int_equal(sscanf(line, "%u", &n), 1);
+		lost += n;
+		told++;
+	}
+	assert_int_equal(told, 1);
+	assert_in_range(lost, 1, 1999);
+	return count + lost;
+}
+
+static void
+standard_error_that_nobody_reads_holds_nobody_up(void **state)
+{
+	int old = dup(STDERR_FILENO), ends[2], other;
+	unsigned count;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_not_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), -1);
+	assert_int_not_equal(fcntl(ends[1], F_SETPIPE_SZ, 16384), -1);
+	assert_int_not_equal(dup2(ends[1], STDERR_FILENO), -1);
+	log_set_patience(PATIENCE);
+	log_own_stderr();
+	count = fill_log();
+	other = fcntl(ends[1], F_GETFL);
+	assert_int_equal(count, drain_log(ends[0]));
+	log_info("and on");
+	assert_non_null(strstr(read_some(ends[0]), "info: and on\n"));
+	log_set_patience(-1);
+	assert_int_not_equal(dup2(old, STDERR_FILENO), -1);
+	/* Who shares it with us knows nothing of that. */
+	assert_false(other & O_NONBLOCK);
+	close(old);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* As a service manager gives it, who hears of nobody's flags. */
+static void
+socket_at_standard_error_holds_nobody_up(void **state)
+{
+	int old = dup(STDERR_FILENO), ends[2];
+	unsigned count;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_not_equal(dup2(ends[1], STDERR_FILENO), -1);
+	log_set_patience(PATIENCE);
+	count = fill_log();
+	assert_false(fcntl(ends[1], F_GETFL) & O_NONBLOCK);
+	assert_int_equal(count, drain_log(ends[0]));
+	log_set_patience(-1);
+	assert_int_not_equal(dup2(old, STDERR_FILENO), -1);
+	close(old);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void
+lines_that_a_parent_has_lost_are_told_by_it_alone(void **state)
+{
+	int fifo, status;
+	pid_t pid;
+
+	assert_int_equal(unlink(test_path), 0);
+	assert_int_equal(mkfifo(test_path, 0600), 0);
+	fifo = open(test_path, O_RDWR | O_NONBLOCK);
+	assert_true(fifo >= 0);
+	open_log(true, false);
+	log_set_patience(PATIENCE);
+	(void)fill_log();
+	(void)read_some(fifo);
+	pid = fork();
+	if (pid == 0) {
+		log_tell_lost();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_string_equal(read_some(fifo), "");
+	log_tell_lost();
+	assert_non_null(strstr(read_some(fifo), " are lost here: nobody"));
+	log_set_patience(-1);
+	close(fifo);
+}
+
 /* ---- syslog -------------------------------------------------------------- */
 
 static char daemon_path[80];
@@ -434,6 +568,33 @@ syslog_that_comes_later_is_found(void **state)
 	daemon_close(fd);
 }
 
+/* Both kinds, and one that was never accepted. */
+static void
+syslog_that_hangs_holds_nobody_up(void **state)
+{
+	static const int types[] = {SOCK_DGRAM, SOCK_STREAM};
+
+	for (size_t i = 0; i < 2; i++) {
+		int fd = daemon_open(types[i]), peer = fd;
+
+		open_syslog(NULL);
+		log_set_patience(PATIENCE);
+		(void)fill_log();
+		if (types[i] == SOCK_STREAM)
+			peer = accept(fd, NULL, NULL);
+		while (*read_some(peer) != '\0')
+			;
+		log_info("and on");
+		assert_non_null(strstr(read_some(peer),
+			" are lost here: nobody reads it"));
+		log_set_patience(-1);
+		log_close();
+		if (peer != fd)
+			close(peer);
+		daemon_close(fd);
+	}
+}
+
 static void
 log_goes_to_syslog_and_comes_back(void **state)
 {
@@ -488,8 +649,12 @@ main(void)
 		T(log_that_cannot_be_opened_leaves_the_old_one),
 		T(change_leaves_the_old_file_until_it_is_taken),
 		T(log_of_another_process_is_taken_over),
+		T(standard_error_that_nobody_reads_holds_nobody_up),
+		T(socket_at_standard_error_holds_nobody_up),
+		T(lines_that_a_parent_has_lost_are_told_by_it_alone),
 		T(line_for_syslog_has_priority_time_program_and_pid),
 		T(lines_in_a_stream_to_syslog_end_in_nul),
+		T(syslog_that_hangs_holds_nobody_up),
 		T(syslog_that_comes_later_is_found),
 		T(log_goes_to_syslog_and_comes_back),
 #undef T
