@@ -1,10 +1,11 @@
 /*
- * hand.h - what a process has in hand, in memory that it shares with main
- * alone: when it dies, main tells what that was (proc/inhand.h).
- *
- * The process writes it; main looks at the beat while it lives, and at the rest
- * once it is dead. Whoever takes the process over may write what they like:
- * main checks each length and place, and reads nothing but this memory.
+ * hand.h - the messages that a process has in hand: those that it works on.
+ * They lie in memory that it shares with main alone. When the process dies,
+ * main has them in the log and in a file (proc/inhand.h).
+ * The process writes this memory. Main reads the beat while the process lives,
+ * and the rest once it is dead. An attacker who has taken the process over may
+ * write anything there: main checks each length and address, and reads nothing
+ * outside of this memory.
  */
 #ifndef ROLE_HAND_H
 #define ROLE_HAND_H
@@ -20,33 +21,33 @@
 
 enum hand_kind {
 	HAND_NOTHING,
-	HAND_REQUEST_UDP, /* a client's */
+	HAND_REQUEST_UDP, /* of a client */
 	HAND_REQUEST_TCP,
 	HAND_REQUEST_TLS,
-	HAND_REPLY,       /* a primary's, over UDP, TCP or TLS */
-	HAND_NOTIFY,      /* passed on by a worker */
+	HAND_REPLY,       /* of a primary, over UDP, TCP or TLS */
+	HAND_NOTIFY,      /* from a client, by way of a worker */
 	HAND_COMMAND,     /* of the control channel: a line of text */
 	HAND_KIND_COUNT,
 };
 
 struct hand {
 	uint64_t beat; /* atomic; see proc/watch.h */
-	/* Of a worker: how often it has turned to what its clients sent. */
+	/* Of a worker: how often it has begun to read from a socket. */
 	uint64_t turns;
-	/* Of a worker: the batch that it answers, in one of the rooms. The
-	 * memory is at the same place in main. */
-	uint64_t request_count; /* 0: it answers none */
+	/* Of a worker: the batch that it answers, in one of the rooms below.
+	 * Main has this memory at the same address. */
+	uint64_t request_count; /* 0: it answers no batch */
 	const struct exchange *requests;
 	/* Of xfrd: a copy of one message. */
 	uint32_t kind; /* enum hand_kind */
 	uint32_t len;
-	struct sockaddr_storage peer; /* no family: nobody's */
+	struct sockaddr_storage peer; /* the sender; AF_UNSPEC: none */
 	uint8_t octets[HAND_OCTETS_MAX];
 	struct net_udp_room udp;
 	struct net_tcp_room tcp;
 };
 
-/* A worker's: these requests are in hand; or none, with count 0. Cost: two
+/* Of a worker: sets the requests that are in hand; count 0: none. Cost: two
  * stores. hand may be NULL. */
 static inline void
 hand_set_requests(struct hand *hand, const struct exchange *requests,
@@ -58,14 +59,14 @@ hand_set_requests(struct hand *hand, const struct exchange *requests,
 	__atomic_store_n(&hand->request_count, count, __ATOMIC_RELEASE);
 }
 
-/* Takes a copy of a message, as far as there is room; peer: whose it is, or
- * NULL. hand may be NULL. */
+/* Of xfrd: copies a message into the hand, as far as there is room; peer: the
+ * sender, or NULL. hand may be NULL. */
 void hand_take(struct hand *hand, enum hand_kind kind,
 	const struct sockaddr_storage *peer, const void *octets, size_t len);
-/* The message is done with. */
+/* Of xfrd: the message of hand_take is not in hand any more. */
 void hand_drop(struct hand *hand);
 
-/* One message of a process that is dead. */
+/* A message that a dead process had in hand. */
 struct hand_message {
 	enum hand_kind kind;          /* not HAND_NOTHING */
 	struct sockaddr_storage peer; /* AF_INET or AF_INET6; AF_UNSPEC: it is
@@ -75,8 +76,8 @@ struct hand_message {
 };
 #define HAND_MESSAGES_MAX (EXCHANGE_BATCH_MAX + 1u)
 
-/* Main's: reads what the process had in hand; returns how many messages. What
- * cannot be is left out. */
+/* Of main: reads the messages of a dead process, without those whose addresses
+ * or lengths are not valid; returns how many they are. */
 size_t hand_read(const struct hand *hand,
 	struct hand_message messages[HAND_MESSAGES_MAX]);
 

@@ -63,7 +63,7 @@ put_time(uint8_t *p, uint64_t sec)
 	octets_put_u32(p + 2, (uint32_t)sec);
 }
 
-/* What follows the algorithm's name. */
+/* Reads the fields behind the algorithm's name. */
 static void
 read_fields(struct cursor *c, struct tsig *tsig)
 {
@@ -115,7 +115,9 @@ tsig_begin(struct tsig_chain *chain, const struct tsig_key *key)
 	chain->key = key;
 }
 
-/* What comes before a message, once. */
+/* Begins a MAC with what stands before the message: the MAC before it. Does
+ * nothing if the MAC goes on over an unsigned message (RFC 8945 section
+ * 5.3.1). */
 static void
 add_prior(struct tsig_chain *chain)
 {
@@ -132,7 +134,7 @@ add_prior(struct tsig_chain *chain)
 	mac_add(mac, chain->prior, chain->prior_len);
 }
 
-/* The header as it was before there was a TSIG. */
+/* Adds a message; header: its header as it was before the TSIG was added. */
 static void
 add_message(struct mac *mac, const uint8_t *message, size_t len,
 	const uint8_t header[MESSAGE_HEADER_LEN])
@@ -141,7 +143,8 @@ add_message(struct mac *mac, const uint8_t *message, size_t len,
 	mac_add(mac, message + MESSAGE_HEADER_LEN, len - MESSAGE_HEADER_LEN);
 }
 
-/* RFC 8945 section 4.3.3; and 5.3.1: behind the first answer the times only. */
+/* Adds the TSIG variables (RFC 8945 section 4.3.3); behind the first answer
+ * only the time signed and the fudge (section 5.3.1). */
 static void
 add_variables(const struct tsig_chain *chain, const struct tsig *tsig)
 {
@@ -167,11 +170,11 @@ add_variables(const struct tsig_chain *chain, const struct tsig *tsig)
 	mac_add(key->mac, tsig->other, tsig->other_len);
 }
 
-/* Goes on behind a message: its MAC is the one before from here on. */
+/* Goes on to the next message: the MAC of this one stands before it. */
 static void
 step(struct tsig_chain *chain, const uint8_t *mac, size_t len, uint64_t time)
 {
-	/* The request has no MAC before it, and any answer has. */
+	/* Only the request, the first message, has no MAC before it. */
 	chain->is_answered = chain->prior_len > 0;
 	memcpy(chain->prior, mac, len);
 	chain->prior_len = len;
@@ -215,7 +218,7 @@ tsig_check(struct tsig_chain *chain, const uint8_t *message,
 	if (!mac_is_equal(mac, tsig->mac, tsig->mac_len))
 		return RCODE_BADSIG;
 	step(chain, tsig->mac, tsig->mac_len, tsig->time_sec);
-	/* No older message is put in between the later ones. */
+	/* An older message must not be inserted between later ones. */
 	if (is_later && tsig->time_sec < before)
 		return RCODE_BADTIME;
 	now &= TIME_BITS;
@@ -261,7 +264,7 @@ put_octets(uint8_t *out, const uint8_t *octets, size_t len)
 	return out + len;
 }
 
-/* Appends the record that tsig says; there is room. */
+/* Appends a TSIG record with these fields; the message has room for it. */
 static void
 append(const struct tsig *tsig, uint8_t *message, size_t *len)
 {

@@ -16,13 +16,13 @@
 #include "proc/child.h"
 #include "role/counts.h"
 
-/* How long a child may take to end. */
+/* A child is killed if it has not ended for so long after it was told to. */
 #define STOP_WAIT_SEC 15
-/* The same for a writer that has a large zone in hand, while the server
- * runs. */
+/* The same for a writer while the server runs: it may be writing a large
+ * zone. */
 #define STOP_WAIT_WRITER_SEC 3600
-/* The same for a loader that finishes the zones in hand and writes the database
- * to the disk. */
+/* The same for a loader that finishes the zones that it reads and writes the
+ * database to the disk. */
 #define STOP_WAIT_DATABASE_SEC 90
 
 const char *
@@ -37,8 +37,9 @@ child_name(const struct child *child)
 	return name;
 }
 
-/* One that ends, and one of another store, may have the same: that of a post
- * has another one only beside such as read what it reads. */
+/* Chooses the slot in the store for a reader. The post of a reader has a slot
+ * of its own, and a worker's post a second one: for a process that reads the
+ * same store as another process of the post. */
 static unsigned
 child_choose_slot(const struct post *post, const struct generation *generation)
 {
@@ -97,7 +98,7 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 		return err;
 	log_error("cannot send %s to %s (pid %ld): %s", ipc_rows[type].name,
 		child_name(child), (long)child->pid, err_text(err));
-	/* It would never know. Its successor is told all anew. */
+	/* The child would miss the message; its successor is told all anew. */
 	if (err != NSD_E_BUG)
 		child_kill(child);
 	return err;
@@ -131,8 +132,8 @@ child_on_overdue(evutil_socket_t fd, short what, void *arg)
 	child_give_up(child);
 }
 
-/* Tells it out of band: a channel may be full. Only the file that a loader is
- * to leave its store in has to be there before. */
+/* Tells a child to end by its eventfd, as its channel may be full. Only
+ * DATABASE, the file that a loader leaves its store in, must be sent before. */
 static void
 child_say_stop(struct child *child)
 {
@@ -152,7 +153,7 @@ child_stop(struct child *child)
 	if (writer && !child->supervisor->stopping)
 		wait.tv_sec = STOP_WAIT_WRITER_SEC;
 	if (child->told_stop) {
-		/* It has less time now. */
+		/* At a stop of the server the writer has less time. */
 		if (writer && event_add(child->overdue_event, &wait) == -1)
 			child_kill(child);
 		return;
@@ -175,7 +176,7 @@ child_log_end(const struct child *child, int status)
 		? ""
 		: ", replacing it";
 
-	/* A writer ends when it has nothing to do. */
+	/* A writer ends by itself when it has nothing to do. */
 	if (child->told_stop || child->outdated
 		|| (status == 0 && (stopping || child->role == ROLE_WRITER)))
 		return;
@@ -203,7 +204,7 @@ child_note_end(struct child *child)
 
 /* ---- its channel --------------------------------------------------------- */
 
-/* At a stop messages do not count any more. */
+/* Messages that arrive while the server stops are ignored. */
 static void
 child_on_message(struct link *link, const struct ipc_message *m)
 {
@@ -218,7 +219,7 @@ child_on_message(struct link *link, const struct ipc_message *m)
 		s->handlers[m->type](s, child, m);
 }
 
-/* It has died, or is of no use without a channel. */
+/* The child has died, or cannot work without its channel. */
 static void
 child_on_gone(struct link *link)
 {
@@ -227,7 +228,7 @@ child_on_gone(struct link *link)
 	child_kill(child);
 }
 
-/* It is broken, or not ours any more. */
+/* The child has a bug, or somebody has taken it over. */
 static bool
 child_on_refused(struct link *link)
 {
@@ -273,7 +274,7 @@ child_watch(struct child *child)
 void
 child_keep_hand(struct child *child)
 {
-	/* A mapping of its own is not split: that cannot fail. */
+	/* Neither call splits a mapping, so neither can fail. */
 	(void)madvise(child->hand, sizeof(*child->hand), MADV_DONTFORK);
 	(void)mprotect(child->hand, sizeof(*child->hand), PROT_READ);
 }

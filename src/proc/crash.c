@@ -1,4 +1,4 @@
-/* crash.c - deaths that the store may be to blame for. */
+/* crash.c - crashes that a damaged store may have caused. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -12,27 +12,28 @@
 #include "proc/supervisor.h"
 #include "role/counts.h"
 
-/* So many crashes in so long: a look costs the loader some 2 s of processor
- * time for a gigabyte, a crash may be a bug that has nothing to do with the
- * store. */
+/* The store is looked through after so many crashes in so long, not after each:
+ * a look costs the loader some 2 s of processor time for a gigabyte, and the
+ * reason of a crash may be a bug that has nothing to do with the store. */
 #define CRASHES_MAX 2
 #define CRASHES_MSEC (10 * 60 * 1000)
-/* Between two looks; twice as long each time, until there was none for twice
- * the longest. Crashes that somebody can cause at will must not keep the loader
- * busy, and a bug of ours must not have stores filled again and again. */
+/* The pause between two looks: it doubles each time, up to the longest, and
+ * starts anew when there was no look for twice the longest. Crashes that
+ * somebody causes at will must not keep the loader busy, and a bug of ours must
+ * not have stores filled again and again. */
 #define REST_MSEC (60 * 1000)
 #define REST_MAX_MSEC (60 * 60 * 1000)
-/* The same while nobody is answered, and a look cannot make it worse; twice as
- * long each time. The most is for workers that die of themselves: with messages
- * that kill, somebody would set the pace. */
+/* The pause while nobody is answered, when a look cannot make things worse. It
+ * doubles each time. Only for workers that die without a message has it a
+ * longest value: with messages that kill, their sender would set the pace. */
 #define REST_ALONE_MSEC 250
 #define REST_ALONE_MAX_MSEC 2000
-/* Nobody is answered if so many workers in a row have died of messages, with
- * fewer answers of all of them before each. */
+/* Nobody counts as answered if so many workers in a row have died of messages,
+ * and before each death all workers together gave fewer answers than this. */
 #define IN_VAIN 2
 #define ANSWERS_FEW 4
-/* A worker that has lived this long is not about to crash, or half of the time
- * since the last look. */
+/* A worker counts as serving if it has lived for this long, or for half of the
+ * time since the last look. */
 #define LIVED_MSEC 5000
 
 bool
@@ -52,8 +53,8 @@ crash_is_one(int status)
 	}
 }
 
-/* Has another loader come at once, which knows of the store what that of now
- * does not. */
+/* Replaces the loader at once: the new one looks the store through, or fills
+ * another one. */
 static void
 crash_replace_loader(struct supervisor *s, const struct child *crashed)
 {
@@ -69,7 +70,7 @@ crash_replace_loader(struct supervisor *s, const struct child *crashed)
 		child_kill(loader);
 }
 
-/* True if a worker serves that has lived for so long. */
+/* True if some worker serves and has lived for so long. */
 static bool
 crash_is_served(const struct supervisor *s, int64_t now, int64_t lived_msec)
 {
@@ -83,7 +84,7 @@ crash_is_served(const struct supervisor *s, int64_t now, int64_t lived_msec)
 	return false;
 }
 
-/* Answers of all workers so far. They outlive who gave them. */
+/* The number of answers of all workers so far, dead ones included. */
 static uint64_t
 crash_sum_answers(const struct supervisor *s)
 {
@@ -109,7 +110,7 @@ crash_count_answers(const struct supervisor *s, struct crashes *c)
 	c->answers = answers;
 }
 
-/* True: nobody is answered, and the last look was some time ago. */
+/* True if nobody is answered and the pause for that case is over. */
 static bool
 crash_may_look_alone(const struct supervisor *s, struct crashes *c,
 	bool has_read, int64_t now)
@@ -128,7 +129,7 @@ crash_may_look_alone(const struct supervisor *s, struct crashes *c,
 	return true;
 }
 
-/* False: the last look was not long ago. */
+/* False: the pause after the last look is not over. */
 static bool
 crash_may_look(const struct supervisor *s, struct crashes *c, bool has_read,
 	int64_t now)
@@ -152,7 +153,7 @@ crash_may_look(const struct supervisor *s, struct crashes *c, bool has_read,
 	return true;
 }
 
-/* Counts a crash. True: that is one too many. */
+/* Counts a crash. True: the store is to be looked through now. */
 static bool
 crash_count(struct supervisor *s, const struct child *child, int64_t now)
 {
@@ -175,15 +176,15 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 
 	if (!crash_is_one(status) || g->damaged || s->stopping)
 		return;
-	/* Somebody has cut the file short, or the disk fails. Readers would die
-	 * of it for ever, and the loader need not meet it. */
+	/* Somebody has cut the file short, or the disk fails. Readers would
+	 * crash again and again, and the loader may never read that page. */
 	if (WTERMSIG(status) == SIGBUS && g->in_file) {
 		log_error("the database cannot be read any more");
 		g->damaged = true;
 		crash_replace_loader(s, child);
 		return;
 	}
-	/* A store that is being filled takes this one's place anyway. */
+	/* A store that is being filled replaces this one anyway. */
 	if (!child->is_reader || g != s->serving || s->building != NULL
 		|| g->suspect || !crash_count(s, child, clock_now_msec()))
 		return;

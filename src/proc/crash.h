@@ -1,6 +1,6 @@
 /*
- * crash.h - deaths that the store may be to blame for, and what main does about
- * them. See doc/decisions/0063-crashes-and-the-store.md.
+ * crash.h - crashes that a damaged store may have caused, and what main does
+ * about them. See doc/decisions/0063-crashes-and-the-store.md.
  */
 #ifndef PROC_CRASH_H
 #define PROC_CRASH_H
@@ -11,8 +11,8 @@
 struct child;
 struct supervisor;
 
-/* The crashes of those that read a store, and how often it is looked through
- * because of them. All zero at first. */
+/* Crashes of the processes that read a store, and the looks through the store
+ * that they have caused. All zero at first. */
 struct crashes {
 	unsigned count;      /* since first_msec, and since the last look */
 	int64_t first_msec;
@@ -24,16 +24,16 @@ struct crashes {
 	unsigned in_vain;        /* crashes in a row with few between them */
 };
 
-/* True if a process that ended so (status: of waitpid) has done what is not
- * allowed, or has seen that something is not as it must be. False if it was
- * killed or told to end. */
+/* True if a process with this status (of waitpid) ended by a fault of its own
+ * (SIGSEGV, SIGBUS, SIGILL, SIGFPE) or by an assertion (SIGABRT). False if it
+ * was killed or told to end. */
 bool crash_is_one(int status);
 
 /*
- * A child has ended so, and is not freed yet. If the file of its store cannot
- * be read any more, that store is left behind. If crashes pile up among those
- * that read the served store, the loader is replaced by one that looks the
- * store through.
+ * Notes how a child has ended (status: of waitpid), before it is freed. If the
+ * file of its store cannot be read any more, main gives that store up. If
+ * several readers of the served store crash, main replaces the loader by one
+ * that looks the store through.
  */
 void crash_note(struct supervisor *s, const struct child *child, int status);
 

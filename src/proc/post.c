@@ -1,5 +1,5 @@
-/* post.c - the posts of main: roles that are always to be filled by a
- * process. */
+/* post.c - the posts of main: each is a place that main keeps filled with a
+ * process of a role. */
 #include "config.h"
 
 #include <assert.h>
@@ -24,15 +24,15 @@
 #include "role/role.h"
 #include "store/store.h"
 
-/* How long a post waits whose process has died of no message, in milliseconds.
- * The first time it is filled at once; then ever later, so that a process that
- * cannot live does not take the machine with it. Clients wait for a worker: it
- * has more tries. */
+/* Pauses before a post is filled again whose process did not die of a message,
+ * by failures in a row, in milliseconds. The first pause is none; later ones
+ * grow, so that a process that always dies does not overload the machine.
+ * Workers have more short pauses, as clients wait for them. */
 static const unsigned post_pauses[] = {0, 1000, 2000, 4000, 8000, 16000, 30000};
 static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 	1000, 1000, 1000, 2000, 4000, 8000, 16000, 30000};
-/* While no worker serves, each is forked so long after it was forked last, and
- * not later. */
+/* While no worker serves, the pause between two forks for one worker's post is
+ * no longer than this. */
 #define ALONE_MSEC 200
 
 #define COUNT(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
@@ -42,11 +42,11 @@ static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 static void
 post_forget_child(struct child *child, void *arg)
 {
-	child->hand = NULL; /* it was not forked */
+	child->hand = NULL; /* not mapped here: MADV_DONTFORK */
 	child_unwatch(child);
 }
 
-/* In a new process: gives up all that is for main alone. */
+/* In a new process: closes and frees what only main uses. */
 static void
 post_leave_main(struct supervisor *s, struct child *self)
 {
@@ -58,10 +58,10 @@ post_leave_main(struct supervisor *s, struct child *self)
 		s->errands[ERRAND_SECRETS].late_event,
 		s->certificates.event};
 
-	/* Until this, main shares the kernel's side of the loop with us. */
+	/* Until this call, main and the new process share one epoll set. */
 	event_reinit(s->base);
 	children_walk(s, post_forget_child, NULL);
-	/* What it has in hand stays. */
+	/* The new process keeps its own mapping of the hand. */
 	self->hand = NULL;
 	child_unwatch(self);
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
@@ -159,8 +159,8 @@ post_find_server(const struct supervisor *s)
 	return NULL;
 }
 
-/* Lends the sockets of a post to a worker that serves. The kernel goes on
- * sending clients there, and the pause may be long. */
+/* Lends the sockets of a post to a worker that serves: the kernel goes on
+ * giving these sockets clients, and the post may stay empty for long. */
 static void
 post_lend_sockets(struct post *post)
 {
@@ -212,7 +212,8 @@ post_drop_adopter(struct supervisor *s, const struct child *adopter,
 	return found && crashed;
 }
 
-/* Lends sockets that nobody serves, because nobody was there to adopt them. */
+/* Lends the sockets of empty posts which could not be lent before, as no
+ * worker served then. */
 static void
 post_lend_left_sockets(struct supervisor *s)
 {
@@ -227,7 +228,7 @@ post_lend_left_sockets(struct supervisor *s)
 
 /* ---- filling ------------------------------------------------------------- */
 
-/* Makes a process. NULL: it cannot be made now; it is tried again later. */
+/* Forks a process. NULL: that failed, and a timer is set to try again. */
 static struct child *
 post_fork(struct post *post, struct generation *generation, bool stands_by)
 {
@@ -273,7 +274,7 @@ post_fill(struct post *post, struct generation *generation)
 {
 	struct child *child;
 
-	if (post->role == ROLE_XFRD) { /* none is there */
+	if (post->role == ROLE_XFRD) { /* no xfrd runs now */
 		key_change_sweep(post->supervisor);
 		doors_leave(&post->supervisor->server.former);
 	}
@@ -298,7 +299,7 @@ post_choose_pause(const struct post *post)
 		? n : COUNT(worker_pauses) - 1];
 }
 
-/* How long a worker's post waits at most while no worker serves. */
+/* The longest pause of a worker's post while no worker serves. */
 static unsigned
 post_choose_pause_alone(const struct post *post, int64_t now)
 {
@@ -373,15 +374,14 @@ post_fill_to_close(struct supervisor *s)
 	if (s->loader.current != NULL || g == NULL
 		|| !generation_is_to_close(s, g))
 		return;
-	/* At a stop none tells that it has listed the zones: this counts all
-	 * that try. */
+	/* During a stop no loader reports LISTED, so every attempt counts. */
 	g->take_overs++;
 	post_fill(&s->loader, g);
 	generation_offer_file(s);
 }
 
-/* Has somebody serve in a worker's post, and somebody stand by, if that is
- * wanted. */
+/* Fills a worker's post, by its standby process if there is one; then forks
+ * another standby process if the post wants one. */
 static void
 post_tend(struct post *post)
 {
@@ -402,7 +402,7 @@ post_tend(struct post *post)
 		return;
 	}
 	if (!standby_has_room(s))
-		return; /* the next death comes here again */
+		return; /* the next death tries again */
 	post->next = post_fork(post, s->serving, true);
 	if (post->next != NULL)
 		introduce_child(s, post->next);
@@ -418,7 +418,7 @@ post_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (post->role == ROLE_WORKER && s->serving != NULL) {
 		post_tend(post);
-		/* If it cannot be forked, its clients need not wait. */
+		/* If the fork failed, another worker serves its clients. */
 		post_lend_left_sockets(s);
 		return;
 	}
@@ -443,7 +443,7 @@ post_init(struct post *post, struct supervisor *s, enum ipc_role role,
 
 /* ---- the writer ---------------------------------------------------------- */
 
-/* From one writer to the next, however often xfrd asks. */
+/* The shortest pause between two writers, however often xfrd asks for one. */
 #define WRITER_PAUSE_MSEC 1000
 
 void
@@ -482,7 +482,7 @@ post_rest_writer(struct post *post, const struct child *lost, int status)
 	post->rests_until = now + pause;
 }
 
-/* True if there may be something to write at the end. */
+/* True if zones may have to be written before the server ends. */
 static bool
 post_may_write(const struct conf *conf)
 {
@@ -539,20 +539,20 @@ post_roll(struct post *post)
 		return;
 	}
 	if (post->role != ROLE_WORKER) {
-		/* Filled again when it has ended; the writer when it is
-		 * wanted. */
+		/* The post is filled again when this process has ended; that
+		 * of the writer when xfrd asks for one. */
 		child_stop(post->current);
 		return;
 	}
 	if (post->leaving != NULL) {
-		/* Two are there: the older one goes if its successor serves,
-		 * else the successor. */
+		/* The post has two workers: the older one ends if its
+		 * successor serves; else the successor does. */
 		struct child *worse = post->current->serving ? post->leaving
 							     : post->current;
 
 		worse->told_stop = true;
 		child_kill(worse);
-		return; /* rolled again when that is reaped */
+		return; /* reap_child rolls the post again */
 	}
 	post->leaving = post->current;
 	post->current = NULL;

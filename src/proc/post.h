@@ -1,53 +1,56 @@
-/* post.h - the posts of main: roles that are always to be filled by a
- * process. */
+/* post.h - the posts of main: each is a place that main keeps filled with a
+ * process of a role. */
 #ifndef PROC_POST_H
 #define PROC_POST_H
 
 #include "proc/supervisor.h"
 
-/* A process that has lived this long does not fail at its start. */
+/* A process that has lived for this long has not failed at its start. */
 #define POST_LIVED_WELL_MSEC 60000
 
 /* Prepares an empty post, with its timer. False: no memory. */
 bool post_init(struct post *post, struct supervisor *s, enum ipc_role role,
 	unsigned index) MUST_USE;
 
-/* Fills a post now: forks a process for the generation. In the new process this
- * does not return. A failure is said in the log, and tried again later. */
+/* Forks a process for the generation into a post. In the new process this does
+ * not return. A failure is logged, and a timer is set to try again. */
 void post_fill(struct post *post, struct generation *generation);
 
-/* Fills it after a pause that grows with each failure in a row. */
+/* Fills a post after a pause that grows with each failure in a row. */
 void post_fill_later(struct post *post);
 
-/* Ends the pauses of workers' posts, but for a moment, if no worker serves.
- * They were chosen while one did. */
+/* If no worker serves, shortens the pauses of workers' posts to a fraction of a
+ * second: they were chosen while a worker served. */
 void post_hurry(struct supervisor *s);
 
-/* Fills the post of the loader, with the store that it is to have. */
+/* Fills the post of the loader, for the store that generation_choose
+ * chooses. */
 void post_fill_loader(struct supervisor *s);
 
-/* At a stop: only a loader can close the file of a store. If there is none,
- * because the last one has died, fills its post once more for that. */
+/* At a stop: if the loader has died and a database file is still open, forks
+ * one more loader, as only a loader can close that file. */
 void post_fill_to_close(struct supervisor *s);
 
-/* Xfrd has zones to write: fills the post of the writer, unless it is filled,
- * or another writer has only just ended; then a little later. */
+/* Xfrd has zones to write: fills the post of the writer unless it is filled;
+ * later, if the last writer ended less than a pause ago. */
 void post_want_writer(struct supervisor *s);
-/* The post of the writer has lost its process, and stays empty until there is
- * something to write. status: of waitpid. */
+/* The writer has ended: its post stays empty until post_want_writer. status:
+ * of waitpid. */
 void post_rest_writer(struct post *post, const struct child *lost, int status);
-/* At a stop: xfrd may have zones to write, and cannot ask any more. */
+/* At a stop: forks a writer, as xfrd may have zones to write and cannot ask
+ * for one any more. */
 void post_fill_to_write(struct supervisor *s);
 
 /*
- * A post has lost its process, which is reaped and not freed yet: another one
- * takes the post, unless all are to end. A worker that has turned to its
- * clients may have died of what they sent: who stands by serves at once, or a
- * new process does. Else there is a pause.
+ * Fills a post whose process has died (reaped, not freed yet), unless the
+ * server stops. A worker that had read from its sockets may have died of a
+ * message: its standby process or a new one replaces it at once. Other
+ * processes are replaced after a pause, if they were not told to end.
  */
 void post_refill(struct post *post, const struct child *lost);
 
-/* Who stood by in it has ended, is reaped and not freed yet. */
+/* The standby process of a post has ended (reaped, not freed yet): forks
+ * another one if the post still wants one. */
 void post_lose_next(struct post *post, const struct child *lost);
 
 /* Replaces the process in a post by one for the serving generation. A worker
@@ -55,14 +58,15 @@ void post_lose_next(struct post *post, const struct child *lost);
  * a new process to end. */
 void post_roll(struct post *post);
 
-/* A worker reads its sockets from now on. */
+/* The post's current worker reads its sockets from now on: ends the one that it
+ * replaces, and takes lent sockets back. */
 void post_on_serving(struct post *post);
 
 /*
- * A worker has died, and with it what it did for other posts: their sockets are
- * lent to another one. If it crashed, they are not: what their clients send may
- * have been the reason, and it is to reach no third. True: it crashed, and had
- * sockets of others.
+ * A worker has died that may have served lent sockets of other posts: lends
+ * these to another worker, unless this one crashed. Then the clients of these
+ * sockets may have caused the crash, and must not reach a third worker. True:
+ * it crashed, and had sockets of others.
  */
 bool post_drop_adopter(struct supervisor *s, const struct child *adopter,
 	bool crashed);

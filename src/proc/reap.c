@@ -1,4 +1,4 @@
-/* reap.c - the ends of main's processes. */
+/* reap.c - collects the processes of main that have ended. */
 #include "config.h"
 
 #include <assert.h>
@@ -15,8 +15,8 @@
 #include "proc/reap.h"
 #include "store/store.h"
 
-/* A loader that dies after all were told to end has closed no file: one more
- * takes over, and is told to end at once. */
+/* A loader that dies during a stop has not closed its file: forks one more, and
+ * tells it to end at once. */
 static void
 reap_check_closed(struct supervisor *s, const struct child *loader, int status)
 {
@@ -35,8 +35,8 @@ reap_child(struct post *post, struct child *child, int status)
 	bool was_current = child == post->current;
 	bool was_next = child == post->next;
 
-	/* What it has said before it died is true all the same: that the store
-	 * is damaged, that a zone has come. */
+	/* Messages that the child sent before it died still count: that the
+	 * store is damaged, that a zone was added. */
 	child_note_end(child);
 	link_read_out(&child->link);
 	introduce_end(s, child);
@@ -55,14 +55,15 @@ reap_child(struct post *post, struct child *child, int status)
 		store_reader_clear(g->store, child->reader_slot);
 	child_unwatch(child);
 	if (post->role == ROLE_LOADER) {
-		/* What it did not get done is asked of the next one. */
+		/* The next loader does the reload that this one did not end. */
 		s->reload_wanted |= s->reloading;
 		s->reloading = false;
 	}
 	if (post->role == ROLE_LOADER && generation_is_for_more(s, g))
 		generation_stay(s);
 	if (post_drop_adopter(s, child, crash_is_one(status)))
-		post->failures = 0; /* it may have died of another's clients */
+		post->failures = 0; /* clients of a lent socket may have
+				     * killed it */
 	assert(g->users > 0);
 	g->users--;
 	generation_release(s, g);

@@ -1,11 +1,11 @@
-/* reap.h - the ends of main's processes. */
+/* reap.h - collects the processes of main that have ended. */
 #ifndef PROC_REAP_H
 #define PROC_REAP_H
 
 #include "proc/supervisor.h"
 
-/* Sees to all processes that have died, and has others take their posts. To be
- * called once a signal says so. */
+/* Reaps all processes that have ended, and fills their posts. Call it on
+ * SIGCHLD. */
 void reap_children(struct supervisor *s);
 
 #endif

@@ -1,4 +1,5 @@
-/* standby.c - processes that stand by for workers. */
+/* standby.c - standby processes, each of which takes over when a worker
+ * dies. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #define FORK_USEC 4000
 #define FORK_TIMES 4
 #define FORKS_AHEAD_USEC 200000
-/* Descriptors of main that are left for those who are needed more. */
+/* Descriptors of main that are kept free for processes that are needed more. */
 #define DESCRIPTORS_SPARE 16u
 
 bool
@@ -29,7 +30,7 @@ standby_promote(struct post *post)
 	post->current = child;
 	child->stands_by = false;
 	child->started_msec = clock_now_msec();
-	/* If it has died as well, that is seen when it is reaped. */
+	/* If the standby process has died as well, reap_child replaces it. */
 	(void)child_send(child, IPC_SERVE, NULL, 0, NULL, 0);
 	counts_set_process(s->server.counts, child->role, child->index,
 		child->pid, child->started_msec);

@@ -7,7 +7,8 @@
 
 /* ---- keys -------------------------------------------------------------- */
 
-/* NSD_E_NOT_FOUND: there is no secret, or not any more. */
+/* returns NSD_OK; NSD_E_NOT_FOUND: the place has no secret, or lost it
+ * meanwhile; NSD_E_MEMORY. */
 static enum nsd_err
 mac_of_secret(const struct query_ctx *ctx, struct vault_place place,
 	enum mac_kind kind, struct mac **mac)
@@ -47,8 +48,9 @@ keys_destroy(struct query_ctx *ctx)
 	ctx->key_count = 0;
 }
 
-/* Other settings have other keys, at other places; they may be at an address
- * that others had before. False: no memory. */
+/* Empties the table of opened keys if the settings are not those that it was
+ * made for. New settings may lie at the address of old ones: key_open notices
+ * that. False: no memory. */
 static bool
 keys_follow(struct query_ctx *ctx)
 {
@@ -65,10 +67,11 @@ keys_follow(struct query_ctx *ctx)
 }
 
 /*
- * Opens the key at a place of the settings, as they have it now. There may be
- * others at the same address by now: no secret has the place of another, so the
- * key that is there already is known by that.
- * returns NSD_OK; NSD_E_NOT_FOUND: it has no secret; NSD_E_MEMORY.
+ * Opens the key with this index in the settings of the batch. A key that was
+ * opened before is used again if its secret has the same place in the vault: no
+ * two secrets ever have one place, so this holds even if other settings lie at
+ * the same address by now.
+ * returns NSD_OK; NSD_E_NOT_FOUND: the key has no secret; NSD_E_MEMORY.
  */
 static enum nsd_err
 key_open(struct query_ctx *ctx, uint32_t index, struct query_key **out)
@@ -134,7 +137,7 @@ keys_copy(const struct query_ctx *ctx, const struct query *q,
 /* ---- requests and replies ---------------------------------------------- */
 
 /* Checks a TSIG with the key that it names. NOERROR and BADTIME: the holder of
- * the key has signed the request, and q->chain goes on with it. */
+ * the key has signed the request, and q->chain has its MAC. */
 static enum rcode
 check_with_key(struct query_ctx *ctx, struct query *q, const struct tsig *tsig)
 {
@@ -224,7 +227,8 @@ keys_sign(const struct query_ctx *ctx, struct query *q)
 			&stamp)
 		: tsig_refuse(&tsig, q->tsig_error, q->reply.out, &len,
 			x->reply_capacity);
-	/* Without room, or memory, the client sees that it is not signed. */
+	/* Without room or memory the reply has no TSIG, which the client
+	 * sees. */
 	if (err == NSD_OK)
 		q->reply.len = (uint32_t)len;
 }

@@ -9,8 +9,8 @@
 #include "query/parse.h"
 #include "settings/acl.h"
 
-/* An IXFR has one SOA in its authority section. More records than these are
- * abuse. */
+/* An IXFR has one SOA in its authority section. One with more records than this
+ * is refused, as it only costs time. */
 #define AUTHORITY_MAX 64
 
 static void
@@ -124,8 +124,8 @@ skip_records(struct cursor *c, unsigned count)
 	return NSD_OK;
 }
 
-/* Reads what follows the header. returns NSD_E_WIRE if the reply has to be
- * FORMERR. */
+/* Reads what follows the header. returns NSD_OK; NSD_E_WIRE: the reply has to
+ * be FORMERR. */
 static enum nsd_err
 read_sections(struct query *q, struct counters *counters, struct cursor *c)
 {
@@ -169,10 +169,10 @@ set_reply_limit(struct query *q)
 }
 
 /*
- * Ends a request for a meta type that has a rule of its own; false for other
- * types. Hardly a zone has records of the rest of 128..255, which are for
- * questions alone (RFC 6895 section 3.1), and none of type 0: so the answer is
- * mostly that there are none, as NSD and others say.
+ * Chooses the reply to a meta type that has a rule of its own; false for other
+ * types. The rest of 128..255 are for questions alone (RFC 6895 section 3.1).
+ * Few zones have records of these types, and none of type 0, so their answer is
+ * mostly "no data", as of NSD and others.
  */
 static bool
 end_meta_type(struct query *q, uint16_t flags)
@@ -239,10 +239,10 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	q->step = STEP_ZONE;
 }
 
-/* Ends a request with no question or with several. If an OPT is all that it
- * has, the reply has an OPT, too; and if that has a cookie and the opcode is
- * QUERY, it is no error but a question about the cookie (RFC 7873 section
- * 5.4). */
+/* Chooses the reply to a request without a question or with several: FORMERR.
+ * If an additional section is all that the request has, its OPT is read, and
+ * the reply has one, too. A QUERY whose OPT has a cookie asks about that cookie
+ * and is no error (RFC 7873 section 5.4). */
 static void
 end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c,
 	uint16_t flags)
@@ -268,8 +268,8 @@ end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c,
 		flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
 }
 
-/* Sees who has signed the request (RFC 8945 section 5.2). False: it has failed,
- * or has nobody's signature. */
+/* Checks the signature of a request (RFC 8945 section 5.2). False: no key has
+ * made it, and the reply is chosen. */
 static bool
 check_key(struct query_ctx *ctx, struct query *q, uint16_t flags)
 {
@@ -399,8 +399,8 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	opcode = message_get_opcode(request);
 	counters->opcode[opcode]++;
 	if (opcode != OPCODE_QUERY && opcode != OPCODE_NOTIFY) {
-		/* Only the header goes back: we do not know what the rest of
-		 * the message means. */
+		/* The reply is a header alone: the rest of a message of an
+		 * unknown opcode may mean anything. */
 		if (opcode != OPCODE_UPDATE || !ctx->settings->drop_updates)
 			end_with_header(q, RCODE_NOTIMP, flags
 				& (MESSAGE_OPCODE_MASK | MESSAGE_AA

@@ -5,14 +5,14 @@
 #include "query/state.h"
 
 /*
- * Reads a request and decides what to do with it (q->step). Fills all of q but
- * the search, and counts what it sees. The request may be any octets. Their
- * length bounds the cost.
+ * Reads a request and decides what to do with it (q->step). Sets what the later
+ * stages read of q before they set it, and counts the request. The request may
+ * be any octets. Cost: linear in their number.
  */
 void parse_request(struct query_ctx *ctx, struct query *q,
 	struct exchange *exchange);
 
-/* Counts a request, which has been read, for the group of its zone. */
+/* Counts a request that parse_request has read for the group of its zone. */
 void parse_count_group(struct counters *counters, const struct query *q);
 
 #endif

@@ -11,7 +11,7 @@
 #define EXPIRE_LEN 4u      /* seconds: RFC 7314 section 2 */
 #define KEEPALIVE_LEN 2u   /* units of 100 ms: RFC 7828 section 3.1 */
 
-/* RFC 7314 section 2: of those who ask for the SOA, or for all of the zone. */
+/* RFC 7314 section 2: EXPIRE is for queries for the SOA, or for the zone. */
 static bool
 wants_expire(const struct query *q)
 {
@@ -23,14 +23,14 @@ wants_expire(const struct query *q)
 			|| type == TYPE_IXFR);
 }
 
-/* RFC 7828 section 3.3.2: never over UDP. */
+/* RFC 7828 section 3.3.2: edns-tcp-keepalive is never sent over UDP. */
 static bool
 wants_keepalive(const struct query *q)
 {
 	return q->edns.keepalive && !q->udp;
 }
 
-/* The octets of options that answer those of the request. */
+/* The octets of the options that answer options of the request. */
 static uint32_t
 options_len(const struct query_ctx *ctx, const struct query *q)
 {
@@ -48,8 +48,9 @@ options_len(const struct query_ctx *ctx, const struct query *q)
 	return len;
 }
 
-/* The octets of OPT, without what only takes the room that is left: what is
- * known before there is an answer. */
+/* The octets of the OPT record that are reserved before the answer is written.
+ * Padding, the extended error and the report channel are not counted: they take
+ * what room the answer leaves. */
 static uint32_t
 opt_len(const struct query_ctx *ctx, const struct query *q)
 {
@@ -102,10 +103,11 @@ write_zoneversion(uint8_t *out, const struct query *q)
 	return write_option(out, EDNS_ZONEVERSION, version, sizeof(version));
 }
 
-/* How long the zone may still be served: of a secondary's, until it expires; of
- * others, as the SOA says (RFC 7314 section 3). at_sec is rounded up,
- * uptime_sec down: no secondary is to outlive us by that, again and again where
- * two have the zone from each other (doc/decisions/0141). */
+/* EXPIRE says how long the zone may still be served: a zone with primaries
+ * until it expires, another as its SOA says (RFC 7314 section 3). at_sec is
+ * rounded up and uptime_sec down, so the sum may be two seconds too long.
+ * Without this correction two secondaries that have the zone from each other
+ * would keep it for ever (doc/decisions/0141). */
 #define EXPIRE_SLACK_SEC 2u
 
 static uint8_t *
@@ -121,7 +123,7 @@ write_expire(const struct query_ctx *ctx, uint8_t *out, const struct query *q)
 	if (at_sec != 0) {
 		left = at_sec > ctx->uptime_sec + EXPIRE_SLACK_SEC
 			? at_sec - ctx->uptime_sec - EXPIRE_SLACK_SEC : 1;
-		/* Only who is no secondary says what the SOA says. */
+		/* Only a primary may send the value of the SOA. */
 		left -= left == of_soa;
 	}
 	octets_put_u32(octets, left);
@@ -137,7 +139,7 @@ write_keepalive(uint8_t *out, const struct query *q)
 	return write_option(out, EDNS_TCP_KEEPALIVE, octets, sizeof(octets));
 }
 
-/* Writes what options_len has reckoned with. */
+/* Writes the options that options_len has counted. */
 static uint8_t *
 write_options(const struct query_ctx *ctx, uint8_t *at, const struct query *q)
 {
@@ -159,9 +161,9 @@ write_options(const struct query_ctx *ctx, uint8_t *at, const struct query *q)
 	return at;
 }
 
-/* Names the agent that resolvers tell about errors (RFC 9567), if there is
- * room. Not for the agent's own names: that would go round in circles (section
- * 6.1). */
+/* Writes the name of the agent that resolvers report errors to (RFC 9567), if
+ * there is room. Replies about the agent's own names go without it, as reports
+ * about reports would never end (section 6.1). */
 static uint8_t *
 write_report_channel(const struct settings *settings, uint8_t *out,
 	size_t room, const struct query *q)
@@ -190,7 +192,7 @@ reply_pad(uint8_t *out, size_t room, size_t before)
 	return EDNS_OPTION_HEAD + pad;
 }
 
-/* Over TLS, for those who do the same. */
+/* Pads a reply over TLS; its request was padded, too. */
 static uint8_t *
 write_padding(uint8_t *out, size_t room, const struct query *q)
 {
@@ -230,7 +232,7 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	struct reply *reply = &q->reply;
 	uint8_t *opt = reply->out + reply->len;
 	uint8_t *at = opt + EDNS_OPT_LEN;
-	/* What follows the options may use the room that the answer left. */
+	/* What follows these options may use the room that the answer left. */
 	const uint8_t *end = reply->out + reply->limit + opt_len(ctx, q);
 
 	opt[0] = 0; /* the root */
@@ -243,8 +245,8 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 		at = write_options(ctx, at, q);
 	if (q->ede != EDE_NONE)
 		at = write_ede(at, (size_t)(end - at), q);
-	/* A transfer has its OPT in the first of its messages. Who is to ask
-	 * again is told then. */
+	/* The channel is left out of transfers, and of truncated replies: the
+	 * client asks again over TCP, and gets it there. */
 	if (settings->report_channel.at != 0 && q->step != STEP_TRANSFER
 		&& (reply->flags & MESSAGE_TC) == 0)
 		at = write_report_channel(settings, at, (size_t)(end - at), q);
@@ -272,7 +274,7 @@ count_group(struct query_ctx *ctx, const struct query *q)
 {
 	struct counters *counters;
 
-	/* It may have been counted; see enum exchange_seen. */
+	/* The request may have been counted before; see exchange_seen. */
 	if (ctx->options.book == NULL || ctx->counters == &ctx->uncounted)
 		return;
 	counters = counters_book_open(ctx->options.book, q->group);

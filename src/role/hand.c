@@ -1,5 +1,5 @@
-/* hand.c - what a process has in hand: xfrd's side, and main's once it is
- * dead. */
+/* hand.c - the messages that a process has in hand: xfrd notes its message, and
+ * main reads those of a dead process. */
 #include "config.h"
 
 #include <assert.h>
@@ -36,8 +36,8 @@ hand_drop(struct hand *hand)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* The octets of the hand that the process says it means; NULL: they are not in
- * the hand. */
+/* Turns an address that the process has written into a pointer to the same
+ * octets in main; NULL: they are not all within the hand. */
 static const uint8_t *
 hand_find(const struct hand *hand, uintptr_t there, size_t len)
 {
