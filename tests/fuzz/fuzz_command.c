@@ -1,11 +1,8 @@
 /* fuzz_command.c - lines of clients of the control channel, from any octets. */
-#include <stdio.h>
 #include <string.h>
 
 #include "ctl/command.h"
-#include "ctl/verbs.h"
-#include "fuzz/mutate_tokens.h"
-#include "lib/chance.h"
+#include "fuzz/words_control.h"
 #include "target.h"
 
 int
@@ -38,36 +35,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- for the fuzzer ------------------------------------------------------ */
 
-/* The version of the protocol, verbs, and what these are about. */
-static void
-put_word(char out[MUTATE_WORD_MAX], uint64_t *chance)
-{
-	static const char *const words[] = {"NSDCT1", "NSDCT2", "example.",
-		"a.b", "pattern", "key", "AAAA", "hmac-sha256", "%s", "\\",
-		"0123456789abcdef0123456789abcdef", "1", "-1"};
-
-	if (chance_below(chance, 2) == 0)
-		snprintf(out, MUTATE_WORD_MAX, "%s", ctl_verb_rows[
-			chance_below(chance, CTL_VERB_COUNT)].word);
-	else
-		mutate_pick(out, words, sizeof(words) / sizeof(*words),
-			chance);
-}
-
-static void
-put_first(char out[MUTATE_WORD_MAX], uint64_t *chance)
-{
-	int len = snprintf(out, MUTATE_WORD_MAX, "NSDCT%u ",
-		1 + chance_below(chance, 8) / 7);
-	char word[MUTATE_WORD_MAX];
-
-	put_word(word, chance);
-	snprintf(out + len, MUTATE_WORD_MAX - (size_t)len, "%.100s", word);
-}
-
 static const struct mutate_text text = {
-	.put_word = put_word,
-	.put_first = put_first,
+	.put_word = control_put_word,
+	.put_first = control_put_first,
 };
 
 size_t

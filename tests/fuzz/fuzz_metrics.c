@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "ctl/metrics.h"
-#include "fuzz/mutate_tokens.h"
-#include "lib/chance.h"
+#include "fuzz/words_control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,19 +26,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- for the fuzzer ------------------------------------------------------ */
 
-static void
-put_word(char out[MUTATE_WORD_MAX], uint64_t *chance)
-{
-	static const char *const words[] = {"GET", "HEAD", "POST", "/metrics",
-		"/", "/metrics?a", "HTTP/1.0", "HTTP/1.1", "HTTP/2", "Host:",
-		"Host: a\r\n\r\n", "\r\n", "\r\n\r\n", "Connection:", "close",
-		"Content-Length:", "Transfer-Encoding:", "chunked", "http://a/",
-		"keep-alive"};
-
-	mutate_pick(out, words, sizeof(words) / sizeof(*words), chance);
-}
-
-static const struct mutate_text text = {.put_word = put_word};
+static const struct mutate_text text = {.put_word = http_put_word};
 
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dns/edns.h"
 #include "dns/message.h"
 #include "dns/rrtype.h"
 #include "fuzz/mutate_dns.h"
+#include "fuzz/mutate_frames.h"
 #include "fuzz/query_server.h"
 #include "lib/chance.h"
 #include "target.h"
@@ -77,36 +77,6 @@ struct batch {
 
 /* ---- what comes back ----------------------------------------------------- */
 
-/* All records and names can be read, and nothing is behind them. */
-static void
-check_message(const uint8_t *reply, size_t len)
-{
-	struct message_question question;
-	struct message_name name;
-	struct message_rr rr;
-	struct cursor c;
-	unsigned records = 0;
-
-	MUST(len >= MESSAGE_HEADER_LEN);
-	cursor_init(&c, reply, len);
-	c.at += MESSAGE_HEADER_LEN;
-	MUST((message_get_flags(reply) & MESSAGE_QR) != 0);
-	MUST(message_get_count(reply, MESSAGE_QDCOUNT) <= 1);
-	if (message_get_count(reply, MESSAGE_QDCOUNT) == 1)
-		MUST(message_read_question(&c, &question) == NSD_OK);
-	for (unsigned at = MESSAGE_ANCOUNT; at <= MESSAGE_ARCOUNT; at += 2)
-		records += octets_get_u16(reply + at);
-	while (records-- > 0) {
-		MUST(message_read_rr(&c, &rr) == NSD_OK);
-		MUST(message_expand_name(reply, len, rr.owner_at, &name)
-			== NSD_OK);
-		if (rr.type == TYPE_NS || rr.type == TYPE_CNAME)
-			MUST(message_expand_name(reply, len,
-				(size_t)(rr.rdata - reply), &name) == NSD_OK);
-	}
-	MUST(cursor_left(&c) == 0);
-}
-
 /* A TSIG with a MAC is for who has signed the request, and is right. */
 static void
 check_signature(const struct server *s, const struct exchange *x)
@@ -133,7 +103,7 @@ static void
 check_reply(const struct server *s, const struct exchange *x)
 {
 	MUST(x->reply_len <= x->reply_capacity);
-	check_message(x->reply, x->reply_len);
+	server_check_message(x->reply, x->reply_len);
 	MUST(message_get_id(x->reply) == message_get_id(x->request));
 	MUST(message_get_opcode(x->reply) == message_get_opcode(x->request)
 		|| message_get_rcode(x->reply) == RCODE_FORMERR
@@ -155,7 +125,7 @@ end_stream(struct batch *b)
 			MESSAGE_MAX_LEN);
 		if (len == 0)
 			break;
-		check_message(b->message, len);
+		server_check_message(b->message, len);
 	}
 	query_stream_end(b->server->ctx, stream);
 	b->stream_count--;
@@ -173,7 +143,7 @@ read_stream(struct batch *b)
 	len = query_stream_next(b->server->ctx, b->streams[0], b->message,
 		MESSAGE_MAX_LEN);
 	if (len > 0)
-		check_message(b->message, len);
+		server_check_message(b->message, len);
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -263,9 +233,10 @@ answer(struct batch *b)
 }
 
 static void
-take_frame(struct batch *b, const uint8_t *head, const uint8_t *data,
-	size_t len)
+take_frame(void *ctx, const uint8_t *head, const uint8_t *data, size_t len)
 {
+	struct batch *b = ctx;
+
 	if ((head[0] & HOW_CHANGE) != 0) {
 		answer(b);
 		server_change(b->server, head[1], data, len);
@@ -278,45 +249,7 @@ take_frame(struct batch *b, const uint8_t *head, const uint8_t *data,
 		answer(b);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	static struct server servers[2];
-	static struct batch b;
-	struct server_settings settings = {0};
-	struct cursor in;
-	uint8_t bits;
-
-	if (servers[0].ctx == NULL && servers[0].vault == NULL)
-		for (unsigned i = 0; i < 2; i++)
-			server_init(&servers[i], i == 1);
-	if (size == 0)
-		return 0;
-	cursor_init(&in, data, size);
-	bits = cursor_read_u8(&in);
-	settings.keys = bits & WITH_KEYS ? 7 : 0;
-	settings.how = bits & OTHER_OPTIONS ? 0x7f : 0;
-	settings.more = bits & WITH_LIMITS ? 2 : 0;
-	b.server = &servers[bits & ONE_ZONE];
-	b.count = 0;
-	b.stream_count = 0;
-	server_begin(b.server, &settings, bits & SHORT_CHAINS ? 3 : 18);
-	while (cursor_left(&in) >= FRAME_HEAD) {
-		const uint8_t *head = cursor_read_octets(&in, FRAME_HEAD);
-		size_t len = octets_get_u16(head + 2);
-
-		if (len > cursor_left(&in))
-			len = cursor_left(&in);
-		take_frame(&b, head, cursor_read_octets(&in, len), len);
-	}
-	answer(&b);
-	while (b.stream_count > 0)
-		end_stream(&b);
-	server_end(b.server);
-	return 0;
-}
-
-/* ---- for the fuzzer ------------------------------------------------------ */
+/* ---- inputs -------------------------------------------------------------- */
 
 /* Most are requests, from the first client, over UDP. */
 static void
@@ -337,19 +270,36 @@ static const struct mutate_frames frames = {
 	.prefix = 1,
 	.head = FRAME_HEAD,
 	.make_head = make_head,
+	.dns = &server_dns,
 };
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	return mutate_dns_frames(&server_dns, &frames, data, size, max, seed);
+	static struct server servers[2];
+	static struct batch b;
+	struct server_settings settings = {0};
+	uint8_t bits;
+
+	if (servers[0].ctx == NULL && servers[0].vault == NULL)
+		for (unsigned i = 0; i < 2; i++)
+			server_init(&servers[i], i == 1);
+	if (size == 0)
+		return 0;
+	bits = data[0];
+	settings.keys = bits & WITH_KEYS ? 7 : 0;
+	settings.how = bits & OTHER_OPTIONS ? 0x7f : 0;
+	settings.more = bits & WITH_LIMITS ? 2 : 0;
+	b.server = &servers[bits & ONE_ZONE];
+	b.count = 0;
+	b.stream_count = 0;
+	server_begin(b.server, &settings, bits & SHORT_CHAINS ? 3 : 18);
+	frames_walk(&frames, data, size, take_frame, &b);
+	answer(&b);
+	while (b.stream_count > 0)
+		end_stream(&b);
+	server_end(b.server);
+	return 0;
 }
 
-size_t
-LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
-	const uint8_t *two, size_t two_size, uint8_t *out, size_t max,
-	unsigned seed)
-{
-	return mutate_dns_splice(&frames, one, one_size, two, two_size, out,
-		max, seed);
-}
+FRAMES_FOR_FUZZER(&frames)

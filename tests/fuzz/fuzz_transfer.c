@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fuzz/mutate_dns.h"
+#include "fuzz/mutate_frames.h"
 #include "xfr/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -150,52 +151,7 @@ read_short_replies(const uint8_t *message, size_t len)
 		check(name_len(notified.apex) <= NAME_MAX_LEN);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	static struct xfr_room room;
-	enum xfr_verdict verdict = XFR_READ_MORE;
-	struct xfr_reader reader;
-	struct keys keys;
-	struct cursor c;
-	uint8_t flags;
-	struct xfr_read_setup setup = {
-		.apex = APEX,
-		.id = 0x1234,
-		.octets_max = KEPT_MAX,
-		.sink = {on_octets, NULL},
-	};
-
-	cursor_init(&c, data, size);
-	flags = cursor_read_u8(&c);
-	setup.serial = cursor_read_u8(&c);
-	setup.asking = flags & FLAG_IXFR ? XFR_ASK_IXFR : XFR_ASK_AXFR;
-	setup.udp = setup.asking == XFR_ASK_IXFR && (flags & FLAG_UDP) != 0;
-	setup.has_serial = (flags & (FLAG_HAS_SERIAL | FLAG_IXFR)) != 0;
-	init_keys(&keys);
-	if ((flags & FLAG_KEY) != 0)
-		setup.chain = &keys.us;
-	xfr_reader_init(&reader, &setup);
-	kept_len = 0;
-	while (verdict == XFR_READ_MORE && cursor_left(&c) > 2) {
-		size_t len = cursor_read_u16(&c);
-		uint8_t *message;
-
-		if (len > cursor_left(&c))
-			len = cursor_left(&c);
-		message = copy_message(cursor_read_octets(&c, len), &len,
-			flags, &keys);
-		verdict = xfr_reader_take(&reader, message, len, NOW, &room);
-		read_short_replies(message, len);
-		free(message);
-		check((verdict == XFR_READ_FAILED)
-			== (reader.result.fault != XFR_FAULT_NONE));
-	}
-	check_kept(&reader, verdict);
-	return 0;
-}
-
-/* ---- for the fuzzer ------------------------------------------------------ */
+/* ---- inputs -------------------------------------------------------------- */
 
 static const char *const names[] = {"\1z", "\1a\1z", "\1*\1z", "\2ns\1z",
 	"\1a\1a\1z", "", "\1y"};
@@ -211,19 +167,60 @@ static const struct mutate_dns dns = {
 	.now_sec = NOW,
 	.id = 0x1234,
 };
-static const struct mutate_frames frames = {.prefix = 2, .head = 2};
+static const struct mutate_frames frames = {
+	.prefix = 2,
+	.head = 2,
+	.dns = &dns,
+};
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+struct talk {
+	struct xfr_reader reader;
+	enum xfr_verdict verdict;
+	struct keys keys;
+	uint8_t flags;
+};
+
+static void
+take_message(void *ctx, const uint8_t *head, const uint8_t *octets, size_t len)
 {
-	return mutate_dns_frames(&dns, &frames, data, size, max, seed);
+	static struct xfr_room room;
+	struct talk *t = ctx;
+	uint8_t *message;
+
+	if (t->verdict != XFR_READ_MORE)
+		return;
+	message = copy_message(octets, &len, t->flags, &t->keys);
+	t->verdict = xfr_reader_take(&t->reader, message, len, NOW, &room);
+	read_short_replies(message, len);
+	free(message);
+	check((t->verdict == XFR_READ_FAILED)
+		== (t->reader.result.fault != XFR_FAULT_NONE));
 }
 
-size_t
-LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
-	const uint8_t *two, size_t two_size, uint8_t *out, size_t max,
-	unsigned seed)
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	return mutate_dns_splice(&frames, one, one_size, two, two_size, out,
-		max, seed);
+	struct talk t = {.verdict = XFR_READ_MORE};
+	struct xfr_read_setup setup = {
+		.apex = APEX,
+		.id = 0x1234,
+		.octets_max = KEPT_MAX,
+		.sink = {on_octets, NULL},
+	};
+
+	t.flags = size > 0 ? data[0] : 0;
+	setup.serial = size > 1 ? data[1] : 0;
+	setup.asking = t.flags & FLAG_IXFR ? XFR_ASK_IXFR : XFR_ASK_AXFR;
+	setup.udp = setup.asking == XFR_ASK_IXFR && (t.flags & FLAG_UDP) != 0;
+	setup.has_serial = (t.flags & (FLAG_HAS_SERIAL | FLAG_IXFR)) != 0;
+	init_keys(&t.keys);
+	if ((t.flags & FLAG_KEY) != 0)
+		setup.chain = &t.keys.us;
+	xfr_reader_init(&t.reader, &setup);
+	kept_len = 0;
+	frames_walk(&frames, data, size, take_message, &t);
+	check_kept(&t.reader, t.verdict);
+	return 0;
 }
+
+FRAMES_FOR_FUZZER(&frames)

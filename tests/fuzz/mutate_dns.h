@@ -45,23 +45,4 @@ size_t mutate_dns_message(const struct mutate_dns *dns, uint8_t *data,
 size_t mutate_dns_request(const struct mutate_dns *dns, uint8_t *data,
 	size_t max, uint64_t *chance);
 
-/* An input of many messages: octets of its own, then frames, each a head and a
- * message, whose length is the last two octets of the head. */
-struct mutate_frames {
-	size_t prefix;
-	size_t head;
-	/* Sets what is before the length of a new head; NULL: by chance. */
-	void (*make_head)(uint8_t *head, uint64_t *chance);
-};
-
-/* An input of frames: their messages, heads, number and order. */
-size_t mutate_dns_frames(const struct mutate_dns *dns,
-	const struct mutate_frames *frames, uint8_t *data, size_t size,
-	size_t max, unsigned seed);
-
-/* Some frames of one input, then some of another. */
-size_t mutate_dns_splice(const struct mutate_frames *frames,
-	const uint8_t *one, size_t one_size, const uint8_t *two,
-	size_t two_size, uint8_t *out, size_t max, unsigned seed);
-
 #endif

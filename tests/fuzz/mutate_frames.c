@@ -1,13 +1,14 @@
-/* mutate_frames.c - changes an input that is many messages. */
+/* mutate_frames.c - reads and changes inputs that are frames. */
+#include "fuzz/mutate_frames.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/octets.h"
 #include "dns/message.h"
 #include "fuzz/mutate_dns.h"
+#include "fuzz/mutate_tokens.h"
 #include "lib/chance.h"
-
-#define FRAMES_MAX 64u
 
 /* Where frames are in an input. The last one may be cut. */
 struct layout {
@@ -16,7 +17,6 @@ struct layout {
 };
 
 struct input {
-	const struct mutate_dns *dns;
 	const struct mutate_frames *frames;
 	uint8_t *data;
 	size_t size, max;
@@ -40,6 +40,22 @@ find_frames(const struct mutate_frames *frames, const uint8_t *data,
 		layout.at[++layout.count] = at;
 	}
 	return layout;
+}
+
+void
+frames_walk(const struct mutate_frames *frames, const uint8_t *data,
+	size_t size, void (*on_frame)(void *ctx, const uint8_t *head,
+	const uint8_t *octets, size_t len), void *ctx)
+{
+	struct layout layout = find_frames(frames, data, size);
+
+	for (size_t i = 0; i < layout.count; i++) {
+		const uint8_t *head = data + layout.at[i];
+		const uint8_t *octets = head + frames->head;
+
+		on_frame(ctx, head, octets,
+			(size_t)(data + layout.at[i + 1] - octets));
+	}
 }
 
 static int
@@ -66,7 +82,28 @@ make_head(struct input *in, uint8_t *head)
 		in->frames->make_head(head, &in->chance);
 }
 
-/* Changes the message of a frame. */
+/* ---- what is in frames --------------------------------------------------- */
+
+static size_t
+mutate(struct input *in, uint8_t *octets, size_t size, size_t max)
+{
+	if (in->frames->dns != NULL)
+		return mutate_dns_message(in->frames->dns, octets, size, max,
+			&in->chance);
+	return mutate_tokens(in->frames->text, octets, size, max,
+		(unsigned)chance_next(&in->chance));
+}
+
+static size_t
+make(struct input *in, uint8_t *octets, size_t max)
+{
+	if (in->frames->dns != NULL)
+		return mutate_dns_request(in->frames->dns, octets, max,
+			&in->chance);
+	return mutate_tokens(in->frames->text, octets, 0, max,
+		(unsigned)chance_next(&in->chance));
+}
+
 static void
 change_message(struct input *in, size_t frame)
 {
@@ -78,8 +115,8 @@ change_message(struct input *in, size_t frame)
 	if (old > sizeof(message))
 		return;
 	memcpy(message, in->data + begin, old);
-	len = mutate_dns_message(in->dns, message, old,
-		room < sizeof(message) ? room : sizeof(message), &in->chance);
+	len = mutate(in, message, old,
+		room < sizeof(message) ? room : sizeof(message));
 	if (replace(in, begin, old, message, len))
 		octets_put_u16(in->data + begin - 2, (uint16_t)len);
 }
@@ -91,8 +128,7 @@ add_frame(struct input *in, size_t at)
 	size_t head = in->frames->head, len;
 
 	make_head(in, frame);
-	len = mutate_dns_request(in->dns, frame + head, sizeof(frame) - head,
-		&in->chance);
+	len = make(in, frame + head, sizeof(frame) - head);
 	octets_put_u16(frame + head - 2, (uint16_t)len);
 	(void)replace(in, at, 0, frame, head + len);
 }
@@ -155,12 +191,11 @@ change_frames(struct input *in)
 }
 
 size_t
-mutate_dns_frames(const struct mutate_dns *dns,
-	const struct mutate_frames *frames, uint8_t *data, size_t size,
+frames_mutate(const struct mutate_frames *frames, uint8_t *data, size_t size,
 	size_t max, unsigned seed)
 {
-	struct input in = {.dns = dns, .frames = frames, .data = data,
-		.size = size, .max = max, .chance = seed};
+	struct input in = {.frames = frames, .data = data, .size = size,
+		.max = max, .chance = seed};
 	uint32_t times = 1 + chance_below(&in.chance, 3);
 
 	if (max < frames->prefix)
@@ -179,7 +214,7 @@ mutate_dns_frames(const struct mutate_dns *dns,
 }
 
 size_t
-mutate_dns_splice(const struct mutate_frames *frames, const uint8_t *one,
+frames_splice(const struct mutate_frames *frames, const uint8_t *one,
 	size_t one_size, const uint8_t *two, size_t two_size, uint8_t *out,
 	size_t max, unsigned seed)
 {

@@ -458,6 +458,37 @@ server_change(struct server *s, uint8_t what, const uint8_t *data, size_t len)
 	}
 }
 
+/* ---- replies ------------------------------------------------------------- */
+
+void
+server_check_message(const uint8_t *reply, size_t len)
+{
+	struct message_question question;
+	struct message_name name;
+	struct message_rr rr;
+	struct cursor c;
+	unsigned records = 0;
+
+	MUST(len >= MESSAGE_HEADER_LEN);
+	cursor_init(&c, reply, len);
+	c.at += MESSAGE_HEADER_LEN;
+	MUST((message_get_flags(reply) & MESSAGE_QR) != 0);
+	MUST(message_get_count(reply, MESSAGE_QDCOUNT) <= 1);
+	if (message_get_count(reply, MESSAGE_QDCOUNT) == 1)
+		MUST(message_read_question(&c, &question) == NSD_OK);
+	for (unsigned at = MESSAGE_ANCOUNT; at <= MESSAGE_ARCOUNT; at += 2)
+		records += octets_get_u16(reply + at);
+	while (records-- > 0) {
+		MUST(message_read_rr(&c, &rr) == NSD_OK);
+		MUST(message_expand_name(reply, len, rr.owner_at, &name)
+			== NSD_OK);
+		if (rr.type == TYPE_NS || rr.type == TYPE_CNAME)
+			MUST(message_expand_name(reply, len,
+				(size_t)(rr.rdata - reply), &name) == NSD_OK);
+	}
+	MUST(cursor_left(&c) == 0);
+}
+
 /* ---- signatures ---------------------------------------------------------- */
 
 size_t

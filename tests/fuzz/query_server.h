@@ -1,6 +1,7 @@
 /*
- * query_server.h - what answers in fuzz_query: zones, keys, lists, limits and
- * secrets of cookies, as a real server has them, and changes of these.
+ * query_server.h - what answers in fuzz_query, fuzz_net and fuzz_udp: zones,
+ * keys, lists, limits and secrets of cookies, as a real server has them, and
+ * changes of these.
  */
 #ifndef TESTS_FUZZ_QUERY_SERVER_H
 #define TESTS_FUZZ_QUERY_SERVER_H
@@ -62,6 +63,10 @@ void server_end(struct server *s);
 /* Changes something, by any octets. */
 void server_change(struct server *s, uint8_t what, const uint8_t *data,
 	size_t len);
+
+/* A reply is whole: all records and names can be read, and nothing is behind
+ * them. */
+void server_check_message(const uint8_t *reply, size_t len);
 
 /* Does a key that is published now have signed a request so that a reply may be
  * signed? If so, begins *chain and has the request checked. */
