@@ -73,7 +73,7 @@ static void
 call_free(struct ctl_call *call)
 {
 	call_tell_sent(call, false);
-	cds_list_del(&call->node);
+	cds_list_del(&call->crowd.node);
 	event_free(call->turn_event);
 	event_free(call->late_event);
 	/* A command may have had a secret. */
@@ -249,7 +249,7 @@ call_must_be_quick(const struct ctl_channel *channel)
 	const struct ctl_call *other;
 	unsigned count = 0;
 
-	cds_list_for_each_entry(other, &channel->calls, node)
+	cds_list_for_each_entry(other, &channel->calls, crowd.node)
 		count += other->stream != NULL && (other->state == CALL_RUNS
 			|| other->state == CALL_LINES);
 	return count >= channel->options.conns_max / 4 * 3;
@@ -499,7 +499,8 @@ call_open(struct ctl_door *door, int fd, const struct sockaddr_storage *peer)
 		close(fd);
 		return false;
 	}
-	cds_list_add_tail(&call->node, &channel->calls);
+	call->crowd.net = crowd_find_net(peer);
+	cds_list_add_tail(&call->crowd.node, &channel->calls);
 	channel->count++;
 	bufferevent_setcb(call->stream, call_on_read, call_on_written,
 		call_on_event, call);

@@ -18,6 +18,8 @@
  * how long its command may take to come. */
 #define SILENT_MSEC 20
 #define SLOW_MSEC 1000
+/* A network's share of the connections: one part of these. */
+#define SHARE_PART 16
 
 /* ---- room ---------------------------------------------------------------- */
 
@@ -46,22 +48,49 @@ channel_keeps_silent(const struct ctl_call *call, int64_t now)
 			<= 0;
 }
 
-/* The oldest connection that sends no command, or else that may wait for
- * nothing: it makes room for another. NULL: all wait for what they have asked
- * for, or may be about to ask. */
+/* A newcomer from a network that has more than its share of connections without
+ * a command, and is not this host: it would be in the way of others before it
+ * could be told that it keeps silent. */
+static bool
+channel_is_in_a_crowd(const struct ctl_call *call, unsigned count)
+{
+	const struct ctl_channel *channel = call->channel;
+
+	return call->stream != NULL && call->state == CALL_COMMAND
+		&& count > channel->options.conns_max / SHARE_PART
+		&& call->crowd.net != 0 && !crowd_is_loopback(&call->peer);
+}
+
+/* Those that send no command go first, of the network that has most; that of an
+ * operator last, as long as it has no more than its share. Then those that may
+ * wait for nothing. */
+static unsigned
+channel_weigh(const struct crowd_one *one, unsigned count, void *arg)
+{
+	const int64_t *now = arg;
+	struct ctl_call *call = cds_list_entry(one, struct ctl_call, crowd);
+	struct ctl_channel *channel = call->channel;
+
+	if (!channel_keeps_silent(call, *now)
+		&& !channel_is_in_a_crowd(call, count))
+		return call_may_be_deserted(call) ? 1 : 0;
+	if (count <= channel->options.conns_max / SHARE_PART
+		&& throttle_knows(&channel->throttle, &call->peer, *now))
+		return 2;
+	return 2 + count;
+}
+
+/* The connection that makes room for another. NULL: all wait for what they have
+ * asked for, or may be about to ask. */
 static struct ctl_call *
 channel_find_idle(struct ctl_channel *channel)
 {
 	int64_t now = clock_now_msec();
-	struct ctl_call *call;
+	struct crowd_one *one = crowd_pick(&channel->calls, channel_weigh,
+		&now);
 
-	cds_list_for_each_entry(call, &channel->calls, node)
-		if (channel_keeps_silent(call, now))
-			return call;
-	cds_list_for_each_entry(call, &channel->calls, node)
-		if (call_may_be_deserted(call))
-			return call;
-	return NULL;
+	return one != NULL ? cds_list_entry(one, struct ctl_call, crowd)
+			   : NULL;
 }
 
 /* ---- connections --------------------------------------------------------- */
@@ -120,7 +149,7 @@ ctl_channel_refuse(struct ctl_channel *channel, const char *line)
 {
 	struct ctl_call *call, *next;
 
-	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
+	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node)
 		if (call->state == CALL_COMMAND && call->stream != NULL)
 			ctl_break_off(call, line);
 }
@@ -131,7 +160,7 @@ ctl_channel_walk(struct ctl_channel *channel,
 {
 	struct ctl_call *call, *next;
 
-	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
+	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node)
 		if (call->state == CALL_RUNS || call->state == CALL_LINES)
 			fn(call, arg);
 }
@@ -141,7 +170,7 @@ ctl_channel_is_busy(const struct ctl_channel *channel)
 {
 	const struct ctl_call *call;
 
-	cds_list_for_each_entry(call, &channel->calls, node)
+	cds_list_for_each_entry(call, &channel->calls, crowd.node)
 		if (call_is_busy(call))
 			return true;
 	return false;
@@ -192,13 +221,13 @@ ctl_channel_destroy(struct ctl_channel *channel)
 	if (channel == NULL)
 		return;
 	ctl_channel_close(channel);
-	cds_list_for_each_entry_safe(call, next, &channel->calls, node) {
+	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node) {
 		/* Nobody is told any more. */
 		call->hooks = (struct ctl_call_hooks){.ctx = NULL};
 		if (call->state == CALL_RUNS || call->state == CALL_LINES)
 			ctl_end(call);
 	}
-	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
+	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node)
 		call_drop(call);
 	free(channel);
 }

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 
 #include "base/list.h"
+#include "crowd.h"
 #include "ctl/channel.h"
 #include "door.h"
 #include "throttle.h"
@@ -23,7 +24,7 @@ struct ctl_door {
 struct ctl_channel {
 	struct ctl_channel_options options;
 	struct ctl_door *doors;
-	struct cds_list_head calls; /* all, the oldest first */
+	struct cds_list_head calls; /* their crowd.node, the oldest first */
 	unsigned count;             /* of those with a connection */
 	struct ctl_throttle throttle;
 };
@@ -37,7 +38,7 @@ enum call_state {
 };
 
 struct ctl_call {
-	struct cds_list_head node;
+	struct crowd_one crowd;
 	struct ctl_channel *channel;
 	enum call_state state;
 	struct bufferevent *stream; /* NULL: the client has gone */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "crowd.h"
 #include "ctl/metrics.h"
 #include "door.h"
 
@@ -30,14 +31,14 @@ struct metrics_door {
 struct ctl_metrics {
 	struct ctl_metrics_options options;
 	struct metrics_door *doors;
-	struct cds_list_head conns; /* struct metrics_conn, oldest last */
+	struct cds_list_head conns; /* their crowd.node, the oldest first */
 	unsigned count;
 };
 
 enum metrics_state { CONN_READS, CONN_WRITES, CONN_LINGERS };
 
 struct metrics_conn {
-	struct cds_list_head node;
+	struct crowd_one crowd;
 	struct ctl_metrics *metrics;
 	enum metrics_state state;
 	int fd;
@@ -58,7 +59,7 @@ conn_close(struct metrics_conn *conn)
 {
 	struct ctl_metrics *m = conn->metrics;
 
-	cds_list_del(&conn->node);
+	cds_list_del(&conn->crowd.node);
 	m->count--;
 	if (conn->page != NULL)
 		m->options.close(conn->page);
@@ -251,6 +252,24 @@ conn_on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- connections --------------------------------------------------------- */
 
+/* Of the network that has most, rather one that is not being sent the page. */
+static unsigned
+conn_weigh(const struct crowd_one *one, unsigned count, void *arg)
+{
+	const struct metrics_conn *conn = cds_list_entry(one,
+		struct metrics_conn, crowd);
+
+	return 2 * count + (conn->state != CONN_WRITES);
+}
+
+/* The connection that makes room for another. There is one. */
+static struct metrics_conn *
+conn_find_place(struct ctl_metrics *m)
+{
+	return cds_list_entry(crowd_pick(&m->conns, conn_weigh, NULL),
+		struct metrics_conn, crowd);
+}
+
 /* Takes fd. */
 static bool
 conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
@@ -263,8 +282,7 @@ conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
 		return false;
 	}
 	if (m->count == m->options.conns_max)
-		conn_close(cds_list_entry(m->conns.prev, struct metrics_conn,
-			node));
+		conn_close(conn_find_place(m));
 	conn->metrics = m;
 	conn->fd = fd;
 	conn->read_event = event_new(m->options.base, fd,
@@ -273,7 +291,8 @@ conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
 		EV_WRITE | EV_PERSIST, conn_on_writable, conn);
 	conn->late_event = event_new(m->options.base, -1, 0, conn_on_late,
 		conn);
-	cds_list_add(&conn->node, &m->conns);
+	conn->crowd.net = crowd_find_net(peer);
+	cds_list_add_tail(&conn->crowd.node, &m->conns);
 	m->count++;
 	if (conn->read_event == NULL || conn->write_event == NULL
 		|| conn->late_event == NULL
@@ -333,7 +352,7 @@ ctl_metrics_destroy(struct ctl_metrics *m)
 		return;
 	while (!cds_list_empty(&m->conns))
 		conn_close(cds_list_entry(m->conns.next, struct metrics_conn,
-			node));
+			crowd.node));
 	for (door = m->doors; door != NULL; door = next) {
 		next = door->next;
 		door_close(door->door);

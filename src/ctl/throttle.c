@@ -1,52 +1,11 @@
 /* throttle.c - bounds how many TLS handshakes a loop does for strangers. */
 #include "throttle.h"
 
-#include <netinet/in.h>
-#include <string.h>
+#include "crowd.h"
 
 #define TOKEN 1000u
 
 /* ---- slots --------------------------------------------------------------- */
-
-/* The network of an address, in eight octets. */
-static uint64_t
-throttle_find_net(const struct sockaddr_storage *peer)
-{
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-	uint64_t net = 0;
-
-	switch (peer->ss_family) {
-	case AF_INET:
-		memcpy(&v4, peer, sizeof(v4));
-		return ntohl(v4.sin_addr.s_addr) >> 8;
-	case AF_INET6:
-		memcpy(&v6, peer, sizeof(v6));
-		memcpy(&net, v6.sin6_addr.s6_addr, sizeof(net));
-		return net;
-	default:
-		return 0;
-	}
-}
-
-/* 127.0.0.0/24, ::1. */
-static bool
-throttle_is_loopback(const struct sockaddr_storage *peer)
-{
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-
-	switch (peer->ss_family) {
-	case AF_INET:
-		memcpy(&v4, peer, sizeof(v4));
-		return ntohl(v4.sin_addr.s_addr) >> 8 == INADDR_LOOPBACK >> 8;
-	case AF_INET6:
-		memcpy(&v6, peer, sizeof(v6));
-		return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
-	default:
-		return false;
-	}
-}
 
 static struct throttle_slot *
 throttle_find_slot(struct ctl_throttle *throttle, uint64_t net)
@@ -132,14 +91,14 @@ bool
 throttle_take(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, int64_t now_msec)
 {
-	uint64_t net = throttle_find_net(peer);
+	uint64_t net = crowd_find_net(peer);
 	struct throttle_known *known = throttle_find_known(throttle, net,
 		now_msec);
 	struct throttle_slot *slot = known != NULL
 		? &known->slot
 		: throttle_find_slot(throttle, net);
 
-	if (throttle_is_loopback(peer)) {
+	if (crowd_is_loopback(peer)) {
 		slot = &throttle->loopback;
 		slot_refill(slot, THROTTLE_ALL_RATE, now_msec);
 		return slot_has_token(slot, THROTTLE_ALL_BURST)
@@ -159,11 +118,11 @@ void
 throttle_give(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, unsigned count, int64_t now_msec)
 {
-	uint64_t net = throttle_find_net(peer);
+	uint64_t net = crowd_find_net(peer);
 	struct throttle_known *known = throttle_find_known(throttle, net,
 		now_msec);
 
-	if (throttle_is_loopback(peer)) {
+	if (crowd_is_loopback(peer)) {
 		slot_give(&throttle->loopback, count);
 		return;
 	}
@@ -175,4 +134,12 @@ throttle_give(struct ctl_throttle *throttle,
 		known = throttle_add_known(throttle, net);
 	}
 	known->seen_msec = now_msec;
+}
+
+bool
+throttle_knows(struct ctl_throttle *throttle,
+	const struct sockaddr_storage *peer, int64_t now_msec)
+{
+	return throttle_find_known(throttle, crowd_find_net(peer), now_msec)
+		!= NULL;
 }

@@ -3,7 +3,7 @@
  *
  * The costly part of a handshake is the server's signature, which comes before
  * the client has shown who it is. Each ClientHello takes a token of its network
- * (IPv4 /24, IPv6 /64; networks share slots of a table), and one that all
+ * (crowd.h; networks share slots of a table), and one that all
  * networks share. A client that shows a certificate gets them back, and its
  * network has a place of its own for an hour and needs none of the shared ones:
  * strangers do not keep out those who are known, unless they are of the same
@@ -55,5 +55,8 @@ bool throttle_take(struct ctl_throttle *throttle,
  * ClientHellos. */
 void throttle_give(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, unsigned count, int64_t now_msec);
+/* True if a client of that network has shown a certificate, within the hour. */
+bool throttle_knows(struct ctl_throttle *throttle,
+	const struct sockaddr_storage *peer, int64_t now_msec);
 
 #endif

@@ -1,6 +1,7 @@
 """The control channel over TLS: keys of nsd-control-setup, and a client that has
 them."""
 
+import contextlib
 import socket
 import ssl
 import subprocess
@@ -53,3 +54,12 @@ def talk(server, context, octets=b"NSDCT1  status\n"):
         with context.wrap_socket(plain, server_hostname="nsd") as client:
             client.sendall(octets)
             return control.read_all(client)
+
+
+def read_hello(context):
+    """The octets of its ClientHello."""
+    hello = ssl.MemoryBIO()
+    state = context.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="nsd")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        state.do_handshake()
+    return hello.read()
