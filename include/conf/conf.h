@@ -382,6 +382,8 @@ struct conf_zone {
 	const char *file;
 	uint32_t line;
 	uint32_t index;       /* its place in conf.zones */
+	bool was_secondary;   /* it has no request-xfr, and had some since the
+			       * start: conf_change_zone, conf_keep_roles */
 };
 
 struct conf {
@@ -501,6 +503,10 @@ enum nsd_err conf_add_zone(struct conf *conf, const char *name,
  */
 enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
 	const char *pattern) MUST_USE;
+
+/* Notes which zones of conf are no secondaries any more, but were under the
+ * configuration before it (was_secondary). */
+void conf_keep_roles(struct conf *conf, const struct conf *before);
 
 /* Notes where the line of a zone is (listed_at). */
 void conf_note_listed(struct conf *conf, const struct conf_zone *zone,

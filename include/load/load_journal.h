@@ -28,11 +28,15 @@ struct load_journal *load_journal_open(const char *path);
 /* NULL is fine. No thread may read it any more. */
 void load_journal_close(struct load_journal *journal);
 
+/* True if context->journal has something of a zone; any thread. */
+bool load_journal_has(const struct load_context *context,
+	const struct load_zone *zone);
+
 /*
- * Builds a zone, which the caller has claimed, from a whole zone of
- * context->journal, if that is where to begin. path: of the zone's file if that
- * is there and due, else NULL. heap, large, *result: as in load_transfer.h. Any
- * thread.
+ * Builds a zone, which the caller has claimed and of which context->journal
+ * has something, from a whole zone there, if that is where to begin. path: of
+ * the zone's file if that is there and due, else NULL. heap, large, *result: as
+ * in load_transfer.h. Any thread.
  * Returns true if *result has what came of it; false: the caller goes on with
  * the file.
  */

@@ -145,6 +145,11 @@ const struct zone *load_zone_published(const struct store_view *view,
 /* True if the zone's primary is another server, to be asked for transfers. */
 bool load_zone_is_secondary(const struct load_zone *zone);
 
+/* The same, or it was one, and what is served has come by a transfer: a file
+ * that is older is not read over it, and none need be there. */
+bool load_zone_is_received(const struct store_view *view,
+	const struct load_zone *zone);
+
 /* What is kept of what the versions of the zone differ by (store-ixfr, ixfr-
  * number, ixfr-size). */
 struct history_limits load_zone_get_history(const struct load_zone *zone);

@@ -316,11 +316,26 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 		return NSD_E_DENIED;
 	zone = conf_get_zone(conf, found);
 	conf->secondary_count -= zone_is_secondary(zone);
+	zone->was_secondary |= zone_is_secondary(zone);
 	zone->options = options;
+	zone->was_secondary &= !zone_is_secondary(zone);
 	conf->secondary_count += zone_is_secondary(zone);
 	zone->zonefile = options->zonefile;
 	zone->pattern_name = options->name;
 	return NSD_OK;
+}
+
+void
+conf_keep_roles(struct conf *conf, const struct conf *before)
+{
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		struct conf_zone *zone = conf->zones[i];
+		const struct conf_zone *old = zone_is_secondary(zone)
+			? NULL : conf_find_zone(before, zone->wire);
+
+		zone->was_secondary = old != NULL && (old->was_secondary
+			|| zone_is_secondary(old));
+	}
 }
 
 void

@@ -63,6 +63,15 @@ load_journal_close(struct load_journal *journal)
 	free(journal);
 }
 
+bool
+load_journal_has(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	return context->journal != NULL
+		&& journal_index_newest(context->journal->index,
+			   zone->conf->wire) != NULL;
+}
+
 /* ---- where to begin ------------------------------------------------------ */
 
 /* A serial, or none. */
@@ -196,11 +205,12 @@ struct journal_file {
 
 /* *files: to be freed. */
 static struct journal_file
-journal_look_at_file(const struct load_context *context, const uint8_t *apex,
-	const char *path, const struct journal_base *served,
-	struct zonefile_result *files)
+journal_look_at_file(const struct load_context *context,
+	const struct load_zone *zone, const char *path,
+	const struct journal_base *served, struct zonefile_result *files)
 {
 	const struct journal_index *index = context->journal->index;
+	const uint8_t *apex = zone->conf->wire;
 	const struct journal_entry *newest = journal_index_newest(index, apex);
 	struct journal_file file = {
 		.of = journal_peek_file(path, apex, files)};
@@ -208,7 +218,9 @@ journal_look_at_file(const struct load_context *context, const uint8_t *apex,
 	if (!file.of.known)
 		return file;
 	file.is_back = journal_index_went_back(index, apex, file.of.serial);
-	file.is_kept = newest->kind == JOURNAL_WHOLE
+	/* That of a primary may be the operator's. */
+	file.is_kept = load_zone_is_secondary(zone)
+		&& newest->kind == JOURNAL_WHOLE
 		&& newest->to == file.of.serial
 		&& (!served->known || served->serial == newest->to);
 	return file;
@@ -252,16 +264,13 @@ load_journal_build(const struct load_context *context, struct load_zone *zone,
 	const char *path, const struct load_task *task,
 	struct load_result *result)
 {
-	const uint8_t *apex = zone->conf->wire;
 	const struct journal_base served = journal_get_served(context, zone);
 	struct zonefile_result files = {.batches = NULL};
 	struct journal_file file = {.is_back = false};
 	bool passed, done;
 
-	if (journal_index_newest(context->journal->index, apex) == NULL)
-		return false;
 	if (path != NULL)
-		file = journal_look_at_file(context, apex, path, &served,
+		file = journal_look_at_file(context, zone, path, &served,
 			&files);
 	passed = file.is_back || file.is_kept;
 	/* What is served came later. */

@@ -128,7 +128,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 /* ---- what ---------------------------------------------------------------- */
 
 /* The file is not there. A secondary zone gets its file with the first
- * transfer. */
+ * transfer, also if it is none any more by then. */
 static void
 read_note_absent(const struct load_context *context,
 	const struct load_zone *zone, const char *path,
@@ -138,6 +138,10 @@ read_note_absent(const struct load_context *context,
 
 	if (load_zone_is_secondary(zone)) {
 		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
+		result->outcome = LOAD_ABSENT;
+	} else if (load_zone_is_received(view, zone)) {
+		log_notice("zonefile %s does not exist: zone %s stays as it was"
+			" transferred", path, zone->conf->name);
 		result->outcome = LOAD_ABSENT;
 	} else {
 		log_error("zonefile %s does not exist", path);
@@ -289,8 +293,8 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 		load_rehash_run(context, zone, heap, large, result);
 }
 
-/* A secondary zone may have been further than its file when the server
- * ended. */
+/* A zone may have been further than its file when the server ended, if it is a
+ * secondary; or was one, and was not written before the end. */
 static bool
 read_from_journal(const struct load_context *context, struct load_zone *zone,
 	const struct load_plan *plan, const struct load_task *task,
@@ -298,7 +302,7 @@ read_from_journal(const struct load_context *context, struct load_zone *zone,
 {
 	bool file = plan->due && !plan->absent;
 
-	if (context->journal == NULL || !load_zone_is_secondary(zone))
+	if (!load_journal_has(context, zone))
 		return false;
 	if (load_journal_build(context, zone, file ? plan->path : NULL, task,
 		    result))

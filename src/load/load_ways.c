@@ -39,7 +39,8 @@ ways_choose(struct load_reading *r, struct load_age *age, bool large)
 		.apex = zone->conf->wire,
 		.served = served != NULL ? served->serial : 0,
 		.wanted = served != NULL && r->text == NULL
-			&& load_zone_is_secondary(zone),
+			&& load_zone_is_received(
+				store_writer_view(context->writer), zone),
 	};
 	zone->busy = comparable;
 	pthread_mutex_unlock(context->busy_lock);

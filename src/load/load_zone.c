@@ -3,6 +3,7 @@
 
 #include "load/load_zone.h"
 #include "store/writer.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 const struct zone *
@@ -19,6 +20,15 @@ bool
 load_zone_is_secondary(const struct load_zone *zone)
 {
 	return zone->conf->options->request_xfr.count > 0;
+}
+
+bool
+load_zone_is_received(const struct store_view *view,
+	const struct load_zone *zone)
+{
+	return load_zone_is_secondary(zone) || (zone->conf->was_secondary
+		&& load_zone_published(view, zone) != NULL
+		&& zone_sources_get(view, zone->entry) == NULL);
 }
 
 struct history_limits

@@ -175,7 +175,7 @@ loader_drop_older(struct loader *loader, struct load_result *result)
 	const struct zone *made;
 
 	if (result->outcome != LOAD_BUILT || old == NULL
-		|| !load_zone_is_secondary(result->zone))
+		|| !load_zone_is_received(view, result->zone))
 		return;
 	made = store_get(view, result->built);
 	if ((int32_t)(made->serial - old->serial) >= 0)
@@ -331,7 +331,8 @@ loader_take_result(struct loader *loader, struct load_result *result)
 {
 	const struct load_context *context = &loader->context;
 	struct load_zone *zone = result->zone;
-	bool journal = context->journal != NULL && load_zone_is_secondary(zone);
+	bool journal = load_journal_has(context, zone)
+		|| (context->journal != NULL && load_zone_is_secondary(zone));
 	uint32_t expires;
 
 	pthread_mutex_lock(context->busy_lock);

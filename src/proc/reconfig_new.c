@@ -236,6 +236,7 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 	if (err == NSD_OK)
 		err = new_keep_tls(s, new);
 	if (err == NSD_OK) {
+		conf_keep_roles(new->conf, s->server.conf);
 		new_keep_buffers(s, new);
 		new_keep_limits(s, new);
 	}

@@ -336,6 +336,17 @@ writer_is_line(const char *text)
 	return true;
 }
 
+/* Versions are written that were transferred; of others differences alone. */
+static bool
+writer_may_write(const struct conf_zone *zone, uint32_t flags)
+{
+	bool is_secondary = zone->options->request_xfr.count > 0;
+
+	return (flags & IPC_WRITE_STEPS) != 0
+		? !is_secondary
+		: is_secondary || zone->was_secondary;
+}
+
 /* Finds the zone in the configuration, and nothing that the message says but
  * its name leads anywhere. */
 static enum nsd_err
@@ -352,8 +363,7 @@ writer_find(const struct server *server, const struct ipc_write *what,
 	name_lower(apex);
 	zone->conf = conf_find_zone(server->conf, apex);
 	if (zone->conf == NULL
-		|| (zone->conf->options->request_xfr.count == 0)
-			!= ((what->flags & IPC_WRITE_STEPS) != 0))
+		|| !writer_may_write(zone->conf, what->flags))
 		return NSD_E_NOT_FOUND;
 	if (*what->received != '\0' && writer_is_line(what->received))
 		zone->received = what->received;

@@ -139,6 +139,7 @@ bool
 writer_folders_need(const struct conf_zone *zone)
 {
 	return zone->zonefile != NULL && (zone->options->request_xfr.count > 0
+		|| zone->was_secondary
 		|| (zone->options->store_ixfr && zone->options->create_ixfr));
 }
 

@@ -453,6 +453,10 @@ void xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 /* Opens the journal. Without it nothing is transferred; said in the log. */
 void xfrd_keep_init(struct xfrd *xfrd);
 void xfrd_keep_fini(struct xfrd *xfrd);
+/* A zone that is no secondary is looked at: the journal drops what it has of it
+ * if that does not lead to what is served any more. Until then nothing else may
+ * have it. */
+void xfrd_keep_look(struct xfrd *xfrd, const struct conf_zone *zone);
 /* If the journal leads on from what is served, as the last xfrd died before it
  * could have it published, this is done now. soa: NULL if nothing is served. */
 void xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,

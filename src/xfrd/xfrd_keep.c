@@ -487,6 +487,25 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 		free(rest);
 }
 
+void
+xfrd_keep_look(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct journal_entry entry;
+	struct xfrd_soa soa;
+	uint64_t octets;
+
+	/* The loader may not have come to what is newer. */
+	if (xfrd->journal == NULL || zone->options->request_xfr.count > 0
+		|| !journal_find_newest(xfrd->journal, zone->wire, &entry,
+			&octets)
+		|| !xfrd_zones_get_soa(xfrd, zone, &soa)
+		|| serial_is_newer(entry.to, soa.numbers.serial)
+		|| journal_find_serial(xfrd->journal, zone->wire,
+			soa.numbers.serial, &entry))
+		return;
+	journal_drop(xfrd->journal, zone->wire);
+}
+
 /* ---- start and end ------------------------------------------------------- */
 
 struct keep_sink {
@@ -507,15 +526,13 @@ keep_on_diag(struct diag_sink *sink, const struct diag *d)
 		log_write(log_diag_level(d), "xfrd: %s: %s", d->file, d->text);
 }
 
-/* True if a zone may get differences of what its journal has. */
+/* Also one that is no secondary any more: its file may not be written yet. */
 static bool
 keep_has_zone(void *ctx, const uint8_t *apex)
 {
 	const struct xfrd *xfrd = ctx;
-	const struct conf_zone *zone = conf_find_zone(xfrd->role.server->conf,
-		apex);
 
-	return zone != NULL && zone->options->request_xfr.count > 0;
+	return conf_find_zone(xfrd->role.server->conf, apex) != NULL;
 }
 
 /* Zones that have left nsd.conf since the last start. Not those of which a zone

@@ -36,6 +36,7 @@ turn_look_at(struct xfrd *xfrd, uint32_t place, const struct xfrd_rest *rest)
 
 	if (xfrd_steps_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
+	xfrd_keep_look(xfrd, zone);
 	if (zone->options->request_xfr.count == 0
 		&& zone->options->notify.count == 0)
 		return true;

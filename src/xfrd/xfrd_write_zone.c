@@ -5,7 +5,7 @@
  * A zone is due as long as a live entry of the journal leads to what is served.
  * So nothing else has to remember which zones have changed, also over a
  * restart. Others are due if their file is not there, as nothing else has them
- * (doc/decisions/0135).
+ * (doc/decisions/0135). A secondary that is made a primary is due at once.
  */
 #include "config.h"
 
@@ -25,15 +25,16 @@ enum xfrd_write_need
 xfrd_write_judge(struct xfrd *xfrd, const struct conf_zone *zone,
 	struct journal_entry *entry)
 {
+	bool is_secondary = zone->options->request_xfr.count > 0;
 	struct xfrd_soa soa;
 
-	if (zone->zonefile == NULL || zone->options->request_xfr.count == 0
+	if (zone->zonefile == NULL || (!is_secondary && !zone->was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
 	if (!journal_find_serial(xfrd->journal, zone->wire, soa.numbers.serial,
 		    entry)) {
 		*entry = (struct journal_entry){.to = soa.numbers.serial};
-		return WRITE_LOOK;
+		return is_secondary ? WRITE_LOOK : WRITE_NOTHING;
 	}
 	/* One that was forced may have the serial of the version before, which
 	 * is served yet. */
@@ -48,6 +49,9 @@ xfrd_write_judge_file(struct xfrd *xfrd, const struct conf_zone *zone,
 	enum xfrd_write_need need = xfrd_write_judge(xfrd, zone, entry);
 	struct journal_entry oldest;
 
+	/* From now on its file is what counts. */
+	if (need == WRITE_ZONE && zone->was_secondary)
+		return WRITE_ZONE;
 	if (need == WRITE_ZONE)
 		need = journal_find_oldest(xfrd->journal, zone->wire, &oldest)
 				&& oldest.kind == JOURNAL_DIFFS

@@ -45,12 +45,12 @@ def of(*primaries, more=""):
 
 
 class Zone:
-    def __init__(self, make_server, way, before, after):
+    def __init__(self, make_server, way, before, after, **options):
         self.way = way
         fixed = "" if way == "changezone" else (
             "zone:\n\tname: z.test\n\tinclude-pattern: before\n")
         self.server = control.config(make_server(
-            zones={"example": zone_text()}, extra="".join(
+            zones={"example": zone_text()}, options=options, extra="".join(
                 f"pattern:\n\tname: {name}\n\tzonefile: %s.zone\n{options}"
                 for name, options in (("before", before), ("after", after)))
             + fixed)).start()
@@ -58,10 +58,11 @@ class Zone:
             assert control.ask(self.server, "addzone", "z.test",
                                "before")[0] == 0
 
-    def change(self):
+    def change(self, write=True):
         server = self.server
         # A primary's file is what counts.
-        assert control.ask(server, "write", "z.test")[0] == 0
+        if write:
+            assert control.ask(server, "write", "z.test")[0] == 0
         server.extra = server.extra.replace("include-pattern: before",
                                             "include-pattern: after")
         if self.way == "changezone":

@@ -516,6 +516,41 @@ secondary_zones_are_counted(void **state)
 	conf_destroy(conf);
 }
 
+/* By another pattern, and by another configuration. */
+static void
+zone_that_was_a_secondary_is_known(void **state)
+{
+	static const char texts[2][200] = {
+		"pattern: name: s request-xfr: 192.0.2.1 NOKEY\n"
+			"pattern: name: p zonefile: f\n"
+			"zone: name: a include-pattern: s\n"
+			"zone: name: b include-pattern: p\n",
+		"zone: name: a zonefile: f\nzone: name: b zonefile: f\n"};
+	struct conf *conf = reader_accept(texts[0]);
+	struct conf *second = reader_accept(texts[1]);
+	struct conf *third = reader_accept(texts[1]);
+	const struct conf_zone *added;
+
+	assert_int_equal(conf_add_zone(conf, "c", "s", &added), NSD_OK);
+	assert_false(added->was_secondary);
+	assert_int_equal(conf_change_zone(conf, added->wire, "p"), NSD_OK);
+	assert_true(added->was_secondary);
+	assert_int_equal(conf_change_zone(conf, added->wire, "p"), NSD_OK);
+	assert_true(added->was_secondary);
+	assert_int_equal(conf_change_zone(conf, added->wire, "s"), NSD_OK);
+	assert_false(added->was_secondary);
+	conf_keep_roles(second, conf);
+	conf_keep_roles(third, second);
+	assert_true(zone(second, "a")->was_secondary);
+	assert_true(zone(third, "a")->was_secondary);
+	assert_false(zone(third, "b")->was_secondary);
+	conf_keep_roles(conf, third);
+	assert_false(zone(conf, "a")->was_secondary);
+	conf_destroy(third);
+	conf_destroy(second);
+	conf_destroy(conf);
+}
+
 int
 main(void)
 {
@@ -542,6 +577,7 @@ main(void)
 		cmocka_unit_test(zone_without_file_has_no_file_name),
 		cmocka_unit_test(path_in_chroot_loses_it),
 		cmocka_unit_test(secondary_zones_are_counted),
+		cmocka_unit_test(zone_that_was_a_secondary_is_known),
 		cmocka_unit_test(semantic_errors_are_found),
 		cmocka_unit_test(what_is_left_out_of_long_lists_is_said),
 		cmocka_unit_test(identity_and_version_fit_a_txt_string),
