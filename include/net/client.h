@@ -19,6 +19,9 @@ struct event_base;
 struct net_client;
 
 struct net_client_calls {
+	/* Over TCP: the other side has taken the connection. NULL: nobody
+	 * asks. May not close the client. */
+	void (*on_open)(void *ctx);
 	/* The other server has sent a message, which is lent. Over UDP it is
 	 * from the address that was asked. May close the client. */
 	void (*on_message)(void *ctx, const uint8_t *message, size_t len);

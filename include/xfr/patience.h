@@ -1,6 +1,7 @@
 /*
  * patience.h - how long a transfer is waited for: not for ever, whatever little
- * the primary sends (fault 57). Its silence is another matter: tcp-timeout.
+ * the primary sends (fault 57). It begins when its turn comes. The silence of a
+ * connection is another matter: tcp-timeout.
  */
 #ifndef XFR_PATIENCE_H
 #define XFR_PATIENCE_H
@@ -21,8 +22,7 @@
 struct xfr_patience {
 	int64_t begun;
 	uint64_t received;   /* octets, when it was looked at last */
-	uint32_t first_msec; /* 0: its first message has come, or has as much
-			      * time as any */
+	uint32_t first_msec; /* 0: its first message has come */
 };
 
 /* A transfer begins. first_msec: of its action (xfr/machine.h).
@@ -33,7 +33,8 @@ uint32_t xfr_patience_begin(struct xfr_patience *patience, int64_t now,
 /* What a look at a transfer finds. */
 struct xfr_patience_look {
 	uint64_t received; /* octets, so far */
-	bool is_heard;     /* its primary has sent others to us meanwhile */
+	int64_t turn_at;   /* its turn came, if its primary answers one after
+			    * the other; now, if it is to come */
 	bool is_held;      /* it is we who do not read */
 	bool is_free;      /* nobody waits for its place, and no other primary
 			    * could be asked */

@@ -134,6 +134,8 @@ client_on_stream_event(struct bufferevent *stream, short what, void *arg)
 
 	if ((what & BEV_EVENT_CONNECTED) != 0) {
 		client->open = true;
+		if (client->calls.on_open != NULL && !client->closed)
+			client->calls.on_open(client->ctx);
 		return;
 	}
 	if ((what & BEV_EVENT_TIMEOUT) != 0)

@@ -225,9 +225,9 @@ xfrd_init_asks(struct xfrd *xfrd)
 	const struct conf_server *o = &xfrd->role.server->conf->server;
 
 	xfrd->asks.base = xfrd->role.base;
-	xfrd->asks.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
-	xfrd->asks.per_conn = o->xfrd_tcp_pipeline > 0 ? o->xfrd_tcp_pipeline
-						       : 1;
+	xfrd->asks.pool.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
+	xfrd->asks.pool.per_conn = o->xfrd_tcp_pipeline > 0
+		? o->xfrd_tcp_pipeline : 1;
 	xfrd->asks.timeout_sec = o->tcp_timeout > 0 ? o->tcp_timeout
 						    : TCP_TIMEOUT_SEC;
 	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;

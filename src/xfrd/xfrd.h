@@ -357,6 +357,8 @@ struct xfrd_job {
 	struct xfr_ask request;
 	struct xfrd_heard heard;
 	bool uses_tcp;
+	bool is_repeated;          /* as of struct xfrd_ask_how */
+	int64_t asked_msec;        /* its time began */
 	struct xfrd_soa soa;       /* of what is served */
 	struct tsig_key key;       /* mac NULL: not signed */
 	struct tsig_chain chain;
@@ -397,17 +399,17 @@ void xfrd_job_free(struct xfrd_job *job);
 /* True if an entry of the journal is a job's, which is not published yet. Cost:
  * all jobs. */
 bool xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry);
+/* The machine does not wait for it any more. */
+void xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket);
+/* Nothing more is to be done for this zone. No job refers to it from now on. */
+void xfrd_job_leave_zone(struct xfrd *xfrd, const struct conf_zone *zone);
 
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
 
 enum nsd_err xfrd_jobs_init(struct xfrd *xfrd);
-/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. What finds all
- * connections in use waits for one, in the order in which it came. */
+/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. What finds no
+ * connection waits for one, in the order in which it came. */
 void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
-/* The machine does not wait for it any more. */
-void xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket);
-/* Nothing more is to be done for this zone. No job refers to it from now on. */
-void xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone);
 
 /* ---- xfrd_received.c ----------------------------------------------------- */
 

@@ -4,12 +4,8 @@
  * On a connection a question has a slot; its ID is the slot's number and
  * something random. A slot is used again once its question was answered to the
  * end. If nobody waited for the end, messages may still come, so the slot stays
- * empty as long as the connection lasts.
- *
- * A connection is worn, and gets no more questions, once one on it was in vain
- * or messages have come that nobody waits for: it may be dead, or be taken up
- * by these. One that is held up gets none if another can be opened. A question
- * that waits for long behind others moves to another. See doc/decisions/0113.
+ * empty as long as the connection lasts. Which connection a question goes on,
+ * and whether it leaves it to be asked again, says xfr/pool.h.
  *
  * System calls, for whoever filters them: those of net/client.c, and getrandom.
  */
@@ -36,52 +32,51 @@
 #define UDP_SEC 3
 /* A connection without questions is kept for the next one. */
 #define IDLE_SEC 10
-/* A connection that ends no question for so long is held up. */
-#define HELD_UP_MSEC 1000
-/* So many of these to a server are left alone. */
-#define HELD_UP_MAX 8
-/* A question that waits so long behind others moves to another connection. */
-#define MOVE_SEC 5
+/* Until those that wait for a connection are looked through. */
+#define ROOM_MSEC 10
+
+/* One that is asked over TCP, as long as it has connections. */
+struct ask_peer {
+	struct cds_list_head node; /* of xfrd_asks.servers */
+	struct xfr_pool_server pool;
+	struct xfrd_ask_server server;
+	bool is_wanted; /* a connection to it is about to be opened */
+};
 
 struct conn {
-	struct cds_list_head node; /* of xfrd_asks.conns */
+	struct xfr_pool_conn pool; /* the first member */
 	struct xfrd_asks *asks;
-	struct sockaddr_storage to, from;
-	const struct tls_client *tls;
+	struct ask_peer *peer;
 	struct net_client *client;
-	struct event *idle_event;
+	struct event *event; /* idle for too long; else, to be looked at */
 	struct xfrd_ask **slots; /* NULL: empty */
 	size_t slot_room;
-	unsigned slot_count;     /* that were ever used */
-	uint16_t *free;          /* slots to be used again */
+	unsigned slot_count; /* that were ever used */
+	uint16_t *free;      /* slots to be used again */
 	size_t free_room;
 	unsigned free_count;
-	unsigned open;           /* questions */
 	uint16_t first_id;
-	int64_t moved_msec;      /* a question ended, or the first came */
-	int64_t came_msec;       /* the last message came */
-	bool answered;           /* one that was waited for has come: */
-	int64_t heard_msec;      /* the last one then */
-	bool worn;               /* takes no more questions */
-	bool ended;
 };
 
 struct xfrd_ask {
+	struct xfr_pool_question pool; /* the first member. conn: over TCP */
 	struct xfrd_asks *asks;
 	const struct xfrd_ask_calls *calls;
 	void *ctx;
-	struct conn *conn;         /* TCP */
 	struct net_client *client; /* UDP */
 	struct event *event;       /* TCP: nothing has come for too long */
-	struct xfrd_ask_server server;
 	uint16_t id;
 	uint16_t slot;
-	uint16_t len;
+	bool is_sent;
 	bool was_open;             /* the connection that it has left */
-	bool may_repeat;           /* on another connection, if this one ends */
-	bool may_move;             /* to another one, if others hold it up */
-	uint8_t *message;          /* kept for that; or NULL */
+	struct sockaddr_storage to;
 };
+
+static struct conn *
+conn_of(const struct xfrd_ask *ask)
+{
+	return (struct conn *)ask->pool.conn;
+}
 
 static uint16_t
 ask_random(void)
@@ -100,69 +95,134 @@ ask_free(struct xfrd_ask *ask)
 	net_client_close(ask->client);
 	if (ask->event != NULL)
 		event_free(ask->event);
-	free(ask->message);
 	free(ask);
+}
+
+/* ---- servers ------------------------------------------------------------- */
+
+static struct ask_peer *
+peer_find(const struct xfrd_asks *asks, const struct xfrd_ask_server *server)
+{
+	struct ask_peer *peer;
+
+	cds_list_for_each_entry(peer, &asks->servers, node)
+		if (memcmp(&peer->server.to, &server->to, sizeof(server->to))
+				== 0
+			&& memcmp(&peer->server.from, &server->from,
+				   sizeof(server->from))
+				== 0
+			&& peer->server.tls == server->tls)
+			return peer;
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct ask_peer *
+peer_get(struct xfrd_asks *asks, const struct xfrd_ask_server *server)
+{
+	struct ask_peer *peer = peer_find(asks, server);
+
+	if (peer != NULL)
+		return peer;
+	peer = calloc(1, sizeof(*peer));
+	if (peer == NULL)
+		return NULL;
+	peer->server = *server;
+	xfr_pool_server_init(&peer->pool);
+	cds_list_add(&peer->node, &asks->servers);
+	return peer;
+}
+
+static void
+peer_drop_unused(struct ask_peer *peer)
+{
+	if (peer->is_wanted || !cds_list_empty(&peer->pool.conns))
+		return;
+	cds_list_del(&peer->node);
+	free(peer);
 }
 
 /* ---- connections --------------------------------------------------------- */
 
-/* One has gone, or has no question. */
-static void
-conn_tell_room(struct xfrd_asks *asks)
+/* They are looked through for it, so not each time. */
+void
+xfrd_asks_tell_room(struct xfrd_asks *asks)
 {
-	if (asks->room_event != NULL && !cds_list_empty(&asks->waiting))
-		event_active(asks->room_event, EV_TIMEOUT, 0);
+	static const struct timeval soon = {.tv_usec = ROOM_MSEC * 1000};
+
+	if (asks->room_event == NULL || asks->is_told
+		|| cds_list_empty(&asks->waiting))
+		return;
+	asks->is_told = true;
+	event_add(asks->room_event, &soon);
 }
 
 static void
-conn_close(struct conn *conn)
+conn_free(struct conn *conn)
 {
-	assert(conn->open == 0);
-	if (!conn->ended)
-		cds_list_del(&conn->node);
-	conn->asks->conn_count--;
-	conn_tell_room(conn->asks);
 	net_client_close(conn->client);
-	if (conn->idle_event != NULL)
-		event_free(conn->idle_event);
+	if (conn->event != NULL)
+		event_free(conn->event);
 	free(conn->slots);
 	free(conn->free);
 	free(conn);
 }
 
 static void
-conn_on_idle(evutil_socket_t fd, short what, void *arg)
+conn_close(struct conn *conn)
 {
-	conn_close(arg);
+	xfr_pool_remove(&conn->pool);
+	xfrd_asks_tell_room(conn->asks);
+	peer_drop_unused(conn->peer);
+	conn_free(conn);
 }
 
-/* Takes a question off its connection. spent: more messages to it may come. */
 static void
-conn_leave(struct xfrd_ask *ask, bool spent)
+conn_set_timer(struct conn *conn, int64_t msec)
 {
-	struct conn *conn = ask->conn;
+	event_add(conn->event, &(struct timeval){.tv_sec = msec / 1000,
+		.tv_usec = msec % 1000 * 1000});
+}
 
-	ask->conn = NULL;
+/* Has it looked at, or closed. */
+static void
+conn_await(struct conn *conn)
+{
+	int64_t msec = xfr_pool_look(&conn->pool, clock_now_msec());
+
+	if (msec > 0)
+		conn_set_timer(conn, msec);
+	else
+		conn_set_timer(conn, conn->pool.is_worn
+				|| xfr_pool_find_idle(&conn->peer->pool) != NULL
+			? 0 : IDLE_SEC * 1000);
+}
+
+/* Takes a question off its connection. is_spent: more messages to it may
+ * come. */
+static void
+conn_leave(struct xfrd_ask *ask, bool is_spent)
+{
+	struct conn *conn = conn_of(ask);
+	bool was_held = conn->pool.is_held;
+
+	xfr_pool_leave(&ask->pool, is_spent, clock_now_msec());
 	ask->was_open = net_client_is_open(conn->client);
 	conn->slots[ask->slot] = NULL;
-	conn->open--;
-	conn->moved_msec = clock_now_msec();
-	if (!spent)
+	if (!is_spent)
 		conn->free[conn->free_count++] = ask->slot;
-	if (conn->open > 0 || conn->ended)
-		return;
-	conn_tell_room(conn->asks);
-	event_add(conn->idle_event, &(struct timeval){
-		.tv_sec = conn->worn ? 0 : IDLE_SEC});
+	xfrd_asks_tell_room(conn->asks);
+	if (conn->pool.open == 0 || was_held)
+		conn_await(conn);
 }
 
 /* No more questions are to go there. */
 static void
 conn_wear(struct conn *conn)
 {
-	if (conn->open == 0 && !conn->worn)
-		event_add(conn->idle_event, &(struct timeval){0});
-	conn->worn = true;
+	xfr_pool_wear(&conn->pool);
+	if (conn->pool.open == 0)
+		conn_await(conn);
 }
 
 /* False: no memory for another free slot. */
@@ -187,46 +247,19 @@ conn_add_slot(struct conn *conn)
 	return true;
 }
 
-/* Puts a question on it. at: of its free slots. */
-static void
-conn_take(struct conn *conn, struct xfrd_ask *ask, unsigned at)
-{
-	ask->slot = conn->free[at];
-	conn->free[at] = conn->free[--conn->free_count];
-	conn->slots[ask->slot] = ask;
-	if (conn->open++ == 0)
-		conn->moved_msec = clock_now_msec();
-	event_del(conn->idle_event);
-	ask->conn = conn;
-	ask->id = (uint16_t)(conn->first_id + ask->slot);
-	ask->may_repeat = conn->answered;
-}
-
-/* False: there is no slot, or no memory for one. */
+/* Puts a question on it. False: there is no slot, or no memory for one. */
 static bool
 conn_join(struct conn *conn, struct xfrd_ask *ask)
 {
-	if (conn->free_count == 0
-		&& (conn->slot_count >= conn->asks->per_conn
-			|| !conn_add_slot(conn)))
+	if (conn->free_count == 0 && !conn_add_slot(conn))
 		return false;
-	conn_take(conn, ask, conn->free_count - 1);
+	ask->slot = conn->free[--conn->free_count];
+	conn->slots[ask->slot] = ask;
+	ask->id = (uint16_t)(conn->first_id + ask->slot);
+	xfr_pool_join(&conn->pool, &ask->pool, clock_now_msec());
+	if (conn->pool.open == 1)
+		conn_await(conn);
 	return true;
-}
-
-/* The same with the slot that it had on another one, so that its ID stays. */
-static bool
-conn_join_again(struct conn *conn, struct xfrd_ask *ask)
-{
-	while (conn->slot_count <= ask->slot)
-		if (!conn_add_slot(conn))
-			return false;
-	for (unsigned i = 0; i < conn->free_count; i++)
-		if (conn->free[i] == ask->slot) {
-			conn_take(conn, ask, i);
-			return true;
-		}
-	return false;
 }
 
 static void
@@ -239,19 +272,16 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 
 	if (len < 2)
 		return;
-	conn->came_msec = clock_now_msec();
 	slot = (uint16_t)(octets_get_u16(message) - conn->first_id);
 	ask = slot < conn->slot_count ? conn->slots[slot] : NULL;
+	xfr_pool_on_message(&conn->pool, ask != NULL ? &ask->pool : NULL, len,
+		clock_now_msec());
 	if (ask == NULL) {
 		conn_wear(conn);
 		return;
 	}
-	conn->answered = true;
-	conn->heard_msec = conn->came_msec;
-	ask->may_repeat = ask->may_move = false;
-	free(ask->message);
-	ask->message = NULL;
-	hand_take(conn->asks->hand, HAND_REPLY, &conn->to, message, len);
+	hand_take(conn->asks->hand, HAND_REPLY, &conn->peer->server.to,
+		message, len);
 	next = ask->calls->on_message(ask->ctx, message, len);
 	hand_drop(conn->asks->hand);
 	if (next == XFRD_ASK_MORE) {
@@ -263,63 +293,88 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 	ask_free(ask);
 }
 
-static bool ask_repeat(struct xfrd_ask *ask);
+/* Ends a connection: tells each question to go, or that it has failed. */
+static void
+conn_end(struct conn *conn, int error, const char *why)
+{
+	struct xfr_pool_question *question;
+	bool is_again;
+
+	while ((question = xfr_pool_end(&conn->pool, clock_now_msec(),
+			&is_again))
+		!= NULL) {
+		struct xfrd_ask *ask = (struct xfrd_ask *)question;
+
+		ask->was_open = net_client_is_open(conn->client);
+		conn->slots[ask->slot] = NULL;
+		if (is_again)
+			ask->calls->on_again(ask->ctx, question->is_repeated);
+		else
+			ask->calls->on_fail(ask->ctx, error, why);
+		ask_free(ask);
+	}
+	conn_close(conn);
+}
 
 static void
 conn_on_end(void *ctx, int error)
 {
 	struct conn *conn = ctx;
 	char text[TLS_FAILURE_MAX];
-	const char *why = conn->tls != NULL
+
+	conn_end(conn, error, conn->peer->server.tls != NULL
 		? tls_client_print_failure(net_client_get_stream(conn->client),
 			  text)
-		: NULL;
+		: NULL);
+}
 
-	conn->ended = true;
-	cds_list_del(&conn->node);
-	for (unsigned i = 0; i < conn->slot_count; i++) {
-		struct xfrd_ask *ask = conn->slots[i];
+static void
+conn_on_open(void *ctx)
+{
+	struct conn *conn = ctx;
 
-		if (ask == NULL)
-			continue;
-		conn_leave(ask, true);
-		if (error != ETIMEDOUT && ask_repeat(ask))
-			continue;
-		ask->calls->on_fail(ask->ctx, error, why);
-		ask_free(ask);
-	}
-	conn_close(conn);
+	xfr_pool_on_open(&conn->pool, clock_now_msec());
+	if (conn->pool.open > 0)
+		conn_await(conn);
 }
 
 static const struct net_client_calls conn_calls = {
+	.on_open = conn_on_open,
 	.on_message = conn_on_message,
 	.on_end = conn_on_end,
 };
 
-static bool
-conn_leads_to(const struct conn *conn, const struct xfrd_ask_server *server)
+/* What waits behind others on it goes elsewhere. */
+static void
+conn_move(struct conn *conn)
 {
-	return memcmp(&conn->to, &server->to, sizeof(conn->to)) == 0
-		&& memcmp(&conn->from, &server->from, sizeof(conn->from)) == 0
-		&& conn->tls == server->tls;
+	struct xfr_pool_question *question;
+
+	while ((question = xfr_pool_find_mover(&conn->pool, clock_now_msec()))
+		!= NULL) {
+		struct xfrd_ask *ask = (struct xfrd_ask *)question;
+
+		xfr_pool_wear(&conn->pool);
+		conn_leave(ask, true);
+		ask->calls->on_again(ask->ctx, question->is_repeated);
+		ask_free(ask);
+	}
 }
 
-/* Makes room for a connection: closes one that has no question. */
-static bool
-conn_make_room(struct xfrd_asks *asks)
+static void
+conn_on_time(evutil_socket_t fd, short what, void *arg)
 {
-	struct conn *conn;
+	struct conn *conn = arg, *idle;
 
-	if (!asks->turn && !cds_list_empty(&asks->waiting))
-		return false;
-	if (asks->conn_count < asks->conns_max)
-		return true;
-	cds_list_for_each_entry(conn, &asks->conns, node)
-		if (conn->open == 0) {
-			conn_close(conn);
-			return true;
-		}
-	return false;
+	if (conn->pool.open == 0) {
+		conn_close(conn);
+		return;
+	}
+	conn_await(conn);
+	conn_move(conn);
+	idle = (struct conn *)xfr_pool_find_idle(&conn->peer->pool);
+	if (idle != NULL)
+		conn_set_timer(idle, 0);
 }
 
 static struct bufferevent *
@@ -329,9 +384,9 @@ conn_open_tls(void *ctx, struct event_base *base, int fd)
 }
 
 static enum nsd_err
-conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
-	struct conn **made)
+conn_open(struct xfrd_asks *asks, struct ask_peer *peer, struct conn **made)
 {
+	const struct xfrd_ask_server *server = &peer->server;
 	const struct net_client_stream stream = {
 		.open = conn_open_tls,
 		.ctx = (void *)(uintptr_t)server->tls,
@@ -344,89 +399,72 @@ conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 		.tcp_mss = asks->tcp_mss,
 		.timeout_sec = asks->timeout_sec,
 	};
-	struct conn *conn;
+	struct conn *conn = calloc(1, sizeof(*conn));
 	enum nsd_err err = NSD_E_MEMORY;
 	int error;
 
-	if (!conn_make_room(asks))
-		return NSD_E_AGAIN;
-	conn = calloc(1, sizeof(*conn));
 	if (conn == NULL)
 		return NSD_E_MEMORY;
 	conn->asks = asks;
-	conn->to = server->to;
-	conn->from = server->from;
-	conn->tls = server->tls;
+	conn->peer = peer;
 	conn->first_id = ask_random();
-	conn->idle_event = event_new(asks->base, -1, 0, conn_on_idle, conn);
-	if (conn->idle_event != NULL)
+	conn->event = event_new(asks->base, -1, 0, conn_on_time, conn);
+	if (conn->event != NULL)
 		err = net_client_open(asks->base, &options, &conn_calls, conn,
 			&conn->client);
-	asks->conn_count++;
-	cds_list_add(&conn->node, &asks->conns);
 	if (err == NSD_OK) {
-		net_client_pause(conn->client, asks->paused);
+		xfr_pool_add(&asks->pool, &peer->pool, &conn->pool,
+			clock_now_msec());
+		net_client_pause(conn->client, asks->pool.is_paused);
 		*made = conn;
 		return NSD_OK;
 	}
 	error = errno;
-	conn_close(conn);
+	conn_free(conn);
 	errno = error;
 	return err;
 }
 
-static bool
-conn_is_held_up(const struct conn *conn)
-{
-	return conn->open > 0
-		&& clock_now_msec() - conn->moved_msec > HELD_UP_MSEC;
-}
-
-/* Joins a connection that has a slot. held_up: of those that are. False: there
- * is none. *count: the connections of that kind. */
-static bool
-conn_join_one(struct xfrd_ask *ask, bool held_up, unsigned *count)
-{
-	struct conn *conn;
-
-	*count = 0;
-	cds_list_for_each_entry(conn, &ask->asks->conns, node) {
-		if (conn->worn || !conn_leads_to(conn, &ask->server)
-			|| conn_is_held_up(conn) != held_up)
-			continue;
-		++*count;
-		if (conn_join(conn, ask))
-			return true;
-	}
-	return false;
-}
-
-/* Finds a connection that has a slot, or opens one, for a question. Another is
- * opened only where none of them has a slot, or these are held up. */
+/* Finds a connection for a question, or opens one. */
 static enum nsd_err
-conn_find(struct xfrd_ask *ask)
+conn_find(struct xfrd_ask *ask, struct ask_peer *peer)
 {
-	enum nsd_err err = NSD_E_AGAIN;
+	struct xfrd_asks *asks = ask->asks;
+	struct xfr_pool_conn *found;
+	enum xfr_pool_place place;
 	struct conn *conn;
-	unsigned count;
+	enum nsd_err err;
 
-	if (conn_join_one(ask, false, &count))
-		return NSD_OK;
-	cds_list_for_each_entry(conn, &ask->asks->conns, node)
-		count += conn_leads_to(conn, &ask->server)
-			&& conn_is_held_up(conn);
-	if (count < HELD_UP_MAX)
-		err = conn_open(ask->asks, &ask->server, &conn);
-	if (err == NSD_E_AGAIN && conn_join_one(ask, true, &count))
-		return NSD_OK;
-	if (err == NSD_E_AGAIN)
-		err = conn_open(ask->asks, &ask->server, &conn);
-	if (err != NSD_OK)
-		return err;
-	if (conn_join(conn, ask))
-		return NSD_OK;
-	conn_close(conn);
-	return NSD_E_MEMORY;
+	while ((place = xfr_pool_find(&asks->pool, &peer->pool, &ask->pool,
+			clock_now_msec(), &found))
+		== XFR_POOL_END)
+		conn_end((struct conn *)found, ETIMEDOUT, "it is too slow");
+	if (place == XFR_POOL_WAIT)
+		return NSD_E_AGAIN;
+	if (place == XFR_POOL_OPEN) {
+		err = conn_open(asks, peer, &conn);
+		if (err != NSD_OK)
+			return err;
+		found = &conn->pool;
+	}
+	return conn_join((struct conn *)found, ask) ? NSD_OK : NSD_E_MEMORY;
+}
+
+/* The same, with what is known of its server. */
+static enum nsd_err
+conn_find_to(struct xfrd_ask *ask, const struct xfrd_ask_server *server)
+{
+	struct ask_peer *peer = peer_get(ask->asks, server);
+	enum nsd_err err;
+
+	if (peer == NULL)
+		return NSD_E_MEMORY;
+	/* Its last connection may be ended for that. */
+	peer->is_wanted = true;
+	err = conn_find(ask, peer);
+	peer->is_wanted = false;
+	peer_drop_unused(peer);
+	return err;
 }
 
 /* ---- datagrams ----------------------------------------------------------- */
@@ -439,7 +477,7 @@ ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
 
 	if (len < 2 || octets_get_u16(message) != ask->id)
 		return;
-	hand_take(hand, HAND_REPLY, &ask->server.to, message, len);
+	hand_take(hand, HAND_REPLY, &ask->to, message, len);
 	if (ask->calls->on_message(ask->ctx, message, len) != XFRD_ASK_MORE)
 		ask_free(ask);
 	hand_drop(hand);
@@ -460,12 +498,11 @@ static const struct net_client_calls ask_datagrams = {
 };
 
 static enum nsd_err
-ask_open_datagrams(struct xfrd_ask *ask)
+ask_open_datagrams(struct xfrd_ask *ask, const struct xfrd_ask_server *server)
 {
 	const struct net_client_options options = {
-		.to = &ask->server.to,
-		.from = ask->server.from.ss_family != 0 ? &ask->server.from
-							: NULL,
+		.to = &server->to,
+		.from = server->from.ss_family != 0 ? &server->from : NULL,
 		.timeout_sec = UDP_SEC,
 	};
 
@@ -477,125 +514,50 @@ ask_open_datagrams(struct xfrd_ask *ask)
 /* ---- questions ----------------------------------------------------------- */
 
 static void
-ask_await(struct xfrd_ask *ask, unsigned sec)
-{
-	event_add(ask->event, &(struct timeval){.tv_sec = (time_t)sec});
-}
-
-static enum nsd_err
-ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
-{
-	if (ask->conn == NULL)
-		return net_client_send(ask->client, message, len);
-	ask_await(ask, ask->may_move ? MOVE_SEC : ask->asks->timeout_sec);
-	return net_client_send(ask->conn->client, message, len);
-}
-
-/* Sends it again, on another connection than the one that it has left. Its ID
- * stays, for it may be signed, so a connection with the same numbers is opened,
- * or used. False: it is on none. */
-static bool
-ask_go(struct xfrd_ask *ask)
-{
-	uint16_t first_id = (uint16_t)(ask->id - ask->slot);
-	struct conn *conn;
-
-	cds_list_for_each_entry(conn, &ask->asks->conns, node)
-		if (conn->first_id == first_id && !conn->worn
-			&& conn_leads_to(conn, &ask->server)
-			&& conn_join_again(conn, ask))
-			break;
-	if (ask->conn == NULL) {
-		if (conn_open(ask->asks, &ask->server, &conn) != NSD_OK)
-			return false;
-		conn->first_id = first_id;
-		if (!conn_join_again(conn, ask)) {
-			conn_close(conn);
-			return false;
-		}
-	}
-	if (ask_send(ask, ask->message, ask->len) == NSD_OK)
-		return true;
-	conn_wear(ask->conn);
-	conn_leave(ask, true);
-	return false;
-}
-
-/* The connection has been closed that it was sent on. False: it is not to be
- * repeated, or cannot be. */
-static bool
-ask_repeat(struct xfrd_ask *ask)
-{
-	ask->may_move = false;
-	return ask->may_repeat && ask_go(ask);
-}
-
-static void
-ask_end_in_vain(struct xfrd_ask *ask, int error)
-{
-	ask->calls->on_fail(ask->ctx, error, NULL);
-	ask_free(ask);
-}
-
-/* True if it has left its connection, if need be for its end: that is busy with
- * others, or says nothing any more. A new one is given its time. */
-static bool
-ask_move(struct xfrd_ask *ask)
-{
-	struct conn *conn = ask->conn;
-	bool silent = clock_now_msec() - conn->came_msec > MOVE_SEC * 1000;
-
-	if (silent && !ask->may_repeat)
-		return false;
-	if (silent)
-		conn_wear(conn);
-	conn_leave(ask, true);
-	if (!ask_go(ask))
-		ask_end_in_vain(ask, ETIMEDOUT);
-	return true;
-}
-
-static void
 ask_on_silence(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd_ask *ask = arg;
 
-	if (ask->may_move) {
-		ask->may_move = false;
-		if (ask_move(ask))
-			return;
-		ask_await(ask, ask->asks->timeout_sec - MOVE_SEC);
-		return;
-	}
-	conn_wear(ask->conn);
+	conn_wear(conn_of(ask));
 	conn_leave(ask, true);
-	ask_end_in_vain(ask, ETIMEDOUT);
+	ask->calls->on_fail(ask->ctx, ETIMEDOUT, NULL);
+	ask_free(ask);
 }
 
 void
 xfrd_asks_init(struct xfrd_asks *asks)
 {
-	CDS_INIT_LIST_HEAD(&asks->conns);
+	xfr_pool_init(&asks->pool);
+	CDS_INIT_LIST_HEAD(&asks->servers);
 	CDS_INIT_LIST_HEAD(&asks->waiting);
-	asks->turn = false;
-	asks->conn_count = 0;
+	asks->is_told = false;
 }
 
 void
 xfrd_asks_pause(struct xfrd_asks *asks, bool pause)
 {
-	struct conn *conn;
+	struct xfr_pool_conn *conn;
 
-	if (asks->paused == pause)
+	if (asks->pool.is_paused == pause)
 		return;
-	asks->paused = pause;
-	cds_list_for_each_entry(conn, &asks->conns, node)
-		net_client_pause(conn->client, pause);
+	xfr_pool_pause(&asks->pool, pause, clock_now_msec());
+	cds_list_for_each_entry(conn, &asks->pool.conns, node)
+		net_client_pause(((struct conn *)conn)->client, pause);
+}
+
+bool
+xfrd_asks_know_silent(const struct xfrd_asks *asks,
+	const struct xfrd_ask_server *server, int64_t since)
+{
+	const struct ask_peer *peer = peer_find(asks, server);
+
+	return peer != NULL && peer->pool.heard_msec < since;
 }
 
 enum nsd_err
 xfrd_ask_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
-	const struct xfrd_ask_calls *calls, void *ctx, struct xfrd_ask **made)
+	const struct xfrd_ask_how *how, const struct xfrd_ask_calls *calls,
+	void *ctx, struct xfrd_ask **made)
 {
 	struct xfrd_ask *ask = calloc(1, sizeof(*ask));
 	enum nsd_err err = NSD_E_MEMORY;
@@ -606,13 +568,15 @@ xfrd_ask_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	ask->asks = asks;
 	ask->calls = calls;
 	ask->ctx = ctx;
-	ask->server = *server;
+	ask->to = server->to;
+	ask->pool.is_urgent = how->is_urgent;
+	ask->pool.is_repeated = how->is_repeated;
 	if (!server->tcp) {
-		err = ask_open_datagrams(ask);
+		err = ask_open_datagrams(ask, server);
 	} else {
 		ask->event = event_new(asks->base, -1, 0, ask_on_silence, ask);
 		if (ask->event != NULL)
-			err = conn_find(ask);
+			err = conn_find_to(ask, server);
 	}
 	if (err == NSD_OK) {
 		*made = ask;
@@ -633,37 +597,27 @@ xfrd_ask_id(const struct xfrd_ask *ask)
 bool
 xfrd_ask_is_open(const struct xfrd_ask *ask)
 {
-	return ask->conn != NULL ? net_client_is_open(ask->conn->client)
-				 : ask->client != NULL || ask->was_open;
+	return ask->pool.conn != NULL
+		? net_client_is_open(conn_of(ask)->client)
+		: ask->client != NULL || ask->was_open;
 }
 
-bool
-xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec)
+int64_t
+xfrd_ask_get_turn(const struct xfrd_ask *ask, int64_t now)
 {
-	int64_t since = clock_now_msec() - msec;
-	struct conn *conn;
-
-	cds_list_for_each_entry(conn, &ask->asks->conns, node)
-		if (conn->answered && conn->heard_msec >= since
-			&& conn_leads_to(conn, &ask->server))
-			return true;
-	return false;
+	return xfr_pool_get_turn(&ask->pool, now);
 }
 
 enum nsd_err
 xfrd_ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
 {
 	assert(len >= 2 && len <= UINT16_MAX);
-	ask->may_move = ask->conn != NULL && ask->asks->timeout_sec > MOVE_SEC;
-	if (ask->may_repeat || ask->may_move)
-		ask->message = malloc(len);
-	if (ask->message != NULL) {
-		memcpy(ask->message, message, len);
-		ask->len = (uint16_t)len;
-	} else {
-		ask->may_repeat = ask->may_move = false;
-	}
-	return ask_send(ask, message, len);
+	ask->is_sent = true;
+	if (ask->pool.conn == NULL)
+		return net_client_send(ask->client, message, len);
+	event_add(ask->event, &(struct timeval){
+		.tv_sec = (time_t)ask->asks->timeout_sec});
+	return net_client_send(conn_of(ask)->client, message, len);
 }
 
 void
@@ -671,9 +625,10 @@ xfrd_ask_close(struct xfrd_ask *ask)
 {
 	if (ask == NULL)
 		return;
-	if (ask->conn != NULL) {
-		conn_wear(ask->conn);
-		conn_leave(ask, true);
+	if (ask->pool.conn != NULL) {
+		if (ask->is_sent)
+			conn_wear(conn_of(ask));
+		conn_leave(ask, ask->is_sent);
 	}
 	ask_free(ask);
 }

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "xfr/pool.h"
 
 struct event;
 struct event_base;
@@ -24,21 +25,18 @@ struct xfrd_ask;
 struct xfrd_asks {
 	/* Set by the owner. */
 	struct event_base *base;
-	unsigned conns_max;   /* xfrd-tcp-max */
-	unsigned per_conn;    /* xfrd-tcp-pipeline */
+	struct xfr_pool pool; /* conns_max: xfrd-tcp-max; per_conn:
+			       * xfrd-tcp-pipeline */
 	unsigned timeout_sec; /* tcp-timeout: without a message, over TCP */
 	int tcp_mss;          /* outgoing-tcp-mss */
 	struct hand *hand;    /* has the message that is being read; or NULL */
-	struct event *room_event; /* made active when a connection may be
-				   * opened while somebody waits; or NULL */
-	/* The owner's, from xfrd_asks_init on: who waits for a connection. As
-	 * long as somebody does, one is opened only while turn is set. */
+	struct event *room_event; /* added when a connection may be had while
+				   * somebody waits; or NULL */
+	/* The owner's, from xfrd_asks_init on: who waits for a connection. */
 	struct cds_list_head waiting;
-	bool turn;
+	bool is_told; /* room_event is to come; reset by the owner */
 	/* private */
-	struct cds_list_head conns;
-	unsigned conn_count;
-	bool paused;
+	struct cds_list_head servers;
 };
 
 struct xfrd_ask_server {
@@ -63,6 +61,15 @@ struct xfrd_ask_calls {
 	/* No more come. error: as of on_end in net/client.h; why: what TLS
 	 * says; or NULL. */
 	void (*on_fail)(void *ctx, int error, const char *why);
+	/* Over TCP: it has left its connection, without a message so far, and
+	 * is to be opened and sent again. It is over, and freed. */
+	void (*on_again)(void *ctx, bool is_repeated);
+};
+
+/* How a question over TCP is asked. */
+struct xfrd_ask_how {
+	bool is_urgent;   /* slower ones may be given up for it */
+	bool is_repeated; /* what on_again said the last time; false */
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);
@@ -72,26 +79,29 @@ void xfrd_asks_pause(struct xfrd_asks *asks, bool pause);
 /*
  * Prepares a question: chooses its ID, and finds a connection or opens one.
  * Keeps calls and ctx. It is over, and freed, when on_message has returned
- * another value than XFRD_ASK_MORE, after on_fail, or with xfrd_ask_close.
- * returns NSD_OK with *ask; NSD_E_AGAIN: all connections are in use, or others
- * wait for one; NSD_E_MEMORY; NSD_E_SYSTEM with errno: there is no way to that
- * server.
+ * another value than XFRD_ASK_MORE, after on_fail or on_again, or with
+ * xfrd_ask_close. May end other questions, for those that are in haste.
+ * returns NSD_OK with *ask; NSD_E_AGAIN: there is no connection for it now;
+ * NSD_E_MEMORY; NSD_E_SYSTEM with errno: there is no way to that server.
  */
 enum nsd_err xfrd_ask_open(struct xfrd_asks *asks,
-	const struct xfrd_ask_server *server,
+	const struct xfrd_ask_server *server, const struct xfrd_ask_how *how,
 	const struct xfrd_ask_calls *calls, void *ctx,
 	struct xfrd_ask **ask) MUST_USE;
 uint16_t xfrd_ask_id(const struct xfrd_ask *ask);
-/* True if its server has sent a message over TCP, for any question, within so
- * many milliseconds. Cost: the connections. */
-bool xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec);
+/* When its turn came (xfr_pool_get_turn); now: it is to come. Over TCP. */
+int64_t xfrd_ask_get_turn(const struct xfrd_ask *ask, int64_t now);
+/* True if a server has connections, and has sent no message on any of them
+ * since then. */
+bool xfrd_asks_know_silent(const struct xfrd_asks *asks,
+	const struct xfrd_ask_server *server, int64_t since);
+/* A connection may be had, or may be looked for. */
+void xfrd_asks_tell_room(struct xfrd_asks *asks);
 /* True if its server has taken the connection that it is, or was last, on. Over
  * UDP always. */
 bool xfrd_ask_is_open(const struct xfrd_ask *ask);
 /*
- * Sends it; borrows the message. It is sent again on another connection, once
- * each, if the connection had been used before and turns out to be closed, and
- * if that is silent, or busy with others, for long.
+ * Sends it; borrows the message.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: too much waits for that server;
  * NSD_E_SYSTEM with errno.
  */

@@ -37,7 +37,7 @@ xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone,
 	struct xfrd_zones *zones = &xfrd->zones;
 	uint32_t handle = zones->handles[zone->index];
 
-	xfrd_jobs_leave(xfrd, zone);
+	xfrd_job_leave_zone(xfrd, zone);
 	if (handle == XFR_NONE)
 		return;
 	xfrd_zones_get_rest(xfrd, zone, clock_now_msec(), rest);

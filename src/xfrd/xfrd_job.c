@@ -1,12 +1,14 @@
 /* xfrd_job.c - a question to another server: with which key it is signed, and
- * its end. */
+ * its end, by an answer or because nobody wants one. */
 #include "config.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 
@@ -94,4 +96,64 @@ xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	}
 	xfrd_job_free(job);
 	xfrd_zones_go_on(xfrd);
+}
+
+/* ---- nobody waits for it any more ---------------------------------------- */
+
+void
+xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)
+{
+	struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->jobs, node)
+		if (job->ticket == ticket) {
+			job->ticket = XFR_NO_TICKET;
+			/* What is being published ends by itself. */
+			if (job->entry == 0)
+				xfrd_job_free(job);
+			return;
+		}
+}
+
+/* What it needs of a zone that goes: its name. */
+static struct conf_zone *
+job_copy_zone(const struct conf_zone *zone)
+{
+	size_t wire_len = name_len(zone->wire), name_size = strlen(zone->name)
+		+ 1;
+	struct conf_zone *copy = calloc(1, sizeof(*copy) + wire_len
+		+ name_size);
+	char *text;
+
+	if (copy == NULL)
+		return NULL;
+	text = (char *)(copy + 1);
+	memcpy(text, zone->wire, wire_len);
+	memcpy(text + wire_len, zone->name, name_size);
+	copy->wire = (const uint8_t *)text;
+	copy->name = text + wire_len;
+	return copy;
+}
+
+void
+xfrd_job_leave_zone(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_job *job, *next;
+
+	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
+		if (job->zone != zone)
+			continue;
+		job->ticket = XFR_NO_TICKET;
+		/* Only what the loader has in hand is waited for. */
+		if (job->entry == 0 || !cds_list_empty(&job->keep_node)) {
+			xfrd_job_free(job);
+			continue;
+		}
+		job->gone = job_copy_zone(zone);
+		if (job->gone == NULL) {
+			log_error("out of memory, ending");
+			_exit(1); /* the next one knows nothing of it */
+		}
+		job->zone = job->gone;
+	}
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,6 +20,8 @@
 
 /* What a reply over UDP may have. */
 #define UDP_SIZE 1232
+/* Those who wait for a connection are looked through at least as often. */
+#define ROOM_MSEC 250
 
 static bool
 jobs_uses_tcp(const struct xfrd_job *job)
@@ -67,35 +68,6 @@ jobs_note_how_far(const struct xfrd_job *job, struct xfr_reply *reply)
 	reply->has_begun = job->reader.soa_len > 0;
 }
 
-/* It takes too long; or it is a transfer, which is to be looked at. */
-static void
-jobs_on_time(evutil_socket_t fd, short what, void *arg)
-{
-	struct xfrd_job *job = arg;
-	struct xfr_reply reply = {.outcome = XFR_TIMEOUT};
-	const struct xfr_patience_look look = {
-		.received = job->reader.result.received,
-		.is_heard = job->ask != NULL && xfrd_ask_is_heard(job->ask,
-			job->action.first_msec),
-		.is_held = job->xfrd->asks.paused,
-		.is_free = !job->action.has_others
-			&& !jobs_others_wait(job->xfrd),
-	};
-	uint32_t msec = job->action.wait_msec > 0
-		? 0
-		: xfr_patience_look(&job->patience, clock_now_msec(), &look);
-	struct timeval wait = jobs_timeval(msec);
-
-	if (msec > 0 && event_add(job->event, &wait) == 0)
-		return;
-	jobs_note_how_far(job, &reply);
-	xfrd_job_end(job, &reply,
-		look.received > 0 || (job->action.first_msec == 0
-				&& job->action.wait_msec == 0)
-			? "it is too slow"
-			: NULL);
-}
-
 /* In how many milliseconds a job is to be looked at, from its beginning on. */
 static uint32_t
 jobs_begin_wait(struct xfrd_job *job)
@@ -106,6 +78,96 @@ jobs_begin_wait(struct xfrd_job *job)
 		? action->wait_msec
 		: xfr_patience_begin(&job->patience, clock_now_msec(),
 			  action->first_msec);
+}
+
+/* True if its server has connections, and has said nothing at all on them since
+ * the job was asked: then it is no matter whose turn it is. */
+static bool
+jobs_is_unheard(const struct xfrd_job *job)
+{
+	struct xfrd_ask_server server;
+
+	return job->uses_tcp && xfrd_job_get_server(job, true, 0, &server)
+		&& xfrd_asks_know_silent(&job->xfrd->asks, &server,
+			job->asked_msec);
+}
+
+/* In how many milliseconds a job that waits for a connection is to be looked at
+ * again; 0: it is given up. */
+static uint32_t
+jobs_wait_on(struct xfrd_job *job)
+{
+	return jobs_is_unheard(job) ? 0 : jobs_begin_wait(job);
+}
+
+static int64_t
+jobs_get_turn(const struct xfrd_job *job, int64_t now)
+{
+	if (jobs_is_unheard(job))
+		return job->asked_msec;
+	return job->ask != NULL && job->uses_tcp
+		? xfrd_ask_get_turn(job->ask, now) : now;
+}
+
+/* The same of one that is under way; 0: it takes too long. */
+static uint32_t
+jobs_look(struct xfrd_job *job)
+{
+	int64_t now = clock_now_msec();
+	const struct xfr_patience_look look = {
+		.received = job->reader.result.received,
+		.turn_at = jobs_get_turn(job, now),
+		.is_held = job->xfrd->asks.pool.is_paused,
+		.is_free = !job->action.has_others
+			&& !jobs_others_wait(job->xfrd),
+	};
+
+	return job->action.wait_msec > 0
+		? 0 : xfr_patience_look(&job->patience, now, &look);
+}
+
+/* It takes too long; or it is a transfer, which is to be looked at. */
+static void
+jobs_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd_job *job = arg;
+	struct xfr_reply reply = {.outcome = XFR_TIMEOUT};
+	uint32_t msec = cds_list_empty(&job->keep_node) ? jobs_look(job)
+							: jobs_wait_on(job);
+	struct timeval wait = jobs_timeval(msec);
+
+	if (msec > 0 && event_add(job->event, &wait) == 0)
+		return;
+	jobs_note_how_far(job, &reply);
+	xfrd_job_end(job, &reply,
+		job->reader.result.received > 0
+				|| (job->action.first_msec == 0
+					&& job->action.wait_msec == 0)
+			? "it is too slow"
+			: NULL);
+}
+
+/* It waits for a connection. */
+static void
+jobs_wait(struct xfrd_job *job)
+{
+	/* Another key may be right by then. */
+	mac_destroy(job->key.mac);
+	job->key.mac = NULL;
+	journal_abandon(job->text);
+	job->text = NULL;
+	cds_list_add_tail(&job->keep_node, &job->xfrd->asks.waiting);
+}
+
+static void
+jobs_on_ask_again(void *ctx, bool is_repeated)
+{
+	struct xfrd_job *job = ctx;
+
+	job->ask = NULL; /* it is over */
+	job->is_repeated = is_repeated;
+	jobs_wait(job);
+	xfrd_asks_tell_room(&job->xfrd->asks);
 }
 
 static void
@@ -202,6 +264,7 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 static const struct xfrd_ask_calls jobs_answers = {
 	.on_message = jobs_on_answer,
 	.on_fail = jobs_on_ask_failed,
+	.on_again = jobs_on_ask_again,
 };
 
 /* ---- transfers ----------------------------------------------------------- */
@@ -329,6 +392,7 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 static const struct xfrd_ask_calls jobs_transfers = {
 	.on_message = jobs_on_transfer,
 	.on_fail = jobs_on_ask_failed,
+	.on_again = jobs_on_ask_again,
 };
 
 static enum nsd_err
@@ -393,6 +457,10 @@ jobs_open_ask(struct xfrd_job *job)
 {
 	const struct xfrd_ask_calls *calls = job->action.act == XFR_TRANSFER
 		? &jobs_transfers : &jobs_answers;
+	const struct xfrd_ask_how how = {
+		.is_urgent = !job->action.has_failed,
+		.is_repeated = job->is_repeated,
+	};
 	enum nsd_err err = NSD_E_SYSTEM;
 	struct xfrd_ask_server server;
 
@@ -402,8 +470,8 @@ jobs_open_ask(struct xfrd_job *job)
 		if (server.tls == NULL && server.tcp
 			&& job->server->tls_auth_name != NULL)
 			return NSD_E_NOT_FOUND;
-		err = xfrd_ask_open(&job->xfrd->asks, &server, calls, job,
-			&job->ask);
+		err = xfrd_ask_open(&job->xfrd->asks, &server, &how, calls,
+			job, &job->ask);
 		if (err != NSD_E_SYSTEM
 			|| (errno != EADDRNOTAVAIL && errno != EADDRINUSE))
 			break;
@@ -417,11 +485,10 @@ jobs_send(struct xfrd_job *job)
 {
 	uint8_t message[XFR_ASK_MAX];
 	size_t len;
-	enum nsd_err err = xfrd_job_open_key(job);
+	enum nsd_err err = jobs_open_ask(job);
 
-	if (err != NSD_OK)
-		return err;
-	err = jobs_open_ask(job);
+	if (err == NSD_OK)
+		err = xfrd_job_open_key(job);
 	if (err != NSD_OK)
 		return err;
 	jobs_fill_request(job);
@@ -492,17 +559,13 @@ static enum nsd_err
 jobs_go(struct xfrd_job *job)
 {
 	struct timeval wait = jobs_timeval(jobs_begin_wait(job));
-	enum nsd_err err = NSD_E_MEMORY;
 
-	if (job->event != NULL && event_add(job->event, &wait) == 0)
-		err = jobs_send(job);
-	if (err != NSD_E_AGAIN)
-		return err;
-	event_del(job->event);
-	/* It may be another one by then. */
-	mac_destroy(job->key.mac);
-	job->key.mac = NULL;
-	return NSD_E_AGAIN;
+	if (job->event == NULL || event_add(job->event, &wait) != 0)
+		return NSD_E_MEMORY;
+	/* Others do not wait longer for those that come later. */
+	if (job->uses_tcp && !cds_list_empty(&job->xfrd->asks.waiting))
+		return NSD_E_AGAIN;
+	return jobs_send(job);
 }
 
 void
@@ -531,38 +594,59 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	CDS_INIT_LIST_HEAD(&job->keep_node);
 	job->uses_tcp = jobs_uses_tcp(job);
 	job->began_usec = clock_now_usec();
+	job->asked_msec = clock_now_msec();
 	jobs_log_begin(job);
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
 	err = jobs_go(job);
-	if (err == NSD_E_AGAIN)
-		cds_list_add_tail(&job->keep_node, &xfrd->asks.waiting);
-	else if (err != NSD_OK)
+	if (err == NSD_E_AGAIN) {
+		jobs_wait(job);
+		xfrd_asks_tell_room(&xfrd->asks);
+	} else if (err != NSD_OK) {
 		jobs_fail_to_begin(job, err);
+	}
 }
 
-/* Those who wait for a connection go on, as far as there are some. */
+/* Sends what has waited. Its time begins anew, if its server has said anything
+ * meanwhile. */
+static enum nsd_err
+jobs_go_on(struct xfrd_job *job)
+{
+	bool is_unheard = jobs_is_unheard(job);
+	enum nsd_err err = jobs_send(job);
+	struct timeval wait;
+
+	if (err != NSD_OK || is_unheard)
+		return err;
+	job->asked_msec = clock_now_msec();
+	wait = jobs_timeval(jobs_begin_wait(job));
+	return event_add(job->event, &wait) == 0 ? NSD_OK : NSD_E_MEMORY;
+}
+
+/* Those who wait for a connection go on, as far as there are some. One for
+ * which there is none holds up none that asks another server. */
 static void
 jobs_on_room(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval later = {.tv_usec = ROOM_MSEC * 1000};
 	struct xfrd *xfrd = arg;
 	struct xfrd_asks *asks = &xfrd->asks;
-	struct xfrd_job *job;
+	struct xfrd_job *job, *next;
 	enum nsd_err err;
 
+	asks->is_told = false;
 	if (xfrd->writes.ending)
 		return;
-	while ((job = list_first_or_null(&asks->waiting, struct xfrd_job,
-			keep_node))
-		!= NULL) {
-		asks->turn = true;
-		err = jobs_go(job);
-		asks->turn = false;
+	cds_list_for_each_entry_safe(job, next, &asks->waiting, keep_node) {
+		err = jobs_go_on(job);
 		if (err == NSD_E_AGAIN)
-			break;
+			continue;
 		cds_list_del_init(&job->keep_node);
 		if (err != NSD_OK)
 			jobs_fail_to_begin(job, err);
 	}
+	/* What is slow may be given up by then. */
+	if (!asks->is_told && !cds_list_empty(&asks->waiting))
+		event_add(asks->room_event, &later);
 }
 
 enum nsd_err
@@ -571,62 +655,4 @@ xfrd_jobs_init(struct xfrd *xfrd)
 	xfrd->asks.room_event = event_new(xfrd->role.base, -1, 0, jobs_on_room,
 		xfrd);
 	return xfrd->asks.room_event != NULL ? NSD_OK : NSD_E_MEMORY;
-}
-
-void
-xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket)
-{
-	struct xfrd_job *job;
-
-	cds_list_for_each_entry(job, &xfrd->jobs, node)
-		if (job->ticket == ticket) {
-			job->ticket = XFR_NO_TICKET;
-			/* What is being published ends by itself. */
-			if (job->entry == 0)
-				xfrd_job_free(job);
-			return;
-		}
-}
-
-/* What it needs of a zone that goes: its name. */
-static struct conf_zone *
-jobs_copy_zone(const struct conf_zone *zone)
-{
-	size_t wire_len = name_len(zone->wire), name_size = strlen(zone->name)
-		+ 1;
-	struct conf_zone *copy = calloc(1, sizeof(*copy) + wire_len
-		+ name_size);
-	char *text;
-
-	if (copy == NULL)
-		return NULL;
-	text = (char *)(copy + 1);
-	memcpy(text, zone->wire, wire_len);
-	memcpy(text + wire_len, zone->name, name_size);
-	copy->wire = (const uint8_t *)text;
-	copy->name = text + wire_len;
-	return copy;
-}
-
-void
-xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone)
-{
-	struct xfrd_job *job, *next;
-
-	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
-		if (job->zone != zone)
-			continue;
-		job->ticket = XFR_NO_TICKET;
-		/* Only what the loader has in hand is waited for. */
-		if (job->entry == 0 || !cds_list_empty(&job->keep_node)) {
-			xfrd_job_free(job);
-			continue;
-		}
-		job->gone = jobs_copy_zone(zone);
-		if (job->gone == NULL) {
-			log_error("out of memory, ending");
-			_exit(1); /* the next one knows nothing of it */
-		}
-		job->zone = job->gone;
-	}
 }

@@ -219,7 +219,7 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 		xfrd_jobs_begin(xfrd, action);
 		break;
 	case XFR_CANCEL:
-		xfrd_jobs_cancel(xfrd, action->ticket);
+		xfrd_job_cancel(xfrd, action->ticket);
 		break;
 	case XFR_SET_EXPIRY:
 		turn_set_expiry(xfrd, action->zone);

@@ -341,7 +341,8 @@ xfrd_zones_go_on(struct xfrd *xfrd)
 static uint32_t
 zones_count_transfers(const struct xfrd_asks *asks)
 {
-	uint64_t all = (uint64_t)asks->conns_max * asks->per_conn;
+	uint64_t all = (uint64_t)asks->pool.conns_max
+		* asks->pool.per_conn;
 
 	if (all > TRANSFERS_MAX)
 		return TRANSFERS_MAX;

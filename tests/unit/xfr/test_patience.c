@@ -100,15 +100,12 @@ transfer_that_stops_halfway_ends_soon(void **state)
 		0);
 }
 
-/* While we do not read, and while others of the primary come: not for ever. */
+/* While we do not read, and while its turn is to come: not for ever. */
 static void
 who_waits_for_others_has_the_same_two_hours(void **state)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		const struct xfr_patience_look look = {
-			.is_heard = i == 0,
-			.is_held = i == 1,
-		};
+		struct xfr_patience_look look = {.is_held = i == 1};
 		struct xfr_patience patience;
 		int64_t now = 77;
 		uint32_t wait = xfr_patience_begin(&patience, now, 2000);
@@ -117,9 +114,30 @@ who_waits_for_others_has_the_same_two_hours(void **state)
 			assert_int_equal(wait, 2000);
 			assert_true(now < 77 + 7200 * SEC);
 			now += wait;
+			look.turn_at = i == 0 ? now : 77;
 			wait = xfr_patience_look(&patience, now, &look);
 		}
 		assert_in_range(now, 77 + 7200 * SEC, 77 + 7202 * SEC);
+	}
+}
+
+/* What waited behind others for long has as much time from its turn on. */
+static void
+patience_begins_when_the_turn_comes(void **state)
+{
+	static const uint32_t first_msec[] = {2000, 0};
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t all = i == 0 ? 2000 : 30000;
+		struct xfr_patience_look look = {.turn_at = 1000 * SEC};
+		struct xfr_patience patience;
+
+		assert_int_equal(xfr_patience_begin(&patience, 900 * SEC,
+			first_msec[i]), all);
+		assert_int_equal(xfr_patience_look(&patience,
+			1000 * SEC + 500, &look), all - 500);
+		assert_int_equal(xfr_patience_look(&patience,
+			1000 * SEC + all, &look), 0);
 	}
 }
 
@@ -133,7 +151,7 @@ held_transfer_is_not_slow(void **state)
 	assert_int_equal(xfr_patience_look(&patience, 30 * SEC, &look),
 		30 * SEC);
 	look.is_held = false;
-	look.is_heard = true; /* that helps a first message only */
+	look.turn_at = 60 * SEC; /* that helps a first message only */
 	assert_int_equal(xfr_patience_look(&patience, 60 * SEC, &look), 0);
 }
 
@@ -146,6 +164,7 @@ main(void)
 		cmocka_unit_test(transfer_that_brings_less_ends_soon),
 		cmocka_unit_test(transfer_that_stops_halfway_ends_soon),
 		cmocka_unit_test(who_waits_for_others_has_the_same_two_hours),
+		cmocka_unit_test(patience_begins_when_the_turn_comes),
 		cmocka_unit_test(held_transfer_is_not_slow),
 	};
 

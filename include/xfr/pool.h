@@ -1,0 +1,148 @@
+/*
+ * pool.h - which connection to a server a question goes on: none waits long for
+ * the answer to another (doc/decisions/0145).
+ *
+ * Questions to a server share connections (RFC 7766), on which it may answer
+ * one after the other. The pool opens no connection and reads no clock: its
+ * user tells it what has happened, and asks it where a question goes, and which
+ * questions are to leave their connection. Times are milliseconds of a clock
+ * that only goes forward.
+ *
+ * The structs are the user's, and stay where they are as long as the pool knows
+ * them; those of the pool and of a server begin with their init.
+ */
+#ifndef XFR_POOL_H
+#define XFR_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+/* A connection that ends no question for so long is held up. */
+#define XFR_POOL_HELD_MSEC 250
+/* One that brings less than so many octets a second, for so long, is given up
+ * if another question waits for its place. */
+#define XFR_POOL_SLOW_MSEC 3000
+#define XFR_POOL_SLOW_OCTETS 1024
+
+/* All connections. */
+struct xfr_pool {
+	unsigned conns_max;
+	unsigned per_conn;  /* questions on one */
+	/* private */
+	struct cds_list_head conns;
+	unsigned conn_count;
+	unsigned busy_count; /* of these, those with questions */
+	bool is_paused;
+};
+
+/* One that has connections. */
+struct xfr_pool_server {
+	/* private */
+	struct cds_list_head conns;
+	unsigned busy_count;
+	int64_t full_until; /* it has not taken one more connection */
+	int64_t heard_msec; /* the last message that was waited for */
+};
+
+struct xfr_pool_conn {
+	/* private */
+	struct cds_list_head node;      /* of the pool */
+	struct cds_list_head of_server;
+	struct xfr_pool *pool;
+	struct xfr_pool_server *server;
+	struct cds_list_head questions; /* in the order in which they came */
+	unsigned open;      /* questions */
+	unsigned spent;     /* questions that have left it; their answers may
+			     * still come */
+	int64_t began_msec; /* to be opened */
+	int64_t taken_msec; /* how long that took */
+	int64_t busy_msec;  /* the first of its questions came */
+	int64_t moved_msec; /* a question ended, or the first one came */
+	int64_t turn_msec;  /* its first question became that */
+	int64_t came_msec;  /* the last message */
+	int64_t look_msec;  /* the next look is due */
+	uint64_t received;  /* octets since busy_msec */
+	bool is_open;
+	bool is_held;
+	bool is_worn;       /* takes no more questions */
+	bool has_answered;  /* a question that was waited for */
+	bool is_ending;
+};
+
+struct xfr_pool_question {
+	/* Set before it is asked for the first time, and kept when it is asked
+	 * again: */
+	bool is_urgent;   /* slower ones may be given up for it */
+	bool is_repeated; /* false. It was the first one on a connection that
+			   * has failed after it had answered others. That
+			   * happens to it once */
+	/* private */
+	struct cds_list_head node;
+	struct xfr_pool_conn *conn; /* NULL: on none */
+	bool is_heard;              /* a message of its answer has come */
+};
+
+enum xfr_pool_place {
+	XFR_POOL_JOIN, /* *conn */
+	XFR_POOL_OPEN, /* one more to the server */
+	XFR_POOL_END,  /* *conn has no question, or is the slowest: end it, so
+			* that there is room, and ask again */
+	XFR_POOL_WAIT, /* until something has ended, or some time has passed */
+};
+
+void xfr_pool_init(struct xfr_pool *pool);
+void xfr_pool_server_init(struct xfr_pool_server *server);
+
+/* Where a question to a server is to go. Cost: the connections of the server,
+ * or all where there is no room. */
+enum xfr_pool_place xfr_pool_find(struct xfr_pool *pool,
+	struct xfr_pool_server *server,
+	const struct xfr_pool_question *question, int64_t now,
+	struct xfr_pool_conn **conn);
+
+/* A connection is being opened. */
+void xfr_pool_add(struct xfr_pool *pool, struct xfr_pool_server *server,
+	struct xfr_pool_conn *conn, int64_t now);
+/* The server has taken it. */
+void xfr_pool_on_open(struct xfr_pool_conn *conn, int64_t now);
+/* It has no question (any more), and is closed. */
+void xfr_pool_remove(struct xfr_pool_conn *conn);
+
+void xfr_pool_join(struct xfr_pool_conn *conn,
+	struct xfr_pool_question *question, int64_t now);
+/* is_spent: more of its answer may come. On no connection is fine. */
+void xfr_pool_leave(struct xfr_pool_question *question, bool is_spent,
+	int64_t now);
+/* A message has come. question: NULL, if nobody waits for it (any more). */
+void xfr_pool_on_message(struct xfr_pool_conn *conn,
+	struct xfr_pool_question *question, size_t len, int64_t now);
+/* No more questions are to go there. */
+void xfr_pool_wear(struct xfr_pool_conn *conn);
+/* Nothing is read from connections for now; or it is, again. */
+void xfr_pool_pause(struct xfr_pool *pool, bool is_paused, int64_t now);
+
+/* Looks whether a connection is held up. Returns in how many milliseconds to
+ * look again; 0: it has no question. */
+int64_t xfr_pool_look(struct xfr_pool_conn *conn, int64_t now);
+/* After a look: the next question that is to leave the connection, and to be
+ * asked again; NULL: none (any more). */
+struct xfr_pool_question *xfr_pool_find_mover(struct xfr_pool_conn *conn,
+	int64_t now);
+/* A connection of the server without a question, if that may be what those that
+ * are held up wait for: it is to be ended. NULL: none. */
+struct xfr_pool_conn *xfr_pool_find_idle(const struct xfr_pool_server *server);
+/* The connection ends, by whichever side: takes the next question off it; NULL:
+ * none is left. *again: it is to be asked again, as its turn had not come, or
+ * the connection was a bad one. */
+struct xfr_pool_question *xfr_pool_end(struct xfr_pool_conn *conn, int64_t now,
+	bool *again);
+
+/* When the turn of a question came, as its server may answer one after the
+ * other; now: it is to come. */
+int64_t xfr_pool_get_turn(const struct xfr_pool_question *question,
+	int64_t now);
+
+#endif
