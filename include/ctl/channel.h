@@ -65,7 +65,8 @@ void ctl_channel_walk(struct ctl_channel *channel,
 	void (*fn)(struct ctl_call *call, void *arg), void *arg);
 
 /* Closes those that have sent no whole command yet, once a last line is sent:
- * an end without one would be taken for an empty answer. */
+ * an end without one would be taken for an empty answer. One whose handshake is
+ * not over is told nothing. */
 void ctl_channel_refuse(struct ctl_channel *channel, const char *line);
 
 /* Closes all. Calls that are not ended must not be used any more. */

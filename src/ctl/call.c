@@ -405,6 +405,7 @@ call_on_event(struct bufferevent *stream, short what, void *arg)
 	struct ctl_call *call = arg;
 
 	if ((what & BEV_EVENT_CONNECTED) != 0) {
+		call->greeted = true;
 		/* With a certificate: others are refused. */
 		throttle_give(&call->channel->throttle, &call->peer,
 			call->hellos, clock_now_msec());
@@ -483,6 +484,7 @@ call_open(struct ctl_door *door, int fd, const struct sockaddr_storage *peer)
 	call->channel = channel;
 	call->opened_msec = clock_now_msec();
 	call->tls = door->tls != NULL;
+	call->greeted = door->tls == NULL;
 	call->peer = *peer;
 	call->turn_event = event_new(channel->options.base, -1, 0,
 		call_on_turn, call);

@@ -149,9 +149,16 @@ ctl_channel_refuse(struct ctl_channel *channel, const char *line)
 {
 	struct ctl_call *call, *next;
 
-	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node)
-		if (call->state == CALL_COMMAND && call->stream != NULL)
+	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node) {
+		if (call->state != CALL_COMMAND || call->stream == NULL)
+			continue;
+		/* A line for one amid its handshake would wait for that, and so
+		 * would whoever waits for all that is to be sent. */
+		if (call->greeted)
 			ctl_break_off(call, line);
+		else
+			call_drop(call);
+	}
 }
 
 void

@@ -52,6 +52,7 @@ struct ctl_call {
 	int64_t opened_msec; /* clock.h */
 	size_t surplus; /* octets that came behind the command, while it ran */
 	bool tls;
+	bool greeted; /* plain, or hands are shaken: it can be told something */
 	struct ctl_tls_gate gate;
 	unsigned hellos; /* of its handshake, so far */
 	struct sockaddr_storage peer;
