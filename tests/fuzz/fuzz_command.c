@@ -40,8 +40,4 @@ static const struct mutate_text text = {
 	.put_first = control_put_first,
 };
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-	return mutate_tokens(&text, data, size, max, seed);
-}
+TOKENS_FOR_FUZZER(&text)

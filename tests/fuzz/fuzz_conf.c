@@ -288,8 +288,4 @@ static const struct mutate_text text_of_conf = {
 	.put_first = put_option,
 };
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-	return mutate_tokens(&text_of_conf, data, size, max, seed);
-}
+TOKENS_FOR_FUZZER(&text_of_conf)

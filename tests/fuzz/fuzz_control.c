@@ -265,7 +265,7 @@ do_crowd(struct control *c, uint8_t how, uint8_t who, const uint8_t *data,
 	size_t len)
 {
 	bool hello = (how & HOW_DEED) == DEED_HELLO;
-	unsigned count = 1 + (len > 0 ? data[0] % CALLERS : 4u);
+	unsigned count = 1 + (len > 0 ? data[0] % (hello ? FEW : CALLERS) : 4u);
 
 	/* Hands are shaken with few. */
 	if (hello)

@@ -66,14 +66,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- for the fuzzer ------------------------------------------------------ */
 
-static const struct mutate_text words = {
-	.prefix = 0,
+static const struct mutate_text text = {
 	.put_word = put_zone_word,
 	.put_first = put_zone_first,
 };
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-	return mutate_tokens(&words, data, size, max, seed);
-}
+TOKENS_FOR_FUZZER(&text)

@@ -28,8 +28,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static const struct mutate_text text = {.put_word = http_put_word};
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-	return mutate_tokens(&text, data, size, max, seed);
-}
+TOKENS_FOR_FUZZER(&text)

@@ -92,8 +92,4 @@ put_word(char out[MUTATE_WORD_MAX], uint64_t *chance)
 
 static const struct mutate_text text = {.put_word = put_word};
 
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-	return mutate_tokens(&text, data, size, max, seed);
-}
+TOKENS_FOR_FUZZER(&text)

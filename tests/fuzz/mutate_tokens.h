@@ -25,6 +25,15 @@ struct mutate_text {
 size_t mutate_tokens(const struct mutate_text *text, uint8_t *data,
 	size_t size, size_t max, unsigned seed);
 
+/* What libFuzzer calls in a target whose inputs are such. */
+#define TOKENS_FOR_FUZZER(text)                                              \
+	size_t                                                               \
+	LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,      \
+		unsigned seed)                                               \
+	{                                                                    \
+		return mutate_tokens(text, data, size, max, seed);           \
+	}
+
 /* Writes one of the words. */
 void mutate_pick(char out[MUTATE_WORD_MAX], const char *const *words,
 	size_t count, uint64_t *chance);
