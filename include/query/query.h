@@ -18,6 +18,7 @@
 #include "guard/cookie.h"
 #include "guard/rrl.h"
 #include "query/rssac.h"
+#include "settings/acl.h"
 #include "store/store.h"
 
 /* What a worker is told at its start. All other options are settings, which
@@ -114,7 +115,9 @@ struct query_access {
 	enum query_access_kind kind;
 	bool allowed;
 	bool blocked; /* else, if it is refused, no element matches */
+	struct acl_block block; /* if so: by what */
 	struct sockaddr_storage client;
+	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
 	uint8_t name[NAME_MAX_LEN]; /* of the question */
 };
 /* So many are told of for a batch; what is more is not. */
@@ -135,5 +138,16 @@ const struct query_access *query_accesses(const struct query_ctx *ctx,
 size_t query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
 	size_t capacity);
 void query_stream_end(struct query_ctx *ctx, void *stream);
+
+/* A record that has ended a transfer, for it has no room in any message. */
+struct query_unsent {
+	bool of_difference; /* else of the zone */
+	uint8_t owner[NAME_MAX_LEN];
+	uint8_t zone[NAME_MAX_LEN];
+};
+
+/* That of the last query_stream_next; NULL: there was none, or it was asked for
+ * before. Lent until the next. */
+const struct query_unsent *query_take_unsent(struct query_ctx *ctx);
 
 #endif

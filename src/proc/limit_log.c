@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -81,8 +82,8 @@ log_begin_line(struct limit_log *log, uint64_t now_sec, const char *what)
 	return true;
 }
 
-void
-limit_log_write(struct limit_log *log, const struct query_block *blocks,
+static void
+write_blocks(struct limit_log *log, const struct query_block *blocks,
 	size_t count, uint64_t now_sec)
 {
 	if (log_verbosity() < 1)
@@ -119,23 +120,65 @@ limit_log_write_cpu(struct limit_log *log,
 			cpu_block_print(&blocks[i]);
 }
 
-/* As NSD ends the line of each kind, but for the element of the list. */
-static const char *
-access_print_end(const struct query_access *access)
+/* An element of a list: two addresses, a mask between them, and a port. */
+#define ELEMENT_TEXT_MAX (2 * INET6_ADDRSTRLEN + sizeof("@65535"))
+
+/* How many bits of a mask are set, from the first on; -1: others are, too. */
+static int
+mask_bits(const uint8_t *mask, unsigned octets)
 {
-	if (access->allowed)
-		return "";
-	switch (access->kind) {
-	case QUERY_ACCESS_QUERY:
-		return access->blocked ? " refused, BLOCKED"
-				       : " refused, no acl matches";
-	case QUERY_ACCESS_NOTIFY:
-		return access->blocked ? " refused, BLOCKED"
-				       : " refused, no acl matches.";
-	default:
-		return access->blocked ? " refused, blocked"
-				       : " refused, no acl matches";
+	unsigned bits = 0;
+
+	while (bits < octets * 8 && (mask[bits / 8] & (0x80 >> bits % 8)))
+		bits++;
+	for (unsigned i = bits; i < octets * 8; i++)
+		if (mask[i / 8] & (0x80 >> i % 8))
+			return -1;
+	return (int)bits;
+}
+
+/* As in nsd.conf. */
+static void
+element_print(const struct acl_element *e, char text[ELEMENT_TEXT_MAX])
+{
+	int family = e->family == 6 ? AF_INET6 : AF_INET;
+	char address[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN] = "";
+	char port[sizeof("@65535")] = "";
+	int bits = mask_bits(e->other, e->family == 6 ? 16 : 4);
+	const char *mark = "";
+
+	inet_ntop(family, e->address, address, sizeof(address));
+	if (e->kind != ACL_SINGLE) {
+		mark = e->kind == ACL_RANGE ? "-" : "&";
+		inet_ntop(family, e->other, other, sizeof(other));
 	}
+	if (e->kind == ACL_MASK && bits >= 0) {
+		mark = "/";
+		snprintf(other, sizeof(other), "%d", bits);
+	}
+	if (e->port != 0)
+		snprintf(port, sizeof(port), "@%u", (unsigned)e->port);
+	snprintf(text, ELEMENT_TEXT_MAX, "%s%s%s%s", address, mark, other,
+		port);
+}
+
+/* As NSD ends the line of each kind. */
+static void
+access_print_end(const struct query_access *access, char *text, size_t size)
+{
+	char element[ELEMENT_TEXT_MAX];
+
+	if (access->blocked)
+		element_print(&access->block.element, element);
+	if (!access->blocked)
+		snprintf(text, size, "no acl matches%s",
+			access->kind == QUERY_ACCESS_NOTIFY ? "." : "");
+	else if (access->kind == QUERY_ACCESS_QUERY)
+		snprintf(text, size, "BLOCKED %s", element);
+	else if (access->kind == QUERY_ACCESS_NOTIFY)
+		snprintf(text, size, "%s BLOCKED", element);
+	else
+		snprintf(text, size, "blocked");
 }
 
 static void
@@ -148,19 +191,75 @@ access_print(const struct query_access *access)
 		[QUERY_ACCESS_IXFR] = "ixfr for",
 	};
 	char source[INET6_ADDRSTRLEN], name[NAME_TEXT_MAX];
+	char proxy[INET6_ADDRSTRLEN], end[ELEMENT_TEXT_MAX + 16];
+	const char *kind = kinds[access->kind];
 
 	address_print(&access->client, source);
 	(void)name_print_text(access->name, name);
-	log_info("%s %s from %s%s", kinds[access->kind], name, source,
-		access_print_end(access));
+	if (access->allowed) {
+		log_info("%s %s from %s", kind, name, source);
+		return;
+	}
+	access_print_end(access, end, sizeof(end));
+	if (access->blocked && access->block.of_proxy) {
+		address_print(&access->proxy, proxy);
+		log_info("%s %s from %s via proxy %s refused because of proxy,"
+			 " %s", kind, name, source, proxy, end);
+		return;
+	}
+	log_info("%s %s from %s refused, %s", kind, name, source, end);
 }
 
-void
-limit_log_write_access(struct limit_log *log,
-	const struct query_access *accesses, size_t count, uint64_t now_sec)
+static void
+write_accesses(struct limit_log *log, const struct query_access *accesses,
+	size_t count, uint64_t now_sec)
 {
 	for (size_t i = 0; i < count; i++)
 		if (log_verbosity() >= (accesses[i].allowed ? 1 : 2)
 			&& log_begin_line(log, now_sec, "access"))
 			access_print(&accesses[i]);
+}
+
+void
+limit_log_write_batch(struct limit_log *limits, struct limit_log *access,
+	const struct query_ctx *query, uint64_t now_sec)
+{
+	size_t count;
+	const struct query_block *blocks = query_blocks(query, &count);
+	const struct query_access *accesses;
+
+	if (__builtin_expect(count > 0, 0))
+		write_blocks(limits, blocks, count, now_sec);
+	accesses = query_accesses(query, &count);
+	if (__builtin_expect(count > 0, 0))
+		write_accesses(access, accesses, count, now_sec);
+}
+
+void
+limit_log_write_proxy(struct limit_log *log,
+	const struct sockaddr_storage *proxy, uint64_t now_sec)
+{
+	char source[INET6_ADDRSTRLEN];
+
+	if (log_verbosity() < 2 || !log_begin_line(log, now_sec, "access"))
+		return;
+	address_print(proxy, source);
+	log_info("proxy-protocol: %s is not in allow-proxy list", source);
+}
+
+/* As NSD has it. */
+void
+limit_log_write_unsent(struct limit_log *log,
+	const struct query_unsent *unsent, uint64_t now_sec)
+{
+	char owner[NAME_TEXT_MAX], zone[NAME_TEXT_MAX];
+
+	if (log_verbosity() < 2 || !log_begin_line(log, now_sec, "access"))
+		return;
+	(void)name_print_text(unsent->owner, owner);
+	(void)name_print_text(unsent->zone, zone);
+	log_info("%s: RR at %s in zone %s too large for any DNS message (wire"
+		 " encoding exceeds 65535 bytes), aborting %stransfer",
+		unsent->of_difference ? "ixfr_out" : "axfr", owner, zone,
+		unsent->of_difference ? "IXFR " : "");
 }

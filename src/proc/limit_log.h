@@ -16,15 +16,19 @@ struct limit_log {
 	uint32_t missed; /* since the last line */
 };
 
-/* Logs at verbosity 1 what has begun or ended; 20 lines a second at most, and
- * how many it left out. */
-void limit_log_write(struct limit_log *log, const struct query_block *blocks,
-	size_t count, uint64_t now_sec);
-/* Logs at verbosity 1 who is given a zone, and at 2 who is refused something;
- * as many lines, of a log of its own. */
-void limit_log_write_access(struct limit_log *log,
-	const struct query_access *accesses, size_t count, uint64_t now_sec);
-/* The same of the processor's time, by a log of its own. */
+/* Logs what the last batch has to tell: at verbosity 1 what has begun or ended
+ * to be held back, by one log; at 1 who is given a zone, and at 2 who is
+ * refused something, by the other. Each writes 20 lines a second at most, and
+ * how many it left out. Cost: two tests where there is nothing. */
+void limit_log_write_batch(struct limit_log *limits, struct limit_log *access,
+	const struct query_ctx *query, uint64_t now_sec);
+/* To the second of these: at 2 that who may not has spoken for another. */
+void limit_log_write_proxy(struct limit_log *access,
+	const struct sockaddr_storage *proxy, uint64_t now_sec);
+/* To the same: at 2 what ended the transfer whose last message was made. */
+void limit_log_write_unsent(struct limit_log *access,
+	const struct query_unsent *unsent, uint64_t now_sec);
+/* What processor's time has been used up, at 1; by a log of its own. */
 void limit_log_write_cpu(struct limit_log *log,
 	const struct cpu_limit_block *blocks, size_t count, uint64_t now_sec);
 

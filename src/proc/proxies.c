@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "proc/proxies.h"
 
 enum nsd_err
@@ -62,10 +63,13 @@ proxies_has_port(const struct proxies *proxies, int fd)
 
 bool
 proxies_allow(const struct proxies *proxies,
-	const struct sockaddr_storage *peer)
+	const struct sockaddr_storage *peer, struct limit_log *log)
 {
 	const struct acl_client client = {.peer = peer};
 
-	return proxies->allow.count == 0
-		|| acl_list_allows(&proxies->allow, &client);
+	if (proxies->allow.count == 0
+		|| acl_list_allows(&proxies->allow, &client))
+		return true;
+	limit_log_write_proxy(log, peer, clock_coarse_msec() / 1000);
+	return false;
 }

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
+#include "proc/limit_log.h"
 #include "settings/acl.h"
 #include "settings/settings.h"
 
@@ -32,9 +33,9 @@ enum nsd_err proxies_set(struct proxies *proxies,
 /* True if who sends to a bound socket is a proxy. Cost: a system call. */
 bool proxies_has_port(const struct proxies *proxies, int fd);
 
-/* True if a proxy at this address may say who its clients are. Cost: as
- * acl_list_allows. */
+/* True if a proxy at this address may say who its clients are; else the log
+ * says that it has tried. Cost: as acl_list_allows. */
 bool proxies_allow(const struct proxies *proxies,
-	const struct sockaddr_storage *peer);
+	const struct sockaddr_storage *peer, struct limit_log *log);
 
 #endif

@@ -91,21 +91,6 @@ worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
 			exchanges[i].reply_len = 0;
 }
 
-static void
-worker_log_limits(struct worker *worker, uint64_t now_sec)
-{
-	size_t count;
-	const struct query_block *blocks = query_blocks(worker->query, &count);
-	const struct query_access *accesses;
-
-	if (__builtin_expect(count > 0, 0))
-		limit_log_write(&worker->limit_log, blocks, count, now_sec);
-	accesses = query_accesses(worker->query, &count);
-	if (__builtin_expect(count > 0, 0))
-		limit_log_write_access(&worker->access_log, accesses, count,
-			now_sec);
-}
-
 /* The hot path: here sockets, queries and the store meet. */
 static void
 worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
@@ -125,7 +110,8 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 	store_reader_offline(worker->reader);
 	if (passed_on > 0)
 		worker_pass_on(worker, exchanges, count);
-	worker_log_limits(worker, now_msec / 1000);
+	limit_log_write_batch(&worker->limit_log, &worker->access_log,
+		worker->query, now_msec / 1000);
 	hand_set_requests(worker->role.hand, NULL, 0);
 }
 
@@ -133,10 +119,16 @@ static size_t
 worker_on_stream(void *ctx, void *stream, uint8_t *reply, size_t capacity)
 {
 	struct worker *worker = ctx;
+	uint32_t now_sec = clock_coarse_sec();
+	const struct query_unsent *unsent;
+	size_t len;
 
-	query_set_time(worker->query, (uint64_t)time(NULL),
-		clock_coarse_sec());
-	return query_stream_next(worker->query, stream, reply, capacity);
+	query_set_time(worker->query, (uint64_t)time(NULL), now_sec);
+	len = query_stream_next(worker->query, stream, reply, capacity);
+	unsent = query_take_unsent(worker->query);
+	if (unsent != NULL)
+		limit_log_write_unsent(&worker->access_log, unsent, now_sec);
+	return len;
 }
 
 static void
@@ -150,9 +142,9 @@ worker_on_stream_end(void *ctx, void *stream)
 static bool
 worker_may_proxy(void *ctx, const struct sockaddr_storage *peer)
 {
-	const struct worker *worker = ctx;
+	struct worker *worker = ctx;
 
-	return proxies_allow(worker->proxies, peer);
+	return proxies_allow(worker->proxies, peer, &worker->access_log);
 }
 
 static void

@@ -49,8 +49,9 @@ acl_allows_notify(const struct store_view *view,
 }
 
 bool
-acl_blocks(const struct store_view *view, const struct zone_entry *entry,
-	enum settings_list list, const struct acl_client *client)
+acl_find_block(const struct store_view *view, const struct zone_entry *entry,
+	enum settings_list list, const struct acl_client *client,
+	struct acl_block *block)
 {
 	store_ref ref = store_load_ref(&entry->options);
 	struct acl_list acl;
@@ -58,5 +59,5 @@ acl_blocks(const struct store_view *view, const struct zone_entry *entry,
 	if (ref == STORE_NONE)
 		return false;
 	acl = acl_list_get(store_get(view, ref), list);
-	return acl_list_blocks(&acl, client);
+	return acl_list_find_block(&acl, client, block);
 }

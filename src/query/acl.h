@@ -37,8 +37,9 @@ bool acl_allows_transfer(const struct store_view *view,
 bool acl_allows_notify(const struct store_view *view,
 	const struct zone_entry *entry, const struct acl_client *client);
 
-/* True if a list of the zone has a BLOCKED element that matches. */
-bool acl_blocks(const struct store_view *view, const struct zone_entry *entry,
-	enum settings_list list, const struct acl_client *client);
+/* True if a list of the zone has a BLOCKED element that matches: *block. */
+bool acl_find_block(const struct store_view *view,
+	const struct zone_entry *entry, enum settings_list list,
+	const struct acl_client *client, struct acl_block *block);
 
 #endif

@@ -444,6 +444,15 @@ query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
 	return transfer_next(ctx, stream, reply, capacity);
 }
 
+const struct query_unsent *
+query_take_unsent(struct query_ctx *ctx)
+{
+	bool has = ctx->has_unsent;
+
+	ctx->has_unsent = false;
+	return has ? &ctx->unsent : NULL;
+}
+
 void
 query_stream_end(struct query_ctx *ctx, void *stream)
 {

@@ -253,6 +253,8 @@ struct query_ctx {
 	struct query_block blocks[QUERY_BLOCKS_MAX];
 	size_t access_count;
 	struct query_access accesses[QUERY_ACCESSES_MAX];
+	bool has_unsent;
+	struct query_unsent unsent;
 	struct query_key **keys; /* one for each of the settings, made when it
 				  * is first asked for */
 	uint32_t key_count;      /* of these */

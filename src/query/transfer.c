@@ -51,6 +51,18 @@ end_message(const struct query_ctx *ctx, struct transfer *t,
 	return len;
 }
 
+static void
+note_unsent(struct query_ctx *ctx, const struct transfer *t)
+{
+	struct query_unsent *unsent = &ctx->unsent;
+
+	unsent->of_difference = t->kind == ITEM_STEP;
+	memcpy(unsent->zone, t->apex, sizeof(t->apex));
+	memcpy(unsent->owner, t->owner->labels, t->owner->len);
+	memcpy(unsent->owner + t->owner->len, t->apex, name_len(t->apex));
+	ctx->has_unsent = true;
+}
+
 size_t
 transfer_next(struct query_ctx *ctx, struct transfer *t, uint8_t *out,
 	size_t capacity)
@@ -78,6 +90,7 @@ transfer_next(struct query_ctx *ctx, struct transfer *t, uint8_t *out,
 		transfer_fill_one(t, &reply);
 	if (reply.count[SECTION_ANSWER] == 0) {
 		/* A record without room in any message: nobody can send it. */
+		note_unsent(ctx, t);
 		t->part = TRANSFER_NONE;
 		out[MESSAGE_FLAGS + 1] |= RCODE_SERVFAIL;
 	}

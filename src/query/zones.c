@@ -125,6 +125,17 @@ open_search(struct query_ctx *ctx, struct query *q)
 		.proxy = (q)->exchange->proxy, .key = (q)->key,              \
 		.identity = (q)->exchange->identity, .view = (ctx)->view})
 
+static struct sockaddr_storage
+copy_address(const struct sockaddr *address)
+{
+	struct sockaddr_storage copy = {.ss_family = AF_UNSPEC};
+
+	memcpy(&copy, address, address->sa_family == AF_INET6
+			? sizeof(struct sockaddr_in6)
+			: sizeof(struct sockaddr_in));
+	return copy;
+}
+
 /* Notes for the log what a list has decided. A request that comes again, since
  * a stream had to wait, was noted before. */
 static __attribute__((noinline, cold)) void
@@ -146,9 +157,12 @@ note_access(struct query_ctx *ctx, const struct query *q,
 	ctx->access_count++;
 	access->kind = kind;
 	access->allowed = allowed;
-	access->blocked = !allowed && acl_blocks(ctx->view, q->search.entry,
-		lists[kind], &QUERY_CLIENT(ctx, q));
+	access->blocked = !allowed && acl_find_block(ctx->view,
+		q->search.entry, lists[kind], &QUERY_CLIENT(ctx, q),
+		&access->block);
 	access->client = *q->exchange->peer;
+	if (access->blocked && access->block.of_proxy)
+		access->proxy = copy_address(q->exchange->proxy);
 	memcpy(access->name, q->question.name.name, q->question.name.len);
 }
 

@@ -47,15 +47,16 @@ affinity_check(const struct conf_server *options, struct diag_sink *sink)
 		if (affinity_has(cpus, s->cpu))
 			continue;
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
-			"server-%u-cpu-affinity: CPU %u is not in"
-			" cpu-affinity",
-			(unsigned)s->server, (unsigned)s->cpu);
+			"cpu %u specified in server-%u-cpu-affinity is not"
+			" specified in cpu-affinity",
+			(unsigned)s->cpu, (unsigned)s->server);
 		return NSD_E_SYNTAX;
 	}
 	if (options->xfrd_cpu_affinity >= 0
 		&& !affinity_has(cpus, (uint32_t)options->xfrd_cpu_affinity)) {
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
-			"xfrd-cpu-affinity: CPU %d is not in cpu-affinity",
+			"cpu %d specified in xfrd-cpu-affinity is not"
+			" specified in cpu-affinity",
 			(int)options->xfrd_cpu_affinity);
 		return NSD_E_SYNTAX;
 	}

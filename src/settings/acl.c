@@ -169,12 +169,37 @@ acl_list_blocks_proxy(const struct acl_list *list,
 		&& !list_allows(list, client, client->proxy, true);
 }
 
-__attribute__((cold, noinline)) bool
-acl_list_blocks(const struct acl_list *list, const struct acl_client *client)
+static const struct acl_element *
+find_block(const struct acl_list *list, const struct acl_client *client,
+	const struct sockaddr *addr)
 {
-	return acl_list_blocks_proxy(list, client)
-		|| !list_allows(list, client,
-			(const struct sockaddr *)client->peer, true);
+	struct acl_peer peer;
+
+	if (!peer_read(addr, &peer))
+		return NULL;
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct acl_element *e = &list->elements[i];
+
+		if (e->blocked && element_matches(e, &peer)
+			&& identity_matches(e, client))
+			return e;
+	}
+	return NULL;
+}
+
+__attribute__((cold, noinline)) bool
+acl_list_find_block(const struct acl_list *list,
+	const struct acl_client *client, struct acl_block *block)
+{
+	const struct acl_element *e = find_block(list, client, client->proxy);
+
+	block->of_proxy = e != NULL;
+	if (e == NULL)
+		e = find_block(list, client,
+			(const struct sockaddr *)client->peer);
+	if (e != NULL)
+		block->element = *e;
+	return e != NULL;
 }
 
 bool

@@ -11,7 +11,9 @@ import concurrent.futures
 import contextlib
 import pathlib
 import re
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -39,13 +41,18 @@ $TTL 3600
 	IN NS ns
 ns	IN A 192.0.2.1
 """
+SHORT = "1 1 2 300"
 DEADLINE = 60
 VERBOSITIES = range(4)
 
+SERVER = ""  # what is of no zone
 # Zones that are transferred, and what their primary does.
 EVENTS = {
     "axfr": "a first transfer",
     "ixfr": "differences",
+    "fallback": "differences that the primary does not give",
+    "same": "a primary with the same serial",
+    "expires": "a zone that expires",
     "refused": "a primary that refuses",
     "notauth": "a primary that is not authoritative",
     "away": "a primary that does not listen",
@@ -58,13 +65,24 @@ EVENTS = {
     "blocked": "the same by one who is blocked",
     "shut": "a query by one who is blocked",
     "unasked": "a NOTIFY of one who may not send it",
+    "barred": "a NOTIFY of one who is blocked",
+    "file": "a zone file that has changed",
+    "broken": "a zone file that is broken",
+    SERVER: "a start, a reload, a verb of control, a stop",
 }
-SECONDARIES = ("axfr", "ixfr", "refused", "notauth", "away", "garbage",
-               "stale")
+SECONDARIES = ("axfr", "ixfr", "fallback", "same", "expires", "refused",
+               "notauth", "away", "garbage", "stale", "barred")
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 # Of ours alone, or of theirs alone, and not of the event.
-LEFT_OUT = re.compile(r"request \S+ zone transfer|does not exist"
-                      r"|read with success|to disk$")
+LEFT_OUT = re.compile(r"request \S+ zone transfer|does not exist|to disk$")
+# What zones say before their event, and when they are written.
+BEFORE = re.compile(r"serial 0 is updated to 1|received update to serial 1 "
+                    r"|(writing|written to).* file|read with success")
+# Of the event, beside what depends on the time that things take.
+ONLY = {"axfr": "", "file": "", "expires": "expired"}
+# What is told of the server itself, where others read it.
+OF_SERVER = re.compile(r"nsd starting|nsd started|listen on|SIGHUP"
+                       r"|signal received|control cmd")
 
 
 class Scripts:
@@ -75,8 +93,10 @@ class Scripts:
 
     def answer(self, apex, rdtype, query):
         zone = apex.split(".")[0]
-        serial = self.serial if zone == "ixfr" else (
+        serial = self.serial if zone in ("ixfr", "fallback") else (
             2 - self.serial if zone == "stale" else 1)
+        if zone == "expires":
+            return self.answer_once(apex, rdtype, query)
         if zone in ("refused", "notauth"):
             message = reply(query)
             message.set_rcode(dns.rcode.REFUSED if zone == "refused"
@@ -84,6 +104,10 @@ class Scripts:
             return [message]
         if rdtype == "SOA":
             return [reply(query, soa(apex, serial))]
+        if zone == "fallback" and rdtype == "IXFR":
+            message = reply(query)
+            message.set_rcode(dns.rcode.NOTIMP)
+            return [message]
         if zone == "garbage":
             return [whole(query, apex, 1).to_wire()[:-40]]
         if rdtype == "IXFR" and zone == "ixfr" and serial == 2:
@@ -92,6 +116,14 @@ class Scripts:
             return [reply(query, soa(apex, 2), soa(apex, 1), soa(apex, 2),
                           new, soa(apex, 2))]
         return [whole(query, apex, serial)]
+
+
+    def answer_once(self, apex, rdtype, query):
+        """It goes away behind the first transfer."""
+        if self.serial > 1:
+            return [None]
+        return [reply(query, soa(apex, 1, SHORT)) if rdtype == "SOA"
+                else whole(query, apex, 1, timers=SHORT)]
 
 
 def refuse(_apex, _rdtype, query):
@@ -123,19 +155,30 @@ def configure(server, path, primary, target, directory):
         "deaf": [f"notify: 127.0.0.1@{dead} NOKEY", "notify-retry: 1"],
         "out": ["provide-xfr: 127.0.0.1 NOKEY"], "closed": [],
         "blocked": ["provide-xfr: 127.0.0.1 BLOCKED"],
-        "shut": ["allow-query: 127.0.0.1 BLOCKED"], "unasked": []}
+        "shut": ["allow-query: 127.0.0.1 BLOCKED"], "unasked": [],
+        "file": [], "broken": []}
+    options["barred"][1] = "allow-notify: 127.0.0.0/24 BLOCKED"
+    for zone in ("file", "broken"):
+        (directory / f"{zone}.zone").write_text(ZONE)
+    own = (*SECONDARIES, "file", "broken")
+    server.control = ["\tcontrol-enable: yes",
+                      f"\tcontrol-interface: {server.dir}/control"]
     for zone, lines in options.items():
-        file = directory / f"{zone}.zone" if zone in SECONDARIES else path
+        file = directory / f"{zone}.zone" if zone in own else path
         server.more += ["zone:", f"\tname: {zone}.test",
                         f'\tzonefile: "{file}"',
                         *(f"\t{line}" for line in lines)]
 
 
 def send(server, message):
+    """The reply. NSD may lose one while it reloads."""
     with socket.socket(type=socket.SOCK_DGRAM) as client:
-        client.settimeout(DEADLINE)
-        client.sendto(message.to_wire(), ("127.0.0.1", server.port))
-        return client.recv(4096)
+        client.settimeout(DEADLINE / 20)
+        for _ in range(20):
+            client.sendto(message.to_wire(), ("127.0.0.1", server.port))
+            with contextlib.suppress(TimeoutError):
+                return client.recv(4096)
+    raise TimeoutError("no reply")
 
 
 def notify(server, zone, serial):
@@ -163,18 +206,28 @@ def serial_of(server, zone):
     return answer[0][0].serial if answer else None
 
 
+def is_of(zone, line):
+    if zone == SERVER:
+        return OF_SERVER.search(line)
+    if f"{zone}.test" not in line or LEFT_OUT.search(line):
+        return False
+    return ONLY[zone] in line if zone in ONLY else not BEFORE.search(line)
+
+
 def lines_of(server):
     """{zone: lines that name it}, in the order in which they came."""
     found = {zone: [] for zone in EVENTS}
     for line in (server.dir / "log").read_text().splitlines():
         line = re.sub(r"^\[[^]]*\] nsd\[\d+\]: ", "", line)
         for zone in EVENTS:
-            if f"{zone}.test" in line and not LEFT_OUT.search(line):
+            if is_of(zone, line):
                 line = DATE.sub("TIME", line)
                 line = re.sub(r"127\.0\.0\.1@\d+", "A@P", line)
                 line = re.sub(r"of \d+ bytes in \S+ seconds",
                               "of N bytes in S seconds", line)
-                line = re.sub(r"to file \S+/", "to file FOLDER/", line)
+                line = re.sub(r"\S+/(\w+\.zone)\b", r"FOLDER/\1", line)
+                line = re.sub(r"\(NSD [\d.]+\)", "(NSD V)", line)
+                line = re.sub(r"pid \d+", "pid N", line)
                 if line not in found[zone]:
                     found[zone].append(line)
     return found
@@ -187,7 +240,20 @@ def has_ended(server):
         r"ixfr\.test serial 1 is updated to 2", r"refused\.test.* REFUSED",
         r"notauth\.test.* AUTHORITATIVE", r"away\.test: Could not",
         r"told\.test: received notify response",
-        r"deaf\.test: max notify send"))
+        r"deaf\.test: max notify send",
+        r"fallback\.test serial 1 is updated to 2",
+        r"expires\.test has expired",
+        r"broken\.test file .* read with"))
+
+
+def change_files(server, directory):
+    (directory / "file.zone").write_text(ZONE.replace("host 1", "host 2"))
+    (directory / "broken.zone").write_text("nonsense\n" + ZONE)
+    server.process.send_signal(signal.SIGHUP)
+    program = (servers.build_dir() if server.name == "ours"
+               else pathlib.Path("/usr/sbin")) / "nsd-control"
+    subprocess.run([program, "-c", server.dir / "nsd.conf", "status"],
+                   stdout=subprocess.DEVNULL, timeout=DEADLINE, check=True)
 
 
 def run(kind, verbosity):
@@ -204,17 +270,21 @@ def run(kind, verbosity):
         configure(server, path, primary.port, target.port, directory)
         stack.callback(server.stop)
         server.start()
-        wait(lambda: serial_of(server, "ixfr") == serial_of(server, "stale")
-             == serial_of(server, "axfr") == 1)
+        wait(lambda: all(serial_of(server, zone) == 1 for zone in (
+            "axfr", "ixfr", "stale", "fallback", "same", "expires")))
         scripts.serial = 2
-        notify(server, "ixfr", 2)
-        notify(server, "stale", 2)
-        wait(lambda: serial_of(server, "ixfr") == 2)
+        for zone in ("ixfr", "stale", "fallback", "same"):
+            notify(server, zone, 2)
+        wait(lambda: serial_of(server, "ixfr") == 2
+             == serial_of(server, "fallback"))
         for zone in ("out", "closed", "blocked"):
             with contextlib.suppress(dns.exception.DNSException):
                 transfer(server, zone)
         send(server, dns.message.make_query("shut.test", "A"))
         notify(server, "unasked", 2)
+        notify(server, "barred", 2)
+        change_files(server, directory)
+        wait(lambda: serial_of(server, "file") == 2)
         wait(lambda: primary.asked.count(("garbage.test.", "AXFR")) > 1)
         wait(lambda: has_ended(server))
         if verbosity > 0:
