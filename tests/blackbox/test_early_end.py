@@ -1,5 +1,5 @@
-"""Requests that are at fault before their TSIG is checked (RFC 8945 section 5.2):
-no reply to them is signed, and no process ends of one."""
+"""Requests with a fault that is found before their TSIG is checked (RFC 8945
+section 5.2): their replies have no TSIG, and no process dies of them."""
 
 import socket
 import struct
@@ -16,7 +16,7 @@ QUESTION = b"\7example\0" + struct.pack(">HH", 6, 1)
 
 
 def tsig():
-    """Of the key k.test, with a MAC that nobody has made."""
+    """A TSIG record of the key k.test, whose MAC is wrong."""
     rdata = (b"\13hmac-sha256\0" + struct.pack(">Q", int(time.time()))[2:]
              + struct.pack(">HH", 300, 32) + bytes(32)
              + struct.pack(">HHH", 77, 0, 0))
@@ -25,7 +25,7 @@ def tsig():
 
 
 def requests():
-    """With each fault, as QUERY and NOTIFY, with OPT and without."""
+    """Requests with each fault, as QUERY and as NOTIFY, with and without OPT."""
     for opcode in 0, 4:
         for edns in False, True:
             opt = b"\0" + struct.pack(">HHIH", 41, 1232, 0, 0) if edns else b""
@@ -60,6 +60,6 @@ def test_no_worker_ends_of_a_tsig_that_is_not_checked(make_server, key):
             reply = exchange(server, request, tcp)
             _, flags, *_, additional = struct.unpack(">HHHHHH", reply[:12])
             assert flags & 15 == FORMERR
-            # An OPT at most.
+            # The reply has an OPT at most.
             assert len(reply) - 12 == 11 * additional
     assert server.roles() == roles

@@ -1,6 +1,6 @@
-"""What a process had in hand when it died is in the log, in a file and in what
-status says (doc/decisions/0137). tests/lib/nsd_marked.c dies of marked messages;
-it stands for a message that finds a bug."""
+"""The messages that a process had in hand when it died are in the log and in a
+file, and status names the file (doc/decisions/0137). tests/lib/nsd_marked.c dies
+of marked messages, as a server does whose bug a message finds."""
 import os
 import re
 import signal
@@ -76,7 +76,7 @@ def replay(*arguments):
                           text=True, timeout=DEADLINE, check=False)
 
 
-def test_a_request_over_udp_is_kept_and_killing_again(server):
+def test_a_request_over_udp_is_kept_and_kills_again(server):
     server.start()
     message = marked("marked-segv")
     pid = server.role("server 1")
@@ -109,7 +109,7 @@ def test_a_request_over_udp_is_kept_and_killing_again(server):
 
 
 def test_all_of_a_batch_is_kept(server):
-    """Any of them may have been the one."""
+    """Any request of the batch may have killed the worker."""
     server.start()
     pid = server.role("server 1")
     os.kill(pid, signal.SIGSTOP)
@@ -122,7 +122,7 @@ def test_all_of_a_batch_is_kept(server):
     for message in messages:
         assert f"\n{message.hex()}\n" in text
     assert "\nsignal 6\n" in text
-    # The log has some.
+    # The log has the first eight.
     assert server.read_log().count("in hand of server 1") == 8
     assert "8 of 21: UDP request" in server.read_log()
     server.wait_serving()
@@ -138,12 +138,12 @@ def test_requests_over_tcp_are_kept(server):
         text = file.read()
     assert (f"message TCP request from 127.0.0.1@{port} octets"
             f" {len(messages[1])}\n{messages[1].hex()}\n") in text
-    # The log has the begin.
+    # The log has the first 512 octets.
     assert re.search(rf"octets: {messages[1][:512].hex()}[.]{{3}}\n",
                      server.read_log())
 
 
-def test_requests_over_tls_are_kept_as_they_were_sealed(server, authority):
+def test_requests_over_tls_are_kept_decrypted(server, authority):
     key, cert = authority.sign("ns.example")
     port = free_port()
     server.options.update({
@@ -166,7 +166,7 @@ def test_requests_over_tls_are_kept_as_they_were_sealed(server, authority):
     wait_told(server, start=known)
 
 
-def test_what_a_worker_hangs_at_is_kept(server):
+def test_request_that_a_worker_hangs_at_is_kept(server):
     server.options["replace-hung"] = "yes"
     server.write_config()
     server.start()
@@ -210,8 +210,8 @@ def test_a_reply_of_a_primary_is_kept(server):
     assert b"\x0cmarked-abort".hex() in text
 
 
-def test_nobody_in_hand_is_nobody_told(server):
-    """Killed while it waits."""
+def test_no_message_in_hand_leaves_no_file(server):
+    """The worker is killed while it waits."""
     server.start()
     server.answer("www.example", "A")
     server.wait_replaced("server 1", server.kill("server 1", signal.SIGSEGV))
@@ -222,8 +222,8 @@ def test_nobody_in_hand_is_nobody_told(server):
 
 
 def test_files_are_few_and_links_are_not_followed(server):
-    """The oldest makes room; what lies at the place is replaced, not
-    written."""
+    """A new file replaces the oldest one, and a link in its place, too; nothing
+    is written where the link leads."""
     victim = server.directory / "victim"
     victim.write_text("mine\n")
     server.start()
@@ -246,11 +246,7 @@ def test_files_are_few_and_links_are_not_followed(server):
     assert len(files(server)) <= FILES + 1
 
 
-def test_folder_that_cannot_be_written_leaves_the_log(make_server):
-    server = make_server(zones={"example": zone_text()},
-                         options={"server-count": 1})
-    server.program = BUILD / "tests/lib/nsd_marked"
-    control.config(server)
+def test_folder_that_cannot_be_written_leaves_the_log(server):
     server.start()
     send_udp(server, marked("marked-segv"))
     path = wait_told(server)

@@ -1,6 +1,6 @@
-"""Messages made at random by one who knows what a message is made of: header
+"""Messages that are put together at random from the parts of a message: header
 bits, counts, names and pointers, OPT and options, TSIG with the right key. No
-process ends of them, and honest queries are answered."""
+process dies of them, and honest queries are answered."""
 
 import hmac
 import random
@@ -30,7 +30,7 @@ class Sender:
         self.rng = random.Random(seed)
 
     def odd(self, usual, *others):
-        """The usual value mostly."""
+        """The usual value in 80 % of the calls, else one of the others."""
         return usual if self.rng.random() < 0.8 else self.rng.choice(others)
 
     def octets(self):
@@ -53,7 +53,7 @@ class Sender:
             self.odd(len(rdata), 0, 65535)) + rdata)
 
     def tsig(self, before):
-        """Of a message that is there up to this record."""
+        """A TSIG record that signs the message before it."""
         key = self.rng.choice(KEYS)
         algorithm = self.odd(b"\13hmac-sha256\0", b"\11hmac-sha1\0", b"\0",
                              b"\xc0\x0c")
@@ -94,8 +94,8 @@ HONEST = struct.pack("!6H", 0xffff, 0, 1, 0, 0, 0) + b"\7example\0\0\6\0\1"
 
 
 def ask(sock):
-    """The reply to an honest query. It is sent again, since it is gone with a
-    worker that has ended."""
+    """The reply to an honest query. The query is sent again each second, since a
+    worker that dies takes the first one along."""
     sock.settimeout(1)
     end = time.monotonic() + harness.DEADLINE
     while time.monotonic() < end:

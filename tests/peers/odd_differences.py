@@ -1,6 +1,6 @@
-"""Where a reply to an odd request differs between ours and a real server, and
-the RFC's word that decides. Each rule says which fields of an outcome it
-excuses; TABLE says how often it is needed, and there may be no more and no less.
+"""Where our reply to an odd request differs from that of a real server, and which
+RFC decides. Each rule returns the fields of an outcome that it excuses; TABLE has
+the exact number of requests that need each rule.
 """
 import collections
 
@@ -12,10 +12,10 @@ NOTHING = frozenset()
 
 
 def opcode_unknown(c):
-    """RFC 1035 4.1.1 has NOTIMP for a kind of query that is not supported. What
-    follows the header of such a message we do not know, so we do not look at it
-    nor check its TSIG; nor does NSD. BIND and Knot read it as a query first.
-    UPDATE (RFC 2136 3) they know and refuse. The flags AA, TC, RD and RA of the
+    """RFC 1035 4.1.1 has NOTIMP for a kind of query that is not supported. The
+    format behind the header of such a message is unknown, so we neither read it
+    nor check its TSIG; nor does NSD. BIND and Knot read it as a query first. They
+    know UPDATE (RFC 2136 3) and refuse it. The flags AA, TC, RD and RA of the
     request are in our reply, all flags in NSD's, RD in Knot's, none in BIND's."""
     return ALL if c.header.opcode not in (QUERY, NOTIFY) else NOTHING
 
@@ -36,17 +36,17 @@ def dropped(c):
 
 def request_with_rcode(c):
     """RFC 1035 4.1.1: the RCODE is set as part of responses. We say FORMERR, as
-    NSD does; BIND and Knot do not look at it. (With no question but a cookie, ours
-    answers as if it were not there, and NSD does not.)"""
+    NSD does; BIND and Knot do not look at it. (A request with an RCODE, a cookie
+    and no question gets our cookie; NSD says FORMERR.)"""
     return ALL if c.header.rcode != 0 else NOTHING
 
 
 def no_question(c):
     """RFC 7873 5.4: a query without question is answered if it has a cookie.
-    BIND takes the server part that is not its own, or one in a message with a
-    TSIG, for a cookie, too; Knot no cookie at all; NSD any OPT. The others look
-    at SIG(0) or the version of OPT before they count questions. BIND's NOTIFY,
-    UPDATE and so on without question are FORMERR, NSD's have no zone."""
+    BIND answers also if the server part of the cookie is not its own, or if the
+    message has a TSIG; Knot never answers; NSD answers any OPT. The others look
+    at SIG(0) or the version of OPT before they count questions. To NOTIFY, UPDATE
+    and so on without a question BIND says FORMERR; NSD finds no zone."""
     return ALL if c.header.questions == 0 else NOTHING
 
 
@@ -57,24 +57,26 @@ def two_questions(c):
 
 
 def notify(c):
-    """RFC 1996 3.10 has a NOTIFY from others than the known primaries ignored,
-    and logged. As NSD we say REFUSED, as RFC 8906 3.2 wants some reply. BIND
-    takes it for a zone that it is primary of, Knot says NOTAUTH, and BADKEY of
-    the key that is for transfers only. NSD has no OPT in it."""
+    """RFC 1996 3.10: a NOTIFY from others than the known primaries should be
+    ignored and logged. We say REFUSED, as NSD does, since RFC 8906 3.2 wants some
+    reply. BIND accepts a NOTIFY for a zone that it is primary of; Knot says
+    NOTAUTH, and BADKEY for a key that is for transfers only. NSD's reply has no
+    OPT."""
     return ALL if c.header.opcode == NOTIFY else NOTHING
 
 
 def question_in_errors(c):
-    """RFC 1035 4.1.1 leaves it open if an error has the question. Ours and NSD's
-    have not, in what ends before there is a zone."""
+    """RFC 1035 4.1.1 leaves open whether an error has the question. Errors that
+    are found before the zone have none in our replies and in NSD's."""
     if c.ours.sections == "0/0/0/0" and c.theirs.sections == "1/0/0/0":
         return {"sections"}
     return NOTHING
 
 
 def opt_in_formerr(c):
-    """RFC 6891 7: a reply has an OPT if the request has one. Ours has it even if
-    that one is wrong or there are two; the others if they could read it."""
+    """RFC 6891 7: a reply has an OPT if the request has one. Ours has one even if
+    that of the request is malformed or there are two; the others have one if they
+    could read that of the request."""
     if c.ours.rcode == c.theirs.rcode == "FORMERR" and c.ours.opt:
         return {"opt"}
     return NOTHING
@@ -92,7 +94,7 @@ def mac_too_short(c):
 
 def mac_of_half(c):
     """RFC 8945 5.2.2.1: half of the MAC is enough unless the local policy wants
-    more, which BIND tells by BADTRUNC; Knot and NSD compare it with all."""
+    more. BIND says BADTRUNC; Knot and NSD compare it with the full MAC."""
     return ALL if c.records == "TSIG MAC of 16" else NOTHING
 
 
@@ -126,18 +128,18 @@ def opt_below_root(c):
 
 
 def further_records(c):
-    """RFC 2931 3: a SIG(0) may be ignored by those who do not know it, and so
-    may what else no answer depends on. BIND wants a SIG(0) to be the last, and
-    NSD nothing beside OPT and TSIG."""
+    """RFC 2931 3: a server that does not support SIG(0) may ignore it; we ignore
+    any other record that no answer depends on, too. BIND wants a SIG(0) to be the
+    last record, and NSD no record beside OPT and TSIG."""
     if "SIG(0)" in c.records or c.records == "OPT, A":
         return ALL
     return NOTHING
 
 
 def cookie(c):
-    """RFC 7873 5.2.3: a request with no valid server cookie may be answered as one
-    without a cookie, or told by BADCOOKIE; Knot with its module does that over
-    UDP."""
+    """RFC 7873 5.2.3: a server may answer a request without a valid server cookie
+    as one without any cookie, or say BADCOOKIE; Knot with its module says
+    BADCOOKIE over UDP."""
     if c.theirs.rcode == "BADCOOKIE" and "COOKIE" in c.records:
         return ALL
     return NOTHING
@@ -170,8 +172,8 @@ RULES = [opcode_unknown, checking_disabled, dropped, request_with_rcode,
          not_a_tsig, badvers_is_signed, opt_below_root, further_records,
          cookie, time_first, algorithm, original_id]
 
-# How many requests need each, of 8544; of NSD, which tells few errors a second,
-# of 1632.
+# How many requests need each rule, of 8544; of NSD, which sends few errors a
+# second, of 1632.
 TABLE = {
     "bind": {
         "opcode_unknown": 5456, "checking_disabled": 54,
@@ -205,7 +207,7 @@ class Compared(collections.namedtuple("Compared", "case server ours theirs")):
 
 
 def explain(compared):
-    """The names of the rules that are needed, and the fields that are left."""
+    """The names of the rules that are needed, and the fields that none excuses."""
     differ = {field for field in ALL
               if getattr(compared.ours, field)
               != getattr(compared.theirs, field)}
@@ -218,7 +220,8 @@ def explain(compared):
 
 
 def compare(cases, server, ours, theirs):
-    """{rule: how often it is needed}, and lines of what none explains."""
+    """{rule: how often it is needed}, and a line for each difference that no rule
+    explains."""
     count, lines = collections.Counter(), []
     for number, outcome in theirs.items():
         case = cases[number]
@@ -230,9 +233,9 @@ def compare(cases, server, ours, theirs):
 
 
 def of_way(server, way, outcome, over_udp, case):
-    """Whether a server may reply like this over another way than UDP. What one
-    drops there ends a connection; NSD has a shortest message for TCP, too; Knot
-    tells nobody BADCOOKIE over TCP."""
+    """Whether a server may reply like this over another transport than UDP. A
+    request that is dropped over UDP ends a connection; NSD has a shortest message
+    for TCP, too; Knot never says BADCOOKIE over TCP."""
     if outcome == over_udp:
         return True
     if way == "proxy udp":

@@ -1,5 +1,6 @@
-"""Many requests to a server at once, each with an ID of its own; which of them
-get no reply is known by a query behind them on the same way that gets one."""
+"""Sends many requests to a server at once, each with an ID of its own. A usual
+query follows them over the same transport (the mark): once it has its reply, a
+request without one gets none."""
 import contextlib
 import itertools
 import socket
@@ -9,9 +10,9 @@ import struct
 WINDOW = 48  # datagrams on their way at once
 STREAM_WINDOW = 400
 DEADLINE = 60.0
-LOST_MAX = 10  # of the queries behind, for 2 s each
+LOST_MAX = 10  # marks in all that may get no reply, for 2 s each
 PASSES = 3  # until a request counts as one without reply
-MARKS = range(0xf000, 0x10000)  # IDs of the queries behind
+MARKS = range(0xf000, 0x10000)  # IDs of the marks
 DROPPED, CLOSED = "no reply", "closed"
 
 PROXY = (b"\r\n\r\n\0\r\nQUIT\n\x21" + b"\x12\0\x0c" + b"\x7f\0\0\2\x7f\0\0\1"
@@ -40,8 +41,8 @@ class Datagrams:
         self.sock.close()
 
     def ask(self, wires):
-        """The replies to requests, and earlier ones that were late, by their ID;
-        and whether the server has read all."""
+        """{ID: reply} of these requests, and of earlier ones whose replies were
+        late; and whether the server has read all of these requests."""
         mark = next(self.marks)
         for wire in (*wires, _mark(mark)):
             self.sock.send(self.head + wire)
@@ -102,9 +103,8 @@ class Stream:
 
 
 class OneByOne(Stream):
-    """For a server that forgets messages which it has decrypted together with
-    the one that it answers. Each request gets a reply, or the connection
-    ends."""
+    """For a server that loses messages which arrive in one TLS record with the
+    one that it answers. Each request gets a reply, or the connection ends."""
 
     def ask(self, wires):
         replies = {}
@@ -119,8 +119,8 @@ class OneByOne(Stream):
 
 
 def ask_all(ways, wires):
-    """What each of {ID: request} gets, of a server with several ways in that
-    take turns."""
+    """{ID: outcome} for {ID: request}; the requests are shared out among several
+    ways to the server."""
     replies = {}
     for i, way in enumerate(ways):
         part = dict(list(wires.items())[i::len(ways)])
@@ -131,8 +131,8 @@ def ask_all(ways, wires):
 
 
 def _ask(way, wires):
-    """What each of {ID: request} gets: a reply, DROPPED, or CLOSED if the server
-    ends the connection of it."""
+    """{ID: outcome} for {ID: request}: a reply, DROPPED, or CLOSED if the server
+    ends the connection because of the request."""
     replies = {}
     for _ in range(PASSES):
         missing = [number for number in wires if number not in replies]

@@ -1,5 +1,5 @@
-"""The cross of odd requests: headers that no client sends times additional
-records that few send, and what a reply to one of them says."""
+"""Odd requests: each header that no client sends, combined with each additional
+record that few clients send; and the outcome of a reply to one of them."""
 import base64
 import dataclasses
 import hmac
@@ -41,8 +41,8 @@ class Header:
 
 
 def rows():
-    """(header, what additional records go with it): each header without a flag
-    with all; each flag with all for some opcodes, and with none for each."""
+    """(header, its additional records): a header without a flag has each of
+    them; one with a flag has each for some opcodes, and none for the others."""
     for opcode, rcode, questions, flag in itertools.product(
             range(16), (0, 9), (0, 1, 2), (NONE, *FLAGS)):
         whole = flag == NONE or (
@@ -52,8 +52,8 @@ def rows():
                RECORDS if whole else [NONE])
 
 
-# ---- additional records: functions of the message before them, which returns
-# the record, and its MAC if that is one of the key's.
+# ---- additional records: functions that take the message before the record and
+# return the record, and its MAC if the key has made it.
 
 def plain(rdtype, rrclass, rdata, ttl=0, owner=b"\0"):
     record = owner + struct.pack("!HHIH", rdtype, rrclass, ttl,
@@ -69,8 +69,8 @@ def opt(*options, version=0, owner=b"\0"):
 
 def tsig(key=KEY, secret=SECRET, algorithm=SHA256, late=0, error=0, other=b"",
          size=32, rrclass=255, ttl=0, alias=0):
-    """Signed at another time than now, with another length of the MAC, another
-    class and TTL than TSIG has; alias: how its original ID differs."""
+    """A TSIG. late: seconds from now to the time signed; size: octets of the MAC;
+    rrclass, ttl: where a TSIG has ANY and 0; alias: added to the original ID."""
     variables = (key + struct.pack("!HI", 255, 0) + algorithm)
     head = key + struct.pack("!HHIH", TSIG, rrclass, ttl,
                              len(algorithm) + 16 + size + len(other))
@@ -198,7 +198,7 @@ def _records(wire):
 
 
 def _tsig(wire, at, fixed, request_mac):
-    """What a reply's TSIG says."""
+    """The TSIG of a reply in words: error, ID, and whether its MAC is right."""
     rdata = fixed + 10
     times = _skip_name(wire, rdata)
     size = int.from_bytes(wire[times + 8:times + 10], "big")
@@ -220,8 +220,8 @@ def _tsig(wire, at, fixed, request_mac):
 
 
 class Outcome(typing.NamedTuple):
-    """Of a reply: the RCODE with its upper part, the flags but QR, the number of
-    records in each section without OPT and TSIG, and these two."""
+    """A reply in words: the extended RCODE, the flags but QR, the number of
+    records in each section without OPT and TSIG, the OPT and the TSIG."""
     rcode: str
     flags: str = ""
     sections: str = ""
@@ -264,9 +264,10 @@ def cases():
 
 
 def few(case, stream):
-    """Whether a case is of the part for a server that tells few errors a second:
-    each record with the usual headers, each header with no record, and over
-    UDP each of the two usual opcodes without a flag with each record."""
+    """Whether a case is one of those for a server that sends few errors a second.
+    Over streams: each record with the usual headers, and each header without a
+    flag or record. Over UDP: each header without a record, and each record with
+    headers of the two usual opcodes without a flag."""
     header = case.header
     if stream:
         return header in (Header(), Header(NOTIFY)) or (
@@ -276,8 +277,8 @@ def few(case, stream):
 
 
 def asked(made, way, slow):
-    """The part of {ID: case} for a way in. Over streams that is one only of the
-    messages that are no requests: servers end the connection."""
+    """The cases of {ID: case} for a transport. Over streams only one case has QR
+    set: servers end the connection of such a message."""
     stream = "udp" not in way
     return {number: case for number, case in made.items()
             if (not stream or case.header.flag != "QR" or (

@@ -1,5 +1,5 @@
-"""Ours and the real BIND, Knot and NSD with one zone, one key, cookies, and all
-the ways in that each has."""
+"""Our server and the real BIND, Knot and NSD with one zone, one key, cookies, and
+all the transports that each has."""
 import functools
 import socket
 
@@ -51,8 +51,8 @@ class Ours(_Nsd, servers.Ours):
 
 
 class Nsd(_Nsd, servers.Nsd):
-    """Each of its processes tells no more than 100 errors a second and drops the
-    rest. So there are many, each with an address of its own."""
+    """Each process of NSD sends no more than 100 errors a second and drops the
+    others. So it has many processes, each with an address of its own."""
 
     ways = "tls", "tcp", "udp"
     tls_stream = odd_exchange.OneByOne
@@ -129,7 +129,7 @@ def _tls(context, address):
 
 
 def ways(server):
-    """{name: ways to ask it, to take turns}."""
+    """{transport: ways to ask the server, which share the requests}."""
     tls = functools.partial(_tls, context_for())
     plain = [(address, server.port) for address in server.addresses]
     secure = [(address, server.tls_port) for address in server.addresses]

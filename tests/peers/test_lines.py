@@ -1,5 +1,5 @@
-"""The table "Lines of the log" of doc/messages.md is what our server says, and
-Debian's NSD."""
+"""The table "Lines of the log" of doc/messages.md has the lines that our server
+and Debian's NSD log."""
 import lines
 
 

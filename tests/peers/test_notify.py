@@ -1,5 +1,5 @@
-"""NOTIFY: what ours replies to it beside the real NSD, for every kind of list,
-and where ours is stricter."""
+"""Replies to NOTIFY, of our server and of the real NSD, for every kind of access
+list; and where our server is stricter."""
 import itertools
 import random
 import struct
@@ -33,7 +33,7 @@ LISTS = {
 
 
 def random_lists(count, seed=1):
-    """Long enough to be compiled."""
+    """Lists that are long enough to be compiled into trees of bounds."""
     chance = random.Random(seed)
     return {f"random{n}": [f"allow-notify: {random_element(chance)}"
                            for _ in range(chance.randrange(9, 20))]
@@ -88,7 +88,7 @@ def signed(wire, key, secret=SECRET):
 
 
 def shape(reply):
-    """Flags with rcode, and the counts."""
+    """The word of flags and RCODE, and the four counts, of a reply."""
     words = struct.unpack("!6H", reply[:12])
     return f"{words[1]:04x} {words[2]} {words[3]} {words[4]} {words[5]}"
 
@@ -131,8 +131,8 @@ def test_replies_are_those_of_nsd(running, kind, tcp):
     assert shapes(running, wire, tcp) == {"ours": expected, "nsd": expected}
 
 
-# BIND and Knot refuse another type, too; the rest is malformed, or asks for
-# EDNS. (request, ours, NSD's)
+# BIND and Knot, too, refuse a NOTIFY of another type; the other requests are
+# malformed, or have EDNS. (request, our reply, NSD's)
 DIFFERENT = {
     "type A": (notify("anyone.test.", rdtype=1), "a001 0 0 0 0", GOOD),
     "class CH": (notify("anyone.test.", rdclass=3), REFUSED, GOOD),

@@ -1,6 +1,6 @@
-"""The cross of odd requests over each way in: ours replies the same over all of
-them, and differs from the real BIND, Knot and NSD where odd_differences.py says
-so, and nowhere else."""
+"""All odd requests over each transport: our server replies the same over all of
+them, and its replies differ from those of the real BIND, Knot and NSD only where
+odd_differences.py says so."""
 import pathlib
 
 import pytest
@@ -25,7 +25,7 @@ def cases():
 
 @pytest.fixture(scope="module")
 def replies(cases, tmp_path_factory):
-    """{(server, way): {ID: outcome}}"""
+    """{(server, transport): {ID: outcome}}"""
     directory = tmp_path_factory.mktemp("odd")
     zone = directory / "example.zone"
     zone.write_text(odd_servers.TEXT)
