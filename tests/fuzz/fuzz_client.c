@@ -72,7 +72,7 @@ enum deed {
 struct asking {
 	struct event_base *base;
 	struct net_client *client; /* NULL: it is closed */
-	bool closes, pauses, ended, calling, is_udp, is_tls;
+	bool closes, pauses, is_open, ended, calling, is_udp, is_tls;
 	int listener, datagrams;   /* sockets of the other side */
 	struct wire wire;          /* its end of the stream */
 	struct sockaddr_storage from; /* of datagrams */
@@ -87,6 +87,17 @@ static struct tls_client *clients[2][2]; /* a certificate; another name */
 /* ---- our side ------------------------------------------------------------ */
 
 static void
+on_open(void *ctx)
+{
+	struct asking *a = ctx;
+
+	MUST(!a->calling && !a->is_open && !a->ended && a->client != NULL
+		&& !a->is_udp);
+	a->is_open = true;
+	MUST(net_client_is_open(a->client));
+}
+
+static void
 on_message(void *ctx, const uint8_t *message, size_t len)
 {
 	struct asking *a = ctx;
@@ -94,7 +105,7 @@ on_message(void *ctx, const uint8_t *message, size_t len)
 
 	MUST(!a->calling && !a->ended && a->client != NULL);
 	if (!a->is_udp) {
-		MUST(!a->pauses);
+		MUST(a->is_open && !a->pauses);
 		MUST(a->said_len - a->taken >= LENGTH_SIZE + len);
 		MUST(octets_get_u16(next) == len);
 		MUST(memcmp(next + LENGTH_SIZE, message, len) == 0);
@@ -132,7 +143,8 @@ open_stream(void *ctx, struct event_base *base, int fd)
 static void
 open_client(struct asking *a, uint8_t options, unsigned timeout_sec)
 {
-	static const struct net_client_calls calls = {on_message, on_end};
+	static const struct net_client_calls calls = {.on_open = on_open,
+		.on_message = on_message, .on_end = on_end};
 	unsigned kind = options & OPTION_KIND;
 	struct net_client_stream stream = {.open = open_stream};
 	struct sockaddr_storage to = {.ss_family = AF_INET};
