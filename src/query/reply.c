@@ -107,7 +107,8 @@ write_zoneversion(uint8_t *out, const struct query *q)
  * until it expires, another as its SOA says (RFC 7314 section 3). at_sec is
  * rounded up and uptime_sec down, so the sum may be two seconds too long.
  * Without this correction two secondaries that have the zone from each other
- * would keep it for ever (doc/decisions/0141). */
+ * would keep it for ever (doc/decisions/0141). Where the SOA says 0, a
+ * secondary says 1 in its place. */
 #define EXPIRE_SLACK_SEC 2u
 
 static uint8_t *
@@ -117,12 +118,12 @@ write_expire(const struct query_ctx *ctx, uint8_t *out, const struct query *q)
 	uint32_t at_sec = __atomic_load_n(&q->search.entry->expires_sec,
 		__ATOMIC_RELAXED);
 	uint32_t of_soa = octets_get_u32(soa->data + rrset_len(soa) - 8);
-	uint32_t left = of_soa;
+	uint32_t left = of_soa, least = of_soa == 0 ? 1 : 0;
 	uint8_t octets[EXPIRE_LEN];
 
 	if (at_sec != 0) {
 		left = at_sec > ctx->uptime_sec + EXPIRE_SLACK_SEC
-			? at_sec - ctx->uptime_sec - EXPIRE_SLACK_SEC : 1;
+			? at_sec - ctx->uptime_sec - EXPIRE_SLACK_SEC : least;
 		/* Only a primary may send the value of the SOA. */
 		left -= left == of_soa;
 	}

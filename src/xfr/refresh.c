@@ -199,6 +199,11 @@ refresh_lifetime(const struct xfr_config *config, const struct xfr_soa *soa,
 	if (reply != NULL && reply->has_expire && reply->expire_sec < sec
 		&& reply->expire_sec != soa->expire_sec)
 		sec = reply->expire_sec;
+	/* At its end a secondary says 1 where the SOA says 0, so that it is no
+	 * primary's. */
+	if (reply != NULL && reply->has_expire && soa->expire_sec == 0
+		&& reply->expire_sec == 1)
+		sec = 0;
 	return (int64_t)sec * MSEC;
 }
 

@@ -240,3 +240,32 @@ def test_zone_of_long_ago_has_expired(server, primary, sec):
     primary.is_broken = True
     set_clock(server, sec)
     start_expired(server, primary)
+
+
+# ---- two that have the zone from each other
+
+@pytest.mark.parametrize("expire", (6, 0))
+def test_zone_of_two_that_name_each_other_expires(make_server, primary,
+                                                  expire):
+    """RFC 7314 section 4: each has from the other what is left there. With 0
+    the zone lives for refresh and retry together."""
+    primary.timers = f"3 3 {expire} 300"
+    servers = [make_server(name=name) for name in ("one", "two")]
+    for server, other in zip(servers, reversed(servers)):
+        server.extra = (
+            "zone:\n\tname: short.test\n\tzonefile: short.test.zone\n"
+            "\tprovide-xfr: 127.0.0.1 NOKEY\n"
+            "\tmin-retry-time: 1\n\tmax-retry-time: 1\n"
+            "\tmax-refresh-time: 1\n" + "".join(
+                f"\trequest-xfr: 127.0.0.1@{p.port} NOKEY\n"
+                for p in (primary, other)))
+        server.write_config()
+    for server in servers:
+        server.start()
+    for server in servers:
+        server.wait_serial("short.test", 7)
+    primary.is_broken = True
+    for server in servers:
+        wait_for("the end", lambda s=server: is_expired(s))
+    # It stays so.
+    assert all(is_expired(server) for server in servers)

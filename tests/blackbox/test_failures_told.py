@@ -5,6 +5,7 @@ import re
 import socket
 
 import dns.message
+import dns.name
 import dns.rcode
 import dns.tsigkeyring
 import pytest
@@ -37,6 +38,20 @@ def closed(_query, _apex):
 
 def broken(query, apex):
     return [whole(query, apex, 7).to_wire()[:-40]]
+
+
+# 2021-03-04T05:06:07Z
+THEIR_CLOCK = 1614834367
+
+
+def at_another_time(query, _):
+    """RFC 8945 section 5.2.3: the clock of who refuses is in the TSIG."""
+    message = reply(query)
+    message.set_rcode(dns.rcode.NOTAUTH)
+    message.use_tsig(KEYS, dns.name.from_text("k."), fudge=300,
+                     tsig_error=dns.rcode.BADTIME,
+                     other_data=THEIR_CLOCK.to_bytes(6, "big"))
+    return [message]
 
 
 class Primary(ScriptedPrimary):
@@ -111,6 +126,16 @@ def test_transfer_that_fails_is_told_once_and_its_end(make_server, way):
         control.ask(server, "force_transfer", "s.test")
         server.wait_log("error: " + re.escape(expected.format(address)),
                         count=2)
+
+
+def test_both_clocks_are_told_where_they_differ(make_server):
+    with Primary(at_another_time, keyring=KEYS) as primary:
+        server = secondary(make_server, primary.port, key="k")
+        server.wait_log(
+            f"error: xfrd: zone s.test, from 127.0.0.1@{primary.port}: tsig"
+            r" error \(Bad Time\) with key k: it refuses our signature:"
+            r" BADTIME, its clock says 2021-03-04T05:06:07Z and ours"
+            r" \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
 
 @pytest.mark.parametrize("way", ("refused", "broken"))

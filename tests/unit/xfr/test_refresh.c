@@ -326,6 +326,7 @@ least_expiry_does_not_lengthen_the_option(void **state)
 		{86400, 86400, 86400},
 		{0, 0, 4200},    /* a primary's */
 		{0, 70, 70},
+		{0, 1, 0},       /* a secondary's, at its end */
 	};
 	struct xfr_config config = usual;
 	struct world w;
