@@ -9,7 +9,7 @@
 #include "proc/errand.h"
 
 /* How long a child may take. One that hangs is replaced some time later. */
-#define LATE_SEC 10
+static const struct timeval late_wait = {.tv_sec = 10};
 
 /* ---- its end ------------------------------------------------------------- */
 
@@ -66,6 +66,15 @@ errand_on_late(evutil_socket_t fd, short what, void *arg)
 	struct errand_search search = {errand, NULL};
 
 	children_walk(errand->supervisor, errand_find_late, &search);
+	/* It is about to be replaced. */
+	if (!errand->is_late && search.late != NULL
+		&& search.late->watch.silent_msec == 0
+		&& search.late->deaf_looks > 0
+		&& search.late->deaf_looks < WATCH_DEAF_LOOKS
+		&& event_add(errand->late_event, &late_wait) == 0) {
+		errand->is_late = true;
+		return;
+	}
 	errand_end(errand, search.late);
 }
 
@@ -97,13 +106,13 @@ enum nsd_err
 errand_begin(struct supervisor *s, enum errand_kind kind,
 	const struct ipc_order *order, unsigned roles)
 {
-	const struct timeval late = {.tv_sec = LATE_SEC};
 	struct errand_telling telling = {&s->errands[kind], *order, roles};
 	struct errand *errand = telling.errand;
 
 	errand_forget(s, kind);
-	if (event_add(errand->late_event, &late) == -1)
+	if (event_add(errand->late_event, &late_wait) == -1)
 		return NSD_E_MEMORY;
+	errand->is_late = false;
 	errand->number = ++s->errand_numbers;
 	telling.order.ticket = errand->number;
 	children_walk(s, errand_tell, &telling);
@@ -119,9 +128,13 @@ errand_on_obeyed(struct supervisor *s, struct child *child,
 	uint64_t number;
 
 	memcpy(&number, m->payload, sizeof(number));
+	child->deaf_looks = 0;
 	for (unsigned i = 0; i < ERRAND_COUNT; i++)
-		if (number == s->errands[i].number)
+		if (number == child->owes[i]) {
 			errand_count(&s->errands[i], child);
+			/* Also of one that nobody waits for any more. */
+			child->owes[i] = 0;
+		}
 }
 
 void

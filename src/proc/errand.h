@@ -3,7 +3,8 @@
  * main waits until all have said that they have done it.
  *
  * A child that has died has done it: its successor is forked from main, where
- * it is done. One that does not answer is told of.
+ * it is done. So has one that is killed, as it lives and takes no message
+ * (watch.h). Another one that does not answer is told of.
  */
 #ifndef PROC_ERRAND_H
 #define PROC_ERRAND_H
@@ -32,6 +33,7 @@ struct errand {
 	enum errand_kind kind;
 	uint64_t number; /* of this one alone */
 	unsigned left;   /* children that have not done it; 0: there is none */
+	bool is_late;    /* it has had its time once */
 	struct event *late_event;
 	/* late: one that has not answered; NULL: all have done it. */
 	void (*on_end)(struct supervisor *s, const struct child *late);

@@ -394,7 +394,8 @@ reconfig_on_settings(struct supervisor *s, const struct child *late)
 		return;
 	if (late != NULL) {
 		talk_make_room(s->reconfig.talk, LATE_MAX);
-		talk_add(s->reconfig.talk, "error server %u does not answer",
+		talk_add(s->reconfig.talk, "error changes applied, but not in"
+			" all processes yet: server %u does not answer",
 			late->index + 1);
 	}
 	reconfig_end(s, late != NULL           ? RECONFIGURED_LATE

@@ -86,6 +86,8 @@ struct child {
 	bool hung;      /* so it has, and another one takes its post */
 	uint64_t owes[ERRAND_COUNT]; /* the errand that it has not done yet; 0:
 				      * none */
+	unsigned deaf_looks; /* at which it had beaten, and owed something; it
+			      * has done nothing that it was told since */
 	bool outdated;  /* of a loader: killed, as there is another
 			 * configuration */
 	int64_t started_msec;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/children.h"
+#include "proc/errand.h"
 #include "proc/post.h"
 #include "proc/standby.h"
 #include "proc/watch.h"
@@ -27,6 +28,7 @@
 #define TRACED_TOLD_MSEC 1000
 /* Name, state and tracer stand in the first lines. */
 #define STATUS_SIZE 1024
+#define NO_SIGN ", without a sign of life"
 
 /* Nothing that a worker does between two beats takes a second of processor
  * time, and none of it sleeps. */
@@ -181,17 +183,19 @@ static void
 watch_on_hung(struct child *child, enum watch_verdict verdict)
 {
 	static const char *const why[] = {
-		[WATCH_STOPPED] = "it is stopped",
-		[WATCH_ASLEEP] = "it sleeps and does not wake up",
-		[WATCH_BUSY] = "it works and comes to no end",
+		[WATCH_STOPPED] = "it is stopped" NO_SIGN,
+		[WATCH_ASLEEP] = "it sleeps and does not wake up" NO_SIGN,
+		[WATCH_BUSY] = "it works and comes to no end" NO_SIGN,
+		[WATCH_DEAF] = "it beats and does not do what it is told",
 	};
 	bool replace = child->supervisor->server.conf->server.replace_hung;
 
 	if (replace || !child->watch.told)
-		log_error("%s (pid %ld) hangs: %s, without a sign of life for"
-			  " %lld ms%s",
+		log_error("%s (pid %ld) hangs: %s for %lld ms%s",
 			child_name(child), (long)child->pid, why[verdict],
-			(long long)child->watch.silent_msec,
+			verdict == WATCH_DEAF
+				? (long long)WATCH_DEAF_LOOKS * ROLE_BEAT_MSEC
+				: (long long)child->watch.silent_msec,
 			replace ? "; killing it" : "");
 	child->watch.told = true;
 	if (!replace)
@@ -222,6 +226,26 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
+/* It beats. Whoever owes something to an errand is to have done it by now. */
+static void
+watch_on_deaf(struct child *child)
+{
+	bool owes = false;
+
+	for (unsigned i = 0; i < ERRAND_COUNT; i++)
+		owes |= child->owes[i] != 0;
+	if (!owes || child->told_stop || child->supervisor->stopping
+		|| (child->role & (ROLE_WORKER | ROLE_XFRD)) == 0) {
+		child->deaf_looks = 0;
+		return;
+	}
+	if (++child->deaf_looks != WATCH_DEAF_LOOKS)
+		return;
+	watch_on_hung(child, WATCH_DEAF);
+	/* It goes on beating. */
+	child->watch.told = false;
+}
+
 static void
 watch_child(struct child *child, void *arg)
 {
@@ -236,6 +260,7 @@ watch_child(struct child *child, void *arg)
 		return;
 	if (beat != child->watch.beat) {
 		watch_on_beat(child, beat);
+		watch_on_deaf(child);
 		return;
 	}
 	sight = watch_see(child->supervisor, child->pid);

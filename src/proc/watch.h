@@ -15,6 +15,10 @@
 
 struct supervisor;
 
+/* Who beats for so many looks and does nothing that it was told (errand.h)
+ * hangs, too: workers and xfrd take messages at each turn of their loop. */
+#define WATCH_DEAF_LOOKS 20u
+
 /* What can be seen of a silent process. */
 struct watch_sight {
 	char state;       /* as proc(5) has it: 'S' sleeps, 'T' is stopped;
@@ -37,6 +41,7 @@ enum watch_verdict {
 	WATCH_STOPPED = WATCH_HANGS,
 	WATCH_ASLEEP,
 	WATCH_BUSY,
+	WATCH_DEAF, /* not by watch_judge: it beats */
 };
 
 /* What main knows of a child's beat. All zero at first. */

@@ -16,6 +16,7 @@
 #define UNHEARD_MAX 16u
 /* Octets of an answer. */
 #define TEXT_MAX 256u
+#define NOT_ALL "error done, but not by all processes yet: "
 
 /* One that is with main, the first, or waits for that. */
 struct control_order {
@@ -88,10 +89,10 @@ order_print(const struct control_order *one,
 		break;
 	case NSD_E_AGAIN:
 		if (done->role == ROLE_WORKER)
-			snprintf(out, TEXT_MAX, "error server %u does not"
+			snprintf(out, TEXT_MAX, NOT_ALL "server %u does not"
 				" answer", (unsigned)done->index + 1);
 		else
-			snprintf(out, TEXT_MAX, "error %s does not answer",
+			snprintf(out, TEXT_MAX, NOT_ALL "%s does not answer",
 				ipc_role_name((enum ipc_role)done->role));
 		break;
 	case NSD_E_SYSTEM:

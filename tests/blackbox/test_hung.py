@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import control
 import harness
 from away import while_away
 from harness import Load, is_alive, wait_for, zone_text
@@ -40,6 +41,32 @@ def test_stopped_process_is_replaced(nsd, role):
     load.step_answers(500)
     load.finish()
     assert load.lost == 0
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_worker_that_beats_and_takes_no_message(make_server, replace):
+    """It is replaced, and then all is done; else what is not done is said."""
+    server = make_server(zones={"example": zone_text()}, options={
+        "replace-hung": "yes" if replace else "no"})
+    server.program = harness.BUILD / "tests/lib/nsd_deadly"
+    control.config(server).start()
+    pid = server.role("server 1")
+    server.query("deaf.example", "A")
+    code, text = control.reconfig(server, tcp_count=50)
+    server.wait_log(rf"server 1 \(pid {pid}\) hangs: it beats and does not do"
+                    r" what it is told for \d+ ms")
+    last = text.splitlines()[-1]
+    if replace:
+        assert (code, last) == (0, "ok"), text
+        server.wait_replaced("server 1", pid)
+        assert control.ask(server, "log_reopen") == (0, "ok\n")
+    else:
+        assert (code, last) == (
+            1, "error changes applied, but not in all processes yet: server 1"
+            " does not answer")
+        assert server.role("server 1") == pid
+        assert "goes on" not in server.read_log()
+    server.wait_answer()
 
 
 def silence_of(server, pid):

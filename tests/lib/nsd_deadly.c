@@ -6,7 +6,10 @@
  *   die-abrt   by abort
  *   die-sys    by a system call that nobody of them may make
  *
- * All else is nsd: the linker puts the function below in front of nsd's
+ * And of one for "deaf" they live on, beat and answer, and do nothing any more
+ * that main tells them by OBEY.
+ *
+ * All else is nsd: the linker puts the functions below in front of nsd's
  * (Makefile.am).
  */
 #include "config.h"
@@ -21,6 +24,7 @@
 #include "base/exchange.h"
 #include "proc/start.h"
 #include "query/query.h"
+#include "role/role.h"
 
 #define HEADER 12
 
@@ -30,6 +34,11 @@ size_t __real_query_answer_batch(struct query_ctx *ctx,
 size_t __wrap_query_answer_batch(struct query_ctx *ctx,
 	const struct store_view *view, struct exchange *exchanges,
 	size_t count);
+
+void __real_role_on_obey(struct role *role, const struct ipc_message *m);
+void __wrap_role_on_obey(struct role *role, const struct ipc_message *m);
+
+static bool is_deaf;
 
 static bool
 asks_for(const struct exchange *x, const char *label)
@@ -52,6 +61,8 @@ die_if_told(const struct exchange *x)
 		(void)*nowhere;
 	if (asks_for(x, "die-abrt"))
 		abort();
+	if (asks_for(x, "deaf"))
+		is_deaf = true;
 	if (asks_for(x, "die-sys")) {
 		(void)syscall(SYS_execve, NULL, NULL, NULL);
 		raise(SIGSYS); /* it is not confined */
@@ -66,6 +77,13 @@ __wrap_query_answer_batch(struct query_ctx *ctx,
 	for (size_t i = 0; i < count; i++)
 		die_if_told(&exchanges[i]);
 	return __real_query_answer_batch(ctx, view, exchanges, count);
+}
+
+void
+__wrap_role_on_obey(struct role *role, const struct ipc_message *m)
+{
+	if (!is_deaf)
+		__real_role_on_obey(role, m);
 }
 
 int

@@ -339,6 +339,7 @@ later_errand_takes_the_place_of_one(void **state)
 	errand_forget(&s, ERRAND_SETTINGS);
 	second = take_obey(0, ORDER_SETTINGS, 0);
 	say_obeyed(0, second);
+	assert_int_equal(children[0]->owes[ERRAND_SETTINGS], 0);
 	say_obeyed(1, second);
 	assert_int_equal(ended, 1);
 }
