@@ -11,7 +11,8 @@
 #define SPREAD_HELD 4u
 /* A server has so many times as many as are left to others. */
 #define SHARE 7u
-/* A timer that is so late was ours to be: connections are not to blame. */
+/* A timer that is so late was ours to be: what has come meanwhile is read
+ * first. */
 #define LATE_MSEC 50
 /* A connection that has answered and says nothing any more for so long is
  * dead: its first question leaves it, too. */
@@ -291,7 +292,10 @@ xfr_pool_look(struct xfr_pool_conn *conn, int64_t now)
 	conn->look_msec = 0;
 	if (conn->open == 0)
 		return 0;
-	if (is_late || conn->pool->is_paused)
+	/* What was late has come a moment later. */
+	if (is_late)
+		return LATE_MSEC;
+	if (conn->pool->is_paused)
 		conn->moved_msec = now;
 	left = conn->moved_msec + pause - now;
 	if (left <= 0) {
