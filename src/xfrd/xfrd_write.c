@@ -558,6 +558,21 @@ xfrd_write_on_writer(struct xfrd *xfrd, struct link *link)
 	requests_go_on(&xfrd->writes.requests, link);
 }
 
+/* True if a file lacks what is served. That a file may be gone is no reason to
+ * say so. */
+static bool
+write_is_left(struct xfrd *xfrd)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	struct journal_entry entry;
+
+	for (size_t i = 0; xfrd->journal != NULL && i < conf->zone_count; i++)
+		if (xfrd_write_judge(xfrd, conf->zones[i], &entry)
+			== WRITE_ZONE)
+			return true;
+	return xfrd->writes.steps.due_count > 0;
+}
+
 void
 xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced)
 {
@@ -565,7 +580,7 @@ xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced)
 
 	requests_stop(&writes->requests, replaced);
 	if (writes->ending) { /* there will be no other one */
-		if (writes->then != NULL && writes->busy)
+		if (writes->then != NULL && write_is_left(xfrd))
 			log_warning("xfrd: not all zone files were written, as"
 				    " the writer has ended");
 		write_finish(writes);

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import transferred
-from control import ask, begin, config
+from control import apply, ask, begin, config
 from harness import (DEADLINE, is_alive, process_state, wait_for,
                      zone_text)
 from written import (Primary, read, secondary, start_controlled,
@@ -263,6 +263,21 @@ def test_killed_writer_is_followed_by_another(start, primary):
         server.wait_replaced(role, old)
         primary.serial += 1
         wait_file(path, primary.serial)
+
+
+def test_reconfig_leaves_no_file_unwritten(controlled, primary):
+    """While the writer is there, which ends with the xfrd that goes: it was to
+    look whether files are there."""
+    names = [f"z{n}.test" for n in range(30)]
+    server = controlled(zones="".join(
+        secondary(primary, name, f"{name}.zone") for name in names))
+    for name in names:
+        server.wait_serial(name, 1)
+    for timeout in range(10, 16):
+        assert ask(server, "write") == (0, "ok\n")
+        apply(server, tcp_timeout=timeout)
+    assert server.stop() == 0
+    assert "not all zone files" not in server.read_log()
 
 
 def test_zones_that_left_the_configuration_leave_the_journal(start, primary):
