@@ -65,10 +65,13 @@ enum statistics_zone_trouble {
 	STATISTICS_ZONE_WELL,
 	STATISTICS_ZONE_NOT_LOADED,    /* a primary zone */
 	STATISTICS_ZONE_AS_IT_WAS,     /* the same: its file cannot be used */
-	STATISTICS_ZONE_EXPIRED,       /* a secondary zone, as all below */
+	STATISTICS_ZONE_EXPIRED,       /* a secondary zone, as all of refreshing
+					* and writing */
 	STATISTICS_ZONE_NO_DATA,       /* none has come yet, and that failed */
 	STATISTICS_ZONE_NOT_REFRESHED, /* the last refresh failed */
 	STATISTICS_ZONE_NOT_WRITTEN,   /* its file cannot be written */
+	STATISTICS_ZONE_NOT_HEARD,     /* any zone: a target of NOTIFY does not
+					* acknowledge */
 	STATISTICS_ZONE_TROUBLES,
 };
 

@@ -232,6 +232,7 @@ print_trouble_of_zones(struct statistics_text *out,
 		[STATISTICS_ZONE_NO_DATA] = "trouble=\"no data\"",
 		[STATISTICS_ZONE_NOT_REFRESHED] = "trouble=\"not refreshed\"",
 		[STATISTICS_ZONE_NOT_WRITTEN] = "trouble=\"not written\"",
+		[STATISTICS_ZONE_NOT_HEARD] = "trouble=\"not acknowledged\"",
 	};
 
 	head(out, "", "zones_in_trouble", "Zones by what is wrong with them.",

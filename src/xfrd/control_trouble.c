@@ -56,7 +56,26 @@ static const char *const what_is_wrong[STATISTICS_ZONE_TROUBLES] = {
 	[STATISTICS_ZONE_NO_DATA] = "has no data",
 	[STATISTICS_ZONE_NOT_REFRESHED] = "cannot be refreshed",
 	[STATISTICS_ZONE_NOT_WRITTEN] = "cannot be written",
+	[STATISTICS_ZONE_NOT_HEARD] = "has a target of NOTIFY that does not"
+		" acknowledge it",
 };
+
+/* The newest of what targets of NOTIFY do wrong. */
+static const char *
+trouble_explain_notify(const struct xfrd *xfrd, const struct conf_zone *zone,
+	char error[XFRD_ERROR_MAX])
+{
+	const struct xfrd_said_way *way =
+		xfrd_trouble_find_notify(xfrd, zone);
+	char why[XFRD_ERROR_MAX];
+
+	snprintf(error, XFRD_ERROR_MAX, "%.100s, %.*s",
+		zone->options->notify.items[way->server].spec,
+		XFRD_ERROR_MAX - 110, xfrd_failure_print(xfrd,
+			(enum xfr_outcome)way->outcome, way->rcode,
+			way->reason, why, sizeof(why)));
+	return error;
+}
 
 /* Why a secondary zone has trouble, which may be in error; or NULL. */
 static const char *
@@ -87,7 +106,9 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 	trouble = xfrd_trouble_find(t->xfrd, zone, &status);
 	if (trouble == STATISTICS_ZONE_WELL || t->zones++ >= NAMED_MAX)
 		return;
-	if (zone->options->request_xfr.count > 0)
+	if (trouble == STATISTICS_ZONE_NOT_HEARD)
+		why = trouble_explain_notify(t->xfrd, zone, error);
+	else if (zone->options->request_xfr.count > 0)
 		why = trouble_explain(t->xfrd, zone, &status, trouble, error);
 	trouble_say(t, call, "zone %s %s%s%s", zone->name,
 		what_is_wrong[trouble], why != NULL ? ": " : "",

@@ -42,8 +42,23 @@ trouble_of_primary(struct xfrd *xfrd, const struct conf_zone *zone)
 			       : STATISTICS_ZONE_WELL;
 }
 
-enum statistics_zone_trouble
-xfrd_trouble_find(struct xfrd *xfrd, const struct conf_zone *zone,
+const struct xfrd_said_way *
+xfrd_trouble_find_notify(const struct xfrd *xfrd,
+	const struct conf_zone *zone)
+{
+	uint32_t handle = xfrd->zones.handles[zone->index];
+	const struct xfrd_said_way *way = NULL;
+
+	if (handle != XFR_NONE && zone->options->notify.count > 0)
+		way = xfrd_said_get(&xfrd->said, handle);
+	while (way != NULL && !(way->is_notify && way->is_final
+			&& way->server < zone->options->notify.count))
+		way = way->next;
+	return way;
+}
+
+static enum statistics_zone_trouble
+trouble_of_data(struct xfrd *xfrd, const struct conf_zone *zone,
 	struct xfr_status *status)
 {
 	uint32_t handle = xfrd->zones.handles[zone->index];
@@ -55,6 +70,18 @@ xfrd_trouble_find(struct xfrd *xfrd, const struct conf_zone *zone,
 		return STATISTICS_ZONE_WELL;
 	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(), status);
 	return trouble_of_secondary(xfrd, handle, status);
+}
+
+enum statistics_zone_trouble
+xfrd_trouble_find(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfr_status *status)
+{
+	enum statistics_zone_trouble trouble = trouble_of_data(xfrd, zone,
+		status);
+
+	return trouble == STATISTICS_ZONE_WELL
+			&& xfrd_trouble_find_notify(xfrd, zone) != NULL
+		? STATISTICS_ZONE_NOT_HEARD : trouble;
 }
 
 /* ---- the rest ------------------------------------------------------------ */

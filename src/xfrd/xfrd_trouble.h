@@ -13,6 +13,7 @@
 
 struct conf_zone;
 struct xfrd;
+struct xfrd_said_way;
 
 /* For so long the death of a process is told. */
 #define XFRD_TROUBLE_DEATH_MSEC (15 * 60 * 1000)
@@ -23,6 +24,11 @@ struct xfrd;
  * machine knows: what that says; else its has_data is false. */
 enum statistics_zone_trouble xfrd_trouble_find(struct xfrd *xfrd,
 	const struct conf_zone *zone, struct xfr_status *status);
+
+/* The newest way in which a target of the zone's NOTIFY fails, that the log
+ * calls an error; NULL: none. Lent until the next call. */
+const struct xfrd_said_way *xfrd_trouble_find_notify(const struct xfrd *xfrd,
+	const struct conf_zone *zone);
 
 /*
  * A count of the zones that have trouble. It goes over all zones, in turns, and

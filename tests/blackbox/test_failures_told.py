@@ -245,11 +245,15 @@ def test_target_that_does_not_listen(make_server):
     wait_for("its end", lambda: "notify:" not in control.ask(
         server, "zonestatus", "s.test")[1])
     assert errors(server) == [expected]
+    trouble = ("trouble: zone s.test has a target of NOTIFY that does not"
+               f" acknowledge it: 127.0.0.1@{port}, Connection refused\n")
+    assert trouble in control.ask(server, "status")[1]
     with ScriptedPrimary(lambda apex, rdtype, query: [reply(query)],
                          port=port):
         write_zone(server, 3)
         server.wait_log(f"notice: xfrd: zone s.test: 127.0.0.1@{port}"
                         " acknowledges notify again")
+    assert "trouble" not in control.ask(server, "status")[1]
 
 
 @pytest.mark.parametrize("code, words", (

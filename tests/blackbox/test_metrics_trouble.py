@@ -12,7 +12,7 @@ from ports import free_port
 from scripted_primary import ScriptedPrimary, reply, soa, whole
 
 KINDS = ("not loaded", "served as it was", "expired", "no data",
-         "not refreshed", "not written")
+         "not refreshed", "not written", "not acknowledged")
 OTHERS = ("journal", "zone list", "waits for a restart",
           "died of what it had in hand")
 NOBODY = 65534
@@ -171,3 +171,12 @@ def test_client_that_leaves_amid_a_count(start):
         connection.request("GET", "/metrics")
         connection.sock.close()
     assert zones(server) == {"not loaded": 3000}
+
+
+def test_target_of_notify_that_does_not_listen(start):
+    port = free_port()
+    server = start(extra=(
+        "zone:\n\tname: c.test\n\tzonefile: a.test.zone\n"
+        f"\tnotify: 127.0.0.1@{port} NOKEY\n\tnotify-retry: 1\n"))
+    server.start()
+    wait_for("its trouble", lambda: zones(server) == {"not acknowledged": 1})

@@ -270,7 +270,8 @@ def test_reconfig_leaves_no_file_unwritten(controlled, primary):
     look whether files are there."""
     names = [f"z{n}.test" for n in range(30)]
     server = controlled(zones="".join(
-        secondary(primary, name, f"{name}.zone") for name in names))
+        secondary(primary, name, f"{name}.zone") for name in names),
+        **{"zonefiles-write": 3600})
     for name in names:
         server.wait_serial(name, 1)
     for timeout in range(10, 16):
