@@ -109,6 +109,9 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 void
 child_kill(const struct child *child)
 {
+	/* The number may be another process's by now. */
+	if (child->reaped)
+		return;
 	privilege_kill(child->role == ROLE_WORKER
 			? &child->supervisor->server.worker_user
 			: NULL,
@@ -199,7 +202,10 @@ void
 child_note_end(struct child *child)
 {
 	child->reaped = true;
-	child->has_read = child->hand->turns != 0;
+	/* Any role can write this word, and has its post filled at once by
+	 * it. */
+	child->has_read = child->role == ROLE_WORKER
+		&& child->hand->turns != 0;
 }
 
 /* ---- its channel --------------------------------------------------------- */

@@ -85,7 +85,9 @@ hand_read_request(const struct hand *hand, uintptr_t there,
 static bool
 hand_read_copy(const struct hand *hand, struct hand_message *m)
 {
-	uint32_t kind = hand->kind, len = hand->len;
+	/* Read once, as the process may still write. */
+	uint32_t kind = __atomic_load_n(&hand->kind, __ATOMIC_RELAXED);
+	uint32_t len = __atomic_load_n(&hand->len, __ATOMIC_RELAXED);
 
 	if (kind == HAND_NOTHING || kind >= HAND_KIND_COUNT
 		|| len > HAND_OCTETS_MAX)
@@ -102,8 +104,10 @@ size_t
 hand_read(const struct hand *hand,
 	struct hand_message messages[HAND_MESSAGES_MAX])
 {
-	uint64_t requests = hand->request_count;
-	uintptr_t first = (uintptr_t)hand->requests;
+	uint64_t requests = __atomic_load_n(&hand->request_count,
+		__ATOMIC_RELAXED);
+	uintptr_t first = (uintptr_t)__atomic_load_n(&hand->requests,
+		__ATOMIC_RELAXED);
 	size_t count = 0;
 
 	if (requests > EXCHANGE_BATCH_MAX)

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -99,6 +101,42 @@ one_that_stands_by_serves_whatever_the_last_has_died_of(void **state)
 	assert_true(event_pending(post.timer, EV_TIMEOUT, NULL));
 }
 
+/* A role other than a worker that writes the same word gets no post filled. */
+static void
+only_workers_have_turned_to_clients(void **state)
+{
+	child.role = ROLE_LOADER;
+	child.hand->turns = 1;
+	child_note_end(&child);
+	assert_false(child.has_read);
+	child.role = ROLE_WORKER;
+	child_note_end(&child);
+	assert_true(child.has_read);
+}
+
+/* Its number may be another process's. */
+static void
+who_is_reaped_is_not_killed(void **state)
+{
+	int status, to[2];
+	char octet = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(to), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(read(to[0], &octet, 1) == 1 ? 0 : 1);
+	child.pid = pid;
+	child_note_end(&child);
+	child_kill(&child);
+	child.pid = NOBODY;
+	assert_int_equal(write(to[1], &octet, 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(to[0]);
+	close(to[1]);
+}
+
 static void
 one_stands_by_only_after_two_deaths_in_a_minute(void **state)
 {
@@ -173,6 +211,8 @@ main(void)
 		TEST(one_that_stands_by_is_told_to_serve),
 		TEST(one_that_ends_or_has_another_store_is_not),
 		TEST(one_that_stands_by_serves_whatever_the_last_has_died_of),
+		TEST(only_workers_have_turned_to_clients),
+		TEST(who_is_reaped_is_not_killed),
 		TEST(one_stands_by_only_after_two_deaths_in_a_minute),
 		TEST(forks_are_paid_for),
 		TEST(deaths_are_told_of_while_they_are_few),
