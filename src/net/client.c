@@ -132,9 +132,12 @@ client_on_stream_event(struct bufferevent *stream, short what, void *arg)
 	struct net_client *client = arg;
 	int error = EVUTIL_SOCKET_ERROR();
 
+	/* Both may come in a turn, the end first: if the loop was late. */
+	if (client->ended)
+		return;
 	if ((what & BEV_EVENT_CONNECTED) != 0) {
 		client->open = true;
-		if (client->calls.on_open != NULL && !client->closed)
+		if (client->calls.on_open != NULL)
 			client->calls.on_open(client->ctx);
 		return;
 	}
