@@ -135,14 +135,14 @@ static int
 source_load(struct conf_parser *p, const char *path, struct stat *st,
 	char **text, size_t *len)
 {
-	/* The first file may come through a pipe. */
-	bool first = p->source == NULL;
+	/* The first file may come through a pipe. Others may be nothing. */
+	bool streams = p->source == NULL || strcmp(path, "/dev/null") == 0;
 	char *found = source_find(&p->origin, path, false);
 	int fd, err = 0;
 
 	if (found == NULL)
 		return ENOMEM;
-	if (fs_open_to_read(found, first, &fd, st) != NSD_OK)
+	if (fs_open_to_read(found, streams, &fd, st) != NSD_OK)
 		err = errno;
 	free(found);
 	if (err != 0)

@@ -34,8 +34,10 @@
 #include "role/role.h"
 #include "role/title.h"
 
-/* How long to wait for the ports of processes that have just ended. */
+/* How long to wait for the ports of processes that have just ended; and if none
+ * of them is known: all may have been killed a moment ago. */
 #define PORTS_WAIT_SEC 10
+#define PORTS_WAIT_MSEC 1000
 
 /* How long lines may wait for room in the log, of processes that serve: a
  * few more than syslog's socket holds, if its daemon is about to read. */
@@ -46,7 +48,7 @@ struct start {
 	struct privilege_user user;
 	const char *lifeline_key;
 	int64_t until_msec; /* until then addresses that are in use are waited
-			     * for; 0: they are not */
+			     * for */
 };
 
 static void
@@ -279,8 +281,9 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		return err;
 	main_lift_soft_limit();
 	start->until_msec = lifeline_take_over(start->lifeline_key)
-		? clock_now_msec() + PORTS_WAIT_SEC * 1000
-		: 0;
+		? PORTS_WAIT_SEC * 1000
+		: PORTS_WAIT_MSEC;
+	start->until_msec += clock_now_msec();
 	err = sockets_open(o, start->until_msec, &s->server.listeners);
 	s->server.forces_buffers = net_may_force_buffers();
 	if (err == NSD_OK)

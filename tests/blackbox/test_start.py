@@ -210,6 +210,19 @@ def test_control_interface_in_use_exits_1(make_server, where):
     assert control.ask(running, "status")[0] == 0
 
 
+def test_start_waits_for_the_control_socket_of_who_is_just_ending(make_server):
+    """As after kill -9 of all processes: the last may take a moment."""
+    server = control.config(make_server(zones={"example": zone_text()}))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(server.control)
+        listener.listen()
+        listener.settimeout(harness.DEADLINE)
+        server.start(ready=False)
+        listener.accept()[0].close()  # it looks whether somebody is there
+    server.wait_serving()
+    assert control.ask(server, "status")[0] == 0
+
+
 def test_broken_zone_file_does_not_fail_the_start(make_server):
     server = make_server(zones={"example": "@ IN SOA broken\n"},
                          foreground=False)

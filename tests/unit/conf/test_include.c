@@ -159,6 +159,15 @@ glob_reads_files_in_order_and_none_is_fine(void **state)
 	assert_non_null(strstr(reader.said, "/g': Is a directory"));
 }
 
+/* Some put it in place of a file that they do not have. */
+static void
+nothing_may_be_included(void **state)
+{
+	conf_destroy(load("server:\ninclude: /dev/null\nport: 5\n"
+		"include: \"/dev/null\"\n"));
+	expect_said("");
+}
+
 /* Fault 74. */
 static void
 include_loop_is_an_error(void **state)
@@ -565,6 +574,7 @@ main(void)
 		INCLUDE_TEST(include_goes_on_inside_the_clause),
 		INCLUDE_TEST(errors_name_the_included_file_and_its_line),
 		INCLUDE_TEST(glob_reads_files_in_order_and_none_is_fine),
+		INCLUDE_TEST(nothing_may_be_included),
 		INCLUDE_TEST(include_loop_is_an_error),
 		INCLUDE_TEST(includes_nest_to_a_limit),
 		INCLUDE_TEST(chroot_is_stripped_and_asked_for),
