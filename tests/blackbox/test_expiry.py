@@ -242,6 +242,35 @@ def test_zone_of_long_ago_has_expired(server, primary, sec):
     start_expired(server, primary)
 
 
+def last_error(server):
+    found = re.search(r'last-error: "(.*), \d+ sec ago"',
+                      control.ask(server, "zonestatus", "short.test")[1])
+    return found and found[1]
+
+
+def test_expired_zone_keeps_its_last_error(make_server, primary):
+    """Over checks; and the next xfrd has one of its own soon, whatever the
+    retry is."""
+    primary.timers = "1 1 3 300"
+    server = start_with(make_server, primary,
+                        "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
+    primary.is_broken = True
+    wait_expired(server)
+    expected = f"it answers SERVFAIL from 127.0.0.1@{primary.port}"
+    asked = len(primary.asked)
+    wait_for("more checks", lambda: last_error(server) == expected
+             and len(primary.asked) > asked + 6)
+    assert last_error(server) == expected
+    server.extra = server.extra.replace("-retry-time: ", "-retry-time: 3600")
+    assert control.reconfig(server)[0] == 0
+    wait_for("the error", lambda: last_error(server) == expected)
+    server.stop()
+    server.start()
+    wait_for("the error", lambda: last_error(server) == expected)
+    assert "state: expired" in control.ask(server, "zonestatus",
+                                           "short.test")[1]
+
+
 # ---- two that have the zone from each other
 
 @pytest.mark.parametrize("expire", (6, 0))
