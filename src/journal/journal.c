@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "journal/clean.h"
@@ -326,6 +327,17 @@ journal_next(struct journal *journal, struct journal_done *done)
 	done->error = job->error;
 	done->entry = job->head.entry;
 	jobs_destroy(job);
+	return true;
+}
+
+bool
+journal_find_room(const struct journal *journal, uint64_t *octets)
+{
+	struct statfs st;
+
+	if (fstatfs(journal->dirfd, &st) == -1)
+		return false;
+	*octets = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
 	return true;
 }
 

@@ -214,6 +214,8 @@ const struct sandbox_call sandbox_calls[] = {
 	{"fsync", LOADER, MAY, ANY, "before it is called clean"},
 	{"fstatfs", LOADER, MAY, ANY, "what it has run out of"},
 	{"fstatfs64", LOADER, MAY, ANY, "the same, elsewhere"},
+	{"fstatfs", XFRD, MAY, ANY, "has the journal room for a large zone?"},
+	{"fstatfs64", XFRD, MAY, ANY, "the same, elsewhere"},
 	{"prlimit64", LOADER, MAY, IF(IS(0, 0), IS(2, 0)), "its own limits: which was met?"},
 	{"getrlimit", LOADER, MAY, ANY, "the same, elsewhere"},
 	{"ugetrlimit", LOADER, MAY, ANY, "the same, elsewhere"},

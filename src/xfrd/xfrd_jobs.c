@@ -269,6 +269,22 @@ static const struct xfrd_ask_calls jobs_answers = {
 
 /* ---- transfers ----------------------------------------------------------- */
 
+/* In a while of so many octets a transfer is compared with the disk: smaller
+ * zones never are. */
+#define ROOM_OCTETS (UINT64_C(16) << 20)
+
+/* True if a transfer would fill more than half of the disk's room, which is
+ * left then for others, and for its zone file. It may have no end. */
+static bool
+jobs_takes_too_much(const struct xfrd_job *job, uint64_t put)
+{
+	uint64_t room;
+
+	return put / ROOM_OCTETS != job->put / ROOM_OCTETS
+		&& job->zone->options->size_limit_xfr == 0
+		&& journal_find_room(job->xfrd->journal, &room) && put > room;
+}
+
 static enum nsd_err
 jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 {
@@ -279,6 +295,8 @@ jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 	 * them; of a message over UDP there cannot be so many. */
 	if (job->put == 0 && len > 0)
 		job->is_diffs = octets[0] == XFR_DIFFS;
+	if (jobs_takes_too_much(job, job->put + len))
+		return NSD_E_DENIED;
 	job->put += len;
 	if (job->is_diffs && job->put > LOAD_UPDATE_DIFFS_MAX)
 		return NSD_E_LIMIT;
@@ -339,6 +357,9 @@ jobs_fail_transfer(struct xfrd_job *job)
 	if (result->fault == XFR_FAULT_SINK
 		&& result->sink_err == NSD_E_LIMIT)
 		reply.outcome = XFR_NO_FIT; /* whole, then */
+	if (result->fault == XFR_FAULT_SINK
+		&& result->sink_err == NSD_E_DENIED)
+		reply.outcome = XFR_TOO_LARGE;
 	jobs_note_how_far(job, &reply);
 	/* Behind the first message none has an OPT. */
 	reply.lacks_edns = result->messages == 0
@@ -349,6 +370,8 @@ jobs_fail_transfer(struct xfrd_job *job)
 			? xfrd_failure_print_fault(job, why, sizeof(why))
 			: result->sink_err == NSD_E_SYSTEM
 			? strerror(job->sink_error)
+			: result->sink_err == NSD_E_DENIED
+			? "it takes more than half of the room on the disk"
 			: err_text(result->sink_err));
 }
 

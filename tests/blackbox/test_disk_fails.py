@@ -411,3 +411,43 @@ def test_start_on_a_full_disk(make_server, primary, directory):
     inside("ballast").unlink()
     server.wait_serial("large.test", 3)
     check(server, "large.test", 3)
+
+
+def test_endless_transfer_leaves_half_of_the_disk(make_server, directory):
+    """Without size-limit-xfr, too."""
+    class Endless(Primary):
+        is_endless = True
+
+        def say(self, apex, rdtype, query):
+            if rdtype == "SOA" or not self.is_endless:
+                yield from super().say(apex, rdtype, query)
+                return
+            yield reply(query, soa(apex, self.serial, self.timers))
+            part = reply(query, *records(apex, *(
+                f"n{i} TXT " + " ".join(["y" * 250] * 20)
+                for i in range(12)))).to_wire(max_size=65535)
+            while True:
+                yield part
+
+    full = directory / "full"
+    full.mkdir()
+    with Endless() as primary:
+        server = control.config(make_server(
+            zones={"example": zone_text()}, extra=secondary(primary),
+            options={"verbosity": 0, "xfrdfile": f"{full}/xfrd.state",
+                     "zonelistfile": f"{full}/zone.list"}))
+        server.launcher = [
+            "unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+            f"mount -t tmpfs -o size=96m,mode=777 full {full} && "
+            'exec "$@"', "sh"]
+        server.start()
+        why = "it takes more than half of the room on the disk"
+        server.wait_log("error: xfrd: zone s.test bad transfer 1 from"
+                        f" 127.0.0.1@{primary.port}: {why}$")
+        wait_for("its status", lambda: f'last-error: "{why} from' in
+                 control.ask(server, "zonestatus", "s.test")[1])
+        room = os.statvfs(f"/proc/{server.main_pid}/root{full}")
+        assert room.f_bavail * room.f_bsize > 24 << 20
+        primary.is_endless = False
+        server.wait_serial("s.test", 1)
+        assert "No space left" not in server.read_log()
