@@ -14,8 +14,11 @@
 #include "base/grow.h"
 #include "conf/zonelist.h"
 #include "conf/zonelist_text.h"
+#include "dns/name.h"
 
 #define MODE 0644
+/* Zones of a list that is written in order. */
+#define SORTED_MAX 100000u
 /* Octets that are written at a time. */
 #define WRITE_SIZE (256u << 10)
 /* What a disk writes wholly or not, at least. */
@@ -217,6 +220,14 @@ list_forget_places(struct zonelist *list)
 	list->free = 0;
 }
 
+static void
+list_forget_order(struct zonelist *list)
+{
+	free(list->order);
+	list->order = NULL;
+	list->order_count = 0;
+}
+
 void
 zonelist_close(struct zonelist *list)
 {
@@ -228,6 +239,7 @@ zonelist_close(struct zonelist *list)
 		close(list->folder);
 	if (list->renewed.path != NULL)
 		zonelist_drop_renewed(list);
+	list_forget_order(list);
 	list_forget_places(list);
 	free(list->path);
 	free(list);
@@ -409,9 +421,13 @@ zonelist_remove(struct zonelist *list, uint64_t offset)
 /* ---- anew ---------------------------------------------------------------- */
 
 void
-zonelist_note_change(struct zonelist *list, const struct conf *conf)
+zonelist_note_change(struct zonelist *list, const struct conf *conf,
+	const struct conf_zone *zone)
 {
-	list->sparse |= list->free + 2 > conf->zone_count;
+	if (list->free + 2 <= conf->zone_count)
+		return;
+	list->sparse = true;
+	memcpy(list->last, zone->wire, name_len(zone->wire));
 }
 
 bool
@@ -421,8 +437,55 @@ zonelist_wants_renewal(const struct zonelist *list, const struct conf *conf)
 		|| list_is_gone(list);
 }
 
+static int
+list_compare_zones(const void *a, const void *b)
+{
+	return name_compare((*(const struct conf_zone *const *)a)->wire,
+		(*(const struct conf_zone *const *)b)->wire);
+}
+
+/* A zone goes behind all others. */
+static void
+list_put_last(struct zonelist *list, const uint8_t *wire)
+{
+	const struct conf_zone **order = list->order, *zone;
+	size_t at = 0, behind;
+
+	while (at < list->order_count && !name_equal(order[at]->wire, wire))
+		at++;
+	if (at == list->order_count)
+		return;
+	zone = order[at];
+	behind = list->order_count - at - 1;
+	memmove(&order[at], &order[at + 1], behind * sizeof(*order));
+	order[at + behind] = zone;
+}
+
 static enum nsd_err
-list_write_zones(int fd, const struct conf *conf)
+list_find_order(struct zonelist *list, const struct conf *conf)
+{
+	list_forget_order(list);
+	list->order = calloc(conf->zone_count + 1, sizeof(*list->order));
+	if (list->order == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		const struct conf_zone *zone = conf->zones[i];
+
+		if (zone->pattern_name != NULL
+			&& list_zone_len(zone) <= ZONELIST_LINE_MAX)
+			list->order[list->order_count++] = zone;
+	}
+	/* xfrd does nothing else meanwhile. */
+	if (list->order_count <= SORTED_MAX)
+		qsort(list->order, list->order_count, sizeof(*list->order),
+			list_compare_zones);
+	if (list->sparse)
+		list_put_last(list, list->last);
+	return NSD_OK;
+}
+
+static enum nsd_err
+list_write_zones(int fd, const struct zonelist *list)
 {
 	char *text = malloc(WRITE_SIZE + ZONELIST_LINE_MAX + 1);
 	size_t len = strlen(ZONELIST_HEAD);
@@ -433,12 +496,9 @@ list_write_zones(int fd, const struct conf *conf)
 		return NSD_E_SYSTEM;
 	}
 	memcpy(text, ZONELIST_HEAD, len);
-	for (size_t i = 0; i < conf->zone_count && err == NSD_OK; i++) {
-		const struct conf_zone *zone = conf->zones[i];
+	for (size_t i = 0; i < list->order_count && err == NSD_OK; i++) {
+		const struct conf_zone *zone = list->order[i];
 
-		if (zone->pattern_name == NULL
-			|| list_zone_len(zone) > ZONELIST_LINE_MAX)
-			continue;
 		len += (size_t)list_print_line(text + len, zone->name,
 			zone->pattern_name, zone->member_id);
 		if (len < WRITE_SIZE)
@@ -455,15 +515,17 @@ list_write_zones(int fd, const struct conf *conf)
 enum nsd_err
 zonelist_renew(struct zonelist *list, const struct conf *conf, int *fd)
 {
-	enum nsd_err err = fs_replace_open_tilde(&list->renewed, list->path,
-		O_RDWR, MODE);
+	enum nsd_err err = list_find_order(list, conf);
 
+	if (err == NSD_OK)
+		err = fs_replace_open_tilde(&list->renewed, list->path, O_RDWR,
+			MODE);
 	if (err == NSD_E_MEMORY)
 		errno = ENOMEM;
 	if (err != NSD_OK)
 		return NSD_E_SYSTEM;
 	*fd = list->renewed.fd;
-	if (list_write_zones(*fd, conf) == NSD_OK)
+	if (list_write_zones(*fd, list) == NSD_OK)
 		return NSD_OK;
 	zonelist_drop_renewed(list);
 	return NSD_E_SYSTEM;
@@ -481,18 +543,11 @@ zonelist_take_renewed(struct zonelist *list, struct conf *conf)
 		close(list->fd);
 	list->fd = fd;
 	list_forget_places(list);
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		const struct conf_zone *zone = conf->zones[i];
-		size_t len;
-
-		if (zone->pattern_name == NULL)
-			continue;
-		len = list_zone_len(zone);
-		if (len > ZONELIST_LINE_MAX)
-			continue;
-		conf_note_listed(conf, zone, at);
-		at += len;
+	for (size_t i = 0; i < list->order_count; i++) {
+		conf_note_listed(conf, list->order[i], at);
+		at += list_zone_len(list->order[i]);
 	}
+	list_forget_order(list);
 	list->end = at;
 	list->renew = false;
 	list->sparse = false;
@@ -502,5 +557,6 @@ zonelist_take_renewed(struct zonelist *list, struct conf *conf)
 void
 zonelist_drop_renewed(struct zonelist *list)
 {
+	list_forget_order(list);
 	fs_replace_abort(&list->renewed);
 }

@@ -278,7 +278,7 @@ change_begin(struct xfrd_change *change)
 		/* To NSD, a zone that gets the pattern it has changes, too. */
 		if (outcome == XFRD_CHANGED)
 			zonelist_note_change(changes->list,
-				change_conf(change));
+				change_conf(change), zone);
 		change_end_idle(change, outcome);
 		return;
 	}

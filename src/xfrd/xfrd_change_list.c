@@ -104,7 +104,7 @@ change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
 	uint64_t new_at;
 	enum nsd_err err;
 
-	zonelist_note_change(list, change_conf(change));
+	zonelist_note_change(list, change_conf(change), zone);
 	err = change_relist(list, zone, pattern, &new_at);
 	if (err != NSD_OK)
 		return err;

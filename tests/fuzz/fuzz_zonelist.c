@@ -103,7 +103,7 @@ change_list(struct zonelist *list, struct conf *conf)
 	err = zonelist_replace(list, offset, "added.by.fuzz", "q", NULL);
 	if (err != NSD_OK && err != NSD_E_LIMIT)
 		abort();
-	zonelist_note_change(list, conf);
+	zonelist_note_change(list, conf, zone);
 	if (zonelist_remove(list, other) != NSD_OK)
 		abort();
 	renew(list, conf);
