@@ -107,6 +107,10 @@ enum nsd_err journal_put(struct journal_transfer *transfer, const void *data,
  * would not, reads no more from primaries until journal_fd can be read. */
 bool journal_is_full(const struct journal *journal) MUST_USE;
 
+/* False: somebody has removed the folder of the journal, and with it all that
+ * it had. */
+bool journal_is_there(const struct journal *journal) MUST_USE;
+
 /* Finds how many octets the disk of the journal has room for. False: that is
  * not known. */
 bool journal_find_room(const struct journal *journal, uint64_t *octets)

@@ -331,6 +331,14 @@ journal_next(struct journal *journal, struct journal_done *done)
 }
 
 bool
+journal_is_there(const struct journal *journal)
+{
+	struct stat st;
+
+	return fstat(journal->dirfd, &st) == -1 || st.st_nlink > 0;
+}
+
+bool
 journal_find_room(const struct journal *journal, uint64_t *octets)
 {
 	struct statfs st;

@@ -223,6 +223,7 @@ struct xfrd {
 	struct cds_list_head waiting; /* durable; the loader takes no more */
 	struct journal *journal;  /* NULL: it cannot be used, */
 	char journal_why[128];    /* for this reason */
+	bool is_lost;             /* its folder has been removed */
 	struct event *journal_event;
 	struct event *again_event; /* what waits for the loader is tried */
 	uint64_t loader; /* the channel to the one that was there last */
@@ -455,6 +456,10 @@ void xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 /* Opens the journal. Without it nothing is transferred; said in the log. */
 void xfrd_keep_init(struct xfrd *xfrd);
 void xfrd_keep_fini(struct xfrd *xfrd);
+/* True if the folder of the journal has been removed: nothing can be kept. The
+ * zone files are written then, and xfrd ends, so that the next one makes the
+ * folder again. */
+bool xfrd_keep_is_lost(struct xfrd *xfrd);
 /* A zone that is no secondary is looked at: the journal drops what it has of it
  * if that does not lead to what is served any more. Until then nothing else may
  * have it. */

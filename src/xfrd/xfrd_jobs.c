@@ -434,7 +434,7 @@ jobs_begin_transfer(struct xfrd_job *job)
 	};
 
 	xfr_reader_init(&job->reader, &setup);
-	if (job->xfrd->journal == NULL)
+	if (job->xfrd->journal == NULL || xfrd_keep_is_lost(job->xfrd))
 		return NSD_E_DENIED;
 	job->text = journal_begin(job->xfrd->journal, job->zone->wire);
 	return job->text != NULL ? NSD_OK : NSD_E_MEMORY;

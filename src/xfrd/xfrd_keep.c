@@ -28,6 +28,8 @@
 /* Until a journal that could not be opened is tried again. After so long main
  * does not take an end for a failure at the start. */
 #define RETRY_SEC 90
+/* Zone files are written within this, where the journal is lost. */
+#define LOST_SEC 10
 /* So many transfers may be on their way from the journal to the loader, until
  * others are begun. */
 #define KEPT_MAX 2000u
@@ -558,6 +560,34 @@ keep_on_retry(evutil_socket_t fd, short what, void *arg)
 	log_notice("xfrd: ends, so that the next one tries to open the"
 		   " journal");
 	role_stop(&xfrd->role);
+}
+
+static void
+keep_on_all_written(void *ctx, const struct xfrd_write_result *result)
+{
+	struct xfrd *xfrd = ctx;
+
+	role_stop(&xfrd->role);
+}
+
+bool
+xfrd_keep_is_lost(struct xfrd *xfrd)
+{
+	static const struct timeval wait = {.tv_sec = LOST_SEC};
+
+	if (xfrd->is_lost || journal_is_there(xfrd->journal))
+		return xfrd->is_lost;
+	xfrd->is_lost = true;
+	log_error("xfrd: the folder of the journal has been removed; xfrd ends"
+		  " once zone files are written, so that the next one makes it"
+		  " again");
+	if (xfrd->role.server->conf->server.zonefiles_write == 0
+		|| event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
+			   keep_on_retry, xfrd, &wait)
+			== -1
+		|| xfrd_write(xfrd, NULL, keep_on_all_written, xfrd) != NSD_OK)
+		role_stop(&xfrd->role);
+	return true;
 }
 
 /* To put a journal in order takes more calls, and mostly another folder, than a

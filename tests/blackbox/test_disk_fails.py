@@ -451,3 +451,21 @@ def test_endless_transfer_leaves_half_of_the_disk(make_server, directory):
         primary.is_endless = False
         server.wait_serial("s.test", 1)
         assert "No space left" not in server.read_log()
+
+
+@pytest.mark.parametrize("name", ["s.test", "large.test"])
+def test_folder_of_the_journal_is_made_again(make_server, primary, name):
+    """What came before is in the zone file, what comes then in the folder."""
+    server = control.config(make_server(
+        zones={"example": zone_text()},
+        extra=secondary(primary, name, "s.zone"))).start()
+    server.wait_serial(name, 1)
+    folder = server.directory / "xfrd.state.journal"
+    shutil.rmtree(folder)
+    primary.serial = 2
+    server.wait_serial(name, 2)
+    server.wait_log("error: xfrd: the folder of the journal has been removed")
+    assert (folder / "lock").exists()
+    text = (server.directory / "s.zone").read_text()
+    assert 'TXT' in text and '"v1"' in text
+    start_alone(server, primary, name, 2)
