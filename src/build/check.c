@@ -76,17 +76,22 @@ check_cname(struct packer *p, const struct item_group *cname,
 }
 
 /* A SOA of the apex behind the first one. A transfer ends with the SOA that it
- * began with, and so does a file in which one was saved. */
+ * began with, and so does a file in which one was saved. As of any records that
+ * are equal, the lowest TTL counts. */
 static void
-check_later_soa(struct packer *p, const struct rrbatch_rr *first,
-	const struct rrbatch_rr *rr)
+check_later_soa(struct packer *p, struct item_group *soa,
+	const struct rrbatch_rr *first, const struct rrbatch_rr *rr)
 {
 	char name[NAME_TEXT_MAX];
 
-	if (items_compare_rr(TYPE_SOA, rr, first) != 0)
+	if (items_compare_rr(TYPE_SOA, rr, first) != 0) {
 		findings_add(&p->findings, packer_severity(p), rr,
 			"this SOA record was already encountered");
-	else if (!p->zone->secondary)
+		return;
+	}
+	if (rr->ttl_sec < soa->ttl_sec)
+		soa->ttl_sec = rr->ttl_sec;
+	if (!p->zone->secondary)
 		findings_add(&p->findings, DIAG_WARNING, rr,
 			"%s duplicate SOA record is left out",
 			findings_name_text(p->zone->apex, name));
@@ -98,12 +103,12 @@ check_apex_soa(struct packer *p, struct item_group *soa)
 {
 	struct item first = *group_get_first(soa);
 
+	soa->ttl_sec = first.rr->ttl_sec;
 	for (size_t i = 0; i < soa->count; i++)
 		if (soa->items[i].rr != first.rr)
-			check_later_soa(p, first.rr, soa->items[i].rr);
+			check_later_soa(p, soa, first.rr, soa->items[i].rr);
 	soa->items[0] = first;
 	soa->count = 1;
-	soa->ttl_sec = first.rr->ttl_sec;
 }
 
 static void
