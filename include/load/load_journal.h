@@ -6,9 +6,9 @@
  * A secondary zone begins with what is served already, or with its file; with
  * the last whole zone of the journal if the differences do not lead on from
  * there, or if that came last and the file is no newer: it has sums, and a file
- * may have been cut short. The differences that follow are applied in the main
- * thread. Nothing is answered from the zone before all is done, unless it was
- * served before.
+ * may have been cut short. The differences that follow are applied as one
+ * change, by a thread if that takes long. Nothing is answered from the zone
+ * before all is done, unless it was served before.
  */
 #ifndef LOAD_LOAD_JOURNAL_H
 #define LOAD_LOAD_JOURNAL_H
@@ -16,10 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "load/load_settle.h"
 #include "load/load_zone.h"
 
 struct load_journal;
+struct store_heap;
 
 /* Looks into the folder at path. Damage is said in the log. Gives NULL if there
  * is no journal, or if it cannot be read, which is said. Blocks: a second for a
@@ -51,17 +51,20 @@ bool load_journal_is_ahead(const struct load_context *context,
 
 /*
  * The zone is about to be published. If nothing is served, and the journal may
- * lead on from there, it stays expired until load_journal_catch_up; *expires:
- * for that. For the main thread, as is the next.
+ * lead on from there, it stays expired until the caller has done
+ * load_journal_catch_up; *expires: for then. For the main thread.
  */
 void load_journal_hold(const struct load_context *context,
 	const struct load_zone *zone, uint32_t *expires);
 
-/* Applies the differences that lead on from what is served, as far as they do;
- * the zone is noted in settle. What there is to say is said in the log. The
- * zone's result was taken. */
-void load_journal_catch_up(const struct load_context *context,
-	const struct load_zone *zone, struct load_settle *settle,
-	uint32_t expires);
+/*
+ * Applies the differences that lead on from what is served, as far as they do.
+ * What there is to say is said in the log. For the main thread, without a heap;
+ * or for a thread that has a heap and may change the zone (update_make).
+ * returns NSD_OK; NSD_E_LIMIT, in the main thread alone: it would take long,
+ * and a thread is to do it.
+ */
+enum nsd_err load_journal_catch_up(const struct load_context *context,
+	struct load_zone *zone, struct store_heap *heap) MUST_USE;
 
 #endif

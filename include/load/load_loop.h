@@ -23,6 +23,9 @@ void load_loop_destroy(struct load_loop *loop);
  * loop's own thread, and without a loop (NULL), calls it at once. */
 void load_loop_call(struct load_loop *loop, void (*run)(void *arg), void *arg);
 
+/* True in the loop's own thread, and without a loop. */
+bool load_loop_is_own(const struct load_loop *loop);
+
 /*
  * A thread is about to alter what is served, down to the objects that only the
  * writer reads (holders, indices of contents): nobody else may look at these.

@@ -70,6 +70,7 @@ struct load_zone *load_set_find(const struct load_set *set,
 struct load_set_removed {
 	store_ref entry;
 	store_ref zone;
+	uint8_t apex[NAME_MAX_LEN];
 };
 
 /*

@@ -102,9 +102,9 @@ void load_update_fill(const struct load_context *context,
 
 /*
  * Applies the changes in a file (not LOAD_UPDATE_WHOLE), all or none, and
- * publishes them; of LOAD_UPDATE_DIFFS, all or none of each version. Findings
- * go to the log. zones: those of the configuration, by the id of their entry.
- * settle: the changed zone is noted there. For the main thread.
+ * publishes them. Findings go to the log. zones: those of the configuration, by
+ * the id of their entry. settle: the changed zone is noted there. For the main
+ * thread.
  * out: *result but for its ticket. result->err:
  *   NSD_E_AGAIN      a thread reads the zone's version, or a new one. Try
  *                    again once its result is taken, and before later changes
@@ -113,8 +113,7 @@ void load_update_fill(const struct load_context *context,
  *   NSD_E_NOT_FOUND  no such zone
  *   NSD_E_ZONE       the zone would break a rule
  *   NSD_E_INEXACT    differences do not fit (load_versions.h)
- *   NSD_E_LIMIT      they take too long for the loop; what was done of them
- *                    stays
+ *   NSD_E_LIMIT      they take too long for the loop: nothing is done
  *   NSD_E_MEMORY, or others of update/update.h
  */
 void load_update_apply(const struct load_context *context,

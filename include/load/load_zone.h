@@ -132,7 +132,7 @@ struct load_context {
 	const struct load_journal *journal; /* for a first pass; or NULL */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
-	struct load_retire *retire;  /* for the main thread alone */
+	struct load_retire *retire;
 	struct load_loop *loop;      /* the main thread's; NULL: there is no
 				      * other */
 };

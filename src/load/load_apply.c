@@ -85,7 +85,8 @@ apply_publish(void *arg)
 	old = update_publish(a->update);
 	history_settle(writer, entry, &a->keep);
 	update_settle(writer, entry);
-	load_retire_add(a->context->retire, writer, old);
+	load_retire_add(a->context->retire, writer,
+		a->result->zone->conf->wire, old);
 }
 
 enum nsd_err

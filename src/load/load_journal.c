@@ -12,9 +12,11 @@
 #include "journal/journal_index.h"
 #include "keep/table_edit.h"
 #include "load/load_journal.h"
+#include "load/load_loop.h"
 #include "load/load_reading.h"
 #include "load/load_transfer.h"
 #include "load/load_update.h"
+#include "load/load_verify.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
 
@@ -320,99 +322,196 @@ journal_on_diag(struct diag_sink *sink, const struct diag *d)
 	log_write(log_diag_level(d), "journal: %s", d->text);
 }
 
-/* last: nothing is known of it. What stands before it was accepted when it
- * came, or it would not be there. */
+/* What leads on, and whoever applies it. */
+struct journal_replay {
+	const struct load_context *context;
+	struct load_zone *zone;
+	struct store_heap *heap; /* of a thread; NULL: of the loop */
+	struct journal_chain chain;
+};
+
+/* What stands before the last entry was accepted when it came, or it would not
+ * be there. Nothing is known of that. */
+static void
+journal_init_versions(const struct journal_replay *r, bool last,
+	struct diag_sink *sink, struct load_versions *v)
+{
+	*v = (struct load_versions){
+		.context = r->context,
+		.entry = r->zone->entry,
+		.secondary = true,
+		.heap = r->heap,
+		.names_max = r->heap == NULL ? LOAD_UPDATE_NAMES_AT_ONCE : 0,
+		.cancelled = &r->context->cancelled,
+		.history = load_zone_get_history(r->zone),
+		.verify = last ? r->zone : NULL,
+		.verify_records_max = r->heap == NULL ? LOAD_VERIFY_AT_ONCE
+						      : UINT64_MAX,
+		.sink = sink,
+	};
+}
+
 static enum nsd_err
-journal_apply(const struct load_context *context,
-	const struct load_zone *zone, const struct journal_entry *entry,
-	bool last)
+journal_read_entry(const struct load_context *context,
+	const struct journal_entry *entry, struct load_octets *part,
+	uint8_t **data)
 {
 	const struct load_text text = {
 		.fd = context->journal->dirfd,
 		.len = entry->text_len,
 		.entry = entry,
 	};
-	struct diag_sink sink = {.on_diag = journal_on_diag};
-	struct load_versions versions = {
-		.context = context,
-		.entry = zone->entry,
-		.secondary = true,
-		.history = load_zone_get_history(zone),
-		.verify = last ? zone : NULL,
-		.verify_records_max = UINT64_MAX,
-		.sink = &sink,
-	};
-	uint8_t *data;
-	enum nsd_err err;
+	enum nsd_err err = entry->kind != JOURNAL_DIFFS ? NSD_E_INEXACT
+		: load_update_read(&text, LOAD_UPDATE_DIFFS, data);
 
-	if (entry->kind != JOURNAL_DIFFS)
-		return NSD_E_INEXACT;
-	err = load_update_read(&text, LOAD_UPDATE_DIFFS, &data);
-	if (err != NSD_OK)
-		return err;
-	err = load_versions_apply(&versions, data, entry->text_len);
+	if (err == NSD_OK)
+		*part = (struct load_octets){*data, entry->text_len};
+	return err;
+}
+
+/* Applies entries as one change. */
+static enum nsd_err
+journal_apply_at_once(const struct journal_replay *r, size_t first,
+	size_t count)
+{
+	struct load_octets *parts = calloc(count, sizeof(*parts));
+	uint8_t **data = calloc(count, sizeof(*data));
+	struct diag_sink sink = {.on_diag = journal_on_diag};
+	struct load_versions v;
+	enum nsd_err err = parts != NULL && data != NULL ? NSD_OK
+							 : NSD_E_MEMORY;
+
+	journal_init_versions(r, first + count == r->chain.count, &sink, &v);
+	for (size_t i = 0; i < count && err == NSD_OK; i++)
+		err = journal_read_entry(r->context,
+			&r->chain.entries[first + i], &parts[i], &data[i]);
+	if (err == NSD_OK)
+		err = load_versions_apply(&v, parts, count);
+	for (size_t i = 0; data != NULL && i < count; i++)
+		free(data[i]);
 	free(data);
+	free(parts);
+	return err;
+}
+
+/* Applies entries: if they cannot be as one, those before the first that is to
+ * blame. */
+static enum nsd_err
+journal_apply(const struct journal_replay *r, size_t first, size_t count)
+{
+	const struct journal_entry *entry = &r->chain.entries[first];
+	enum nsd_err err = journal_apply_at_once(r, first, count);
+
+	if (err == NSD_OK || err == NSD_E_AGAIN
+		|| (err == NSD_E_LIMIT && r->heap == NULL))
+		return err;
+	if (count == 1) {
+		log_error("zone %s: what the journal has to get to serial %u"
+			  " cannot be applied: %s",
+			r->zone->conf->name, (unsigned)entry->to,
+			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+		return err;
+	}
+	err = journal_apply(r, first, count / 2);
+	return err != NSD_OK ? err
+		: journal_apply(r, first + count / 2, count - count / 2);
+}
+
+/* How many entries, from one on, have as many octets as one transfer may. */
+static size_t
+journal_count_fitting(const struct journal_chain *chain, size_t first)
+{
+	uint64_t octets = chain->entries[first].text_len;
+	size_t at = first + 1;
+
+	while (at < chain->count && (octets += chain->entries[at].text_len)
+			<= LOAD_UPDATE_DIFFS_MAX)
+		at++;
+	return at - first;
+}
+
+static bool
+journal_is_long(const struct journal_chain *chain)
+{
+	uint64_t octets = 0;
+
+	for (size_t i = 0; i < chain->count; i++)
+		octets += chain->entries[i].text_len;
+	return octets > LOAD_UPDATE_AT_ONCE;
+}
+
+static enum nsd_err
+journal_apply_all(const struct journal_replay *r)
+{
+	enum nsd_err err = NSD_OK;
+	size_t count;
+
+	if (r->heap == NULL && journal_is_long(&r->chain))
+		return NSD_E_LIMIT;
+	for (size_t i = 0; i < r->chain.count && err == NSD_OK; i += count) {
+		count = journal_count_fitting(&r->chain, i);
+		err = journal_apply(r, i, count);
+	}
 	return err;
 }
 
 static void
-journal_apply_all(const struct load_context *context,
-	const struct load_zone *zone, const struct journal_chain *chain)
-{
-	enum nsd_err err = NSD_OK;
-
-	for (size_t i = 0; err == NSD_OK && i < chain->count; i++) {
-		const struct journal_entry *entry = &chain->entries[i];
-
-		err = journal_apply(context, zone, entry,
-			i + 1 == chain->count);
-		if (err != NSD_OK)
-			log_error("zone %s: what the journal has to get to"
-				  " serial %u cannot be applied: %s",
-				zone->conf->name, (unsigned)entry->to,
-				err == NSD_E_SYSTEM ? strerror(errno)
-						    : err_text(err));
-	}
-}
-
-static void
-journal_advance(const struct load_context *context,
+journal_tell_gap(const struct load_context *context,
 	const struct load_zone *zone, const struct journal_base *base)
 {
-	struct journal_chain chain;
-	struct journal_base now;
+	const struct journal_entry *newest = journal_index_newest(
+		context->journal->index, zone->conf->wire);
 
-	if (journal_find_way(context, zone, base, 0, &chain) != NSD_OK) {
-		const struct journal_entry *newest = journal_index_newest(
-			context->journal->index, zone->conf->wire);
-
-		if (newest != NULL && journal_is_newer(newest->to, base))
-			log_warning("zone %s: the journal has serial %u, and"
-				    " nothing that leads there from %u",
-				zone->conf->name, (unsigned)newest->to,
-				(unsigned)base->serial);
-		return;
-	}
-	journal_apply_all(context, zone, &chain);
-	journal_chain_fini(&chain);
-	now = journal_get_served(context, zone);
-	if (now.serial == base->serial)
-		return;
-	log_info("zone %s: from serial %u to %u by the journal",
-		zone->conf->name, (unsigned)base->serial,
-		(unsigned)now.serial);
+	if (newest != NULL && journal_is_newer(newest->to, base))
+		log_warning("zone %s: the journal has serial %u, and nothing"
+			    " that leads there from %u",
+			zone->conf->name, (unsigned)newest->to,
+			(unsigned)base->serial);
 }
 
-void
+/* A thread has the zone to itself from here on: nobody else changes it, or lets
+ * go of what is served. */
+static enum nsd_err
+journal_apply_alone(const struct journal_replay *r)
+{
+	enum nsd_err err;
+
+	if (r->heap == NULL)
+		return journal_apply_all(r);
+	pthread_mutex_lock(r->context->busy_lock);
+	r->zone->busy = true;
+	pthread_mutex_unlock(r->context->busy_lock);
+	load_loop_begin_edit(r->context->loop);
+	err = journal_apply_all(r);
+	load_loop_end_edit(r->context->loop);
+	return err == NSD_E_LIMIT ? NSD_OK : err;
+}
+
+enum nsd_err
 load_journal_catch_up(const struct load_context *context,
-	const struct load_zone *zone, struct load_settle *settle,
-	uint32_t expires)
+	struct load_zone *zone, struct store_heap *heap)
 {
 	const struct journal_base base = journal_get_served(context, zone);
+	struct journal_replay r = {
+		.context = context,
+		.zone = zone,
+		.heap = heap,
+	};
+	struct journal_base now;
+	enum nsd_err err;
 
-	if (base.known) {
-		journal_advance(context, zone, &base);
-		load_settle_add(settle, zone->entry);
+	if (!base.known)
+		return NSD_OK;
+	if (journal_find_way(context, zone, &base, 0, &r.chain) != NSD_OK) {
+		journal_tell_gap(context, zone, &base);
+		return NSD_OK;
 	}
-	table_set_expiry(context->writer, zone->entry, expires);
+	err = journal_apply_alone(&r);
+	journal_chain_fini(&r.chain);
+	now = journal_get_served(context, zone);
+	if (now.serial != base.serial)
+		log_info("zone %s: from serial %u to %u by the journal",
+			zone->conf->name, (unsigned)base.serial,
+			(unsigned)now.serial);
+	return err == NSD_E_LIMIT ? err : NSD_OK;
 }

@@ -93,13 +93,19 @@ load_loop_destroy(struct load_loop *loop)
 	free(loop);
 }
 
+bool
+load_loop_is_own(const struct load_loop *loop)
+{
+	return loop == NULL || pthread_equal(loop->thread, pthread_self());
+}
+
 void
 load_loop_call(struct load_loop *loop, void (*run)(void *arg), void *arg)
 {
 	struct loop_call call = {.run = run, .arg = arg};
 	const uint64_t one = 1;
 
-	if (loop == NULL || pthread_equal(loop->thread, pthread_self())) {
+	if (load_loop_is_own(loop)) {
 		run(arg);
 		return;
 	}

@@ -21,6 +21,7 @@
 #include "load/load_read.h"
 #include "load/load_reading.h"
 #include "load/load_rehash.h"
+#include "load/load_retire.h"
 #include "load/load_transfer.h"
 #include "load/load_ways.h"
 #include "store/writer.h"
@@ -322,6 +323,7 @@ read_zone(const struct load_context *context, struct load_zone *zone,
 	struct load_plan plan;
 
 	read_make_plan(context, zone, path, &plan);
+	load_retire_await(context, zone->conf->wire);
 	if (read_from_journal(context, zone, &plan,
 		    &(struct load_task){heap, large, NULL}, result))
 		return;
@@ -347,7 +349,14 @@ load_read_zone(const struct load_context *context, struct load_zone *zone,
 	if (context->of_transfers) {
 		const struct load_task task = {heap, large, zone->transfer};
 
-		load_transfer_read(context, zone, &task, result);
+		load_retire_await(context, zone->conf->wire);
+		if (task.text->is_rest) {
+			result->outcome = LOAD_APPLIED;
+			result->err = load_journal_catch_up(context, zone,
+				heap);
+		} else {
+			load_transfer_read(context, zone, &task, result);
+		}
 		return;
 	}
 	if (!load_zone_claim(zone, true))

@@ -2,9 +2,11 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "base/grow.h"
+#include "dns/name.h"
 #include "keep/retire.h"
+#include "load/load_loop.h"
 #include "load/load_retire.h"
 #include "load/load_turn.h"
 #include "store/writer.h"
@@ -14,54 +16,105 @@
 #define RECORDS_MIN 500u
 /* Objects that are retired between two looks at the clock. */
 #define STEP_OBJECTS 200u
+/* Between two looks of a thread that waits. */
+#define WAIT_USEC 2000u
 
-static bool
-load_retire_reserve(struct load_retire *retire)
+/* A version that is being retired. */
+struct load_retiring {
+	struct load_retiring *next;
+	struct retiring *work;
+	uint32_t *mark; /* of its zone, and of few others */
+};
+
+static const uint32_t *
+retire_find_mark(const struct load_retire *retire, const uint8_t *apex)
 {
-	struct retiring **zones = grow_array(retire->zones, retire->count,
-		&retire->room, sizeof(*zones));
+	uint32_t hash = 2166136261u;
 
-	if (zones == NULL)
-		return false;
-	retire->zones = zones;
-	return true;
+	for (size_t i = 0; i < name_len(apex); i++)
+		hash = (hash ^ apex[i]) * 16777619u;
+	return &retire->marks[(hash ^ hash >> 16) % LOAD_RETIRE_MARKS];
+}
+
+static struct load_retiring *
+retiring_create(struct load_retire *retire, const uint8_t *apex, store_ref ref)
+{
+	struct load_retiring *one = malloc(sizeof(*one));
+
+	if (one == NULL)
+		return NULL;
+	*one = (struct load_retiring){
+		.work = retire_begin(ref),
+		.mark = (uint32_t *)(uintptr_t)retire_find_mark(retire, apex),
+	};
+	if (one->work != NULL)
+		return one;
+	free(one);
+	return NULL;
 }
 
 void
 load_retire_add(struct load_retire *retire, struct store_writer *writer,
-	store_ref ref)
+	const uint8_t *apex, store_ref ref)
 {
-	struct retiring *retiring = NULL;
+	struct load_retiring *one = NULL;
 	const struct zone *zone;
 
 	if (ref == STORE_NONE)
 		return;
 	zone = store_get(store_writer_view(writer), ref);
-	if (zone->rr_count >= RECORDS_MIN && load_retire_reserve(retire))
-		retiring = retire_begin(ref);
-	if (retiring != NULL)
-		retire->zones[retire->count++] = retiring;
-	else
+	if (zone->rr_count >= RECORDS_MIN)
+		one = retiring_create(retire, apex, ref);
+	if (one == NULL) {
 		retire_zone(writer, ref);
+		return;
+	}
+	__atomic_fetch_add(one->mark, 1, __ATOMIC_RELAXED);
+	if (retire->first == NULL)
+		retire->first = one;
+	else
+		retire->last->next = one;
+	retire->last = one;
+	if (retire->on_work != NULL)
+		retire->on_work(retire->ctx);
+}
+
+bool
+load_retire_has(const struct load_retire *retire, const uint8_t *apex)
+{
+	return __atomic_load_n(retire_find_mark(retire, apex),
+		       __ATOMIC_ACQUIRE) != 0;
 }
 
 bool
 load_retire_step(struct load_retire *retire, struct store_writer *writer)
 {
 	struct load_turn turn = load_turn_begin();
+	struct load_retiring *one;
 
-	if (retire->count == 0)
+	if (retire->first == NULL)
 		return false;
 	/* First, so that the turn is equally long whatever there is to free. */
 	(void)store_reclaim(writer);
 	do {
-		if (!retire_step(writer, retire->zones[retire->count - 1],
-			    STEP_OBJECTS))
-			retire->count--;
-	} while (retire->count > 0 && !load_turn_is_over(&turn));
-	if (retire->count > 0)
-		return true;
-	free(retire->zones);
-	*retire = (struct load_retire){.zones = NULL};
-	return false;
+		one = retire->first;
+		if (retire_step(writer, one->work, STEP_OBJECTS))
+			continue;
+		retire->first = one->next;
+		__atomic_fetch_sub(one->mark, 1, __ATOMIC_RELEASE);
+		free(one);
+	} while (retire->first != NULL && !load_turn_is_over(&turn));
+	return retire->first != NULL;
+}
+
+void
+load_retire_await(const struct load_context *context, const uint8_t *apex)
+{
+	while (load_retire_has(context->retire, apex)) {
+		if (load_loop_is_own(context->loop))
+			(void)load_retire_step(context->retire,
+				context->writer);
+		else
+			usleep(WAIT_USEC);
+	}
 }

@@ -214,6 +214,7 @@ load_set_remove(struct load_set *set, struct store_writer *writer,
 		return err;
 	}
 	removed->entry = zone->entry;
+	memcpy(removed->apex, zone_conf->wire, name_len(zone_conf->wire));
 	set_give(set, zone, pass);
 	return conf_remove_zone(conf, zone_conf->wire);
 }

@@ -20,9 +20,6 @@
 
 /* From this many octets on, several threads build a zone faster. */
 #define LARGE_TEXT (4u << 20)
-/* Records of all versions of a transfer that are looked at (zonemd-verify):
- * some 30 s. A transfer with more is refused: the whole zone is asked for. */
-#define VERIFY_RECORDS_MAX 64000000u
 
 /* Looks at the version; changes were looked at when they were applied. */
 static enum nsd_err
@@ -88,7 +85,7 @@ transfer_apply(const struct load_context *context, struct load_zone *zone,
 		.secondary = load_zone_is_secondary(zone),
 		.history = load_zone_get_history(zone),
 		.verify = zone,
-		.verify_records_max = VERIFY_RECORDS_MAX,
+		.verify_records_max = UINT64_MAX,
 		.heap = task->heap,
 		.cancelled = &context->cancelled,
 		.sink = &sink,
@@ -100,7 +97,8 @@ transfer_apply(const struct load_context *context, struct load_zone *zone,
 	if (err != NSD_OK)
 		return err;
 	load_loop_begin_edit(context->loop);
-	err = load_versions_apply(&v, data, task->text->len);
+	err = load_versions_apply(&v,
+		&(struct load_octets){data, task->text->len}, 1);
 	load_loop_end_edit(context->loop);
 	free(data);
 	*done = v.done;

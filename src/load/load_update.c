@@ -147,8 +147,9 @@ update_apply_versions(struct update_file *f)
 	v.verify = zone;
 	v.verify_records_max = LOAD_VERIFY_AT_ONCE;
 	v.names_max = LOAD_UPDATE_NAMES_AT_ONCE;
-	err = load_versions_apply(&v, f->cursor.start,
-		(size_t)(f->cursor.end - f->cursor.start));
+	err = load_versions_apply(&v,
+		&(struct load_octets){f->cursor.start,
+			(size_t)(f->cursor.end - f->cursor.start)}, 1);
 	f->result->added = v.done.added;
 	f->result->removed = v.done.removed;
 	f->result->names = (uint32_t)v.done.names;

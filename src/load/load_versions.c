@@ -1,14 +1,16 @@
-/* load_versions.c - applies the differences that a transfer has brought. */
+/* load_versions.c - applies the differences that transfers have brought. */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "dns/name.h"
-#include "keep/retire.h"
 #include "load/load_loop.h"
 #include "load/load_retire.h"
 #include "load/load_verify.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
 #include "xfr/changes.h"
+#include "zone/history.h"
 #include "zone/zone.h"
 
 /* ---- where they are ------------------------------------------------------ */
@@ -23,38 +25,103 @@ struct versions {
 
 /* NSD_E_WIRE: they are broken, or of another zone than this one. */
 static enum nsd_err
-versions_look(const uint8_t *octets, size_t len,
-	const struct zone_entry *entry, uint32_t served, struct versions *v)
+versions_look_at(const struct load_octets *part,
+	const struct zone_entry *entry, uint32_t served, struct versions *found)
 {
 	struct changes changes;
 	struct changes_rr rr;
-	enum nsd_err err = changes_open(&changes, octets, len);
+	enum nsd_err err = changes_open(&changes, part->data, part->len);
 
-	v->first = 0;
-	v->count = 0;
 	if (err != NSD_OK || changes.kind != XFR_DIFFS
 		|| !name_equal(changes.apex, entry->name))
 		return NSD_E_WIRE;
 	while ((err = changes_read(&changes, &rr)) == NSD_OK) {
 		if (rr.part != CHANGES_OLD_SOA)
 			continue;
-		v->count++;
-		if (rr.serial == served && v->first == 0)
-			v->first = v->count;
+		found->count++;
+		if (rr.serial == served && found->first == 0)
+			found->first = found->count;
 	}
-	return err == NSD_E_AGAIN ? changes_close(&changes, &v->to) : err;
+	return err == NSD_E_AGAIN ? changes_close(&changes, &found->to) : err;
 }
 
-/* ---- one of them --------------------------------------------------------- */
+static enum nsd_err
+versions_look(const struct load_octets *parts, size_t count,
+	const struct zone_entry *entry, uint32_t served, struct versions *found)
+{
+	enum nsd_err err = NSD_OK;
 
-/* A transaction, and the step that it becomes for other secondaries. */
-struct version {
-	struct zone_update *update; /* NULL: none */
-	struct history_draft draft;
+	*found = (struct versions){.first = 0};
+	for (size_t i = 0; i < count && err == NSD_OK; i++)
+		err = versions_look_at(&parts[i], entry, served, found);
+	return err;
+}
+
+/* ---- what is kept of them ------------------------------------------------ */
+
+/* The steps that the last versions become for other secondaries. */
+struct steps {
+	struct history_draft *drafts;
+	size_t count;   /* 0: none are kept, also for lack of memory */
+	uint64_t first; /* the version of the first one */
+};
+
+static void
+steps_init(struct steps *steps, const struct load_versions *v,
+	const struct zone_entry *entry, const struct versions *found)
+{
+	uint64_t count = found->count - found->first + 1;
+
+	if (count > v->history.number)
+		count = v->history.number;
+	if (count > HISTORY_STEPS_MAX)
+		count = HISTORY_STEPS_MAX;
+	steps->drafts = calloc((size_t)count, sizeof(*steps->drafts));
+	steps->count = steps->drafts != NULL ? (size_t)count : 0;
+	steps->first = found->count - steps->count + 1;
+	for (size_t i = 0; i < steps->count; i++)
+		history_draft_init(&steps->drafts[i], entry->name,
+			&v->history);
+}
+
+static void
+steps_fini(struct steps *steps)
+{
+	for (size_t i = 0; i < steps->count; i++)
+		history_draft_fini(&steps->drafts[i]);
+	free(steps->drafts);
+}
+
+static void
+steps_push(const struct steps *steps, const struct load_versions *v)
+{
+	struct store_writer *writer = v->context->writer;
+	uint64_t octets = 0;
+	size_t at = steps->count;
+
+	/* Older ones would have no room. */
+	while (at > 0 && (v->history.octets == 0 || octets
+			+ steps->drafts[at - 1].len <= v->history.octets))
+		octets += steps->drafts[--at].len;
+	if (at == steps->count)
+		history_clear(writer, v->entry);
+	for (; at < steps->count; at++)
+		history_push(writer, v->entry, &steps->drafts[at]);
+}
+
+/* ---- one change ---------------------------------------------------------- */
+
+/* The transaction, and what is kept of it. */
+struct transaction {
+	struct load_versions *v;
+	struct zone_update *update;
+	struct steps steps;
+	uint64_t first; /* version that is not left out */
+	uint64_t at;    /* version that is being read */
 };
 
 static enum nsd_err
-version_check(void *ctx, const struct zone *zone)
+change_check(void *ctx, const struct zone *zone)
 {
 	const struct load_versions *v = ctx;
 
@@ -63,8 +130,9 @@ version_check(void *ctx, const struct zone *zone)
 }
 
 static enum nsd_err
-version_begin(struct load_versions *v, struct version *version)
+change_begin(struct transaction *c)
 {
+	struct load_versions *v = c->v;
 	const struct zone_update_options options = {
 		.threads = v->context->threads_max,
 		.secondary = v->secondary,
@@ -73,21 +141,16 @@ version_begin(struct load_versions *v, struct version *version)
 		.exact = true,
 		.names_max = v->names_max,
 		.heap = v->heap,
-		.check = version_check,
+		.check = change_check,
 		.check_ctx = v,
 	};
-	const struct zone_entry *entry = store_get(
-		store_writer_view(v->context->writer), v->entry);
-	enum nsd_err err = update_begin(v->context->writer, v->entry,
-		&options, &version->update);
 
-	if (err == NSD_OK)
-		history_draft_init(&version->draft, entry->name, &v->history);
-	return err;
+	return update_begin(v->context->writer, v->entry, &options,
+		&c->update);
 }
 
 static enum nsd_err
-version_note(struct version *version, const struct changes_rr *rr)
+change_note(struct transaction *c, const struct changes_rr *rr)
 {
 	const struct zone_rr record = {
 		.owner = rr->owner,
@@ -97,58 +160,61 @@ version_note(struct version *version, const struct changes_rr *rr)
 		.rdata = rr->rdata,
 	};
 
-	history_draft_add(&version->draft, &record);
-	return rr->action == XFR_ADD ? update_add(version->update, &record)
-				     : update_remove(version->update, &record);
+	if (rr->part == CHANGES_OLD_SOA && ++c->at > c->first)
+		update_next_version(c->update);
+	if (c->at < c->first)
+		return NSD_OK;
+	if (c->at >= c->steps.first)
+		history_draft_add(&c->steps.drafts[c->at - c->steps.first],
+			&record);
+	return rr->action == XFR_ADD ? update_add(c->update, &record)
+				     : update_remove(c->update, &record);
 }
 
-static void
-version_abort(struct version *version)
+/* The octets were read once and are whole. */
+static enum nsd_err
+change_note_all(struct transaction *c, const struct load_octets *part)
 {
-	if (version->update == NULL)
-		return;
-	update_abort(version->update);
-	history_draft_fini(&version->draft);
-	version->update = NULL;
+	struct changes changes;
+	struct changes_rr rr;
+	enum nsd_err err = changes_open(&changes, part->data, part->len);
+
+	while (err == NSD_OK) {
+		err = changes_read(&changes, &rr);
+		if (err == NSD_OK)
+			err = change_note(c, &rr);
+	}
+	return err == NSD_E_AGAIN ? NSD_OK : err;
 }
 
-/* A version that is to be published by the loop. */
-struct version_publish {
-	const struct load_versions *v;
-	const struct version *version;
-};
-
+/* In the loop. */
 static void
-version_publish(void *arg)
+change_publish(void *arg)
 {
-	const struct version_publish *p = arg;
-	const struct load_versions *v = p->v;
+	const struct transaction *c = arg;
+	const struct load_versions *v = c->v;
 	struct store_writer *writer = v->context->writer;
+	const struct zone_entry *entry = store_get(store_writer_view(writer),
+		v->entry);
 	store_ref old;
 
-	history_push(writer, v->entry, &p->version->draft);
-	old = update_publish(p->version->update);
+	steps_push(&c->steps, v);
+	old = update_publish(c->update);
 	history_settle(writer, v->entry, &v->history);
 	update_settle(writer, v->entry);
-	load_retire_add(v->context->retire, writer, old);
+	load_retire_add(v->context->retire, writer, entry->name, old);
 }
 
-/* Ends a transaction, if there is one. */
 static enum nsd_err
-version_commit(struct load_versions *v, struct version *version)
+change_commit(struct transaction *c)
 {
-	struct version_publish publish = {v, version};
+	struct load_versions *v = c->v;
 	struct zone_update_result done;
-	enum nsd_err err;
+	enum nsd_err err = update_make(c->update, v->sink);
 
-	if (version->update == NULL)
-		return NSD_OK;
-	err = update_make(version->update, v->sink);
 	if (err == NSD_OK)
-		load_loop_call(v->context->loop, version_publish, &publish);
-	update_end(version->update, &done);
-	version->update = NULL;
-	history_draft_fini(&version->draft);
+		load_loop_call(v->context->loop, change_publish, c);
+	update_end(c->update, &done);
 	if (err == NSD_OK) {
 		v->done.added += done.added;
 		v->done.removed += done.removed;
@@ -157,67 +223,55 @@ version_commit(struct load_versions *v, struct version *version)
 	return err;
 }
 
-/* ---- all of them --------------------------------------------------------- */
-
 static bool
-versions_are_cancelled(const struct load_versions *v)
+change_is_cancelled(const struct transaction *c)
 {
-	return v->cancelled != NULL
-		&& __atomic_load_n(v->cancelled, __ATOMIC_RELAXED);
+	return c->v->cancelled != NULL
+		&& __atomic_load_n(c->v->cancelled, __ATOMIC_RELAXED);
 }
 
-/* From version `first` on. The octets were read once and are whole.
- * NSD_E_AGAIN: cancelled. */
 static enum nsd_err
-versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
-	uint64_t first)
+change_run(struct transaction *c, const struct load_octets *parts, size_t count)
 {
-	struct version version = {.update = NULL};
-	struct changes changes;
-	struct changes_rr rr;
-	uint64_t at = 0;
-	enum nsd_err err = changes_open(&changes, octets, len);
+	enum nsd_err err = change_begin(c);
 
-	while (err == NSD_OK) {
-		err = changes_read(&changes, &rr);
-		if (err == NSD_E_AGAIN) /* that was the last record */
-			return version_commit(v, &version);
-		if (err != NSD_OK)
-			break;
-		if (rr.part == CHANGES_OLD_SOA && ++at >= first) {
-			err = version_commit(v, &version);
-			if (err == NSD_OK && versions_are_cancelled(v))
-				return NSD_E_AGAIN;
-			if (err == NSD_OK)
-				err = version_begin(v, &version);
-		}
-		if (err == NSD_OK && version.update != NULL)
-			err = version_note(&version, &rr);
-	}
-	version_abort(&version);
+	if (err != NSD_OK)
+		return err;
+	for (size_t i = 0; i < count && err == NSD_OK; i++)
+		err = change_note_all(c, &parts[i]);
+	if (err == NSD_OK && change_is_cancelled(c))
+		err = NSD_E_AGAIN;
+	if (err == NSD_OK)
+		return change_commit(c);
+	update_abort(c->update);
 	return err;
 }
 
-/* The primary decides how many versions there are: each is looked at whole. */
+/* ---- all of them --------------------------------------------------------- */
+
+/* In the loop nothing waits for the version before to be retired. */
 static bool
 versions_cost_too_much(const struct load_versions *v,
-	const struct versions *found, const struct zone *served)
+	const struct zone_entry *entry, const struct zone *served)
 {
+	if (v->heap == NULL && load_retire_has(v->context->retire,
+			entry->name))
+		return true;
 	return v->verify != NULL && load_verify_is_wanted(v->verify)
-		&& (found->count - found->first + 1) * served->rr_count
-			> v->verify_records_max;
+		&& served->rr_count > v->verify_records_max;
 }
 
 enum nsd_err
-load_versions_apply(struct load_versions *v, const uint8_t *octets,
-	size_t len)
+load_versions_apply(struct load_versions *v, const struct load_octets *parts,
+	size_t count)
 {
 	const struct store_view *view = store_writer_view(v->context->writer);
 	const struct zone_entry *entry = store_get(view, v->entry);
 	const struct zone *served = entry->zone == STORE_NONE ? NULL
 		: store_get(view, entry->zone);
+	struct transaction c = {.v = v};
 	struct versions found;
-	enum nsd_err err = versions_look(octets, len, entry,
+	enum nsd_err err = versions_look(parts, count, entry,
 		served != NULL ? served->serial : 0, &found);
 
 	if (err != NSD_OK)
@@ -226,7 +280,11 @@ load_versions_apply(struct load_versions *v, const uint8_t *octets,
 		return NSD_OK;
 	if (served == NULL || found.first == 0)
 		return NSD_E_INEXACT;
-	return versions_cost_too_much(v, &found, served)
-		? NSD_E_LIMIT
-		: versions_run(v, octets, len, found.first);
+	if (versions_cost_too_much(v, entry, served))
+		return NSD_E_LIMIT;
+	c.first = found.first;
+	steps_init(&c.steps, v, entry, &found);
+	err = change_run(&c, parts, count);
+	steps_fini(&c.steps);
+	return err;
 }

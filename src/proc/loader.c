@@ -227,8 +227,6 @@ loader_init_events(struct loader *loader)
 		{&loader->progress_event, loader_on_progress, EV_PERSIST},
 		{&loader->reclaim_event, loader_on_reclaim, 0},
 		{&loader->results_event, loader_on_more_results, 0},
-		{&loader->wholes_event, loader_on_wholes, 0},
-		{&loader->diffs_event, loader_on_diffs, 0},
 		{&loader->updates_event, loader_on_updates, 0},
 		{&loader->again_event, loader_on_again, 0},
 		{&loader->idle_event, loader_on_idle, 0},
@@ -243,8 +241,8 @@ loader_init_events(struct loader *loader)
 		if (*rows[i].event == NULL)
 			return NSD_E_MEMORY;
 	}
-	loader->wholes.loader = loader;
-	loader->diffs.loader = loader;
+	if (loader_init_transfers(loader) != NSD_OK)
+		return NSD_E_MEMORY;
 	return load_loop_create(loader->role.base, &loader->loop);
 }
 
@@ -300,6 +298,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	err = loader_init_events(loader);
+	loader->retire.on_work = loader_on_retire;
+	loader->retire.ctx = loader;
 	loader_init_context(loader);
 	if (err == NSD_OK)
 		err = loader_take_over(loader);

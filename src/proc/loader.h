@@ -59,10 +59,23 @@ struct loader_kinds {
 	struct zone_measuring measuring;
 };
 
+/* So many long differences of other zones may be in work at a time. */
+#define LOADER_DIFFS 4u
+
+/* What is to be read, or being read. */
+struct loader_transfer {
+	struct loader_transfer *next;
+	struct load_change change; /* zone->transfer is its text; owned */
+	struct load_zone *zone;
+	bool replay;      /* of what the journal has, not of change */
+	uint32_t expires; /* of replay */
+};
+
 /* What transfers have brought, for threads of its own: see loader_transfers.c.
- * Whole zones have one, differences another: neither waits for the other. */
+ */
 struct loader_transfers {
 	struct loader *loader;
+	struct event *event; /* to go on at once */
 	struct loader_transfer *waiting; /* for the next threads */
 	size_t waiting_count;
 	struct loader_transfer *working; /* in pool */
@@ -108,7 +121,10 @@ struct loader {
 	bool crowded; /* in the pass, a version had no room beside the one
 		       * that is served */
 
-	struct loader_transfers wholes, diffs;
+	/* The first is for whole zones, the others are for differences: what
+	 * takes long in one holds up none of the others. */
+	struct loader_transfers transfers[1 + LOADER_DIFFS];
+	size_t replays; /* zones that threads bring further by the journal */
 	struct load_loop *loop; /* for all threads */
 	struct load_journal *journal; /* in the first pass; or NULL */
 
@@ -129,8 +145,6 @@ struct loader {
 	struct event *progress_event;
 	unsigned progress_steps; /* of the pass */
 	struct event *results_event;
-	struct event *wholes_event;
-	struct event *diffs_event;
 	struct event *updates_event;
 	struct event *reclaim_event;
 	struct event *again_event;
@@ -144,8 +158,11 @@ struct loader {
 static inline bool
 loader_has_threads(const struct loader *loader)
 {
-	return loader->pool != NULL || loader->wholes.pool != NULL
-		|| loader->diffs.pool != NULL;
+	bool any = loader->pool != NULL;
+
+	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++)
+		any |= loader->transfers[i].pool != NULL;
+	return any;
 }
 
 /* The loader is to end: it does, if all threads are done. */
@@ -219,9 +236,8 @@ void loader_take_result(struct loader *loader, struct load_result *result);
 
 /* ---- loader_idle.c: what can wait ---------------------------------------- */
 
-/* Retires a version that was served; STORE_NONE: none. Has the retiring go
- * on. */
-void loader_retire(struct loader *loader, store_ref zone);
+/* Has versions retired; arg is the loader: see load_retire.h. */
+void loader_on_retire(void *arg);
 /* Frees what readers have left, now and later. */
 void loader_reclaim(struct loader *loader);
 /* Has loader_on_idle look soon whether there is something to do. */
@@ -273,6 +289,21 @@ void loader_answer_update(struct loader *loader,
 	const struct load_change *change, const uint8_t *apex,
 	struct ipc_updated *result);
 
+/* ---- loader_queue.c: what waits for threads ------------------------------ */
+
+/* Those for differences that do nothing, or else where least waits. */
+struct loader_transfers *loader_choose_diffs(struct loader *loader);
+/* Has a thread read one, which is t's from here on. */
+void loader_queue_transfer(struct loader_transfers *t,
+	struct loader_transfer *one);
+/* In the first pass, a zone was read: goes on with what the journal has beyond
+ * that, and ends the zone's claim then. expires: of load_journal_hold. */
+void loader_replay(struct loader *loader, struct load_zone *zone,
+	uint32_t expires);
+/* Ends the claim, once the zone is as far as the journal leads. */
+void loader_end_replay(struct loader *loader, struct load_zone *zone,
+	uint32_t expires);
+
 /* ---- loader_transfers.c: what transfers have brought, read by threads ---- */
 
 /* Has a whole zone read, or differences that take too long for the loop:
@@ -282,11 +313,10 @@ void loader_answer_update(struct loader *loader,
 void loader_take_transfer(struct loader *loader,
 	const struct load_change *change, const uint8_t *apex,
 	struct ipc_updated *result, bool *later);
+/* NSD_E_MEMORY. */
+enum nsd_err loader_init_transfers(struct loader *loader) MUST_USE;
 /* The loader is to end: no more are begun. */
 void loader_cancel_transfers(struct loader *loader);
-/* A timer. */
-void loader_on_wholes(evutil_socket_t fd, short what, void *arg);
-void loader_on_diffs(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_zones.c: zones that come and go ------------------------------ */
 

@@ -28,12 +28,12 @@ loader_idle_later(struct loader *loader, long usec)
 }
 
 void
-loader_retire(struct loader *loader, store_ref zone)
+loader_on_retire(void *arg)
 {
-	load_retire_add(&loader->retire, loader->writer, zone);
+	struct loader *loader = arg;
+
 	/* Changes in a row do not put it off. */
-	if (loader->retire.count > 0
-		&& !event_pending(loader->idle_event, EV_TIMEOUT, NULL))
+	if (!event_pending(loader->idle_event, EV_TIMEOUT, NULL))
 		loader_idle_later(loader, RETIRE_USEC);
 }
 
@@ -140,7 +140,7 @@ struct idle_job {
 static bool
 idle_wants_retire(const struct loader *loader)
 {
-	return loader->retire.count > 0;
+	return loader->retire.first != NULL;
 }
 
 static long

@@ -115,7 +115,7 @@ loader_end_pass(struct loader *loader)
 
 static void loader_run_pool(struct loader *loader);
 
-/* The pool has read all that it had: goes on with what is left of the pass. */
+/* No thread reads any more: goes on with what is left of the pass. */
 static void
 loader_go_on(struct loader *loader)
 {
@@ -130,7 +130,7 @@ loader_go_on(struct loader *loader)
 		loader->todo[0] = loader->suspects[loader->suspect_next++];
 		loader->todo_count = 1;
 		loader_run_pool(loader);
-	} else {
+	} else if (loader->replays == 0) {
 		loader_end_pass(loader);
 	}
 }
@@ -184,6 +184,8 @@ loader_on_more_results(evutil_socket_t fd, short what, void *arg)
 
 	if (loader->pool != NULL)
 		loader_on_results(loader);
+	else if (loader->pass == LOADER_PASS_FIRST)
+		loader_go_on(loader);
 }
 
 /* Has the zones of todo read. */

@@ -92,8 +92,10 @@ loader_swap(struct loader *loader, const struct load_result *result,
 	}
 	/* Nobody knows what this version and the one before differ by. */
 	history_clear(loader->writer, result->zone->entry);
-	loader_retire(loader, table_swap_zone(loader->writer,
-				     result->zone->entry, result->built));
+	load_retire_add(&loader->retire, loader->writer,
+		result->zone->conf->wire,
+		table_swap_zone(loader->writer, result->zone->entry,
+			result->built));
 }
 
 static void
@@ -190,8 +192,10 @@ loader_publish_rehashed(struct loader *loader, const struct load_result *result)
 {
 	if (result->rehashed == STORE_NONE)
 		return;
-	loader_retire(loader, table_swap_zone(loader->writer,
-				     result->zone->entry, result->rehashed));
+	load_retire_add(&loader->retire, loader->writer,
+		result->zone->conf->wire,
+		table_swap_zone(loader->writer, result->zone->entry,
+			result->rehashed));
 	log_info("zone %s: hashed for at most %u NSEC3 iterations",
 		result->zone->conf->name,
 		(unsigned)loader->context.nsec3_iterations_max);
@@ -341,13 +345,15 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	if (journal)
 		load_journal_hold(context, zone, &expires);
 	loader_act_on(loader, result);
-	/* Unless it is read again first. */
-	if (journal && result->outcome != LOAD_AGAIN)
-		load_journal_catch_up(context, zone, &loader->settle, expires);
-	load_deaths_survive(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
 	ixfr_file_release(&result->history);
 	free(result->reasons);
+	/* Unless it is read again first. */
+	if (journal && result->outcome != LOAD_AGAIN) {
+		loader_replay(loader, zone, expires);
+		return;
+	}
+	load_deaths_survive(&loader->context, zone);
 	(void)load_zone_release(zone);
 }

@@ -1,8 +1,10 @@
 /* loader_transfers.c - whole zones that transfers have brought, and differences
- * that would hold up the loop: threads of their own read them, beside those of
- * a pass over the files (doc/decisions/0094). */
+ * that would hold up the loop, from transfers or from the journal: threads of
+ * their own read them, beside those of a pass over the files
+ * (doc/decisions/0094, 0146). */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,20 +25,13 @@
 #define AT_ONCE_OCTETS (64u << 10)
 #define AT_ONCE_RECORDS 2000u
 
-/* What is to be read, or being read. */
-struct loader_transfer {
-	struct loader_transfer *next;
-	struct load_change change; /* zone->transfer is its text; owned */
-	struct load_zone *zone;
-};
-
 static void transfers_run(struct loader_transfers *t);
 
 static struct loader_transfers *
 transfers_get(struct loader *loader, const struct load_change *change)
 {
-	return change->kind == LOAD_UPDATE_DIFFS ? &loader->diffs
-						 : &loader->wholes;
+	return change->kind == LOAD_UPDATE_DIFFS ? loader_choose_diffs(loader)
+						 : &loader->transfers[0];
 }
 
 /* ---- what came of one ---------------------------------------------------- */
@@ -106,7 +101,9 @@ whole_is_small(const struct loader *loader, const struct load_zone *zone,
 	const struct zone *served = load_zone_published(
 		store_writer_view(loader->writer), zone);
 
+	/* A thread waits until the version before is retired. */
 	return text->len <= AT_ONCE_OCTETS
+		&& !load_retire_has(&loader->retire, zone->conf->wire)
 		&& (served == NULL || served->rr_count <= AT_ONCE_RECORDS);
 }
 
@@ -116,10 +113,10 @@ transfers_init_context(struct loader *loader, struct load_progress *progress,
 {
 	*context = loader->context;
 	context->of_transfers = true;
-	context->beside_answers = true;
+	/* A zone of the journal is to be served as soon as one of a file. */
+	context->beside_answers |= loader->replays == 0;
 	context->which = LOAD_CHANGED;
 	context->timed = false;
-	context->journal = NULL;
 	context->progress = progress;
 }
 
@@ -131,7 +128,8 @@ whole_read_at_once(struct loader *loader, struct load_zone *zone,
 	struct load_result result;
 	enum nsd_err err = NSD_E_AGAIN;
 
-	transfers_init_context(loader, &loader->wholes.progress, &context);
+	transfers_init_context(loader, &loader->transfers[0].progress,
+		&context);
 	zone->transfer = text;
 	for (unsigned i = 0; i < 2 && err == NSD_E_AGAIN; i++) {
 		load_read_zone(&context, zone,
@@ -183,9 +181,7 @@ transfers_queue(struct loader_transfers *t, struct load_zone *zone,
 		return err;
 	}
 	zone->transfer = &one->change.text;
-	one->next = t->waiting;
-	t->waiting = one;
-	t->waiting_count++;
+	loader_queue_transfer(t, one);
 	return NSD_OK;
 }
 
@@ -199,13 +195,6 @@ transfers_take(struct loader_transfers *t, const struct load_zone *zone)
 	if (one != NULL)
 		*at = one->next;
 	return one;
-}
-
-static struct event *
-transfers_event(const struct loader_transfers *t)
-{
-	return t == &t->loader->diffs ? t->loader->diffs_event
-				      : t->loader->wholes_event;
 }
 
 static void
@@ -224,6 +213,25 @@ transfers_answer(struct loader *loader, struct loader_transfer *one,
 	transfers_forget(one);
 }
 
+/* Whatever came of it: as far as the journal led. */
+static void
+transfers_end_replay(struct loader *loader, struct loader_transfer *one)
+{
+	struct load_zone *zone = one->zone;
+	struct timeval at_once = {.tv_sec = 0};
+
+	pthread_mutex_lock(loader->context.busy_lock);
+	zone->busy = false;
+	pthread_mutex_unlock(loader->context.busy_lock);
+	zone->transfer = NULL;
+	loader_end_replay(loader, zone, one->expires);
+	transfers_forget(one);
+	assert(loader->replays > 0);
+	/* The pass may wait for that. */
+	if (--loader->replays == 0)
+		event_add(loader->results_event, &at_once);
+}
+
 static void
 transfers_take_result(struct loader_transfers *t, struct load_result *result)
 {
@@ -232,11 +240,13 @@ transfers_take_result(struct loader_transfers *t, struct load_result *result)
 	struct load_zone *zone = result->zone;
 	struct loader_transfer *one = transfers_take(t, zone);
 
+	if (one->replay) {
+		transfers_end_replay(loader, one);
+		return;
+	}
 	updated.err = whole_end(loader, result, &updated);
 	if (updated.err == NSD_E_AGAIN && zone->whole) {
-		one->next = t->waiting;
-		t->waiting = one;
-		t->waiting_count++;
+		loader_queue_transfer(t, one);
 		return;
 	}
 	/* It goes on only if the loader ends: the next one is asked again. */
@@ -264,7 +274,7 @@ transfers_on_results(void *ctx)
 		free(result);
 		if (load_turn_is_over(&turn)) {
 			/* Messages come first. */
-			event_add(transfers_event(t), &at_once);
+			event_add(t->event, &at_once);
 			break;
 		}
 	}
@@ -296,6 +306,10 @@ transfers_refuse(struct loader_transfers *t, enum nsd_err err)
 		struct load_zone *zone = one->zone;
 
 		t->working = one->next;
+		if (one->replay) {
+			transfers_end_replay(loader, one);
+			continue;
+		}
 		zone->transfer = NULL;
 		zone->whole = false;
 		transfers_answer(loader, one, &updated);
@@ -345,31 +359,38 @@ transfers_go_on(struct loader_transfers *t)
 		transfers_run(t);
 }
 
-void
-loader_on_wholes(evutil_socket_t fd, short what, void *arg)
+static void
+transfers_on_event(evutil_socket_t fd, short what, void *arg)
 {
-	struct loader *loader = arg;
-
-	transfers_go_on(&loader->wholes);
+	transfers_go_on(arg);
 }
 
-void
-loader_on_diffs(evutil_socket_t fd, short what, void *arg)
+enum nsd_err
+loader_init_transfers(struct loader *loader)
 {
-	struct loader *loader = arg;
+	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++) {
+		struct loader_transfers *t = &loader->transfers[i];
 
-	transfers_go_on(&loader->diffs);
+		t->loader = loader;
+		t->event = event_new(loader->role.base, -1, 0,
+			transfers_on_event, t);
+		if (t->event == NULL)
+			return NSD_E_MEMORY;
+	}
+	return NSD_OK;
 }
 
 void
 loader_cancel_transfers(struct loader *loader)
 {
-	__atomic_store_n(&loader->diffs.context.cancelled, true,
-		__ATOMIC_RELAXED);
-	if (loader->wholes.pool != NULL)
-		load_pool_cancel(loader->wholes.pool);
-	if (loader->diffs.pool != NULL)
-		load_pool_cancel(loader->diffs.pool);
+	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++) {
+		struct loader_transfers *t = &loader->transfers[i];
+
+		__atomic_store_n(&t->context.cancelled, true,
+			__ATOMIC_RELAXED);
+		if (t->pool != NULL)
+			load_pool_cancel(t->pool);
+	}
 }
 
 /* ---- the message --------------------------------------------------------- */
@@ -397,13 +418,12 @@ loader_take_transfer(struct loader *loader, const struct load_change *change,
 {
 	struct loader_transfers *t = transfers_get(loader, change);
 	struct load_zone *zone = transfers_find_zone(loader, apex);
-	struct timeval at_once = {.tv_sec = 0};
 
 	*later = false;
 	result->err = zone == NULL ? NSD_E_NOT_FOUND : NSD_E_AGAIN;
 	if (zone == NULL || loader->stopping || !load_zone_claim(zone, false))
 		return;
-	if (t == &loader->wholes
+	if (t == &loader->transfers[0]
 		&& whole_is_small(loader, zone, &change->text)) {
 		result->err = whole_read_at_once(loader, zone,
 			&change->text, result);
@@ -416,7 +436,4 @@ loader_take_transfer(struct loader *loader, const struct load_change *change,
 		return;
 	}
 	*later = true;
-	/* Others may be in the same turn. */
-	if (t->pool == NULL)
-		event_add(transfers_event(t), &at_once);
 }

@@ -67,7 +67,6 @@ loader_apply(struct loader *loader, const struct load_change *change,
 	loader_apply_small(loader, change, apex, result);
 	if (hooked)
 		hooks->on_update(change->data, change->len, true);
-	/* What was done of it stays, and is not done again. */
 	if (change->kind == LOAD_UPDATE_DIFFS && result->err == NSD_E_LIMIT)
 		loader_take_transfer(loader, change, apex, result, later);
 }
@@ -176,7 +175,6 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 	loader_answer_update(loader, &change, apex, &result);
 	load_wait_free(&change);
 	loader_reclaim(loader);
-	loader_retire(loader, STORE_NONE);
 }
 
 /* ---- expiry -------------------------------------------------------------- */
@@ -207,7 +205,6 @@ loader_step_updates(struct loader *loader)
 	bool more = load_wait_step(&loader->wait, loader_try_update, loader);
 
 	loader_reclaim(loader);
-	loader_retire(loader, STORE_NONE);
 	return more;
 }
 

@@ -139,7 +139,8 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 		return err;
 	load_settle_remove(&loader->settle, removed.entry);
 	load_prepare_remove(&loader->prepare, removed.entry);
-	loader_retire(loader, removed.zone);
+	load_retire_add(&loader->retire, loader->writer, removed.apex,
+		removed.zone);
 	loader->gone++;
 	return NSD_OK;
 }

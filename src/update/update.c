@@ -113,6 +113,7 @@ update_note(struct zone_update *u, enum change_kind kind,
 	owner.index = (uint32_t)u->change_count;
 	u->owners[u->change_count] = owner;
 	u->changes[u->change_count].kind = kind;
+	u->changes[u->change_count].version = u->version;
 	u->changes[u->change_count].rr = copy;
 	u->change_count++;
 	return NSD_OK;
@@ -137,6 +138,13 @@ update_remove_rrset(struct zone_update *update, const uint8_t *owner,
 	const struct zone_rr rr = {.owner = owner, .type = type};
 
 	return update_note(update, CHANGE_REMOVE_SET, &rr);
+}
+
+void
+update_next_version(struct zone_update *update)
+{
+	assert(update->options.exact);
+	update->version++;
 }
 
 /* ---- doing it ---------------------------------------------------------- */
@@ -182,6 +190,9 @@ update_make(struct zone_update *u, struct diag_sink *sink)
 
 	u->old_ref = entry->zone;
 	u->old = store_edit(u->heap, u->old_ref);
+	err = u->version > 0 ? update_merge(u) : NSD_OK;
+	if (err != NSD_OK)
+		return err;
 	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN && update_is_too_long(u))
 		return NSD_E_LIMIT;

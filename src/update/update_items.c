@@ -22,9 +22,20 @@ struct wish {
 	size_t add_count;
 	struct item *removes;
 	size_t remove_count;
+	struct item *absents; /* must not be there */
+	size_t absent_count;
 	struct wish_set *sets; /* ascending by type */
 	size_t set_count;
 };
+
+static struct item *
+wish_next(struct wish *wish, enum change_kind kind)
+{
+	if (kind == CHANGE_ADD)
+		return &wish->adds[wish->add_count++];
+	return kind == CHANGE_ABSENT ? &wish->absents[wish->absent_count++]
+				     : &wish->removes[wish->remove_count++];
+}
 
 static void
 wish_note(struct wish *wish, const struct update_change *c)
@@ -38,8 +49,7 @@ wish_note(struct wish *wish, const struct update_change *c)
 		};
 		return;
 	}
-	item = c->kind == CHANGE_ADD ? &wish->adds[wish->add_count++]
-				     : &wish->removes[wish->remove_count++];
+	item = wish_next(wish, c->kind);
 	item->rr = c->rr;
 	item->key = items_key(c->rr);
 	item->order = ORDER_NEW + (uint32_t)(wish->add_count
@@ -121,9 +131,10 @@ wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
 	memset(wish, 0, sizeof(*wish));
 	wish->adds = arena_alloc(&u->arena, count * sizeof(*tmp));
 	wish->removes = arena_alloc(&u->arena, count * sizeof(*tmp));
+	wish->absents = arena_alloc(&u->arena, count * sizeof(*tmp));
 	wish->sets = arena_alloc(&u->arena, count * sizeof(wish->sets[0]));
 	if (tmp == NULL || wish->adds == NULL || wish->removes == NULL
-		|| wish->sets == NULL)
+		|| wish->absents == NULL || wish->sets == NULL)
 		return NSD_E_MEMORY;
 	for (size_t i = 0; i < count; i++)
 		wish_note(wish, &u->changes[run[i].index]);
@@ -131,6 +142,7 @@ wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
 	wish_drop_duplicates(u, wish);
 	items_sort(wish->removes, tmp, wish->remove_count);
 	wish_count_twice(u, wish);
+	items_sort(wish->absents, tmp, wish->absent_count);
 	wish_sort_sets(wish);
 	return NSD_OK;
 }
@@ -267,6 +279,8 @@ struct part {
 	size_t add_count;
 	const struct item *removes;
 	size_t remove_count;
+	const struct item *absents;
+	size_t absent_count;
 	bool remove_all;
 	bool changed;
 };
@@ -277,7 +291,7 @@ static enum nsd_err
 part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
 {
 	struct zone_update_result *result = &m->u->result;
-	size_t add_at = 0, remove_at = 0;
+	size_t add_at = 0, remove_at = 0, absent_at = 0;
 
 	for (size_t i = 0; i < e->count; i++) {
 		const struct rrbatch_rr *rr = e->items[i].rr;
@@ -286,6 +300,8 @@ part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
 		bool remove = items_find_equal(p->removes, p->remove_count,
 				      &remove_at, rr) != NULL;
 
+		m->u->misfits += items_find_equal(p->absents, p->absent_count,
+			&absent_at, rr) != NULL;
 		if (add != NULL) {
 			bool same = rr_is_same(add->rr, rr);
 
@@ -357,8 +373,11 @@ wish_get_part(struct wish *wish, uint32_t key, bool there, struct part *p)
 		&p->add_count);
 	p->removes = wish->removes + items_find_key(wish->removes,
 		wish->remove_count, key, &p->remove_count);
+	p->absents = wish->absents + items_find_key(wish->absents,
+		wish->absent_count, key, &p->absent_count);
 	p->remove_all = there && wish_has_set(wish, key);
-	return p->add_count > 0 || p->remove_count > 0 || p->remove_all;
+	return p->add_count > 0 || p->remove_count > 0 || p->absent_count > 0
+		|| p->remove_all;
 }
 
 static enum nsd_err
@@ -456,11 +475,8 @@ nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
 	bool asked = false;
 
 	for (unsigned i = 0; i < 2; i++) {
-		(void)wish_get_part(wish, nsec3_key(i), n->of[i].count > 0,
-			&n->parts[i]);
-		asked = asked || n->parts[i].add_count > 0
-			|| n->parts[i].remove_count > 0
-			|| n->parts[i].remove_all;
+		asked |= wish_get_part(wish, nsec3_key(i),
+			n->of[i].count > 0, &n->parts[i]);
 	}
 	return asked;
 }

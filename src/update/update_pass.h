@@ -1,6 +1,7 @@
 /*
  * update_pass.h - what the steps of an update share.
  *
+ * merge    versions -> one (update_merge.c)
  * plan     changes -> touched names with their ancestors; which of them will
  *          exist, zone cuts, what those hide (update_plan.c)
  * records  of a touched name: those of the old node, changed (update_items.c)
@@ -30,11 +31,17 @@
 struct store_heap;
 struct store_writer;
 
-enum change_kind { CHANGE_ADD, CHANGE_REMOVE, CHANGE_REMOVE_SET };
+enum change_kind {
+	CHANGE_ADD,
+	CHANGE_REMOVE,
+	CHANGE_REMOVE_SET,
+	CHANGE_ABSENT, /* nothing, but the record must not be there */
+};
 
 /* What was asked for. */
 struct update_change {
 	enum change_kind kind;
+	uint32_t version; /* that it belongs to, counted from 0 */
 	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: its type counts */
 };
 
@@ -93,6 +100,7 @@ struct zone_update {
 	struct update_change *changes;
 	size_t change_count;
 	size_t change_room;
+	uint32_t version; /* of the next change */
 
 	/* commit */
 	struct zone *old; /* the version that is served */
@@ -134,6 +142,8 @@ struct zone_update {
 };
 
 /* The steps; NSD_E_ZONE if there are errors among the findings. */
+/* NSD_E_INEXACT: a version does not fit the one before it. */
+enum nsd_err update_merge(struct zone_update *u) MUST_USE;
 enum nsd_err update_plan(struct zone_update *u) MUST_USE;
 enum nsd_err update_chain(struct zone_update *u) MUST_USE; /* NSD_E_AGAIN:
 	* as nsec3_edit_end */
@@ -200,6 +210,8 @@ bool update_is_sweeping(const struct zone_update *u);
 enum nsd_err update_rebuild(struct zone_update *u, bool always,
 	struct diag_sink *sink) MUST_USE;
 
+/* How many of sorted owners have the name of the first. */
+size_t update_run_len(const struct owner *run, size_t count);
 /* The object with the owner's name in a trie, or none. */
 store_ref update_find_ref(const struct zone_update *u, const struct trie *trie,
 	const struct owner *owner);

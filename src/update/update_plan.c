@@ -88,9 +88,8 @@ touch_append(struct zone_update *u, const struct owner *owner)
 	return NSD_OK;
 }
 
-/* How many of sorted owners have the name of the first. */
-static size_t
-run_len(const struct owner *run, size_t count)
+size_t
+update_run_len(const struct owner *run, size_t count)
 {
 	size_t n = 1;
 
@@ -110,7 +109,7 @@ plan_count(const struct zone_update *u)
 	for (size_t i = 0; i < u->change_count; i += n) {
 		const struct owner *o = &u->owners[i];
 
-		n = run_len(o, u->change_count - i);
+		n = update_run_len(o, u->change_count - i);
 		total += before == NULL ? o->labels
 			: o->labels - owner_count_common(before, o);
 		before = o;
@@ -148,7 +147,7 @@ plan_touches(struct zone_update *u)
 	for (size_t i = 0; i < u->change_count; i += n) {
 		const struct owner *o = &u->owners[i];
 
-		n = run_len(o, u->change_count - i);
+		n = update_run_len(o, u->change_count - i);
 		if (plan_add_name(u, o, owner_count_common(before, o))
 			!= NSD_OK)
 			return NSD_E_MEMORY;

@@ -65,6 +65,8 @@ update_is_sweeping(const struct zone_update *u)
 		const struct owner *owner = &u->owners[i];
 		uint16_t type = u->changes[owner->index].rr->type;
 
+		if (u->changes[owner->index].kind == CHANGE_ABSENT)
+			continue;
 		if (nsec3_change_needs_build(u->view, u->old, owner, type)
 			|| (type == TYPE_ANY && owner->labels == 0
 				&& apex_has_type(u, TYPE_NSEC3PARAM))
@@ -153,12 +155,9 @@ static void
 rebuild_open_run(struct rebuild *r)
 {
 	struct zone_update *u = r->u;
-	size_t end = r->change_at + 1;
 
-	while (end < u->change_count && owner_compare(&u->owners[r->change_at],
-			&u->owners[end]) == 0)
-		end++;
-	r->run = end - r->change_at;
+	r->run = update_run_len(&u->owners[r->change_at],
+		u->change_count - r->change_at);
 }
 
 /* Adds owners that have changes but no records so far: those before the owner,

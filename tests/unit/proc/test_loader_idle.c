@@ -58,6 +58,8 @@ open_loader(void **state)
 		.writer = f.writer,
 		.threads_max = 1,
 	};
+	loader.retire.on_work = loader_on_retire;
+	loader.retire.ctx = &loader;
 	loader.role.base = event_base_new();
 	assert_non_null(loader.role.base);
 	loader.idle_event = event_new(loader.role.base, -1, 0, loader_on_idle,
@@ -89,6 +91,12 @@ close_loader(void **state)
 	return 0;
 }
 
+static bool
+is_retiring(void)
+{
+	return load_retire_has(&loader.retire, zone_fixture_name("z."));
+}
+
 /* Another version takes the place of the one that is served. */
 static void
 replace(void)
@@ -98,8 +106,9 @@ replace(void)
 
 	assert_int_equal(zone_fixture_build(&f, "z.", text, &zone), NSD_OK);
 	free(text);
-	loader_retire(&loader, table_swap_zone(f.writer, entry, zone));
-	assert_int_equal(loader.retire.count, 1);
+	load_retire_add(&loader.retire, f.writer, zone_fixture_name("z."),
+		table_swap_zone(f.writer, entry, zone));
+	assert_true(is_retiring());
 }
 
 static int64_t
@@ -168,7 +177,7 @@ changes_in_a_row_do_not_put_off_letting_go(void **state)
 	replace();
 	first = when_due(loader.idle_event);
 	let_time_pass();
-	loader_retire(&loader, STORE_NONE);
+	loader_on_retire(&loader);
 	later = when_due(loader.idle_event);
 	assert_true(timercmp(&first, &later, ==));
 }
@@ -192,7 +201,8 @@ changes_in_a_row_do_not_put_off_reclaiming(void **state)
 static void
 nothing_to_do_waits_for_no_timer(void **state)
 {
-	loader_retire(&loader, STORE_NONE);
+	load_retire_add(&loader.retire, f.writer, zone_fixture_name("z."),
+		STORE_NONE);
 	assert_false(event_pending(loader.idle_event, EV_TIMEOUT, NULL));
 	loader_on_idle(-1, 0, &loader);
 	assert_false(event_pending(loader.idle_event, EV_TIMEOUT, NULL));
@@ -211,7 +221,7 @@ first_that_is_wanted_has_the_turn(void **state)
 	loader.kinds.wanted = true;
 	loader.pool = pool;
 	while (event_pending(loader.idle_event, EV_TIMEOUT, NULL)) {
-		unsigned at = loader.retire.count > 0 ? 0
+		unsigned at = is_retiring()	     ? 0
 			: loader.kinds.wanted	     ? 1
 			: loader.pool != NULL	     ? 2
 						     : 3;
@@ -221,7 +231,7 @@ first_that_is_wanted_has_the_turn(void **state)
 			loader.pool = NULL;
 		event_del(loader.idle_event);
 		loader_on_idle(-1, 0, &loader);
-		assert_true(at == 0 || loader.retire.count == 0);
+		assert_true(at == 0 || !is_retiring());
 		assert_true(at == 1 || loader.kinds.wanted == (at == 0));
 		assert_true(at >= 2 || loader.trim.at == 0);
 		assert_true(at >= 2 || loader.trim.wanted);
