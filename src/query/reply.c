@@ -74,6 +74,13 @@ reply_begin(struct query_ctx *ctx, struct query *q, bool with_question)
 		q->edns.nsid = false;
 		opt = opt_len(ctx, q);
 	}
+	/* One that is signed may be as long as its request, whose names it has:
+	 * else there would be none where these are long. */
+	if (len + opt > reply->limit && q->tsig == QUERY_TSIG_SIGNED
+		&& q->tsig_error == RCODE_NOERROR
+		&& len + opt + tsig_len(q->chain.key)
+			<= q->exchange->reply_capacity)
+		reply->limit = len + opt;
 	if (len + opt > reply->limit)
 		return false;
 	reply->limit -= opt;

@@ -8,6 +8,7 @@ import socket
 import pytest
 
 import dns.exception
+import dns.flags
 import dns.message
 import dns.query
 import dns.rcode
@@ -15,7 +16,7 @@ import dns.tsig
 import dns.tsigkeyring
 
 import control
-from harness import Load, wait_for, zone_text
+from harness import DEADLINE, Load, wait_for, zone_text
 
 SECRETS = [base64.b64encode(bytes([n]) * 20).decode() for n in range(12)]
 KEY = "key:\n\tname: {}\n\talgorithm: sha256\n\tsecret: {}\n"
@@ -247,3 +248,24 @@ def test_process_dies_meanwhile(server, role):
         by_verb(server, SECRETS[8 + i % 2])
         secret = SECRETS[8 + i % 2]
         assert rcodes(server, "k", secret) == {"NOERROR"}
+
+
+def test_reply_to_long_names_is_as_long_as_its_request(make_server):
+    """Without EDNS, too: a TSIG beside a question of such length takes more
+    than 512 octets, of which the client has just sent as many."""
+    name = ".".join(["k" * 63] * 3 + ["k" * 61]) + "."
+    server = make_server(zones={"example": zone_text()}, extra=(
+        f"key:\n\tname: {name}\n\talgorithm: hmac-sha512\n"
+        f'\tsecret: "{SECRETS[0]}"\n')).start()
+    long = ".".join(["q" * 63] * 3)
+    for qname, code in ((f"{long}.{'q' * 52}.example.", "NXDOMAIN"),
+                        (f"{long}.{'q' * 60}.", "REFUSED")):
+        query = dns.message.make_query(qname, "A")
+        query.use_tsig(ring(name, SECRETS[0]), algorithm=dns.tsig.HMAC_SHA512)
+        size = len(query.to_wire())
+        assert size > 512
+        reply = dns.query.udp(query, server.address, port=server.port,
+                              timeout=DEADLINE)
+        assert dns.rcode.to_text(reply.rcode()) == code and reply.had_tsig
+        assert bool(reply.flags & dns.flags.TC) == (code == "NXDOMAIN")
+        assert len(reply.to_wire()) <= size
