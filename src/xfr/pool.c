@@ -152,8 +152,8 @@ xfr_pool_find(struct xfr_pool *pool, struct xfr_pool_server *server,
 	if ((question->is_repeated
 		    || sight.usable < SPREAD + SPREAD_HELD * sight.held)
 		&& (now >= server->full_until || !has_open(server)))
-		place = find_room(pool, server,
-			question->is_urgent && sight.least == NULL, now, conn);
+		place = find_room(pool, server, question->is_urgent, now,
+			conn);
 	if (place != XFR_POOL_WAIT || sight.least == NULL)
 		return place;
 	*conn = sight.least;
