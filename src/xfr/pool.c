@@ -84,8 +84,7 @@ compare_slowest(struct xfr_pool_conn *conn, int64_t now,
 		*slowest = conn;
 }
 
-/* The slowest connection; server: of its own, if others have room. NULL: none
- * is slow. */
+/* The slowest connection; server: of its own, or NULL. NULL: none is slow. */
 static struct xfr_pool_conn *
 find_slowest(const struct xfr_pool *pool, const struct xfr_pool_server *server,
 	int64_t now)
@@ -112,9 +111,12 @@ find_room(const struct xfr_pool *pool, const struct xfr_pool_server *server,
 		? pool->conns_max - pool->busy_count : 0;
 
 	if (left == 0 || server->busy_count >= SHARE * left) {
-		*conn = is_urgent
-			? find_slowest(pool, left > 0 ? server : NULL, now)
-			: NULL;
+		*conn = NULL;
+		/* Its own, if others have room. */
+		if (is_urgent && left > 0)
+			*conn = find_slowest(pool, server, now);
+		if (is_urgent && *conn == NULL)
+			*conn = find_slowest(pool, NULL, now);
 		return *conn != NULL ? XFR_POOL_END : XFR_POOL_WAIT;
 	}
 	if (pool->conn_count < pool->conns_max)
