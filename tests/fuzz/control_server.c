@@ -11,7 +11,6 @@
 
 /* The text repeats itself after so many octets. */
 #define PERIOD (64u * 23u)
-#define GROUPS 3u
 
 /* ---- what is printed ----------------------------------------------------- */
 
@@ -264,10 +263,12 @@ do_order(struct control_server *s, struct order *order)
 {
 	const struct ctl_command *command = ctl_command(order->call);
 
+	if (command->json) {
+		print_json(order);
+		return true;
+	}
 	switch (command->verb) {
 	case CTL_STATUS:
-		if (command->json)
-			print_json(order);
 		return true;
 	case CTL_STATS:
 	case CTL_STATS_MORE:
@@ -333,9 +334,11 @@ struct page {
 static bool
 get_group(void *ctx, uint32_t group, char *name, struct counters *counters)
 {
-	static const char *const names[GROUPS] = {"one", "", "t\"w\\o"};
+	static const char *const names[] = {"one", "", "t\"w\\o\n",
+		"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+		"\xff\xc3.\xe0\x80\x80\xf4\x90\x80\x80"};
 
-	if (group == 0 || group > GROUPS)
+	if (group == 0 || group > sizeof(names) / sizeof(*names))
 		return false;
 	strcpy(name, names[group - 1]);
 	*counters = figures.all;

@@ -369,6 +369,8 @@ shake_hands(const struct tls_server *server, uint8_t options,
 	}
 	filter->end(state);
 	filter->close(state);
+	/* Else the session could not be resumed. */
+	SSL_set_shutdown(wire.ssl, SSL_SENT_SHUTDOWN);
 	wire_close(&wire);
 	close(fds[1]);
 	return kept;

@@ -118,6 +118,7 @@ static void
 end_stream(struct batch *b)
 {
 	void *stream = b->streams[0];
+	const struct query_unsent *unsent;
 	size_t len;
 
 	for (unsigned i = 0; i < STREAM_MESSAGES; i++) {
@@ -127,6 +128,8 @@ end_stream(struct batch *b)
 			break;
 		server_check_message(b->message, len);
 	}
+	unsent = query_take_unsent(b->server->ctx);
+	MUST(unsent == NULL || (len == 0 && name_len(unsent->owner) > 0));
 	query_stream_end(b->server->ctx, stream);
 	b->stream_count--;
 	memmove(b->streams, b->streams + 1,
