@@ -200,7 +200,9 @@ fill_peer(struct world_peer *peer, uint8_t how, uint8_t who)
 
 	memset(peer, 0, sizeof(*peer));
 	peer->room = how & HOW_LITTLE ? LITTLE_ROOM : 0;
-	if ((who & WHO_IP6) != 0) {
+	if (net == 0 && (how & HOW_WAY) >> 4 == WAY_PLAIN) {
+		peer->address.sa.sa_family = AF_UNIX;
+	} else if ((who & WHO_IP6) != 0) {
 		ip6->sin6_family = AF_INET6;
 		ip6->sin6_addr = in6addr_loopback;
 		ip6->sin6_addr.s6_addr[0] = (uint8_t)net;
