@@ -47,6 +47,13 @@ def reply(query, *rrsets):
     return message
 
 
+def error(query, code):
+    """All that is sent to a query that fails."""
+    message = reply(query)
+    message.set_rcode(code)
+    return [message]
+
+
 def whole(query, apex, serial, *texts, timers="1 1 3600 300"):
     first = soa(apex, serial, timers)
     ns = dns.rrset.from_text(apex, 300, "IN", "NS", f"ns.{apex}")

@@ -6,7 +6,8 @@ import dns.rrset
 import pytest
 
 from harness import wait_for, zone_text
-from scripted_primary import ScriptedPrimary, records, reply, soa, whole
+from scripted_primary import (ScriptedPrimary, error, records, reply, soa,
+                              whole)
 
 
 def start(make_server, *primaries, fallback="no"):
@@ -18,12 +19,8 @@ def start(make_server, *primaries, fallback="no"):
     return server.start()
 
 
-def error(code):
-    def make(query, apex):
-        message = reply(query)
-        message.set_rcode(code)
-        return [message]
-    return make
+def failing(code):
+    return lambda query, apex: error(query, code)
 
 
 def nonsense(query, apex):
@@ -46,11 +43,11 @@ def closed(query, apex):
 
 
 FAULTS = {
-    "notimp": error(dns.rcode.NOTIMP),
-    "refused": error(dns.rcode.REFUSED),
-    "formerr": error(dns.rcode.FORMERR),
-    "servfail": error(dns.rcode.SERVFAIL),
-    "notauth": error(dns.rcode.NOTAUTH),
+    "notimp": failing(dns.rcode.NOTIMP),
+    "refused": failing(dns.rcode.REFUSED),
+    "formerr": failing(dns.rcode.FORMERR),
+    "servfail": failing(dns.rcode.SERVFAIL),
+    "notauth": failing(dns.rcode.NOTAUTH),
     "nonsense": nonsense,
     "not fitting": not_fitting,
     "of another serial": of_another_serial,

@@ -11,7 +11,7 @@ import pytest
 
 import control
 from harness import DEADLINE, ede_codes, wait_for, zone_text
-from scripted_primary import ScriptedPrimary, reply, soa, whole
+from scripted_primary import ScriptedPrimary, error, reply, soa, whole
 
 EXPIRE = 12  # seconds: more than a busy machine takes to look at a zone
 INVALID_DATA = 24  # RFC 8914 section 4.25
@@ -34,9 +34,7 @@ class Primary(ScriptedPrimary):
     def say(self, apex, rdtype, query):
         if self.is_broken or self.errors > 0:
             self.errors -= 1
-            message = reply(query)
-            message.set_rcode(dns.rcode.SERVFAIL)
-            yield message
+            yield from error(query, dns.rcode.SERVFAIL)
         elif rdtype == "SOA":
             yield reply(query, soa(apex, self.serial, self.timers))
         else:

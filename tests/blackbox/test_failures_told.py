@@ -13,18 +13,14 @@ import pytest
 import control
 from harness import wait_for, zone_text
 from ports import free_port
-from scripted_primary import ScriptedPrimary, reply, soa, whole
+from scripted_primary import ScriptedPrimary, error, reply, soa, whole
 
 SECRET = "K2tf3TRjvQkVCmJF3/Z9vA=="
 KEYS = dns.tsigkeyring.from_text({"k.": ("hmac-sha256", SECRET)})
 
 
 def failing(code):
-    def answer(query, _):
-        message = reply(query)
-        message.set_rcode(code)
-        return [message]
-    return answer
+    return lambda query, _: error(query, code)
 
 
 def unsigned(query, apex):
@@ -46,8 +42,7 @@ THEIR_CLOCK = 1614834367
 
 def at_another_time(query, _):
     """RFC 8945 section 5.2.3: the clock of who refuses is in the TSIG."""
-    message = reply(query)
-    message.set_rcode(dns.rcode.NOTAUTH)
+    message, = error(query, dns.rcode.NOTAUTH)
     message.use_tsig(KEYS, dns.name.from_text("k."), fudge=300,
                      tsig_error=dns.rcode.BADTIME,
                      other_data=THEIR_CLOCK.to_bytes(6, "big"))

@@ -11,7 +11,7 @@ import pytest
 
 import control
 from harness import wait_for, zone_text
-from scripted_primary import ScriptedPrimary, reply, soa, whole
+from scripted_primary import ScriptedPrimary, error, reply, soa, whole
 
 WAYS = ("reconfig", "changezone", "restart")
 EXPIRE = 4  # seconds
@@ -29,9 +29,7 @@ class Primary(ScriptedPrimary):
 
     def say(self, apex, rdtype, query):
         if self.is_down:
-            message = reply(query)
-            message.set_rcode(dns.rcode.SERVFAIL)
-            return [message]
+            return error(query, dns.rcode.SERVFAIL)
         self.answered = time.monotonic()
         if rdtype == "SOA":
             return [reply(query, soa(apex, self.serial, self.timers))]
@@ -221,36 +219,38 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("name", LIMITS)
-def test_smaller_limits_count_from_the_next_check_on(make, name):
-    before, after, is_down = LIMITS[name]
-    with Primary(refresh=3600 if name == "refresh" else 1,
+@pytest.fixture(params=LIMITS)
+def limited(request, make):
+    """Begins with a primary whose refresh or retry counts, and a zone."""
+    before, after, is_down = LIMITS[request.param]
+    with Primary(refresh=3600 if request.param == "refresh" else 1,
                  expire=86400) as primary:
-        options = of(primary).replace("\tmax-retry-time: 1\n", "")
-        zone = make(options + before, options + after)
-        zone.server.wait_serial("z.test", 5)
-        primary.is_down = is_down
-        zone.change()
-        asked = len(primary.asked)
-        wait_for("checks", lambda: len(primary.asked) > asked + 4, SOON)
+        def begin(larger):
+            options = of(primary).replace("\tmax-retry-time: 1\n", "")
+            zone = make(options + (after if larger else before),
+                        options + (before if larger else after))
+            zone.server.wait_serial("z.test", 5)
+            primary.is_down = is_down
+            return primary, zone
+        yield begin
 
 
-@pytest.mark.parametrize("name", LIMITS)
-def test_larger_limits_count_from_the_next_check_on(make, name):
-    after, before, is_down = LIMITS[name]
-    with Primary(refresh=3600 if name == "refresh" else 1,
-                 expire=86400) as primary:
-        options = of(primary).replace("\tmax-retry-time: 1\n", "")
-        zone = make(options + before, options + after)
-        zone.server.wait_serial("z.test", 5)
-        primary.is_down = is_down
-        asked = len(primary.asked)
-        wait_for("checks", lambda: len(primary.asked) > asked + 1)
-        zone.change()
-        # One that was under way, and one of the change: SOA and AXFR each.
-        asked = len(primary.asked)
-        time.sleep(3)
-        assert len(primary.asked) <= asked + 4
+def test_smaller_limits_count_from_the_next_check_on(limited):
+    primary, zone = limited(larger=False)
+    zone.change()
+    asked = len(primary.asked)
+    wait_for("checks", lambda: len(primary.asked) > asked + 4, SOON)
+
+
+def test_larger_limits_count_from_the_next_check_on(limited):
+    primary, zone = limited(larger=True)
+    asked = len(primary.asked)
+    wait_for("checks", lambda: len(primary.asked) > asked + 1)
+    zone.change()
+    # One that was under way, and one of the change: SOA and AXFR each.
+    asked = len(primary.asked)
+    time.sleep(3)
+    assert len(primary.asked) <= asked + 4
 
 
 def test_group_of_statistics_is_another(make):

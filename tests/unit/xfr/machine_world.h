@@ -84,6 +84,15 @@ wait_timer(struct world *w)
 	w->now = at;
 }
 
+/* Opens one whose zone is due for its check. */
+static inline void
+open_due(struct world *w, const struct xfr_config *config)
+{
+	open_world(w, config, &soa7);
+	assert_none(w);
+	wait_timer(w);
+}
+
 static inline void
 assert_asks(struct world *w, uint32_t primary, enum xfr_way way)
 {

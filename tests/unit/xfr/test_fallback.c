@@ -13,9 +13,7 @@ udp_then_the_next_primary_then_tcp(void **state)
 {
 	struct world w;
 
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	assert_int_equal(w.action.wait_msec, 2000);
 	reply(&w, XFR_TIMEOUT);
@@ -287,9 +285,7 @@ failed_transfer_is_tried_again_though_another_has_our_serial(void **state)
 {
 	struct world w;
 
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 9);
 	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
@@ -312,9 +308,7 @@ promise_that_is_not_kept_is_a_failure(void **state)
 	struct world w;
 	int64_t asked_at;
 
-	open_world(&w, &config, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &config);
 	asked_at = w.now;
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 8);

@@ -15,9 +15,7 @@ open_one(struct world *w, uint32_t flags, bool is_axfr_only)
 	config.flags = flags;
 	if (is_axfr_only)
 		config.primaries = axfr_only;
-	open_world(w, &config, &soa7);
-	assert_none(w);
-	wait_timer(w);
+	open_due(w, &config);
 }
 
 /* ---- no SOA -------------------------------------------------------------- */
@@ -108,9 +106,7 @@ primary_that_refuses_all_does_no_harm(void **state)
 {
 	struct world w;
 
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	refuse(&w, 0, RCODE_REFUSED);
 	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
@@ -119,9 +115,7 @@ primary_that_refuses_all_does_no_harm(void **state)
 	assert_true(status_of(&w).check_at > w.now + 3000 * SEC);
 	close_world(&w);
 	/* But one that had begun to give a newer version has one. */
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_rcode(&w, RCODE_REFUSED);
 	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
@@ -143,9 +137,7 @@ survey_transfers_from_those_without_soa_last(void **state)
 
 	config.flags |= XFR_CONFIG_CHECK_ALL;
 	for (unsigned newer = 0; newer < 2; newer++) {
-		open_world(&w, &config, &soa7);
-		assert_none(&w);
-		wait_timer(&w);
+		open_due(&w, &config);
 		for (unsigned i = 0; i < 3; i++) {
 			assert_asks(&w, i, XFR_WAY_SOA_UDP);
 			probes[i] = w.action;

@@ -13,9 +13,7 @@ fresh_zone_is_asked_for_after_its_refresh(void **state)
 	struct world w;
 	int64_t from;
 
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	assert_true(w.now <= 1000 + 3600 * SEC);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
@@ -32,9 +30,7 @@ newer_serial_is_transferred_and_notified(void **state)
 {
 	struct world w;
 
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 9);
 	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
@@ -91,9 +87,7 @@ bounds_of_refresh_and_retry_hold(void **state)
 
 	config.refresh_min_sec = config.refresh_max_sec = 100;
 	config.retry_min_sec = config.retry_max_sec = 20;
-	open_world(&w, &config, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &config);
 	for (unsigned i = 0; i < 20; i++) {
 		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 7);
@@ -120,9 +114,7 @@ reason_is_that_of_the_last_error(void **state)
 {
 	struct world w;
 
-	open_world(&w, &usual, &soa7);
-	assert_none(&w);
-	wait_timer(&w);
+	open_due(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_USE_TCP,
 		.reason = 5});
