@@ -166,7 +166,8 @@ struct xfr_action {
 	bool has_serial;    /* TRANSFER: the zone has data */
 	bool forced;        /* TRANSFER: whatever serial comes */
 	bool has_others;    /* TRANSFER: another primary could be asked */
-	bool has_failed;    /* PROBE, TRANSFER: the check before has failed */
+	bool has_failed;    /* PROBE, TRANSFER: the check before has failed, or
+				a transfer of this one */
 	bool no_edns;       /* PROBE, TRANSFER: the primary does not do EDNS */
 	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: what it has */
 	uint32_t target;    /* NOTIFY: index */

@@ -427,7 +427,8 @@ describe(const struct xfr_machine *m, const struct xfr_request *request,
 		.primary = request->primary,
 		.way = (enum xfr_way)request->way,
 		.wait_msec = wait_msec[request->way],
-		.has_failed = z->rounds > 0,
+		.has_failed = z->rounds > 0 || z->has_missed
+			|| (z->flags & ZONE_IXFR_FAILED) != 0,
 		.no_edns = !request->has_edns,
 	};
 	if (request->is_hasty && action->wait_msec > HASTE_MSEC)

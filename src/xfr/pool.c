@@ -380,7 +380,9 @@ xfr_pool_end(struct xfr_pool_conn *conn, int64_t now, bool *again)
 	if (question == NULL)
 		return NULL;
 	if (!conn->is_open) {
-		*again = has_open(conn->server);
+		/* The server takes others, or has while this one waited. */
+		*again = has_open(conn->server)
+			|| conn->server->heard_msec >= conn->began_msec;
 		if (*again)
 			conn->server->full_until = now + FULL_MSEC;
 	} else {
