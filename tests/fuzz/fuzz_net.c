@@ -50,7 +50,8 @@ enum option {
 	OPTION_NO_COUNT = 64, /* nobody counts */
 	OPTION_ONE_ZONE = 128,
 };
-/* The third: keys of the server, 3 bits, and its options; the fourth: */
+/* The third has keys of the server, 3 bits, and its options; the fourth how
+ * long the processor works between two looks at its time. */
 #define WORK_BITS 15u
 
 enum deed {
@@ -373,7 +374,7 @@ say_header(struct net *n, struct client *client, uint8_t who)
 	clients_say(&n->clients, client, header, sizeof(header));
 }
 
-/* Many from one network come; the last octet says which ways they take. */
+/* Many from one network come, and say the same. */
 static void
 do_crowd(struct net *n, uint8_t how, uint8_t who, const uint8_t *data,
 	size_t len)
