@@ -210,14 +210,14 @@ class NoEdns(Primary):
     """Does not know it; says so as servers of before RFC 2671 do."""
 
     code = dns.rcode.FORMERR
+    has_opt = False
     with_edns = 0
 
     def say(self, apex, rdtype, query):
         if query.edns >= 0:
             self.with_edns += 1
-            message = reply(query)
-            message.use_edns(False)
-            message.set_rcode(self.code)
+            message, = error(query, self.code)
+            message.use_edns(0 if self.has_opt else False)
             return [message]
         return super().say(apex, rdtype, query)
 
@@ -235,6 +235,17 @@ def test_primary_without_edns_is_followed(make_server, code, key):
             server.wait_serial("s.test", serial)
         assert primary.count("AXFR") <= 2
         assert primary.with_edns == 1  # it is remembered
+
+
+def test_primary_whose_formerr_has_an_opt_is_followed(make_server):
+    """It knows EDNS, and not what is in it."""
+    with NoEdns() as primary:
+        primary.has_opt = True
+        server = start(make_server, primary)
+        for serial in 1, 2:
+            primary.serial = serial
+            server.wait_serial("s.test", serial)
+        assert primary.with_edns == 1
 
 
 ALL, TRANSFERS = ("SOA", "IXFR", "AXFR"), ("IXFR", "AXFR")
