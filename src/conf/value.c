@@ -418,10 +418,11 @@ set_rrl(const struct setting *s)
 			*(uint16_t *)s->field |= conf_rrl_names[i].bits;
 			return true;
 		}
-	error_at(s->p, s->words->file, s->words->line,
-		"unknown rrl-whitelist type '%.200s', expected %s",
-		s->words->text, value_expects(s->option));
-	return false;
+	/* NSD takes any word, and "ALL" means nothing to it, either. */
+	diag_emit(s->p->sink, DIAG_WARNING, s->words->file, s->words->line, 0,
+		"unknown rrl-whitelist type '%.200s' has no effect, expected"
+		" %s", s->words->text, value_expects(s->option));
+	return true;
 }
 
 static bool

@@ -550,11 +550,6 @@ DIFFERENT = [
     # tls-auth of provide-xfr came after 4.6.1.
     ("zone: name: x zonefile: x provide-xfr: 1.2.3.4 NOKEY nota\n",
      ["c:1: error: tls-auth nota in pattern _implicit_x could not be found"]),
-    # NSD takes any word and ignores it.
-    ("zone: name: x zonefile: x rrl-whitelist: foo\n",
-     ["c:1: error: unknown rrl-whitelist type 'foo', expected nxdomain, "
-      "error, referral, any, rrsig, wildcard, nodata, dnskey, positive or "
-      "all"]),
     # NSD would start with a secret that it can't use.
     ("server:\n cookie-secret: foo\n",
      ["c:2: error: cookie-secret must be 32 hex digits, got 1 and something "
@@ -582,6 +577,18 @@ def test_different_from_nsd(conf, peer, text, lines):
     assert (code, out, err.splitlines()) == (2, "", [*lines, count])
     # If NSD comes to say the same, the row belongs to SAME.
     assert (code, err) != check(program=peer)[::2]
+
+
+@pytest.mark.parametrize("word", ["foo", "ALL", "nxdomain,error"])
+def test_word_that_nsd_ignores(conf, peer, word):
+    check = conf(f"zone: name: x zonefile: x rrl-whitelist: {word}\n")
+    assert check() == (0, "", (
+        f"c:1: warning: unknown rrl-whitelist type '{word}' has no effect,"
+        " expected nxdomain, error, referral, any, rrsig, wildcard, nodata,"
+        " dnskey, positive or all\n"))
+    words = ("-z", "x", "-o", "rrl-whitelist")
+    assert check(program=peer) == (0, "", "")
+    assert check(*words)[1] == check(*words, program=peer)[1]
 
 
 @pytest.mark.parametrize("text", [

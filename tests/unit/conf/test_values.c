@@ -330,9 +330,6 @@ acl_element_that_is_wrong_is_refused(void **state)
 			"one address, got '1.2.3.4/8'" },
 		{ "outgoing-interface: eth0", "Bad ip4 address 'eth0'"
 			ADDRESS },
-		{ "rrl-whitelist: foo", "unknown rrl-whitelist type 'foo', "
-			"expected nxdomain, error, referral, any, rrsig, "
-			"wildcard, nodata, dnskey, positive or all" },
 		{ "catalog: foo", "expected consumer or producer for "
 			"catalog, got 'foo'" },
 		{ "min-expire-time: foo", "expected an expire time in seconds "
