@@ -155,6 +155,25 @@ file_print(const struct child *child, int status,
 
 /* ---- the file ------------------------------------------------------------ */
 
+static bool
+is_folder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* True if no file can be written there: not in the place of a folder, nor by
+ * way of one. */
+static bool
+file_is_blocked(const char *path)
+{
+	char temp[PATH_MAX + 1];
+
+	snprintf(temp, sizeof(temp), "%s~", path);
+	return is_folder(path) || is_folder(temp);
+}
+
 /* The number of one that is not there, or else of the oldest. */
 static unsigned
 file_choose_number(const struct supervisor *s)
@@ -162,14 +181,19 @@ file_choose_number(const struct supervisor *s)
 	struct timespec oldest = {.tv_sec = 0};
 	char path[PATH_MAX];
 	unsigned chosen = 1;
+	bool found = false;
 	struct stat st;
 
 	for (unsigned i = 1; i <= INHAND_FILES; i++) {
-		if (!server_find_in_hand(&s->server, i, path, sizeof(path))
-			|| lstat(path, &st) == -1)
+		if (!server_find_in_hand(&s->server, i, path, sizeof(path)))
 			return i;
-		if (i > 1 && !fs_is_later(&oldest, &st.st_mtim))
+		if (file_is_blocked(path))
 			continue;
+		if (lstat(path, &st) == -1)
+			return i;
+		if (found && !fs_is_later(&oldest, &st.st_mtim))
+			continue;
+		found = true;
 		oldest = st.st_mtim;
 		chosen = i;
 	}
@@ -238,7 +262,7 @@ tell(struct supervisor *s, const struct child *child, int status,
 	const struct hand_message *messages, size_t count)
 {
 	struct inhand_text text;
-	char path[PATH_MAX] = "";
+	char path[PATH_MAX] = "", root[PATH_MAX];
 	unsigned number = 0;
 
 	if (file_print(child, status, messages, count, &text)) {
@@ -246,10 +270,11 @@ tell(struct supervisor *s, const struct child *child, int status,
 		free(text.octets);
 	}
 	log_messages(child, messages, count);
-	log_error("%s (pid %ld) had %zu messages in hand when it died%s%s;"
+	log_error("%s (pid %ld) had %zu messages in hand when it died%s%s%s;"
 		  " please report it, see SECURITY.md",
 		child_name(child), (long)child->pid, count,
 		number != 0 ? ", all of them are in " : "",
+		number != 0 ? server_find_root(&s->server, root) : "",
 		number != 0 ? path : "");
 	counts_note_in_hand(s->server.counts, child->role, child->index,
 		number, clock_now_msec());

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/secrets.h"
 #include "role/server.h"
@@ -50,4 +51,17 @@ server_find_in_hand(const struct server *server, unsigned number, char *out,
 		is_beside ? "" : "/nsd", number);
 
 	return len > 0 && (size_t)len < size;
+}
+
+const char *
+server_find_root(const struct server *server, char root[PATH_MAX])
+{
+	size_t len;
+
+	snprintf(root, PATH_MAX, "%s",
+		server->chroot != NULL ? server->chroot : "");
+	len = strlen(root);
+	if (len > 0 && root[len - 1] == '/')
+		root[len - 1] = '\0';
+	return root;
 }

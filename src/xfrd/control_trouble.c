@@ -134,13 +134,14 @@ trouble_look_at_hand(struct control_trouble *t, struct ctl_call *call,
 	const struct counts_process *p)
 {
 	long long ago_sec = (clock_now_msec() - p->in_hand_msec) / 1000;
-	char path[PATH_MAX];
+	char path[PATH_MAX], root[PATH_MAX];
 
 	if (p->in_hand != 0
 		&& server_find_in_hand(t->xfrd->role.server, p->in_hand, path,
 			sizeof(path)))
-		trouble_say(t, call, "%s has died of what is in %s, perhaps,"
-			" %lld seconds ago; please report it", p->name, path,
+		trouble_say(t, call, "%s has died of what is in %s%s, perhaps,"
+			" %lld seconds ago; please report it", p->name,
+			server_find_root(t->xfrd->role.server, root), path,
 			ago_sec);
 	else
 		trouble_say(t, call, "%s has died of what is in the log,"

@@ -194,14 +194,19 @@ def test_one_stands_by_only_while_workers_die(start_deadly):
     assert server.leftovers() == []
 
 
-def test_one_that_stands_by_may_die(start_deadly):
+def start_with_standby(start_deadly):
+    """A worker, and one that stands by for it."""
     server = start_deadly(1)
     for _ in range(3):
         pid = server.role("server 1")
         kill(server, "die-segv", False)
         server.wait_replaced("server 1", pid)
-    pid = wait_for("one that stands by",
-                   lambda: server.processes().get("standby 1"))
+    return server, wait_for("one that stands by",
+                            lambda: server.processes().get("standby 1"))
+
+
+def test_one_that_stands_by_may_die(start_deadly):
+    server, pid = start_with_standby(start_deadly)
     worker = server.role("server 1")
     known = len(server.read_log())
     os.kill(pid, signal.SIGKILL)
@@ -214,13 +219,7 @@ def test_one_that_stands_by_may_die(start_deadly):
 def test_one_that_stands_by_serves_once_main_is_gone(start_deadly):
     """Nobody can tell it to any more, and what comes to the sockets that it
     holds would wait there for ever."""
-    server = start_deadly(1)
-    for _ in range(3):
-        pid = server.role("server 1")
-        kill(server, "die-segv", False)
-        server.wait_replaced("server 1", pid)
-    standby = wait_for("one that stands by",
-                       lambda: server.processes().get("standby 1"))
+    server, standby = start_with_standby(start_deadly)
     worker = server.role("server 1")
     server.kill("main")
     server.wait_log("main process is gone; server 1 goes on answering",

@@ -262,3 +262,35 @@ def test_folder_that_cannot_be_written_leaves_the_log(server):
     server.wait_log(r"had 1 messages in hand when it died; please", known)
     assert any(one.startswith("server 1 has died of what is in the log,")
                for one in troubles(server))
+
+
+def test_folder_in_the_way_blocks_no_other_file(server):
+    server.start()
+    stem = f"{server.directory}/xfrd.state.in-hand"
+    os.mkdir(f"{stem}.1~")
+    os.mkdir(f"{stem}.2")
+    send_udp(server, marked("marked-segv"))
+    assert wait_told(server) == f"{stem}.3"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot is root's")
+def test_path_in_a_chroot_is_that_from_outside(server):
+    server.options["chroot"] = f'"{server.directory}"'
+    server.write_config()
+    server.start()
+    send_udp(server, marked("marked-segv"))
+    path = wait_told(server)
+    assert path == f"{server.directory}/xfrd.state.in-hand.1"
+    assert any(f"died of what is in {path}, perhaps" in one
+               for one in troubles(server))
+
+
+@pytest.mark.parametrize("octets, why", [
+    ("00zz", "octets of a message are not in hex"),
+    ("00\xff", "octets of a message are not in hex"),
+    ("00", "a message is cut")])
+def test_file_that_is_damaged_is_refused_in_a_line(tmp_path, octets, why):
+    path = tmp_path / "file"
+    path.write_text("in-hand 1\nmessage UDP request from 192.0.2.1@1 octets 2\n"
+                    f"{octets}\n")
+    assert replay("-l", path).stderr == f"{path}: {why}\n"
