@@ -93,8 +93,9 @@ bool counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX]);
  * on. In memory, which is mostly never touched:
  *
  *   +0   used 4: rows that are taken, besides that of all
- *   +64  rows: room + 1 of struct counters; the first is that of all
- *        row_of: room + 1 of 4 octets: the row of each group; 0: none yet
+ *   +64  row_of: room + 1 of 4 octets: the row of each group; 0: none yet
+ *        rows: room + 1 of struct counters, from a multiple of 64 on; the
+ *        first is that of all
  */
 struct counters_book {
 	struct counters *rows;
@@ -105,6 +106,8 @@ struct counters_book {
 
 /* Octets of a book for so many groups. */
 size_t counters_book_size(uint32_t room);
+/* Octets of it that are touched while groups are below groups + 1. */
+size_t counters_book_reach(uint32_t room, uint32_t groups);
 /* Says where things lie in the memory of a book, which begins at a multiple of
  * 64 and is all zeros before its first use. */
 void counters_book_init(struct counters_book *book, void *memory,

@@ -19,7 +19,9 @@
  * Each part begins at a page of its own. A child unmaps all that is not for it
  * before it looks at anything from outside: a worker has what it writes and
  * nothing else. What a role only reads is mapped from a descriptor that cannot
- * write.
+ * write. Books and limits may grow at run time: they have addresses for all
+ * that there can be, and memory for what is configured. Who was taken over can
+ * take no more.
  */
 #ifndef ROLE_COUNTS_H
 #define ROLE_COUNTS_H
@@ -55,6 +57,7 @@ struct counts_store {
 	uint64_t retired;            /* octets that readers may still hold */
 	uint64_t epoch, oldest;      /* oldest: that a reader is in */
 	uint64_t pins;
+	uint64_t groups; /* of zones that books have room for */
 	/* Of the pass over zone files that runs: zones that it has looked at,
 	 * and all that it is to look at; 0: none runs. */
 	uint64_t looked, to_look;
@@ -93,6 +96,13 @@ void counts_destroy(struct counts *counts);
 /* In a child: unmaps what is not for this role; index: which worker. From then
  * on it may call what is for it below. */
 void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
+
+/* The loader's: makes room in the books for so many groups, before there is one
+ * more; for as many as can be, if that is less. False: there is no memory. */
+bool counts_grow(const struct counts *counts, uint32_t groups) MUST_USE;
+/* Main's: makes room for a table of limits of so many buckets. */
+bool counts_grow_limits(const struct counts *counts, uint32_t buckets)
+	MUST_USE;
 
 /* Main's: a role has a new process. index: of a worker. */
 void counts_set_process(const struct counts *counts, enum ipc_role role,
@@ -138,8 +148,6 @@ bool counts_is_empty(const struct counts *counts, uint32_t group);
  * room for. All workers are to have as many. */
 void counts_get_limits(const struct counts *counts, uint32_t buckets,
 	struct rrl *limits);
-/* Main's: the most that it may have. */
-uint32_t counts_limits_room(const struct counts *counts);
 /* Main's, to write; a worker's, to read. */
 struct cookie_share *counts_get_cookies(const struct counts *counts);
 

@@ -50,8 +50,23 @@ counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX])
 size_t
 counters_book_size(uint32_t room)
 {
-	return BOOK_HEAD + ((size_t)room + 1)
-		* (sizeof(struct counters) + sizeof(uint32_t));
+	return counters_book_reach(room, room);
+}
+
+/* Where its rows begin. */
+static size_t
+book_rows_at(uint32_t room)
+{
+	size_t row_of = ((size_t)room + 1) * sizeof(uint32_t);
+
+	return BOOK_HEAD + (row_of + BOOK_HEAD - 1) / BOOK_HEAD * BOOK_HEAD;
+}
+
+size_t
+counters_book_reach(uint32_t room, uint32_t groups)
+{
+	return book_rows_at(room)
+		+ ((size_t)groups + 1) * sizeof(struct counters);
 }
 
 void
@@ -60,8 +75,8 @@ counters_book_init(struct counters_book *book, void *memory, uint32_t room)
 	uint8_t *at = memory;
 
 	book->used = memory;
-	book->rows = (struct counters *)(void *)(at + BOOK_HEAD);
-	book->row_of = (uint32_t *)(book->rows + room + 1);
+	book->row_of = (uint32_t *)(void *)(at + BOOK_HEAD);
+	book->rows = (struct counters *)(void *)(at + book_rows_at(room));
 	book->room = room;
 }
 

@@ -87,6 +87,19 @@ loader_init_counts(struct loader *loader)
 	return textlist_writer_create(&names, &loader->groups);
 }
 
+static bool
+loader_find_group(struct loader *loader, const char *name, size_t len,
+	uint32_t *group)
+{
+	const struct counts *counts = loader->role.server->counts;
+	struct textlist names;
+
+	/* It may be a new one. */
+	counts_get_names(counts, &names);
+	return counts_grow(counts, textlist_count(&names) + 1)
+		&& textlist_add(loader->groups, name, len, group) == NSD_OK;
+}
+
 void
 loader_count_zone(struct loader *loader, const struct load_zone *zone)
 {
@@ -96,7 +109,7 @@ loader_count_zone(struct loader *loader, const struct load_zone *zone)
 
 	if (conf_zone_group_name(zone->conf, name, sizeof(name), &len)
 			== NSD_OK
-		&& textlist_add(loader->groups, name, len, &group) != NSD_OK) {
+		&& !loader_find_group(loader, name, len, &group)) {
 		group = 0;
 		if (!loader->groups_full)
 			log_error("zone %s: no room for zonestats %s, which"

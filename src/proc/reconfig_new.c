@@ -95,7 +95,7 @@ new_keep_limits(const struct supervisor *s, struct reconfig_new *new)
 {
 	struct conf_server *next = &new->conf->server;
 
-	if (next->rrl_size <= counts_limits_room(s->server.counts))
+	if (counts_grow_limits(s->server.counts, next->rrl_size))
 		return;
 	if (next->rrl_size != s->server.conf->server.rrl_size)
 		new_add_waiting(new, "rrl-size");

@@ -10,11 +10,16 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "ipc/channel.h"
 #include "role/counts.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
+#endif
 
 /* Octets of names of groups: enough for names of usual zones. */
 #define NAME_OCTETS 64u
@@ -54,6 +59,11 @@ struct counts {
 	uint32_t limits; /* room for so many buckets */
 	uint8_t limits_key[RRL_KEY_LEN];
 	bool only_reads[PART_COUNT];
+	bool reads_store; /* and so knows how many groups have room */
+	/* The files of the books and of the table of limits, which lie where
+	 * these parts do. They end behind what is configured: who writes beyond
+	 * that dies. A child has none, but the loader. */
+	int *fds;
 	struct counts_area parts[PART_COUNT];
 };
 
@@ -107,35 +117,170 @@ counts_lay_out(struct counts *c, uint32_t room)
 	return c->size <= PTRDIFF_MAX;
 }
 
-/* Maps the file twice: to write, and by a descriptor that cannot, to read.
- * Without /proc there is no such descriptor. */
+/* Maps a file twice: to write, and by a descriptor that cannot, to read.
+ * Without /proc there is no such descriptor. *to_write, *to_read: where that is
+ * to be; NULL: anywhere, which they tell then. */
+static bool
+map_twice(int fd, size_t size, uint8_t **to_write, uint8_t **to_read)
+{
+	int flags = MAP_SHARED | MAP_NORESERVE
+		| (*to_write != NULL ? MAP_FIXED : 0);
+	void *w, *r = MAP_FAILED;
+	char path[40];
+	int read_fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	read_fd = open(path, O_RDONLY | O_CLOEXEC);
+	w = mmap(*to_write, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (w != MAP_FAILED)
+		r = mmap(*to_read, size, PROT_READ, flags,
+			read_fd != -1 ? read_fd : fd, 0);
+	if (read_fd != -1)
+		close(read_fd);
+	if (w != MAP_FAILED && r == MAP_FAILED && *to_write == NULL)
+		munmap(w, size);
+	if (w == MAP_FAILED || r == MAP_FAILED)
+		return false;
+	*to_write = w;
+	*to_read = r;
+	return true;
+}
+
+/* ---- what grows ---------------------------------------------------------- */
+
+static unsigned
+grown_count(const struct counts *c)
+{
+	return c->parts[PART_BOOKS].count + c->parts[PART_BASE].count + 1;
+}
+
+/* The last one: main alone has it grow. */
+static unsigned
+grown_limits(const struct counts *c)
+{
+	return grown_count(c) - 1;
+}
+
+/* The part of a file, and which item of it. */
+static const struct counts_area *
+grown_find(const struct counts *c, unsigned file, unsigned *item)
+{
+	const unsigned books = c->parts[PART_BOOKS].count;
+
+	if (file == grown_limits(c)) {
+		*item = 0;
+		return &c->parts[PART_LIMITS];
+	}
+	*item = file < books ? file : file - books;
+	return &c->parts[file < books ? PART_BOOKS : PART_BASE];
+}
+
+/* Puts it in the place of the memory. From then on nobody can make it shorter,
+ * nor write to it but where it is mapped: who has the descriptor can have it
+ * grow, and no more (since Linux 5.1). */
+static bool
+grown_map(struct counts *c, unsigned file)
+{
+	unsigned item;
+	const struct counts_area *part = grown_find(c, file, &item);
+	uint8_t *to_write = c->to_write + part->at + part->size * item;
+	uint8_t *to_read = c->to_read + part->at + part->size * item;
+	int fd = memfd_create("nsd-counts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	c->fds[file] = fd;
+	if (fd == -1 || !map_twice(fd, part->size, &to_write, &to_read))
+		return false;
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	return true;
+}
+
+static bool
+grown_reaches(int fd, size_t size)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size;
+}
+
+static bool
+grown_extend(const struct counts *c, unsigned file, size_t size)
+{
+	int fd = c->fds[file];
+
+	size = round_to_page(size);
+	/* Another loader may do the same, and be faster. */
+	return grown_reaches(fd, size) || ftruncate(fd, (off_t)size) == 0
+		|| grown_reaches(fd, size);
+}
+
+static bool
+books_grow(const struct counts *c, uint32_t groups)
+{
+	for (unsigned i = 0; i < grown_limits(c); i++)
+		if (!grown_extend(c, i, counters_book_reach(c->room, groups)))
+			return false;
+	return true;
+}
+
+bool
+counts_grow(const struct counts *c, uint32_t groups)
+{
+	uint64_t *room = &counts_get_store(c)->groups;
+	uint64_t wanted = groups + groups / 4 + UINT64_C(16);
+
+	if (wanted > c->room)
+		wanted = c->room;
+	if ((groups < wanted ? groups : wanted)
+		<= __atomic_load_n(room, __ATOMIC_RELAXED))
+		return true;
+	if (!books_grow(c, (uint32_t)wanted))
+		return false;
+	__atomic_store_n(room, wanted, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool
+counts_grow_limits(const struct counts *c, uint32_t buckets)
+{
+	return buckets <= c->limits
+		&& grown_extend(c, grown_limits(c), rrl_octets(buckets));
+}
+
+static void
+grown_close(struct counts *c, bool but_books)
+{
+	unsigned first = but_books ? grown_limits(c) : 0;
+
+	for (unsigned i = first; c->fds != NULL && i < grown_count(c); i++) {
+		if (c->fds[i] != -1)
+			close(c->fds[i]);
+		c->fds[i] = -1;
+	}
+}
+
+static bool
+grown_open_all(struct counts *c, const struct counts_wish *wish)
+{
+	bool done = true;
+
+	c->fds = malloc(grown_count(c) * sizeof(*c->fds));
+	if (c->fds == NULL)
+		return false;
+	memset(c->fds, -1, grown_count(c) * sizeof(*c->fds));
+	for (unsigned i = 0; done && i < grown_count(c); i++)
+		done = grown_map(c, i);
+	return done && books_grow(c, 0)
+		&& counts_grow_limits(c, wish->limits);
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
 static bool
 counts_map(struct counts *c, int fd)
 {
-	char path[40];
-	int read_fd;
-	void *p;
-
-	if (ftruncate(fd, (off_t)c->size) == -1)
-		return false;
-	p = mmap(NULL, c->size, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (p == MAP_FAILED)
-		return false;
-	c->to_write = p;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	read_fd = open(path, O_RDONLY | O_CLOEXEC);
-	p = mmap(NULL, c->size, PROT_READ, MAP_SHARED | MAP_NORESERVE,
-		read_fd != -1 ? read_fd : fd, 0);
-	if (read_fd != -1)
-		close(read_fd);
-	if (p == MAP_FAILED) {
-		munmap(c->to_write, c->size);
-		c->to_write = NULL;
-		return false;
-	}
-	c->to_read = p;
-	return true;
+	return ftruncate(fd, (off_t)c->size) == 0
+		&& map_twice(fd, c->size, &c->to_write, &c->to_read);
 }
 
 /* The octets that both mappings may take: where address space is limited, zones
@@ -217,7 +362,12 @@ counts_create(const struct counts_wish *wish, struct counts **out)
 	if (c == NULL)
 		return NSD_E_MEMORY;
 	c->workers = wish->workers;
+	c->reads_store = true;
 	err = counts_open(c, wish);
+	if (err == NSD_OK && !grown_open_all(c, wish)) {
+		log_error("no memory for statistics: %s", strerror(errno));
+		err = NSD_E_SYSTEM;
+	}
 	if (err == NSD_OK)
 		err = counts_make_keys(c);
 	if (err == NSD_OK)
@@ -236,9 +386,11 @@ counts_destroy(struct counts *c)
 	if (c == NULL)
 		return;
 	if (c->to_write != NULL) {
+		grown_close(c, false);
 		munmap(c->to_write, c->size);
 		munmap(c->to_read, c->size);
 	}
+	free(c->fds);
 	free(c);
 }
 
@@ -300,6 +452,8 @@ counts_leave(struct counts *c, enum ipc_role role, unsigned index)
 			unmap(c->to_read + part->at, size);
 		c->only_reads[i] = !writes;
 	}
+	c->reads_store = role == ROLE_XFRD;
+	grown_close(c, role == ROLE_LOADER);
 }
 
 /* ---- what there is ------------------------------------------------------- */
@@ -320,11 +474,26 @@ counts_workers(const struct counts *c)
 	return c->workers;
 }
 
+/* Rows of groups that the loader has made no room for are not there, whatever
+ * the book says. It hands out no such group to a worker. */
+static void
+book_init(const struct counts *c, struct counters_book *book, void *memory)
+{
+	counters_book_init(book, memory, c->room);
+	if (c->reads_store) {
+		uint64_t groups = __atomic_load_n(
+			&counts_get_store(c)->groups, __ATOMIC_ACQUIRE);
+
+		if (groups < book->room)
+			book->room = (uint32_t)groups;
+	}
+}
+
 void
 counts_get_book(const struct counts *c, unsigned worker,
 	struct counters_book *book)
 {
-	counters_book_init(book, part_get(c, PART_BOOKS, worker), c->room);
+	book_init(c, book, part_get(c, PART_BOOKS, worker));
 }
 
 struct rssac *
@@ -342,17 +511,15 @@ counts_get_latency(const struct counts *c, unsigned worker)
 void
 counts_get_base(const struct counts *c, struct counters_book *book)
 {
-	counters_book_init(book, part_get(c, PART_BASE,
-					 counts_get_reset(c)->which & 1),
-		c->room);
+	book_init(c, book,
+		part_get(c, PART_BASE, counts_get_reset(c)->which & 1));
 }
 
 void
 counts_get_next_base(const struct counts *c, struct counters_book *book)
 {
-	counters_book_init(book, part_get(c, PART_BASE,
-					 ~counts_get_reset(c)->which & 1),
-		c->room);
+	book_init(c, book,
+		part_get(c, PART_BASE, ~counts_get_reset(c)->which & 1));
 }
 
 void
@@ -417,12 +584,6 @@ counts_get_limits(const struct counts *c, uint32_t buckets,
 {
 	buckets = buckets < 1 ? 1 : buckets > c->limits ? c->limits : buckets;
 	rrl_init(limits, part_get(c, PART_LIMITS, 0), buckets, c->limits_key);
-}
-
-uint32_t
-counts_limits_room(const struct counts *c)
-{
-	return c->limits;
 }
 
 struct cookie_share *

@@ -143,6 +143,18 @@ octets_since(const struct store_writer *writer, uint64_t epoch)
 	return octets;
 }
 
+static bool
+slot_has_pin(const struct store_slot *slot, const struct pin_range *pin)
+{
+	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
+
+	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++)
+		if (rcu_load_acquire(&slot->pins[i].low) == pin->low
+			&& rcu_load_acquire(&slot->pins[i].high) == pin->high)
+			return true;
+	return false;
+}
+
 /* The oldest epoch of which a reader holds something back, or 0. out: the
  * octets, and whether a pin is the cause. */
 static uint64_t
@@ -150,25 +162,20 @@ slot_holds(const struct store_writer *writer, const struct store_slot *slot,
 	uint64_t *octets, bool *pinned)
 {
 	uint64_t oldest = rcu_load_acquire(&slot->seen);
-	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
 	struct held *held;
 
 	*pinned = false;
 	*octets = oldest != 0 ? octets_since(writer, oldest) : 0;
 	if (*octets == 0)
 		oldest = 0;
-	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++) {
-		uint64_t low = rcu_load_acquire(&slot->pins[i].low);
-		uint64_t high = rcu_load_acquire(&slot->pins[i].high);
-
-		cds_list_for_each_entry(held, &writer->held, entry) {
-			if (held->pin.low != low || held->pin.high != high)
-				continue;
-			*octets += held->octets;
-			if (oldest == 0 || low < oldest) {
-				oldest = low;
-				*pinned = true;
-			}
+	/* Once each, however many pins of it are the same. */
+	cds_list_for_each_entry(held, &writer->held, entry) {
+		if (!slot_has_pin(slot, &held->pin))
+			continue;
+		*octets += held->octets;
+		if (oldest == 0 || held->pin.low < oldest) {
+			oldest = held->pin.low;
+			*pinned = true;
 		}
 	}
 	return oldest;

@@ -216,7 +216,9 @@ without_room_for_groups_there_are_fewer(void **state)
 		WORKERS, COUNTS_GROUPS_MAX, 1},
 		&counts), NSD_OK);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(counts_limits_room(counts), 1);
+	assert_true(counts_grow_limits(counts, 1));
+	assert_false(counts_grow_limits(counts, 2));
+	assert_true(counts_grow(counts, COUNTS_GROUPS_MAX));
 	counts_get_book(counts, 0, &book);
 	assert_in_range(book.room, 1, 8192);
 	assert_non_null(counters_book_open(&book, book.room));
@@ -271,7 +273,8 @@ table_of_limits_has_as_many_lines_as_it_is_to_have(void **state)
 	struct counts *counts = make();
 	struct rrl limits;
 
-	assert_int_equal(counts_limits_room(counts), 1 << 24);
+	assert_false(counts_grow_limits(counts, (1 << 24) + 1));
+	assert_true(counts_grow_limits(counts, 1 << 24));
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		counts_get_limits(counts, rows[i][0], &limits);
 		assert_int_equal(limits.line_count, rows[i][1]);
@@ -281,7 +284,65 @@ table_of_limits_has_as_many_lines_as_it_is_to_have(void **state)
 	counts_destroy(counts);
 	assert_int_equal(counts_create(&(struct counts_wish){1, GROUPS,
 		(1 << 24) + 8}, &counts), NSD_OK);
-	assert_int_equal(counts_limits_room(counts), (1 << 24) + 8);
+	assert_true(counts_grow_limits(counts, (1 << 24) + 8));
+	assert_false(counts_grow_limits(counts, (1 << 24) + 9));
+	counts_destroy(counts);
+}
+
+/* How much a process of the role can write in its book, from the first octet
+ * on, until it dies. */
+static size_t
+reach(struct counts *counts, enum ipc_role role)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), octets = 0;
+	struct counters_book book;
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_int_not_equal(pid, -1);
+	if (pid == 0) {
+		struct rlimit no_core = {0, 0};
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		signal(SIGBUS, SIG_DFL);
+		counts_leave(counts, role, 0);
+		close(ends[0]);
+		if (role == ROLE_XFRD)
+			counts_get_base(counts, &book);
+		else
+			counts_get_book(counts, 0, &book);
+		for (size_t at = 0;; at += page) {
+			*((volatile uint8_t *)book.used + at) = 1;
+			(void)!write(ends[1], "", 1);
+		}
+	}
+	close(ends[1]);
+	for (char octet; read(ends[0], &octet, 1) == 1;)
+		octets += page;
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return octets;
+}
+
+/* Whoever has taken it over writes wherever it can. */
+static void
+process_takes_no_more_memory_than_is_configured(void **state)
+{
+	static const enum ipc_role roles[] = {ROLE_WORKER, ROLE_XFRD};
+	struct counters_book book;
+	struct counts *counts;
+
+	assert_int_equal(counts_create(&(struct counts_wish){WORKERS,
+		COUNTS_GROUPS_MAX, 64}, &counts), NSD_OK);
+	for (unsigned i = 0; i < 2; i++)
+		assert_in_range(reach(counts, roles[i]), 4 << 20, 5 << 20);
+	counts_get_book(counts, 0, &book);
+	assert_null(counters_book_find(&book, 1));
+	assert_true(counts_grow(counts, 10000));
+	for (unsigned i = 0; i < 2; i++)
+		assert_in_range(reach(counts, roles[i]), 24 << 20, 40 << 20);
 	counts_destroy(counts);
 }
 
@@ -295,6 +356,8 @@ main(void)
 			table_of_limits_has_as_many_lines_as_it_is_to_have),
 		cmocka_unit_test(a_worker_has_its_own_book_and_nothing_else),
 		cmocka_unit_test(xfrd_reads_what_others_write),
+		cmocka_unit_test(
+			process_takes_no_more_memory_than_is_configured),
 		cmocka_unit_test(without_room_for_groups_there_are_fewer),
 	};
 

@@ -303,8 +303,8 @@ holder_is_named_with_its_age(void **state)
 {
 	struct fixture f;
 	struct store_holder holder;
-	struct store_pin pin;
-	struct version *version;
+	struct store_pin pin, same;
+	struct version *version, *again;
 	size_t waiting;
 
 	fixture_open(&f);
@@ -321,6 +321,7 @@ holder_is_named_with_its_age(void **state)
 	assert_false(holder.pinned);
 	assert_int_equal(holder.octets, waiting);
 	version = pin_take(&f, &pin);
+	again = pin_take(&f, &same);
 	update(&f, 10);
 	waiting = store_reclaim(f.writer);
 	assert_true(store_find_holder(f.writer, 5500, &holder));
@@ -338,6 +339,7 @@ holder_is_named_with_its_age(void **state)
 	assert_int_equal(holder.octets, waiting);
 	assert_true(store_find_holder(f.writer, 9000, &holder));
 	assert_int_equal(holder.age_msec, 3000);
+	pin_drop(&f, &same, again);
 	pin_drop(&f, &pin, version);
 	store_reclaim(f.writer);
 	assert_false(store_find_holder(f.writer, 10000, &holder));
