@@ -18,6 +18,8 @@
  * how long its command may take to come. */
 #define SILENT_MSEC 20
 #define SLOW_MSEC 1000
+/* The same for a network that is known to be an operator's. */
+#define SLOW_KNOWN_MSEC 10000
 /* A network's share of the connections: one part of these. */
 #define SHARE_PART 16
 
@@ -62,8 +64,9 @@ channel_is_in_a_crowd(const struct ctl_call *call, unsigned count)
 }
 
 /* Those that send no command go first, of the network that has most; that of an
- * operator last, as long as it has no more than its share. Then those that may
- * wait for nothing. */
+ * operator last, as long as it has no more than its share, and not before it
+ * had plenty of time: strangers who have all just come would send it away.
+ * Then those that may wait for nothing. */
 static unsigned
 channel_weigh(const struct crowd_one *one, unsigned count, void *arg)
 {
@@ -76,7 +79,7 @@ channel_weigh(const struct crowd_one *one, unsigned count, void *arg)
 		return call_may_be_deserted(call) ? 1 : 0;
 	if (count <= channel->options.conns_max / SHARE_PART
 		&& throttle_knows(&channel->throttle, &call->peer, *now))
-		return 2;
+		return *now - call->opened_msec >= SLOW_KNOWN_MSEC ? 2 : 0;
 	return 2 + count;
 }
 

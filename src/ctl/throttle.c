@@ -140,6 +140,8 @@ bool
 throttle_knows(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, int64_t now_msec)
 {
-	return throttle_find_known(throttle, crowd_find_net(peer), now_msec)
-		!= NULL;
+	return crowd_is_loopback(peer)
+		|| throttle_find_known(throttle, crowd_find_net(peer),
+			   now_msec)
+			!= NULL;
 }

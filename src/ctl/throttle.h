@@ -55,7 +55,8 @@ bool throttle_take(struct ctl_throttle *throttle,
  * ClientHellos. */
 void throttle_give(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, unsigned count, int64_t now_msec);
-/* True if a client of that network has shown a certificate, within the hour. */
+/* True if a client of that network has shown a certificate, within the hour; or
+ * if the network is this host. */
 bool throttle_knows(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, int64_t now_msec);
 

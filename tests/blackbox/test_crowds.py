@@ -67,14 +67,16 @@ class Flood:
         self.thread.join()
 
 
+@pytest.mark.parametrize("nets", [1, 40])
 @pytest.mark.parametrize("half", [False, True], ids=["silent", "half a hello"])
-def test_operator_is_not_sent_away_for_strangers(server, keys, half):
+def test_operator_is_not_sent_away_for_strangers(server, keys, half, nets):
+    """Nor for those of more networks than there are places for each."""
     octets = read_hello(client_context(keys))[:100] if half else b""
     with connect(server.control_port, "127.0.0.1") as plain, \
             contextlib.ExitStack() as strangers:
-        for _ in range(300):
+        for i in range(300):
             sock = strangers.enter_context(
-                connect(server.control_port, STRANGERS))
+                connect(server.control_port, f"127.0.{1 + i % nets}.1"))
             send_begin(sock, octets)
         # It came behind them all.
         assert control.ask(server, "status")[0] == 0

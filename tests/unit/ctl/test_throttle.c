@@ -121,6 +121,24 @@ those_who_are_known_get_theirs_back_and_pass_by_strangers(void **state)
 				 1000 + THROTTLE_KNOWN_MSEC), 0);
 }
 
+/* Whoever is on this host may be its operator, who asks from there. */
+static void
+this_host_is_known(void **state)
+{
+	static const struct {
+		const char *text;
+		bool known;
+	} rows[] = {{"127.0.0.1", true}, {"::1", true}, {"127.0.1.1", false},
+		{"192.0.2.1", false}, {"2001:db8::1", false}};
+	struct ctl_throttle t = {.seed = 5};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sockaddr_storage peer = parse(rows[i].text);
+
+		assert_int_equal(throttle_knows(&t, &peer, 1), rows[i].known);
+	}
+}
+
 static void
 the_latest_who_were_known_are(void **state)
 {
@@ -177,6 +195,7 @@ main(void)
 		cmocka_unit_test(all_networks_share_what_strangers_get),
 		cmocka_unit_test(
 			those_who_are_known_get_theirs_back_and_pass_by_strangers),
+		cmocka_unit_test(this_host_is_known),
 		cmocka_unit_test(the_latest_who_were_known_are),
 		cmocka_unit_test(
 			loopback_has_as_many_as_all_strangers_of_its_own),
