@@ -60,8 +60,7 @@ pidfile_check(const char *path)
 }
 
 enum nsd_err
-pidfile_write(struct pidfile *pidfile, const char *path, uid_t owner,
-	gid_t group)
+pidfile_write(struct pidfile *pidfile, const char *path)
 {
 	struct fs_replace file;
 	char text[32];
@@ -71,10 +70,6 @@ pidfile_write(struct pidfile *pidfile, const char *path, uid_t owner,
 	if (err != NSD_OK)
 		goto fail;
 	err = fs_write_all(file.fd, text, (size_t)len);
-	/* At the end the server's user empties the file. */
-	if (err == NSD_OK && owner != (uid_t)-1
-		&& fchown(file.fd, owner, group) == -1)
-		err = NSD_E_SYSTEM;
 	if (err != NSD_OK) {
 		fs_replace_abort(&file);
 		goto fail;

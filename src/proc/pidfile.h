@@ -18,14 +18,15 @@ struct pidfile {
 pid_t pidfile_check(const char *path);
 
 /*
- * Writes the pid of this process. It is written to a new file, which is given
- * to owner and group (-1: as they are) and then renamed. So neither a symbolic
- * link nor a half-written file can have the name. Keeps path.
+ * Writes the pid of this process to a new file, which is then renamed. So
+ * neither a symbolic link nor a half-written file can have the name. The file
+ * belongs to whoever starts the server: if it were of the server's user, that
+ * user could choose which process root sends signals to. At the end it is
+ * emptied by the descriptor that is kept. Keeps path.
  * returns NSD_OK; NSD_E_SYSTEM: the file cannot be made; NSD_E_MEMORY. Both are
  * said in the log.
  */
-enum nsd_err pidfile_write(struct pidfile *pidfile, const char *path,
-	uid_t owner, gid_t group) MUST_USE;
+enum nsd_err pidfile_write(struct pidfile *pidfile, const char *path) MUST_USE;
 
 /* The name of the file once the root directory has changed. Keeps path. */
 void pidfile_set_path(struct pidfile *pidfile, const char *path);

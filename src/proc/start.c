@@ -392,9 +392,7 @@ main_settle(struct supervisor *s, const struct start *start)
 	main_give_log(user);
 	/* A full disk is no reason to serve nobody. */
 	if (o->pidfile != NULL && *o->pidfile != '\0'
-		&& pidfile_write(&s->pidfile, o->pidfile, user->uid,
-			   user->gid)
-			!= NSD_OK)
+		&& pidfile_write(&s->pidfile, o->pidfile) != NSD_OK)
 		log_warning("going on without a pid file");
 	err = supervisor_init(s, in_chroot,
 		user->change ? user->uid : geteuid());

@@ -128,8 +128,7 @@ written_file_is_emptied_and_removed(void **state)
 	char text[32] = "", expected[32];
 	int fd;
 
-	assert_int_equal(pidfile_write(&pidfile, "pid", (uid_t)-1, (gid_t)-1),
-		NSD_OK);
+	assert_int_equal(pidfile_write(&pidfile, "pid"), NSD_OK);
 	fd = open("pid", O_RDONLY);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	snprintf(expected, sizeof(expected), "%d\n", getpid());
@@ -147,8 +146,7 @@ file_that_replaced_ours_stays(void **state)
 {
 	struct pidfile pidfile = {.fd = -1};
 
-	assert_int_equal(pidfile_write(&pidfile, "pid", (uid_t)-1, (gid_t)-1),
-		NSD_OK);
+	assert_int_equal(pidfile_write(&pidfile, "pid"), NSD_OK);
 	assert_int_equal(unlink("pid"), 0);
 	put("pid", "7\n", 2);
 	pidfile_remove(&pidfile);
@@ -161,9 +159,7 @@ file_that_cannot_be_written_is_an_error(void **state)
 {
 	struct pidfile pidfile = {.fd = -1};
 
-	assert_int_equal(pidfile_write(&pidfile, "no/pid", (uid_t)-1,
-				 (gid_t)-1),
-		NSD_E_SYSTEM);
+	assert_int_equal(pidfile_write(&pidfile, "no/pid"), NSD_E_SYSTEM);
 	assert_true(log_has("error: cannot overwrite the pidfile no/pid: No such"));
 	assert_int_equal(pidfile.fd, -1);
 	pidfile_remove(&pidfile);
