@@ -5,6 +5,13 @@
 
 #include "fuzz/world.h"
 
+/* Of recvmmsg and sendmmsg; musl's are unsigned. */
+#ifdef __GLIBC__
+typedef int message_flags;
+#else
+typedef unsigned message_flags;
+#endif
+
 int
 clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -30,16 +37,17 @@ connect(int fd, const struct sockaddr *address, socklen_t len)
 }
 
 int
-recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
-	struct timespec *wait)
+recvmmsg(int fd, struct mmsghdr *messages, unsigned count,
+	message_flags flags, struct timespec *wait)
 {
-	return world_recvmmsg(fd, messages, count, flags, wait);
+	return world_recvmmsg(fd, messages, count, (int)flags, wait);
 }
 
 int
-sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+sendmmsg(int fd, struct mmsghdr *messages, unsigned count,
+	message_flags flags)
 {
-	return world_sendmmsg(fd, messages, count, flags);
+	return world_sendmmsg(fd, messages, count, (int)flags);
 }
 
 #endif
