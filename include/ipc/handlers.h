@@ -32,19 +32,19 @@
 #define IPC_BIT_IF(is_one, type) \
 	| (uint64_t)((is_one) != 0) << (type)
 #define IPC_TO_MAIN(name, sender, receiver, least, most, fds, credits,   \
-	meaning)                                                         \
+	answer, meaning)                                                 \
 	IPC_BIT_IF((receiver) & ROLE_MAIN, IPC_##name)
 #define IPC_TO_LOADER(name, sender, receiver, least, most, fds, credits, \
-	meaning)                                                         \
+	answer, meaning)                                                 \
 	IPC_BIT_IF((receiver) & ROLE_LOADER, IPC_##name)
 #define IPC_TO_WORKER(name, sender, receiver, least, most, fds, credits, \
-	meaning)                                                         \
+	answer, meaning)                                                 \
 	IPC_BIT_IF((receiver) & ROLE_WORKER, IPC_##name)
 #define IPC_TO_XFRD(name, sender, receiver, least, most, fds, credits,   \
-	meaning)                                                         \
+	answer, meaning)                                                 \
 	IPC_BIT_IF((receiver) & ROLE_XFRD, IPC_##name)
 #define IPC_TO_WRITER(name, sender, receiver, least, most, fds, credits, \
-	meaning)                                                         \
+	answer, meaning)                                                 \
 	IPC_BIT_IF((receiver) & ROLE_WRITER, IPC_##name)
 
 #define IPC_CHECK_HANDLERS(list, to_role)                                     \

@@ -2,12 +2,14 @@
  * message.h - the one table of the messages between the processes.
  *
  * A row says: name, who sends, who receives, octets of payload (least and
- * most), how many descriptors travel with it at most, credits, meaning. The
- * channel refuses to send or to receive what does not fit its row.
+ * most), how many descriptors travel with it at most, credits, answer, meaning.
+ * The channel refuses to send or to receive what does not fit its row.
  *
  * Credits (credits.h): how many messages of this kind one side may have sent
  * that the other is not done with; 0: any number. What a worker sends to
  * another child has credits, and so has what asks for work.
+ *
+ * Answer: the message that says what became of it, and bears its ticket.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
@@ -372,152 +374,172 @@ struct ipc_credit {
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, credits,
- *   meaning */
+ *   answer, meaning */
 #define IPC_MESSAGES(X)                                                      \
 	X(LOG, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct log_share),           \
-		sizeof(struct log_share), LOG_FDS_MAX, 0,                    \
-		"write the log like this, to these descriptors, from now on")\
+		sizeof(struct log_share), LOG_FDS_MAX, 0, NO_ANSWER,         \
+		"write the log like this, to these descriptors, from now "   \
+		"on")                                                        \
 	X(PEER, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_peer),           \
-		sizeof(struct ipc_peer), 1, 0,                               \
+		sizeof(struct ipc_peer), 1, 0, NO_ANSWER,                    \
 		"this descriptor is a channel to another child")             \
 	X(PEER_GONE, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_peer),      \
-		sizeof(struct ipc_peer), 0, 0,                               \
+		sizeof(struct ipc_peer), 0, 0, NO_ANSWER,                    \
 		"the child at the other end of this channel has died")       \
 	X(CREDIT, ROLE_CHILDREN, ROLE_CHILDREN, sizeof(struct ipc_credit),   \
-		sizeof(struct ipc_credit), 0, 0,                             \
+		sizeof(struct ipc_credit), 0, 0, NO_ANSWER,                  \
 		"so many messages of this kind more may be sent")            \
 	X(RELOAD, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 0, 0,          \
+		NO_ANSWER,                                                   \
 		"read the zone files that have changed")                     \
 	X(LISTED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,          \
+		NO_ANSWER,                                                   \
 		"the names of all zones are published; what is not read "    \
 		"yet answers SERVFAIL")                                      \
-	X(LOADED, ROLE_LOADER, ROLE_MAIN, IPC_LOADED_MIN,                    \
-		IPC_LOADED_MAX, 0, 0,                                        \
+	X(LOADED, ROLE_LOADER, ROLE_MAIN, IPC_LOADED_MIN, IPC_LOADED_MAX, 0, \
+		0, NO_ANSWER,                                                \
 		"the first pass over all zones is done")                     \
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
-		sizeof(struct ipc_load_result), 0, 0,                        \
+		sizeof(struct ipc_load_result), 0, 0, NO_ANSWER,             \
 		"a RELOAD is done")                                          \
 	X(SERVED, ROLE_LOADER, ROLE_XFRD, IPC_NONE, IPC_NONE, 0, 0,          \
-		"zone files have been looked at: what is served may have"    \
-		" changed")                                                  \
+		NO_ANSWER,                                                   \
+		"zone files have been looked at: what is served may have "   \
+		"changed")                                                   \
 	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
+		NO_ANSWER,                                                   \
 		"the store cannot be taken over: another is needed")         \
 	X(CROWDED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
-		"a new version of a zone has no room in the store beside"    \
-		" the old one: another store might have")                    \
+		NO_ANSWER,                                                   \
+		"a new version of a zone has no room in the store beside "   \
+		"the old one: another store might have")                     \
 	X(ALTERED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
-		"an UPDATE has changed a zone: zone files alone do not say"  \
-		" any more what is in this store")                           \
+		NO_ANSWER,                                                   \
+		"an UPDATE has changed a zone: zone files alone do not "     \
+		"say any more what is in this store")                        \
 	X(DATABASE, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 1, 0,        \
-		"leave what the store in memory holds in this file at the"   \
-		" end: that of a damaged one")                               \
+		NO_ANSWER,                                                   \
+		"leave what the store in memory holds in this file at the "  \
+		"end: that of a damaged one")                                \
 	X(UPDATE, ROLE_XFRD, ROLE_LOADER, sizeof(struct ipc_update),         \
-		sizeof(struct ipc_update), 1, 128,                           \
-		"changes of a zone (load/load_update.h), to be published"    \
-		" at once")                                                  \
+		sizeof(struct ipc_update), 1, 128, UPDATED,                  \
+		"changes of a zone (load/load_update.h), to be published "   \
+		"at once")                                                   \
 	X(UPDATED, ROLE_LOADER, ROLE_XFRD, sizeof(struct ipc_updated),       \
-		sizeof(struct ipc_updated), 0, 0,                            \
+		sizeof(struct ipc_updated), 0, 0, NO_ANSWER,                 \
 		"what became of an UPDATE")                                  \
-	X(EXPIRY, ROLE_XFRD, ROLE_LOADER, IPC_EXPIRY_MIN, IPC_EXPIRY_MAX,    \
-		0, 256,                                                      \
-		"a zone is answered from for so long, and then no more until"\
-		" the next one; to be said again to the next loader")        \
+	X(EXPIRY, ROLE_XFRD, ROLE_LOADER, IPC_EXPIRY_MIN, IPC_EXPIRY_MAX, 0, \
+		256, NO_ANSWER,                                              \
+		"a zone is answered from for so long, and then no more "     \
+		"until the next one; to be said again to the next loader")   \
 	X(CHANGE_ZONE, ROLE_XFRD, ROLE_LOADER, IPC_ZONE_MIN,                 \
-		sizeof(struct ipc_zone), 0, 128,                             \
-		"a zone with the options of a pattern is to be served, or"   \
-		" is not to be any more")                                    \
+		sizeof(struct ipc_zone), 0, 128, ZONE_CHANGED,               \
+		"a zone with the options of a pattern is to be served, or "  \
+		"is not to be any more")                                     \
 	X(ZONE_CHANGED, ROLE_LOADER, ROLE_MAIN | ROLE_XFRD, IPC_ZONE_MIN,    \
-		sizeof(struct ipc_zone), 0, 0,                               \
-		"a CHANGE_ZONE is published (to main first, which keeps it"  \
-		" for the next loader), or has failed")                      \
+		sizeof(struct ipc_zone), 0, 0, NO_ANSWER,                    \
+		"a CHANGE_ZONE is published (to main first, which keeps "    \
+		"it for the next loader), or has failed")                    \
 	X(READ, ROLE_XFRD, ROLE_LOADER, IPC_READ_MIN, IPC_READ_MAX, 0, 16,   \
+		READ_DONE,                                                   \
 		"read the file of a zone, or of all, if it has changed")     \
 	X(READ_DONE, ROLE_LOADER, ROLE_XFRD, IPC_READ_DONE_MIN,              \
-		sizeof(struct ipc_read_done), 0, 0,                          \
+		sizeof(struct ipc_read_done), 0, 0, NO_ANSWER,               \
 		"what came of a READ; what it has brought is served")        \
-	X(STOP, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,              \
+	X(STOP, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0, NO_ANSWER,   \
 		"the operator wants the server to end")                      \
 	X(ORDER, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_order),             \
-		sizeof(struct ipc_order), 0, 0,                              \
-		"the operator wants this of all processes; one at a time,"   \
-		" until ORDER_DONE")                                         \
+		sizeof(struct ipc_order), 0, 0, ORDER_DONE,                  \
+		"the operator wants this of all processes; one at a time, "  \
+		"until ORDER_DONE")                                          \
 	X(ORDER_DONE, ROLE_MAIN, ROLE_XFRD, sizeof(struct ipc_order_done),   \
-		sizeof(struct ipc_order_done), 0, 0,                         \
+		sizeof(struct ipc_order_done), 0, 0, NO_ANSWER,              \
 		"what became of an ORDER")                                   \
 	X(OBEY, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_order),          \
-		sizeof(struct ipc_order), 0, 0,                              \
+		sizeof(struct ipc_order), 0, 0, OBEYED,                      \
 		"do this, and say OBEYED; LOG_REOPEN: LOG has come before")  \
 	X(OBEYED, ROLE_CHILDREN, ROLE_MAIN, sizeof(uint64_t),                \
-		sizeof(uint64_t), 0, 0,                                      \
+		sizeof(uint64_t), 0, 0, NO_ANSWER,                           \
 		"the OBEY with this ticket, which is main's, is done")       \
 	X(WANT_WRITER, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,       \
+		NO_ANSWER,                                                   \
 		"zone files are to be written: have a writer, soon")         \
-	X(WRITE_ZONE, ROLE_XFRD, ROLE_WRITER, IPC_WRITE_MIN,                 \
-		IPC_WRITE_MAX, 0, 8,                                         \
+	X(WRITE_ZONE, ROLE_XFRD, ROLE_WRITER, IPC_WRITE_MIN, IPC_WRITE_MAX,  \
+		0, 8, ZONE_WRITTEN,                                          \
 		"write what is served of a zone to its file")                \
 	X(ZONE_WRITTEN, ROLE_WRITER, ROLE_XFRD, sizeof(struct ipc_written),  \
-		sizeof(struct ipc_written), 0, 0,                            \
-		"what became of a WRITE_ZONE: it is on the disk, or the old" \
-		" file is as it was")                                        \
+		sizeof(struct ipc_written), 0, 0, NO_ANSWER,                 \
+		"what became of a WRITE_ZONE: it is on the disk, or the "    \
+		"old file is as it was")                                     \
 	X(FIND_FILES, ROLE_XFRD, ROLE_WRITER, IPC_FIND_FILES_MIN,            \
-		IPC_FIND_FILES_END, 0, 8,                                    \
+		IPC_FIND_FILES_END, 0, 8, FILES_FOUND,                       \
 		"look which of these zones have no zone file")               \
 	X(FILES_FOUND, ROLE_WRITER, ROLE_XFRD,                               \
 		sizeof(struct ipc_files_found),                              \
-		sizeof(struct ipc_files_found), 0, 0,                        \
+		sizeof(struct ipc_files_found), 0, 0, NO_ANSWER,             \
 		"what came of a FIND_FILES")                                 \
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
-		sizeof(struct ipc_notify), 0, 64,                            \
+		sizeof(struct ipc_notify), 0, 64, NO_ANSWER,                 \
 		"a client has sent a NOTIFY, and may")                       \
 	X(RECONFIG, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_reconfig),       \
-		sizeof(struct ipc_reconfig), 0, 0,                           \
-		"the operator wants nsd.conf to be read; one at a time,"     \
-		" until RECONFIGURED")                                       \
+		sizeof(struct ipc_reconfig), 0, 0, RECONFIGURED,             \
+		"the operator wants nsd.conf to be read; one at a time, "    \
+		"until RECONFIGURED")                                        \
 	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
-		IPC_RECONFIGURED_MAX, 0, 0,                                  \
-		"what came of a RECONFIG; after CHANGED this xfrd is"        \
-		" replaced, unless only certificates are new")               \
+		IPC_RECONFIGURED_MAX, 0, 0, NO_ANSWER,                       \
+		"what came of a RECONFIG; after CHANGED this xfrd is "       \
+		"replaced, unless only certificates are new")                \
 	X(KEY, ROLE_XFRD, ROLE_MAIN, IPC_KEY_MIN, sizeof(struct ipc_key), 0, \
-		0, "the operator wants a key of TSIG to come, go or change;" \
-		" a ticket, not 0; one at a time, until KEY_DONE")           \
+		0, KEY_DONE,                                                 \
+		"the operator wants a key of TSIG to come, go or change; "   \
+		"a ticket, not 0; one at a time, until KEY_DONE")            \
 	X(CHANGE_KEY, ROLE_MAIN, ROLE_LOADER, IPC_KEY_MIN,                   \
-		sizeof(struct ipc_key), 0, 0,                                \
-		"do so, and publish it; the next loader knows it from main") \
+		sizeof(struct ipc_key), 0, 0, KEY_CHANGED,                   \
+		"do so, and publish it; the next loader knows it from "      \
+		"main")                                                      \
 	X(KEY_CHANGED, ROLE_LOADER, ROLE_MAIN,                               \
 		sizeof(struct ipc_key_changed),                              \
-		sizeof(struct ipc_key_changed), 0, 0,                        \
+		sizeof(struct ipc_key_changed), 0, 0, NO_ANSWER,             \
 		"a CHANGE_KEY is published, or has failed")                  \
 	X(KEY_DONE, ROLE_MAIN, ROLE_XFRD, IPC_KEY_MIN,                       \
-		sizeof(struct ipc_key), 0, 0,                                \
-		"what became of a KEY: all who answer have it; xfrd is to"   \
-		" do the same")                                              \
+		sizeof(struct ipc_key), 0, 0, NO_ANSWER,                     \
+		"what became of a KEY: all who answer have it; xfrd is to "  \
+		"do the same")                                               \
 	X(COOKIES, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_cookies),         \
-		sizeof(struct ipc_cookies), 0, 0,                            \
+		sizeof(struct ipc_cookies), 0, 0, COOKIES_DONE,              \
 		"the operator wants this of the secrets of cookies")         \
 	X(COOKIES_DONE, ROLE_MAIN, ROLE_XFRD,                                \
 		sizeof(struct ipc_cookies_done),                             \
-		sizeof(struct ipc_cookies_done), 0, 0,                       \
+		sizeof(struct ipc_cookies_done), 0, 0, NO_ANSWER,            \
 		"what became of a COOKIES; workers have them by now")        \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
+		NO_ANSWER,                                                   \
 		"the sockets are being read from now on")                    \
 	X(SERVE, ROLE_MAIN, ROLE_WORKER, IPC_NONE, IPC_NONE, 0, 0,           \
+		NO_ANSWER,                                                   \
 		"stand by no more: read the sockets")                        \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
-		IPC_NONE, 0, 0, "write the counters to the log")             \
+		IPC_NONE, 0, 0, NO_ANSWER,                                   \
+		"write the counters to the log")                             \
 	X(TLS_TEXTS, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_tls_texts),   \
-		sizeof(struct ipc_tls_texts), 1, 0,                          \
-		"connections that come from now on are shown other"          \
-		" certificates")                                             \
+		sizeof(struct ipc_tls_texts), 1, 0, NO_ANSWER,               \
+		"connections that come from now on are shown other "         \
+		"certificates")                                              \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \
-		sizeof(struct ipc_adopt), IPC_FDS_MAX, 0,                    \
+		sizeof(struct ipc_adopt), IPC_FDS_MAX, 0, NO_ANSWER,         \
 		"serve the sockets of a worker that is down, too")           \
 	X(RELEASE, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),         \
-		sizeof(struct ipc_adopt), 0, 0,                              \
+		sizeof(struct ipc_adopt), 0, 0, NO_ANSWER,                   \
 		"leave adopted sockets to their worker again")
 
-#define IPC_ENUM(name, sender, receiver, least, most, fds, credits, meaning) \
+#define IPC_ENUM(name, sender, receiver, least, most, fds, credits, answer,  \
+	meaning)                                                             \
 	IPC_##name,
-enum ipc_type { IPC_MESSAGES(IPC_ENUM) IPC_TYPE_COUNT };
+enum ipc_type {
+	IPC_MESSAGES(IPC_ENUM)
+	IPC_TYPE_COUNT,
+	IPC_NO_ANSWER = IPC_TYPE_COUNT
+};
 #undef IPC_ENUM
 
 #define IPC_PAYLOAD_MAX sizeof(struct ipc_zone)
@@ -531,6 +553,7 @@ struct ipc_row {
 	uint16_t payload_max;
 	uint16_t fds_max;
 	uint16_t credits;
+	uint8_t answer;   /* enum ipc_type, or IPC_NO_ANSWER */
 };
 
 extern const struct ipc_row ipc_rows[IPC_TYPE_COUNT];

@@ -132,7 +132,6 @@ void role_send(struct role *role, enum ipc_type type, const void *payload,
  * cannot even wait, this process ends as with role_send.
  */
 struct role_answer {
-	enum ipc_type type;
 	enum ipc_type of;
 	const void *payload;
 	size_t len;

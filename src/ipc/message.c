@@ -4,7 +4,7 @@
 #include "ipc/message.h"
 
 #define IPC_ROW(name_, sender_, receiver_, least, most, fds, credits_,       \
-	meaning_)                                                            \
+	answer_, meaning_)                                                   \
 	[IPC_##name_] = {                                                    \
 		.name = #name_,                                              \
 		.meaning = meaning_,                                         \
@@ -14,12 +14,14 @@
 		.payload_max = most,                                         \
 		.fds_max = fds,                                              \
 		.credits = credits_,                                         \
+		.answer = IPC_##answer_,                                     \
 	},
 
 const struct ipc_row ipc_rows[IPC_TYPE_COUNT] = {IPC_MESSAGES(IPC_ROW)};
 
 #undef IPC_ROW
-#define IPC_FITS(name, sender, receiver, least, most, fds, credits, meaning) \
+#define IPC_FITS(name, sender, receiver, least, most, fds, credits, answer,  \
+	meaning)                                                             \
 	_Static_assert((most) <= IPC_PAYLOAD_MAX && (fds) <= IPC_FDS_MAX,    \
 		#name " does not fit a message");
 IPC_MESSAGES(IPC_FITS)

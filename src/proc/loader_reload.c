@@ -53,7 +53,6 @@ static void
 reload_answer(struct loader *loader, struct loader_read *one)
 {
 	struct role_answer answer = {
-		.type = IPC_READ_DONE,
 		.of = IPC_READ,
 		.payload = &one->done,
 	};

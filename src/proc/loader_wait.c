@@ -22,7 +22,6 @@ loader_answer_update(struct loader *loader, const struct load_change *change,
 	const uint8_t *apex, struct ipc_updated *result)
 {
 	const struct role_answer answer = {
-		.type = IPC_UPDATED,
 		.of = IPC_UPDATE,
 		.payload = result,
 		.len = sizeof(*result),

@@ -25,7 +25,6 @@ loader_answer_change(struct loader *loader, uint64_t channel,
 {
 	struct ipc_zone payload;
 	struct role_answer answer = {
-		.type = IPC_ZONE_CHANGED,
 		.of = IPC_CHANGE_ZONE,
 		.payload = &payload,
 	};

@@ -410,7 +410,6 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 		writer_pin_and_write(writer, &zone, &what, &written);
 	}
 	role_answer(role, m->channel, &(struct role_answer){
-		.type = IPC_ZONE_WRITTEN,
 		.of = IPC_WRITE_ZONE,
 		.payload = &written,
 		.len = sizeof(written),
@@ -467,7 +466,6 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 		answer.count += found;
 	}
 	role_answer(role, m->channel, &(struct role_answer){
-		.type = IPC_FILES_FOUND,
 		.of = IPC_FIND_FILES,
 		.payload = &answer,
 		.len = sizeof(answer),

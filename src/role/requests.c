@@ -39,24 +39,6 @@ request_free(struct request *one)
 	free(one);
 }
 
-/* The answer to each kind of request. */
-static enum ipc_type
-request_answer(enum ipc_type type)
-{
-	switch (type) {
-	case IPC_UPDATE:
-		return IPC_UPDATED;
-	case IPC_READ:
-		return IPC_READ_DONE;
-	case IPC_WRITE_ZONE:
-		return IPC_ZONE_WRITTEN;
-	case IPC_FIND_FILES:
-		return IPC_FILES_FOUND;
-	default:
-		return IPC_ZONE_CHANGED;
-	}
-}
-
 /* How many loaders may die with one in hand. Whoever asked for a READ waits for
  * it and can ask again: nothing else is to stand behind it then. */
 static unsigned
@@ -123,7 +105,8 @@ request_create(const struct link_parcel *parcel, struct request **made)
 {
 	struct request *one = malloc(sizeof(*one) + parcel->len);
 
-	assert(parcel->len >= sizeof(struct ipc_request));
+	assert(parcel->len >= sizeof(struct ipc_request)
+		&& ipc_rows[parcel->type].answer != IPC_NO_ANSWER);
 	if (one == NULL)
 		return NSD_E_MEMORY;
 	memset(one, 0, sizeof(*one));
@@ -199,7 +182,7 @@ requests_take_answer(struct requests *requests, const struct ipc_message *m)
 	while (*at != NULL && request_head(*at)->ticket != ticket)
 		at = &(*at)->next;
 	if (*at == NULL || !(*at)->sent
-		|| request_answer((*at)->type) != m->type) {
+		|| ipc_rows[(*at)->type].answer != m->type) {
 		log_error("refused an answer to nothing");
 		return;
 	}

@@ -234,7 +234,7 @@ role_answer(struct role *role, uint64_t channel,
 {
 	struct peer *peer = peers_find(&role->peers, channel);
 	const struct link_parcel parcel = {
-		.type = answer->type,
+		.type = (enum ipc_type)ipc_rows[answer->of].answer,
 		.payload = answer->payload,
 		.len = answer->len,
 	};
@@ -244,7 +244,7 @@ role_answer(struct role *role, uint64_t channel,
 		return;
 	err = link_send(&peer->link, &parcel);
 	if (err != NSD_OK && err != NSD_E_PEER)
-		role_give_up(answer->type, peer->link.channel.peer, err);
+		role_give_up(parcel.type, peer->link.channel.peer, err);
 	link_return(&peer->link, answer->of);
 }
 

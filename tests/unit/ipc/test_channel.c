@@ -136,6 +136,29 @@ payload_ends_with_its_text(void **state)
 			texts[i].end);
 }
 
+/* Whoever takes a request can answer it, and whoever sends it takes that. The
+ * answer has the ticket. */
+static void
+answers_go_back_to_who_asks(void **state)
+{
+	unsigned count = 0;
+
+	for (unsigned type = 0; type < IPC_TYPE_COUNT; type++) {
+		const struct ipc_row *row = &ipc_rows[type];
+		const struct ipc_row *answer = &ipc_rows[row->answer];
+
+		if (row->answer == IPC_NO_ANSWER)
+			continue;
+		assert_int_equal(row->receiver & ~answer->sender, 0);
+		assert_int_equal(row->sender & ~answer->receiver, 0);
+		assert_true(row->payload_min >= sizeof(uint64_t));
+		assert_true(answer->payload_min >= sizeof(uint64_t));
+		assert_int_equal(answer->answer, IPC_NO_ANSWER);
+		count++;
+	}
+	assert_true(count >= 5);
+}
+
 static void
 message_cut_at_each_length_is_refused(void **state)
 {
@@ -306,6 +329,7 @@ main(void)
 		cmocka_unit_test(what_was_said_before_the_end_is_heard),
 		cmocka_unit_test(only_rows_of_the_table_pass),
 		cmocka_unit_test(payload_ends_with_its_text),
+		cmocka_unit_test(answers_go_back_to_who_asks),
 		cmocka_unit_test(message_cut_at_each_length_is_refused),
 		cmocka_unit_test(descriptors_travel_unasked_ones_are_closed),
 		cmocka_unit_test(descriptors_without_room_are_lost),
