@@ -72,13 +72,20 @@ struct xfr_pool_conn {
 	bool is_ending;
 };
 
+/* Why a question has left connections as the first one on them; zeros: it never
+ * has. */
+struct xfr_pool_past {
+	bool is_repeated;       /* the connection failed after it had answered
+				 * others. That happens to it once */
+	uint8_t silent_count;   /* connections that were silent while the
+				 * server answered on others */
+};
+
 struct xfr_pool_question {
 	/* Set before it is asked for the first time, and kept when it is asked
 	 * again: */
-	bool is_urgent;   /* slower ones may be given up for it */
-	bool is_repeated; /* false. It was the first one on a connection that
-			   * has failed after it had answered others. That
-			   * happens to it once */
+	bool is_urgent; /* slower ones may be given up for it */
+	struct xfr_pool_past past; /* zeros */
 	/* private */
 	struct cds_list_head node;
 	struct xfr_pool_conn *conn; /* NULL: on none */

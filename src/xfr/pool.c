@@ -17,13 +17,17 @@
 /* A connection that has answered and says nothing any more for so long is
  * dead: its first question leaves it, too. */
 #define DEAD_MSEC 5000
+/* A connection that is silent while the server answers on others may be one
+ * that nobody reads, as it belongs to a thread that is busy with a slow one: its
+ * first question leaves it, so often, after twice the pause of a connection that
+ * is held up, and each time twice as late. The server may also be one that never
+ * answers this question, so that it stays in the end. */
+#define SILENT_MAX 4
 /* A connection that is not taken for so long, where others are, is one too
  * many: more than the time of a lost packet. */
 #define TAKE_MSEC 2500
 /* So long a server that had one too many is asked for no more. */
 #define FULL_MSEC 30000
-/* One that is held up is looked at again. */
-#define AGAIN_MSEC 1000
 
 void
 xfr_pool_init(struct xfr_pool *pool)
@@ -147,11 +151,11 @@ xfr_pool_find(struct xfr_pool *pool, struct xfr_pool_server *server,
 	enum xfr_pool_place place = XFR_POOL_WAIT;
 
 	if (sight.least != NULL && sight.least->open == 0
-		&& !question->is_repeated) {
+		&& !question->past.is_repeated) {
 		*conn = sight.least;
 		return XFR_POOL_JOIN;
 	}
-	if ((question->is_repeated
+	if ((question->past.is_repeated
 		    || sight.usable < SPREAD + SPREAD_HELD * sight.held)
 		&& (now >= server->full_until || !has_open(server)))
 		place = find_room(pool, server, question->is_urgent, now,
@@ -307,26 +311,37 @@ xfr_pool_look(struct xfr_pool_conn *conn, int64_t now)
 			conn->busy_msec = now;
 			conn->received = 0;
 		}
-		left = AGAIN_MSEC;
+		left = pause;
 	}
 	conn->look_msec = now + left;
 	return left;
 }
 
-/* A connection that is not taken, or one that is dead. */
+/* A connection that is not taken, that nobody reads, or that is dead. */
 static bool
 leaves_all(struct xfr_pool_conn *conn, struct xfr_pool_question *first,
 	int64_t now)
 {
+	int64_t since = conn->came_msec > conn->turn_msec ? conn->came_msec
+							  : conn->turn_msec;
+	struct xfr_pool_past *past = &first->past;
+
 	if (!conn->is_open) {
 		conn->server->full_until = now + FULL_MSEC;
 		return true;
 	}
-	if (!conn->has_answered || first->is_heard || first->is_repeated
-		|| now - conn->came_msec < DEAD_MSEC
-		|| now - conn->turn_msec < DEAD_MSEC)
+	if (first->is_heard)
 		return false;
-	return first->is_repeated = true;
+	if (past->silent_count < SILENT_MAX
+		&& conn->server->heard_msec > since
+		&& now - since >= 2 * get_pause(conn) << past->silent_count) {
+		past->silent_count++;
+		return true;
+	}
+	if (!conn->has_answered || past->is_repeated
+		|| now - since < DEAD_MSEC)
+		return false;
+	return past->is_repeated = true;
 }
 
 struct xfr_pool_question *
@@ -367,9 +382,9 @@ static bool
 repeats_first(struct xfr_pool_question *question)
 {
 	if (!question->conn->has_answered || question->is_heard
-		|| question->is_repeated)
+		|| question->past.is_repeated)
 		return false;
-	return question->is_repeated = true;
+	return question->past.is_repeated = true;
 }
 
 struct xfr_pool_question *

@@ -358,7 +358,7 @@ struct xfrd_job {
 	struct xfr_ask request;
 	struct xfrd_heard heard;
 	bool uses_tcp;
-	bool is_repeated;          /* as of struct xfrd_ask_how */
+	struct xfr_pool_past past; /* as of struct xfrd_ask_how */
 	int64_t asked_msec;        /* its time began */
 	struct xfrd_soa soa;       /* of what is served */
 	struct tsig_key key;       /* mac NULL: not signed */

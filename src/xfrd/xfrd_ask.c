@@ -308,7 +308,7 @@ conn_end(struct conn *conn, int error, const char *why)
 		ask->was_open = net_client_is_open(conn->client);
 		conn->slots[ask->slot] = NULL;
 		if (is_again)
-			ask->calls->on_again(ask->ctx, question->is_repeated);
+			ask->calls->on_again(ask->ctx, &question->past);
 		else
 			ask->calls->on_fail(ask->ctx, error, why);
 		ask_free(ask);
@@ -356,7 +356,7 @@ conn_move(struct conn *conn)
 
 		xfr_pool_wear(&conn->pool);
 		conn_leave(ask, true);
-		ask->calls->on_again(ask->ctx, question->is_repeated);
+		ask->calls->on_again(ask->ctx, &question->past);
 		ask_free(ask);
 	}
 }
@@ -570,7 +570,7 @@ xfrd_ask_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	ask->ctx = ctx;
 	ask->to = server->to;
 	ask->pool.is_urgent = how->is_urgent;
-	ask->pool.is_repeated = how->is_repeated;
+	ask->pool.past = how->past;
 	if (!server->tcp) {
 		err = ask_open_datagrams(ask, server);
 	} else {

@@ -63,13 +63,13 @@ struct xfrd_ask_calls {
 	void (*on_fail)(void *ctx, int error, const char *why);
 	/* Over TCP: it has left its connection, without a message so far, and
 	 * is to be opened and sent again. It is over, and freed. */
-	void (*on_again)(void *ctx, bool is_repeated);
+	void (*on_again)(void *ctx, const struct xfr_pool_past *past);
 };
 
 /* How a question over TCP is asked. */
 struct xfrd_ask_how {
-	bool is_urgent;   /* slower ones may be given up for it */
-	bool is_repeated; /* what on_again said the last time; false */
+	bool is_urgent; /* slower ones may be given up for it */
+	struct xfr_pool_past past; /* what on_again said the last time; zeros */
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);

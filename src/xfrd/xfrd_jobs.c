@@ -160,12 +160,12 @@ jobs_wait(struct xfrd_job *job)
 }
 
 static void
-jobs_on_ask_again(void *ctx, bool is_repeated)
+jobs_on_ask_again(void *ctx, const struct xfr_pool_past *past)
 {
 	struct xfrd_job *job = ctx;
 
 	job->ask = NULL; /* it is over */
-	job->is_repeated = is_repeated;
+	job->past = *past;
 	jobs_wait(job);
 	xfrd_asks_tell_room(&job->xfrd->asks);
 }
@@ -482,7 +482,7 @@ jobs_open_ask(struct xfrd_job *job)
 		? &jobs_transfers : &jobs_answers;
 	const struct xfrd_ask_how how = {
 		.is_urgent = !job->action.has_failed,
-		.is_repeated = job->is_repeated,
+		.past = job->past,
 	};
 	enum nsd_err err = NSD_E_SYSTEM;
 	struct xfrd_ask_server server;

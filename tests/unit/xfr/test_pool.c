@@ -228,7 +228,7 @@ questions_of_a_connection_that_ends_are_asked_again(void **state)
 			assert_ptr_equal(xfr_pool_end(&w.conns[0], w.now,
 				&again), &w.questions[j]);
 			assert_int_equal(again, j > 0);
-			assert_int_equal(w.questions[j].is_repeated,
+			assert_int_equal(w.questions[j].past.is_repeated,
 				i == 1 && j == 1);
 		}
 		assert_null(xfr_pool_end(&w.conns[0], w.now, &again));
@@ -239,7 +239,7 @@ questions_of_a_connection_that_ends_are_asked_again(void **state)
 		ask(&w, 0, 5);
 		hear(&w, 5, 100);
 		xfr_pool_leave(&w.questions[5], false, w.now);
-		w.questions[1].is_repeated = true;
+		w.questions[1].past.is_repeated = true;
 		xfr_pool_join(&w.conns[1], &w.questions[1], w.now);
 		assert_ptr_equal(xfr_pool_end(&w.conns[1], w.now, &again),
 			&w.questions[1]);
@@ -263,7 +263,43 @@ dead_connection_is_left_by_its_first_question_too(void **state)
 	pass(&w, 100);
 	assert_ptr_equal(xfr_pool_find_mover(&w.conns[0], w.now),
 		&w.questions[1]);
-	assert_true(w.questions[1].is_repeated);
+	assert_true(w.questions[1].past.is_repeated);
+}
+
+/* As one of a thread of the server that is busy with a large zone. */
+static void
+first_question_leaves_a_silent_connection_if_others_are_heard(void **state)
+{
+	struct world w;
+	int64_t pause = 2 * XFR_POOL_HELD_MSEC;
+
+	begin(&w, 128, 128);
+	ask(&w, 0, 0);
+	ask(&w, 0, 1);
+	pass(&w, 10 * pause);
+	assert_null(xfr_pool_find_mover(&w.conns[1], w.now));
+	for (unsigned i = 1; i <= 4; i++, pause *= 2) {
+		pass(&w, 1);
+		hear(&w, 0, 50);
+		if (i == 1) {
+			assert_ptr_equal(xfr_pool_find_mover(&w.conns[1],
+				w.now), &w.questions[1]);
+		} else {
+			pass(&w, pause - 2);
+			assert_null(xfr_pool_find_mover(&w.conns[i], w.now));
+			pass(&w, 1);
+			assert_ptr_equal(xfr_pool_find_mover(&w.conns[i],
+				w.now), &w.questions[1]);
+		}
+		xfr_pool_leave(&w.questions[1], true, w.now);
+		xfr_pool_wear(&w.conns[i]);
+		assert_ptr_equal(ask(&w, 0, 1), &w.conns[i + 1]);
+	}
+	/* The server may never answer it. */
+	pass(&w, 1);
+	hear(&w, 0, 50);
+	pass(&w, 10 * pause);
+	assert_null(xfr_pool_find_mover(&w.conns[5], w.now));
 }
 
 /* A server that takes some connections, and no more. */
@@ -315,6 +351,8 @@ main(void)
 			questions_of_a_connection_that_ends_are_asked_again),
 		cmocka_unit_test(
 			dead_connection_is_left_by_its_first_question_too),
+		cmocka_unit_test(
+			first_question_leaves_a_silent_connection_if_others_are_heard),
 		cmocka_unit_test(connection_that_is_not_taken_is_left),
 	};
 
