@@ -18,10 +18,10 @@
  * dead: its first question leaves it, too. */
 #define DEAD_MSEC 5000
 /* A connection that is silent while the server answers on others may be one
- * that nobody reads, as it belongs to a thread that is busy with a slow one: its
- * first question leaves it, so often, after twice the pause of a connection that
- * is held up, and each time twice as late. The server may also be one that never
- * answers this question, so that it stays in the end. */
+ * that nobody reads, as it belongs to a thread that is busy with a slow one.
+ * Its first question leaves it, so often, after twice the pause of a connection
+ * that is held up, and each time twice as late. It stays in the end, as the
+ * server may be one that never answers this question. */
 #define SILENT_MAX 4
 /* A connection that is not taken for so long, where others are, is one too
  * many: more than the time of a lost packet. */
