@@ -138,8 +138,8 @@ enum ipc_order_what {
 
 /* An order on its way to main, and from there to each child. */
 struct ipc_order {
-	uint64_t ticket; /* the sender's, comes back */
-	uint32_t what;   /* enum ipc_order_what */
+	struct ipc_request request;
+	uint32_t what; /* enum ipc_order_what */
 	uint32_t value;
 };
 
@@ -152,6 +152,8 @@ struct ipc_order_done {
 	uint32_t error;  /* errno */
 	uint32_t role;   /* who has not answered */
 	uint32_t index;
+	uint32_t what;   /* of the order */
+	uint32_t unused;
 };
 
 /* Zone files that are to be read, if they have changed. The payload ends where
@@ -177,15 +179,16 @@ struct ipc_read_done {
 
 /* nsd.conf is to be read anew. */
 struct ipc_reconfig {
-	uint64_t ticket; /* not 0 */
-	uint32_t hasty;  /* 1: it is answered once the file is taken */
+	struct ipc_request request;
+	uint32_t hasty; /* 1: it is answered once the file is taken */
 	uint32_t unused;
 };
 
 /* What came of a RECONFIG. */
 enum ipc_reconfigured_what {
-	RECONFIGURED_NOTHING, /* nsd.conf says what is run with, but for what
-			       * the text says */
+	RECONFIGURED_NOTHING, /* nsd.conf says what is run with */
+	RECONFIGURED_WAITS,   /* the same, but for what the text says that waits
+			       * for a restart */
 	RECONFIGURED_CHANGED, /* what is different is in effect, but for what
 			       * the text says */
 	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */
@@ -208,7 +211,7 @@ struct ipc_reconfigured {
 /* A key of TSIG that comes, goes or changes (conf/key_edit.h). */
 #define IPC_KEY_TEXT_MAX 2000
 struct ipc_key {
-	uint64_t ticket;
+	struct ipc_request request;
 	uint32_t err;        /* of answers: enum nsd_err */
 	uint32_t what;       /* enum key_edit_what */
 	uint32_t place_at;   /* of the secret; not of KEY, which has it */
@@ -218,13 +221,6 @@ struct ipc_key {
 	/* The names of zone, key and algorithm, each with a final NUL; then the
 	 * octets of the secret. The payload ends there. */
 	char text[IPC_KEY_TEXT_MAX];
-};
-
-/* What came of a CHANGE_KEY. */
-struct ipc_key_changed {
-	uint64_t ticket;
-	uint32_t err; /* enum nsd_err */
-	uint32_t unused;
 };
 
 /* Where secrets of cookies are from. */
@@ -245,8 +241,8 @@ enum ipc_cookies_what {
 #define IPC_COOKIE_SECRET_LEN 16
 #define IPC_COOKIE_SECRETS 2
 struct ipc_cookies {
-	uint64_t ticket; /* the sender's, comes back */
-	uint32_t what;   /* enum ipc_cookies_what */
+	struct ipc_request request;
+	uint32_t what; /* enum ipc_cookies_what */
 	uint8_t secret[IPC_COOKIE_SECRET_LEN]; /* of ADD */
 };
 
@@ -386,8 +382,9 @@ struct ipc_credit {
 	X(PEER_GONE, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_peer),      \
 		sizeof(struct ipc_peer), 0, 0, NO_ANSWER,                    \
 		"the child at the other end of this channel has died")       \
-	X(CREDIT, ROLE_CHILDREN, ROLE_CHILDREN, sizeof(struct ipc_credit),   \
-		sizeof(struct ipc_credit), 0, 0, NO_ANSWER,                  \
+	X(CREDIT, ROLE_MAIN | ROLE_CHILDREN, ROLE_CHILDREN,                  \
+		sizeof(struct ipc_credit), sizeof(struct ipc_credit), 0, 0,  \
+		NO_ANSWER,                                                   \
 		"so many messages of this kind more may be sent")            \
 	X(RELOAD, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 0, 0,          \
 		NO_ANSWER,                                                   \
@@ -449,9 +446,8 @@ struct ipc_credit {
 	X(STOP, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0, NO_ANSWER,   \
 		"the operator wants the server to end")                      \
 	X(ORDER, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_order),             \
-		sizeof(struct ipc_order), 0, 0, ORDER_DONE,                  \
-		"the operator wants this of all processes; one at a time, "  \
-		"until ORDER_DONE")                                          \
+		sizeof(struct ipc_order), 0, 1, ORDER_DONE,                  \
+		"the operator wants this of all processes")                  \
 	X(ORDER_DONE, ROLE_MAIN, ROLE_XFRD, sizeof(struct ipc_order_done),   \
 		sizeof(struct ipc_order_done), 0, 0, NO_ANSWER,              \
 		"what became of an ORDER")                                   \
@@ -482,31 +478,25 @@ struct ipc_credit {
 		sizeof(struct ipc_notify), 0, 64, NO_ANSWER,                 \
 		"a client has sent a NOTIFY, and may")                       \
 	X(RECONFIG, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_reconfig),       \
-		sizeof(struct ipc_reconfig), 0, 0, RECONFIGURED,             \
-		"the operator wants nsd.conf to be read; one at a time, "    \
-		"until RECONFIGURED")                                        \
+		sizeof(struct ipc_reconfig), 0, 1, RECONFIGURED,             \
+		"the operator wants nsd.conf to be read")                    \
 	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
 		IPC_RECONFIGURED_MAX, 0, 0, NO_ANSWER,                       \
 		"what came of a RECONFIG; after CHANGED this xfrd is "       \
 		"replaced, unless only certificates are new")                \
 	X(KEY, ROLE_XFRD, ROLE_MAIN, IPC_KEY_MIN, sizeof(struct ipc_key), 0, \
-		0, KEY_DONE,                                                 \
-		"the operator wants a key of TSIG to come, go or change; "   \
-		"a ticket, not 0; one at a time, until KEY_DONE")            \
+		1, KEY_DONE,                                                 \
+		"the operator wants a key of TSIG to come, go or change")    \
 	X(CHANGE_KEY, ROLE_MAIN, ROLE_LOADER, IPC_KEY_MIN,                   \
-		sizeof(struct ipc_key), 0, 0, KEY_CHANGED,                   \
+		sizeof(struct ipc_key), 0, 0, KEY_DONE,                      \
 		"do so, and publish it; the next loader knows it from "      \
 		"main")                                                      \
-	X(KEY_CHANGED, ROLE_LOADER, ROLE_MAIN,                               \
-		sizeof(struct ipc_key_changed),                              \
-		sizeof(struct ipc_key_changed), 0, 0, NO_ANSWER,             \
-		"a CHANGE_KEY is published, or has failed")                  \
-	X(KEY_DONE, ROLE_MAIN, ROLE_XFRD, IPC_KEY_MIN,                       \
-		sizeof(struct ipc_key), 0, 0, NO_ANSWER,                     \
-		"what became of a KEY: all who answer have it; xfrd is to "  \
-		"do the same")                                               \
+	X(KEY_DONE, ROLE_LOADER | ROLE_MAIN, ROLE_MAIN | ROLE_XFRD,          \
+		IPC_KEY_MIN, sizeof(struct ipc_key), 0, 0, NO_ANSWER,        \
+		"a CHANGE_KEY, or KEY, is published or has failed; xfrd is " \
+		"to do the same then")                                       \
 	X(COOKIES, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_cookies),         \
-		sizeof(struct ipc_cookies), 0, 0, COOKIES_DONE,              \
+		sizeof(struct ipc_cookies), 0, 1, COOKIES_DONE,              \
 		"the operator wants this of the secrets of cookies")         \
 	X(COOKIES_DONE, ROLE_MAIN, ROLE_XFRD,                                \
 		sizeof(struct ipc_cookies_done),                             \

@@ -1,6 +1,10 @@
 /*
- * requests.h - what xfrd has asked of the loader, until it is answered. The
- * same of the writer, of which there may be none most of the time.
+ * requests.h - what xfrd has asked of another process, until it is answered: of
+ * main, the loader, or the writer, of which there is none most of the time.
+ *
+ * The table of messages (ipc/message.h) says which message answers a request,
+ * and by its credits how many of a kind the other side takes before it has
+ * answered: the others wait here.
  *
  * A request that was not answered when the loader died is sent to the next one,
  * in the order of old, and says that it comes again (struct ipc_request). The
@@ -12,6 +16,8 @@
  * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with
  * is given up; a READ after the first. One that main has ended for another one,
  * as for a reconfig, does not count.
+ *
+ * Main does not die before xfrd does.
  */
 #ifndef ROLE_REQUESTS_H
 #define ROLE_REQUESTS_H
@@ -30,22 +36,25 @@ struct request;
 /* A request is done with. answer: lent; NULL: it is given up. */
 typedef void request_on_end(void *ctx, const struct ipc_message *answer);
 
-/* Zeroed: there are none, and no loader. */
+/* Zeroed: there are none, and nobody to send them to. */
 struct requests {
+	bool any_order;        /* set by the owner: kinds do not wait for each
+				* other; else all are sent in one order */
 	struct request *first; /* in the order in which they came */
 	struct request **tail; /* where the next one goes; NULL: to first */
-	struct request *unsent; /* the first one that is; those behind it are,
-				 * too */
+	struct request *unsent; /* the first one that is; in one order, those
+				 * behind it are, too */
 	unsigned count;
 	uint64_t ticket;       /* of the latest */
-	struct link *link;     /* to the loader; NULL: there is none now */
+	struct link *link;     /* to the other side; NULL: there is none now */
 };
 
 /*
  * Sends a request, or has it wait for a loader or for credit. Borrows the
- * parcel. Its payload begins with struct ipc_request, which is set here; at
- * most one descriptor. on_end is called once, unless this process ends; it may
- * add further requests.
+ * parcel: what is kept of it is wiped at the end, as it may be a secret. Its
+ * payload begins with struct ipc_request, which is set here; at most one
+ * descriptor. on_end is called once, unless this process ends; it may add
+ * further requests.
  * returns NSD_OK; NSD_E_AGAIN: REQUESTS_MAX are not answered yet; NSD_E_MEMORY;
  * NSD_E_SYSTEM: there is no descriptor. After a failure nothing has happened.
  */

@@ -13,6 +13,7 @@
 #include "role/hand.h"
 #include "role/link.h"
 #include "role/peers.h"
+#include "role/requests.h"
 #include "role/server.h"
 
 struct event_base;
@@ -54,6 +55,7 @@ struct role {
 	struct server *server;
 	struct event_base *base;
 	struct link link;             /* to main */
+	struct requests requests;     /* of main */
 	struct peers peers;           /* others that it talks to directly */
 	struct event *stop_event;
 	struct event *term_event;
@@ -124,6 +126,15 @@ role_beat(const struct role *role)
  * again. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
+
+/*
+ * Asks something of main, as requests_add does. A handler of the answer's kind
+ * is role_on_answer.
+ * returns as requests_add.
+ */
+enum nsd_err role_ask(struct role *role, const struct link_parcel *parcel,
+	request_on_end *on_end, void *ctx) MUST_USE;
+void role_on_answer(struct role *role, const struct ipc_message *m);
 
 /*
  * Answers a request that came on a channel (struct ipc_message, channel), and

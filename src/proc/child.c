@@ -68,6 +68,7 @@ child_create(struct post *post, struct generation *generation)
 	child->supervisor = s;
 	child->role = post->role;
 	child->index = post->index;
+	child->number = ++s->children;
 	child->generation = generation;
 	child->is_reader = post->role != ROLE_LOADER;
 	child->looks = post->role == ROLE_LOADER && generation->suspect;

@@ -315,12 +315,12 @@ cookie_keeper_on_cookies(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
 	struct ipc_cookies_done done = {.result = COOKIES_OK};
+	struct asker asker = asker_of(xfrd, m);
 	struct cookie_secrets secrets;
 	struct ipc_cookies wish;
 
 	memcpy(&wish, m->payload, sizeof(wish));
 	keeper_get(&s->server, &secrets);
-	done.ticket = wish.ticket;
 	if (wish.what != COOKIES_SHOW)
 		done.result = keeper_change(s, &wish, &secrets);
 	done.error = done.result == COOKIES_NOT_WRITTEN ? (uint32_t)errno : 0;
@@ -329,7 +329,7 @@ cookie_keeper_on_cookies(struct supervisor *s, struct child *xfrd,
 		done.count = secrets.count;
 		memcpy(done.secrets, secrets.secrets, sizeof(done.secrets));
 	}
-	(void)child_send(xfrd, IPC_COOKIES_DONE, &done, sizeof(done), NULL, 0);
+	asker_answer(s, &asker, IPC_COOKIES, &done, sizeof(done));
 	explicit_bzero(&done, sizeof(done));
 	explicit_bzero(&secrets, sizeof(secrets));
 	explicit_bzero(&wish, sizeof(wish));

@@ -114,7 +114,7 @@ errand_begin(struct supervisor *s, enum errand_kind kind,
 		return NSD_E_MEMORY;
 	errand->is_late = false;
 	errand->number = ++s->errand_numbers;
-	telling.order.ticket = errand->number;
+	telling.order.request.ticket = errand->number;
 	children_walk(s, errand_tell, &telling);
 	if (errand->left == 0)
 		errand_end(errand, NULL);

@@ -39,13 +39,10 @@ static void
 key_change_end(struct supervisor *s, enum nsd_err err)
 {
 	struct key_change *change = &s->key_change;
-	struct child *xfrd = s->xfrd.current;
 
 	change->under_way = false;
 	change->answer.err = err;
-	if (xfrd != NULL && xfrd->pid == change->asker)
-		(void)child_send(xfrd, IPC_KEY_DONE, &change->answer,
-			change->len, NULL, 0);
+	asker_answer(s, &change->asker, IPC_KEY, &change->answer, change->len);
 }
 
 /* It counts for queries that come from now on. Each process is done with the
@@ -63,19 +60,19 @@ key_change_pass(struct supervisor *s)
 }
 
 void
-key_change_on_changed(struct supervisor *s, struct child *loader,
+key_change_on_done(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
-	struct ipc_key_changed changed;
+	struct ipc_key done;
 
-	memcpy(&changed, m->payload, sizeof(changed));
+	memcpy(&done, m->payload, IPC_KEY_MIN);
 	if (!s->key_change.under_way
-		|| changed.ticket != s->key_change.number)
+		|| done.request.ticket != s->key_change.number)
 		return;
-	if (changed.err == NSD_OK)
+	if (done.err == NSD_OK)
 		key_change_pass(s);
 	else
-		key_change_end(s, (enum nsd_err)changed.err);
+		key_change_end(s, (enum nsd_err)done.err);
 }
 
 void
@@ -128,7 +125,7 @@ key_change_tell_loader(struct supervisor *s)
 	if (loader == NULL || loader->outdated)
 		return;
 	change->loader = loader->pid;
-	payload.ticket = change->number;
+	payload.request.ticket = change->number;
 	(void)child_send(loader, IPC_CHANGE_KEY, &payload, change->len, NULL,
 		0);
 }
@@ -142,10 +139,6 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 	struct ipc_key payload;
 	enum nsd_err err;
 
-	if (change->under_way && change->asker == xfrd->pid) {
-		log_error("refused a KEY of xfrd: one is under way");
-		return;
-	}
 	if (key_message_read(m, &payload, &message) != NSD_OK) {
 		log_error("refused a KEY of xfrd");
 		return;
@@ -159,7 +152,7 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 		!= NSD_OK)
 		err = NSD_E_BUG;
 	explicit_bzero(&payload, sizeof(payload));
-	change->asker = xfrd->pid;
+	change->asker = asker_of(xfrd, m);
 	change->under_way = true;
 	if (err == NSD_OK)
 		key_change_tell_loader(s);

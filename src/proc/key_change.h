@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "proc/asker.h"
 
 struct child;
 struct supervisor;
@@ -27,7 +28,7 @@ struct supervisor;
 /* The one that is under way; zeroed: none. */
 struct key_change {
 	bool under_way;
-	pid_t asker;     /* the xfrd that waits */
+	struct asker asker;
 	pid_t loader;    /* that was told; 0: none was there */
 	uint64_t number; /* ours, of the last one */
 	size_t len;
@@ -37,11 +38,12 @@ struct key_change {
 /* Before the first change. NSD_E_MEMORY. */
 enum nsd_err key_change_init(struct supervisor *s) MUST_USE;
 
-/* The message KEY. It is answered, unless that xfrd dies. */
+/* The message KEY. It is answered, unless that xfrd dies. One that is under way
+ * is of a dead xfrd. */
 void key_change_on_key(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m);
-/* The message KEY_CHANGED. */
-void key_change_on_changed(struct supervisor *s, struct child *loader,
+/* The message KEY_DONE. */
+void key_change_on_done(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m);
 /* A loader has published settings at its start. */
 void key_change_on_listed(struct supervisor *s, const struct child *loader);

@@ -59,14 +59,12 @@ void
 loader_on_change_key(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
-	struct ipc_key_changed changed = {.err = NSD_E_WIRE};
 	struct key_message message;
 	struct ipc_key payload;
 
-	if (key_message_read(m, &payload, &message) == NSD_OK) {
-		changed.ticket = message.ticket;
-		changed.err = loader_change_key(loader, &message.edit);
-	}
-	role_send(role, IPC_KEY_CHANGED, &changed, sizeof(changed));
+	if (key_message_read(m, &payload, &message) != NSD_OK)
+		return;
+	payload.err = loader_change_key(loader, &message.edit);
+	role_send(role, IPC_KEY_DONE, &payload, m->len);
 	loader_reclaim(loader);
 }

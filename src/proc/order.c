@@ -14,13 +14,8 @@
 static void
 order_answer(struct supervisor *s, struct ipc_order_done *done)
 {
-	struct order *order = &s->order;
-
-	done->ticket = order->ticket;
-	if (order->asker != NULL)
-		(void)child_send(order->asker, IPC_ORDER_DONE, done,
-			sizeof(*done), NULL, 0);
-	order->asker = NULL;
+	done->what = s->order.what;
+	asker_answer(s, &s->order.asker, IPC_ORDER, done, sizeof(*done));
 }
 
 static void
@@ -59,16 +54,10 @@ order_on_order(struct supervisor *s, struct child *xfrd,
 	struct ipc_order_done done = {.err = NSD_OK};
 	struct ipc_order order;
 
-	/* One at a time, so that nobody makes much of them wait. One of an xfrd
-	 * that has died makes way. */
-	if (s->errands[ERRAND_ORDER].left > 0 && s->order.asker != NULL) {
-		log_error("refused an ORDER of xfrd: one is being obeyed");
-		return;
-	}
 	memcpy(&order, m->payload, sizeof(order));
 	errand_forget(s, ERRAND_ORDER);
-	s->order.asker = xfrd;
-	s->order.ticket = order.ticket;
+	s->order.asker = asker_of(xfrd, m);
+	s->order.what = (enum ipc_order_what)order.what;
 	done.err = order_obey(s, &order);
 	done.error = (uint32_t)errno;
 	if (done.err == NSD_OK)
@@ -76,13 +65,6 @@ order_on_order(struct supervisor *s, struct child *xfrd,
 			ROLE_CHILDREN);
 	if (done.err != NSD_OK)
 		order_answer(s, &done);
-}
-
-void
-order_on_end(struct supervisor *s, const struct child *child)
-{
-	if (s->order.asker == child)
-		s->order.asker = NULL;
 }
 
 enum nsd_err

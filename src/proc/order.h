@@ -5,27 +5,26 @@
 #ifndef PROC_ORDER_H
 #define PROC_ORDER_H
 
-#include <stdint.h>
-
 #include "base/err.h"
+#include "ipc/message.h"
+#include "proc/asker.h"
 
 struct child;
 struct ipc_message;
 struct supervisor;
 
-/* Who has given the order that is being obeyed. */
+/* The order that is being obeyed. */
 struct order {
-	struct child *asker; /* an xfrd; NULL: it has died, or there is none */
-	uint64_t ticket;     /* the asker's */
+	struct asker asker;
+	enum ipc_order_what what;
 };
 
 /* NSD_E_MEMORY. */
 enum nsd_err order_init(struct supervisor *s) MUST_USE;
 
-/* The message ORDER. */
+/* The message ORDER. One that is being obeyed is an order of a dead xfrd: it
+ * makes way. */
 void order_on_order(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m);
-/* A child has died. */
-void order_on_end(struct supervisor *s, const struct child *child);
 
 #endif

@@ -10,7 +10,6 @@
 #include "proc/generation.h"
 #include "proc/inhand.h"
 #include "proc/introduce.h"
-#include "proc/order.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "store/store.h"
@@ -40,7 +39,6 @@ reap_child(struct post *post, struct child *child, int status)
 	child_note_end(child);
 	link_read_out(&child->link);
 	introduce_end(s, child);
-	order_on_end(s, child);
 	errand_lose(s, child);
 	child_log_end(child, status);
 	inhand_tell(s, child, status);

@@ -64,30 +64,15 @@ reconfig_replace_loader(struct supervisor *s)
 	child_kill(loader);
 }
 
-/* Tells an xfrd, if it is there still. */
 static void
-reconfig_answer(struct supervisor *s, const struct reconfig_asker *asker,
+reconfig_answer(struct supervisor *s, struct asker *asker,
 	enum ipc_reconfigured_what what, const char *text, size_t len)
 {
-	struct child *xfrd = s->xfrd.current;
-	struct ipc_reconfigured answer = {
-		.ticket = asker->ticket,
-		.what = what,
-	};
+	struct ipc_reconfigured answer = {.what = what};
 
-	if (asker->ticket == 0 || xfrd == NULL || xfrd->pid != asker->pid)
-		return;
 	memcpy(answer.text, text, len);
-	(void)child_send(xfrd, IPC_RECONFIGURED, &answer,
-		IPC_RECONFIGURED_MIN + len, NULL, 0);
-}
-
-static void
-reconfig_refuse(struct supervisor *s, const struct reconfig_asker *asker,
-	const char *why)
-{
-	log_error("reconfig: %.*s", (int)strcspn(why, "\n"), why);
-	reconfig_answer(s, asker, RECONFIGURED_REFUSED, why, strlen(why));
+	asker_answer(s, asker, IPC_RECONFIG, &answer,
+		IPC_RECONFIGURED_MIN + len);
 }
 
 /* Tells whoever has asked, once. */
@@ -96,7 +81,6 @@ reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
 	struct talk *talk)
 {
 	reconfig_answer(s, &talk->asker, what, talk->text, talk->len);
-	talk->asker.ticket = 0;
 }
 
 /* Main has what somebody waits for, and others do not. */
@@ -117,11 +101,11 @@ reconfig_wait(struct supervisor *s, struct talk *talk)
 {
 	struct reconfig *r = &s->reconfig;
 
-	if (r->talk != NULL && r->talk->asker.ticket != 0)
+	if (r->talk != NULL && asker_waits(&r->talk->asker))
 		reconfig_give_up(s, "a later reconfig has taken its place");
 	free(r->talk);
 	r->talk = talk;
-	if (talk->asker.hasty)
+	if (talk->hasty)
 		reconfig_tell(s, RECONFIGURED_BEGUN, talk);
 }
 
@@ -191,7 +175,9 @@ reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 		r->unread = 0;
 		reconfig_begin_errand(s);
 	} else {
-		reconfig_tell(s, RECONFIGURED_NOTHING, talk);
+		reconfig_tell(s, talk->waits ? RECONFIGURED_WAITS
+					     : RECONFIGURED_NOTHING,
+			talk);
 		free(talk);
 	}
 	certificates_renew_clients(s);
@@ -247,6 +233,7 @@ reconfig_say_what_waits(struct supervisor *s, const struct reconfig_new *new,
 	conf_compare_options(s->server.conf, new->conf, reconfig_on_waiting,
 		talk);
 	talk_end_options(talk, true);
+	talk->waits = talk->len > before;
 	reconfig_note_waiting(s, talk, before);
 }
 
@@ -319,18 +306,22 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 }
 
 static void
-reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
+reconfig_read(struct supervisor *s, struct asker asker, bool hasty)
 {
+	static const char none[] = "error: out of memory";
 	struct talk *talk = calloc(1, sizeof(*talk));
 	struct reconfig_new new = {.conf = NULL};
 
 	if (talk == NULL) {
-		reconfig_refuse(s, asker, "error: out of memory\n");
+		log_error("reconfig: %s", none);
+		reconfig_answer(s, &asker, RECONFIGURED_REFUSED, none,
+			strlen(none));
 		return;
 	}
 	talk->sink.on_diag = talk_on_diag;
-	talk->in_log = asker->ticket == 0;
-	talk->asker = *asker;
+	talk->in_log = !asker_waits(&asker);
+	talk->asker = asker;
+	talk->hasty = hasty;
 	if (reconfig_new_load(s, talk, &new) == NSD_OK) {
 		reconfig_apply(s, &new, talk);
 		return;
@@ -344,31 +335,17 @@ reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 void
 reconfig_begin(struct supervisor *s)
 {
-	const struct reconfig_asker nobody = {.ticket = 0};
-
-	reconfig_read(s, &nobody);
+	reconfig_read(s, (struct asker){.child = 0}, false);
 }
 
 void
 reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
-	const struct talk *talk = s->reconfig.talk;
-	struct reconfig_asker asker = {.pid = xfrd->pid};
 	struct ipc_reconfig ask;
 
 	memcpy(&ask, m->payload, sizeof(ask));
-	if (ask.ticket == 0)
-		return;
-	asker.ticket = ask.ticket;
-	asker.hasty = ask.hasty != 0;
-	/* An xfrd asks for one at a time. */
-	if (talk != NULL && talk->asker.ticket != 0
-		&& talk->asker.pid == xfrd->pid)
-		reconfig_refuse(s, &asker,
-			"error: another reconfig is under way\n");
-	else
-		reconfig_read(s, &asker);
+	reconfig_read(s, asker_of(xfrd, m), ask.hasty != 0);
 }
 
 void
@@ -377,7 +354,7 @@ reconfig_on_loader_end(struct supervisor *s)
 	struct reconfig *r = &s->reconfig;
 
 	/* One may have died of anything. */
-	if (!r->under_way || r->talk->asker.ticket == 0
+	if (!r->under_way || !asker_waits(&r->talk->asker)
 		|| s->loader.failures < 2)
 		return;
 	reconfig_give_up(s, "loaders die of the new configuration, and it stays"

@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "conf/conf.h"
 #include "ipc/channel.h"
@@ -26,13 +25,6 @@ struct child;
 struct flags;
 struct talk;
 struct supervisor;
-
-/* The xfrd that waits. */
-struct reconfig_asker {
-	uint64_t ticket; /* its own; 0: nobody waits */
-	pid_t pid;
-	bool hasty;      /* it wants no more than to know that main has it */
-};
 
 /* Of main. */
 struct reconfig {
@@ -60,7 +52,8 @@ enum nsd_err reconfig_init_events(struct supervisor *s) MUST_USE;
  * One that is under way gives way, and is told so. */
 void reconfig_begin(struct supervisor *s);
 
-/* The message RECONFIG. It is answered in any case, unless that xfrd dies. */
+/* The message RECONFIG. It is answered in any case, unless that xfrd dies: once
+ * it is begun, if that is all that it wants to know. */
 void reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m);
 

@@ -213,7 +213,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(WANT_WRITER, supervisor_on_want_writer)                            \
 	X(RECONFIG, reconfig_on_reconfig)                                    \
 	X(KEY, key_change_on_key)                                            \
-	X(KEY_CHANGED, key_change_on_changed)                                \
+	X(KEY_DONE, key_change_on_done)                                      \
 	X(COOKIES, cookie_keeper_on_cookies)                                 \
 	X(SERVING, supervisor_on_serving)                                    \
 	X(STOP, supervisor_on_stop)                                          \

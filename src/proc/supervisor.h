@@ -65,6 +65,7 @@ struct supervisor;
 struct child {
 	enum ipc_role role;
 	unsigned index;
+	uint64_t number; /* of all that main has made, from 1 */
 	pid_t pid;
 	struct link link;
 	int stop_fd;                 /* an eventfd: tells it to end */
@@ -158,7 +159,8 @@ struct supervisor {
 	struct post writer;  /* empty, unless xfrd has something to write */
 	struct post *workers;
 	unsigned worker_count;
-	uint64_t channels;   /* made between children so far */
+	uint64_t children;   /* made so far */
+	uint64_t channels;   /* the same, between children */
 	bool waited;         /* the second after the start is over */
 	bool stopping;
 	bool reloading;      /* RELOAD is sent, RELOADED has not come */

@@ -9,12 +9,15 @@
 #include "base/diag.h"
 #include "conf/compare.h"
 #include "ipc/message.h"
-#include "proc/reconfig.h"
+#include "proc/asker.h"
 
 struct talk {
 	struct diag_sink sink; /* first */
-	bool in_log;           /* a signal asks */
-	struct reconfig_asker asker;
+	bool in_log;           /* a signal asks; or */
+	struct asker asker;
+	bool hasty;            /* who wants no more than to know that main has
+				* it */
+	bool waits;            /* it names options that wait for a restart */
 	unsigned left_out;     /* options for which there was no room */
 	size_t warned;         /* octets of text that are such of nsd.conf */
 	size_t len;

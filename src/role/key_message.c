@@ -17,7 +17,7 @@ key_message_write(const struct key_message *message, struct ipc_key *payload,
 	size_t at = 0;
 
 	*payload = (struct ipc_key){
-		.ticket = message->ticket,
+		.request.ticket = message->ticket,
 		.err = message->err,
 		.what = message->edit.what,
 		.place_at = message->edit.place.at,
@@ -63,7 +63,7 @@ key_message_read(const struct ipc_message *m, struct ipc_key *payload,
 		|| payload->what >= KEY_EDIT_COUNT)
 		return NSD_E_WIRE;
 	*message = (struct key_message){
-		.ticket = payload->ticket,
+		.ticket = payload->request.ticket,
 		.err = (enum nsd_err)payload->err,
 		.edit = {
 			.what = (enum key_edit_what)payload->what,

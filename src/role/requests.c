@@ -1,4 +1,4 @@
-/* requests.c - what xfrd has asked of the loader, or the writer, until it is
+/* requests.c - what xfrd has asked of another process, until it is
  * answered. */
 #include "config.h"
 
@@ -36,6 +36,7 @@ request_free(struct request *one)
 {
 	if (one->fd != -1)
 		close(one->fd);
+	explicit_bzero(one->payload, one->len);
 	free(one);
 }
 
@@ -65,7 +66,7 @@ requests_send(struct requests *requests, struct request *one)
 	/* It is tried again when there is credit, memory, or another loader. */
 	if (err != NSD_OK && err != NSD_E_AGAIN && err != NSD_E_PEER
 		&& !one->told) {
-		log_error("cannot send %s to the %s: %s",
+		log_error("cannot send %s to %s: %s",
 			ipc_rows[one->type].name,
 			ipc_role_name(requests->link->channel.peer),
 			err_text(err));
@@ -88,8 +89,11 @@ requests_step(struct requests *requests)
 			requests->unsent = one->next;
 		return;
 	}
-	while (requests->unsent != NULL
-		&& requests_send(requests, requests->unsent))
+	for (one = requests->unsent; one != NULL; one = one->next)
+		if (!one->sent && !requests_send(requests, one)
+			&& !requests->any_order)
+			break;
+	while (requests->unsent != NULL && requests->unsent->sent)
 		requests->unsent = requests->unsent->next;
 }
 
@@ -182,6 +186,7 @@ requests_take_answer(struct requests *requests, const struct ipc_message *m)
 	while (*at != NULL && request_head(*at)->ticket != ticket)
 		at = &(*at)->next;
 	if (*at == NULL || !(*at)->sent
+		|| m->from != requests->link->channel.peer
 		|| ipc_rows[(*at)->type].answer != m->type) {
 		log_error("refused an answer to nothing");
 		return;

@@ -102,7 +102,8 @@ role_on_obey(struct role *role, const struct ipc_message *m)
 		log_set_verbosity(order.value);
 	else if (order.what == ORDER_SETTINGS && role->on_settings != NULL)
 		role->on_settings(role);
-	role_send(role, IPC_OBEYED, &order.ticket, sizeof(order.ticket));
+	role_send(role, IPC_OBEYED, &order.request.ticket,
+		sizeof(order.request.ticket));
 }
 
 static bool
@@ -149,6 +150,7 @@ role_on_main_room(struct link *link)
 	struct role *role = link->owner;
 
 	peers_go_on(&role->peers);
+	requests_go_on(&role->requests, link);
 }
 
 static void
@@ -194,6 +196,19 @@ role_send(struct role *role, enum ipc_type type, const void *payload,
 
 	if (err != NSD_OK && err != NSD_E_PEER)
 		role_give_up(type, ROLE_MAIN, err);
+}
+
+enum nsd_err
+role_ask(struct role *role, const struct link_parcel *parcel,
+	request_on_end *on_end, void *ctx)
+{
+	return requests_add(&role->requests, parcel, on_end, ctx);
+}
+
+void
+role_on_answer(struct role *role, const struct ipc_message *m)
+{
+	requests_take_answer(&role->requests, m);
 }
 
 /* ---- other roles --------------------------------------------------------- */
@@ -317,6 +332,10 @@ role_init_loop(struct role *role, const struct role_start *start)
 		.on_message = role_take,
 		.on_room = role_on_peer_room,
 		.on_gone = role_on_peer_end,
+	};
+	role->requests = (struct requests){
+		.any_order = true,
+		.link = &role->link,
 	};
 	role->stop_event = event_new(role->base, start->stop_fd,
 		EV_READ | EV_PERSIST, role_on_stop, role);

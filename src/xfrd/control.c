@@ -105,10 +105,7 @@ control_init(struct xfrd *xfrd)
 	const struct control_doors *doors = &xfrd->role.server->control;
 	enum nsd_err err;
 
-	CDS_INIT_LIST_HEAD(&xfrd->control.orders);
-	CDS_INIT_LIST_HEAD(&xfrd->control.cookies);
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
-	CDS_INIT_LIST_HEAD(&xfrd->control.key_edits);
 	if (doors->count == 0)
 		return;
 	err = control_open(xfrd, doors);

@@ -3,6 +3,7 @@
  * ctl/verbs.h.
  *
  *   control.c         start and end; hands commands on
+ *   control_ask.c     asks main for what a command wants
  *   control_find.c    finds the zone that a command names
  *   control_server.c  verbs about the server: stop and the like
  *   control_progress.c  progress: how far other commands are
@@ -32,12 +33,12 @@
 #include "base/list.h"
 #include "ctl/call.h"
 #include "ctl/json.h"
+#include "role/link.h"
 
 struct conf_zone;
 struct ctl_channel;
 struct ctl_tls;
 struct event;
-struct ipc_message;
 struct xfrd;
 
 /* Of xfrd. Zeroed: there is no control channel. */
@@ -46,14 +47,6 @@ struct control {
 	struct ctl_tls *tls;
 	struct event *end_event;     /* answers are sent before the end */
 	unsigned end_waits;
-	struct cds_list_head orders; /* struct control_order */
-	unsigned unheard_orders;     /* of these */
-	struct cds_list_head key_edits; /* struct control_key_edit; the first
-				      * is main's turn */
-	uint64_t tickets;            /* of orders and the like, so far */
-	uint64_t order_ticket;       /* of the first, which main has; 0: it has
-				      * none */
-	struct cds_list_head cookies; /* struct control_cookies */
 	struct cds_list_head waits;  /* struct control_wait */
 	unsigned dumps;              /* of dumpzone, under way */
 	struct event *wait_event;
@@ -112,6 +105,18 @@ void control_close(struct xfrd *xfrd);
  * second later. */
 void control_finish(struct xfrd *xfrd);
 
+/* ---- control_ask.c ------------------------------------------------------- */
+
+/* What main has answered to a command. */
+typedef void control_on_answer(struct xfrd *xfrd, struct ctl_call *call,
+	const struct ipc_message *answer);
+/* Asks main for what a command wants (role_ask). on_answer ends the call; if
+ * main cannot be asked, that is the answer, and it is ended here. */
+void control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
+	const struct link_parcel *parcel, control_on_answer *on_answer);
+/* Ends the call of a command that cannot be asked for. err: of role_ask. */
+void control_refuse(struct ctl_call *call, enum nsd_err err);
+
 /* ---- control_find.c ------------------------------------------------------ */
 
 /* Finds a zone of the configuration by its name. NULL: it is none; that is the
@@ -136,21 +141,6 @@ void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
  * ctx of its hooks. */
 void control_progress_of_loader(struct ctl_call *call,
 	struct ctl_progress *progress);
-
-/* ---- control_order.c ----------------------------------------------------- */
-
-/* The message ORDER_DONE. */
-void control_order_take(struct xfrd *xfrd, const struct ipc_message *m);
-
-/* ---- control_key_edit.c -------------------------------------------------- */
-
-/* The message KEY_DONE. */
-void control_key_edit_take(struct xfrd *xfrd, const struct ipc_message *m);
-
-/* ---- control_cookies.c --------------------------------------------------- */
-
-/* The message COOKIES_DONE. */
-void control_cookies_take(struct xfrd *xfrd, const struct ipc_message *m);
 
 /* ---- control_wait.c ------------------------------------------------------ */
 

@@ -1,13 +1,8 @@
-/*
- * control_cookies.c - secrets of cookies: main has them, changes them and
- * answers, in the order in which it is asked.
- */
+/* control_cookies.c - secrets of cookies: main has them, and changes them. */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "guard/cookie_text.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
@@ -15,35 +10,6 @@
 _Static_assert(IPC_COOKIE_SECRET_LEN == COOKIE_SECRET_LEN
 		&& IPC_COOKIE_SECRETS == COOKIE_SECRETS_MAX,
 	"messages have room for all secrets");
-
-/* One that is with main. */
-struct control_cookies {
-	struct cds_list_head node; /* of control.cookies */
-	struct ctl_call *call;
-	uint64_t ticket;
-	enum ipc_cookies_what what;
-};
-
-static void
-cookies_ask(struct xfrd *xfrd, struct ctl_call *call,
-	struct ipc_cookies *wish)
-{
-	struct control_cookies *one = calloc(1, sizeof(*one));
-
-	if (one == NULL) {
-		explicit_bzero(wish, sizeof(*wish));
-		ctl_printf(call, "error out of memory\n");
-		ctl_end(call);
-		return;
-	}
-	wish->ticket = ++xfrd->control.tickets;
-	one->call = call;
-	one->ticket = wish->ticket;
-	one->what = (enum ipc_cookies_what)wish->what;
-	cds_list_add_tail(&one->node, &xfrd->control.cookies);
-	role_send(&xfrd->role, IPC_COOKIES, wish, sizeof(*wish));
-	explicit_bzero(wish, sizeof(*wish));
-}
 
 /* ---- answers ------------------------------------------------------------- */
 
@@ -104,27 +70,34 @@ cookies_print_error(const struct conf_server *o, struct ctl_call *call,
 	}
 }
 
-void
-control_cookies_take(struct xfrd *xfrd, const struct ipc_message *m)
+static void
+cookies_on_answer(struct xfrd *xfrd, struct ctl_call *call,
+	const struct ipc_message *answer)
 {
-	struct control_cookies *one = list_first_or_null(
-		&xfrd->control.cookies, struct control_cookies, node);
 	const struct conf_server *o = &xfrd->role.server->conf->server;
 	struct ipc_cookies_done done;
 
-	memcpy(&done, m->payload, sizeof(done));
-	if (one == NULL || one->ticket != done.ticket)
-		return;
-	cds_list_del(&one->node);
+	memcpy(&done, answer->payload, sizeof(done));
 	if (done.result != COOKIES_OK)
-		cookies_print_error(o, one->call, &done);
-	else if (one->what == COOKIES_SHOW)
-		cookies_print(o, one->call, &done);
+		cookies_print_error(o, call, &done);
+	else if (ctl_command(call)->verb == CTL_PRINT_COOKIE_SECRETS)
+		cookies_print(o, call, &done);
 	else
-		ctl_printf(one->call, "ok\n");
-	ctl_end(one->call);
-	free(one);
+		ctl_printf(call, "ok\n");
+	ctl_end(call);
 	explicit_bzero(&done, sizeof(done));
+}
+
+static void
+cookies_ask(struct xfrd *xfrd, struct ctl_call *call,
+	struct ipc_cookies *wish)
+{
+	control_ask_main(xfrd, call, &(struct link_parcel){
+		.type = IPC_COOKIES,
+		.payload = wish,
+		.len = sizeof(*wish),
+	}, cookies_on_answer);
+	explicit_bzero(wish, sizeof(*wish));
 }
 
 /* ---- verbs --------------------------------------------------------------- */

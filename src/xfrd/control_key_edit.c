@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,6 @@
 #include "role/key_message.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
-
-/* One that is with main, the first, or waits for that. */
-struct control_key_edit {
-	struct cds_list_head node; /* of control.key_edits */
-	struct ctl_call *call;
-	bool is_sent;
-	size_t len;
-	struct ipc_key payload;
-};
 
 /* ---- what is wrong ------------------------------------------------------- */
 
@@ -90,49 +82,6 @@ edit_print_error(const struct conf *conf, const struct key_edit *edit,
 
 /* ---- to main and back ---------------------------------------------------- */
 
-static void
-edit_free(struct control_key_edit *one)
-{
-	cds_list_del(&one->node);
-	explicit_bzero(one, sizeof(*one));
-	free(one);
-}
-
-static void
-edits_next(struct xfrd *xfrd)
-{
-	struct control_key_edit *one = list_first_or_null(
-		&xfrd->control.key_edits, struct control_key_edit, node);
-
-	if (one == NULL || one->is_sent)
-		return;
-	one->is_sent = true;
-	one->payload.ticket = ++xfrd->control.tickets;
-	role_send(&xfrd->role, IPC_KEY, &one->payload, one->len);
-}
-
-static void
-edit_ask(struct xfrd *xfrd, struct ctl_call *call,
-	const struct key_message *message)
-{
-	struct control_key_edit *one = calloc(1, sizeof(*one));
-	enum nsd_err err = NSD_E_MEMORY;
-
-	if (one != NULL)
-		err = key_message_write(message, &one->payload, &one->len);
-	if (err != NSD_OK) {
-		ctl_printf(call, err == NSD_E_LIMIT
-				? "error: the secret is too long\n"
-				: "error: out of memory\n");
-		ctl_end(call);
-		free(one);
-		return;
-	}
-	one->call = call;
-	cds_list_add_tail(&one->node, &xfrd->control.key_edits);
-	edits_next(xfrd);
-}
-
 /* Main has it so: if we cannot, the next xfrd has. */
 static void
 edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
@@ -152,27 +101,39 @@ edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 		role_stop(&xfrd->role);
 }
 
-void
-control_key_edit_take(struct xfrd *xfrd, const struct ipc_message *m)
+static void
+edit_on_answer(struct xfrd *xfrd, struct ctl_call *call,
+	const struct ipc_message *answer)
 {
-	struct control_key_edit *one = list_first_or_null(
-		&xfrd->control.key_edits, struct control_key_edit, node);
 	struct key_message message;
 	struct ipc_key payload;
+	enum nsd_err err = key_message_read(answer, &payload, &message);
 
-	if (key_message_read(m, &payload, &message) != NSD_OK || one == NULL
-		|| !one->is_sent || one->payload.ticket != message.ticket)
-		return;
+	assert(err == NSD_OK); /* main echoes what was asked */
 	if (message.err == NSD_OK) {
 		edit_take_over(xfrd, &message.edit);
-		ctl_printf(one->call, "ok\n");
+		ctl_printf(call, "ok\n");
 	} else {
 		edit_print_error(xfrd->role.server->conf, &message.edit,
-			message.err, one->call);
+			message.err, call);
 	}
-	ctl_end(one->call);
-	edit_free(one);
-	edits_next(xfrd);
+	ctl_end(call);
+}
+
+static void
+edit_ask(struct xfrd *xfrd, struct ctl_call *call,
+	const struct key_message *message)
+{
+	struct ipc_key payload;
+	struct link_parcel parcel = {.type = IPC_KEY, .payload = &payload};
+
+	if (key_message_write(message, &payload, &parcel.len) == NSD_OK) {
+		control_ask_main(xfrd, call, &parcel, edit_on_answer);
+	} else {
+		ctl_printf(call, "error: the secret is too long\n");
+		ctl_end(call);
+	}
+	explicit_bzero(&payload, sizeof(payload));
 }
 
 /* ---- verbs --------------------------------------------------------------- */

@@ -26,7 +26,6 @@
 #include "store/store.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_change.h"
-#include "xfrd/xfrd_reconfig.h"
 #include "xfrd/xfrd_statistics.h"
 
 /* ---- messages ------------------------------------------------------------ */
@@ -38,33 +37,27 @@ xfrd_on_answer(struct role *role, const struct ipc_message *m)
 }
 
 static void
-xfrd_on_order_done(struct role *role, const struct ipc_message *m)
-{
-	control_order_take((struct xfrd *)role, m);
-}
-
-static void
-xfrd_on_cookies_done(struct role *role, const struct ipc_message *m)
-{
-	control_cookies_take((struct xfrd *)role, m);
-}
-
-static void
 xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
 {
-	xfrd_reconfig_take((struct xfrd *)role, m);
+	struct ipc_reconfigured what;
+	char *waiting = role->server->waiting;
+	size_t len = m->len - IPC_RECONFIGURED_MIN;
+
+	_Static_assert(SERVER_WAITING_MAX >= IPC_RECONFIGURED_TEXT_MAX,
+		"what waits has no room");
+	memcpy(&what, m->payload, m->len);
+	if (what.ticket != 0) {
+		role_on_answer(role, m);
+		return;
+	}
+	memcpy(waiting, what.text, len);
+	waiting[len] = '\0';
 }
 
 static void
 xfrd_on_served(struct role *role, const struct ipc_message *m)
 {
 	xfrd_turn_look((struct xfrd *)role);
-}
-
-static void
-xfrd_on_key_done(struct role *role, const struct ipc_message *m)
-{
-	control_key_edit_take((struct xfrd *)role, m);
 }
 
 /* It is another one, or takes more. */
@@ -176,13 +169,13 @@ xfrd_on_term(struct role *role)
 	X(UPDATED, xfrd_on_answer)                                           \
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
 	X(READ_DONE, xfrd_on_answer)                                         \
-	X(ORDER_DONE, xfrd_on_order_done)                                    \
-	X(COOKIES_DONE, xfrd_on_cookies_done)                                \
+	X(ORDER_DONE, role_on_answer)                                        \
+	X(COOKIES_DONE, role_on_answer)                                      \
 	X(SERVED, xfrd_on_served)                                            \
 	X(ZONE_WRITTEN, xfrd_on_written)                                     \
 	X(FILES_FOUND, xfrd_on_written)                                      \
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
-	X(KEY_DONE, xfrd_on_key_done)                                        \
+	X(KEY_DONE, role_on_answer)                                          \
 	X(NOTIFY, xfrd_on_notify)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
@@ -236,7 +229,6 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
-	CDS_INIT_LIST_HEAD(&xfrd->reconfigs);
 }
 
 /* Leaves open: the log, what leads to main, what the last xfrd has left, the

@@ -24,7 +24,6 @@
  *                  (xfr/machine.h)
  *   xfrd_loader.c  what the loader is asked for
  *   control*.c     what the operator asks for: see control.h
- *   xfrd_reconfig.c  has nsd.conf read anew
  *   xfrd_ask.c     questions to other servers, and connections for them
  *   xfrd_tls.c     what primaries are asked with over TLS
  *   xfrd_statistics.c  what all processes have counted
@@ -229,8 +228,6 @@ struct xfrd {
 	uint64_t loader; /* the channel to the one that was there last */
 	struct xfrd_changes *changes; /* of zones; NULL: none can be made, */
 	char changes_why[300];        /* for this reason */
-	struct cds_list_head reconfigs; /* see xfrd_reconfig.c */
-	uint64_t reconfig_tickets;      /* so far */
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
 	struct xfrd_statistics *resets; /* the look that is to set statistics

@@ -125,7 +125,7 @@ def test_log_reopen_that_nobody_waits_for(server):
     os.kill(pid, signal.SIGSTOP)
     try:
         answers = [control.say(server, b"NSDCT1 --no-wait verbosity 1\n")
-                   for _ in range(30)]
+                   for _ in range(300)]
     finally:
         os.kill(pid, signal.SIGCONT)
     assert answers[0] == "ok\n"

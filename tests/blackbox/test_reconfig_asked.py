@@ -71,6 +71,22 @@ def test_it_is_not_waited_for(server):
         -1] == REFUSED
 
 
+def test_others_do_not_wait_for_those_that_wait_for_it(server):
+    change(server, "two")
+    with still(server.role("server 1")), contextlib.ExitStack() as clients:
+        first, second = [clients.enter_context(control.begin(server,
+                         "reconfig")) for _ in range(2)]
+        server.wait_log("reconfig: 1 options")
+        wait_for("both", lambda: control.ask(server, "progress")[1].count(
+            "reconfig: ") == 2)
+        code, text = control.ask(server, "print_cookie_secrets")
+        assert code == 0 and text.startswith("source : ")
+        assert first.poll() is None and second.poll() is None
+        os.kill(server.role("server 1"), signal.SIGCONT)
+        assert first.communicate(timeout=60)[0].endswith("\nok\n")
+        second.communicate(timeout=60)
+
+
 def test_it_gives_way_to_a_later_one(server):
     with still(server.role("server 1")):
         change(server, "two")

@@ -93,11 +93,13 @@ close_world(void **state)
 static void
 give_order(uint64_t ticket, uint32_t what, uint32_t value)
 {
-	const struct ipc_order order = {ticket, what, value};
+	const struct ipc_order order = {{ticket, 0}, what, value};
 	struct ipc_message m = {.from = ROLE_XFRD, .type = IPC_ORDER,
 		.len = sizeof(order)};
 
 	memcpy(m.payload, &order, sizeof(order));
+	assert_true(ipc_credits_take(&children[XFRD]->link.credits,
+		IPC_ORDER));
 	order_on_order(&s, children[XFRD], &m);
 }
 
@@ -108,12 +110,14 @@ take_obey(unsigned child, uint32_t what, uint32_t value)
 	struct ipc_message m;
 	struct ipc_order order;
 
-	assert_int_equal(ipc_receive(&ends[child], &m), NSD_OK);
+	do
+		assert_int_equal(ipc_receive(&ends[child], &m), NSD_OK);
+	while (m.type == IPC_CREDIT);
 	assert_int_equal(m.type, IPC_OBEY);
 	memcpy(&order, m.payload, sizeof(order));
 	assert_int_equal(order.what, what);
 	assert_int_equal(order.value, value);
-	return order.ticket;
+	return order.request.ticket;
 }
 
 static void
@@ -132,8 +136,10 @@ take_done(struct ipc_order_done *done)
 {
 	struct ipc_message m;
 
-	if (ipc_receive(&ends[XFRD], &m) != NSD_OK)
-		return false;
+	do
+		if (ipc_receive(&ends[XFRD], &m) != NSD_OK)
+			return false;
+	while (m.type == IPC_CREDIT);
 	assert_int_equal(m.type, IPC_ORDER_DONE);
 	memcpy(done, m.payload, sizeof(*done));
 	return true;
@@ -142,8 +148,17 @@ take_done(struct ipc_order_done *done)
 static void
 lose_child(unsigned child)
 {
-	order_on_end(&s, children[child]);
 	errand_lose(&s, children[child]);
+}
+
+/* By one with a channel of its own. */
+static void
+replace_xfrd(void)
+{
+	child_unwatch(children[XFRD]);
+	free(children[XFRD]);
+	ipc_channel_close(&ends[XFRD]);
+	open_child(&s.xfrd, ROLE_XFRD, 0, XFRD);
 }
 
 /* An order that worker 1 has not obeyed yet; its number. */
@@ -233,21 +248,22 @@ child_that_does_not_answer_is_named(void **state)
 	assert_false(take_done(&done));
 }
 
+/* An answer gives back the credit for the next one. */
 static void
 one_order_at_a_time(void **state)
 {
+	struct ipc_credits *credits = &children[XFRD]->link.credits;
 	struct ipc_order_done done;
-	uint64_t number;
 
-	give_order(1, ORDER_VERBOSITY, 1);
-	give_order(2, ORDER_VERBOSITY, 9);
-	assert_int_equal(log_verbosity(), 1);
-	for (unsigned i = 0; i < CHILDREN; i++) {
-		number = take_obey(i, ORDER_VERBOSITY, 1);
-		say_obeyed(i, number);
+	for (uint64_t ticket = 1; ticket < 5; ticket++) {
+		give_order(ticket, ORDER_VERBOSITY, 1);
+		assert_false(ipc_credits_take(credits, IPC_ORDER));
+		for (unsigned i = 0; i < CHILDREN; i++)
+			say_obeyed(i, take_obey(i, ORDER_VERBOSITY, 1));
+		assert_true(take_done(&done));
+		assert_int_equal(done.ticket, ticket);
+		assert_int_equal(done.what, ORDER_VERBOSITY);
 	}
-	assert_true(take_done(&done));
-	assert_int_equal(done.ticket, 1);
 }
 
 static void
@@ -258,6 +274,7 @@ order_of_a_dead_xfrd_makes_way(void **state)
 	give_order(1, ORDER_VERBOSITY, 1);
 	first = take_obey(0, ORDER_VERBOSITY, 1);
 	lose_child(XFRD);
+	replace_xfrd();
 	give_order(1, ORDER_VERBOSITY, 2);
 	second = take_obey(0, ORDER_VERBOSITY, 2);
 	assert_int_not_equal(first, second);

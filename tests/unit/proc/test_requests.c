@@ -296,6 +296,63 @@ credits_hold_a_request_back_and_not_its_place(void **state)
 	kill_loader();
 }
 
+/* As main takes them: nothing that waits for its turn holds up another kind,
+ * and of a kind none overtakes another. */
+static void
+kinds_may_pass_each_other(void **state)
+{
+	const unsigned credits = ipc_rows[IPC_UPDATE].credits;
+	struct ipc_credit credit = {.type = IPC_UPDATE, .count = 2};
+	uintptr_t n = 1;
+
+	requests.any_order = true;
+	start_loader();
+	while (n <= credits + 2)
+		assert_int_equal(add(n++, IPC_UPDATE), NSD_OK);
+	assert_int_equal(add(n++, IPC_CHANGE_ZONE), NSD_OK);
+	assert_int_equal(add(n++, IPC_UPDATE), NSD_OK);
+	for (n = 1; n <= credits; n++)
+		assert_int_equal(receive(false), n);
+	assert_int_equal(receive(false), credits + 3);
+	assert_int_equal(receive(false), 0);
+	answer(IPC_ZONE_CHANGED, credits + 3);
+	assert_int_equal(end_count, 1);
+	assert_int_equal(add(n, IPC_CHANGE_ZONE), NSD_OK);
+	assert_int_equal(receive(false), credits + 5);
+	assert_int_equal(ipc_send(&loader, IPC_CREDIT, &credit,
+				 sizeof(credit), NULL, 0),
+		NSD_OK);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	assert_int_equal(receive(false), credits + 1);
+	assert_int_equal(receive(false), credits + 2);
+	assert_int_equal(receive(false), 0);
+	kill_loader();
+	/* All of them come again, in the order of old. */
+	start_loader();
+	assert_int_equal(receive(true), 1);
+	kill_loader();
+}
+
+/* Two roles may answer with the same message. */
+static void
+answers_of_another_role_do_nothing(void **state)
+{
+	struct ipc_message m = {.from = ROLE_MAIN, .type = IPC_UPDATED,
+		.len = sizeof(struct ipc_updated)};
+	const struct ipc_updated updated = {.ticket = 1};
+
+	memcpy(m.payload, &updated, sizeof(updated));
+	start_loader();
+	assert_int_equal(add(1, IPC_UPDATE), NSD_OK);
+	assert_int_equal(receive(false), 1);
+	requests_take_answer(&requests, &m);
+	assert_int_equal(end_count, 0);
+	m.from = ROLE_LOADER;
+	requests_take_answer(&requests, &m);
+	assert_int_equal(end_count, 1);
+	kill_loader();
+}
+
 static void
 too_many_are_refused(void **state)
 {
@@ -357,6 +414,8 @@ main(void)
 		TEST(one_that_is_replaced_has_died_of_nothing),
 		TEST(innocent_ones_outlive_what_came_with_them),
 		TEST(credits_hold_a_request_back_and_not_its_place),
+		TEST(kinds_may_pass_each_other),
+		TEST(answers_of_another_role_do_nothing),
 		TEST(too_many_are_refused),
 		TEST(answers_to_nothing_do_nothing),
 	};
