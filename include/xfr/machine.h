@@ -134,6 +134,10 @@ void xfr_release_config(struct xfr_machine *machine, uint32_t id);
 enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
 	const struct xfr_start *start, int64_t now, uint32_t *zone) MUST_USE;
 
+/* What the user knows a zone by, such as a number of its own; 0 at first. */
+void xfr_set_user(struct xfr_machine *machine, uint32_t zone, uint32_t user);
+uint32_t xfr_get_user(const struct xfr_machine *machine, uint32_t zone);
+
 /* Removes a zone. What is under way for it comes back as XFR_CANCEL, and may
  * be answered or not. A zone that gets another config is removed and added. */
 void xfr_remove_zone(struct xfr_machine *machine, uint32_t zone);
@@ -326,9 +330,6 @@ struct xfr_status {
 	uint32_t error_primary;
 	int64_t error_at;
 };
-
-/* False: no zone has this handle (any more). */
-bool xfr_has_zone(const struct xfr_machine *machine, uint32_t zone);
 
 void xfr_get_status(const struct xfr_machine *machine, uint32_t zone,
 	int64_t now, struct xfr_status *status);

@@ -73,6 +73,7 @@ struct xfr_zone {
 	uint32_t again_serial;
 	uint32_t best_serial; /* CHECK_ALL: the newest serial seen */
 	uint32_t error_reason;
+	uint32_t user;        /* what the user knows it by */
 	uint32_t config;
 	uint32_t request;     /* under way: the first one, or XFR_NONE */
 	uint32_t next, previous; /* in its queue; next: of those not used */

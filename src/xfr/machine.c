@@ -160,6 +160,20 @@ xfr_add_zone(struct xfr_machine *m, uint32_t config,
 }
 
 void
+xfr_set_user(struct xfr_machine *m, uint32_t zone, uint32_t user)
+{
+	assert_zone(m, zone);
+	table_zone(m, zone)->user = user;
+}
+
+uint32_t
+xfr_get_user(const struct xfr_machine *m, uint32_t zone)
+{
+	assert_zone(m, zone);
+	return table_zone(m, zone)->user;
+}
+
+void
 xfr_remove_zone(struct xfr_machine *m, uint32_t zone)
 {
 	assert_zone(m, zone);

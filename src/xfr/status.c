@@ -34,13 +34,6 @@ first_primary(const struct xfr_machine *m, const struct xfr_zone *z)
 	return z->hint != INDEX_NONE ? z->hint : 0;
 }
 
-bool
-xfr_has_zone(const struct xfr_machine *m, uint32_t zone)
-{
-	return zone < m->zone_end
-		&& (table_zone(m, zone)->flags & ZONE_USED) != 0;
-}
-
 void
 xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 	struct xfr_status *status)

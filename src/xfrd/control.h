@@ -35,7 +35,7 @@
 #include "ctl/json.h"
 #include "role/link.h"
 
-struct conf_zone;
+struct xfrd_zone;
 struct ctl_channel;
 struct ctl_tls;
 struct event;
@@ -121,7 +121,7 @@ void control_refuse(struct ctl_call *call, enum nsd_err err);
 
 /* Finds a zone of the configuration by its name. NULL: it is none; that is the
  * answer, and the call is ended. */
-const struct conf_zone *control_find_zone(struct xfrd *xfrd,
+struct xfrd_zone *control_find_zone(struct xfrd *xfrd,
 	struct ctl_call *call, const char *name);
 /* The apex of the zone that the first argument names; *apex: NULL if there is
  * none, which means all zones. False: as with NULL above. */
@@ -132,8 +132,8 @@ bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 
 /* A zone as an object, which is left open; its name and pattern in one. */
 void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone);
-void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
+	struct xfrd_zone *zone);
+void control_json_name(struct ctl_json *json, struct xfrd_zone *zone);
 
 /* ---- control_progress.c -------------------------------------------------- */
 
@@ -141,11 +141,5 @@ void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
  * ctx of its hooks. */
 void control_progress_of_loader(struct ctl_call *call,
 	struct ctl_progress *progress);
-
-/* ---- control_wait.c ------------------------------------------------------ */
-
-/* A zone has gone, and the one that was the last has its place now; the same
- * place: it was the last itself. */
-void control_wait_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 
 #endif

@@ -194,7 +194,7 @@ void
 control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
-	const struct conf_zone *zone = control_find_zone(xfrd, call, name);
+	struct xfrd_zone *zone = control_find_zone(xfrd, call, name);
 	struct control_dump *dump = NULL;
 	uint32_t serial;
 	enum nsd_err err;
@@ -202,11 +202,11 @@ control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 	if (zone == NULL)
 		return;
 	err = xfrd->control.dumps < DUMPS_MAX
-		? dump_create(xfrd, call, zone->wire, &dump, &serial)
+		? dump_create(xfrd, call, zone->conf->wire, &dump, &serial)
 		: NSD_E_AGAIN;
 	if (err == NSD_OK) {
 		ctl_printf(call, "; zone %s, serial %u, as it is in memory\n",
-			zone->name, (unsigned)serial);
+			zone->conf->name, (unsigned)serial);
 		ctl_hooks(call)->ctx = dump;
 		ctl_hooks(call)->on_gone = dump_on_gone;
 		ctl_stream(call, dump_on_room);

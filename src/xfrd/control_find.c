@@ -8,11 +8,10 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-const struct conf_zone *
+struct xfrd_zone *
 control_find_zone(struct xfrd *xfrd, struct ctl_call *call, const char *name)
 {
-	const struct conf_zone *zone = conf_find_zone_text(
-		xfrd->role.server->conf, name);
+	struct xfrd_zone *zone = xfrd_zone_find_text(&xfrd->zones.table, name);
 	static const uint8_t root[] = {0};
 	uint8_t wire[NAME_MAX_LEN];
 	const char *why;
@@ -34,7 +33,7 @@ control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	const uint8_t **apex)
 {
 	const char *name = ctl_argument(call, 0);
-	const struct conf_zone *zone;
+	struct xfrd_zone *zone;
 
 	*apex = NULL;
 	if (name == NULL)
@@ -42,6 +41,6 @@ control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	zone = control_find_zone(xfrd, call, name);
 	if (zone == NULL)
 		return false;
-	*apex = zone->wire;
+	*apex = zone->conf->wire;
 	return true;
 }

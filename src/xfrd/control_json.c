@@ -11,16 +11,16 @@
 #include "xfrd/xfrd.h"
 
 void
-control_json_name(struct ctl_json *json, const struct conf_zone *zone)
+control_json_name(struct ctl_json *json, struct xfrd_zone *zone)
 {
-	ctl_json_text(json, "zone", zone->name);
-	ctl_json_text(json, "pattern", zone->pattern_name);
+	ctl_json_text(json, "zone", zone->conf->name);
+	ctl_json_text(json, "pattern", zone->conf->pattern_name);
 }
 
 static const char *
-json_primary(const struct conf_zone *zone, uint32_t index)
+json_primary(const struct xfrd_zone *zone, uint32_t index)
 {
-	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
 
 	return index < primaries->count ? primaries->items[index].spec : NULL;
 }
@@ -34,10 +34,10 @@ json_seconds(int64_t from, int64_t to)
 
 static void
 json_print_error(const struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone, const struct xfr_status *status,
+	struct xfrd_zone *zone, const struct xfr_status *status,
 	int64_t now)
 {
-	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
 	const struct conf_acl *primary =
 		status->error_primary < primaries->count
 		? &primaries->items[status->error_primary] : NULL;
@@ -60,7 +60,7 @@ json_print_error(const struct xfrd *xfrd, struct ctl_json *json,
 
 static void
 json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone, const struct xfr_status *status,
+	struct xfrd_zone *zone, const struct xfr_status *status,
 	int64_t now)
 {
 	ctl_json_text(json, "primary", json_primary(zone,
@@ -90,9 +90,10 @@ json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
 /* Each that fails now, and in which ways. */
 static void
 json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone, uint32_t handle, int64_t now)
+	struct xfrd_zone *zone, int64_t now)
 {
-	const struct xfrd_said_way *way = xfrd_said_get(&xfrd->said, handle);
+	const struct conf_pattern *options = zone->conf->options;
+	const struct xfrd_said_way *way = zone->said;
 	char text[XFRD_ERROR_MAX];
 
 	if (way == NULL)
@@ -100,7 +101,7 @@ json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
 	ctl_json_open(json, "failing", '[');
 	for (; way != NULL; way = way->next) {
 		const struct conf_acls *servers = way->is_notify
-			? &zone->options->notify : &zone->options->request_xfr;
+			? &options->notify : &options->request_xfr;
 
 		if (!way->is_final || way->server >= servers->count)
 			continue;
@@ -118,64 +119,64 @@ json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
 }
 
 static void
-json_print_received(const struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone, uint32_t handle)
+json_print_received(struct ctl_json *json, const struct xfrd_zone *zone)
 {
-	struct xfrd_received last;
+	const struct xfrd_received *last = &zone->received;
 
-	if (!xfrd_received_get(xfrd, handle, &last))
+	if (last->at_sec == 0)
 		return;
 	ctl_json_open(json, "last_transfer", '{');
-	ctl_json_text(json, "kind", xfrd_received_kind(&last));
-	ctl_json_text(json, "primary", json_primary(zone, last.primary));
-	ctl_json_number(json, "octets", last.octets);
-	ctl_json_number(json, "msec", last.msec);
-	ctl_json_number(json, "time", last.at_sec);
+	ctl_json_text(json, "kind", xfrd_received_kind(last));
+	ctl_json_text(json, "primary", json_primary(zone, last->primary));
+	ctl_json_number(json, "octets", last->octets);
+	ctl_json_number(json, "msec", last->msec);
+	ctl_json_number(json, "time", last->at_sec);
 	ctl_json_close(json, '}');
 }
 
 static void
 json_print_written(struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone, uint32_t handle)
+	struct xfrd_zone *zone)
 {
-	struct xfrd_written done;
+	const struct xfrd_written *done = &zone->written;
 	uint32_t serial;
 
 	if (xfrd_written_find_serial(xfrd, zone, &serial))
 		ctl_json_number(json, "file_serial", serial);
-	if (!xfrd_written_get(xfrd, handle, &done))
+	if (done->at_sec == 0)
 		return;
 	ctl_json_open(json, "last_write", '{');
-	ctl_json_number(json, "time", done.at_sec);
-	ctl_json_text(json, "result", done.err == NSD_OK ? "ok" : "failed");
-	if (done.err != NSD_OK)
-		ctl_json_text(json, "text", xfrd_written_why(&done));
-	if (done.to == IPC_WRITTEN_COPY)
+	ctl_json_number(json, "time", done->at_sec);
+	ctl_json_text(json, "result", done->err == NSD_OK ? "ok" : "failed");
+	if (done->err != NSD_OK)
+		ctl_json_text(json, "text", xfrd_written_why(done));
+	if (done->to == IPC_WRITTEN_COPY)
 		ctl_json_text(json, "to", "xfrdir");
-	else if (done.to == IPC_WRITTEN_FILE)
+	else if (done->to == IPC_WRITTEN_FILE)
 		ctl_json_text(json, "to", "file");
-	if (done.to != IPC_WRITTEN_NOWHERE)
-		ctl_json_number(json, "serial", done.serial);
+	if (done->to != IPC_WRITTEN_NOWHERE)
+		ctl_json_number(json, "serial", done->serial);
 	ctl_json_close(json, '}');
 }
 
 void
 control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
-	const struct conf_zone *zone)
+	struct xfrd_zone *zone)
 {
 	static const char *const states[] = {
 		[XFR_STATE_OK] = "ok",
 		[XFR_STATE_REFRESHING] = "refreshing",
 		[XFR_STATE_EXPIRED] = "expired",
 	};
-	uint32_t handle = xfrd->zones.handles[zone->index];
-	bool secondary = zone->options->request_xfr.count > 0;
+	bool is_known = zone->handle != XFR_NONE;
+	bool secondary = zone->conf->options->request_xfr.count > 0;
 	int64_t now = clock_now_msec();
 	struct xfr_status status = {.state = XFR_STATE_REFRESHING};
 	struct xfrd_soa soa;
 
-	if (handle != XFR_NONE)
-		xfr_get_status(xfrd->zones.machine, handle, now, &status);
+	if (is_known)
+		xfr_get_status(xfrd->zones.machine, zone->handle, now,
+			&status);
 	if (status.state == XFR_STATE_EXPIRED && !status.has_data)
 		status.state = XFR_STATE_REFRESHING;
 	ctl_json_open(json, NULL, '{');
@@ -190,13 +191,11 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	} else {
 		ctl_json_text(json, "serial", NULL);
 	}
-	if (secondary && handle != XFR_NONE)
+	if (secondary && is_known)
 		json_print_secondary(xfrd, json, zone, &status, now);
 	ctl_json_number(json, "notifying", status.notifying);
-	if (handle != XFR_NONE) {
-		json_print_failing(xfrd, json, zone, handle, now);
-		json_print_received(xfrd, json, zone, handle);
-	}
-	if (secondary && handle != XFR_NONE)
-		json_print_written(xfrd, json, zone, handle);
+	json_print_failing(xfrd, json, zone, now);
+	json_print_received(json, zone);
+	if (secondary && is_known)
+		json_print_written(xfrd, json, zone);
 }

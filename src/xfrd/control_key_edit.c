@@ -87,8 +87,8 @@ static void
 edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 {
 	struct conf *conf = xfrd->role.server->conf;
-	const struct conf_zone *zone = edit->what == KEY_EDIT_ASSOC
-		? conf_find_zone_text(conf, edit->zone) : NULL;
+	struct xfrd_zone *zone = edit->what == KEY_EDIT_ASSOC
+		? xfrd_zone_find_text(&xfrd->zones.table, edit->zone) : NULL;
 	struct xfrd_rest rest = {.expire_at = XFR_NEVER};
 	enum nsd_err err;
 

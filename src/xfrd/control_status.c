@@ -26,13 +26,13 @@
 /* A list of zones that is being printed. */
 struct control_list {
 	struct xfrd *xfrd;
-	size_t next; /* place in conf.zones */
+	uint32_t next; /* number of a zone */
 	bool is_one; /* of one zone, which was printed already */
 	bool is_json;
 	struct ctl_json json;
 	/* True: the zone is to be measured, and list_end_zone follows. */
 	bool (*print)(struct control_list *list, struct ctl_call *call,
-		const struct conf_zone *zone);
+		struct xfrd_zone *zone);
 	bool is_measuring;
 	struct zone_measuring measuring;
 };
@@ -74,9 +74,9 @@ status_state(const struct xfr_status *status)
 }
 
 static const char *
-status_primary(const struct conf_zone *zone, uint32_t index)
+status_primary(const struct xfrd_zone *zone, uint32_t index)
 {
-	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
 
 	return index < primaries->count ? primaries->items[index].spec
 					: "unknown";
@@ -102,7 +102,7 @@ status_print_serials(struct ctl_call *call, const struct xfr_status *status,
 
 /* True if what was begun waits for a connection. */
 static bool
-status_waits(const struct xfrd *xfrd, const struct conf_zone *zone)
+status_waits(const struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	const struct xfrd_job *job;
 
@@ -115,7 +115,7 @@ status_waits(const struct xfrd *xfrd, const struct conf_zone *zone)
 /* What a check is doing, or how long it is until the next. */
 static void
 status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, const struct xfr_status *status,
+	struct xfrd_zone *zone, const struct xfr_status *status,
 	int64_t now)
 {
 	bool udp = status->way == XFR_WAY_SOA_UDP
@@ -138,17 +138,19 @@ status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
 /* As the log told it. */
 static void
 status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, const struct xfr_status *status,
+	struct xfrd_zone *zone, const struct xfr_status *status,
 	int64_t now)
 {
-	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
 	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX] = "";
 
 	if (!status->has_error)
 		return;
 	if (status->error_primary < primaries->count)
-		xfrd_print_with(&primaries->items[status->error_primary], with,
-			sizeof(with));
+		xfrd_print_with(
+			primaries->items[status->error_primary].key_name,
+			primaries->items[status->error_primary].tls_auth_name,
+			with, sizeof(with));
 	ctl_printf(call, "\t\tlast-error: \"%s from %s%s, %lld sec ago\"\n",
 		xfrd_print_error(xfrd, status, error, sizeof(error)),
 		status_primary(zone, status->error_primary), with,
@@ -158,10 +160,10 @@ status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
 /* Each that fails now, and in which ways. */
 static void
 status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, uint32_t handle, int64_t now)
+	const struct xfrd_zone *zone, int64_t now)
 {
-	const struct conf_pattern *options = zone->options;
-	const struct xfrd_said_way *way = xfrd_said_get(&xfrd->said, handle);
+	const struct conf_pattern *options = zone->conf->options;
+	const struct xfrd_said_way *way = zone->said;
 	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
 
 	for (; way != NULL; way = way->next) {
@@ -173,8 +175,9 @@ status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
 		ctl_printf(call, "\t\tfailing: \"%s%s%s: %s, since %lld"
 			" sec\"\n", way->is_notify ? "notify to " : "",
 			servers->items[way->server].spec,
-			xfrd_print_with(&servers->items[way->server], with,
-				sizeof(with)),
+			xfrd_print_with(servers->items[way->server].key_name,
+				servers->items[way->server].tls_auth_name,
+				with, sizeof(with)),
 			xfrd_failure_print(xfrd,
 				(enum xfr_outcome)way->outcome, way->rcode,
 				way->reason, error, sizeof(error)),
@@ -183,24 +186,23 @@ status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
 }
 
 static void
-status_print_received(const struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, uint32_t handle)
+status_print_received(struct ctl_call *call, const struct xfrd_zone *zone)
 {
-	struct xfrd_received last;
+	const struct xfrd_received *last = &zone->received;
 
-	if (xfrd_received_get(xfrd, handle, &last))
+	if (last->at_sec != 0)
 		ctl_printf(call, "\t\tlast-transfer: \"%s from %s, %u bytes"
 				 " in %.3f seconds, %lld sec ago\"\n",
-			xfrd_received_kind(&last),
-			status_primary(zone, last.primary),
-			(unsigned)last.octets, last.msec / 1e3,
-			(long long)time(NULL) - (long long)last.at_sec);
+			xfrd_received_kind(last),
+			status_primary(zone, last->primary),
+			(unsigned)last->octets, last->msec / 1e3,
+			(long long)time(NULL) - (long long)last->at_sec);
 }
 
 /* Ours, indented further. */
 static void
 status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, const struct xfr_status *status,
+	struct xfrd_zone *zone, const struct xfr_status *status,
 	int64_t now)
 {
 	uint32_t primary = status->primary != XFR_NONE ? status->primary
@@ -226,12 +228,12 @@ status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
 
 static void
 status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, uint32_t handle)
+	struct xfrd_zone *zone)
 {
 	int64_t now = clock_now_msec();
 	struct xfr_status status;
 
-	xfr_get_status(xfrd->zones.machine, handle, now, &status);
+	xfr_get_status(xfrd->zones.machine, zone->handle, now, &status);
 	ctl_printf(call, "\tstate: %s\n", status_state(&status));
 	status_print_serials(call, &status, now);
 	if (status.is_notified)
@@ -239,23 +241,23 @@ status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
 			(unsigned)status.notified_serial);
 	status_print_activity(xfrd, call, zone, &status, now);
 	status_print_more(xfrd, call, zone, &status, now);
-	status_print_received(xfrd, call, zone, handle);
+	status_print_received(call, zone);
 }
 
 /* NOTIFYs that are not acknowledged yet. */
 static void
 status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, uint32_t handle)
+	struct xfrd_zone *zone)
 {
-	const struct conf_acls *targets = &zone->options->notify;
+	const struct conf_acls *targets = &zone->conf->options->notify;
 	uint16_t list[XFR_TARGETS_MAX];
 	struct xfr_status status;
-	uint32_t count = xfr_list_notifying(xfrd->zones.machine, handle, list,
-		XFR_TARGETS_MAX);
+	uint32_t count = xfr_list_notifying(xfrd->zones.machine, zone->handle,
+		list, XFR_TARGETS_MAX);
 
 	if (count == 0)
 		return;
-	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(),
+	xfr_get_status(xfrd->zones.machine, zone->handle, clock_now_msec(),
 		&status);
 	ctl_printf(call, "\tnotify: \"send");
 	for (uint32_t i = 0; i < count; i++)
@@ -267,47 +269,47 @@ status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
 /* What became of writing the zone to its file. */
 static void
 status_print_written(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone, uint32_t handle)
+	struct xfrd_zone *zone)
 {
-	struct xfrd_written done;
+	const struct xfrd_written *done = &zone->written;
 	uint32_t serial;
 	long long ago;
 
 	if (xfrd_written_find_serial(xfrd, zone, &serial))
 		ctl_printf(call, "\t\tfile-serial: %u\n", (unsigned)serial);
-	if (!xfrd_written_get(xfrd, handle, &done))
+	if (done->at_sec == 0)
 		return;
-	ago = (long long)time(NULL) - (long long)done.at_sec;
-	if (done.err == NSD_OK)
+	ago = (long long)time(NULL) - (long long)done->at_sec;
+	if (done->err == NSD_OK)
 		ctl_printf(call, "\t\tlast-write: \"serial %u, %lld sec"
 				 " ago\"\n",
-			(unsigned)done.serial, ago);
+			(unsigned)done->serial, ago);
 	else
 		ctl_printf(call, "\t\tlast-write: \"failed %lld sec ago:"
 				 " %s%s\"\n",
-			ago, xfrd_written_why(&done),
-			done.to == IPC_WRITTEN_COPY
+			ago, xfrd_written_why(done),
+			done->to == IPC_WRITTEN_COPY
 				? ", a copy is in xfrdir"
 				: "");
 }
 
 static void
 status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone)
+	struct xfrd_zone *zone)
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
-	bool secondary = zone->options->request_xfr.count > 0;
+	bool is_known = zone->handle != XFR_NONE;
+	bool secondary = zone->conf->options->request_xfr.count > 0;
 	struct xfrd_soa soa;
 
-	ctl_printf(call, "zone:\t%s\n", zone->name);
-	if (zone->pattern_name != NULL)
-		ctl_printf(call, "\tpattern: %s\n", zone->pattern_name);
-	if (handle != XFR_NONE)
-		status_print_notifies(xfrd, call, zone, handle);
+	ctl_printf(call, "zone:\t%s\n", zone->conf->name);
+	if (zone->conf->pattern_name != NULL)
+		ctl_printf(call, "\tpattern: %s\n", zone->conf->pattern_name);
+	if (is_known)
+		status_print_notifies(xfrd, call, zone);
 	if (!secondary)
 		ctl_printf(call, "\tstate: primary\n");
-	else if (handle != XFR_NONE)
-		status_print_secondary(xfrd, call, zone, handle);
+	else if (is_known)
+		status_print_secondary(xfrd, call, zone);
 	else
 		ctl_printf(call, "\tstate: refreshing\n"
 				 "\tserved-serial: none\n"
@@ -322,26 +324,25 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	} else {
 		ctl_printf(call, "\t\tserial: none\n");
 	}
-	if (handle != XFR_NONE)
-		status_print_failing(xfrd, call, zone, handle,
-			clock_now_msec());
-	if (secondary && handle != XFR_NONE)
-		status_print_written(xfrd, call, zone, handle);
+	status_print_failing(xfrd, call, zone, clock_now_msec());
+	if (secondary && is_known)
+		status_print_written(xfrd, call, zone);
 }
 
 static void
-status_print_name(struct ctl_call *call, const struct conf_zone *zone)
+status_print_name(struct ctl_call *call, struct xfrd_zone *zone)
 {
-	ctl_printf(call, "%s%s%s\n", zone->name,
-		zone->pattern_name != NULL ? "\t" : "",
-		zone->pattern_name != NULL ? zone->pattern_name : "");
+	const char *pattern = zone->conf->pattern_name;
+
+	ctl_printf(call, "%s%s%s\n", zone->conf->name,
+		pattern != NULL ? "\t" : "", pattern != NULL ? pattern : "");
 }
 
 /* ---- lists --------------------------------------------------------------- */
 
 static bool
 list_print_zone(struct control_list *list, struct ctl_call *call,
-	const struct conf_zone *zone)
+	struct xfrd_zone *zone)
 {
 	struct xfrd_soa soa;
 
@@ -349,10 +350,10 @@ list_print_zone(struct control_list *list, struct ctl_call *call,
 		control_json_zone(list->xfrd, &list->json, zone);
 	else
 		status_print_zone(list->xfrd, call, zone);
-	if (zone->options->request_xfr.count > 0
+	if (zone->conf->options->request_xfr.count > 0
 		&& xfrd_zones_get_soa(list->xfrd, zone, &soa)
 		&& (list->is_one || soa.names <= LIST_NAMES_MAX)) {
-		zone_measure_begin_one(&list->measuring, zone->wire);
+		zone_measure_begin_one(&list->measuring, zone->conf->wire);
 		return true;
 	}
 	if (list->is_json)
@@ -362,7 +363,7 @@ list_print_zone(struct control_list *list, struct ctl_call *call,
 
 static bool
 list_print_name(struct control_list *list, struct ctl_call *call,
-	const struct conf_zone *zone)
+	struct xfrd_zone *zone)
 {
 	if (!list->is_json) {
 		status_print_name(call, zone);
@@ -423,24 +424,25 @@ static bool
 list_is_whole(const struct control_list *list)
 {
 	return !list->is_measuring && (list->is_one
-		|| list->next >= list->xfrd->role.server->conf->zone_count);
+		|| list->next >= list->xfrd->zones.table.end);
 }
 
-/* Zones may come and go meanwhile: some may be left out or come twice. */
+/* Zones may come and go meanwhile: some may be left out. */
 static void
 list_on_room(struct ctl_call *call)
 {
 	struct control_list *list = ctl_hooks(call)->ctx;
-	const struct conf *conf = list->xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &list->xfrd->zones.table;
 	int64_t end_usec = clock_now_usec() + TURN_USEC;
 
 	for (unsigned i = 0; i < TURN_ZONES && !list_is_whole(list); i++) {
+		struct xfrd_zone *zone;
+
 		if (list->is_measuring)
 			list->is_measuring = list_measure(list, call,
 				end_usec);
-		else
-			list->is_measuring = list->print(list, call,
-				conf->zones[list->next++]);
+		else if ((zone = xfrd_zone_at(table, list->next++)) != NULL)
+			list->is_measuring = list->print(list, call, zone);
 		if (clock_now_usec() >= end_usec)
 			break;
 	}
@@ -457,8 +459,8 @@ list_on_room(struct ctl_call *call)
 /* one: NULL: all zones. */
 static void
 list_start(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *one, bool (*print)(struct control_list *,
-		struct ctl_call *, const struct conf_zone *))
+	struct xfrd_zone *one, bool (*print)(struct control_list *,
+		struct ctl_call *, struct xfrd_zone *))
 {
 	struct control_list *list = calloc(1, sizeof(*list));
 
@@ -488,7 +490,7 @@ void
 control_on_zonestatus(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
-	const struct conf_zone *zone = NULL;
+	struct xfrd_zone *zone = NULL;
 
 	if (name != NULL) {
 		zone = control_find_zone(xfrd, call, name);

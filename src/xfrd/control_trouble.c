@@ -24,7 +24,7 @@
 
 struct control_trouble {
 	struct xfrd *xfrd;
-	size_t next; /* place in conf.zones */
+	uint32_t next; /* number of a zone */
 	size_t zones; /* that have trouble, so far */
 	bool is_json;
 	struct ctl_json json;
@@ -62,15 +62,15 @@ static const char *const what_is_wrong[STATISTICS_ZONE_TROUBLES] = {
 
 /* The newest of what targets of NOTIFY do wrong. */
 static const char *
-trouble_explain_notify(const struct xfrd *xfrd, const struct conf_zone *zone,
+trouble_explain_notify(const struct xfrd *xfrd, struct xfrd_zone *zone,
 	char error[XFRD_ERROR_MAX])
 {
 	const struct xfrd_said_way *way =
-		xfrd_trouble_find_notify(xfrd, zone);
+		xfrd_trouble_find_notify(zone);
 	char why[XFRD_ERROR_MAX];
 
 	snprintf(error, XFRD_ERROR_MAX, "%.100s, %.*s",
-		zone->options->notify.items[way->server].spec,
+		zone->conf->options->notify.items[way->server].spec,
 		XFRD_ERROR_MAX - 110, xfrd_failure_print(xfrd,
 			(enum xfr_outcome)way->outcome, way->rcode,
 			way->reason, why, sizeof(why)));
@@ -79,16 +79,12 @@ trouble_explain_notify(const struct xfrd *xfrd, const struct conf_zone *zone,
 
 /* Why a secondary zone has trouble, which may be in error; or NULL. */
 static const char *
-trouble_explain(const struct xfrd *xfrd, const struct conf_zone *zone,
+trouble_explain(const struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfr_status *status, enum statistics_zone_trouble trouble,
 	char error[XFRD_ERROR_MAX])
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
-	struct xfrd_written done;
-
 	if (trouble == STATISTICS_ZONE_NOT_WRITTEN)
-		return xfrd_written_get(xfrd, handle, &done)
-			? xfrd_written_why(&done) : NULL;
+		return xfrd_written_why(&zone->written);
 	return status->has_error
 		? xfrd_print_error(xfrd, status, error, XFRD_ERROR_MAX)
 		: NULL;
@@ -96,7 +92,7 @@ trouble_explain(const struct xfrd *xfrd, const struct conf_zone *zone,
 
 static void
 trouble_look(struct control_trouble *t, struct ctl_call *call,
-	const struct conf_zone *zone)
+	struct xfrd_zone *zone)
 {
 	enum statistics_zone_trouble trouble;
 	char error[XFRD_ERROR_MAX];
@@ -108,9 +104,9 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 		return;
 	if (trouble == STATISTICS_ZONE_NOT_HEARD)
 		why = trouble_explain_notify(t->xfrd, zone, error);
-	else if (zone->options->request_xfr.count > 0)
+	else if (zone->conf->options->request_xfr.count > 0)
 		why = trouble_explain(t->xfrd, zone, &status, trouble, error);
-	trouble_say(t, call, "zone %s %s%s%s", zone->name,
+	trouble_say(t, call, "zone %s %s%s%s", zone->conf->name,
 		what_is_wrong[trouble], why != NULL ? ": " : "",
 		why != NULL ? why : "");
 }
@@ -226,11 +222,15 @@ static void
 trouble_on_room(struct ctl_call *call)
 {
 	struct control_trouble *t = ctl_hooks(call)->ctx;
-	const struct conf *conf = t->xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &t->xfrd->zones.table;
 
-	for (unsigned i = 0; i < TURN_ZONES && t->next < conf->zone_count; i++)
-		trouble_look(t, call, conf->zones[t->next++]);
-	if (t->next >= conf->zone_count)
+	for (unsigned i = 0; i < TURN_ZONES && t->next < table->end; i++) {
+		struct xfrd_zone *zone = xfrd_zone_at(table, t->next++);
+
+		if (zone != NULL)
+			trouble_look(t, call, zone);
+	}
+	if (t->next >= table->end)
 		trouble_end(t, call);
 }
 
@@ -255,7 +255,7 @@ status_begin_json(struct control_trouble *t)
 	ctl_json_number(&t->json, "pid", server->main_pid);
 	ctl_json_number(&t->json, "boot", (long long)server->boot);
 	ctl_json_number(&t->json, "zones",
-		(long long)server->conf->zone_count);
+		(long long)t->xfrd->zones.table.count);
 	ctl_json_open(&t->json, "trouble", '[');
 }
 

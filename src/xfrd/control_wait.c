@@ -26,10 +26,10 @@
 #define TOLD_MAX 20u
 #define REASON_MAX 512
 
-/* A zone that was begun. Its handle may become another's. */
+/* A zone that was begun. Its number may become another's. */
 struct wait_zone {
-	uint32_t handle;
-	uint32_t coming; /* see struct xfrd_zones */
+	uint32_t number;
+	uint32_t coming; /* as of struct xfrd_zone */
 };
 
 struct control_wait {
@@ -38,7 +38,7 @@ struct control_wait {
 	struct ctl_call *call;
 	enum ctl_verb verb;
 	bool all;
-	size_t begun;              /* of all: places in conf.zones, so far */
+	uint32_t begun;            /* of all: number of the next one */
 	struct wait_zone *zones;
 	size_t count, room;
 	size_t removed;            /* of these, meanwhile */
@@ -57,10 +57,10 @@ wait_is_notify(const struct control_wait *w)
 
 /* True if the verb is about such a zone. */
 static bool
-wait_concerns(enum ctl_verb verb, const struct conf_zone *zone)
+wait_concerns(enum ctl_verb verb, const struct xfrd_zone *zone)
 {
-	return verb == CTL_NOTIFY ? zone->options->notify.count > 0
-				 : zone->options->request_xfr.count > 0;
+	return verb == CTL_NOTIFY ? zone->conf->options->notify.count > 0
+				 : zone->conf->options->request_xfr.count > 0;
 }
 
 static void
@@ -78,10 +78,10 @@ wait_begin_zone(const struct control_wait *w, uint32_t handle)
 
 /* The last error, and whom the request went to. */
 static void
-wait_print_error(const struct control_wait *w, const struct conf_zone *zone,
+wait_print_error(const struct control_wait *w, const struct xfrd_zone *zone,
 	const struct xfr_status *status, char *reason)
 {
-	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
 	uint32_t at = status->error_primary;
 	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
 
@@ -89,7 +89,8 @@ wait_print_error(const struct control_wait *w, const struct conf_zone *zone,
 	if (at < primaries->count)
 		snprintf(reason, REASON_MAX, "%s from %s%s", error,
 			primaries->items[at].spec,
-			xfrd_print_with(&primaries->items[at], with,
+			xfrd_print_with(primaries->items[at].key_name,
+				primaries->items[at].tls_auth_name, with,
 				sizeof(with)));
 	else
 		snprintf(reason, REASON_MAX, "%s", error);
@@ -97,7 +98,7 @@ wait_print_error(const struct control_wait *w, const struct conf_zone *zone,
 
 /* Says what is wrong with a zone that is done with; false: nothing is. */
 static bool
-wait_find_fault(const struct control_wait *w, const struct conf_zone *zone,
+wait_find_fault(const struct control_wait *w, const struct xfrd_zone *zone,
 	const struct xfr_status *status, char *reason)
 {
 	if (wait_is_notify(w)) {
@@ -127,26 +128,25 @@ wait_note_fault(struct control_wait *w, const char *name, const char *reason)
 static bool
 wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 {
-	const uint32_t handle = begun->handle;
-	const struct conf_zone *zone;
+	const struct xfrd_zone *zone = xfrd_zone_at(&w->xfrd->zones.table,
+		begun->number);
 	struct xfr_status status;
 	char reason[REASON_MAX];
 
-	if (!xfr_has_zone(w->xfrd->zones.machine, handle)
-		|| w->xfrd->zones.comings[handle] != begun->coming) {
+	if (zone == NULL || zone->handle == XFR_NONE
+		|| zone->coming != begun->coming) {
 		w->removed++;
 		if (!w->all)
 			wait_note_fault(w, ctl_argument(w->call, 0),
 				"it was removed meanwhile");
 		return true;
 	}
-	xfr_get_status(w->xfrd->zones.machine, handle, clock_now_msec(),
-		&status);
+	xfr_get_status(w->xfrd->zones.machine, zone->handle,
+		clock_now_msec(), &status);
 	if (!wait_is_notify(w) && status.is_checking)
 		return false;
-	zone = xfrd_zones_get(w->xfrd, handle);
 	if (wait_find_fault(w, zone, &status, reason))
-		wait_note_fault(w, zone->name, reason);
+		wait_note_fault(w, zone->conf->name, reason);
 	return true;
 }
 
@@ -193,7 +193,7 @@ wait_refuse(struct ctl_call *call, const char *error)
 
 /* False: no memory. */
 static bool
-wait_add_zone(struct control_wait *w, uint32_t handle)
+wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 {
 	struct wait_zone *zones = grow_array(w->zones, w->count, &w->room,
 		sizeof(*zones));
@@ -201,61 +201,43 @@ wait_add_zone(struct control_wait *w, uint32_t handle)
 	if (zones == NULL)
 		return false;
 	w->zones = zones;
-	zones[w->count++] = (struct wait_zone){handle,
-		w->xfrd->zones.comings[handle]};
-	wait_begin_zone(w, handle);
+	zones[w->count++] = (struct wait_zone){zone->number, zone->coming};
+	wait_begin_zone(w, zone->handle);
 	return true;
 }
 
 /* Of all zones, begins one, if the verb is about it. */
 static void
-wait_begin_one(struct control_wait *w, const struct conf_zone *zone)
+wait_begin_one(struct control_wait *w, const struct xfrd_zone *zone)
 {
-	uint32_t handle = w->xfrd->zones.handles[zone->index];
-
 	if (!wait_concerns(w->verb, zone))
 		return;
-	if (handle == XFR_NONE)
-		wait_note_fault(w, zone->name, "it is not ready yet");
-	else if (!wait_add_zone(w, handle))
-		wait_note_fault(w, zone->name, "out of memory");
+	if (zone->handle == XFR_NONE)
+		wait_note_fault(w, zone->conf->name, "it is not ready yet");
+	else if (!wait_add_zone(w, zone))
+		wait_note_fault(w, zone->conf->name, "out of memory");
 }
 
 /* Begins some more of all zones. */
 static void
 wait_begin_some(struct control_wait *w)
 {
-	const struct conf *conf = w->xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &w->xfrd->zones.table;
 
-	for (unsigned i = 0; i < TURN_ZONES && w->begun < conf->zone_count;
-		i++)
-		wait_begin_one(w, conf->zones[w->begun++]);
-	xfrd_zones_go_on(w->xfrd);
-}
+	for (unsigned i = 0; i < TURN_ZONES && w->begun < table->end; i++) {
+		const struct xfrd_zone *zone = xfrd_zone_at(table, w->begun++);
 
-void
-control_wait_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
-{
-	const struct conf *conf = xfrd->role.server->conf;
-	struct control_wait *w;
-
-	cds_list_for_each_entry(w, &xfrd->control.waits, node) {
-		if (!w->all)
-			continue;
-		if (place < w->begun && last >= w->begun)
-			wait_begin_one(w, conf->zones[place]);
-		if (w->begun > last)
-			w->begun = last;
+		if (zone != NULL)
+			wait_begin_one(w, zone);
 	}
-	xfrd_zones_go_on(xfrd);
+	xfrd_zones_go_on(w->xfrd);
 }
 
 /* True: it is over. */
 static bool
 wait_step(struct control_wait *w)
 {
-	bool begins = w->all
-		&& w->begun < w->xfrd->role.server->conf->zone_count;
+	bool begins = w->all && w->begun < w->xfrd->zones.table.end;
 
 	if (begins)
 		wait_begin_some(w);
@@ -304,7 +286,7 @@ wait_on_progress(struct ctl_call *call, struct ctl_progress *progress)
 /* Takes the call. */
 static void
 wait_start(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone)
+	struct xfrd_zone *zone)
 {
 	struct control *control = &xfrd->control;
 	struct control_wait *w = calloc(1, sizeof(*w));
@@ -324,7 +306,7 @@ wait_start(struct xfrd *xfrd, struct ctl_call *call,
 	ctl_hooks(call)->on_progress = wait_on_progress;
 	w->all = zone == NULL;
 	if (zone != NULL
-		&& !wait_add_zone(w, xfrd->zones.handles[zone->index])) {
+		&& !wait_add_zone(w, zone)) {
 		free(w);
 		wait_refuse(call, "out of memory");
 		return;
@@ -338,7 +320,7 @@ static void
 wait_for(struct xfrd *xfrd, struct ctl_call *call, const char *no_concern)
 {
 	const char *name = ctl_argument(call, 0);
-	const struct conf_zone *zone;
+	struct xfrd_zone *zone;
 
 	if (name == NULL) {
 		wait_start(xfrd, call, NULL);
@@ -349,7 +331,7 @@ wait_for(struct xfrd *xfrd, struct ctl_call *call, const char *no_concern)
 		return;
 	if (!wait_concerns(ctl_command(call)->verb, zone))
 		wait_refuse(call, no_concern);
-	else if (xfrd->zones.handles[zone->index] == XFR_NONE)
+	else if (zone->handle == XFR_NONE)
 		wait_refuse(call, "zone is not ready yet, zone files are being"
 				  " read: try again");
 	else

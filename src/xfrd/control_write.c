@@ -38,7 +38,7 @@ write_on_progress(struct ctl_call *call, struct ctl_progress *progress)
 		|| xfrd->writes.state != XFRD_WRITES_ROUND)
 		return;
 	progress->done = xfrd->writes.next;
-	progress->all = xfrd->role.server->conf->zone_count;
+	progress->all = xfrd->zones.table.end;
 }
 
 void

@@ -20,8 +20,9 @@
  *   xfrd_change.c  zones that come and go: has it done everywhere
  *   xfrd_change_*.c  its steps: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
- *   xfrd_zones.c   the zones, and the machine that knows what is to be done
- *                  (xfr/machine.h)
+ *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
+ *   xfrd_zones.c   joins them to the machine that knows what is to be done
+ *                  (xfr/machine.h), and to what is served
  *   xfrd_loader.c  what the loader is asked for
  *   control*.c     what the operator asks for: see control.h
  *   xfrd_ask.c     questions to other servers, and connections for them
@@ -47,8 +48,8 @@
 #include "xfrd/xfrd_said.h"
 #include "xfrd/xfrd_tls.h"
 #include "xfrd/xfrd_trouble.h"
+#include "xfrd/xfrd_zone.h"
 
-struct conf_zone;
 struct ctl_metrics;
 struct event;
 struct journal;
@@ -63,31 +64,22 @@ struct xfrd_notified {
 	uint64_t left_out;
 };
 
-#define XFRD_NOT_QUEUED (XFR_NONE - 1)
-
-/* The zones that have primaries, or others to tell. */
+/* The zones, and the machine that has those with primaries, or with others to
+ * tell. */
 struct xfrd_zones {
+	struct xfrd_zone_table table;
 	struct xfr_machine *machine;
 	struct event *event;      /* the machine may have something to do */
 	struct event *look_event; /* what is served is being looked at */
-	size_t looked;            /* zones of the configuration, so far */
+	uint32_t looked;          /* number that is looked at next */
 	bool looking;
 	bool look_again;          /* from the start, after this */
 	bool told;                /* all have been seen once, and targets of
 				   * NOTIFY are told what there is */
-	uint32_t *handles;        /* by the place in conf.zones; or XFR_NONE */
-	size_t handle_room;
-	uint32_t *places;         /* by handle: the place in conf.zones */
-	uint32_t *comings;        /* by handle: the number of the coming of the
-				   * zone that has it; another zone's differs */
-	uint32_t coming;          /* the number of the latest one */
-	size_t place_room;
+	uint32_t coming;          /* the latest zone.coming */
 	void *configs;            /* struct zones_config, of <search.h> */
-	/* Zones whose expiry the loader is to be told, in order: */
-	uint32_t *expiry_next;    /* by handle; XFR_NONE: the last one;
-				   * XFRD_NOT_QUEUED */
-	uint32_t expiry_first;    /* XFR_NONE: there are none */
-	uint32_t expiry_last;
+	struct cds_list_head expiries; /* zones whose expiry the loader is to
+					* be told, in order */
 };
 
 /* The timers of zones in xfrdfile: see xfrd_state.c. */
@@ -95,26 +87,16 @@ struct xfrd_state {
 	int fd;
 	struct event *event;    /* it is to be written; NULL: it is not */
 	struct xfrd_state_zone **kept; /* what it said at the start, by the
-				 * place in conf.zones; NULL: all zones are
-				 * known to the machine */
-	size_t kept_count;
+				 * numbers of zones; NULL: all zones are known
+				 * to the machine */
+	uint32_t kept_count;
 	int64_t filetime_sec;   /* when it was, or is being, written */
 	char *text;             /* to be written */
 	size_t len;
 	off_t offset;
-	size_t next, end;       /* zones still to be written */
+	uint32_t next;          /* number of the zone that is written next */
+	uint32_t coming;        /* zones.coming when the count was written */
 	bool saving, failed;
-};
-
-/* What became of the last try to write a zone to its file. */
-struct xfrd_written {
-	int64_t at_sec;  /* of the epoch; 0: there was none */
-	uint32_t serial; /* of what was written, unless `to` is NOWHERE */
-	uint16_t error;  /* errno, with NSD_E_SYSTEM */
-	uint8_t err;     /* enum nsd_err, of the zone file */
-	uint8_t to;      /* enum ipc_written_to */
-	uint32_t file_serial; /* of what the file holds, */
-	uint8_t in_file; /* 1: it was written */
 };
 
 /* How long a secondary zone may be answered from, while it has no handle: its
@@ -124,16 +106,6 @@ struct xfrd_rest {
 	int64_t expire_at;     /* XFR_NEVER: nothing is known */
 	int64_t lifetime_msec; /* under the options that it had */
 	uint32_t serial;
-};
-
-/* The last transfer of a zone that was published. */
-struct xfrd_received {
-	uint32_t at_sec;  /* of the epoch; 0: there was none */
-	uint32_t octets;  /* of messages; UINT32_MAX: or more */
-	uint32_t msec;    /* from the request to the last message */
-	uint16_t primary; /* index */
-	bool is_diffs;    /* differences */
-	bool asked_diffs; /* these were asked for */
 };
 
 /* What the xfrd before has left of a zone: see xfrd_left.c. */
@@ -153,10 +125,8 @@ struct xfrd_look {
 
 /* Primary zones whose differences are written to files: see xfrd_steps.c. */
 struct xfrd_steps {
-	struct xfrd_steps_zone *zones; /* by the place in conf.zones */
-	size_t room;
-	uint32_t due_count;            /* of these */
-	uint32_t next;                 /* place that is looked at next */
+	uint32_t due_count; /* zones whose steps.is_due */
+	uint32_t next;      /* number that is looked at next */
 };
 
 /* What is being written: see xfrd_write.c. */
@@ -183,14 +153,12 @@ struct xfrd_writes {
 	uint8_t apex[NAME_MAX_LEN];
 	uint32_t serial;
 	uint64_t entry;              /* of the journal, which leads there */
-	size_t next;                 /* of the round: place in conf.zones */
+	uint32_t next;               /* of the round: number of a zone */
 	uint32_t written, failed;    /* in this round */
 	struct xfrd_written last_failed;
 	struct cds_list_head wishes; /* in the order in which they came */
 	uint32_t wish_count;
 	bool ending;                 /* this process, with the round */
-	struct xfrd_written *done;   /* by handle */
-	size_t done_room;
 	struct xfrd_steps steps;
 };
 
@@ -204,18 +172,15 @@ struct xfrd {
 	struct xfrd_zones zones;
 	struct xfrd_state state;
 	int left_fd;              /* -1: none */
-	struct xfrd_left_zone *left; /* what it had at the start, by the place
-				   * in conf.zones; NULL: all zones are known
+	struct xfrd_left_zone *left; /* what it had at the start, by the
+				   * numbers of zones; NULL: all zones are known
 				   * to the machine */
-	size_t left_count;
+	uint32_t left_count;
 	struct xfrd_writes writes;
 	struct xfrd_notified notified;
 	bool told_stop;
 	struct cds_list_head jobs;
 	struct xfrd_reasons reasons;  /* why they have failed */
-	struct xfrd_said said;        /* of that, in the log */
-	struct xfrd_received *received; /* by handle */
-	size_t received_room;
 	/* Of these, in the order in which they ended: */
 	unsigned kept;                /* all that have ended */
 	struct cds_list_head ended;   /* not durable yet */
@@ -305,20 +270,20 @@ struct xfrd_soa {
 
 /* Makes the machine, without zones. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
-/* Adds a zone by its place in conf.zones. NSD_E_MEMORY. */
-enum nsd_err xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
+/* The machine is to know a zone, which it does not know yet: it has a handle
+ * from now on. NSD_E_MEMORY. */
+enum nsd_err xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfr_start *start) MUST_USE;
-/* Finds the zone that the machine has under a handle. */
-const struct conf_zone *xfrd_zones_get(const struct xfrd *xfrd,
-	uint32_t zone);
-/* The place of a zone in conf.zones, by its apex in lower case; or
- * XFR_NONE. */
-uint32_t xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex);
+/* The machine forgets a zone that has a handle, and so does all that a handle
+ * is needed for. */
+void xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone);
+/* Gets the zone that the machine has under a handle. */
+struct xfrd_zone *xfrd_zones_get(const struct xfrd *xfrd, uint32_t handle);
 /* Gets the SOA of a zone that is served. False: it is not loaded. */
-bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
+bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfrd_soa *soa);
 /* Gets how long a zone that has a handle may be answered from. */
-void xfrd_zones_get_rest(const struct xfrd *xfrd, const struct conf_zone *zone,
+void xfrd_zones_get_rest(const struct xfrd *xfrd, const struct xfrd_zone *zone,
 	int64_t now, struct xfrd_rest *rest);
 /* The zone begins with it, if it is that of the version that is served. */
 void xfrd_zones_apply_rest(const struct xfrd_rest *rest,
@@ -326,7 +291,7 @@ void xfrd_zones_apply_rest(const struct xfrd_rest *rest,
 /* The machine has heard something: it may have something to do. */
 void xfrd_zones_go_on(struct xfrd *xfrd);
 /* Another version of a zone may be served than the machine knows of. */
-void xfrd_zones_hear(struct xfrd *xfrd, const struct conf_zone *zone);
+void xfrd_zones_hear(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_job.c ---------------------------------------------------------- */
 
@@ -339,16 +304,28 @@ struct xfrd_heard {
 	bool was_open;          /* the connection was there, and has ended */
 };
 
+/* Another server, as the options of the zone had it when the job began. */
+struct xfrd_whom {
+	const char *spec;          /* its address, as written */
+	const char *key_name;      /* NULL: questions are not signed */
+	const char *tls_auth_name; /* NULL: none */
+	uint8_t address[16];       /* network order; IPv4 is in the first 4 */
+	uint16_t port;             /* 0: the default one */
+	uint8_t family;            /* 4 or 6 */
+};
+
 /* Something that the machine wants: a question to another server, until the
  * machine has been told what became of it. */
 struct xfrd_job {
 	struct cds_list_head node; /* of xfrd.jobs */
 	struct xfrd *xfrd;
 	uint64_t ticket;           /* XFR_NO_TICKET: nobody waits for it */
-	const struct conf_zone *zone;
-	struct conf_zone *gone;    /* the zone has gone meanwhile: this is its
-				    * name; or NULL */
-	const struct conf_acl *server;
+	struct xfrd_zone *zone;    /* NULL: it goes, or gets other options, and
+				    * the loader has what the job brings */
+	/* Copies, as long as the job: */
+	const uint8_t *apex;       /* of the zone, in lower case */
+	const char *name;          /* the same as text, as written */
+	struct xfrd_whom whom;
 	struct xfr_action action;
 	struct xfrd_ask *ask;      /* NULL: none (any more) */
 	struct event *event;       /* it takes too long */
@@ -375,7 +352,13 @@ struct xfrd_job {
 	 * of none. */
 	struct cds_list_head keep_node;
 	struct load_text at;       /* being published; fd -1: not yet */
+	char texts[];              /* apex, name, and those of whom */
 };
+
+/* A job that does what the machine asks for, and has not begun. NULL: without
+ * memory. */
+struct xfrd_job *xfrd_job_create(struct xfrd *xfrd,
+	const struct xfr_action *action) MUST_USE;
 
 /* The server of a job, for xfrd_ask_open. Our address is the nth one of its
  * family in outgoing-interface, from 0; the system's choice if there is none at
@@ -400,7 +383,7 @@ bool xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry);
 /* The machine does not wait for it any more. */
 void xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket);
 /* Nothing more is to be done for this zone. No job refers to it from now on. */
-void xfrd_job_leave_zone(struct xfrd *xfrd, const struct conf_zone *zone);
+void xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
 
@@ -414,20 +397,16 @@ void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
 /* The transfer has been published: notes it, and tells the log. received: as
  * xfrd_write_print_received prints it. */
 void xfrd_received_note(const struct xfrd_job *job, const char *received);
-/* The last one. False: there was none since this process began. */
-bool xfrd_received_get(const struct xfrd *xfrd, uint32_t handle,
-	struct xfrd_received *last);
 /* What it was: "AXFR", "IXFR", or "AXFR for IXFR". */
 const char *xfrd_received_kind(const struct xfrd_received *last);
-/* The zone of this handle is gone. */
-void xfrd_received_forget(struct xfrd *xfrd, uint32_t handle);
 
 /* ---- xfrd_failure.c ------------------------------------------------------ */
 
 /* Prints what questions to a server are protected by: " with key K", " with
- * tls-auth T", both or nothing. Returns the text, which is cut to size. */
+ * tls-auth T", both or nothing (NULL). Returns the text, which is cut to
+ * size. */
 #define XFRD_WITH_MAX 1400
-const char *xfrd_print_with(const struct conf_acl *server, char *text,
+const char *xfrd_print_with(const char *key, const char *tls, char *text,
 	size_t size);
 /* Prints why the last question for a zone that has failed has, as the log tells
  * it. Returns the text, which is cut to size. */
@@ -460,10 +439,10 @@ bool xfrd_keep_is_lost(struct xfrd *xfrd);
 /* A zone that is no secondary is looked at: the journal drops what it has of it
  * if that does not lead to what is served any more. Until then nothing else may
  * have it. */
-void xfrd_keep_look(struct xfrd *xfrd, const struct conf_zone *zone);
+void xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* If the journal leads on from what is served, as the last xfrd died before it
  * could have it published, this is done now. soa: NULL if nothing is served. */
-void xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
+void xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa);
 /* True: no other transfer is to be begun now. */
 bool xfrd_keep_is_full(const struct xfrd *xfrd);
@@ -500,8 +479,6 @@ enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
 /* Zones have other options: soon has those written that nothing but a file has
  * that is not there. */
 void xfrd_write_look(struct xfrd *xfrd);
-/* The zone that was the last one has another place now. */
-void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 /* Prints "received update to serial ... from SOURCE", as zone files and the log
  * have it; cut to size. */
 void xfrd_write_print_received(char *out, size_t size,
@@ -526,7 +503,8 @@ void xfrd_look_add(struct xfrd_look *look, const uint8_t *apex);
 /* Forgets the first ones. */
 void xfrd_look_drop(struct xfrd_look *look, uint32_t count);
 /* Forgets those that are not configured any more. */
-void xfrd_look_drop_gone(struct xfrd_look *look, const struct conf *conf);
+void xfrd_look_drop_gone(struct xfrd_look *look,
+	const struct xfrd_zone_table *table);
 /* Sends all of them, of which there is one at least, in FIND_FILES; last: there
  * will be no other writer. Errors as requests_add. */
 enum nsd_err xfrd_look_ask(const struct xfrd_look *look, bool last,
@@ -535,35 +513,25 @@ enum nsd_err xfrd_look_ask(const struct xfrd_look *look, bool last,
 
 /* ---- xfrd_written.c ------------------------------------------------------ */
 
-/* What became of the last try. False: there was none since this process
- * began. */
-bool xfrd_written_get(const struct xfrd *xfrd, uint32_t handle,
-	struct xfrd_written *done);
-/* The same, to be changed. Lent until the next call. NULL: without memory, or
- * the zone is not known to the machine yet (XFR_NONE). */
-struct xfrd_written *xfrd_written_edit(struct xfrd_writes *writes,
-	uint32_t handle);
-/* The zone of this handle is gone. */
-void xfrd_written_forget(struct xfrd *xfrd, uint32_t handle);
 /* Why one has failed. */
 const char *xfrd_written_why(const struct xfrd_written *done);
 /* Gets the serial of what the zone file of a secondary zone holds. False: there
  * is no file, or it is not known. */
-bool xfrd_written_find_serial(struct xfrd *xfrd, const struct conf_zone *zone,
+bool xfrd_written_find_serial(struct xfrd *xfrd, struct xfrd_zone *zone,
 	uint32_t *serial);
 
 /* ---- xfrd_steps.c -------------------------------------------------------- */
 
 /* Looks whether another version of a zone is served. True: it is due. */
-bool xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone);
+bool xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The same for all zones, before the end. */
 void xfrd_steps_look_at_all(struct xfrd *xfrd);
-/* The zone at a place is gone, and the last one gets its place. */
-void xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The zone goes. */
+void xfrd_steps_forget(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The next zone that is due; from now on it is not. *unsure: its files may have
  * been written. NULL: none is, or more are to be looked at:
  * writes.steps.due_count. */
-const struct conf_zone *xfrd_steps_take(struct xfrd *xfrd, bool *unsure);
+struct xfrd_zone *xfrd_steps_take(struct xfrd *xfrd, bool *unsure);
 
 /* ---- xfrd_notify.c ------------------------------------------------------- */
 
@@ -579,14 +547,13 @@ void xfrd_state_init(struct xfrd *xfrd);
 /* What a zone begins with. served: the SOA of the data that there is, or NULL.
  * If its expiry is known to those who answer, that counts: an xfrd that dies
  * does not put it off. */
-void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
+void xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	const struct xfrd_soa *served, struct xfr_start *start);
-/* Zones come and go: what is known of the one at a place is forgotten, and the
- * last one gets its place. */
-void xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
-/* The zone at a place has not begun yet, and is to be checked soon when it
- * does, whatever the file said. */
-void xfrd_state_make_due(struct xfrd *xfrd, uint32_t place);
+/* The zone goes, or its options become others: forgets what was known. */
+void xfrd_state_drop(struct xfrd *xfrd, const struct xfrd_zone *zone);
+/* The zone has not begun yet, and is to be checked soon when it does, whatever
+ * the file said. */
+void xfrd_state_make_due(struct xfrd *xfrd, const struct xfrd_zone *zone);
 /* All zones have begun. */
 void xfrd_state_forget(struct xfrd *xfrd);
 /* Something has become so that it should not be lost: unless there are many
@@ -601,12 +568,12 @@ void xfrd_state_save(struct xfrd *xfrd);
  * (server.h), or -1. True: an xfrd before this one has ended as it should. */
 bool xfrd_left_take(struct xfrd *xfrd, int fd);
 /* Sets in *start what it says of a zone. */
-void xfrd_left_get_start(const struct xfrd *xfrd, uint32_t place,
-	struct xfr_start *start);
+void xfrd_left_get_start(const struct xfrd *xfrd,
+	const struct xfrd_zone *zone, struct xfr_start *start);
 /* The zone has a handle now. */
-void xfrd_left_get_written(struct xfrd *xfrd, uint32_t place);
+void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* As those of xfrd_state. */
-void xfrd_left_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+void xfrd_left_drop(struct xfrd *xfrd, const struct xfrd_zone *zone);
 void xfrd_left_forget(struct xfrd *xfrd);
 /* Writes all to the file, at the end. */
 void xfrd_left_save(const struct xfrd *xfrd);
@@ -619,13 +586,8 @@ enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 void xfrd_turn_look(struct xfrd *xfrd);
 /* Looks at one zone that has just come to be served, or has other options.
  * rest: what xfrd_come_rest said; or NULL. */
-void xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone,
+void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_rest *rest);
-/* The zone that was the last one has another place now. */
-void xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
-/* The zone of this handle goes: its expiry is not told any more. Cost: those
- * that wait, if it does. */
-void xfrd_turn_forget_expiry(struct xfrd *xfrd, uint32_t zone);
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 
@@ -634,13 +596,13 @@ void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 /* Adds a zone to the configuration of this process, and nothing else. As
  * conf_add_zone. */
 enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
-	const char *pattern, const struct conf_zone **zone) MUST_USE;
+	const char *pattern, struct xfrd_zone **zone) MUST_USE;
 /* The zone's options are to become others, or it is to go: nothing is done for
  * it until xfrd_turn_join. *rest: for that; it stays as it is if the zone rests
  * already. */
-void xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone,
+void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct xfrd_rest *rest);
 /* The zone is not there any more, for this process. */
-void xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone);
+void xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 #endif

@@ -127,7 +127,7 @@ static void
 change_finish(struct xfrd_change *change, const struct zone_change *done)
 {
 	struct xfrd *xfrd = change->xfrd;
-	const struct conf_zone *zone = conf_find_zone(change_conf(change),
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
 		change->wire);
 
 	if (change->kind == XFRD_CHANGE_DELETE) {
@@ -220,7 +220,7 @@ change_ask(struct xfrd_change *change)
 
 /* Finds out whether there is something to be done. *outcome: if not, why. */
 static bool
-change_check(struct xfrd_change *change, const struct conf_zone **zone,
+change_check(struct xfrd_change *change, struct xfrd_zone **zone,
 	enum xfrd_changed *outcome)
 {
 	const struct conf *conf = change_conf(change);
@@ -235,7 +235,7 @@ change_check(struct xfrd_change *change, const struct conf_zone **zone,
 		: XFRD_CHANGED_NO_NAME;
 	if (!conf_parse_zone_name(change->name, change->wire))
 		return false;
-	*zone = conf_find_zone(conf, change->wire);
+	*zone = xfrd_zone_find(&change->xfrd->zones.table, change->wire);
 	*outcome = XFRD_CHANGED_EXISTS;
 	if (change->kind == XFRD_CHANGE_ADD)
 		return *zone == NULL;
@@ -243,11 +243,11 @@ change_check(struct xfrd_change *change, const struct conf_zone **zone,
 	if (*zone == NULL)
 		return change->kind == XFRD_CHANGE_PATTERN;
 	*outcome = XFRD_CHANGED_FIXED;
-	if ((*zone)->pattern_name == NULL)
+	if ((*zone)->conf->pattern_name == NULL)
 		return false;
 	*outcome = XFRD_CHANGED;
 	return change->kind == XFRD_CHANGE_DELETE
-		|| strcmp((*zone)->pattern_name, change->pattern) != 0;
+		|| strcmp((*zone)->conf->pattern_name, change->pattern) != 0;
 }
 
 static void
@@ -270,7 +270,7 @@ static void
 change_begin(struct xfrd_change *change)
 {
 	struct xfrd_changes *changes = change->xfrd->changes;
-	const struct conf_zone *zone = NULL;
+	struct xfrd_zone *zone = NULL;
 	enum xfrd_changed outcome;
 	enum nsd_err err;
 
@@ -278,7 +278,7 @@ change_begin(struct xfrd_change *change)
 		/* To NSD, a zone that gets the pattern it has changes, too. */
 		if (outcome == XFRD_CHANGED)
 			zonelist_note_change(changes->list,
-				change_conf(change), zone);
+				change_conf(change), zone->conf);
 		change_end_idle(change, outcome);
 		return;
 	}

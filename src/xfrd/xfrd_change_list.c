@@ -21,16 +21,16 @@ change_conf(const struct xfrd_change *change)
 }
 
 static enum nsd_err
-change_list_zone(struct xfrd_change *change, const struct conf_zone *zone,
+change_list_zone(struct xfrd_change *change, const struct xfrd_zone *zone,
 	const char *pattern)
 {
 	struct zonelist *list = change->xfrd->changes->list;
 	uint64_t offset;
-	enum nsd_err err = zonelist_add(list, zone->name, pattern,
-		zone->member_id, &offset);
+	enum nsd_err err = zonelist_add(list, zone->conf->name, pattern,
+		zone->conf->member_id, &offset);
 
 	if (err == NSD_OK)
-		conf_note_listed(change_conf(change), zone, offset);
+		conf_note_listed(change_conf(change), zone->conf, offset);
 	return err;
 }
 
@@ -38,7 +38,7 @@ change_list_zone(struct xfrd_change *change, const struct conf_zone *zone,
 static enum nsd_err
 change_add(struct xfrd_change *change)
 {
-	const struct conf_zone *zone;
+	struct xfrd_zone *zone;
 	enum nsd_err err = xfrd_come_add(change->xfrd, change->name,
 		change->pattern, &zone);
 
@@ -55,13 +55,13 @@ change_add(struct xfrd_change *change)
 }
 
 static enum nsd_err
-change_delete(struct xfrd_change *change, const struct conf_zone *zone)
+change_delete(struct xfrd_change *change, struct xfrd_zone *zone)
 {
 	struct zonelist *list = change->xfrd->changes->list;
 	enum nsd_err err = NSD_OK;
 
-	if (zone->listed_at != 0)
-		err = zonelist_remove(list, zone->listed_at);
+	if (zone->conf->listed_at != 0)
+		err = zonelist_remove(list, zone->conf->listed_at);
 	if (err == NSD_OK)
 		xfrd_come_remove(change->xfrd, zone);
 	return err;
@@ -97,21 +97,21 @@ change_relist(struct zonelist *list, const struct conf_zone *zone,
 }
 
 static enum nsd_err
-change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
+change_pattern(struct xfrd_change *change, struct xfrd_zone *zone,
 	const char *pattern)
 {
 	struct zonelist *list = change->xfrd->changes->list;
 	uint64_t new_at;
 	enum nsd_err err;
 
-	zonelist_note_change(list, change_conf(change), zone);
-	err = change_relist(list, zone, pattern, &new_at);
+	zonelist_note_change(list, change_conf(change), zone->conf);
+	err = change_relist(list, zone->conf, pattern, &new_at);
 	if (err != NSD_OK)
 		return err;
 	xfrd_come_rest(change->xfrd, zone, &change->rest);
-	err = conf_change_zone(change_conf(change), zone->wire, pattern);
+	err = conf_change_zone(change_conf(change), zone->conf->wire, pattern);
 	assert(err == NSD_OK);
-	conf_note_listed(change_conf(change), zone, new_at);
+	conf_note_listed(change_conf(change), zone->conf, new_at);
 	return NSD_OK;
 }
 
@@ -137,13 +137,14 @@ change_hand_on(struct xfrd_change *change, struct xfrd_change *next)
 static enum nsd_err
 change_bring_back(struct xfrd_change *change)
 {
-	const struct conf_zone *zone;
+	struct xfrd_zone *zone;
 	enum nsd_err err = xfrd_come_add(change->xfrd, change->name,
 		change->old_pattern, &zone);
 
 	if (err != NSD_OK)
 		return err;
-	err = conf_note_member(change_conf(change), zone, change->old_member);
+	err = conf_note_member(change_conf(change), zone->conf,
+		change->old_member);
 	if (err == NSD_OK)
 		err = change_list_zone(change, zone, change->old_pattern);
 	if (err == NSD_OK)
@@ -152,7 +153,7 @@ change_bring_back(struct xfrd_change *change)
 }
 
 enum nsd_err
-xfrd_change_do(struct xfrd_change *change, const struct conf_zone *zone)
+xfrd_change_do(struct xfrd_change *change, struct xfrd_zone *zone)
 {
 	if (change->kind == XFRD_CHANGE_PATTERN && zone == NULL) {
 		change->kind = XFRD_CHANGE_ADD;
@@ -160,11 +161,12 @@ xfrd_change_do(struct xfrd_change *change, const struct conf_zone *zone)
 	}
 	if (change->kind == XFRD_CHANGE_ADD)
 		return change_add(change);
-	change->old_pattern = strdup(zone->pattern_name);
-	if (zone->member_id != NULL)
-		change->old_member = strdup(zone->member_id);
+	change->old_pattern = strdup(zone->conf->pattern_name);
+	if (zone->conf->member_id != NULL)
+		change->old_member = strdup(zone->conf->member_id);
 	if (change->old_pattern == NULL
-		|| (change->old_member == NULL) != (zone->member_id == NULL))
+		|| (change->old_member == NULL)
+			!= (zone->conf->member_id == NULL))
 		return NSD_E_MEMORY;
 	return change->kind == XFRD_CHANGE_DELETE
 		? change_delete(change, zone)
@@ -175,7 +177,7 @@ void
 xfrd_change_undo(struct xfrd_change *change)
 {
 	struct xfrd_change *next = xfrd_change_find_next(change);
-	const struct conf_zone *zone = conf_find_zone(change_conf(change),
+	struct xfrd_zone *zone = xfrd_zone_find(&change->xfrd->zones.table,
 		change->wire);
 	enum nsd_err err = NSD_OK;
 
@@ -185,7 +187,7 @@ xfrd_change_undo(struct xfrd_change *change)
 	}
 	switch (change->kind) {
 	case XFRD_CHANGE_ADD:
-		if (zone != NULL && zone->pattern_name != NULL)
+		if (zone != NULL && zone->conf->pattern_name != NULL)
 			err = change_delete(change, zone);
 		break;
 	case XFRD_CHANGE_DELETE:
@@ -193,7 +195,7 @@ xfrd_change_undo(struct xfrd_change *change)
 			err = change_bring_back(change);
 		break;
 	case XFRD_CHANGE_PATTERN:
-		if (zone == NULL || zone->pattern_name == NULL)
+		if (zone == NULL || zone->conf->pattern_name == NULL)
 			break;
 		err = change_pattern(change, zone, change->old_pattern);
 		if (err == NSD_OK)

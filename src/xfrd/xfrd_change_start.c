@@ -49,6 +49,7 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 	struct xfrd *xfrd = ((struct changes_read *)ctx)->xfrd;
 	struct conf *conf = xfrd->role.server->conf;
 	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
+	struct xfrd_zone *added;
 	const struct xfrd_change_ask ask = {
 		.kind = zone == NULL ? XFRD_CHANGE_ADD : XFRD_CHANGE_PATTERN,
 		.name = zone == NULL ? line->name : zone->name,
@@ -69,13 +70,14 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 		return NSD_OK;
 	}
 	if (zone == NULL) {
-		err = xfrd_come_add(xfrd, line->name, line->pattern, &zone);
+		err = xfrd_come_add(xfrd, line->name, line->pattern, &added);
 		if (err == NSD_E_MEMORY)
 			return err;
 		if (err != NSD_OK) {
 			xfrd->changes->unused++;
 			return NSD_OK;
 		}
+		zone = added->conf;
 		err = changes_repeat(xfrd, &ask, NULL);
 	} else if (strcmp(zone->pattern_name, line->pattern) != 0) {
 		err = changes_repeat(xfrd, &ask, zone->pattern_name);
@@ -134,7 +136,8 @@ changes_remove_unlisted(const struct changes_read *read)
 		}
 		err = changes_repeat(xfrd, &ask, zone->pattern_name);
 		if (err == NSD_OK)
-			xfrd_come_remove(xfrd, zone);
+			xfrd_come_remove(xfrd, xfrd_zone_find(
+				&xfrd->zones.table, zone->wire));
 	}
 	if (kept == 0)
 		return err;

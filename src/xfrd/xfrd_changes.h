@@ -91,7 +91,7 @@ struct xfrd_change *xfrd_change_find_last(const struct xfrd_change *change);
  * list. zone: the one that it is about; NULL: there is none yet. Without NSD_OK
  * nothing has changed. */
 enum nsd_err xfrd_change_do(struct xfrd_change *change,
-	const struct conf_zone *zone) MUST_USE;
+	struct xfrd_zone *zone) MUST_USE;
 /* Takes that back, unless another change of the zone has come. What fails is
  * found at the next start of xfrd. */
 void xfrd_change_undo(struct xfrd_change *change);

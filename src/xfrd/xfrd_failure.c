@@ -21,10 +21,8 @@
 #define LINE_MAX_LEN 2600
 
 const char *
-xfrd_print_with(const struct conf_acl *server, char *text, size_t size)
+xfrd_print_with(const char *key, const char *tls, char *text, size_t size)
 {
-	const char *key = server->key_name, *tls = server->tls_auth_name;
-
 	snprintf(text, size, "%s%s%s%s", key != NULL ? " with key " : "",
 		key != NULL ? key : "",
 		tls == NULL     ? ""
@@ -267,7 +265,7 @@ failure_say(const struct xfrd_job *job, const struct xfr_reply *reply,
 	struct failure f = {
 		.job = job,
 		.outcome = reply->outcome,
-		.zone = job->zone->name,
+		.zone = job->name,
 		.why = why != NULL ? why : xfr_outcome_text(reply->outcome),
 		.serial = status->soa.serial,
 		.theirs = reply->soa.serial,
@@ -281,7 +279,8 @@ failure_say(const struct xfrd_job *job, const struct xfr_reply *reply,
 	if (log_verbosity() < at)
 		return;
 	xfrd_job_print_server(job, f.server);
-	xfrd_print_with(job->server, f.with, sizeof(f.with));
+	xfrd_print_with(job->whom.key_name, job->whom.tls_auth_name, f.with,
+		sizeof(f.with));
 	if (job->action.act == XFR_NOTIFY)
 		failure_print_notify(&f, line);
 	else
@@ -309,7 +308,7 @@ failure_note(struct xfrd_job *job, const struct xfr_reply *reply,
 		return;
 	way.is_final = is_notify
 		|| failure_is_final(job, reply, status, now);
-	if (xfrd_said_add(&job->xfrd->said, job->action.zone, &way))
+	if (xfrd_said_add(&job->zone->said, &way))
 		failure_say(job, reply, why, status, way.is_final);
 }
 
@@ -376,15 +375,14 @@ xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 		return;
 	}
 	if (!failure_is_over(job, reply, &status)
-		|| !xfrd_said_clear(&job->xfrd->said, job->action.zone,
-			is_notify, is_notify ? job->action.target
-					     : job->action.primary))
+		|| !xfrd_said_clear(&job->zone->said, is_notify,
+			is_notify ? job->action.target : job->action.primary))
 		return;
 	xfrd_job_print_server(job, server);
 	if (is_notify)
 		log_notice("xfrd: zone %s: %s acknowledges notify again",
-			job->zone->name, server);
+			job->name, server);
 	else
 		log_notice("xfrd: zone %s is well again, from %s",
-			job->zone->name, server);
+			job->name, server);
 }

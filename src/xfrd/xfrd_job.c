@@ -2,27 +2,100 @@
  * its end, by an answer or because nobody wants one. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
+
+/* ---- the beginning ------------------------------------------------------- */
+
+static const struct conf_acl *
+job_find_server(const struct xfrd_zone *zone, const struct xfr_action *action)
+{
+	const struct conf_pattern *options = zone->conf->options;
+	bool is_notify = action->act == XFR_NOTIFY;
+
+	assert(is_notify ? action->target < options->notify.count
+			 : action->primary < options->request_xfr.count);
+	return is_notify ? &options->notify.items[action->target]
+			 : &options->request_xfr.items[action->primary];
+}
+
+static size_t
+job_text_size(const char *text)
+{
+	return text != NULL ? strlen(text) + 1 : 0;
+}
+
+/* Copies a text to *at, which is moved behind it. NULL stays NULL. */
+static const char *
+job_put_text(char **at, const char *text)
+{
+	char *copy = *at;
+	size_t size = job_text_size(text);
+
+	if (text == NULL)
+		return NULL;
+	memcpy(copy, text, size);
+	*at += size;
+	return copy;
+}
+
+struct xfrd_job *
+xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
+{
+	struct xfrd_zone *zone = xfrd_zones_get(xfrd, action->zone);
+	const struct conf_acl *server = job_find_server(zone, action);
+	size_t apex_len = name_len(zone->conf->wire);
+	struct xfrd_job *job = calloc(1, sizeof(*job) + apex_len
+		+ job_text_size(zone->conf->name)
+		+ job_text_size(server->spec)
+		+ job_text_size(server->key_name)
+		+ job_text_size(server->tls_auth_name));
+	char *at;
+
+	if (job == NULL)
+		return NULL;
+	job->xfrd = xfrd;
+	job->zone = zone;
+	job->action = *action;
+	job->ticket = action->ticket;
+	job->at.fd = -1;
+	job->apex = memcpy(job->texts, zone->conf->wire, apex_len);
+	at = job->texts + apex_len;
+	job->name = job_put_text(&at, zone->conf->name);
+	job->whom = (struct xfrd_whom){
+		.spec = job_put_text(&at, server->spec),
+		.port = server->port,
+		.family = server->family,
+	};
+	job->whom.key_name = job_put_text(&at, server->key_name);
+	job->whom.tls_auth_name = job_put_text(&at, server->tls_auth_name);
+	memcpy(job->whom.address, server->address,
+		sizeof(job->whom.address));
+	cds_list_add(&job->node, &xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&job->keep_node);
+	return job;
+}
+
+/* ---- its key ------------------------------------------------------------- */
 
 enum nsd_err
 xfrd_job_open_key(struct xfrd_job *job)
 {
 	const struct server *server = job->xfrd->role.server;
-	const struct conf_key *key = job->server->key;
 	const uint8_t *secret, *algorithm;
+	const struct conf_key *key;
 	size_t len, name_size;
 	enum nsd_err err;
 
-	if (job->server->key_name == NULL)
+	if (job->whom.key_name == NULL)
 		return NSD_OK;
+	key = conf_find_key(server->conf, job->whom.key_name);
 	secret = key == NULL ? NULL
 			     : vault_get(server->vault, key->place, &len);
 	if (secret == NULL)
@@ -66,7 +139,6 @@ xfrd_job_free(struct xfrd_job *job)
 		event_free(job->event);
 	mac_destroy(job->key.mac);
 	journal_abandon(job->text);
-	free(job->gone);
 	free(job);
 }
 
@@ -115,28 +187,8 @@ xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)
 		}
 }
 
-/* What it needs of a zone that goes: its name. */
-static struct conf_zone *
-job_copy_zone(const struct conf_zone *zone)
-{
-	size_t wire_len = name_len(zone->wire), name_size = strlen(zone->name)
-		+ 1;
-	struct conf_zone *copy = calloc(1, sizeof(*copy) + wire_len
-		+ name_size);
-	char *text;
-
-	if (copy == NULL)
-		return NULL;
-	text = (char *)(copy + 1);
-	memcpy(text, zone->wire, wire_len);
-	memcpy(text + wire_len, zone->name, name_size);
-	copy->wire = (const uint8_t *)text;
-	copy->name = text + wire_len;
-	return copy;
-}
-
 void
-xfrd_job_leave_zone(struct xfrd *xfrd, const struct conf_zone *zone)
+xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_job *job, *next;
 
@@ -144,16 +196,9 @@ xfrd_job_leave_zone(struct xfrd *xfrd, const struct conf_zone *zone)
 		if (job->zone != zone)
 			continue;
 		job->ticket = XFR_NO_TICKET;
+		job->zone = NULL;
 		/* Only what the loader has in hand is waited for. */
-		if (job->entry == 0 || !cds_list_empty(&job->keep_node)) {
+		if (job->entry == 0 || !cds_list_empty(&job->keep_node))
 			xfrd_job_free(job);
-			continue;
-		}
-		job->gone = job_copy_zone(zone);
-		if (job->gone == NULL) {
-			log_error("out of memory, ending");
-			_exit(1); /* the next one knows nothing of it */
-		}
-		job->zone = job->gone;
 	}
 }

@@ -29,7 +29,7 @@ jobs_uses_tcp(const struct xfrd_job *job)
 	const struct xfr_action *action = &job->action;
 
 	/* A primary with TLS is asked nothing without. */
-	if (action->act != XFR_NOTIFY && job->server->tls_auth_name != NULL)
+	if (action->act != XFR_NOTIFY && job->whom.tls_auth_name != NULL)
 		return true;
 	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
 		&& action->way != XFR_WAY_IXFR_UDP;
@@ -281,7 +281,7 @@ jobs_takes_too_much(const struct xfrd_job *job, uint64_t put)
 	uint64_t room;
 
 	return put / ROOM_OCTETS != job->put / ROOM_OCTETS
-		&& job->zone->options->size_limit_xfr == 0
+		&& job->zone->conf->options->size_limit_xfr == 0
 		&& journal_find_room(job->xfrd->journal, &room) && put > room;
 }
 
@@ -422,21 +422,21 @@ static enum nsd_err
 jobs_begin_transfer(struct xfrd_job *job)
 {
 	const struct xfr_read_setup setup = {
-		.apex = job->zone->wire,
+		.apex = job->apex,
 		.asking = job->request.asking,
 		.id = job->request.id,
 		.udp = job->action.way == XFR_WAY_IXFR_UDP,
 		.has_serial = job->action.has_serial && !job->action.forced,
 		.serial = job->action.serial,
 		.chain = job->request.chain,
-		.octets_max = job->zone->options->size_limit_xfr,
+		.octets_max = job->zone->conf->options->size_limit_xfr,
 		.sink = {.on_octets = jobs_on_octets, .ctx = job},
 	};
 
 	xfr_reader_init(&job->reader, &setup);
 	if (job->xfrd->journal == NULL || xfrd_keep_is_lost(job->xfrd))
 		return NSD_E_DENIED;
-	job->text = journal_begin(job->xfrd->journal, job->zone->wire);
+	job->text = journal_begin(job->xfrd->journal, job->apex);
 	return job->text != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
@@ -448,7 +448,7 @@ jobs_fill_request(struct xfrd_job *job)
 	const struct xfr_action *action = &job->action;
 	struct xfr_ask *request = &job->request;
 
-	request->apex = job->zone->wire;
+	request->apex = job->apex;
 	request->id = xfrd_ask_id(job->ask);
 	/* A reply to NOTIFY is short, and tells nothing. */
 	request->udp_size = action->act == XFR_NOTIFY || action->no_edns
@@ -491,7 +491,7 @@ jobs_open_ask(struct xfrd_job *job)
 			&server);
 		i++) {
 		if (server.tls == NULL && server.tcp
-			&& job->server->tls_auth_name != NULL)
+			&& job->whom.tls_auth_name != NULL)
 			return NSD_E_NOT_FOUND;
 		err = xfrd_ask_open(&job->xfrd->asks, &server, &how, calls,
 			job, &job->ask);
@@ -540,7 +540,7 @@ jobs_fail_tls_auth(struct xfrd_job *job)
 	char why[300];
 
 	snprintf(why, sizeof(why), "tls-auth %s cannot be used",
-		job->server->tls_auth_name);
+		job->whom.tls_auth_name);
 	jobs_fail(job, XFR_UNREACHABLE, why);
 }
 
@@ -556,7 +556,7 @@ jobs_log_begin(const struct xfrd_job *job)
 		"request %s zone transfer (%s) for %s from %s",
 		job->action.way == XFR_WAY_AXFR ? "full" : "incremental",
 		job->action.way == XFR_WAY_AXFR ? "AXFR" : "IXFR",
-		job->zone->name, xfrd_job_print_server(job, server));
+		job->name, xfrd_job_print_server(job, server));
 }
 
 static void
@@ -569,7 +569,7 @@ jobs_fail_to_begin(struct xfrd_job *job, enum nsd_err err)
 	else if (err == NSD_E_NOT_FOUND)
 		jobs_fail_tls_auth(job);
 	else if (err == NSD_E_DENIED && job->key.mac == NULL
-		&& job->server->key_name != NULL)
+		&& job->whom.key_name != NULL)
 		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");
 	else if (err == NSD_E_DENIED)
 		jobs_fail(job, XFR_LOCAL, "the journal cannot be used");
@@ -594,8 +594,7 @@ jobs_go(struct xfrd_job *job)
 void
 xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 {
-	struct xfrd_job *job = calloc(1, sizeof(*job));
-	const struct conf_pattern *options;
+	struct xfrd_job *job = xfrd_job_create(xfrd, action);
 	enum nsd_err err;
 
 	if (job == NULL) {
@@ -604,17 +603,6 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 			&(struct xfr_reply){.outcome = XFR_LOCAL});
 		return;
 	}
-	job->xfrd = xfrd;
-	job->action = *action;
-	job->ticket = action->ticket;
-	job->at.fd = -1;
-	job->zone = xfrd_zones_get(xfrd, action->zone);
-	options = job->zone->options;
-	job->server = action->act == XFR_NOTIFY
-		? &options->notify.items[action->target]
-		: &options->request_xfr.items[action->primary];
-	cds_list_add(&job->node, &xfrd->jobs);
-	CDS_INIT_LIST_HEAD(&job->keep_node);
 	job->uses_tcp = jobs_uses_tcp(job);
 	job->began_usec = clock_now_usec();
 	job->asked_msec = clock_now_msec();

@@ -49,11 +49,11 @@ static bool keep_publish(struct xfrd_job *job);
 static void
 keep_write_source(const struct xfrd_job *job, char *out, size_t size)
 {
-	const struct conf_acl *server = job->server;
+	const struct xfrd_whom *whom = &job->whom;
 
-	snprintf(out, size, "%s%s%s", server->spec,
-		server->key_name != NULL ? " TSIG verified with key " : "",
-		server->key_name != NULL ? server->key_name : "");
+	snprintf(out, size, "%s%s%s", whom->spec,
+		whom->key_name != NULL ? " TSIG verified with key " : "",
+		whom->key_name != NULL ? whom->key_name : "");
 }
 
 _Static_assert((int)JOURNAL_WHOLE == (int)XFR_WHOLE
@@ -73,7 +73,7 @@ keep_goes_back(const struct xfrd_job *job, uint32_t to, uint32_t *from)
 	if (is_back)
 		*from = soa.numbers.serial;
 	/* What was accepted last is the oldest. */
-	if (!journal_find_oldest(job->xfrd->journal, job->zone->wire, &before)
+	if (!journal_find_oldest(job->xfrd->journal, job->apex, &before)
 		|| !before.is_back || serial_is_newer(to, before.from)
 		|| (is_back && !serial_is_newer(before.from, *from)))
 		return is_back;
@@ -94,7 +94,7 @@ keep_warn_left_out(const struct xfrd_job *job)
 	rrtype_print(left_out->type, type);
 	log_warning("xfrd: zone %s transfer from %s: left out %llu record%s of"
 		    " another zone, the first is %s %s",
-		job->zone->name, xfrd_job_print_server(job, server),
+		job->name, xfrd_job_print_server(job, server),
 		(unsigned long long)left_out->records,
 		left_out->records == 1 ? "" : "s", owner, type);
 }
@@ -247,24 +247,19 @@ keep_log(const struct xfrd_job *job)
 	keep_write_source(job, source, sizeof(source));
 	xfrd_write_print_received(text, sizeof(text), &entry, source);
 	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
-		job->zone->name, text);
+		job->name, text);
 	xfrd_received_note(job, text);
 }
 
 /* A try that failed is made again by the clock. */
 static void
-keep_write(struct xfrd *xfrd, const struct conf_zone *zone)
+keep_write(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
-	struct xfrd_written done;
-
-	if (zone->zonefile == NULL
+	if (zone->conf->zonefile == NULL
 		|| xfrd->role.server->conf->server.zonefiles_write == 0
-		|| (handle != XFR_NONE
-			&& xfrd_written_get(xfrd, handle, &done)
-			&& done.err != NSD_OK))
+		|| zone->written.err != NSD_OK)
 		return;
-	if (xfrd_write(xfrd, zone->wire, NULL, NULL) != NSD_OK)
+	if (xfrd_write(xfrd, zone->conf->wire, NULL, NULL) != NSD_OK)
 		return; /* the next transfer asks again */
 }
 
@@ -277,7 +272,7 @@ keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 	uint64_t octets, most;
 
 	if (job->ticket == XFR_NO_TICKET
-		|| !journal_find_newest(xfrd->journal, job->zone->wire, &entry,
+		|| !journal_find_newest(xfrd->journal, job->apex, &entry,
 		    &octets)
 		|| entry.kind == JOURNAL_WHOLE
 		|| octets < JOURNAL_OCTETS_MAX / 2
@@ -291,7 +286,7 @@ keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 	}
 	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
 				  " in the journal: it is transferred whole",
-		job->zone->name, (unsigned long long)octets);
+		job->name, (unsigned long long)octets);
 	xfr_on_command(xfrd->zones.machine, job->action.zone, clock_now_msec(),
 		true);
 }
@@ -327,17 +322,17 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		memcpy(&updated, answer->payload, sizeof(updated));
 	switch (updated.err) {
 	case NSD_OK:
-		if (job->gone != NULL) {
+		if (job->zone == NULL) {
 			xfrd_job_free(job);
 			return true;
 		}
-		journal_accept(journal, job->zone->wire, job->entry);
+		journal_accept(journal, job->apex, job->entry);
 		keep_log(job);
 		keep_shorten(job->xfrd, job);
 		xfrd_job_end(job, &reply, NULL);
 		return true;
 	case NSD_E_AGAIN:
-		if (job->gone != NULL) {
+		if (job->zone == NULL) {
 			xfrd_job_free(job);
 			return true;
 		}
@@ -347,7 +342,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 	case NSD_E_LIMIT:
 		log_at(2, LOG_LEVEL_NOTICE,
 			"xfrd: zone %s transfer failed to apply, waiting for"
-			" retry", job->zone->name);
+			" retry", job->name);
 		reply.outcome = XFR_NO_FIT;
 		break;
 	case NSD_E_MEMORY:
@@ -368,7 +363,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 			: XFR_NONSENSE;
 		break;
 	}
-	journal_refuse(journal, job->zone->wire, job->entry);
+	journal_refuse(journal, job->apex, job->entry);
 	xfrd_job_end(job, &reply, answer != NULL
 		? err_text((enum nsd_err)updated.err)
 		: "loaders have died of it");
@@ -395,7 +390,7 @@ keep_publish(struct xfrd_job *job)
 
 	if (requests_are_full(&xfrd->requests))
 		return false;
-	err = journal_open_text(xfrd->journal, job->zone->wire, job->entry,
+	err = journal_open_text(xfrd->journal, job->apex, job->entry,
 		&job->at.fd, &job->at.offset);
 	if (err == NSD_OK)
 		err = xfrd_loader_update(xfrd, &job->at, keep_on_updated, job);
@@ -407,7 +402,7 @@ keep_publish(struct xfrd_job *job)
 			&& (errno == EMFILE || errno == ENFILE)))
 		return false;
 	if (err != NSD_E_SYSTEM)
-		journal_refuse(xfrd->journal, job->zone->wire, job->entry);
+		journal_refuse(xfrd->journal, job->apex, job->entry);
 	keep_fail(job, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
 	return true;
 }
@@ -425,8 +420,8 @@ static void
 keep_on_rest(void *ctx, const struct ipc_message *answer)
 {
 	struct keep_rest *rest = ctx;
-	const struct conf_zone *zone = conf_find_zone(
-		rest->xfrd->role.server->conf, rest->apex);
+	struct xfrd_zone *zone = xfrd_zone_find(&rest->xfrd->zones.table,
+		rest->apex);
 	struct ipc_updated updated = {.err = NSD_E_BUG};
 
 	if (answer != NULL)
@@ -454,7 +449,7 @@ keep_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
 }
 
 void
-xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa)
 {
 	struct journal_entry entry;
@@ -463,24 +458,24 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 	enum nsd_err err;
 	uint64_t octets;
 
-	if (xfrd->journal == NULL || zone->options->request_xfr.count == 0
-		|| !journal_find_newest(xfrd->journal, zone->wire, &entry,
+	if (xfrd->journal == NULL || zone->conf->options->request_xfr.count == 0
+		|| !journal_find_newest(xfrd->journal, zone->conf->wire, &entry,
 			&octets))
 		return;
 	/* The journal does not remember what was accepted. */
 	if (soa != NULL && entry.kind == JOURNAL_WHOLE
 		&& entry.to == soa->numbers.serial)
-		journal_accept(xfrd->journal, zone->wire, entry.id);
+		journal_accept(xfrd->journal, zone->conf->wire, entry.id);
 	if (!keep_leads_on(&entry, soa))
 		return;
 	rest = malloc(sizeof(*rest));
 	if (rest == NULL)
 		return; /* it is asked for again */
 	*rest = (struct keep_rest){.xfrd = xfrd, .entry = entry.id};
-	memcpy(rest->apex, zone->wire, name_len(zone->wire));
+	memcpy(rest->apex, zone->conf->wire, name_len(zone->conf->wire));
 	text.len = entry.text_len;
-	err = journal_open_text(xfrd->journal, zone->wire, entry.id, &text.fd,
-		&text.offset);
+	err = journal_open_text(xfrd->journal, zone->conf->wire, entry.id,
+		&text.fd, &text.offset);
 	if (err == NSD_OK) {
 		err = xfrd_loader_update(xfrd, &text, keep_on_rest, rest);
 		close(text.fd);
@@ -490,22 +485,22 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 }
 
 void
-xfrd_keep_look(struct xfrd *xfrd, const struct conf_zone *zone)
+xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct journal_entry entry;
 	struct xfrd_soa soa;
 	uint64_t octets;
 
 	/* The loader may not have come to what is newer. */
-	if (xfrd->journal == NULL || zone->options->request_xfr.count > 0
-		|| !journal_find_newest(xfrd->journal, zone->wire, &entry,
+	if (xfrd->journal == NULL || zone->conf->options->request_xfr.count > 0
+		|| !journal_find_newest(xfrd->journal, zone->conf->wire, &entry,
 			&octets)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa)
 		|| serial_is_newer(entry.to, soa.numbers.serial)
-		|| journal_find_serial(xfrd->journal, zone->wire,
+		|| journal_find_serial(xfrd->journal, zone->conf->wire,
 			soa.numbers.serial, &entry))
 		return;
-	journal_drop(xfrd->journal, zone->wire);
+	journal_drop(xfrd->journal, zone->conf->wire);
 }
 
 /* ---- start and end ------------------------------------------------------- */
@@ -534,7 +529,7 @@ keep_has_zone(void *ctx, const uint8_t *apex)
 {
 	const struct xfrd *xfrd = ctx;
 
-	return conf_find_zone(xfrd->role.server->conf, apex) != NULL;
+	return xfrd_zone_find(&xfrd->zones.table, apex) != NULL;
 }
 
 /* Zones that have left nsd.conf since the last start. Not those of which a zone
@@ -596,13 +591,8 @@ static void
 keep_retry(struct xfrd *xfrd)
 {
 	static const struct timeval wait = {.tv_sec = RETRY_SEC};
-	const struct conf *conf = xfrd->role.server->conf;
-	size_t i = 0;
 
-	while (i < conf->zone_count
-		&& conf->zones[i]->options->request_xfr.count == 0)
-		i++;
-	if (i < conf->zone_count
+	if (xfrd->role.server->conf->secondary_count > 0
 		&& event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
 			   keep_on_retry, xfrd, &wait)
 			== -1)

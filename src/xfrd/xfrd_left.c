@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,6 @@
 #include "xfrd/xfrd.h"
 
 #define BUFFER_SIZE (64u * 1024)
-/* No date is later, in seconds. */
-#define DATE_MAX (INT64_C(1) << 40)
 #define MSEC_MAX (INT64_C(1) << 50)
 
 /* Of the file. The count is written last. */
@@ -55,12 +54,13 @@ left_hash(uint64_t *hash, const char *text)
 
 /* Of the options that count. */
 static uint64_t
-left_hash_options(const struct conf *conf, const struct conf_zone *zone)
+left_hash_options(const struct conf *conf, const struct xfrd_zone *zone)
 {
-	const struct conf_acls *targets = &zone->options->notify;
+	const struct conf_acls *targets = &zone->conf->options->notify;
+	const char *zonefile = zone->conf->zonefile;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	left_hash(&hash, zone->zonefile != NULL ? zone->zonefile : "");
+	left_hash(&hash, zonefile != NULL ? zonefile : "");
 	/* Where the copy is, if its file cannot be written. */
 	left_hash(&hash, conf->server.xfrdir);
 	for (uint32_t i = 0; i < targets->count; i++) {
@@ -94,40 +94,40 @@ left_write(struct left_file *file)
 }
 
 static bool
-left_put(struct left_file *file, const struct conf_zone *zone,
+left_put(struct left_file *file, const struct xfrd_zone *zone,
 	const struct xfrd_left_zone *left)
 {
 	const struct left_record record = {
 		.zone = *left,
-		.name_len = (uint32_t)name_len(zone->wire),
+		.name_len = (uint32_t)name_len(zone->conf->wire),
 	};
 
 	if (BUFFER_SIZE - file->len < RECORD_MAX && !left_write(file))
 		return false;
 	memcpy(file->buffer + file->len, &record, sizeof(record));
 	file->len += sizeof(record);
-	memcpy(file->buffer + file->len, zone->wire, record.name_len);
+	memcpy(file->buffer + file->len, zone->conf->wire, record.name_len);
 	file->len += record.name_len;
 	return true;
 }
 
 /* False: there is nothing. */
 static bool
-left_fill(const struct xfrd *xfrd, const struct conf_zone *zone, int64_t now,
+left_fill(const struct xfrd *xfrd, const struct xfrd_zone *zone, int64_t now,
 	struct xfrd_left_zone *left)
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
 	struct xfr_status status;
 
-	if (handle == XFR_NONE)
+	if (zone->handle == XFR_NONE)
 		return false;
 	memset(left, 0, sizeof(*left));
-	xfr_get_status(xfrd->zones.machine, handle, now, &status);
+	xfr_get_status(xfrd->zones.machine, zone->handle, now, &status);
 	left->serial = status.soa.serial;
 	left->is_told = status.is_told;
 	xfrd_zones_get_rest(xfrd, zone, now, &left->rest);
-	if (!xfrd_written_get(xfrd, handle, &left->written)
-		&& !left->is_told && left->rest.expire_at == XFR_NEVER)
+	left->written = zone->written;
+	if (left->written.at_sec == 0 && !left->is_told
+		&& left->rest.expire_at == XFR_NEVER)
 		return false;
 	left->options = left_hash_options(xfrd->role.server->conf, zone);
 	return true;
@@ -136,7 +136,7 @@ left_fill(const struct xfrd *xfrd, const struct conf_zone *zone, int64_t now,
 void
 xfrd_left_save(const struct xfrd *xfrd)
 {
-	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct left_file *file = malloc(sizeof(*file));
 	struct left_head head = {.count = 0};
 	int64_t now = clock_now_msec();
@@ -148,10 +148,12 @@ xfrd_left_save(const struct xfrd *xfrd)
 		file->at = sizeof(head);
 		file->len = 0;
 	}
-	for (size_t i = 0; i < conf->zone_count && is_whole; i++) {
-		if (!left_fill(xfrd, conf->zones[i], now, &left))
+	for (uint32_t i = 0; i < table->end && is_whole; i++) {
+		const struct xfrd_zone *zone = xfrd_zone_at(table, i);
+
+		if (zone == NULL || !left_fill(xfrd, zone, now, &left))
 			continue;
-		is_whole = left_put(file, conf->zones[i], &left);
+		is_whole = left_put(file, zone, &left);
 		head.count++;
 	}
 	if (is_whole && left_write(file)
@@ -204,9 +206,9 @@ left_take_zone(struct xfrd *xfrd, struct left_file *file)
 {
 	struct left_record record;
 	uint8_t apex[NAME_MAX_LEN];
+	const struct xfrd_zone *zone;
 	struct cursor name;
 	size_t len;
-	uint32_t place;
 
 	if (!left_read(file, sizeof(record)))
 		return false;
@@ -220,21 +222,18 @@ left_take_zone(struct xfrd *xfrd, struct left_file *file)
 	file->used += record.name_len;
 	if (name_read_uncompressed(&name, apex, &len) != NSD_OK)
 		return false;
-	if (record.zone.written.at_sec < 0
-		|| record.zone.written.at_sec > DATE_MAX
-		|| !left_is_rest(&record.zone.rest))
+	if (!left_is_rest(&record.zone.rest))
 		return false;
-	name_lower(apex);
-	place = xfrd_zones_find_place(xfrd, apex);
-	if (place < xfrd->left_count)
-		xfrd->left[place] = record.zone;
+	zone = xfrd_zone_find(&xfrd->zones.table, apex);
+	if (zone != NULL && zone->number < xfrd->left_count)
+		xfrd->left[zone->number] = record.zone;
 	return true;
 }
 
 bool
 xfrd_left_take(struct xfrd *xfrd, int fd)
 {
-	size_t count = xfrd->role.server->conf->zone_count;
+	uint32_t count = xfrd->zones.table.end;
 	struct left_head head = {.count = 0};
 	struct left_file *file;
 
@@ -242,10 +241,10 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 	if (fd == -1 || pread(fd, &head, sizeof(head), 0) != sizeof(head))
 		return false;
 	file = malloc(sizeof(*file));
-	xfrd->left = calloc(count + 1, sizeof(*xfrd->left));
+	xfrd->left = calloc((size_t)count + 1, sizeof(*xfrd->left));
 	if (file != NULL && xfrd->left != NULL) {
 		xfrd->left_count = count;
-		for (size_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			xfrd->left[i].rest.expire_at = XFR_NEVER;
 		file->fd = fd;
 		file->at = sizeof(head);
@@ -261,57 +260,49 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 
 /* NULL: nothing is known. */
 static const struct xfrd_left_zone *
-left_find(const struct xfrd *xfrd, uint32_t place)
+left_find(const struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	const struct conf *conf = xfrd->role.server->conf;
-	const struct conf_zone *zone = conf->zones[place];
 
-	if (place >= xfrd->left_count
-		|| xfrd->left[place].options != left_hash_options(conf, zone))
+	if (zone->number >= xfrd->left_count
+		|| xfrd->left[zone->number].options
+			!= left_hash_options(conf, zone))
 		return NULL;
-	return &xfrd->left[place];
+	return &xfrd->left[zone->number];
 }
 
 void
-xfrd_left_get_start(const struct xfrd *xfrd, uint32_t place,
+xfrd_left_get_start(const struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfr_start *start)
 {
-	const struct xfrd_left_zone *left = left_find(xfrd, place);
+	const struct xfrd_left_zone *left = left_find(xfrd, zone);
 
-	if (place < xfrd->left_count)
-		xfrd_zones_apply_rest(&xfrd->left[place].rest, start);
+	if (zone->number < xfrd->left_count)
+		xfrd_zones_apply_rest(&xfrd->left[zone->number].rest, start);
 	start->is_told = left != NULL && left->is_told == 1
 		&& start->has_data
 		&& left->serial == start->soa.serial;
 }
 
 void
-xfrd_left_get_written(struct xfrd *xfrd, uint32_t place)
+xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	const struct xfrd_left_zone *left = left_find(xfrd, place);
-	struct xfrd_written *done;
+	const struct xfrd_left_zone *left = left_find(xfrd, zone);
 
-	if (left == NULL || left->written.at_sec == 0)
-		return;
-	done = xfrd_written_edit(&xfrd->writes, xfrd->zones.handles[place]);
-	if (done != NULL)
-		*done = left->written;
+	assert(zone->handle != XFR_NONE);
+	if (left != NULL && left->written.at_sec != 0)
+		zone->written = left->written;
 }
 
 void
-xfrd_left_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+xfrd_left_drop(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	static const struct xfrd_left_zone none = {
 		.rest.expire_at = XFR_NEVER,
 	};
 
-	if (place >= xfrd->left_count)
-		return;
-	xfrd->left[place] = none;
-	if (last < xfrd->left_count && last != place) {
-		xfrd->left[place] = xfrd->left[last];
-		xfrd->left[last] = none;
-	}
+	if (zone->number < xfrd->left_count)
+		xfrd->left[zone->number] = none;
 }
 
 void

@@ -37,13 +37,14 @@ xfrd_look_drop(struct xfrd_look *look, uint32_t count)
 }
 
 void
-xfrd_look_drop_gone(struct xfrd_look *look, const struct conf *conf)
+xfrd_look_drop_gone(struct xfrd_look *look,
+	const struct xfrd_zone_table *table)
 {
 	size_t at = 0, kept = 0, len;
 
 	for (; at < look->len; at += len) {
 		len = name_len(look->apexes + at);
-		if (conf_find_zone(conf, look->apexes + at) == NULL)
+		if (xfrd_zone_find(table, look->apexes + at) == NULL)
 			continue;
 		memmove(look->apexes + kept, look->apexes + at, len);
 		kept += len;

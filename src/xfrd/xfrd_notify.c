@@ -24,10 +24,10 @@ notify_read_address(const struct ipc_notify *notify,
 /* The first primary with that address; XFR_NONE: it is another server, one that
  * may tell us. */
 static uint32_t
-notify_find_primary(const struct conf_zone *zone,
+notify_find_primary(struct xfrd_zone *zone,
 	const struct sockaddr_storage *from)
 {
-	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
 
@@ -90,29 +90,24 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 {
 	size_t message_len = len - offsetof(struct ipc_notify, message);
 	struct sockaddr_storage from;
-	const struct conf_zone *zone;
+	struct xfrd_zone *zone;
 	struct xfr_notified n;
-	uint32_t place, handle;
 
 	if (!xfr_notify_read(notify->message, message_len, &n))
 		return;
-	place = xfrd_zones_find_place(xfrd, n.apex);
-	if (place == XFR_NONE)
-		return;
-	zone = xfrd->role.server->conf->zones[place];
-	if (zone->options->request_xfr.count == 0)
+	zone = xfrd_zone_find(&xfrd->zones.table, n.apex);
+	if (zone == NULL || zone->conf->options->request_xfr.count == 0)
 		return;
 	notify_read_address(notify, &from);
 	if (notify_may_log(&xfrd->notified))
 		notify_log(&n, &from);
-	handle = xfrd->zones.handles[place];
-	if (handle == XFR_NONE) {
+	if (zone->handle == XFR_NONE) {
 		/* Workers are there before the zones are; and the primary has
 		 * its reply, and does not say it again. */
-		xfrd_state_make_due(xfrd, place);
+		xfrd_state_make_due(xfrd, zone);
 		return;
 	}
-	xfr_on_notify(xfrd->zones.machine, handle, clock_now_msec(),
+	xfr_on_notify(xfrd->zones.machine, zone->handle, clock_now_msec(),
 		notify_find_primary(zone, &from), n.has_serial, n.serial);
 	xfrd_zones_go_on(xfrd);
 }

@@ -2,6 +2,8 @@
  * xfrd_said.h - what the log has been told of questions that fail, so that it
  * is told once: of each zone and other server, each way in which they fail,
  * until the server answers well again.
+ *
+ * Each zone has a list of its own, which is NULL as long as nothing was said.
  */
 #ifndef XFRD_XFRD_SAID_H
 #define XFRD_XFRD_SAID_H
@@ -22,22 +24,14 @@ struct xfrd_said_way {
 	int64_t since_msec;
 };
 
-/* Zeroed: nothing has been said. */
-struct xfrd_said {
-	void *zones; /* struct said_zone, of <search.h> */
-};
-
 /* Notes a way, copied. False: it is there already. Without memory it is said
  * once more. */
-bool xfrd_said_add(struct xfrd_said *said, uint32_t zone,
+bool xfrd_said_add(struct xfrd_said_way **said,
 	const struct xfrd_said_way *way);
 /* The server has answered well: forgets its ways. True: one was an error. */
-bool xfrd_said_clear(struct xfrd_said *said, uint32_t zone, bool is_notify,
+bool xfrd_said_clear(struct xfrd_said_way **said, bool is_notify,
 	uint32_t server);
-/* The zone of this handle is gone. */
-void xfrd_said_forget(struct xfrd_said *said, uint32_t zone);
-/* The ways of a zone, lent until the next call; NULL: none. */
-const struct xfrd_said_way *xfrd_said_get(const struct xfrd_said *said,
-	uint32_t zone);
+/* Forgets all of a zone. */
+void xfrd_said_forget(struct xfrd_said_way **said);
 
 #endif

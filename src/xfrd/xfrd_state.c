@@ -60,13 +60,11 @@ state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
 {
 	struct xfrd *xfrd = ctx;
 	struct xfrd_state_zone *kept;
-	uint8_t apex[NAME_MAX_LEN];
-	uint32_t place;
+	const struct xfrd_zone *of = xfrd_zone_find(&xfrd->zones.table,
+		zone->name);
 
-	memcpy(apex, zone->name, name_len(zone->name));
-	name_lower(apex);
-	place = xfrd_zones_find_place(xfrd, apex);
-	if (place >= xfrd->state.kept_count || xfrd->state.kept[place] != NULL)
+	if (of == NULL || of->number >= xfrd->state.kept_count
+		|| xfrd->state.kept[of->number] != NULL)
 		return;
 	kept = malloc(sizeof(*kept));
 	if (kept == NULL)
@@ -82,7 +80,7 @@ state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
 			.retry_sec = zone->soas[i].retry_sec,
 			.expire_sec = zone->soas[i].expire_sec,
 		};
-	xfrd->state.kept[place] = kept;
+	xfrd->state.kept[of->number] = kept;
 }
 
 /* Reads the file once. keep: what it says is kept; else it is only checked. */
@@ -111,13 +109,19 @@ state_read(struct xfrd *xfrd, bool keep)
 	return at > 0 ? err : NSD_E_NOT_FOUND;
 }
 
+/* What the file said of a zone; NULL: nothing. */
+static struct xfrd_state_zone *
+state_kept(const struct xfrd_state *state, const struct xfrd_zone *zone)
+{
+	return zone->number < state->kept_count ? state->kept[zone->number]
+						: NULL;
+}
+
 void
-xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
+xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *of,
 	const struct xfrd_soa *served, struct xfr_start *start)
 {
-	const struct xfrd_state_zone *kept = place < xfrd->state.kept_count
-		? xfrd->state.kept[place]
-		: NULL;
+	const struct xfrd_state_zone *kept = state_kept(&xfrd->state, of);
 	const struct xfr_state_clocks clocks = {
 		.real_sec = (int64_t)time(NULL),
 		.now = clock_now_msec(),
@@ -150,16 +154,18 @@ xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 }
 
 void
-xfrd_state_make_due(struct xfrd *xfrd, uint32_t place)
+xfrd_state_make_due(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	if (place < xfrd->state.kept_count && xfrd->state.kept[place] != NULL)
-		xfrd->state.kept[place]->next_timeout_sec = 0;
+	struct xfrd_state_zone *kept = state_kept(&xfrd->state, zone);
+
+	if (kept != NULL)
+		kept->next_timeout_sec = 0;
 }
 
 void
 xfrd_state_forget(struct xfrd *xfrd)
 {
-	for (size_t i = 0; i < xfrd->state.kept_count; i++)
+	for (uint32_t i = 0; i < xfrd->state.kept_count; i++)
 		free(xfrd->state.kept[i]);
 	free(xfrd->state.kept);
 	xfrd->state.kept = NULL;
@@ -170,24 +176,20 @@ static struct timeval
 state_pause(const struct xfrd *xfrd)
 {
 	return (struct timeval){
-		.tv_sec = xfrd->role.server->conf->zone_count > MANY
+		.tv_sec = xfrd->zones.table.count > MANY
 			? SAVE_MANY_SEC
 			: SAVE_SEC,
 	};
 }
 
 void
-xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+xfrd_state_drop(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	struct xfrd_state *state = &xfrd->state;
 
-	if (place < state->kept_count) {
-		free(state->kept[place]);
-		state->kept[place] = NULL;
-		if (last < state->kept_count) {
-			state->kept[place] = state->kept[last];
-			state->kept[last] = NULL;
-		}
+	if (zone->number < state->kept_count) {
+		free(state->kept[zone->number]);
+		state->kept[zone->number] = NULL;
 	}
 	/* The count of zones stands in the head of the file: it is written
 	 * from the beginning, later, as more zones may go. */
@@ -238,13 +240,14 @@ state_room(struct xfrd *xfrd)
 	return xfrd->state.text + xfrd->state.len;
 }
 
+/* True if a zone is in the file. Those that have come since its count was
+ * written are not. */
 static bool
-state_has(const struct xfrd *xfrd, size_t place)
+state_has(const struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
-
-	return zone->options->request_xfr.count > 0
-		&& xfrd->zones.handles[place] != XFR_NONE;
+	return zone != NULL && zone->conf->options->request_xfr.count > 0
+		&& zone->handle != XFR_NONE
+		&& zone->coming <= xfrd->state.coming;
 }
 
 /* What is served stands for what is on disk: it is there before it is
@@ -268,9 +271,8 @@ state_fill_soas(const struct xfrd_soa *soa, struct xfr_state_zone *zone)
 }
 
 static void
-state_put_zone(struct xfrd *xfrd, size_t place)
+state_put_zone(struct xfrd *xfrd, const struct xfrd_zone *of)
 {
-	const struct conf_zone *conf = xfrd->role.server->conf->zones[place];
 	const struct xfr_state_clocks clocks = {
 		.real_sec = xfrd->state.filetime_sec,
 		.now = clock_now_msec(),
@@ -279,12 +281,11 @@ state_put_zone(struct xfrd *xfrd, size_t place)
 	struct xfr_status status;
 	struct xfrd_soa soa;
 
-	xfr_get_status(xfrd->zones.machine, xfrd->zones.handles[place],
-		clocks.now, &status);
+	xfr_get_status(xfrd->zones.machine, of->handle, clocks.now, &status);
 	memset(&zone, 0, sizeof(zone));
 	xfr_state_from_status(&status, &clocks, &zone);
-	memcpy(zone.name, conf->wire, name_len(conf->wire));
-	if (xfrd_zones_get_soa(xfrd, conf, &soa))
+	memcpy(zone.name, of->conf->wire, name_len(of->conf->wire));
+	if (xfrd_zones_get_soa(xfrd, of, &soa))
 		state_fill_soas(&soa, &zone);
 	else
 		memset(zone.soas, 0, sizeof(zone.soas));
@@ -296,16 +297,16 @@ static void
 state_begin(struct xfrd *xfrd)
 {
 	struct xfrd_state *state = &xfrd->state;
-	size_t count = xfrd->role.server->conf->zone_count;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	uint32_t zones = 0;
 
-	for (size_t i = 0; i < count; i++)
-		zones += state_has(xfrd, i);
+	state->coming = xfrd->zones.coming;
+	for (uint32_t i = 0; i < table->end; i++)
+		zones += state_has(xfrd, xfrd_zone_at(table, i));
 	state->len = 0;
 	state->offset = 0;
 	state->failed = false;
 	state->next = 0;
-	state->end = count;
 	state->filetime_sec = (int64_t)time(NULL);
 	state->len += xfr_state_print_head(state->filetime_sec, zones,
 		state_room(xfrd));
@@ -336,14 +337,17 @@ state_end(struct xfrd *xfrd)
 static bool
 state_step(struct xfrd *xfrd, size_t zones)
 {
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct xfrd_state *state = &xfrd->state;
 
-	while (state->next < state->end && zones-- > 0) {
-		if (state_has(xfrd, state->next))
-			state_put_zone(xfrd, state->next);
-		state->next++;
+	while (state->next < table->end && zones-- > 0) {
+		const struct xfrd_zone *zone = xfrd_zone_at(table,
+			state->next++);
+
+		if (state_has(xfrd, zone))
+			state_put_zone(xfrd, zone);
 	}
-	if (state->next < state->end)
+	if (state->next < table->end)
 		return true;
 	state_end(xfrd);
 	return false;
@@ -356,7 +360,7 @@ xfrd_state_save_soon(struct xfrd *xfrd)
 
 	/* Not the whole of many zones for each that expires. */
 	if (xfrd->state.event != NULL && !xfrd->state.saving
-		&& xfrd->role.server->conf->zone_count <= MANY)
+		&& xfrd->zones.table.count <= MANY)
 		event_add(xfrd->state.event, &soon);
 }
 
@@ -402,9 +406,9 @@ xfrd_state_init(struct xfrd *xfrd)
 
 	if (file == NULL || *file == '\0')
 		return;
-	state->kept = calloc(server->conf->zone_count + 1,
+	state->kept = calloc((size_t)xfrd->zones.table.end + 1,
 		sizeof(*state->kept));
-	state->kept_count = state->kept != NULL ? server->conf->zone_count : 0;
+	state->kept_count = state->kept != NULL ? xfrd->zones.table.end : 0;
 	state->text = malloc(WRITE_SIZE);
 	state->fd = open(conf_path_in_chroot(server->chroot, file),
 		O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);

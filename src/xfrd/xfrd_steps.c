@@ -14,49 +14,22 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "conf/conf.h"
 #include "xfrd/xfrd.h"
 
 /* In a turn of the loop: zones that are looked at. */
 #define TURN_ZONES 5000
 
-/* What is known of a zone of that kind. */
-struct xfrd_steps_zone {
-	uint32_t serial;    /* these were so when it was looked at last: */
-	store_ref sources;
-	bool had_steps;
-	bool known;  /* it was looked at */
-	bool is_due; /* it is not written yet, */
-	bool unsure; /* or may be: it was there when it was first looked at */
-};
-
 static bool
-steps_are_kept(const struct conf_zone *zone)
+steps_are_kept(const struct xfrd_zone *zone)
 {
-	const struct conf_pattern *options = zone->options;
+	const struct conf_pattern *options = zone->conf->options;
 
-	return zone->zonefile != NULL && options->request_xfr.count == 0
+	return zone->conf->zonefile != NULL && options->request_xfr.count == 0
 		&& options->store_ixfr && options->create_ixfr;
-}
-
-/* NULL: without memory. */
-static struct xfrd_steps_zone *
-steps_get(struct xfrd_steps *steps, uint32_t place)
-{
-	while (place >= steps->room) {
-		size_t old = steps->room;
-		struct xfrd_steps_zone *zones = grow_array(steps->zones, old,
-			&steps->room, sizeof(*zones));
-
-		if (zones == NULL)
-			return NULL;
-		memset(zones + old, 0, (steps->room - old) * sizeof(*zones));
-		steps->zones = zones;
-	}
-	return &steps->zones[place];
 }
 
 /* Whether files are to be written, or to go. */
@@ -73,19 +46,15 @@ steps_are_due(const struct xfrd_steps_zone *seen, const struct xfrd_soa *soa)
 }
 
 bool
-xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
+xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	struct xfrd_steps *steps = &xfrd->writes.steps;
-	struct xfrd_steps_zone *seen;
+	struct xfrd_steps_zone *seen = &zone->steps;
 	struct xfrd_soa soa;
 
 	if (!steps_are_kept(zone) || !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return false;
-	seen = steps_get(steps, zone->index);
-	if (seen == NULL)
-		return false; /* it is known from the next look on */
 	if (steps_are_due(seen, &soa)) {
-		steps->due_count += !seen->is_due;
+		xfrd->writes.steps.due_count += !seen->is_due;
 		seen->is_due = true;
 		seen->unsure = !seen->known && !soa.steps_stale;
 	}
@@ -99,52 +68,50 @@ xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
 void
 xfrd_steps_look_at_all(struct xfrd *xfrd)
 {
-	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 
-	for (size_t i = 0; i < conf->zone_count; i++)
-		(void)xfrd_steps_look(xfrd, conf->zones[i]);
+	for (uint32_t i = 0; i < table->end; i++) {
+		struct xfrd_zone *zone = xfrd_zone_at(table, i);
+
+		if (zone != NULL)
+			(void)xfrd_steps_look(xfrd, zone);
+	}
 }
 
+/* The files of a zone that was due are written, or nobody wants them. */
 static void
-steps_forget(struct xfrd_steps *steps, struct xfrd_steps_zone *seen)
+steps_end_due(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	steps->due_count -= seen->is_due;
-	memset(seen, 0, sizeof(*seen));
+	assert(xfrd->writes.steps.due_count >= zone->steps.is_due);
+	xfrd->writes.steps.due_count -= zone->steps.is_due;
+	zone->steps.is_due = false;
 }
 
 void
-xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+xfrd_steps_forget(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	struct xfrd_steps *steps = &xfrd->writes.steps;
-
-	if (place < steps->room)
-		steps_forget(steps, &steps->zones[place]);
-	if (last >= steps->room || last == place)
-		return;
-	steps->zones[place] = steps->zones[last];
-	memset(&steps->zones[last], 0, sizeof(*steps->zones));
+	steps_end_due(xfrd, zone);
+	memset(&zone->steps, 0, sizeof(zone->steps));
 }
 
-const struct conf_zone *
+struct xfrd_zone *
 xfrd_steps_take(struct xfrd *xfrd, bool *unsure)
 {
-	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct xfrd_steps *steps = &xfrd->writes.steps;
 
 	for (unsigned i = 0; i < TURN_ZONES && steps->due_count > 0; i++) {
-		uint32_t place = steps->next++;
+		struct xfrd_zone *zone;
 
-		if (place >= conf->zone_count || place >= steps->room) {
+		if (steps->next >= table->end)
 			steps->next = 0;
+		zone = xfrd_zone_at(table, steps->next++);
+		if (zone == NULL || !zone->steps.is_due)
 			continue;
-		}
-		if (!steps->zones[place].is_due)
-			continue;
-		steps->zones[place].is_due = false;
-		steps->due_count--;
-		*unsure = steps->zones[place].unsure;
-		if (steps_are_kept(conf->zones[place]))
-			return conf->zones[place];
+		steps_end_due(xfrd, zone);
+		*unsure = zone->steps.unsure;
+		if (steps_are_kept(zone))
+			return zone;
 	}
 	return NULL;
 }

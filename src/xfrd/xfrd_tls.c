@@ -44,8 +44,10 @@ xfrd_tls_init(struct xfrd_tls *tls, struct server *server)
 
 const struct tls_client *
 xfrd_tls_find(const struct xfrd_tls *tls, const struct conf *conf,
-	const struct conf_tls_auth *auth)
+	const char *name)
 {
+	const struct conf_tls_auth *auth = conf_find_tls_auth(conf, name);
+
 	for (size_t i = 0; i < tls->count; i++)
 		if (conf->tls_auths[i] == auth)
 			return tls->clients[i];

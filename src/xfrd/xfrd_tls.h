@@ -22,8 +22,8 @@ struct xfrd_tls {
 enum nsd_err xfrd_tls_init(struct xfrd_tls *tls, struct server *server)
 	MUST_USE;
 
-/* Lends the client of a tls-auth; NULL: it cannot be used. */
+/* Lends the client of a tls-auth, by its name; NULL: it cannot be used. */
 const struct tls_client *xfrd_tls_find(const struct xfrd_tls *tls,
-	const struct conf *conf, const struct conf_tls_auth *auth);
+	const struct conf *conf, const char *name);
 
 #endif

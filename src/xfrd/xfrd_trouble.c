@@ -16,23 +16,20 @@
 /* ---- a zone -------------------------------------------------------------- */
 
 static enum statistics_zone_trouble
-trouble_of_secondary(const struct xfrd *xfrd, uint32_t handle,
+trouble_of_secondary(const struct xfrd_zone *zone,
 	const struct xfr_status *status)
 {
-	struct xfrd_written done;
-
 	if (status->has_data && status->state == XFR_STATE_EXPIRED)
 		return STATISTICS_ZONE_EXPIRED;
 	if (status->failed_rounds > 0)
 		return status->has_data ? STATISTICS_ZONE_NOT_REFRESHED
 					: STATISTICS_ZONE_NO_DATA;
-	return xfrd_written_get(xfrd, handle, &done) && done.err != NSD_OK
-		? STATISTICS_ZONE_NOT_WRITTEN
-		: STATISTICS_ZONE_WELL;
+	return zone->written.err != NSD_OK ? STATISTICS_ZONE_NOT_WRITTEN
+					   : STATISTICS_ZONE_WELL;
 }
 
 static enum statistics_zone_trouble
-trouble_of_primary(struct xfrd *xfrd, const struct conf_zone *zone)
+trouble_of_primary(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_soa soa;
 
@@ -43,44 +40,39 @@ trouble_of_primary(struct xfrd *xfrd, const struct conf_zone *zone)
 }
 
 const struct xfrd_said_way *
-xfrd_trouble_find_notify(const struct xfrd *xfrd,
-	const struct conf_zone *zone)
+xfrd_trouble_find_notify(const struct xfrd_zone *zone)
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
-	const struct xfrd_said_way *way = NULL;
+	const struct xfrd_said_way *way = zone->said;
 
-	if (handle != XFR_NONE && zone->options->notify.count > 0)
-		way = xfrd_said_get(&xfrd->said, handle);
 	while (way != NULL && !(way->is_notify && way->is_final
-			&& way->server < zone->options->notify.count))
+			&& way->server < zone->conf->options->notify.count))
 		way = way->next;
 	return way;
 }
 
 static enum statistics_zone_trouble
-trouble_of_data(struct xfrd *xfrd, const struct conf_zone *zone,
+trouble_of_data(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct xfr_status *status)
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
-
 	status->has_data = false;
-	if (zone->options->request_xfr.count == 0)
+	if (zone->conf->options->request_xfr.count == 0)
 		return trouble_of_primary(xfrd, zone);
-	if (handle == XFR_NONE)
+	if (zone->handle == XFR_NONE)
 		return STATISTICS_ZONE_WELL;
-	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(), status);
-	return trouble_of_secondary(xfrd, handle, status);
+	xfr_get_status(xfrd->zones.machine, zone->handle, clock_now_msec(),
+		status);
+	return trouble_of_secondary(zone, status);
 }
 
 enum statistics_zone_trouble
-xfrd_trouble_find(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_trouble_find(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct xfr_status *status)
 {
 	enum statistics_zone_trouble trouble = trouble_of_data(xfrd, zone,
 		status);
 
 	return trouble == STATISTICS_ZONE_WELL
-			&& xfrd_trouble_find_notify(xfrd, zone) != NULL
+			&& xfrd_trouble_find_notify(zone) != NULL
 		? STATISTICS_ZONE_NOT_HEARD : trouble;
 }
 
@@ -149,7 +141,7 @@ xfrd_trouble_leave(struct xfrd *xfrd)
 }
 
 static void
-trouble_count_zone(struct xfrd *xfrd, const struct conf_zone *zone)
+trouble_count_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct statistics_trouble *sum = &xfrd->trouble.sum;
 	struct xfr_status status;
@@ -167,15 +159,19 @@ trouble_count_zone(struct xfrd *xfrd, const struct conf_zone *zone)
 static void
 trouble_count_some(struct xfrd *xfrd)
 {
-	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct xfrd_trouble *t = &xfrd->trouble;
 	int64_t begin = clock_now_usec(), now;
 
-	for (unsigned i = 0; i < TURN_ZONES && t->next < conf->zone_count; i++)
-		trouble_count_zone(xfrd, conf->zones[t->next++]);
+	for (unsigned i = 0; i < TURN_ZONES && t->next < table->end; i++) {
+		struct xfrd_zone *zone = xfrd_zone_at(table, t->next++);
+
+		if (zone != NULL)
+			trouble_count_zone(xfrd, zone);
+	}
 	now = clock_now_usec();
 	t->worked_usec += now - begin;
-	if (t->next < conf->zone_count)
+	if (t->next < table->end)
 		return;
 	t->counted = t->sum;
 	t->good_until_usec = now + 1 + t->worked_usec * GOOD_FACTOR;

@@ -11,7 +11,7 @@
 #include "ctl/statistics.h"
 #include "xfr/machine.h"
 
-struct conf_zone;
+struct xfrd_zone;
 struct xfrd;
 struct xfrd_said_way;
 
@@ -23,12 +23,12 @@ struct xfrd_said_way;
 /* Says what is wrong with a zone. *status, if it is a secondary zone that the
  * machine knows: what that says; else its has_data is false. */
 enum statistics_zone_trouble xfrd_trouble_find(struct xfrd *xfrd,
-	const struct conf_zone *zone, struct xfr_status *status);
+	struct xfrd_zone *zone, struct xfr_status *status);
 
 /* The newest way in which a target of the zone's NOTIFY fails, that the log
  * calls an error; NULL: none. Lent until the next call. */
-const struct xfrd_said_way *xfrd_trouble_find_notify(const struct xfrd *xfrd,
-	const struct conf_zone *zone);
+const struct xfrd_said_way *xfrd_trouble_find_notify(
+	const struct xfrd_zone *zone);
 
 /*
  * A count of the zones that have trouble. It goes over all zones, in turns, and
@@ -40,7 +40,7 @@ struct xfrd_trouble {
 	struct statistics_trouble counted; /* the last that has ended */
 	int64_t good_until_usec;           /* of that; 0: none has */
 	struct statistics_trouble sum;     /* of the one that goes on */
-	size_t next;                       /* place in conf.zones */
+	uint32_t next;                     /* number of a zone */
 	int64_t worked_usec;
 	unsigned waiting;                  /* who wants it to end */
 };

@@ -27,36 +27,34 @@
 
 /* False: there is no memory for it now. */
 static bool
-turn_look_at(struct xfrd *xfrd, uint32_t place, const struct xfrd_rest *rest)
+turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone,
+	const struct xfrd_rest *rest)
 {
-	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
-	struct xfrd_zones *zones = &xfrd->zones;
 	struct xfrd_soa soa;
 	bool loaded;
 
 	if (xfrd_steps_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
 	xfrd_keep_look(xfrd, zone);
-	if (zone->options->request_xfr.count == 0
-		&& zone->options->notify.count == 0)
+	if (zone->conf->options->request_xfr.count == 0
+		&& zone->conf->options->notify.count == 0)
 		return true;
 	loaded = xfrd_zones_get_soa(xfrd, zone, &soa);
-	if (zones->handles[place] == XFR_NONE) {
+	if (zone->handle == XFR_NONE) {
 		struct xfr_start start;
 
 		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
-		xfrd_state_get_start(xfrd, place, loaded ? &soa : NULL,
-			&start);
-		xfrd_left_get_start(xfrd, place, &start);
+		xfrd_state_get_start(xfrd, zone, loaded ? &soa : NULL, &start);
+		xfrd_left_get_start(xfrd, zone, &start);
 		if (rest != NULL)
 			xfrd_zones_apply_rest(rest, &start);
-		if (xfrd_zones_add(xfrd, place, &start) != NSD_OK)
+		if (xfrd_zones_begin(xfrd, zone, &start) != NSD_OK)
 			return false;
-		xfrd_left_get_written(xfrd, place);
+		xfrd_left_get_written(xfrd, zone);
 		return true;
 	}
 	if (loaded)
-		xfr_on_served(zones->machine, zones->handles[place],
+		xfr_on_served(xfrd->zones.machine, zone->handle,
 			clock_now_msec(), &soa.numbers);
 	return true;
 }
@@ -66,59 +64,48 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd *xfrd = arg;
 	struct xfrd_zones *zones = &xfrd->zones;
-	size_t count = xfrd->role.server->conf->zone_count;
+	const struct xfrd_zone_table *table = &zones->table;
 	struct timeval soon = {.tv_sec = 0};
 
-	for (unsigned i = 0; i < TURN_ZONES && zones->looked < count; i++) {
-		if (!turn_look_at(xfrd, (uint32_t)zones->looked, NULL)) {
+	for (unsigned i = 0; i < TURN_ZONES && zones->looked < table->end;
+		i++) {
+		struct xfrd_zone *zone = xfrd_zone_at(table, zones->looked);
+
+		if (zone != NULL && !turn_look_at(xfrd, zone, NULL)) {
 			soon.tv_sec = 1;
 			break;
 		}
 		zones->looked++;
 	}
-	if (zones->looked == count && !zones->told) {
+	if (zones->looked >= table->end && !zones->told) {
 		zones->told = true;
 		xfr_notify_all(zones->machine);
 	}
 	xfrd_zones_go_on(xfrd);
-	if (zones->looked == count && zones->look_again) {
+	if (zones->looked >= table->end && zones->look_again) {
 		zones->looked = 0;
 		zones->look_again = false;
 	}
-	if (zones->looked == count) {
+	zones->looking = zones->looked < table->end;
+	if (!zones->looking) {
 		xfrd_state_forget(xfrd);
 		xfrd_left_forget(xfrd);
 	}
-	zones->looking = zones->looked < count;
 	if (zones->looking)
 		event_add(zones->look_event, &soon);
 }
 
 void
-xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_rest *rest)
 {
 	/* Without memory, it is known from the next look on. */
-	if (!turn_look_at(xfrd, zone->index, rest))
+	if (!turn_look_at(xfrd, zone, rest))
 		log_error("zone %s is not kept fresh: out of memory",
-			zone->name);
-	else if (xfrd->zones.told && xfrd->zones.handles[zone->index]
-			!= XFR_NONE)
-		xfr_send_notifies(xfrd->zones.machine,
-			xfrd->zones.handles[zone->index], false);
+			zone->conf->name);
+	else if (xfrd->zones.told && zone->handle != XFR_NONE)
+		xfr_send_notifies(xfrd->zones.machine, zone->handle, false);
 	xfrd_zones_go_on(xfrd);
-}
-
-void
-xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
-{
-	struct xfrd_zones *zones = &xfrd->zones;
-
-	if (zones->looked > last)
-		zones->looked = last;
-	else if (zones->looking && place < zones->looked)
-		/* The look has passed its new place, and not the old one. */
-		(void)turn_look_at(xfrd, place, NULL);
 }
 
 void
@@ -144,59 +131,31 @@ turn_tell_expiries(struct xfrd *xfrd)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
 	int64_t now = clock_now_msec();
+	struct xfrd_zone *zone;
 
-	while (zones->expiry_first != XFR_NONE) {
-		uint32_t zone = zones->expiry_first;
+	while ((zone = list_first_or_null(&zones->expiries, struct xfrd_zone,
+			expiry))
+		!= NULL) {
 		struct xfr_status status;
 		uint64_t left = IPC_EXPIRY_NEVER;
 
-		xfr_get_status(zones->machine, zone, now, &status);
+		xfr_get_status(zones->machine, zone->handle, now, &status);
 		if (status.expire_at != XFR_NEVER)
 			left = status.expire_at > now
 				? (uint64_t)(status.expire_at - now)
 				: 0;
-		if (xfrd_loader_expire(xfrd, xfrd_zones_get(xfrd, zone)->wire,
-			    left)
-			!= NSD_OK)
+		if (xfrd_loader_expire(xfrd, zone->conf->wire, left) != NSD_OK)
 			return;
-		zones->expiry_first = zones->expiry_next[zone];
-		zones->expiry_next[zone] = XFRD_NOT_QUEUED;
+		cds_list_del_init(&zone->expiry);
 	}
-}
-
-void
-xfrd_turn_forget_expiry(struct xfrd *xfrd, uint32_t zone)
-{
-	struct xfrd_zones *zones = &xfrd->zones;
-	uint32_t before = XFR_NONE, at = zones->expiry_first;
-
-	if (zones->expiry_next[zone] == XFRD_NOT_QUEUED)
-		return;
-	for (; at != zone; at = zones->expiry_next[at])
-		before = at;
-	if (before == XFR_NONE)
-		zones->expiry_first = zones->expiry_next[zone];
-	else
-		zones->expiry_next[before] = zones->expiry_next[zone];
-	if (zones->expiry_last == zone)
-		zones->expiry_last = before;
-	zones->expiry_next[zone] = XFRD_NOT_QUEUED;
 }
 
 /* Each zone waits once, however long the loader takes none. */
 static void
-turn_set_expiry(struct xfrd *xfrd, uint32_t zone)
+turn_set_expiry(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	struct xfrd_zones *zones = &xfrd->zones;
-
-	if (zones->expiry_next[zone] != XFRD_NOT_QUEUED)
-		return;
-	zones->expiry_next[zone] = XFR_NONE;
-	if (zones->expiry_first == XFR_NONE)
-		zones->expiry_first = zone;
-	else
-		zones->expiry_next[zones->expiry_last] = zone;
-	zones->expiry_last = zone;
+	if (cds_list_empty(&zone->expiry))
+		cds_list_add_tail(&zone->expiry, &xfrd->zones.expiries);
 }
 
 void
@@ -222,11 +181,11 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 		xfrd_job_cancel(xfrd, action->ticket);
 		break;
 	case XFR_SET_EXPIRY:
-		turn_set_expiry(xfrd, action->zone);
+		turn_set_expiry(xfrd, xfrd_zones_get(xfrd, action->zone));
 		break;
 	case XFR_EXPIRED:
 		log_error("xfrd: zone %s has expired",
-			xfrd_zones_get(xfrd, action->zone)->name);
+			xfrd_zones_get(xfrd, action->zone)->conf->name);
 		xfrd_state_save_soon(xfrd);
 		break;
 	}

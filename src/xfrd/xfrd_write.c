@@ -48,15 +48,6 @@ static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
 static void write_on_written(void *ctx, const struct ipc_message *answer);
 static void write_on_looked(void *ctx, const struct ipc_message *answer);
 
-void
-xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
-{
-	/* The round has passed its new place, and not the old one. */
-	if (place < xfrd->writes.next && xfrd->writes.next <= last)
-		xfrd->writes.next = place;
-	xfrd_steps_move(xfrd, place, last);
-}
-
 /* ---- who waits ----------------------------------------------------------- */
 
 static void
@@ -154,7 +145,7 @@ write_await(struct xfrd *xfrd)
 
 /* Has a zone written. False: it cannot be asked for now. */
 static bool
-write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
+write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct journal_entry *entry)
 {
 	if (!xfrd_write_ask(xfrd, zone, entry, write_on_written))
@@ -238,7 +229,7 @@ write_ask_look(struct xfrd *xfrd)
 	enum nsd_err err;
 
 	/* The next writer knows none that are gone, and ends for each. */
-	xfrd_look_drop_gone(&writes->look, xfrd->role.server->conf);
+	xfrd_look_drop_gone(&writes->look, &xfrd->zones.table);
 	if (writes->look.len == 0)
 		return false;
 	err = xfrd_look_ask(&writes->look, writes->ending, &writes->requests,
@@ -256,37 +247,39 @@ write_ask_look(struct xfrd *xfrd)
 static bool
 write_step_round(struct xfrd *xfrd)
 {
-	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct xfrd_writes *writes = &xfrd->writes;
 	bool is_whole = writes->state == XFRD_WRITES_ROUND;
 
 	for (unsigned i = 0; i < TURN_ZONES; i++) {
-		const struct conf_zone *zone;
+		struct xfrd_zone *zone;
 		struct journal_entry entry;
 		enum xfrd_write_need need;
 
 		if (xfrd_look_is_full(&writes->look)
-			|| (writes->next >= conf->zone_count
+			|| (writes->next >= table->end
 				&& writes->look.len > 0))
 			return write_ask_look(xfrd);
-		if (writes->next >= conf->zone_count) {
+		if (writes->next >= table->end) {
 			write_end_round(xfrd);
 			return false;
 		}
-		zone = conf->zones[writes->next++];
+		zone = xfrd_zone_at(table, writes->next++);
+		if (zone == NULL)
+			continue;
 		need = is_whole ? xfrd_write_judge(xfrd, zone, &entry)
 				: xfrd_write_judge_file(xfrd, zone, &entry);
 		if (need == WRITE_ZONE && write_ask(xfrd, zone, &entry))
 			return true;
 		if (need == WRITE_LOOK)
-			xfrd_look_add(&writes->look, zone->wire);
+			xfrd_look_add(&writes->look, zone->conf->wire);
 	}
 	return false;
 }
 
 /* Begins with a zone that is wished for. False: nothing is to be done. */
 static bool
-write_begin_zone(struct xfrd *xfrd, const struct conf_zone *zone)
+write_begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct journal_entry entry;
 
@@ -295,7 +288,7 @@ write_begin_zone(struct xfrd *xfrd, const struct conf_zone *zone)
 		return write_ask(xfrd, zone, &entry);
 	case WRITE_LOOK:
 		xfrd->writes.look.len = 0;
-		xfrd_look_add(&xfrd->writes.look, zone->wire);
+		xfrd_look_add(&xfrd->writes.look, zone->conf->wire);
 		return write_ask_look(xfrd);
 	default:
 		return false;
@@ -306,12 +299,11 @@ write_begin_zone(struct xfrd *xfrd, const struct conf_zone *zone)
 static bool
 write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 {
-	uint32_t place = xfrd_zones_find_place(xfrd, wish->apex);
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		wish->apex);
 
 	write_reset(&xfrd->writes);
-	if (place != XFR_NONE
-		&& write_begin_zone(xfrd,
-			xfrd->role.server->conf->zones[place])) {
+	if (zone != NULL && write_begin_zone(xfrd, zone)) {
 		wish->taken = true;
 		xfrd->writes.state = XFRD_WRITES_ZONE;
 		return true;
@@ -324,21 +316,21 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 
 /* error: of the system, if that is what err says. */
 static void
-write_say_no_steps(const struct conf_zone *zone, enum nsd_err err, int error)
+write_say_no_steps(struct xfrd_zone *zone, enum nsd_err err, int error)
 {
 	char path[PATH_MAX];
 	size_t len;
 
-	if (conf_zone_file_name(zone, path, sizeof(path), &len) != NSD_OK)
+	if (conf_zone_file_name(zone->conf, path, sizeof(path), &len) != NSD_OK)
 		snprintf(path, sizeof(path), "its file");
 	log_error("xfrd: differences of zone %s cannot be written to %s.ixfr:"
-		  " %s", zone->name, path,
+		  " %s", zone->conf->name, path,
 		err == NSD_E_SYSTEM ? strerror(error) : err_text(err));
 }
 
 /* Of a primary zone. False: they cannot be asked for. */
 static bool
-write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone, bool unsure)
+write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 {
 	struct ipc_write what = {.flags = IPC_WRITE_STEPS
 			| (unsure ? IPC_WRITE_UNSURE : 0)
@@ -350,7 +342,7 @@ write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone, bool unsure)
 	};
 	enum nsd_err err;
 
-	memcpy(what.apex, zone->wire, name_len(zone->wire));
+	memcpy(what.apex, zone->conf->wire, name_len(zone->conf->wire));
 	memcpy(xfrd->writes.apex, what.apex, sizeof(what.apex));
 	err = requests_add(&xfrd->writes.requests, &parcel,
 		write_on_steps_written, xfrd);
@@ -367,8 +359,8 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 	struct xfrd *xfrd = ctx;
 	struct xfrd_writes *writes = &xfrd->writes;
 	struct ipc_written written = {.err = NSD_E_BUG};
-	const struct conf_zone *zone = conf_find_zone(
-		xfrd->role.server->conf, writes->apex);
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		writes->apex);
 
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
@@ -390,7 +382,7 @@ static bool
 write_step_steps(struct xfrd *xfrd)
 {
 	bool unsure;
-	const struct conf_zone *zone = xfrd_steps_take(xfrd, &unsure);
+	struct xfrd_zone *zone = xfrd_steps_take(xfrd, &unsure);
 
 	return zone != NULL && write_ask_steps(xfrd, zone, unsure);
 }
@@ -460,18 +452,17 @@ write_end_one(struct xfrd *xfrd)
 /* ---- looking for files --------------------------------------------------- */
 
 /* The zone at the head of those that are looked for; NULL: it is gone. */
-static const struct conf_zone *
+static struct xfrd_zone *
 write_look_head(const struct xfrd *xfrd)
 {
-	return conf_find_zone(xfrd->role.server->conf,
-		xfrd->writes.look.apexes);
+	return xfrd_zone_find(&xfrd->zones.table, xfrd->writes.look.apexes);
 }
 
 /* Has the first one written, whose file is not there. False: it need not be. */
 static bool
 write_look_missed(struct xfrd *xfrd)
 {
-	const struct conf_zone *zone = write_look_head(xfrd);
+	struct xfrd_zone *zone = write_look_head(xfrd);
 	struct journal_entry entry;
 
 	xfrd_look_drop(&xfrd->writes.look, 1);
@@ -479,7 +470,7 @@ write_look_missed(struct xfrd *xfrd)
 		|| xfrd_write_judge(xfrd, zone, &entry) == WRITE_NOTHING)
 		return false;
 	log_at(1, LOG_LEVEL_NOTICE, "xfrd: zone %s has no zone file: it is"
-		" written", zone->name);
+		" written", zone->conf->name);
 	xfrd->writes.tries = 0;
 	return write_ask(xfrd, zone, &entry);
 }
@@ -526,17 +517,15 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 	struct xfrd *xfrd = ctx;
 	struct xfrd_writes *writes = &xfrd->writes;
 	struct ipc_written written = {.err = NSD_E_BUG};
-	uint32_t place = xfrd_zones_find_place(xfrd, writes->apex);
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		writes->apex);
 	struct journal_entry entry;
 
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
 	writes->busy = false;
 	/* It may be gone. */
-	if (place != XFR_NONE) {
-		const struct conf_zone *zone =
-			xfrd->role.server->conf->zones[place];
-
+	if (zone != NULL) {
 		/* It has come after the writer, which ends; or another version
 		 * has come. */
 		if (((written.err == NSD_E_NOT_FOUND && !writes->ending)
@@ -563,13 +552,16 @@ xfrd_write_on_writer(struct xfrd *xfrd, struct link *link)
 static bool
 write_is_left(struct xfrd *xfrd)
 {
-	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct journal_entry entry;
 
-	for (size_t i = 0; xfrd->journal != NULL && i < conf->zone_count; i++)
-		if (xfrd_write_judge(xfrd, conf->zones[i], &entry)
-			== WRITE_ZONE)
+	for (uint32_t i = 0; xfrd->journal != NULL && i < table->end; i++) {
+		struct xfrd_zone *zone = xfrd_zone_at(table, i);
+
+		if (zone != NULL
+			&& xfrd_write_judge(xfrd, zone, &entry) == WRITE_ZONE)
 			return true;
+	}
 	return xfrd->writes.steps.due_count > 0;
 }
 

@@ -20,18 +20,18 @@ enum xfrd_write_need {
 /* Of a zone. *entry leads to what is served; its id is 0 if none of the journal
  * does. */
 enum xfrd_write_need xfrd_write_judge(struct xfrd *xfrd,
-	const struct conf_zone *zone, struct journal_entry *entry);
+	struct xfrd_zone *zone, struct journal_entry *entry);
 /* The same in a round for files alone: what has changed has time, unless that
  * leads on from a file that may not be there. */
 enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
-	const struct conf_zone *zone, struct journal_entry *entry);
+	struct xfrd_zone *zone, struct journal_entry *entry);
 
 /* Asks the writer for a zone. on_end has ctx xfrd. False: it cannot be asked
  * for now. */
-bool xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
+bool xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct journal_entry *entry, request_on_end *on_end) MUST_USE;
 /* Keeps what has become of it. */
-void xfrd_write_note(struct xfrd *xfrd, const struct conf_zone *zone,
+void xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct ipc_written *written);
 
 #endif

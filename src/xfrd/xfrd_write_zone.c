@@ -22,17 +22,18 @@
 /* ---- what is due --------------------------------------------------------- */
 
 enum xfrd_write_need
-xfrd_write_judge(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry *entry)
 {
-	bool is_secondary = zone->options->request_xfr.count > 0;
+	const struct conf_zone *conf = zone->conf;
+	bool is_secondary = conf->options->request_xfr.count > 0;
 	struct xfrd_soa soa;
 
-	if (zone->zonefile == NULL || (!is_secondary && !zone->was_secondary)
+	if (conf->zonefile == NULL || (!is_secondary && !conf->was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
-	if (!journal_find_serial(xfrd->journal, zone->wire, soa.numbers.serial,
-		    entry)) {
+	if (!journal_find_serial(xfrd->journal, conf->wire,
+		    soa.numbers.serial, entry)) {
 		*entry = (struct journal_entry){.to = soa.numbers.serial};
 		return is_secondary ? WRITE_LOOK : WRITE_NOTHING;
 	}
@@ -43,17 +44,18 @@ xfrd_write_judge(struct xfrd *xfrd, const struct conf_zone *zone,
 }
 
 enum xfrd_write_need
-xfrd_write_judge_file(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_write_judge_file(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry *entry)
 {
 	enum xfrd_write_need need = xfrd_write_judge(xfrd, zone, entry);
 	struct journal_entry oldest;
 
 	/* From now on its file is what counts. */
-	if (need == WRITE_ZONE && zone->was_secondary)
+	if (need == WRITE_ZONE && zone->conf->was_secondary)
 		return WRITE_ZONE;
 	if (need == WRITE_ZONE)
-		need = journal_find_oldest(xfrd->journal, zone->wire, &oldest)
+		need = journal_find_oldest(xfrd->journal, zone->conf->wire,
+				&oldest)
 				&& oldest.kind == JOURNAL_DIFFS
 			? WRITE_LOOK : WRITE_NOTHING;
 	return need;
@@ -76,12 +78,11 @@ xfrd_write_print_received(char *out, size_t size,
 }
 
 bool
-xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct journal_entry *entry, request_on_end *on_end)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
-	const struct xfrd_written *done = xfrd_written_edit(writes,
-		xfrd->zones.handles[zone->index]);
+	const struct xfrd_written *done = &zone->written;
 	struct ipc_write what = {.serial = entry->to};
 	char source[JOURNAL_SOURCE_MAX + 1];
 	struct link_parcel parcel = {
@@ -96,14 +97,16 @@ xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
 	if (writes->tries == XFRD_WRITE_TRIES_MAX - 1)
 		what.flags |= IPC_WRITE_ANY;
 	/* One that is there need not be made again. */
-	if (done != NULL && done->to == IPC_WRITTEN_COPY) {
+	if (done->to == IPC_WRITTEN_COPY) {
 		what.flags |= IPC_WRITE_HAS_COPY;
 		if (done->serial == entry->to)
 			what.flags &= ~(uint32_t)IPC_WRITE_COPY;
 	}
-	memcpy(what.apex, zone->wire, name_len(zone->wire));
-	if (entry->id != 0 && journal_read_source(xfrd->journal, zone->wire,
-				      entry->id, source) == NSD_OK)
+	memcpy(what.apex, zone->conf->wire, name_len(zone->conf->wire));
+	if (entry->id != 0
+		&& journal_read_source(xfrd->journal, zone->conf->wire,
+			   entry->id, source)
+			== NSD_OK)
 		xfrd_write_print_received(what.received, sizeof(what.received),
 			entry, source);
 	parcel.len = offsetof(struct ipc_write, received)
@@ -126,18 +129,18 @@ xfrd_write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
 /* Says what could not be written: the first zone of a round, and how many at
  * its end. */
 static void
-write_log_failure(struct xfrd *xfrd, const struct conf_zone *zone,
+write_log_failure(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_written *done)
 {
 	struct journal_entry entry;
 	char file[PATH_MAX];
 	size_t len;
 
-	if (conf_zone_file_name(zone, file, sizeof(file), &len) != NSD_OK)
+	if (conf_zone_file_name(zone->conf, file, sizeof(file), &len) != NSD_OK)
 		snprintf(file, sizeof(file), "its file");
 	log_at(xfrd->writes.failed++ == 0 ? 0 : 2, LOG_LEVEL_ERROR,
-		"xfrd: zone %s cannot be written to %s: %s%s; %s", zone->name,
-		file, xfrd_written_why(done),
+		"xfrd: zone %s cannot be written to %s: %s%s; %s",
+		zone->conf->name, file, xfrd_written_why(done),
 		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "",
 		xfrd_write_judge(xfrd, zone, &entry) == WRITE_LOOK
 			? "a start has it from a primary alone"
@@ -147,13 +150,13 @@ write_log_failure(struct xfrd *xfrd, const struct conf_zone *zone,
 /* What the writer says is true of no version but one that it may have seen. A
  * version that was forced since then may have the same serial. */
 static bool
-write_is_sound(struct xfrd *xfrd, const struct conf_zone *zone,
+write_is_sound(struct xfrd *xfrd, struct xfrd_zone *zone,
 	uint32_t serial)
 {
 	struct journal_entry entry;
 	struct xfrd_soa soa;
 
-	if (journal_find_serial(xfrd->journal, zone->wire, serial, &entry)
+	if (journal_find_serial(xfrd->journal, zone->conf->wire, serial, &entry)
 		&& entry.is_back && entry.id != xfrd->writes.entry)
 		return false;
 	return serial == xfrd->writes.serial
@@ -162,32 +165,29 @@ write_is_sound(struct xfrd *xfrd, const struct conf_zone *zone,
 }
 
 void
-xfrd_write_note(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct ipc_written *written)
 {
-	struct xfrd_written result = {
-		.at_sec = (int64_t)time(NULL),
+	struct xfrd_written *done = &zone->written, result = {
+		.at_sec = (uint32_t)time(NULL),
 		.err = (uint8_t)written->err,
 		.error = (uint16_t)written->error,
 		.to = (uint8_t)written->to,
 		.serial = written->serial,
-	}, *done = xfrd_written_edit(&xfrd->writes,
-		xfrd->zones.handles[zone->index]);
+		.in_file = done->in_file,
+		.file_serial = done->file_serial,
+	};
 
-	if (done != NULL) {
-		result.in_file = done->in_file;
-		result.file_serial = done->file_serial;
-	}
 	if (written->err == NSD_OK) {
 		xfrd->writes.written++;
 		result.in_file = true;
 		result.file_serial = written->serial;
 		if (write_is_sound(xfrd, zone, written->serial))
-			(void)journal_forget(xfrd->journal, zone->wire,
+			(void)journal_forget(xfrd->journal, zone->conf->wire,
 				written->serial);
 	} else {
 		/* A copy of before is as good. */
-		if (result.to == IPC_WRITTEN_NOWHERE && done != NULL
+		if (result.to == IPC_WRITTEN_NOWHERE
 			&& done->to == IPC_WRITTEN_COPY) {
 			result.to = IPC_WRITTEN_COPY;
 			result.serial = done->serial;
@@ -195,6 +195,6 @@ xfrd_write_note(struct xfrd *xfrd, const struct conf_zone *zone,
 		write_log_failure(xfrd, zone, &result);
 		xfrd->writes.last_failed = result;
 	}
-	if (done != NULL)
+	if (zone->handle != XFR_NONE)
 		*done = result;
 }

@@ -13,7 +13,6 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "base/grow.h"
 #include "base/log.h"
 #include "store/store.h"
 #include "xfrd/xfrd.h"
@@ -55,7 +54,7 @@ zones_copy_soa(const struct store_view *view, const struct zone *served,
 }
 
 bool
-xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfrd_soa *soa)
 {
 	const struct store_view *view = store_reader_view(xfrd->reader);
@@ -64,12 +63,13 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 	uint32_t flags;
 
 	store_reader_online(xfrd->reader);
-	if (table_find_apex(view, zone->wire, &ref) == NSD_OK) {
+	if (table_find_apex(view, zone->conf->wire, &ref) == NSD_OK) {
 		entry = store_get(view, ref);
 		served = store_load_ref(&entry->zone);
 	}
 	if (served != STORE_NONE) {
-		zones_copy_soa(view, store_get(view, served), zone->wire, soa);
+		zones_copy_soa(view, store_get(view, served), zone->conf->wire,
+			soa);
 		soa->expires_sec = __atomic_load_n(&entry->expires_sec,
 			__ATOMIC_RELAXED);
 		soa->has_history = store_load_ref(&entry->history)
@@ -219,82 +219,56 @@ zones_find_config(struct xfrd_zones *zones, const struct conf_pattern *options,
 	return NSD_OK;
 }
 
-/* Room for the handle, so that a zone that is added can be noted. */
-static bool
-zones_make_room(struct xfrd_zones *zones, uint32_t handle)
-{
-	size_t room = zones->place_room;
-	uint32_t *places, *comings, *next;
-
-	while (handle >= zones->place_room) {
-		places = grow_array(zones->places, room, &room,
-			sizeof(*places));
-		if (places == NULL)
-			return false;
-		zones->places = places;
-		comings = realloc(zones->comings, room * sizeof(*comings));
-		if (comings == NULL)
-			return false;
-		zones->comings = comings;
-		next = realloc(zones->expiry_next, room * sizeof(*next));
-		if (next == NULL)
-			return false;
-		zones->expiry_next = next;
-		while (zones->place_room < room)
-			next[zones->place_room++] = XFRD_NOT_QUEUED;
-	}
-	return true;
-}
-
 enum nsd_err
-xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
+xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfr_start *start)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
-	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
-	uint32_t config, handle;
-	enum nsd_err err = zones_find_config(zones, zone->options, &config);
+	uint32_t config;
+	enum nsd_err err = zones_find_config(zones, zone->conf->options,
+		&config);
 
+	assert(zone->handle == XFR_NONE);
+	if (err == NSD_OK)
+		err = xfr_add_zone(zones->machine, config, start,
+			clock_now_msec(), &zone->handle);
 	if (err != NSD_OK)
 		return err;
-	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
-		&handle);
-	if (err != NSD_OK)
-		return err;
-	if (!zones_make_room(zones, handle)) {
-		xfr_remove_zone(zones->machine, handle);
-		return NSD_E_MEMORY;
-	}
-	zones->handles[place] = handle;
-	zones->places[handle] = place;
-	zones->comings[handle] = ++zones->coming;
+	xfr_set_user(zones->machine, zone->handle, zone->number);
+	zone->coming = ++zones->coming;
 	return NSD_OK;
 }
 
-const struct conf_zone *
-xfrd_zones_get(const struct xfrd *xfrd, uint32_t zone)
+void
+xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	return xfrd->role.server->conf->zones[xfrd->zones.places[zone]];
+	assert(xfrd_zones_get(xfrd, zone->handle) == zone);
+	xfr_remove_zone(xfrd->zones.machine, zone->handle);
+	zone->handle = XFR_NONE;
+	cds_list_del_init(&zone->expiry);
+	xfrd_said_forget(&zone->said);
+	memset(&zone->written, 0, sizeof(zone->written));
+	memset(&zone->received, 0, sizeof(zone->received));
 }
 
-uint32_t
-xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex)
+struct xfrd_zone *
+xfrd_zones_get(const struct xfrd *xfrd, uint32_t handle)
 {
-	const struct conf_zone *zone = conf_find_zone(xfrd->role.server->conf,
-		apex);
+	struct xfrd_zone *zone = xfrd_zone_at(&xfrd->zones.table,
+		xfr_get_user(xfrd->zones.machine, handle));
 
-	return zone != NULL ? zone->index : XFR_NONE;
+	assert(zone != NULL && zone->handle == handle);
+	return zone;
 }
 
 void
-xfrd_zones_get_rest(const struct xfrd *xfrd, const struct conf_zone *zone,
+xfrd_zones_get_rest(const struct xfrd *xfrd, const struct xfrd_zone *zone,
 	int64_t now, struct xfrd_rest *rest)
 {
 	struct xfr_status status;
 
 	rest->expire_at = XFR_NEVER;
-	xfr_get_status(xfrd->zones.machine, xfrd->zones.handles[zone->index],
-		now, &status);
+	xfr_get_status(xfrd->zones.machine, zone->handle, now, &status);
 	if (!status.has_data || status.expire_at == XFR_NEVER)
 		return;
 	rest->acquired_at = status.acquired_at;
@@ -315,14 +289,13 @@ xfrd_zones_apply_rest(const struct xfrd_rest *rest, struct xfr_start *start)
 }
 
 void
-xfrd_zones_hear(struct xfrd *xfrd, const struct conf_zone *zone)
+xfrd_zones_hear(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	uint32_t handle = xfrd->zones.handles[zone->index];
 	struct xfrd_soa soa;
 
-	if (handle != XFR_NONE && xfrd_zones_get_soa(xfrd, zone, &soa))
-		xfr_on_served(xfrd->zones.machine, handle, clock_now_msec(),
-			&soa.numbers);
+	if (zone->handle != XFR_NONE && xfrd_zones_get_soa(xfrd, zone, &soa))
+		xfr_on_served(xfrd->zones.machine, zone->handle,
+			clock_now_msec(), &soa.numbers);
 	xfrd_zones_go_on(xfrd);
 }
 
@@ -349,24 +322,38 @@ zones_count_transfers(const struct xfrd_asks *asks)
 	return all < 4 ? 4 : (uint32_t)all;
 }
 
+/* Of the machine's jitter, and of the table's hash. */
+struct zones_seeds {
+	uint64_t machine;
+	uint8_t table[SIPHASH_KEY_LEN];
+};
+
+static enum nsd_err
+zones_add_all(struct xfrd_zone_table *table, const struct conf *conf)
+{
+	enum nsd_err err = NSD_OK;
+	struct xfrd_zone *zone;
+
+	for (size_t i = 0; i < conf->zone_count && err == NSD_OK; i++)
+		err = xfrd_zone_add(table, conf->zones[i], &zone);
+	return err;
+}
+
 enum nsd_err
 xfrd_zones_init(struct xfrd *xfrd)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
-	size_t count = xfrd->role.server->conf->zone_count;
 	struct xfr_limits limits = xfr_limits_usual;
-	uint64_t seed = 0;
+	struct zones_seeds seeds = {.machine = 0};
+	enum nsd_err err;
 
-	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-		seed = (uint64_t)clock_now_usec();
+	if (getrandom(&seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
+		seeds.machine = (uint64_t)clock_now_usec();
 	limits.transfers = zones_count_transfers(&xfrd->asks);
-	zones->expiry_first = XFR_NONE;
-	zones->handles = malloc((count + 1) * sizeof(*zones->handles));
-	if (zones->handles == NULL)
-		return NSD_E_MEMORY;
-	zones->handle_room = count + 1;
-	for (size_t i = 0; i < count; i++)
-		zones->handles[i] = XFR_NONE;
-	return xfr_machine_create(&limits, seed, clock_now_msec(),
-		&zones->machine);
+	CDS_INIT_LIST_HEAD(&zones->expiries);
+	xfrd_zone_table_init(&zones->table, seeds.table);
+	err = zones_add_all(&zones->table, xfrd->role.server->conf);
+	return err != NSD_OK ? err
+		: xfr_machine_create(&limits, seeds.machine, clock_now_msec(),
+			&zones->machine);
 }

@@ -53,27 +53,8 @@ syncer_ask(struct syncer *syncer, int fd, int at)
 	return ++flushes;
 }
 
-enum nsd_err
-xfrd_come_add(struct xfrd *one, const char *name, const char *pattern,
-	const struct conf_zone **zone)
-{
-	return conf_add_zone(server.conf, name, pattern, zone);
-}
-
 void
-xfrd_come_rest(struct xfrd *one, const struct conf_zone *zone,
-	struct xfrd_rest *rest)
-{
-}
-
-void
-xfrd_come_remove(struct xfrd *one, const struct conf_zone *zone)
-{
-	assert_int_equal(conf_remove_zone(server.conf, zone->wire), NSD_OK);
-}
-
-void
-xfrd_turn_join(struct xfrd *one, const struct conf_zone *zone,
+xfrd_turn_join(struct xfrd *one, struct xfrd_zone *zone,
 	const struct xfrd_rest *rest)
 {
 }
@@ -218,6 +199,9 @@ start(void **state)
 			return 1;
 		conf_note_listed(server.conf, zone, 1);
 	}
+	CDS_INIT_LIST_HEAD(&xfrd.jobs);
+	if (xfrd_zones_init(&xfrd) != NSD_OK)
+		return 1;
 	xfrd_change_init(&xfrd);
 	return xfrd.changes == NULL;
 }
@@ -230,6 +214,8 @@ end(void **state)
 	event_free(xfrd.changes->sync_event);
 	zonelist_close(xfrd.changes->list);
 	free(xfrd.changes);
+	xfrd_zone_table_fini(&xfrd.zones.table);
+	xfr_machine_destroy(xfrd.zones.machine);
 	event_base_free(xfrd.role.base);
 	conf_destroy(server.conf);
 	return 0;
@@ -373,7 +359,7 @@ static void
 start_with(const char *list)
 {
 	static const char *const names[] = {"x", "y", "z"};
-	const struct conf_zone *zone;
+	struct xfrd_zone *zone;
 
 	event_free(xfrd.changes->again_event);
 	event_free(xfrd.changes->renew_event);
@@ -381,8 +367,8 @@ start_with(const char *list)
 	zonelist_close(xfrd.changes->list);
 	free(xfrd.changes);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(conf_add_zone(server.conf, names[i], "long",
-			&zone), NSD_OK);
+		assert_int_equal(xfrd_come_add(&xfrd, names[i], "long", &zone),
+			NSD_OK);
 	files_write(path, list);
 	xfrd_change_init(&xfrd);
 	assert_non_null(xfrd.changes);

@@ -1,0 +1,235 @@
+/*
+ * xfrd_zone.c - the table of zones: by apex, by number.
+ *
+ * Zones are found by linear hashing (Litwin, 1980): for each zone that comes,
+ * one bucket is split. So no addition takes long, however many there are.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "dns/name.h"
+#include "xfrd/xfrd_zone.h"
+
+#define ZONES_A_CHUNK 1024u
+
+/* ---- by number ----------------------------------------------------------- */
+
+static struct xfrd_zone *
+zone_place(const struct xfrd_zone_table *table, uint32_t number)
+{
+	assert(number < table->end);
+	return &table->chunks[number / ZONES_A_CHUNK][number % ZONES_A_CHUNK];
+}
+
+struct xfrd_zone *
+xfrd_zone_at(const struct xfrd_zone_table *table, uint32_t number)
+{
+	struct xfrd_zone *zone = number < table->end
+		? zone_place(table, number) : NULL;
+
+	return zone != NULL && zone->conf != NULL ? zone : NULL;
+}
+
+/* A free place. NULL: no memory. */
+static struct xfrd_zone *
+zone_take_place(struct xfrd_zone_table *table)
+{
+	size_t chunk = table->end / ZONES_A_CHUNK;
+	struct xfrd_zone *zone, **chunks;
+
+	if (table->unused != XFR_NONE) {
+		zone = zone_place(table, table->unused);
+		assert(zone->conf == NULL);
+		table->unused = zone->next;
+		return zone;
+	}
+	if (table->end == XFR_NONE - 1)
+		return NULL;
+	if (chunk == table->chunk_count) {
+		chunks = grow_array(table->chunks, chunk, &table->chunk_room,
+			sizeof(*chunks));
+		if (chunks == NULL)
+			return NULL;
+		table->chunks = chunks;
+		chunks[chunk] = calloc(ZONES_A_CHUNK, sizeof(**chunks));
+		if (chunks[chunk] == NULL)
+			return NULL;
+		table->chunk_count++;
+	}
+	zone = &table->chunks[chunk][table->end % ZONES_A_CHUNK];
+	zone->number = table->end++;
+	return zone;
+}
+
+/* Without zones the table takes no memory, however many there were. */
+static void
+zone_leave_place(struct xfrd_zone_table *table, struct xfrd_zone *zone)
+{
+	zone->conf = NULL;
+	zone->next = table->unused;
+	table->unused = zone->number;
+	if (table->count > 0)
+		return;
+	while (table->chunk_count > 0)
+		free(table->chunks[--table->chunk_count]);
+	table->end = 0;
+	table->unused = XFR_NONE;
+}
+
+/* ---- by apex ------------------------------------------------------------- */
+
+/* apex: in lower case. */
+static uint32_t
+zone_hash(const struct xfrd_zone_table *table, const uint8_t *apex)
+{
+	return (uint32_t)siphash(table->key, apex, name_len(apex), 1, 3);
+}
+
+/* The power of two that there are at least so many buckets of. */
+static size_t
+buckets_level(size_t count)
+{
+	size_t level = 1;
+
+	while (level <= count / 2)
+		level *= 2;
+	return level;
+}
+
+/* Buckets from `level` on have one bit more of the hash. */
+static uint32_t *
+zone_bucket(const struct xfrd_zone_table *table, const uint8_t *apex)
+{
+	size_t level = buckets_level(table->bucket_count);
+	uint32_t hash = zone_hash(table, apex);
+	size_t n = hash & (2 * level - 1);
+
+	if (n >= table->bucket_count)
+		n -= level;
+	return &table->buckets[n];
+}
+
+/* Appends a bucket, whose zones are in another one so far. */
+static void
+buckets_split(struct xfrd_zone_table *table)
+{
+	size_t n = table->bucket_count;
+	uint32_t *from, *to = &table->buckets[n], *at;
+
+	*to = XFR_NONE;
+	from = n > 0 ? &table->buckets[n - buckets_level(n)] : to;
+	table->bucket_count++;
+	for (at = from; *at != XFR_NONE;) {
+		struct xfrd_zone *zone = zone_place(table, *at);
+
+		if (zone_bucket(table, zone->conf->wire) != to) {
+			at = &zone->next;
+			continue;
+		}
+		*at = zone->next;
+		zone->next = *to;
+		*to = zone->number;
+	}
+}
+
+struct xfrd_zone *
+xfrd_zone_find(const struct xfrd_zone_table *table, const uint8_t *apex)
+{
+	uint8_t lower[NAME_MAX_LEN];
+	uint32_t at;
+
+	if (table->bucket_count == 0)
+		return NULL;
+	memcpy(lower, apex, name_len(apex));
+	name_lower(lower);
+	for (at = *zone_bucket(table, lower); at != XFR_NONE;) {
+		struct xfrd_zone *zone = zone_place(table, at);
+
+		if (name_equal(zone->conf->wire, lower))
+			return zone;
+		at = zone->next;
+	}
+	return NULL;
+}
+
+struct xfrd_zone *
+xfrd_zone_find_text(const struct xfrd_zone_table *table, const char *name)
+{
+	uint8_t wire[NAME_MAX_LEN];
+
+	return conf_parse_zone_name(name, wire) ? xfrd_zone_find(table, wire)
+						: NULL;
+}
+
+/* ---- zones come and go --------------------------------------------------- */
+
+enum nsd_err
+xfrd_zone_add(struct xfrd_zone_table *table, const struct conf_zone *conf,
+	struct xfrd_zone **zone)
+{
+	uint32_t *buckets = grow_array(table->buckets, table->bucket_count,
+		&table->bucket_room, sizeof(*buckets)), *bucket, number;
+	struct xfrd_zone *added;
+
+	if (buckets == NULL)
+		return NSD_E_MEMORY;
+	table->buckets = buckets;
+	assert(xfrd_zone_find(table, conf->wire) == NULL);
+	added = zone_take_place(table);
+	if (added == NULL)
+		return NSD_E_MEMORY;
+	if (table->bucket_count <= table->count)
+		buckets_split(table);
+	bucket = zone_bucket(table, conf->wire);
+	number = added->number;
+	*added = (struct xfrd_zone){
+		.conf = conf,
+		.number = number,
+		.next = *bucket,
+		.handle = XFR_NONE,
+	};
+	CDS_INIT_LIST_HEAD(&added->expiry);
+	*bucket = number;
+	table->count++;
+	*zone = added;
+	return NSD_OK;
+}
+
+void
+xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
+{
+	uint32_t *at = zone_bucket(table, zone->conf->wire);
+
+	assert(zone->handle == XFR_NONE && zone->said == NULL
+		&& cds_list_empty(&zone->expiry) && table->count > 0);
+	while (*at != zone->number)
+		at = &zone_place(table, *at)->next;
+	*at = zone->next;
+	table->count--;
+	zone_leave_place(table, zone);
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+void
+xfrd_zone_table_init(struct xfrd_zone_table *table,
+	const uint8_t key[SIPHASH_KEY_LEN])
+{
+	memset(table, 0, sizeof(*table));
+	memcpy(table->key, key, sizeof(table->key));
+	table->unused = XFR_NONE;
+}
+
+void
+xfrd_zone_table_fini(struct xfrd_zone_table *table)
+{
+	while (table->chunk_count > 0)
+		free(table->chunks[--table->chunk_count]);
+	free(table->chunks);
+	free(table->buckets);
+	memset(table, 0, sizeof(*table));
+}

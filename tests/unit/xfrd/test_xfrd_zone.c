@@ -1,0 +1,152 @@
+/* test_xfrd_zone.c - zones are found by apex and by number, however many come
+ * and go. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "xfrd/xfrd_zone.h"
+
+#define ZONES 3000u
+
+static struct xfrd_zone_table table;
+static struct conf_zone confs[ZONES];
+static uint8_t wires[ZONES][8];
+static struct xfrd_zone *zones[ZONES]; /* NULL: not in the table */
+
+static int
+start(void **state)
+{
+	uint8_t key[SIPHASH_KEY_LEN];
+
+	for (size_t i = 0; i < sizeof(key); i++)
+		key[i] = (uint8_t)(i * 7);
+	xfrd_zone_table_init(&table, key);
+	for (unsigned i = 0; i < ZONES; i++) {
+		snprintf((char *)wires[i], sizeof(wires[i]), "%cz%04u", 5, i);
+		confs[i].wire = wires[i];
+		zones[i] = NULL;
+	}
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	xfrd_zone_table_fini(&table);
+	return 0;
+}
+
+static void
+add(unsigned i)
+{
+	assert_int_equal(xfrd_zone_add(&table, &confs[i], &zones[i]), NSD_OK);
+}
+
+static void
+check_all(void)
+{
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < ZONES; i++) {
+		assert_ptr_equal(xfrd_zone_find(&table, wires[i]), zones[i]);
+		if (zones[i] == NULL)
+			continue;
+		count++;
+		assert_ptr_equal(zones[i]->conf, &confs[i]);
+		assert_ptr_equal(xfrd_zone_at(&table, zones[i]->number),
+			zones[i]);
+	}
+	assert_int_equal(table.count, count);
+	for (uint32_t n = 0; n < table.end; n++)
+		count -= xfrd_zone_at(&table, n) != NULL;
+	assert_int_equal(count, 0);
+}
+
+static void
+zones_stay_where_they_are_while_others_come_and_go(void **state)
+{
+	unsigned random = 1;
+
+	check_all();
+	for (unsigned turn = 0; turn < 20; turn++) {
+		for (unsigned i = 0; i < ZONES; i++) {
+			random = random * 1103515245 + 12345;
+			if (random >> 16 & 1)
+				continue;
+			if (zones[i] == NULL) {
+				add(i);
+			} else {
+				xfrd_zone_remove(&table, zones[i]);
+				zones[i] = NULL;
+			}
+		}
+		check_all();
+	}
+	assert_in_range(table.end, table.count, ZONES);
+}
+
+static void
+free_numbers_are_used_again(void **state)
+{
+	struct xfrd_zone *first;
+
+	add(0);
+	add(1);
+	first = zones[0];
+	xfrd_zone_remove(&table, first);
+	assert_null(xfrd_zone_at(&table, 0));
+	assert_null(xfrd_zone_at(&table, 2));
+	add(2);
+	assert_ptr_equal(zones[2], first);
+	assert_int_equal(zones[2]->number, 0);
+	assert_int_equal(table.end, 2);
+}
+
+static void
+names_are_found_in_any_case(void **state)
+{
+	add(7);
+	assert_ptr_equal(xfrd_zone_find(&table,
+		(const uint8_t *)"\5Z0007"), zones[7]);
+	assert_ptr_equal(xfrd_zone_find_text(&table, "Z0007."), zones[7]);
+	assert_null(xfrd_zone_find_text(&table, "z0008"));
+	assert_null(xfrd_zone_find_text(&table, "z0007.z0007"));
+	assert_null(xfrd_zone_find_text(&table, "a..b"));
+}
+
+static void
+table_without_zones_takes_no_memory_for_them(void **state)
+{
+	for (unsigned i = 0; i < ZONES; i++)
+		add(i);
+	assert_int_equal(table.chunk_count, (ZONES + 1023) / 1024);
+	for (unsigned i = 0; i < ZONES; i++) {
+		xfrd_zone_remove(&table, zones[i]);
+		zones[i] = NULL;
+	}
+	assert_int_equal(table.chunk_count, 0);
+	assert_int_equal(table.end, 0);
+	check_all();
+	add(0);
+	check_all();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(zones_stay_where_they_are_while_others_come_and_go),
+		TEST(free_numbers_are_used_again),
+		TEST(names_are_found_in_any_case),
+		TEST(table_without_zones_takes_no_memory_for_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
