@@ -29,6 +29,10 @@
 #define BEGIN_MSEC 1000
 #define CROWDED_MSEC 20000
 #define IGNORED_MSEC 4000
+/* Beside threads that are busy; two may be later, and one in so many. */
+#define THREADS_MSEC 4000
+#define LATE_ONE_IN 50
+#define THREADS 10u
 /* As xfrd does. */
 #define PASS_MSEC 10
 #define PASS_AGAIN_MSEC 250
@@ -51,6 +55,12 @@ enum order { SERIAL, PARALLEL, SILENT, AWAY };
 
 enum pace { FAST, LARGE, DRIP };
 
+/* Of a server: it answers on one of its connections at a time. */
+struct thread {
+	struct conn *conn;
+	uint32_t stamp; /* of that connection */
+};
+
 struct server {
 	struct xfr_pool_server pool;
 	enum order order;
@@ -58,6 +68,8 @@ struct server {
 	unsigned taken;
 	bool ignores;     /* those that are too many */
 	int64_t latency_msec;
+	bool has_threads; /* each has some of its connections; SERIAL */
+	struct thread threads[THREADS];
 };
 
 struct zone {
@@ -89,6 +101,7 @@ struct conn {
 	bool is_used;
 	uint32_t stamp;
 	unsigned server;
+	unsigned thread;
 	int64_t look_at, step_at;
 	struct item items[QUEUE_MAX];
 	unsigned count;
@@ -105,6 +118,7 @@ struct sim {
 	int64_t pass_at, crowded_at;
 	uint64_t begun, moved, given_up, opened;
 	int64_t worst_msec, worst_crowded_msec, worst_ignored_msec;
+	uint64_t of_threads, late_of_threads; /* transfers */
 	unsigned most_conns;
 };
 

@@ -16,6 +16,16 @@ is_promised(const struct sim *s, const struct zone *zone)
 	return zone->pace == FAST && s->servers[zone->server].order <= PARALLEL;
 }
 
+/* A transfer of a server of threads has begun after so long, or has failed. */
+static void
+note_of_threads(struct sim *s, const struct question *q, int64_t took)
+{
+	if (s->crowded_at >= q->put_msec)
+		return;
+	s->of_threads++;
+	s->late_of_threads += took > THREADS_MSEC;
+}
+
 void
 slow_answer(struct sim *s, struct question *q, enum xfr_outcome outcome)
 {
@@ -24,7 +34,10 @@ slow_answer(struct sim *s, struct question *q, enum xfr_outcome outcome)
 		.soa = {.serial = zone->serial, .refresh_sec = 86400,
 			.retry_sec = 60, .expire_sec = 864000}};
 
-	if (is_promised(s, zone) && (outcome == XFR_TIMEOUT
+	if (is_promised(s, zone) && outcome == XFR_TIMEOUT
+		&& s->servers[zone->server].has_threads)
+		note_of_threads(s, q, XFR_NEVER);
+	else if (is_promised(s, zone) && (outcome == XFR_TIMEOUT
 			|| outcome == XFR_UNREACHABLE))
 		world_fail(&s->w, NULL, "zone %u of server %u fails: %s",
 			q->zone, zone->server, xfr_outcome_text(outcome));
@@ -45,6 +58,10 @@ slow_note_begin(struct sim *s, const struct question *q)
 	s->begun++;
 	if (!is_promised(s, &s->zones[q->zone]))
 		return;
+	if (server->has_threads) {
+		note_of_threads(s, q, took);
+		return;
+	}
 	if (took > *worst)
 		*worst = took;
 	if (took > (is_crowded ? CROWDED_MSEC
@@ -143,6 +160,7 @@ open_conn(struct sim *s, unsigned id)
 	conn->is_used = true;
 	conn->server = id;
 	conn->count = 0;
+	conn->thread = world_chance(&s->w, THREADS);
 	conn->step_at = XFR_NEVER;
 	xfr_pool_add(&s->pool, &server->pool, &conn->pool, s->w.now);
 	s->opened++;
