@@ -108,13 +108,17 @@ leave_out_hashes(char *text)
 	char *at = text;
 
 	while ((at = strstr(at, " flags ")) != NULL) {
-		char *end;
+		char *end, digits[20];
 		unsigned long flags;
+		size_t len;
 
 		at += strlen(" flags ");
 		flags = strtoul(at, &end, 16);
 		/* No longer than before. */
-		at += sprintf(at, "%lx", flags & ~(unsigned long)kept);
+		len = (size_t)snprintf(digits, sizeof(digits), "%lx",
+			flags & ~(unsigned long)kept);
+		memcpy(at, digits, len);
+		at += len;
 		memmove(at, end, strlen(end) + 1);
 	}
 }

@@ -9,8 +9,8 @@
  * which the machine wants it, the transfer of a zone that is not slow, from a
  * server that works, begins within a second, as long as there are connections;
  * where slow zones have them all, within twenty; where the server ignores more
- * than a few connections, within four. It never fails. Of a server of ten threads
- * that are busy with a connection each, nearly all begin within four.
+ * than a few connections, within four. It never fails. Of a server of threads
+ * that are busy with a connection each nearly all begin within four.
  */
 #include "config.h"
 
