@@ -216,18 +216,32 @@ struct store_holder {
 	uint64_t epoch;  /* what was retired since waits */
 	bool pinned;     /* by a pin; else it is not quiescent */
 	uint64_t octets; /* that wait for it, perhaps for others, too */
-	int64_t age_msec;
+	int64_t age_msec; /* since that epoch ended, or a seventh less */
 };
 
 /*
- * Finds the reader that has held something back for longest. The age of each
- * counts from the first call that found it to do so in the epoch that it is
- * still in. So call this about once a second, and log what is too old.
+ * Tells what the reader in a slot (below store_get_reader_max) holds back. How
+ * old that is the writer tells by its own epochs, and nothing that the reader
+ * says or changes makes it younger. So call this about once a second, for all
+ * slots, while something waits.
  * in: now_msec, of any clock that does not jump.
- * False: nothing is held back, and *holder is untouched.
+ * False: it holds nothing back, and *holder is untouched.
+ * Cost: bounded; a look at each pin for each pin that something waits for.
  */
+bool store_get_holder(struct store_writer *writer, unsigned slot,
+	int64_t now_msec, struct store_holder *holder);
+unsigned store_get_reader_max(const struct store_writer *writer);
+
+/* Finds the reader that has held something back for longest, as
+ * store_get_holder tells it. False: nothing is held back, and *holder is
+ * untouched. */
 bool store_find_holder(struct store_writer *writer, int64_t now_msec,
 	struct store_holder *holder);
+
+/* The newest epoch that ended so long ago, by the same clock; 0: none did, as
+ * far as is known. */
+uint64_t store_find_epoch(const struct store_writer *writer, int64_t age_msec,
+	int64_t now_msec);
 
 /* How many readers are there, by what they say. One that has died counts until
  * store_reader_clear. */

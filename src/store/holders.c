@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "store/ages.h"
 #include "store/holders.h"
 
 static const struct store_slot *
@@ -17,54 +18,71 @@ slot_of(const struct store_writer *writer, unsigned slot)
 }
 
 static void
-holders_add_pin(struct holders *holders, uint64_t low, uint64_t high)
+holders_add_pin(struct holders *holders, uint32_t place,
+	const struct pin_range *found)
 {
 	struct pin_range *pin;
 
 	/* AXFRs that began at the same moment have the same pin. */
 	for (unsigned i = 0; i < holders->count; i++)
-		if (holders->pins[i].low == low
-			&& holders->pins[i].high == high)
+		if (holders->pins[i].low == found->low
+			&& holders->pins[i].high == found->high)
 			return;
 	if (holders->count < PIN_RANGES) {
-		pin = &holders->pins[holders->count++];
-		*pin = (struct pin_range){ low, high };
+		holders->pins[holders->count++] = *found;
 		return;
 	}
 	assert(holders->count == PIN_RANGES);
+	if (holders->merged_at == SLOT_PINS)
+		holders->merged_at = place;
 	pin = &holders->pins[PIN_RANGES - 1];
-	if (low < pin->low)
-		pin->low = low;
-	if (high > pin->high)
-		pin->high = high;
+	if (found->low < pin->low)
+		pin->low = found->low;
+	if (found->high > pin->high)
+		pin->high = found->high;
 }
 
-static void
-slot_scan(const struct store_slot *slot, struct holders *holders)
+/* Reads a pin; pin_max first. False: there is none in this place. */
+static bool
+slot_get_pin(const struct store_slot *slot, uint32_t place,
+	struct pin_range *pin)
 {
-	/* In this order: see store_reader_pin. */
-	uint64_t seen = rcu_load_acquire(&slot->seen);
-	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
-
-	if (seen != 0
-		&& (holders->oldest_seen == 0 || seen < holders->oldest_seen))
-		holders->oldest_seen = seen;
-	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++) {
-		uint64_t low = rcu_load_acquire(&slot->pins[i].low);
-		uint64_t high = rcu_load_acquire(&slot->pins[i].high);
-
-		if (low != 0)
-			holders_add_pin(holders, low, high);
-	}
+	if (place >= rcu_load_acquire(&slot->pin_max))
+		return false;
+	pin->low = rcu_load_acquire(&slot->pins[place].low);
+	pin->high = rcu_load_acquire(&slot->pins[place].high);
+	return pin->low != 0;
 }
 
 void
 holders_scan(const struct store_writer *writer, struct holders *holders)
 {
+	unsigned readers = writer->store->reader_max;
+	uint32_t most = 0;
+	struct pin_range pin;
+
 	holders->oldest_seen = 0;
 	holders->count = 0;
-	for (unsigned i = 0; i < writer->store->reader_max; i++)
-		slot_scan(slot_of(writer, i), holders);
+	holders->merged_at = SLOT_PINS;
+	/* `seen` before the pins: see store_reader_pin. */
+	for (unsigned i = 0; i < readers; i++) {
+		const struct store_slot *slot = slot_of(writer, i);
+		uint64_t seen = rcu_load_acquire(&slot->seen);
+		uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
+
+		if (seen != 0
+			&& (holders->oldest_seen == 0
+				|| seen < holders->oldest_seen))
+			holders->oldest_seen = seen;
+		if (pin_max > most)
+			most = pin_max;
+	}
+	/* The first of each, then the second: if there are too many, those are
+	 * merged whose reader has most. */
+	for (uint32_t place = 0; place < most && place < SLOT_PINS; place++)
+		for (unsigned i = 0; i < readers; i++)
+			if (slot_get_pin(slot_of(writer, i), place, &pin))
+				holders_add_pin(holders, place, &pin);
 }
 
 /* The oldest first; of two of an age the one that reaches further. */
@@ -127,58 +145,118 @@ store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 
 /* ---- who holds back */
 
-/* Octets that wait for readers and were retired in an epoch or later. */
+/* So many blocks of a list are looked at; the others are taken to be as those.
+ * A reader may keep millions. */
+#define LOOK_MAX 4096u
+
+/* Of `total` octets in a list: how many were retired in an epoch or later. */
 static uint64_t
-octets_since(const struct store_writer *writer, uint64_t epoch)
+octets_since(const struct cds_list_head *list, uint64_t total, uint64_t epoch)
 {
-	struct store_writer *w = (struct store_writer *)(uintptr_t)writer;
 	const struct retired_block *block;
-	uint64_t octets = 0;
+	uint64_t octets = 0, since = 0;
+	unsigned count = 0;
 
-	pthread_mutex_lock(&w->retire_lock);
-	cds_list_for_each_entry(block, &w->retired, entry)
+	cds_list_for_each_entry(block, list, entry) {
+		if (++count > LOOK_MAX)
+			return (uint64_t)((double)total * (double)since
+				/ (double)octets);
+		octets += block->octets;
 		if (block->epoch >= epoch)
-			octets += block->octets;
-	pthread_mutex_unlock(&w->retire_lock);
-	return octets;
+			since += block->octets;
+	}
+	return since;
 }
 
-static bool
-slot_has_pin(const struct store_slot *slot, const struct pin_range *pin)
+/* What a reader keeps, as far as it was looked at. */
+struct kept {
+	uint64_t oldest; /* epoch; 0: nothing */
+	uint64_t octets;
+	bool pinned;     /* the oldest is, by a pin */
+};
+
+static void
+kept_add(struct kept *kept, uint64_t epoch, uint64_t octets, bool pinned)
 {
-	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
-
-	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++)
-		if (rcu_load_acquire(&slot->pins[i].low) == pin->low
-			&& rcu_load_acquire(&slot->pins[i].high) == pin->high)
-			return true;
-	return false;
+	kept->octets += octets;
+	if (octets == 0 || (kept->oldest != 0 && kept->oldest <= epoch))
+		return;
+	kept->oldest = epoch;
+	kept->pinned = pinned;
 }
 
-/* The oldest epoch of which a reader holds something back, or 0. out: the
- * octets, and whether a pin is the cause. */
+/* The oldest pin of a slot that is among those which `held` waits for; 0: none
+ * is. */
 static uint64_t
-slot_holds(const struct store_writer *writer, const struct store_slot *slot,
-	uint64_t *octets, bool *pinned)
+slot_find_pin(const struct store_writer *writer, const struct store_slot *slot,
+	const struct pin_range *held)
 {
-	uint64_t oldest = rcu_load_acquire(&slot->seen);
-	struct held *held;
+	const struct holders *holders = &writer->holders;
+	const struct pin_range *merged = &holders->pins[PIN_RANGES - 1];
+	bool is_merged = holders->merged_at < SLOT_PINS
+		&& held->low == merged->low && held->high == merged->high;
+	uint64_t oldest = 0;
+	struct pin_range pin;
 
-	*pinned = false;
-	*octets = oldest != 0 ? octets_since(writer, oldest) : 0;
-	if (*octets == 0)
-		oldest = 0;
-	/* Once each, however many pins of it are the same. */
-	cds_list_for_each_entry(held, &writer->held, entry) {
-		if (!slot_has_pin(slot, &held->pin))
+	for (uint32_t i = 0; i < SLOT_PINS; i++) {
+		if (i >= rcu_load_relaxed(&slot->pin_max))
+			break;
+		if (!slot_get_pin(slot, i, &pin))
 			continue;
-		*octets += held->octets;
-		if (oldest == 0 || held->pin.low < oldest) {
-			oldest = held->pin.low;
-			*pinned = true;
-		}
+		if (pin.low == held->low && pin.high == held->high)
+			return pin.low;
+		if (is_merged && i >= holders->merged_at
+			&& pin.low >= held->low && pin.high <= held->high
+			&& (oldest == 0 || pin.low < oldest))
+			oldest = pin.low;
 	}
 	return oldest;
+}
+
+/* The oldest pin of a slot, whether something waits for it or not; 0: it has
+ * none. */
+static uint64_t
+slot_find_oldest(const struct store_slot *slot)
+{
+	uint64_t oldest = 0;
+	struct pin_range pin;
+
+	for (uint32_t i = 0; i < SLOT_PINS; i++) {
+		if (i >= rcu_load_relaxed(&slot->pin_max))
+			break;
+		if (slot_get_pin(slot, i, &pin)
+			&& (oldest == 0 || pin.low < oldest))
+			oldest = pin.low;
+	}
+	return oldest;
+}
+
+/* Under the lock. */
+static void
+slot_holds(struct store_writer *writer, const struct store_slot *slot,
+	struct kept *kept)
+{
+	uint64_t seen = rcu_load_acquire(&slot->seen), pin, held_octets = 0;
+	struct held *held;
+
+	*kept = (struct kept){.oldest = 0};
+	/* Once each, however many pins of it are the same. */
+	cds_list_for_each_entry(held, &writer->held, entry) {
+		held_octets += held->octets;
+		pin = slot_find_pin(writer, slot, &held->pin);
+		if (pin != 0)
+			kept_add(kept, pin, held->octets, true);
+	}
+	/* What the next reclaims will look at. Others may keep it: but who
+	 * changes its pins all the time is not to seem to keep nothing. */
+	pin = writer->unheld_octets > 0 ? slot_find_oldest(slot) : 0;
+	if (pin != 0)
+		kept_add(kept, pin, octets_since(&writer->unheld,
+			writer->unheld_octets, pin), true);
+	if (seen != 0)
+		kept_add(kept, seen, octets_since(&writer->retired,
+			writer->retired_octets - writer->unheld_octets
+				- held_octets, seen), false);
 }
 
 /* Copies what another process wrote, made fit for a line of text. */
@@ -202,36 +280,55 @@ store_count_readers(const struct store_writer *writer)
 	return count;
 }
 
+unsigned
+store_get_reader_max(const struct store_writer *writer)
+{
+	return writer->store->reader_max;
+}
+
+bool
+store_get_holder(struct store_writer *writer, unsigned at, int64_t now_msec,
+	struct store_holder *holder)
+{
+	const struct store_slot *slot = slot_of(writer, at);
+	struct kept kept;
+
+	pthread_mutex_lock(&writer->retire_lock);
+	slot_holds(writer, slot, &kept);
+	pthread_mutex_unlock(&writer->retire_lock);
+	ages_note(writer, now_msec);
+	if (kept.oldest == 0)
+		return false;
+	holder->slot = at;
+	holder->pid = rcu_load_relaxed(&slot->pid);
+	copy_name(slot, holder->name);
+	holder->epoch = kept.oldest;
+	holder->pinned = kept.pinned;
+	holder->octets = kept.octets;
+	holder->age_msec = ages_get(writer, kept.oldest, now_msec);
+	return true;
+}
+
 bool
 store_find_holder(struct store_writer *writer, int64_t now_msec,
 	struct store_holder *holder)
 {
+	struct store_holder one;
 	bool found = false;
 
 	for (unsigned i = 0; i < writer->store->reader_max; i++) {
-		const struct store_slot *slot = slot_of(writer, i);
-		struct holding *holding = &writer->holdings[i];
-		uint64_t octets;
-		bool pinned;
-		uint64_t epoch = slot_holds(writer, slot, &octets, &pinned);
-
-		if (epoch != holding->epoch || epoch == 0) {
-			holding->epoch = epoch;
-			holding->since_msec = now_msec;
-		}
-		if (epoch == 0
-			|| (found
-				&& now_msec - holding->since_msec
-					<= holder->age_msec))
+		if (!store_get_holder(writer, i, now_msec, &one)
+			|| (found && one.age_msec <= holder->age_msec))
 			continue;
 		found = true;
-		holder->slot = i;
-		holder->pid = rcu_load_relaxed(&slot->pid);
-		copy_name(slot, holder->name);
-		holder->epoch = epoch;
-		holder->pinned = pinned;
-		holder->octets = octets;
-		holder->age_msec = now_msec - holding->since_msec;
+		*holder = one;
 	}
 	return found;
+}
+
+uint64_t
+store_find_epoch(const struct store_writer *writer, int64_t age_msec,
+	int64_t now_msec)
+{
+	return ages_find(writer, age_msec, now_msec);
 }

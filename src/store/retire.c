@@ -221,6 +221,7 @@ held_settle(struct store_writer *writer)
 			continue;
 		/* Behind the last one: each has its turn. */
 		cds_list_splice(&held->blocks, writer->unheld.prev);
+		writer->unheld_octets += held->octets;
 		cds_list_del(&held->entry);
 		free(held);
 	}
@@ -228,6 +229,7 @@ held_settle(struct store_writer *writer)
 		entry) {
 		if (vain >= VAIN_MAX)
 			break;
+		writer->unheld_octets -= block->octets;
 		vain += block_settle(writer, block);
 	}
 }

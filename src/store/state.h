@@ -126,6 +126,8 @@ struct pin_range {
 struct holders {
 	uint64_t oldest_seen; /* 0: nobody is online */
 	unsigned count;       /* of pins; the last one stands for all further */
+	uint32_t merged_at;   /* which are those from this place in a slot on;
+			       * SLOT_PINS: there are none */
 	struct pin_range pins[PIN_RANGES];
 };
 
@@ -149,11 +151,15 @@ struct held {
 	uint64_t octets;
 };
 
-/* Since when a reader holds something back: see store_find_holder. */
-struct holding {
-	uint64_t epoch; /* 0: it does not */
-	int64_t since_msec;
+/* By when the writer had come to an epoch, by the caller's clock. */
+struct epoch_mark {
+	uint64_t epoch;
+	int64_t at_msec;
 };
+
+/* There are more of the last seconds than of the hours before: the ages that
+ * are told by them are a seventh too small at most, for days. */
+#define EPOCH_MARKS 128u
 
 struct store_writer {
 	struct store *store;
@@ -188,9 +194,11 @@ struct store_writer {
 	struct cds_list_head held;    /* struct held, one a pin at most */
 	/* What waited for pins that are gone, to be looked at again. */
 	struct cds_list_head unheld;  /* struct retired_block */
+	uint64_t unheld_octets;
 	struct holders holders;       /* as of the last scan */
 	struct pin_steps steps;       /* of these */
-	struct holding *holdings;     /* one a reader */
+	struct epoch_mark marks[EPOCH_MARKS]; /* the oldest first */
+	unsigned mark_count;
 	uint64_t retired_octets;      /* in the three lists together */
 	uint64_t retired_total;
 	uint64_t reclaimed_total;

@@ -70,10 +70,8 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return NSD_E_MEMORY;
-	w->holdings = calloc(store->reader_max + 1u, sizeof(*w->holdings));
-	err = w->holdings == NULL ? NSD_E_MEMORY : writer_map(store, w);
+	err = writer_map(store, w);
 	if (err != NSD_OK) {
-		free(w->holdings);
 		free(w);
 		return err;
 	}
@@ -122,7 +120,6 @@ store_writer_close(struct store_writer *writer)
 	pthread_mutex_destroy(&writer->retire_lock);
 	pthread_mutex_destroy(&writer->lock);
 	store->writer_base = NULL;
-	free(writer->holdings);
 	free(writer);
 }
 

@@ -338,7 +338,7 @@ holder_is_named_with_its_age(void **state)
 	assert_true(holder.pinned);
 	assert_int_equal(holder.octets, waiting);
 	assert_true(store_find_holder(f.writer, 9000, &holder));
-	assert_int_equal(holder.age_msec, 3000);
+	assert_int_equal(holder.age_msec, 3500);
 	pin_drop(&f, &same, again);
 	pin_drop(&f, &pin, version);
 	store_reclaim(f.writer);

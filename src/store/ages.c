@@ -1,0 +1,67 @@
+/* ages.c - how long ago an epoch ended. */
+#include "config.h"
+
+#include <string.h>
+
+#include "store/ages.h"
+
+/* Takes out the mark that is missed least: without it the epochs since the one
+ * before seem as young as the next, and that matters by how old they are. */
+static void
+ages_thin(struct store_writer *writer, int64_t now_msec)
+{
+	struct epoch_mark *marks = writer->marks;
+	unsigned least = 1;
+	double least_share = 2;
+
+	/* The oldest stays: nobody knows how old the epochs before it are. */
+	for (unsigned i = 1; i + 1 < writer->mark_count; i++) {
+		int64_t from_msec = marks[i - 1].at_msec;
+		double lost = (double)(marks[i + 1].at_msec - from_msec);
+		double age = (double)(now_msec - from_msec);
+		double share = age > 0 ? lost / age : 1;
+
+		if (share < least_share) {
+			least = i;
+			least_share = share;
+		}
+	}
+	writer->mark_count--;
+	memmove(marks + least, marks + least + 1,
+		(writer->mark_count - least) * sizeof(*marks));
+}
+
+void
+ages_note(struct store_writer *writer, int64_t now_msec)
+{
+	uint64_t epoch = writer->header->epoch;
+
+	if (writer->mark_count > 0
+		&& writer->marks[writer->mark_count - 1].epoch == epoch)
+		return;
+	if (writer->mark_count == EPOCH_MARKS)
+		ages_thin(writer, now_msec);
+	writer->marks[writer->mark_count++] = (struct epoch_mark){
+		.epoch = epoch,
+		.at_msec = now_msec,
+	};
+}
+
+int64_t
+ages_get(const struct store_writer *writer, uint64_t epoch, int64_t now_msec)
+{
+	for (unsigned i = 0; i < writer->mark_count; i++)
+		if (writer->marks[i].epoch > epoch)
+			return now_msec - writer->marks[i].at_msec;
+	return 0;
+}
+
+uint64_t
+ages_find(const struct store_writer *writer, int64_t age_msec,
+	int64_t now_msec)
+{
+	for (unsigned i = writer->mark_count; i-- > 0;)
+		if (now_msec - writer->marks[i].at_msec >= age_msec)
+			return writer->marks[i].epoch - 1;
+	return 0;
+}

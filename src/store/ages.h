@@ -1,0 +1,24 @@
+/*
+ * ages.h - how long ago an epoch ended. A pin's `low` is the last epoch in
+ * which nothing waited for it yet; so the writer tells by it how long something
+ * does, whatever the reader says of itself and however often it changes its
+ * pins.
+ */
+#ifndef STORE_AGES_H
+#define STORE_AGES_H
+
+#include "store/state.h"
+
+/* Notes that the writer has come to its present epoch. now_msec: of any clock
+ * that does not jump. */
+void ages_note(struct store_writer *writer, int64_t now_msec);
+
+/* How long ago an epoch ended, or less; 0: it lasts, as far as is known. */
+int64_t ages_get(const struct store_writer *writer, uint64_t epoch,
+	int64_t now_msec);
+
+/* The newest epoch that ended so long ago, as far as is known; 0: none did. */
+uint64_t ages_find(const struct store_writer *writer, int64_t age_msec,
+	int64_t now_msec);
+
+#endif
