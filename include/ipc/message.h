@@ -331,6 +331,21 @@ struct ipc_files_found {
 			  * If there is one behind these: its file is not */
 };
 
+/* Who keeps old versions in the store beyond its bounds, and what it is to let
+ * go of. The writer of the store tells epochs and ages by its own. */
+struct ipc_holder {
+	uint64_t slot;     /* of the reader in the store */
+	uint64_t oldest;   /* epoch of the oldest version that it keeps */
+	uint64_t let_go;   /* all up to this epoch are to go */
+	uint64_t octets;
+	uint64_t age_msec; /* of the oldest */
+};
+
+/* Versions that a reader is to let go of: those up to an epoch. */
+struct ipc_let_go {
+	uint64_t epoch;
+};
+
 /* A channel between two children: what main tells each of them. */
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
@@ -520,7 +535,15 @@ struct ipc_credit {
 		"serve the sockets of a worker that is down, too")           \
 	X(RELEASE, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),         \
 		sizeof(struct ipc_adopt), 0, 0, NO_ANSWER,                   \
-		"leave adopted sockets to their worker again")
+		"leave adopted sockets to their worker again")               \
+	X(HOLDER, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_holder),         \
+		sizeof(struct ipc_holder), 0, 0, NO_ANSWER,                  \
+		"a reader keeps old versions beyond its bounds; said again " \
+		"each second while it does")                                 \
+	X(LET_GO, ROLE_MAIN, ROLE_WORKER | ROLE_XFRD | ROLE_WRITER,          \
+		sizeof(struct ipc_let_go), sizeof(struct ipc_let_go), 0, 0,  \
+		NO_ANSWER,                                                   \
+		"end what pins versions up to this epoch")
 
 #define IPC_ENUM(name, sender, receiver, least, most, fds, credits, answer,  \
 	meaning)                                                             \

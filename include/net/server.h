@@ -196,6 +196,11 @@ enum nsd_err net_tcp_open(struct event_base *base,
  * are too many. */
 void net_tcp_set_options(struct net_tcp *tcp,
 	const struct net_tcp_options *options);
+/* Closes the connections whose stream is to end, as ends says of each; not from
+ * a handler. peer is lent; it is the client, whoever is its proxy. */
+typedef bool net_tcp_ends(void *ctx, void *stream,
+	const struct sockaddr_storage *peer);
+void net_tcp_end_streams(struct net_tcp *tcp, net_tcp_ends *ends, void *ctx);
 /* Closes all connections; what is unsent is lost. NULL is fine. */
 void net_tcp_close(struct net_tcp *tcp);
 /* Connections that are open now. */

@@ -139,6 +139,11 @@ size_t query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
 	size_t capacity);
 void query_stream_end(struct query_ctx *ctx, void *stream);
 
+/* The apex of its zone, if the version that it holds was pinned up to an epoch
+ * of the store (store_reader_has_pinned); else NULL. Lent until it ends. */
+const uint8_t *query_stream_find_pinned(const struct query_ctx *ctx,
+	const void *stream, uint64_t epoch);
+
 /* A record that has ended a transfer, for it has no room in any message. */
 struct query_unsent {
 	bool of_difference; /* else of the zone */

@@ -216,6 +216,11 @@ struct store_pin {
 enum nsd_err store_reader_pin(struct store_reader *reader,
 	struct store_pin *pin) MUST_USE;
 
+/* True if the pin was taken in an epoch, or before; or if the reader has so
+ * many that this one shares its place with one that was. */
+bool store_reader_has_pinned(const struct store_reader *reader,
+	const struct store_pin *pin, uint64_t epoch);
+
 /* Once for each pin; online or offline. */
 void store_reader_unpin(struct store_reader *reader, struct store_pin *pin);
 

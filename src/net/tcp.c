@@ -390,6 +390,23 @@ net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
 	tcp_share_weigh_all(tcp);
 }
 
+void
+net_tcp_end_streams(struct net_tcp *tcp, net_tcp_ends *ends, void *ctx)
+{
+	struct tcp_conn *conn, *next;
+
+	for (int phase = 0; phase < TCP_PHASES; phase++)
+		cds_list_for_each_entry_safe(conn, next, &tcp->conns[phase],
+			by_age) {
+			struct sockaddr_storage peer = {.ss_family = 0};
+
+			memcpy(&peer, &conn->peer, sizeof(conn->peer));
+			if (conn->stream != NULL
+				&& ends(ctx, conn->stream, &peer))
+				tcp_conn_destroy(conn);
+		}
+}
+
 enum nsd_err
 net_tcp_open(struct event_base *base, const struct net_listener *listeners,
 	size_t listener_count, const struct net_tcp_options *options,

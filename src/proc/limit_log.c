@@ -263,3 +263,17 @@ limit_log_write_unsent(struct limit_log *log,
 		unsent->of_difference ? "ixfr_out" : "axfr", owner, zone,
 		unsent->of_difference ? "IXFR " : "");
 }
+
+void
+limit_log_write_ended(struct limit_log *log, const uint8_t *apex,
+	const struct sockaddr_storage *client, uint64_t now_sec)
+{
+	char zone[NAME_TEXT_MAX], address[INET6_ADDRSTRLEN];
+
+	if (!log_begin_line(log, now_sec, "access"))
+		return;
+	(void)name_print_text(apex, zone);
+	address_print(client, address);
+	log_warning("axfr for %s from %s ended: it has kept too much of old"
+		    " versions, or for too long", zone, address);
+}

@@ -28,6 +28,9 @@ void limit_log_write_proxy(struct limit_log *access,
 /* To the same: at 2 what ended the transfer whose last message was made. */
 void limit_log_write_unsent(struct limit_log *access,
 	const struct query_unsent *unsent, uint64_t now_sec);
+/* To the same: a transfer is ended, as it keeps old versions. */
+void limit_log_write_ended(struct limit_log *access, const uint8_t *apex,
+	const struct sockaddr_storage *client, uint64_t now_sec);
 /* What processor's time has been used up, at 1; by a log of its own. */
 void limit_log_write_cpu(struct limit_log *log,
 	const struct cpu_limit_block *blocks, size_t count, uint64_t now_sec);

@@ -234,6 +234,12 @@ enum nsd_err loader_publish(struct loader *loader,
  * owns, and not the result. */
 void loader_take_result(struct loader *loader, struct load_result *result);
 
+/* ---- loader_holders.c: readers that keep old versions -------------------- */
+
+/* Tells main of those that keep more than they may (holder.h), and warns of one
+ * that has kept something for long. For once a second while something waits. */
+void loader_look_at_holders(struct loader *loader);
+
 /* ---- loader_idle.c: what can wait ---------------------------------------- */
 
 /* Has versions retired; arg is the loader: see load_retire.h. */

@@ -124,8 +124,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	}
 	loader_reclaim(loader);
 	loader_tidy(loader);
-	statistics_warn_holder(loader->writer, clock_now_msec(),
-		&loader->holder_warned);
+	loader_look_at_holders(loader);
 }
 
 /* ---- what can wait, a little at a time ----------------------------------- */

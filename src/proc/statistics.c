@@ -143,24 +143,21 @@ statistics_log_store(struct store_writer *writer, int64_t now_msec)
 }
 
 void
-statistics_warn_holder(struct store_writer *writer, int64_t now_msec,
-	int64_t *warned)
+statistics_warn_holder(const struct store_holder *holder, int64_t *warned)
 {
-	struct store_holder holder;
-
-	if (!store_find_holder(writer, now_msec, &holder)) {
+	if (holder == NULL) {
 		*warned = 0;
 		return;
 	}
-	if (holder.age_msec < HOLDER_LATE_MSEC
-		|| holder.age_msec < 2 * *warned)
+	if (holder->age_msec < HOLDER_LATE_MSEC
+		|| holder->age_msec < 2 * *warned)
 		return;
-	*warned = holder.age_msec;
+	*warned = holder->age_msec;
 	log_warning("%.16s (pid %ld) has %s for %lld s; %llu octets wait for"
 		    " it",
-		holder.name, (long)holder.pid,
-		holder.pinned ? "pinned an old version"
+		holder->name, (long)holder->pid,
+		holder->pinned ? "pinned an old version"
 			      : "not come to the newest version",
-		(long long)(holder.age_msec / 1000),
-		(unsigned long long)holder.octets);
+		(long long)(holder->age_msec / 1000),
+		(unsigned long long)holder->octets);
 }

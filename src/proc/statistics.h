@@ -10,6 +10,7 @@
 #include "store/store.h"
 #include "zone/measure.h"
 
+struct store_holder;
 struct store_writer;
 
 /* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
@@ -27,10 +28,11 @@ void statistics_log_store(struct store_writer *writer, int64_t now_msec);
 bool statistics_measure_kinds(struct store_writer *writer,
 	struct zone_measuring *kinds);
 
-/* Warns of a reader that holds something back for long, and again each time the
- * age has doubled. To be called about once a second while something waits.
- * *warned: 0 before the first call; set to 0 when nothing waits. */
-void statistics_warn_holder(struct store_writer *writer, int64_t now_msec,
+/* Warns of the reader that has held something back for longest, if that is
+ * long, and again each time the age has doubled. To be called about once a
+ * second while something waits. holder: NULL: nobody does. *warned: 0 before
+ * the first call; set to 0 when nobody does. */
+void statistics_warn_holder(const struct store_holder *holder,
 	int64_t *warned);
 
 #endif

@@ -216,6 +216,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(KEY_DONE, key_change_on_done)                                      \
 	X(COOKIES, cookie_keeper_on_cookies)                                 \
 	X(SERVING, supervisor_on_serving)                                    \
+	X(HOLDER, holder_on_holder)                                          \
 	X(STOP, supervisor_on_stop)                                          \
 	X(ORDER, order_on_order)                                             \
 	X(OBEYED, errand_on_obeyed)

@@ -16,6 +16,7 @@
 #include "proc/crash.h"
 #include "proc/ends.h"
 #include "proc/errand.h"
+#include "proc/holder.h"
 #include "proc/inhand.h"
 #include "proc/key_change.h"
 #include "proc/order.h"
@@ -92,6 +93,7 @@ struct child {
 	bool outdated;  /* of a loader: killed, as there is another
 			 * configuration */
 	int64_t started_msec;
+	struct holder_told told; /* of a reader */
 	struct hand *hand; /* pages that it shares with main alone */
 	struct watch watch;
 };

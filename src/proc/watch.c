@@ -179,6 +179,13 @@ watch_on_beat(struct child *child, uint64_t beat)
 	child->watch = (struct watch){.beat = beat};
 }
 
+void
+watch_replace(struct child *child)
+{
+	child->hung = true;
+	child_kill(child);
+}
+
 static void
 watch_on_hung(struct child *child, enum watch_verdict verdict)
 {
@@ -198,10 +205,8 @@ watch_on_hung(struct child *child, enum watch_verdict verdict)
 				: (long long)child->watch.silent_msec,
 			replace ? "; killing it" : "");
 	child->watch.told = true;
-	if (!replace)
-		return;
-	child->hung = true;
-	child_kill(child);
+	if (replace)
+		watch_replace(child);
 }
 
 static void
@@ -261,6 +266,7 @@ watch_child(struct child *child, void *arg)
 	if (beat != child->watch.beat) {
 		watch_on_beat(child, beat);
 		watch_on_deaf(child);
+		child->told.looks++;
 		return;
 	}
 	sight = watch_see(child->supervisor, child->pid);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "role/role.h"
 
+struct child;
 struct supervisor;
 
 /* Who beats for so many looks and does nothing that it was told (errand.h)
@@ -62,6 +63,9 @@ struct watch {
 enum watch_verdict watch_judge(struct watch *watch,
 	const struct watch_limits *limits, const struct watch_sight *sight,
 	int64_t step_msec);
+
+/* Kills a child that hangs: another one takes its post. */
+void watch_replace(struct child *child);
 
 /* Has main look at its children from now on. NSD_OK or NSD_E_MEMORY. Without
  * /proc, which is opened for a chroot too, less is found. */

@@ -16,6 +16,8 @@
 #include "ipc/handlers.h"
 #include "net/server.h"
 #include "proc/cpu_limit.h"
+#include "proc/holder.h"
+#include "proc/let_go.h"
 #include "proc/lifeline.h"
 #include "proc/limit_log.h"
 #include "proc/notify.h"
@@ -172,6 +174,12 @@ worker_is_barred(void *ctx, const struct sockaddr_storage *peer,
 
 /* ---- sockets ------------------------------------------------------------ */
 
+/* Our own, then those that are adopted. */
+#define FOR_EACH_GROUP(worker, g)                                            \
+	for (struct socket_group *g = (worker)->own != NULL                  \
+			? (worker)->own : (worker)->adopted; g != NULL;      \
+		g = g == (worker)->own ? (worker)->adopted : g->next)
+
 static void
 group_close(struct socket_group *group)
 {
@@ -264,15 +272,11 @@ group_count_lost(const struct worker *worker, const struct socket_group *group)
 static void
 worker_count_lost(struct worker *worker)
 {
-	const struct socket_group *group = worker->adopted;
-
 	if (worker->requests == worker->requests_then)
 		return;
 	worker->requests_then = worker->requests;
-	if (worker->own != NULL)
-		group_count_lost(worker, worker->own);
-	for (; group != NULL; group = group->next)
-		group_count_lost(worker, group);
+	FOR_EACH_GROUP(worker, g)
+		group_count_lost(worker, g);
 }
 
 static struct socket_group *
@@ -390,12 +394,10 @@ worker_on_release(struct role *role, const struct ipc_message *m)
 static void
 worker_trim(struct worker *worker)
 {
-	const struct socket_group *group = worker->adopted;
-	unsigned count = worker->own != NULL && worker->own->tcp != NULL
-		? net_tcp_count(worker->own->tcp) : 0;
+	unsigned count = 0;
 
-	for (; group != NULL; group = group->next)
-		count += group->tcp != NULL ? net_tcp_count(group->tcp) : 0;
+	FOR_EACH_GROUP(worker, g)
+		count += g->tcp != NULL ? net_tcp_count(g->tcp) : 0;
 	if (count >= worker->trim_from) {
 		worker->trim_from = count;
 	} else if (worker->trim_from - count >= TRIM_LEFT
@@ -426,10 +428,6 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 	statistics_log(worker->counters, time(NULL), worker->boot);
 }
 
-/* Octets a second of a transfer: who takes less holds a version of its zone for
- * longer than the slowest line explains. */
-#define STREAM_RATE 8192
-
 /* What the sockets are served with. Answers find their settings in the store
  * themselves. NSD_E_MEMORY: some are as they were. */
 static enum nsd_err
@@ -445,7 +443,7 @@ worker_read_settings(struct worker *worker)
 		.queries_max = settings->tcp_query_count,
 		.timeout_sec = settings->tcp_timeout_sec,
 		.reject_overflow = settings->tcp_reject_overflow,
-		.stream_rate = STREAM_RATE,
+		.stream_rate = HOLDER_STREAM_RATE,
 		.limits_cpu = RATELIMIT && settings->tcp_cpu_limit > 0,
 	};
 	counts_get_limits(worker->counts, settings->rrl_size,
@@ -487,15 +485,12 @@ static void
 worker_on_settings(struct role *role)
 {
 	struct worker *worker = (struct worker *)role;
-	const struct socket_group *group = worker->adopted;
 
 	(void)worker_read_settings(worker);
 	query_forget_keys(worker->query);
 	query_set_rssac(worker->query, worker->rssac);
-	if (worker->own != NULL)
-		group_set_options(worker, worker->own);
-	for (; group != NULL; group = group->next)
-		group_set_options(worker, group);
+	FOR_EACH_GROUP(worker, g)
+		group_set_options(worker, g);
 }
 
 static void
@@ -504,6 +499,17 @@ worker_on_tls_texts(struct role *role, const struct ipc_message *m)
 	struct worker *worker = (struct worker *)role;
 
 	worker_tls_renew(worker->tls, worker->index, m);
+}
+
+static void
+worker_on_let_go(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+	struct let_go let_go = {worker->query, &worker->access_log,
+		((const struct ipc_let_go *)m->payload)->epoch};
+
+	FOR_EACH_GROUP(worker, g)
+		let_go_of_streams(&let_go, g->tcp);
 }
 
 /* Who has served so far is dead: what its clients send waits in the sockets. */
@@ -521,7 +527,8 @@ worker_on_serve(struct role *role, const struct ipc_message *m)
 	X(TLS_TEXTS, worker_on_tls_texts)                                    \
 	X(SERVE, worker_on_serve)                                            \
 	X(ADOPT, worker_on_adopt)                                            \
-	X(RELEASE, worker_on_release)
+	X(RELEASE, worker_on_release)                                        \
+	X(LET_GO, worker_on_let_go)
 
 static void (*const worker_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {WORKER_HANDLERS(IPC_HANDLER)};

@@ -477,6 +477,7 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 
 #define WRITER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
+	X(LET_GO, NULL) /* between two messages it has no pin */             \
 	X(WRITE_ZONE, writer_on_write)                                       \
 	X(FIND_FILES, writer_on_find_files)
 

@@ -458,3 +458,10 @@ query_stream_end(struct query_ctx *ctx, void *stream)
 {
 	transfer_end(ctx, stream);
 }
+
+const uint8_t *
+query_stream_find_pinned(const struct query_ctx *ctx, const void *stream,
+	uint64_t epoch)
+{
+	return transfer_find_pinned(ctx, stream, epoch);
+}

@@ -112,6 +112,15 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 	free(t);
 }
 
+const uint8_t *
+transfer_find_pinned(const struct query_ctx *ctx, const struct transfer *t,
+	uint64_t epoch)
+{
+	return store_reader_has_pinned(ctx->options.reader, &t->pin, epoch)
+		? t->apex
+		: NULL;
+}
+
 /* Has all messages signed, if the request is. False: no memory. */
 static bool
 take_key(struct query_ctx *ctx, struct query *q, struct transfer *t)

@@ -188,6 +188,14 @@ store_reader_pin(struct store_reader *reader, struct store_pin *pin)
 	return NSD_OK;
 }
 
+bool
+store_reader_has_pinned(const struct store_reader *reader,
+	const struct store_pin *pin, uint64_t epoch)
+{
+	assert(pin->index < SLOT_PINS);
+	return reader->slot->pins[pin->index].low <= epoch;
+}
+
 void
 store_reader_unpin(struct store_reader *reader, struct store_pin *pin)
 {

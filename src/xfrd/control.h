@@ -36,10 +36,13 @@
 #include "role/link.h"
 
 struct xfrd_zone;
+struct control_dump;
 struct ctl_channel;
 struct ctl_tls;
 struct event;
 struct xfrd;
+
+#define CONTROL_DUMPS_MAX 4u
 
 /* Of xfrd. Zeroed: there is no control channel. */
 struct control {
@@ -48,7 +51,8 @@ struct control {
 	struct event *end_event;     /* answers are sent before the end */
 	unsigned end_waits;
 	struct cds_list_head waits;  /* struct control_wait */
-	unsigned dumps;              /* of dumpzone, under way */
+	/* Of dumpzone, under way; NULL: a free place. */
+	struct control_dump *dumps[CONTROL_DUMPS_MAX];
 	struct event *wait_event;
 };
 
@@ -127,6 +131,11 @@ struct xfrd_zone *control_find_zone(struct xfrd *xfrd,
  * none, which means all zones. False: as with NULL above. */
 bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	const uint8_t **apex) MUST_USE;
+
+/* ---- control_dump.c ------------------------------------------------------ */
+
+/* Breaks off those whose version was pinned up to an epoch of the store. */
+void control_let_go(struct xfrd *xfrd, uint64_t epoch);
 
 /* ---- control_json.c ------------------------------------------------------ */
 

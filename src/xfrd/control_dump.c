@@ -19,7 +19,6 @@
 #include "zone/walk.h"
 #include "zonefile/writer.h"
 
-#define DUMPS_MAX 4u
 /* Octets of text in one turn of the loop. */
 #define TURN_OCTETS (32u << 10)
 /* Behind this time, so much in each second, or it is broken off. */
@@ -29,6 +28,7 @@
 
 struct control_dump {
 	struct xfrd *xfrd;
+	struct control_dump **place; /* in control.dumps */
 	struct ctl_call *call;
 	struct event *event;
 	struct store_pin pin;
@@ -45,7 +45,7 @@ dump_end(struct control_dump *dump)
 	struct ctl_call *call = dump->call;
 
 	store_reader_unpin(dump->xfrd->reader, &dump->pin);
-	dump->xfrd->control.dumps--;
+	*dump->place = NULL;
 	zone_cursor_destroy(dump->cursor);
 	zonefile_writer_fini(&dump->writer);
 	event_free(dump->event);
@@ -121,6 +121,21 @@ dump_on_time(evutil_socket_t fd, short what, void *arg)
 	dump_end(dump);
 }
 
+void
+control_let_go(struct xfrd *xfrd, uint64_t epoch)
+{
+	for (unsigned i = 0; i < CONTROL_DUMPS_MAX; i++) {
+		struct control_dump *dump = xfrd->control.dumps[i];
+
+		if (dump == NULL || !store_reader_has_pinned(xfrd->reader,
+				&dump->pin, epoch))
+			continue;
+		ctl_break_off(dump->call, "error the zone is read too slowly:"
+			" old versions fill the store");
+		dump_end(dump);
+	}
+}
+
 /* ---- the verb ------------------------------------------------------------ */
 
 /* Pins what is served of a zone. NSD_E_NOT_FOUND: nothing is. */
@@ -153,10 +168,11 @@ offline:
 	return err;
 }
 
-/* Gives one that is to be ended by dump_end; without NSD_OK nothing is left. */
+/* Begins one in a free place, to be ended by dump_end; without NSD_OK nothing
+ * is left. */
 static enum nsd_err
 dump_create(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
-	struct control_dump **made, uint32_t *serial)
+	struct control_dump **place, uint32_t *serial)
 {
 	static const struct timeval look = {.tv_sec = LOOK_SEC};
 	struct control_dump *dump = calloc(1, sizeof(*dump));
@@ -165,6 +181,7 @@ dump_create(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
 	if (dump == NULL)
 		return NSD_E_MEMORY;
 	dump->xfrd = xfrd;
+	dump->place = place;
 	dump->call = call;
 	dump->begun_msec = clock_now_msec();
 	err = zonefile_writer_init(&dump->writer, NULL, apex);
@@ -178,8 +195,7 @@ dump_create(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
 	err = dump_pin(dump, apex, serial);
 	if (err != NSD_OK)
 		goto free_event;
-	xfrd->control.dumps++;
-	*made = dump;
+	*place = dump;
 	return NSD_OK;
 free_event:
 	if (dump->event != NULL)
@@ -195,19 +211,22 @@ control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
 	struct xfrd_zone *zone = control_find_zone(xfrd, call, name);
-	struct control_dump *dump = NULL;
+	struct control_dump **place = xfrd->control.dumps;
 	uint32_t serial;
+	unsigned i = 0;
 	enum nsd_err err;
 
 	if (zone == NULL)
 		return;
-	err = xfrd->control.dumps < DUMPS_MAX
-		? dump_create(xfrd, call, zone->conf->wire, &dump, &serial)
+	while (i < CONTROL_DUMPS_MAX && place[i] != NULL)
+		i++;
+	err = i < CONTROL_DUMPS_MAX
+		? dump_create(xfrd, call, zone->conf->wire, &place[i], &serial)
 		: NSD_E_AGAIN;
 	if (err == NSD_OK) {
 		ctl_printf(call, "; zone %s, serial %u, as it is in memory\n",
 			zone->conf->name, (unsigned)serial);
-		ctl_hooks(call)->ctx = dump;
+		ctl_hooks(call)->ctx = place[i];
 		ctl_hooks(call)->on_gone = dump_on_gone;
 		ctl_stream(call, dump_on_room);
 		return;
@@ -216,7 +235,7 @@ control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 		ctl_printf(call, "error zone %s is not loaded\n", name);
 	else if (err == NSD_E_AGAIN)
 		ctl_printf(call, "error %u zones are being dumped: try again"
-				 " later\n", DUMPS_MAX);
+				 " later\n", CONTROL_DUMPS_MAX);
 	else
 		ctl_printf(call, "error %s\n", err_text(err));
 	ctl_end(call);

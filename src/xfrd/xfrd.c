@@ -97,6 +97,15 @@ xfrd_on_written(struct role *role, const struct ipc_message *m)
 /* ---- workers ------------------------------------------------------------- */
 
 static void
+xfrd_on_let_go(struct role *role, const struct ipc_message *m)
+{
+	struct ipc_let_go let_go;
+
+	memcpy(&let_go, m->payload, sizeof(let_go));
+	control_let_go((struct xfrd *)role, let_go.epoch);
+}
+
+static void
 xfrd_on_notify(struct role *role, const struct ipc_message *m)
 {
 	const struct role_hooks *hooks = role->server->hooks;
@@ -176,7 +185,8 @@ xfrd_on_term(struct role *role)
 	X(FILES_FOUND, xfrd_on_written)                                      \
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
 	X(KEY_DONE, role_on_answer)                                          \
-	X(NOTIFY, xfrd_on_notify)
+	X(NOTIFY, xfrd_on_notify)                                            \
+	X(LET_GO, xfrd_on_let_go)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};

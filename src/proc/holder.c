@@ -1,0 +1,79 @@
+/* holder.c - readers that keep old versions in the store: main's part. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "ipc/channel.h"
+#include "proc/child.h"
+#include "proc/children.h"
+#include "proc/holder.h"
+#include "proc/watch.h"
+
+struct holder_search {
+	const struct generation *generation;
+	uint64_t slot;
+	struct child *found;
+};
+
+static void
+holder_compare(struct child *child, void *arg)
+{
+	struct holder_search *search = arg;
+
+	if (child->is_reader && child->generation == search->generation
+		&& child->reader_slot == search->slot)
+		search->found = child;
+}
+
+static void
+holder_tell(struct child *child, const struct ipc_holder *holder)
+{
+	const struct ipc_let_go let_go = {.epoch = holder->let_go};
+
+	child->told = (struct holder_told){.epoch = holder->let_go};
+	log_notice("%s (pid %ld) has kept %llu octets of old versions for %lld"
+		   " s; telling it to let go of them",
+		child_name(child), (long)child->pid,
+		(unsigned long long)holder->octets,
+		(long long)(holder->age_msec / 1000));
+	(void)child_send(child, IPC_LET_GO, &let_go, sizeof(let_go), NULL, 0);
+}
+
+static void
+holder_replace(struct child *child, const struct ipc_holder *holder)
+{
+	bool replace = child->supervisor->server.conf->server.replace_hung;
+
+	if (!child->told.given_up)
+		log_error("%s (pid %ld) keeps %llu octets of old versions and"
+			  " does not let go of them%s",
+			child_name(child), (long)child->pid,
+			(unsigned long long)holder->octets,
+			replace ? "; killing it" : "");
+	child->told.given_up = true;
+	if (replace)
+		watch_replace(child);
+}
+
+void
+holder_on_holder(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	struct ipc_holder holder;
+	struct holder_search search = {.generation = loader->generation};
+	struct child *child;
+
+	memcpy(&holder, m->payload, sizeof(holder));
+	search.slot = holder.slot;
+	children_walk(s, holder_compare, &search);
+	child = search.found;
+	/* It may have died since. */
+	if (child == NULL || child->reaped || child->hung || child->told_stop)
+		return;
+	/* Who has let go of all that it was told keeps newer ones. */
+	if (child->told.epoch < holder.oldest)
+		holder_tell(child, &holder);
+	else if (child->told.looks >= HOLDER_LOOKS)
+		holder_replace(child, &holder);
+}
