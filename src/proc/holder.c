@@ -37,7 +37,11 @@ holder_tell(struct child *child, const struct ipc_holder *holder)
 		child_name(child), (long)child->pid,
 		(unsigned long long)holder->octets,
 		(long long)(holder->age_msec / 1000));
-	(void)child_send(child, IPC_LET_GO, &let_go, sizeof(let_go), NULL, 0);
+	/* Who has been told to end takes no message: it is to let go of all. A
+	 * writer has an hour for that. */
+	if (!child->told_stop)
+		(void)child_send(child, IPC_LET_GO, &let_go, sizeof(let_go),
+			NULL, 0);
 }
 
 static void
@@ -69,7 +73,7 @@ holder_on_holder(struct supervisor *s, struct child *loader,
 	children_walk(s, holder_compare, &search);
 	child = search.found;
 	/* It may have died since. */
-	if (child == NULL || child->reaped || child->hung || child->told_stop)
+	if (child == NULL || child->reaped || child->hung)
 		return;
 	/* Who has let go of all that it was told keeps newer ones. */
 	if (child->told.epoch < holder.oldest)

@@ -469,6 +469,54 @@ tcp_ends_a_stream_when_its_client_is_gone(void **state)
 	harness_fini(&h);
 }
 
+/* The first stream that it is asked about is to end. */
+static bool
+ends_first(void *ctx, void *stream, const struct sockaddr_storage *peer)
+{
+	unsigned *asked = ctx;
+
+	assert_non_null(stream);
+	assert_int_equal(peer->ss_family, AF_INET);
+	return (*asked)++ == 0;
+}
+
+static void
+tcp_closes_the_streams_that_are_to_end_and_nothing_else(void **state)
+{
+	static uint8_t data[64], reply[64];
+	unsigned asked = 0;
+	struct harness h;
+	bool eof;
+	int fds[3];
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	for (unsigned i = 0; i < 3; i++)
+		fds[i] = harness_connect(&h, 4096);
+	make_request(data, 'S', 20);
+	octets_put_u16(data + 3, 60000);
+	octets_put_u16(data + 5, 60000);
+	for (size_t i = 0; i < 2; i++) {
+		harness_send(&h, fds[i], data, 22);
+		harness_wait(&h, &h.streams, i + 1);
+	}
+	make_request(data, 'E', 33);
+	harness_send(&h, fds[2], data, 35);
+	assert_int_equal(harness_receive(&h, fds[2], reply, 35, &eof), 35);
+	assert_int_equal(net_tcp_count(h.tcp), 3);
+	net_tcp_end_streams(h.tcp, ends_first, &asked);
+	assert_int_equal(asked, 2);
+	assert_int_equal(h.streams_ended, 1);
+	assert_int_equal(h.streams, 1);
+	assert_int_equal(net_tcp_count(h.tcp), 2);
+	harness_send(&h, fds[2], data, 35);
+	assert_int_equal(harness_receive(&h, fds[2], reply, 35, &eof), 35);
+	for (unsigned i = 0; i < 3; i++)
+		close(fds[i]);
+	wait_empty(&h);
+	assert_int_equal(h.streams_ended, 2);
+	harness_fini(&h);
+}
+
 static uint64_t
 clock_ms(void)
 {
@@ -565,6 +613,8 @@ main(void)
 		cmocka_unit_test(tcp_streams_and_then_goes_on),
 		cmocka_unit_test(tcp_goes_on_after_a_short_stream),
 		cmocka_unit_test(tcp_ends_a_stream_when_its_client_is_gone),
+		cmocka_unit_test(
+			tcp_closes_the_streams_that_are_to_end_and_nothing_else),
 		cmocka_unit_test(
 			tcp_ends_a_stream_whose_client_takes_too_little),
 		cmocka_unit_test(

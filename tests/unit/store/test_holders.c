@@ -100,24 +100,54 @@ pins_that_change_seem_to_keep_no_less(void **state)
 	fixture_close(&f);
 }
 
-/* There are more pins than the writer tells from each other. */
+static void
+epoch_advance(struct fixture *f, uint64_t epoch)
+{
+	while (store_epoch(f->writer) < epoch)
+		(void)store_epoch_passed(f->writer, store_epoch(f->writer));
+}
+
+/* There are more pins than the writer tells from each other: those that keep
+ * something are among the ones that are taken for one. */
 static void
 pins_without_number_are_those_of_their_readers(void **state)
 {
 	struct fixture f;
 
 	fixture_open(&f);
+	epoch_advance(&f, 3);
 	for (unsigned i = 0; i < DECOYS; i++) {
 		pin_set(f.slots[0], i, 1000 + i, 1);
 		pin_set(f.slots[1], i, 2000 + i, 1);
 	}
-	pin_set(f.slots[0], DECOYS, 1, UINT64_MAX);
+	pin_set(f.slots[0], DECOYS, 2, UINT64_MAX);
+	pin_set(f.slots[1], DECOYS, 1, 1);
 	pin_set(f.slots[2], 0, 1, 0);
 	objects_retire(&f, OBJECTS);
 	assert_int_equal(store_reclaim(f.writer), ALL);
 	assert_int_equal(octets_of(&f, 0), ALL);
-	/* It has few: they are told from others. */
 	assert_int_equal(octets_of(&f, 2), 0);
+	fixture_close(&f);
+}
+
+/* Among as many, whoever has few pins keeps what these do. */
+static void
+few_pins_are_told_from_those_without_number(void **state)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	epoch_advance(&f, 3);
+	for (unsigned i = 0; i < SLOT_PINS; i++) {
+		pin_set(f.slots[0], i, 1000 + i, 1);
+		pin_set(f.slots[1], i, 2000 + i, 1);
+	}
+	pin_set(f.slots[2], 0, 3, UINT64_MAX);
+	objects_retire(&f, OBJECTS);
+	assert_int_equal(store_reclaim(f.writer), ALL);
+	assert_int_equal(octets_of(&f, 0), 0);
+	assert_int_equal(octets_of(&f, 1), 0);
+	assert_int_equal(octets_of(&f, 2), ALL);
 	fixture_close(&f);
 }
 
@@ -151,8 +181,7 @@ pins_that_change_seem_no_younger(void **state)
 	struct fixture f;
 
 	fixture_open(&f);
-	while (store_epoch(f.writer) < 3)
-		(void)store_epoch_passed(f.writer, store_epoch(f.writer));
+	epoch_advance(&f, 3);
 	for (int64_t i = 0; i < 20; i++) {
 		/* Another one each time. */
 		memset(f.slots[0], 0, sizeof(*f.slots[0]));
@@ -229,6 +258,7 @@ main(void)
 		cmocka_unit_test(pins_that_change_seem_to_keep_no_less),
 		cmocka_unit_test(
 			pins_without_number_are_those_of_their_readers),
+		cmocka_unit_test(few_pins_are_told_from_those_without_number),
 		cmocka_unit_test(reader_that_stays_online_keeps_all_since),
 		cmocka_unit_test(pins_that_change_seem_no_younger),
 		cmocka_unit_test(newer_pin_keeps_less),
