@@ -165,15 +165,13 @@ group_finish(struct packer *p, const struct owner *owner, struct item_group *g,
 			group_check_ttl(p, owner, g, first, rr);
 		if (i == 0)
 			continue;
-		if (items_compare_rr(rr->type, g->items[kept - 1].rr, rr)
-			== 0) {
-			if (rr->type != TYPE_SOA)
-				group_note_duplicate(p, owner, g, rr);
-			else
-				g->items[kept++] = g->items[i];
-		} else {
+		/* Those of the SOA at the apex are looked at later. */
+		if ((rr->type == TYPE_SOA && owner->labels == 0)
+			|| items_compare_rr(rr->type, g->items[kept - 1].rr,
+				   rr) != 0)
 			g->items[kept++] = g->items[i];
-		}
+		else
+			group_note_duplicate(p, owner, g, rr);
 	}
 	g->count = (uint32_t)kept;
 }

@@ -102,6 +102,19 @@ apex_facts_are_in_the_zone(void **state)
 	drop();
 }
 
+/* RFC 2181 section 5: a set. A transfer brings SOAs below the apex, too. */
+static void
+equal_soas_below_the_apex_are_one(void **state)
+{
+	f.secondary = true;
+	build_ok(HEAD "a 30 SOA ns h 1 2 3 4 5\na 20 SOA ns h 1 2 3 4 5\n"
+		"a 20 SOA ns h 2 2 3 4 5\n");
+	f.secondary = false;
+	assert_int_equal(rrset("a.example.", TYPE_SOA)->count, 2);
+	assert_int_equal(rrset("a.example.", TYPE_SOA)->ttl_sec, 20);
+	drop();
+}
+
 #define N3 "NSEC3 1 0 1 ab 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
 #define N3SIG                                                        \
 	"RRSIG NSEC3 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n"
@@ -565,6 +578,7 @@ main(void)
 		T(names_below_a_dname_are_occluded),
 		T(wildcards_are_marked_and_so_are_their_parents),
 		T(apex_facts_are_in_the_zone),
+		T(equal_soas_below_the_apex_are_one),
 		T(owners_of_nsec3_alone_are_no_names),
 		T(name_with_nsec3_and_other_data_far_apart_is_one_node),
 		T(sigs_stand_behind_the_rrset_they_cover),
