@@ -51,11 +51,11 @@ bool load_journal_is_ahead(const struct load_context *context,
 
 /*
  * The zone is about to be published. If nothing is served, and the journal may
- * lead on from there, it stays expired until the caller has done
- * load_journal_catch_up; *expires: for then. For the main thread.
+ * lead on from there, it is held: the caller lets it go (load_expiry.h) once it
+ * has done load_journal_catch_up. For the main thread.
  */
 void load_journal_hold(const struct load_context *context,
-	const struct load_zone *zone, uint32_t *expires);
+	struct load_zone *zone);
 
 /*
  * Applies the differences that lead on from what is served, as far as they do.

@@ -10,6 +10,9 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
+/* Second in which what is held has expired: long ago. No EXPIRY becomes it. */
+#define HELD 1u
+
 /* The second of CLOCK_MONOTONIC in which the time is over. */
 static uint32_t
 expiry_get_sec(uint64_t left_msec)
@@ -20,7 +23,8 @@ expiry_get_sec(uint64_t left_msec)
 	if (left_msec == IPC_EXPIRY_NEVER)
 		return 0;
 	if (left_msec == 0)
-		return now_msec < 1000 ? 1 : (uint32_t)(now_msec / 1000);
+		return now_msec / 1000 <= HELD ? HELD + 1
+					       : (uint32_t)(now_msec / 1000);
 	if (left_msec / 1000 >= UINT32_MAX)
 		return UINT32_MAX;
 	sec = (now_msec + left_msec + 999) / 1000;
@@ -28,13 +32,14 @@ expiry_get_sec(uint64_t left_msec)
 }
 
 enum nsd_err
-load_expiry_set(const struct load_context *context, const uint8_t *apex,
-	size_t len, uint64_t left_msec)
+load_expiry_set(const struct load_context *context, struct load_set *set,
+	const uint8_t *apex, size_t len, uint64_t left_msec)
 {
 	const struct store_view *view = store_writer_view(context->writer);
 	uint8_t name[NAME_MAX_LEN];
 	struct cursor cursor;
 	const struct zone_entry *entry;
+	struct load_zone *zone;
 	size_t name_len;
 	store_ref ref;
 
@@ -49,7 +54,12 @@ load_expiry_set(const struct load_context *context, const uint8_t *apex,
 	entry = store_get(view, ref);
 	if ((entry->flags & ZONE_ENTRY_SECONDARY) == 0)
 		return NSD_OK;
-	table_set_expiry(context->writer, ref, expiry_get_sec(left_msec));
+	zone = entry->id < set->count ? &set->zones[entry->id] : NULL;
+	if (zone != NULL && zone->entry == ref && zone->held)
+		zone->expires_sec = expiry_get_sec(left_msec);
+	else
+		table_set_expiry(context->writer, ref,
+			expiry_get_sec(left_msec));
 	return NSD_OK;
 }
 
@@ -61,4 +71,37 @@ load_expiry_end(const struct load_context *context, store_ref ref)
 
 	if (zone_entry_is_expired(entry, (uint32_t)(clock_now_msec() / 1000)))
 		table_set_expiry(context->writer, ref, 0);
+}
+
+/* ---- zones that are held ------------------------------------------------- */
+
+void
+load_expiry_hold(struct store_writer *writer, struct load_zone *zone)
+{
+	const struct zone_entry *entry = store_get(store_writer_view(writer),
+		zone->entry);
+
+	if (zone->held)
+		return;
+	zone->held = true;
+	zone->expires_sec = entry->expires_sec;
+	table_set_expiry(writer, zone->entry, HELD);
+}
+
+void
+load_expiry_resume(const struct store_view *view, struct load_zone *zone)
+{
+	const struct zone_entry *entry = store_get(view, zone->entry);
+
+	zone->held = entry->expires_sec == HELD;
+	zone->expires_sec = 0;
+}
+
+void
+load_expiry_let_go(struct store_writer *writer, struct load_zone *zone)
+{
+	if (!zone->held)
+		return;
+	zone->held = false;
+	table_set_expiry(writer, zone->entry, zone->expires_sec);
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "dns/serial.h"
 #include "journal/journal_index.h"
-#include "keep/table_edit.h"
+#include "load/load_expiry.h"
 #include "load/load_journal.h"
 #include "load/load_loop.h"
 #include "load/load_reading.h"
@@ -20,7 +20,6 @@
 #include "load/load_versions.h"
 #include "store/writer.h"
 
-#define HELD 1u /* second at which what is held has expired: long ago */
 /* For the first record of a file. */
 #define PEEK_PIECE ((size_t)64 << 10)
 
@@ -304,16 +303,14 @@ load_journal_is_ahead(const struct load_context *context,
 
 void
 load_journal_hold(const struct load_context *context,
-	const struct load_zone *zone, uint32_t *expires)
+	struct load_zone *zone)
 {
 	const struct store_view *view = store_writer_view(context->writer);
-	const struct zone_entry *entry = store_get(view, zone->entry);
 
-	*expires = entry->expires_sec;
-	if (entry->zone == STORE_NONE
+	if (load_zone_published(view, zone) == NULL
 		&& journal_index_newest(context->journal->index,
 			   zone->conf->wire) != NULL)
-		table_set_expiry(context->writer, zone->entry, HELD);
+		load_expiry_hold(context->writer, zone);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "dns/name.h"
 #include "keep/mark.h"
 #include "keep/table_edit.h"
+#include "load/load_expiry.h"
 #include "load/load_history.h"
 #include "load/load_list.h"
 #include "load/load_settings.h"
@@ -101,8 +102,11 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 		if (table == NULL)
 			continue;
 		err = table_adopt(writer, &setups.items[i], &zones[i].entry);
-		if (err == NSD_OK)
+		if (err == NSD_OK) {
 			load_history_settle(writer, &zones[i]);
+			load_expiry_resume(store_writer_view(writer),
+				&zones[i]);
+		}
 		kept += err == NSD_OK;
 		if (err == NSD_E_NOT_FOUND)
 			err = NSD_OK;

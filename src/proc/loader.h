@@ -67,8 +67,7 @@ struct loader_transfer {
 	struct loader_transfer *next;
 	struct load_change change; /* zone->transfer is its text; owned */
 	struct load_zone *zone;
-	bool replay;      /* of what the journal has, not of change */
-	uint32_t expires; /* of replay */
+	bool replay; /* of what the journal has, not of change */
 };
 
 /* What transfers have brought, for threads of its own: see loader_transfers.c.
@@ -303,12 +302,10 @@ struct loader_transfers *loader_choose_diffs(struct loader *loader);
 void loader_queue_transfer(struct loader_transfers *t,
 	struct loader_transfer *one);
 /* In the first pass, a zone was read: goes on with what the journal has beyond
- * that, and ends the zone's claim then. expires: of load_journal_hold. */
-void loader_replay(struct loader *loader, struct load_zone *zone,
-	uint32_t expires);
+ * that, and ends the zone's claim then. */
+void loader_replay(struct loader *loader, struct load_zone *zone);
 /* Ends the claim, once the zone is as far as the journal leads. */
-void loader_end_replay(struct loader *loader, struct load_zone *zone,
-	uint32_t expires);
+void loader_end_replay(struct loader *loader, struct load_zone *zone);
 
 /* ---- loader_transfers.c: what transfers have brought, read by threads ---- */
 

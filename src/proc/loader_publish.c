@@ -15,6 +15,7 @@
 #include "keep/table_edit.h"
 #include "load/load_apply.h"
 #include "load/load_deaths.h"
+#include "load/load_expiry.h"
 #include "load/load_files.h"
 #include "load/load_history.h"
 #include "load/load_journal.h"
@@ -337,13 +338,12 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	struct load_zone *zone = result->zone;
 	bool journal = load_journal_has(context, zone)
 		|| (context->journal != NULL && load_zone_is_secondary(zone));
-	uint32_t expires;
 
 	pthread_mutex_lock(context->busy_lock);
 	zone->busy = false;
 	pthread_mutex_unlock(context->busy_lock);
 	if (journal)
-		load_journal_hold(context, zone, &expires);
+		load_journal_hold(context, zone);
 	loader_act_on(loader, result);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
@@ -351,9 +351,12 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	free(result->reasons);
 	/* Unless it is read again first. */
 	if (journal && result->outcome != LOAD_AGAIN) {
-		loader_replay(loader, zone, expires);
+		loader_replay(loader, zone);
 		return;
 	}
+	/* A predecessor may have left it so, and the journal is gone. */
+	if (!journal)
+		load_expiry_let_go(loader->writer, zone);
 	load_deaths_survive(&loader->context, zone);
 	(void)load_zone_release(zone);
 }

@@ -5,8 +5,8 @@
 #include <event2/event.h>
 #include <stdlib.h>
 
-#include "keep/table_edit.h"
 #include "load/load_deaths.h"
+#include "load/load_expiry.h"
 #include "load/load_journal.h"
 #include "proc/loader.h"
 
@@ -43,17 +43,16 @@ loader_queue_transfer(struct loader_transfers *t,
 /* ---- the journal --------------------------------------------------------- */
 
 void
-loader_end_replay(struct loader *loader, struct load_zone *zone,
-	uint32_t expires)
+loader_end_replay(struct loader *loader, struct load_zone *zone)
 {
 	load_deaths_survive(&loader->context, zone);
 	load_settle_add(&loader->settle, zone->entry);
-	table_set_expiry(loader->writer, zone->entry, expires);
+	load_expiry_let_go(loader->writer, zone);
 	(void)load_zone_release(zone);
 }
 
 void
-loader_replay(struct loader *loader, struct load_zone *zone, uint32_t expires)
+loader_replay(struct loader *loader, struct load_zone *zone)
 {
 	static const struct load_text text = {.fd = -1, .is_rest = true};
 	struct loader_transfer *one = NULL;
@@ -62,13 +61,12 @@ loader_replay(struct loader *loader, struct load_zone *zone, uint32_t expires)
 			== NSD_E_LIMIT)
 		one = calloc(1, sizeof(*one));
 	if (one == NULL) {
-		loader_end_replay(loader, zone, expires);
+		loader_end_replay(loader, zone);
 		return;
 	}
 	one->change.text.fd = -1;
 	one->zone = zone;
 	one->replay = true;
-	one->expires = expires;
 	zone->transfer = &text;
 	loader->replays++;
 	loader_queue_transfer(loader_choose_diffs(loader), one);

@@ -224,7 +224,7 @@ transfers_end_replay(struct loader *loader, struct loader_transfer *one)
 	zone->busy = false;
 	pthread_mutex_unlock(loader->context.busy_lock);
 	zone->transfer = NULL;
-	loader_end_replay(loader, zone, one->expires);
+	loader_end_replay(loader, zone);
 	transfers_forget(one);
 	assert(loader->replays > 0);
 	/* The pass may wait for that. */

@@ -188,7 +188,7 @@ loader_on_expiry(struct role *role, const struct ipc_message *m)
 
 	memcpy(&expiry, m->payload, m->len);
 	/* One that is not there has gone meanwhile. */
-	if (load_expiry_set(&loader->context, expiry.apex,
+	if (load_expiry_set(&loader->context, &loader->set, expiry.apex,
 		    m->len - offsetof(struct ipc_expiry, apex),
 		    expiry.left_msec)
 		== NSD_E_WIRE)

@@ -18,13 +18,15 @@
 #include "store/writer.h"
 
 static struct load_context context;
+static struct load_zone zone;
+static struct load_set set = {.zones = &zone, .count = 1};
 static store_ref ref;
 static const struct zone_entry *entry;
 
 static enum nsd_err
 expire(const char *apex, size_t len, uint64_t left_msec)
 {
-	return load_expiry_set(&context, (const uint8_t *)apex, len,
+	return load_expiry_set(&context, &set, (const uint8_t *)apex, len,
 		left_msec);
 }
 
@@ -44,6 +46,7 @@ load(void)
 	table_set_expiry(f.writer, ref, 0);
 	table_set_flags(f.writer, ref, ZONE_ENTRY_SECONDARY);
 	entry = store_get(f.view, ref);
+	zone = (struct load_zone){.entry = ref};
 }
 
 static void
@@ -105,6 +108,61 @@ only_zones_expire(void **state)
 	assert_int_equal(entry->expires_sec, 0);
 }
 
+static bool
+is_expired(void)
+{
+	return zone_entry_is_expired(entry, now_sec());
+}
+
+static void
+held_zone_is_expired_until_it_is_let_go(void **state)
+{
+	uint32_t expires;
+
+	load();
+	assert_int_equal(expire("\7example", 9, 100000), NSD_OK);
+	expires = entry->expires_sec;
+	/* Twice, as where its file has changed while it was read. */
+	load_expiry_hold(f.writer, &zone);
+	load_expiry_hold(f.writer, &zone);
+	assert_true(is_expired());
+	load_expiry_let_go(f.writer, &zone);
+	assert_int_equal(entry->expires_sec, expires);
+	load_expiry_let_go(f.writer, &zone);
+	assert_int_equal(entry->expires_sec, expires);
+}
+
+static void
+what_is_told_meanwhile_is_for_then(void **state)
+{
+	load();
+	load_expiry_hold(f.writer, &zone);
+	assert_int_equal(expire("\7example", 9, 100000), NSD_OK);
+	assert_true(is_expired());
+	load_expiry_let_go(f.writer, &zone);
+	assert_false(is_expired());
+	assert_int_not_equal(entry->expires_sec, 0);
+	/* No time that is told is taken for that. */
+	assert_int_equal(expire("\7example", 9, 0), NSD_OK);
+	load_expiry_resume(f.view, &zone);
+	load_expiry_let_go(f.writer, &zone);
+	assert_true(is_expired());
+}
+
+/* Or its successor would not know, and never let it go. */
+static void
+successor_of_who_held_it_lets_it_go(void **state)
+{
+	load();
+	load_expiry_hold(f.writer, &zone);
+	zone = (struct load_zone){.entry = ref};
+	load_expiry_resume(f.view, &zone);
+	load_expiry_hold(f.writer, &zone);
+	assert_true(is_expired());
+	load_expiry_let_go(f.writer, &zone);
+	assert_int_equal(entry->expires_sec, 0);
+}
+
 int
 main(void)
 {
@@ -112,6 +170,9 @@ main(void)
 		cmocka_unit_test(time_left_is_a_second_of_the_clock),
 		cmocka_unit_test(transfer_ends_an_expiry_that_has_passed),
 		cmocka_unit_test(only_zones_expire),
+		cmocka_unit_test(held_zone_is_expired_until_it_is_let_go),
+		cmocka_unit_test(what_is_told_meanwhile_is_for_then),
+		cmocka_unit_test(successor_of_who_held_it_lets_it_go),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
