@@ -164,12 +164,14 @@ struct net_tcp;
  * replies to one connection are sent with one write. A client that does not
  * read its replies is not read from. An idle connection holds no buffer.
  *
- * When it is full, new connections wait in the backlog. The connection that has
- * been idle longest makes room once it has been idle for a fifth of a second,
- * or for a fiftieth if it never asked anything. An incomplete request is no
- * activity. With reject_overflow new connections are accepted and closed
- * instead, and an idle one is given two seconds. Without descriptors an idle
- * connection is closed, or accepting pauses.
+ * When it is full, new connections are accepted and wait, up to 1024 and for
+ * ten seconds. The connection that has been idle longest makes room once it has
+ * been idle for a fifth of a second, or for a fiftieth if it never asked
+ * anything. An incomplete request is no activity. No network keeps more than
+ * its share while others wait (doc/decisions/0109). With reject_overflow new
+ * connections are accepted and closed instead, and an idle one is given two
+ * seconds. Without descriptors one that waits or is idle is closed, or
+ * accepting pauses.
  *
  * Streams have a tenth of the time of the thread while others have requests,
  * and all that these leave (doc/decisions/0114).
@@ -203,7 +205,7 @@ typedef bool net_tcp_ends(void *ctx, void *stream,
 void net_tcp_end_streams(struct net_tcp *tcp, net_tcp_ends *ends, void *ctx);
 /* Closes all connections; what is unsent is lost. NULL is fine. */
 void net_tcp_close(struct net_tcp *tcp);
-/* Connections that are open now. */
+/* Connections that are open now, but for those that wait for a place. */
 unsigned net_tcp_count(const struct net_tcp *tcp);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tcp.c - requests over TCP: accepting, time-outs, and room for newcomers.
+ * tcp.c - requests over TCP: accepting, time-outs, turns.
  */
 #include "config.h"
 
@@ -14,132 +14,15 @@
 #define ACCEPT_MAX 64
 /* Turns that use up what may be accepted before it is more. */
 #define ACCEPT_USED 4
-/* How long a connection is left alone after its last request when all places
- * are taken. */
-#define IDLE_MIN_MS 200
-/* The same before its first request, which comes with the end of the handshake
- * or right behind it. Short, so that a flood of silent connections passes. */
-#define SILENT_MIN_MS 20
-/* The same while its client is slow to take replies. */
-#define STUCK_MIN_MS 5000
-/* How many connections of a list are looked at to find one that can go. */
-#define ROOM_SCAN_MAX 64
 /* How many that have timed out are closed at a time. */
 #define EXPIRE_MAX 32
 /* How many whose client may have time again go on at a time. */
 #define RESUME_MAX 256
 
-/* From when on a newcomer may take the place of conn. */
-static uint64_t
-free_at_ms(const struct tcp_conn *conn)
-{
-	if (tcp_conn_is_busy(conn))
-		return conn->active_ms + STUCK_MIN_MS;
-	return conn->active_ms
-		+ (conn->phase == TCP_SILENT ? SILENT_MIN_MS : IDLE_MIN_MS);
-}
-
 static struct tcp_conn *
 oldest(struct net_tcp *tcp, enum tcp_phase phase)
 {
 	return list_first_or_null(&tcp->conns[phase], struct tcp_conn, by_age);
-}
-
-/* Closes a connection of a phase that may go. False if there is none; *retry_ms
- * is then not later than the time to look again. */
-static bool
-phase_make_room(struct net_tcp *tcp, enum tcp_phase phase, uint64_t *retry_ms)
-{
-	struct tcp_conn *conn;
-	unsigned scanned = 0;
-
-	cds_list_for_each_entry(conn, &tcp->conns[phase], by_age) {
-		uint64_t free_ms = free_at_ms(conn);
-
-		if (conn->gathered || scanned++ == ROOM_SCAN_MAX)
-			break;
-		if (free_ms <= tcp->now_ms) {
-			tcp_conn_destroy(conn);
-			return true;
-		}
-		if (free_ms < *retry_ms)
-			*retry_ms = free_ms;
-	}
-	return false;
-}
-
-/*
- * Closes the connection that has been idle longest, rather one that never asked
- * anything. False if all are in use; *retry_ms is then the time to look again.
- */
-static bool
-make_room(struct net_tcp *tcp, uint64_t *retry_ms)
-{
-	struct tcp_conn *conn = oldest(tcp, TCP_LINGERING);
-	bool made = conn != NULL && !conn->gathered;
-
-	*retry_ms = tcp->now_ms + IDLE_MIN_MS;
-	if (!made) {
-		conn = oldest(tcp, TCP_GREETING);
-		made = conn != NULL
-			&& conn->active_ms + IDLE_MIN_MS <= tcp->now_ms;
-	}
-	if (made)
-		tcp_conn_destroy(conn);
-	else
-		made = phase_make_room(tcp, TCP_SILENT, retry_ms)
-			|| phase_make_room(tcp, TCP_OPEN, retry_ms);
-	tcp_share_set_stuck(tcp, !made);
-	return made;
-}
-
-/* The same among the connections of a network, for a newcomer from there. */
-static bool
-net_make_room(struct net_tcp *tcp, struct tcp_net *net)
-{
-	struct tcp_conn *conn;
-	unsigned scanned = 0;
-
-	cds_list_for_each_entry(conn, &net->conns, by_net) {
-		if (!conn->gathered && (conn->phase == TCP_LINGERING
-			|| free_at_ms(conn) <= tcp->now_ms)) {
-			tcp_conn_destroy(conn);
-			return true;
-		}
-		if (++scanned == ROOM_SCAN_MAX)
-			break;
-	}
-	return false;
-}
-
-/* All places are taken: makes room for somebody who has been accepted. False:
- * nobody goes for that one. */
-static bool
-make_place(const struct tcp_listener *listener,
-	const struct sockaddr_storage *peer)
-{
-	struct net_tcp *tcp = listener->tcp;
-	struct tcp_net *full = NULL;
-	struct tcp_conn *conn;
-	uint64_t retry_ms;
-
-	if (!listener->for_proxies)
-		full = tcp_share_find_full(tcp, peer);
-	conn = full == NULL ? tcp_share_find_place(tcp) : NULL;
-	if (conn != NULL) {
-		tcp_conn_destroy(conn);
-		return true;
-	}
-	if (tcp->options.reject_overflow)
-		return false;
-	return full != NULL ? net_make_room(tcp, full)
-			    : make_room(tcp, &retry_ms);
-}
-
-static bool
-is_full(const struct net_tcp *tcp)
-{
-	return tcp->count >= tcp->options.connections_max;
 }
 
 static bool
@@ -168,6 +51,22 @@ may_proxy(const struct net_tcp *tcp, const struct sockaddr_storage *peer)
 		|| tcp->handler.may_proxy(tcp->handler.ctx, peer);
 }
 
+/* Somebody has come, and may get a place or wait for one. */
+static void
+take_newcomer(const struct tcp_listener *listener, int fd,
+	const struct sockaddr_storage *peer)
+{
+	struct net_tcp *tcp = listener->tcp;
+	struct tcp_conn *conn = tcp_conn_create(listener, fd, peer);
+
+	if (conn == NULL)
+		return;
+	if (tcp_is_full(tcp) || tcp->queued > 0)
+		tcp_queue_add(conn);
+	else
+		tcp_conn_enter(conn, true);
+}
+
 /* Accepts one connection. False if there are no more in this turn. */
 static bool
 accept_one(const struct tcp_listener *listener)
@@ -175,13 +74,10 @@ accept_one(const struct tcp_listener *listener)
 	struct net_tcp *tcp = listener->tcp;
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(peer);
-	uint64_t retry_ms;
 	int fd = accept4(listener->fd, (struct sockaddr *)&peer, &len,
 		SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd != -1) {
-		if (!listener->for_proxies)
-			tcp_share_note(tcp, (struct sockaddr *)&peer);
 		if (listener->for_proxies && !may_proxy(tcp, &peer)) {
 			close(fd);
 			net_count_add(tcp->handler.rx_err, 1);
@@ -189,12 +85,8 @@ accept_one(const struct tcp_listener *listener)
 			&& tcp_cpu_refuses(tcp, &peer)) {
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
-		} else if (is_full(tcp) && !make_place(listener, &peer)) {
-			close(fd);
-			net_count_add(tcp->handler.dropped, 1);
-			tcp_wait_on_newcomer(tcp);
 		} else {
-			tcp_conn_accept(listener, fd, &peer);
+			take_newcomer(listener, fd, &peer);
 		}
 		return true;
 	}
@@ -203,7 +95,7 @@ accept_one(const struct tcp_listener *listener)
 	if (errno == EAGAIN || errno == EWOULDBLOCK)
 		return false;
 	net_count_add(tcp->handler.rx_err, 1);
-	if (!is_lack_of_resources(errno) || !make_room(tcp, &retry_ms))
+	if (!is_lack_of_resources(errno) || !tcp_queue_free_descriptor(tcp))
 		tcp_wait_pause(tcp, tcp->now_ms + TCP_PAUSE_MS);
 	return false;
 }
@@ -218,24 +110,14 @@ on_connection(struct tcp_source *source)
 {
 	struct tcp_listener *listener = (struct tcp_listener *)source;
 	struct net_tcp *tcp = listener->tcp;
-	uint64_t retry_ms;
 	unsigned accepted = 0;
-	bool wait;
 
 	/* Another listener may have found that there is no room. */
 	while (!tcp->paused && accepted < listener->budget
 		&& !tcp_turn_is_over(tcp)) {
-		wait = is_full(tcp) && !tcp->options.reject_overflow
-			&& !tcp_share_presses(tcp);
-		if (wait) {
-			/* Only the first connection is known to be there. */
-			if (accepted > 0)
-				return;
-			if (!make_room(tcp, &retry_ms)) {
-				tcp_wait_pause(tcp, retry_ms);
-				return;
-			}
-		}
+		if (tcp->queued >= TCP_QUEUE_MAX
+			&& tcp_wait_behind_queue(listener))
+			return;
 		if (!accept_one(listener)) {
 			listener->budget = accepted > 0 ? accepted : 1;
 			listener->used = 0;
@@ -266,6 +148,8 @@ expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 			return due;
 		if (conn->gathered || closed++ == EXPIRE_MAX)
 			return now + 1;
+		if (phase == TCP_QUEUED)
+			net_count_add(tcp->handler.dropped, 1);
 		tcp_conn_destroy(conn);
 	}
 	return 0;
@@ -300,6 +184,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 			tcp_wait_until(tcp, due);
 	}
 	resume_barred(tcp);
+	tcp_queue_admit(tcp, false);
 	if (!tcp->paused)
 		return;
 	if (tcp->resume_ms <= now)
@@ -332,6 +217,17 @@ idle_100ms(const struct net_tcp *tcp)
 	return (uint16_t)(units < UINT16_MAX ? units : UINT16_MAX);
 }
 
+/* Whoever gets a place in this turn is not to wait behind all that are ready,
+ * too. */
+static void
+let_in(struct net_tcp *tcp)
+{
+	if (tcp->turn_cost > TCP_TURN_COST / 2)
+		tcp->turn_cost = TCP_TURN_COST / 2;
+	tcp_queue_settle(tcp);
+	tcp_turn_settle(tcp);
+}
+
 /* Does a turn. A connection that is destroyed takes itself off the list. */
 static void
 on_turn(evutil_socket_t fd, short what, void *arg)
@@ -357,6 +253,8 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 	}
 	tcp_turn_settle(tcp);
 	tcp_turn_stream(tcp);
+	if (tcp->queued > 0)
+		let_in(tcp);
 	tcp_cpu_end(tcp);
 }
 
@@ -388,6 +286,8 @@ net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
 {
 	tcp->options = *options;
 	tcp_share_weigh_all(tcp);
+	if (tcp->queued > 0)
+		tcp_wait_until(tcp, tcp->now_ms);
 }
 
 void

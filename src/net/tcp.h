@@ -1,11 +1,11 @@
 /*
  * tcp.h - what the parts of the TCP service share. From the top: tcp.c accepts
- * connections, times them out and makes room for newcomers; tcp_conn.c reads
- * from one connection and decides what is next for it; tcp_send.c writes to
- * it; tcp_stream.c does so for streams, and decides who has what of the time;
- * tcp_io.c is its socket, or the filter before it; tcp_share.c counts whose
- * connections they are; tcp_cpu.c charges the thread's time to them; tcp_wait.c
- * waits.
+ * connections and times them out; tcp_queue.c has those wait for which there is
+ * no place, and makes room for them; tcp_conn.c reads from one connection and
+ * decides what is next for it; tcp_send.c writes to it; tcp_stream.c does so
+ * for streams, and decides who has what of the time; tcp_io.c is its socket, or
+ * the filter before it; tcp_share.c counts whose connections they are;
+ * tcp_cpu.c charges the thread's time to them; tcp_wait.c waits.
  */
 #ifndef SRC_NET_TCP_H
 #define SRC_NET_TCP_H
@@ -19,6 +19,7 @@
 
 #include "base/list.h"
 #include "net/count.h"
+#include "net/proxy.h"
 #include "net/server.h"
 
 #define TCP_LENGTH_SIZE 2
@@ -32,6 +33,12 @@
 
 /* Pause of accepting for lack of descriptors or memory. */
 #define TCP_PAUSE_MS 500
+
+/* Most connections that wait for a place. Each holds a descriptor, and what its
+ * client sends. */
+#define TCP_QUEUE_MAX 1024u
+/* How long one waits there at most. */
+#define TCP_QUEUE_MS 10000
 
 /* Most sockets that one turn serves. */
 #define TCP_READY_MAX 64
@@ -69,6 +76,7 @@ enum tcp_phase {
 	TCP_OPEN,
 	TCP_LINGERING,
 	TCP_GREETING, /* its filter is not open yet */
+	TCP_QUEUED,   /* has no place yet, and is not one of net_tcp.count */
 	TCP_PHASES,
 };
 
@@ -76,9 +84,12 @@ enum tcp_phase {
 struct tcp_net {
 	struct cds_list_head by_hash;   /* in tcp_share.buckets */
 	struct cds_list_head by_weight; /* in tcp_share.heavy, if is_heavy */
+	struct cds_list_head by_queue;  /* in tcp_share.queued, if any are */
 	struct cds_list_head conns;     /* in the order of their coming */
+	struct cds_list_head queue;     /* those that have no place, likewise */
 	uint64_t prefix;
 	unsigned count;
+	unsigned queued;
 	bool is_heavy;
 };
 
@@ -92,14 +103,11 @@ struct tcp_net {
 struct tcp_share {
 	uint64_t secret[2]; /* of the hash */
 	struct cds_list_head buckets[TCP_SHARE_BUCKETS];
-	struct cds_list_head heavy; /* networks that have more than theirs */
-	struct tcp_net *spare;      /* a freed one, for the next */
-	/* The networks of the latest newcomers: two that differ. */
-	struct {
-		uint64_t prefix; /* 0: none yet */
-		uint64_t at_ms;
-	} seen[2];
-	uint64_t stuck_ms; /* since then nobody makes room; 0: somebody does */
+	struct cds_list_head heavy;  /* networks that have more than theirs */
+	struct cds_list_head queued; /* those whose clients wait for a place */
+	struct tcp_net *spare;       /* a freed one, for the next */
+	struct tcp_net unknown;      /* of connections in the queue whose proxy
+				      * has not named the client yet */
 };
 
 /* What streams may take of the thread's time. */
@@ -158,7 +166,8 @@ struct tcp_conn {
 	struct cds_list_head by_turn; /* in net_tcp.gathered, in
 				       * tcp_pace.waiting, or in
 				       * tcp_cpu.barred */
-	struct cds_list_head by_net;  /* in tcp_net.conns, if net is set */
+	struct cds_list_head by_net;  /* in tcp_net.conns or in tcp_net.queue,
+				       * if net is set */
 	struct tcp_net *net; /* NULL: not known before a proxy says it */
 	uint64_t active_ms;  /* last request or progress in sending */
 	/* Of a stream, since active_ms: octets taken, time waited for that. */
@@ -172,6 +181,7 @@ struct tcp_conn {
 	uint8_t *rest;       /* requests not yet complete or answered */
 	uint8_t *out;        /* replies that did not fit the socket */
 	void *stream;        /* more replies, made when there is room */
+	const struct tcp_listener *listener; /* that it came to */
 	const struct filter *filter; /* before the socket; or NULL */
 	void *filtered;      /* its state */
 	const struct exchange_identity *identity;
@@ -209,6 +219,8 @@ struct tcp_listener {
 	bool for_proxies;
 	unsigned budget; /* connections to accept in a turn */
 	unsigned used;   /* turns in a row that used it up */
+	uint64_t behind_ms; /* since then some may wait in the kernel for room
+			     * in the queue; 0: none do */
 };
 
 /*
@@ -239,7 +251,9 @@ struct net_tcp {
 	unsigned halvings;    /* of the idle time-out, when one came last */
 
 	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */
-	unsigned count;
+	unsigned count;  /* of those that have a place */
+	unsigned queued; /* of those that wait for one */
+	bool queue_news; /* one of them, in this turn, may get one */
 	struct tcp_share share;
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
@@ -276,7 +290,8 @@ void tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms);
  * than half of all places are taken. Who has asked something gets 1/2, 1/4
  * (beyond three quarters) or 1/8 (beyond seven eighths) of it; who has not, a
  * quarter of that. No less than 2 seconds, or tcp-timeout; and that if all
- * places are taken and tcp-reject-overflow is on.
+ * places are taken and tcp-reject-overflow is on. How long it waits in the
+ * queue depends on nothing.
  */
 uint64_t tcp_wait_timeout_ms(const struct net_tcp *tcp, enum tcp_phase phase);
 
@@ -308,6 +323,13 @@ void tcp_conn_note_taken(struct tcp_conn *conn, size_t taken,
 /* A connection left. Resumes if that is what was waited for. */
 void tcp_wait_on_room(struct net_tcp *tcp);
 
+/* One left the queue, for a place or for good. */
+void tcp_wait_on_queue_left(struct net_tcp *tcp);
+
+/* The queue is full. Pauses if those who are before the listener have not been
+ * there for long; else false, and they are to be looked at. */
+bool tcp_wait_behind_queue(struct tcp_listener *listener);
+
 /* ---- tcp_share.c */
 
 enum nsd_err tcp_share_init(struct tcp_share *share) MUST_USE;
@@ -317,29 +339,26 @@ void tcp_share_fini(struct tcp_share *share);
 /* Counts a connection for the network of its peer. Without memory it counts for
  * none. */
 void tcp_share_join(struct tcp_conn *conn);
+/* The same for one that is TCP_QUEUED. Those whose peer is not known yet, or
+ * without memory, have a network of their own. */
+void tcp_share_queue(struct tcp_conn *conn);
+/* Undoes either. */
 void tcp_share_leave(struct tcp_conn *conn);
 
 /* The options have changed: sees anew who has more than its share. Cost: that
  * of a look at all networks. */
 void tcp_share_weigh_all(struct net_tcp *tcp);
 
-/* Somebody from this network has come. */
-void tcp_share_note(struct net_tcp *tcp, const struct sockaddr *peer);
+/* Has the network less than its share? */
+bool tcp_share_is_below(const struct net_tcp *tcp, const struct tcp_net *net);
 
-/* All places are taken, and nobody could make room; or somebody has. */
-void tcp_share_set_stuck(struct net_tcp *tcp, bool stuck);
+/* The network whose turn it is to get a place: that which has fewest, of those
+ * with somebody in the queue. NULL: there is none. Cost: bounded. */
+struct tcp_net *tcp_share_find_next(struct net_tcp *tcp);
 
-/*
- * True if newcomers have to be looked at although all places are taken: one
- * network has more than its share, and others have clients, too; or all places
- * have been in use for long. Else newcomers wait in the backlog, as if there
- * were no shares: then a single client may have all places.
- */
-bool tcp_share_presses(struct net_tcp *tcp);
-
-/* The network of a newcomer, if it has its share already; else NULL. */
-struct tcp_net *tcp_share_find_full(struct net_tcp *tcp,
-	const struct sockaddr_storage *peer);
+/* Who goes if the queue is too long: of the network that has most there the one
+ * that came last. NULL: there is nobody. Cost: bounded. */
+struct tcp_conn *tcp_share_find_last(struct net_tcp *tcp);
 
 /* The connection that makes room for somebody from a network that has not yet
  * got its share: the eldest of the heaviest network, rather one that has all
@@ -356,6 +375,13 @@ static inline uint8_t *
 tcp_reply_buffer(const struct net_tcp *tcp, size_t i)
 {
 	return tcp->replies + i * REPLY_STRIDE + TCP_LENGTH_SIZE;
+}
+
+/* All places are taken. */
+static inline bool
+tcp_is_full(const struct net_tcp *tcp)
+{
+	return tcp->count >= tcp->options.connections_max;
 }
 
 /* No more is to be done in this turn. */
@@ -378,12 +404,20 @@ void tcp_turn_settle(struct net_tcp *tcp);
 /* Sends messages of streams, as much as they may in this turn. */
 void tcp_turn_stream(struct net_tcp *tcp);
 
-/*
- * Takes an accepted socket (closes it on failure), and may read at once what is
- * there already. The connection may be gone when this returns.
- */
-void tcp_conn_accept(const struct tcp_listener *listener, int fd,
+/* Takes an accepted socket, which has no place yet and is in no list. NULL (and
+ * it is closed): there is no memory. */
+struct tcp_conn *tcp_conn_create(const struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer);
+
+/* Gives it a place. In a turn it may read at once what is there (early). The
+ * connection may be gone when this returns. */
+void tcp_conn_enter(struct tcp_conn *conn, bool early);
+
+/* Reads the header of the connection's proxy from the octets at data, and who
+ * its client is; *taken: octets of it. PROXY_MALFORMED: the connection is to be
+ * destroyed, for that or since the client may have no time. */
+enum proxy_outcome tcp_conn_read_header(struct tcp_conn *conn,
+	const uint8_t *data, size_t len, uint32_t *taken);
 
 /* Closes and releases a connection that is not gathered. */
 void tcp_conn_destroy(struct tcp_conn *conn);
@@ -391,6 +425,9 @@ void tcp_conn_destroy(struct tcp_conn *conn);
 /* Waits for what has to come next for a connection that is not gathered; it may
  * be gone then. */
 void tcp_conn_next(struct tcp_conn *conn);
+
+/* Does not wait for its socket any more, until it waits for what is next. */
+void tcp_conn_ignore(struct tcp_conn *conn);
 
 /* Are there replies that the client has not taken, or more to be made? */
 static inline bool
@@ -415,6 +452,25 @@ size_t tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
 /* Sends replies that were kept. False if not all went, or the connection is
  * dead. */
 bool tcp_conn_send_out(struct tcp_conn *conn);
+
+/* ---- tcp_queue.c */
+
+/* A connection that was created waits for a place, until the end of the turn
+ * at least. It may be gone when this returns. */
+void tcp_queue_add(struct tcp_conn *conn);
+
+/* Gives places to those who wait and may have one by now: by the shares of
+ * their networks, or since somebody is idle. Sets the timer for the next look,
+ * if any wait. early: as of tcp_conn_enter. */
+void tcp_queue_admit(struct net_tcp *tcp, bool early);
+
+/* The end of a turn, and there is a queue: admits who may enter, and closes who
+ * is too many. With reject_overflow nobody waits. */
+void tcp_queue_settle(struct net_tcp *tcp);
+
+/* There are no descriptors: closes a connection that waits or is idle. False:
+ * there is none. */
+bool tcp_queue_free_descriptor(struct net_tcp *tcp);
 
 /* ---- tcp_stream.c */
 

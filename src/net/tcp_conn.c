@@ -58,13 +58,29 @@ rest_has_message(const struct tcp_conn *conn)
 	return !conn->awaits_header && size != 0 && size <= conn->rest_len;
 }
 
+/* Takes it out of the lists and counts of all that have a place, or wait for
+ * one. */
+static void
+conn_leave(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+
+	cds_list_del(&conn->by_age);
+	tcp_share_leave(conn);
+	if (conn->phase == TCP_QUEUED) {
+		tcp_wait_on_queue_left(tcp);
+		return;
+	}
+	assert(tcp->count > 0);
+	tcp->count--;
+}
+
 void
 tcp_conn_destroy(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
 
 	assert(!conn->gathered);
-	assert(tcp->count > 0);
 	if (conn->source.ready_at != 0)
 		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
 	tcp_io_close(conn);
@@ -75,9 +91,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 		tcp_stream_end(tcp, conn->stream);
 	free(conn->rest);
 	free(conn->out);
-	cds_list_del(&conn->by_age);
-	tcp_share_leave(conn);
-	tcp->count--;
+	conn_leave(conn);
 	if (tcp->spare == NULL)
 		tcp->spare = conn;
 	else
@@ -176,36 +190,47 @@ conn_bad_length(struct tcp_conn *conn, size_t len)
 	tcp->handler.on_bad_length(tcp->handler.ctx, &peer, len);
 }
 
-/* Reads the header of a proxy. False: it is not whole yet, or is none, and the
- * connection ends. */
+enum proxy_outcome
+tcp_conn_read_header(struct tcp_conn *conn, const uint8_t *data, size_t len,
+	uint32_t *taken)
+{
+	struct proxy_header header;
+	enum proxy_outcome outcome = proxy_read_header(data, len, &header);
+
+	if (outcome == PROXY_MALFORMED)
+		net_count_add(conn->tcp->handler.rx_err, 1);
+	if (outcome != PROXY_WHOLE)
+		return outcome;
+	conn->awaits_header = false;
+	if (header.has_client) {
+		conn->proxy = conn->peer;
+		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
+	}
+	if (tcp_cpu_is_over(conn)) {
+		net_count_add(conn->tcp->handler.dropped, 1);
+		return PROXY_MALFORMED;
+	}
+	*taken = header.len;
+	return PROXY_WHOLE;
+}
+
+/* False: the header of its proxy is not whole yet, or the connection ends. */
 static bool
 conn_take_header(struct tcp_conn *conn)
 {
 	size_t left = (size_t)(conn->data_end - conn->data);
-	struct proxy_header header;
+	uint32_t taken;
 
-	switch (proxy_read_header(conn->data, left, &header)) {
+	switch (tcp_conn_read_header(conn, conn->data, left, &taken)) {
 	case PROXY_INCOMPLETE:
 		return false;
 	case PROXY_MALFORMED:
-		net_count_add(conn->tcp->handler.rx_err, 1);
 		conn->dead = true;
 		return false;
 	case PROXY_WHOLE:
 		break;
 	}
-	conn->awaits_header = false;
-	conn->data += header.len;
-	if (header.has_client) {
-		conn->proxy = conn->peer;
-		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
-	}
-	tcp_share_note(conn->tcp, &conn->peer.sa);
-	if (tcp_cpu_is_over(conn)) {
-		net_count_add(conn->tcp->handler.dropped, 1);
-		conn->dead = true;
-		return false;
-	}
+	conn->data += taken;
 	tcp_share_join(conn);
 	return true;
 }
@@ -308,6 +333,15 @@ conn_wait(struct tcp_conn *conn, enum tcp_waiting waiting)
 		tcp_conn_destroy(conn);
 }
 
+void
+tcp_conn_ignore(struct tcp_conn *conn)
+{
+	if (conn->waiting != TCP_WAIT_NOTHING)
+		(void)epoll_ctl(conn->tcp->epoll, EPOLL_CTL_DEL, conn->fd,
+			NULL);
+	conn->waiting = TCP_WAIT_NOTHING;
+}
+
 /* Has the client had too much of the processor's time? Then nothing is done for
  * the connection, nor its socket waited for, until that is over. */
 static bool
@@ -316,10 +350,7 @@ conn_is_barred(struct tcp_conn *conn)
 	if (!tcp_cpu_is_over(conn))
 		return false;
 	tcp_stream_leave(conn);
-	if (conn->waiting != TCP_WAIT_NOTHING)
-		(void)epoll_ctl(conn->tcp->epoll, EPOLL_CTL_DEL, conn->fd,
-			NULL);
-	conn->waiting = TCP_WAIT_NOTHING;
+	tcp_conn_ignore(conn);
 	tcp_cpu_bar(conn);
 	return true;
 }
@@ -577,8 +608,8 @@ conn_on_ready(struct tcp_source *source)
 		conn_read(conn);
 }
 
-void
-tcp_conn_accept(const struct tcp_listener *listener, int fd,
+struct tcp_conn *
+tcp_conn_create(const struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer)
 {
 	struct net_tcp *tcp = listener->tcp;
@@ -590,36 +621,48 @@ tcp_conn_accept(const struct tcp_listener *listener, int fd,
 		if (conn == NULL) {
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
-			return;
+			return NULL;
 		}
 	}
 	memset(conn, 0, sizeof(*conn));
-	conn->source.on_ready = conn_on_ready;
 	conn->tcp = tcp;
+	conn->listener = listener;
 	conn->fd = fd;
 	conn->awaits_header = listener->for_proxies;
 	conn->transport = TRANSPORT_TCP;
 	conn->active_ms = tcp->now_ms;
 	memcpy(&conn->peer, peer, sizeof(conn->peer));
-	if (!tcp_io_begin(conn, listener->filter)) {
-		close(fd);
-		free(conn);
-		net_count_add(tcp->handler.dropped, 1);
-		return;
-	}
-	conn->phase = conn->filter != NULL ? TCP_GREETING : TCP_SILENT;
+	tcp_cpu_charge(conn, TCP_COST_ACCEPT);
+	return conn;
+}
+
+void
+tcp_conn_enter(struct tcp_conn *conn, bool early)
+{
+	struct net_tcp *tcp = conn->tcp;
+	const struct filter *filter = conn->listener->filter;
+
+	if (conn->phase == TCP_QUEUED)
+		conn_leave(conn);
+	conn->source.on_ready = conn_on_ready;
+	conn->active_ms = tcp->now_ms;
+	conn->phase = filter != NULL ? TCP_GREETING : TCP_SILENT;
 	cds_list_add_tail(&conn->by_age, &tcp->conns[conn->phase]);
 	if (!conn->awaits_header)
 		tcp_share_join(conn);
 	tcp->count++;
-	tcp_cpu_charge(conn, TCP_COST_ACCEPT);
-	if (conn->filter != NULL) {
+	if (!tcp_io_begin(conn, filter)) {
+		net_count_add(tcp->handler.dropped, 1);
+		tcp_conn_destroy(conn);
+		return;
+	}
+	if (filter != NULL) {
 		tcp_wait_until(tcp, conn->active_ms + TCP_GREETING_MS);
 		conn_wait(conn, TCP_WAIT_READ);
 		return;
 	}
 	tcp_wait_on_newcomer(tcp);
-	if (early_is_worth_it(tcp))
+	if (early && early_is_worth_it(tcp))
 		conn_read(conn);
 	else
 		conn_wait(conn, TCP_WAIT_READ);

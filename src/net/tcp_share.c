@@ -6,17 +6,13 @@
 
 #include "tcp.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 /* Networks in a row that are looked at for a place, or connections of one. */
 #define SCAN_MAX 64u
-/* How long it is remembered that other networks have clients, too. */
-#define OTHERS_MS 60000
-/* With nobody else there: how long all places are in use without a pause before
- * newcomers are looked at. More than a client that does not read is given. */
-#define STUCK_MS 6000
 
 /* The network of a client: 24 bits of IPv4, 56 of IPv6 (what one customer has
  * at most, RFC 6177), and the family behind them. */
@@ -87,6 +83,10 @@ enum nsd_err
 tcp_share_init(struct tcp_share *share)
 {
 	CDS_INIT_LIST_HEAD(&share->heavy);
+	CDS_INIT_LIST_HEAD(&share->queued);
+	CDS_INIT_LIST_HEAD(&share->unknown.queue);
+	/* They get what is free after all others, and nobody's place. */
+	share->unknown.count = UINT_MAX;
 	for (size_t i = 0; i < TCP_SHARE_BUCKETS; i++)
 		CDS_INIT_LIST_HEAD(&share->buckets[i]);
 	return getrandom(share->secret, sizeof(share->secret), 0)
@@ -99,29 +99,55 @@ tcp_share_fini(struct tcp_share *share)
 	free(share->spare);
 }
 
+/* Without memory NULL. */
+static struct tcp_net *
+get_net(struct tcp_share *share, uint64_t prefix)
+{
+	struct tcp_net *net = find_net(share, prefix);
+
+	if (net != NULL)
+		return net;
+	net = share->spare != NULL ? share->spare : malloc(sizeof(*net));
+	share->spare = NULL;
+	if (net == NULL)
+		return NULL;
+	memset(net, 0, sizeof(*net));
+	net->prefix = prefix;
+	CDS_INIT_LIST_HEAD(&net->conns);
+	CDS_INIT_LIST_HEAD(&net->queue);
+	cds_list_add(&net->by_hash, bucket_of(share, prefix));
+	return net;
+}
+
 void
 tcp_share_join(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
-	struct tcp_share *share = &tcp->share;
-	uint64_t prefix = prefix_of(&conn->peer.sa);
-	struct tcp_net *net = find_net(share, prefix);
+	struct tcp_net *net
+		= get_net(&tcp->share, prefix_of(&conn->peer.sa));
 
-	if (net == NULL) {
-		net = share->spare != NULL ? share->spare
-					   : malloc(sizeof(*net));
-		share->spare = NULL;
-		if (net == NULL)
-			return; /* it counts for nobody */
-		memset(net, 0, sizeof(*net));
-		net->prefix = prefix;
-		CDS_INIT_LIST_HEAD(&net->conns);
-		cds_list_add(&net->by_hash, bucket_of(share, prefix));
-	}
+	if (net == NULL)
+		return; /* it counts for nobody */
 	conn->net = net;
 	cds_list_add_tail(&conn->by_net, &net->conns);
 	net->count++;
 	net_weigh(tcp, net);
+}
+
+void
+tcp_share_queue(struct tcp_conn *conn)
+{
+	struct tcp_share *share = &conn->tcp->share;
+	struct tcp_net *net = NULL;
+
+	if (!conn->awaits_header)
+		net = get_net(share, prefix_of(&conn->peer.sa));
+	if (net == NULL)
+		net = &share->unknown;
+	conn->net = net;
+	cds_list_add_tail(&conn->by_net, &net->queue);
+	if (net->queued++ == 0)
+		cds_list_add_tail(&net->by_queue, &share->queued);
 }
 
 void
@@ -134,9 +160,13 @@ tcp_share_leave(struct tcp_conn *conn)
 		return;
 	conn->net = NULL;
 	cds_list_del(&conn->by_net);
-	net->count--;
-	net_weigh(conn->tcp, net);
-	if (net->count > 0)
+	if (conn->phase != TCP_QUEUED) {
+		net->count--;
+		net_weigh(conn->tcp, net);
+	} else if (--net->queued == 0) {
+		cds_list_del(&net->by_queue);
+	}
+	if (net->count > 0 || net->queued > 0)
 		return;
 	cds_list_del(&net->by_hash);
 	if (share->spare == NULL)
@@ -155,50 +185,42 @@ tcp_share_weigh_all(struct net_tcp *tcp)
 			net_weigh(tcp, net);
 }
 
-void
-tcp_share_note(struct net_tcp *tcp, const struct sockaddr *peer)
-{
-	struct tcp_share *share = &tcp->share;
-	uint64_t prefix = prefix_of(peer);
-
-	if (share->seen[0].prefix != prefix) {
-		share->seen[1] = share->seen[0];
-		share->seen[0].prefix = prefix;
-	}
-	share->seen[0].at_ms = tcp->now_ms;
-}
-
-void
-tcp_share_set_stuck(struct net_tcp *tcp, bool stuck)
-{
-	struct tcp_share *share = &tcp->share;
-
-	if (!stuck)
-		share->stuck_ms = 0;
-	else if (share->stuck_ms == 0)
-		share->stuck_ms = tcp->now_ms;
-}
-
 bool
-tcp_share_presses(struct net_tcp *tcp)
+tcp_share_is_below(const struct net_tcp *tcp, const struct tcp_net *net)
 {
-	struct tcp_share *share = &tcp->share;
-
-	if (cds_list_empty(&share->heavy))
-		return false;
-	return (share->seen[1].prefix != 0
-		       && tcp->now_ms - share->seen[1].at_ms < OTHERS_MS)
-		|| (share->stuck_ms != 0
-			&& tcp->now_ms - share->stuck_ms >= STUCK_MS);
+	return net->count < share_size(tcp);
 }
 
 struct tcp_net *
-tcp_share_find_full(struct net_tcp *tcp, const struct sockaddr_storage *peer)
+tcp_share_find_next(struct net_tcp *tcp)
 {
-	struct tcp_net *net = find_net(&tcp->share,
-		prefix_of((const struct sockaddr *)peer));
+	struct tcp_net *net, *least = NULL;
+	unsigned scanned = 0;
 
-	return net != NULL && net->count >= share_size(tcp) ? net : NULL;
+	cds_list_for_each_entry(net, &tcp->share.queued, by_queue) {
+		if (least == NULL || net->count < least->count)
+			least = net;
+		if (++scanned == SCAN_MAX)
+			break;
+	}
+	return least;
+}
+
+struct tcp_conn *
+tcp_share_find_last(struct net_tcp *tcp)
+{
+	struct tcp_net *net, *most = NULL;
+	unsigned scanned = 0;
+
+	cds_list_for_each_entry(net, &tcp->share.queued, by_queue) {
+		if (most == NULL || net->queued > most->queued)
+			most = net;
+		if (++scanned == SCAN_MAX)
+			break;
+	}
+	if (most == NULL)
+		return NULL;
+	return cds_list_entry(most->queue.prev, struct tcp_conn, by_net);
 }
 
 struct tcp_conn *

@@ -11,6 +11,9 @@
 
 /* The least that is left of the idle time-out when there are many. */
 #define IDLE_LEAST_MS 2000
+/* How long newcomers wait before a listener while the queue is full, until they
+ * are looked at: most that are many at a time are gone by then. */
+#define PATIENCE_MS 500
 
 void
 tcp_wait_read_clock(struct net_tcp *tcp)
@@ -57,6 +60,8 @@ tcp_wait_timeout_ms(const struct net_tcp *tcp, enum tcp_phase phase)
 
 	if (phase == TCP_LINGERING)
 		return TCP_LINGER_MS;
+	if (phase == TCP_QUEUED)
+		return TCP_QUEUE_MS;
 	if (phase == TCP_GREETING && most > TCP_GREETING_MS)
 		return TCP_GREETING_MS;
 	if (halvings == 0)
@@ -123,6 +128,33 @@ tcp_wait_on_room(struct net_tcp *tcp)
 {
 	if (tcp->paused)
 		tcp_wait_resume(tcp);
+}
+
+void
+tcp_wait_on_queue_left(struct net_tcp *tcp)
+{
+	/* One place less in a full queue is taken at once. */
+	if (--tcp->queued != TCP_QUEUE_MAX / 2)
+		return;
+	for (size_t i = 0; i < tcp->listener_count; i++)
+		tcp->listeners[i].behind_ms = 0;
+}
+
+bool
+tcp_wait_behind_queue(struct tcp_listener *listener)
+{
+	struct net_tcp *tcp = listener->tcp;
+	uint64_t until_ms;
+
+	/* Of the others it cannot be seen while they are not waited for. */
+	for (size_t i = 0; i < tcp->listener_count; i++)
+		if (tcp->listeners[i].behind_ms == 0)
+			tcp->listeners[i].behind_ms = tcp->now_ms;
+	until_ms = listener->behind_ms + PATIENCE_MS;
+	if (until_ms <= tcp->now_ms)
+		return false;
+	tcp_wait_pause(tcp, until_ms);
+	return true;
 }
 
 void

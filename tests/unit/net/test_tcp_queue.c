@@ -1,0 +1,254 @@
+/* test_tcp_queue.c - connections that wait for a TCP place: who gets the next,
+ * how many there are (faults 35, 36). */
+#include "config.h"
+
+#include "harness.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PLACES 8u
+#define MANY "127.0.8.1" /* of the network that wants all */
+#define OTHER "127.0.9.1"
+#define QUEUE_MAX 1024u  /* TCP_QUEUE_MAX */
+#define BEHIND 200u      /* who find no room there */
+
+static const struct net_tcp_options options = { .connections_max = PLACES,
+	.timeout_sec = 120 };
+
+/* Neither an answer nor the end. */
+static bool
+still_waits(int fd)
+{
+	uint8_t octet;
+
+	return recv(fd, &octet, 1, MSG_PEEK) == -1 && errno == EAGAIN;
+}
+
+static bool
+is_answered(int fd)
+{
+	uint8_t octet;
+
+	return recv(fd, &octet, 1, MSG_PEEK) == 1;
+}
+
+/* Comes and asks, and waits for nothing. */
+static int
+come(struct harness *h, const char *source)
+{
+	int fd = harness_connect_from(h, source);
+	uint8_t data[64];
+
+	harness_send(h, fd, data, make_request(data, 'E', 30));
+	harness_turn(h);
+	return fd;
+}
+
+/* Comes, and has a place that nobody takes away as idle: a stream that it does
+ * not take. */
+static int
+stay(struct harness *h, const char *source)
+{
+	static const uint8_t request[] = { 0, 20, 'S', 0xff, 0xff, 0xff, 0xff,
+		[21] = 0 };
+	size_t streams = h->streams;
+	int fd = harness_connect_from(h, source);
+
+	harness_send(h, fd, request, sizeof(request));
+	harness_wait(h, &h->streams, streams + 1);
+	return fd;
+}
+
+static void
+close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+/* The next place is for who came first. */
+static void
+tcp_queue_keeps_the_order(void **state)
+{
+	struct harness h;
+	int fds[PLACES], waiting[3];
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < PLACES; i++)
+		fds[i] = stay(&h, MANY);
+	for (unsigned i = 0; i < 3; i++)
+		waiting[i] = come(&h, MANY);
+	assert_int_equal(net_tcp_count(h.tcp), PLACES);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_false(is_answered(waiting[i]));
+		close(fds[i]);
+		harness_wait(&h, &h.requests, PLACES + i + 1);
+		harness_turn(&h);
+		assert_true(is_answered(waiting[i]));
+	}
+	assert_int_equal(h.dropped, 0);
+	close_all(waiting, 3);
+	close_all(fds + 3, PLACES - 3);
+	harness_fini(&h);
+}
+
+/* But the network with fewest places comes before others. */
+static void
+tcp_queue_goes_by_places(void **state)
+{
+	static const char *const nets[] = { MANY, "127.0.10.1", "127.0.11.1",
+		"127.0.12.1" };
+	struct harness h;
+	int fds[PLACES], waiting[3], other;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < PLACES; i++)
+		fds[i] = stay(&h, nets[i % 4]);
+	for (unsigned i = 0; i < 3; i++)
+		waiting[i] = come(&h, MANY);
+	other = come(&h, OTHER);
+	/* None has more than its share. */
+	assert_false(is_answered(other));
+	close(fds[1]);
+	harness_wait(&h, &h.requests, PLACES + 1);
+	harness_turn(&h);
+	assert_true(is_answered(other));
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(still_waits(waiting[i]));
+	close(other);
+	close_all(waiting, 3);
+	close(fds[0]);
+	close_all(fds + 2, PLACES - 2);
+	harness_fini(&h);
+}
+
+static bool
+has_descriptors(rlim_t count)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < count)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/* Who does not fit goes after a while, so that others are seen behind them; who
+ * was there before stays. */
+static void
+tcp_queue_is_bounded(void **state)
+{
+	size_t count = QUEUE_MAX + BEHIND, gone = 0;
+	struct harness h;
+	int fds[PLACES], *waiting = calloc(count, sizeof(*waiting)), other;
+
+	if (!has_descriptors(2 * count + 200)) {
+		free(waiting);
+		skip();
+	}
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < PLACES; i++)
+		fds[i] = stay(&h, MANY);
+	for (size_t i = 0; i < count; i++)
+		waiting[i] = come(&h, MANY);
+	other = come(&h, OTHER);
+	harness_wait(&h, &h.requests, PLACES + 1);
+	harness_turn(&h);
+	assert_true(is_answered(other));
+	assert_int_equal(h.dropped, BEHIND);
+	assert_int_equal(h.streams, PLACES - 1);
+	for (size_t i = 0; i < count; i++)
+		gone += !still_waits(waiting[i]);
+	assert_int_equal(gone, BEHIND);
+	for (size_t i = 0; i < QUEUE_MAX; i++)
+		assert_true(still_waits(waiting[i]));
+	close(other);
+	close_all(waiting, count);
+	close_all(fds, PLACES);
+	free(waiting);
+	harness_fini(&h);
+}
+
+/* Those whose proxy has not said for whom they are wait, too. */
+static void
+tcp_queue_awaits_headers(void **state)
+{
+	static const uint8_t header[28] = { '\r', '\n', '\r', '\n', 0, '\r',
+		'\n', 'Q', 'U', 'I', 'T', '\n', 0x21, 0x11, 0, 12,
+		192, 0, 2, 7, 127, 0, 0, 1, 0x12, 0x34, 0, 53 };
+	struct harness h;
+	int fds[PLACES], half, none, bad;
+
+	harness_proxied(&h, "127.0.0.1", true, &options);
+	for (unsigned i = 0; i < PLACES; i++) {
+		size_t streams = h.streams;
+
+		fds[i] = harness_connect_from(&h, MANY);
+		harness_send(&h, fds[i], header, sizeof(header));
+		harness_send(&h, fds[i], "\0\24S\377\377\377\377"
+			"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22);
+		harness_wait(&h, &h.streams, streams + 1);
+	}
+	half = harness_connect_from(&h, MANY);
+	harness_send(&h, half, header, 20);
+	none = harness_connect_from(&h, MANY);
+	bad = harness_connect_from(&h, MANY);
+	harness_send(&h, bad, "GET / HTTP/1.1\r\n\r\n", 18);
+	harness_expect_close(&h, bad);
+	close(bad);
+	assert_true(still_waits(half));
+	assert_true(still_waits(none));
+	harness_send(&h, half, header + 20, sizeof(header) - 20);
+	close(fds[0]);
+	close(fds[1]);
+	harness_ask(&h, half);
+	harness_send(&h, none, header, sizeof(header));
+	harness_ask(&h, none);
+	close(half);
+	close(none);
+	close_all(fds + 2, PLACES - 2);
+	harness_fini(&h);
+}
+
+/* With reject_overflow nobody waits; shares are as they were. */
+static void
+tcp_queue_is_empty_if_newcomers_are_rejected(void **state)
+{
+	struct net_tcp_options reject = { .connections_max = PLACES,
+		.timeout_sec = 120, .reject_overflow = true };
+	struct harness h;
+	int fds[PLACES], fd;
+
+	harness_tcp(&h, "127.0.0.1", &reject);
+	for (unsigned i = 0; i < PLACES; i++)
+		fds[i] = stay(&h, MANY);
+	fd = harness_connect_from(&h, MANY);
+	harness_expect_close(&h, fd);
+	close(fd);
+	assert_int_equal(h.dropped, 1);
+	fd = harness_connect_from(&h, OTHER);
+	harness_ask(&h, fd);
+	assert_int_equal(h.streams, PLACES - 1);
+	close(fd);
+	close_all(fds, PLACES);
+	harness_fini(&h);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tcp_queue_keeps_the_order),
+		cmocka_unit_test(tcp_queue_goes_by_places),
+		cmocka_unit_test(tcp_queue_is_bounded),
+		cmocka_unit_test(tcp_queue_awaits_headers),
+		cmocka_unit_test(tcp_queue_is_empty_if_newcomers_are_rejected),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
