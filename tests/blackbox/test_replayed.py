@@ -11,14 +11,14 @@ import dns.rdatatype
 import pytest
 
 import transferred
-from harness import wait_for, zone_text
+from harness import is_alive, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 from test_versions import answers, clause, text_of
 
 APEX = dns.name.from_text("example.")
 LAST = 400  # of the IXFR
 NAMES = 3000  # that each version changes
-VERSIONS = 160  # with these, a replay takes half a second of the processor
+VERSIONS = 240  # with these, a replay takes half a second of the processor
 BUNDLE = 40  # versions of an entry of the journal
 
 
@@ -62,9 +62,12 @@ def kill_loader_amid_replay(server):
     """Its pid; None: the replay was done already."""
     known = len(server.read_log())
     server.start(ready=False)
+    # To look for it later would take longer than the replay.
+    old = server.role("loader")
     # From here on its file would be served, but for what the journal has.
     server.wait_log("zone example read with success", known)
-    old = server.kill("loader")
+    os.kill(old, signal.SIGKILL)
+    wait_for("its end", lambda: not is_alive(old))
     return old if server.rcode("example", "SOA") == "SERVFAIL" else None
 
 
@@ -74,7 +77,7 @@ def test_loader_that_dies_amid_a_replay(make_server, directory):
     server = make_server(zones={"b.test": zone_text(1)}, extra=clause(1),
                          options={"server-count": 1, "verbosity": 2})
     keep_many(server)
-    for _ in range(10):
+    for _ in range(20):
         old = kill_loader_amid_replay(server)
         if old is not None:
             break
