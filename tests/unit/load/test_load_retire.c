@@ -21,6 +21,7 @@
 #include "load/load_read.h"
 #include "load/load_retire.h"
 #include "load/load_text.h"
+#include "load/load_versions.h"
 #include "store/writer.h"
 
 #define NAMES 3000u
@@ -91,6 +92,7 @@ set_up(void **state)
 	zone_fixture_init(&f);
 	retire = (struct load_retire){.on_work = on_work};
 	context.writer = f.writer;
+	context.of_transfers = false;
 	told = 0;
 	ended = false;
 	return 0;
@@ -159,21 +161,46 @@ loop_does_it_itself(void **state)
 	assert_false(load_retire_has(&retire, apex()));
 }
 
-/* ---- a thread that makes one --------------------------------------------- */
+/* ---- who reads something ------------------------------------------------- */
 
+/* What a version is made of. */
+enum source {
+	A_FILE,
+	A_TRANSFER,
+	THE_JOURNAL,
+};
+
+static struct conf *conf;
 static struct load_zone zone;
+
+/* One version is served, and the one before it is to be retired. */
+static void
+prepare(enum source source)
+{
+	static const char text[] =
+		"zone: name: z zonefile: \"/no/such/folder/z\"\n";
+	static const struct load_text nothing = {.fd = -1}, rest = {
+		.fd = -1, .is_rest = true};
+
+	assert_int_equal(conf_load_text("test", text, strlen(text), false,
+				 NULL, &conf), NSD_OK);
+	load(NAMES);
+	replace();
+	/* The journal leads on from nothing, so that none is needed. */
+	if (source == THE_JOURNAL)
+		load_retire_add(&retire, f.writer, apex(),
+			table_swap_zone(f.writer, entry, STORE_NONE));
+	zone = (struct load_zone){.conf = conf->zones[0], .entry = entry,
+		.transfer = source == THE_JOURNAL ? &rest : &nothing};
+	context.of_transfers = source != A_FILE;
+}
 
 static void *
 read_zone(void *arg)
 {
-	const bool *of_transfers = arg;
-	static const struct load_text nothing = {.fd = -1};
-	struct load_context own = context;
 	struct load_result result;
 
-	own.of_transfers = *of_transfers;
-	zone.transfer = &nothing;
-	load_read_zone(&own, &zone, NULL, false, &result);
+	load_read_zone(&context, &zone, NULL, false, &result);
 	free(result.reasons);
 	zonefile_result_fini(&result.files);
 	__atomic_store_n(&ended, true, __ATOMIC_SEQ_CST);
@@ -187,23 +214,15 @@ has_ended(void)
 }
 
 static void
-thread_waits(bool of_transfers)
+thread_waits(enum source source)
 {
-	static const char text[] =
-		"zone: name: z zonefile: \"/no/such/folder/z\"\n";
 	struct event_base *base = event_base_new();
-	struct conf *conf;
 	pthread_t thread;
 
 	assert_non_null(base);
 	assert_int_equal(load_loop_create(base, &context.loop), NSD_OK);
-	assert_int_equal(conf_load_text("test", text, strlen(text), false,
-				 NULL, &conf), NSD_OK);
-	load(NAMES);
-	replace();
-	zone = (struct load_zone){.conf = conf->zones[0], .entry = entry};
-	assert_int_equal(pthread_create(&thread, NULL, read_zone,
-		&of_transfers), 0);
+	prepare(source);
+	assert_int_equal(pthread_create(&thread, NULL, read_zone, NULL), 0);
 	usleep(WAIT_USEC);
 	assert_false(has_ended());
 	while (load_retire_step(&retire, f.writer))
@@ -218,13 +237,59 @@ thread_waits(bool of_transfers)
 static void
 who_reads_a_file_waits(void **state)
 {
-	thread_waits(false);
+	thread_waits(A_FILE);
 }
 
 static void
 who_reads_a_transfer_waits(void **state)
 {
-	thread_waits(true);
+	thread_waits(A_TRANSFER);
+}
+
+static void
+who_reads_the_journal_waits(void **state)
+{
+	thread_waits(THE_JOURNAL);
+}
+
+/* As a verb that adds a zone, or changes its options. */
+static void
+loop_that_reads_a_file_does_it_itself(void **state)
+{
+	prepare(A_FILE);
+	(void)read_zone(NULL);
+	assert_false(load_retire_has(&retire, apex()));
+	conf_destroy(conf);
+}
+
+/* ---- who has differences ------------------------------------------------- */
+
+#define SOA(action, serial)                                                   \
+	action "\1z\0\0\6\0\0\0\x3c\0\x1f\2ns\1z\0\1x\1z\0\0\0\0" serial   \
+	"\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5"
+
+/* From serial 1 to 2. */
+static const char differences[] = "\4\1z\0" SOA("\0", "\1") SOA("\1", "\2");
+
+/* Of a transfer, or of the journal: a thread is to do it. */
+static void
+differences_do_not_wait_in_the_loop(void **state)
+{
+	const struct load_octets octets = {
+		(const uint8_t *)differences, sizeof(differences) - 1};
+	struct diag_sink sink = {.on_diag = NULL};
+	struct load_versions v = {
+		.context = &context,
+		.secondary = true,
+		.sink = &sink,
+	};
+
+	load(NAMES);
+	replace();
+	v.entry = entry;
+	assert_int_equal(load_versions_apply(&v, &octets, 1), NSD_E_LIMIT);
+	load_retire_await(&context, apex());
+	assert_int_equal(load_versions_apply(&v, &octets, 1), NSD_OK);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -239,6 +304,9 @@ main(void)
 		TEST(loop_does_it_itself),
 		TEST(who_reads_a_file_waits),
 		TEST(who_reads_a_transfer_waits),
+		TEST(who_reads_the_journal_waits),
+		TEST(loop_that_reads_a_file_does_it_itself),
+		TEST(differences_do_not_wait_in_the_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
