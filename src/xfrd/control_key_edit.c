@@ -89,14 +89,13 @@ edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 	struct conf *conf = xfrd->role.server->conf;
 	struct xfrd_zone *zone = edit->what == KEY_EDIT_ASSOC
 		? xfrd_zone_find_text(&xfrd->zones.table, edit->zone) : NULL;
-	struct xfrd_rest rest = {.expire_at = XFR_NEVER};
 	enum nsd_err err;
 
 	if (zone != NULL)
-		xfrd_come_rest(xfrd, zone, &rest);
+		xfrd_come_rest(xfrd, zone);
 	err = key_edit_apply(conf, edit);
 	if (zone != NULL)
-		xfrd_turn_join(xfrd, zone, &rest);
+		xfrd_turn_join(xfrd, zone);
 	if (err != NSD_OK)
 		role_stop(&xfrd->role);
 }

@@ -86,10 +86,6 @@ struct xfrd_zones {
 struct xfrd_state {
 	int fd;
 	struct event *event;    /* it is to be written; NULL: it is not */
-	struct xfrd_state_zone **kept; /* what it said at the start, by the
-				 * numbers of zones; NULL: all zones are known
-				 * to the machine */
-	uint32_t kept_count;
 	int64_t filetime_sec;   /* when it was, or is being, written */
 	char *text;             /* to be written */
 	size_t len;
@@ -97,24 +93,6 @@ struct xfrd_state {
 	uint32_t next;          /* number of the zone that is written next */
 	uint32_t coming;        /* zones.coming when the count was written */
 	bool saving, failed;
-};
-
-/* How long a secondary zone may be answered from, while it has no handle: its
- * options become others. Times are those of the machine. */
-struct xfrd_rest {
-	int64_t acquired_at;
-	int64_t expire_at;     /* XFR_NEVER: nothing is known */
-	int64_t lifetime_msec; /* under the options that it had */
-	uint32_t serial;
-};
-
-/* What the xfrd before has left of a zone: see xfrd_left.c. */
-struct xfrd_left_zone {
-	struct xfrd_rest rest; /* of any options */
-	uint64_t options; /* a hash of those that it had; 0: nothing is left */
-	uint32_t serial;
-	uint8_t is_told;  /* 1: that, to all targets */
-	struct xfrd_written written;
 };
 
 /* Zones whose files are to be looked for: see xfrd_look.c. */
@@ -172,10 +150,6 @@ struct xfrd {
 	struct xfrd_zones zones;
 	struct xfrd_state state;
 	int left_fd;              /* -1: none */
-	struct xfrd_left_zone *left; /* what it had at the start, by the
-				   * numbers of zones; NULL: all zones are known
-				   * to the machine */
-	uint32_t left_count;
 	struct xfrd_writes writes;
 	struct xfrd_notified notified;
 	bool told_stop;
@@ -282,12 +256,6 @@ struct xfrd_zone *xfrd_zones_get(const struct xfrd *xfrd, uint32_t handle);
 /* Gets the SOA of a zone that is served. False: it is not loaded. */
 bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfrd_soa *soa);
-/* Gets how long a zone that has a handle may be answered from. */
-void xfrd_zones_get_rest(const struct xfrd *xfrd, const struct xfrd_zone *zone,
-	int64_t now, struct xfrd_rest *rest);
-/* The zone begins with it, if it is that of the version that is served. */
-void xfrd_zones_apply_rest(const struct xfrd_rest *rest,
-	struct xfr_start *start);
 /* The machine has heard something: it may have something to do. */
 void xfrd_zones_go_on(struct xfrd *xfrd);
 /* Another version of a zone may be served than the machine knows of. */
@@ -549,13 +517,11 @@ void xfrd_state_init(struct xfrd *xfrd);
  * does not put it off. */
 void xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	const struct xfrd_soa *served, struct xfr_start *start);
-/* The zone goes, or its options become others: forgets what was known. */
-void xfrd_state_drop(struct xfrd *xfrd, const struct xfrd_zone *zone);
+/* A zone goes, or its options become others: it is not in the file now. */
+void xfrd_state_drop(struct xfrd *xfrd);
 /* The zone has not begun yet, and is to be checked soon when it does, whatever
  * the file said. */
-void xfrd_state_make_due(struct xfrd *xfrd, const struct xfrd_zone *zone);
-/* All zones have begun. */
-void xfrd_state_forget(struct xfrd *xfrd);
+void xfrd_state_make_due(struct xfrd_zone *zone);
 /* Something has become so that it should not be lost: unless there are many
  * zones, it is written soon. */
 void xfrd_state_save_soon(struct xfrd *xfrd);
@@ -567,14 +533,15 @@ void xfrd_state_save(struct xfrd *xfrd);
 /* Takes what there is from the file, which keeps nothing of it. fd: of the file
  * (server.h), or -1. True: an xfrd before this one has ended as it should. */
 bool xfrd_left_take(struct xfrd *xfrd, int fd);
-/* Sets in *start what it says of a zone. */
+/* Gets what is to be left of a zone. False: it has no handle, or there is
+ * nothing. */
+bool xfrd_left_get(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+	int64_t now, struct xfrd_left_zone *left);
+/* Sets in *start what the zone's past says of that. */
 void xfrd_left_get_start(const struct xfrd *xfrd,
 	const struct xfrd_zone *zone, struct xfr_start *start);
 /* The zone has a handle now. */
 void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* As those of xfrd_state. */
-void xfrd_left_drop(struct xfrd *xfrd, const struct xfrd_zone *zone);
-void xfrd_left_forget(struct xfrd *xfrd);
 /* Writes all to the file, at the end. */
 void xfrd_left_save(const struct xfrd *xfrd);
 
@@ -584,10 +551,8 @@ void xfrd_left_save(const struct xfrd *xfrd);
 enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 /* The message SERVED: looks at what is served, a little at a time. */
 void xfrd_turn_look(struct xfrd *xfrd);
-/* Looks at one zone that has just come to be served, or has other options.
- * rest: what xfrd_come_rest said; or NULL. */
-void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfrd_rest *rest);
+/* Looks at one zone that has just come to be served, or has other options. */
+void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 
@@ -598,10 +563,8 @@ void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
 	const char *pattern, struct xfrd_zone **zone) MUST_USE;
 /* The zone's options are to become others, or it is to go: nothing is done for
- * it until xfrd_turn_join. *rest: for that; it stays as it is if the zone rests
- * already. */
-void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone,
-	struct xfrd_rest *rest);
+ * it until xfrd_turn_join, for which its past has what is known. */
+void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The zone is not there any more, for this process. */
 void xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
 

@@ -135,7 +135,7 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 		if (xfrd->journal != NULL && zone == NULL)
 			journal_drop(xfrd->journal, change->wire);
 	} else if (zone != NULL) {
-		xfrd_turn_join(xfrd, zone, &change->rest);
+		xfrd_turn_join(xfrd, zone);
 		/* Its file may have another name. */
 		if (change->kind == XFRD_CHANGE_PATTERN)
 			xfrd_write_look(xfrd);

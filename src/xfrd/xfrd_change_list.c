@@ -108,7 +108,7 @@ change_pattern(struct xfrd_change *change, struct xfrd_zone *zone,
 	err = change_relist(list, zone->conf, pattern, &new_at);
 	if (err != NSD_OK)
 		return err;
-	xfrd_come_rest(change->xfrd, zone, &change->rest);
+	xfrd_come_rest(change->xfrd, zone);
 	err = conf_change_zone(change_conf(change), zone->conf->wire, pattern);
 	assert(err == NSD_OK);
 	conf_note_listed(change_conf(change), zone->conf, new_at);
@@ -148,7 +148,7 @@ change_bring_back(struct xfrd_change *change)
 	if (err == NSD_OK)
 		err = change_list_zone(change, zone, change->old_pattern);
 	if (err == NSD_OK)
-		xfrd_turn_join(change->xfrd, zone, NULL);
+		xfrd_turn_join(change->xfrd, zone);
 	return err;
 }
 
@@ -199,8 +199,7 @@ xfrd_change_undo(struct xfrd_change *change)
 			break;
 		err = change_pattern(change, zone, change->old_pattern);
 		if (err == NSD_OK)
-			xfrd_turn_join(change->xfrd, zone,
-				&change->rest);
+			xfrd_turn_join(change->xfrd, zone);
 		break;
 	}
 	if (err != NSD_OK)

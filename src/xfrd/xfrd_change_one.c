@@ -39,7 +39,6 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	change->on_end = ask->on_end;
 	change->ctx = ask->ctx;
 	change->hasty = ask->hasty;
-	change->rest.expire_at = XFR_NEVER;
 	if (ask->kind == XFRD_CHANGE_DELETE)
 		return change;
 	change->pattern = strdup(ask->pattern);

@@ -43,7 +43,6 @@ struct xfrd_change {
 	char *old_pattern;         /* of the loader's; NULL: it has no such
 				    * zone */
 	char *old_member;          /* its ID in a catalog; NULL: it has none */
-	struct xfrd_rest rest;     /* of its zone */
 	char *why;                 /* of one that was taken back: what is told
 				    * when that is durable */
 	uint8_t wire[NAME_MAX_LEN];

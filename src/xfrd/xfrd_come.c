@@ -27,16 +27,22 @@ xfrd_come_add(struct xfrd *xfrd, const char *name, const char *pattern,
 }
 
 void
-xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone,
-	struct xfrd_rest *rest)
+xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
+	struct xfrd_left_zone left;
+	struct xfrd_past *past;
+	bool is_left;
+
 	xfrd_job_leave_zone(xfrd, zone);
 	if (zone->handle == XFR_NONE)
 		return;
-	xfrd_zones_get_rest(xfrd, zone, clock_now_msec(), rest);
+	is_left = xfrd_left_get(xfrd, zone, clock_now_msec(), &left);
 	xfrd_zones_end(xfrd, zone);
-	xfrd_state_drop(xfrd, zone);
-	xfrd_left_drop(xfrd, zone);
+	/* Without memory it is answered from as long as workers know. */
+	past = is_left ? xfrd_zone_get_past(&xfrd->zones.table, zone) : NULL;
+	if (past != NULL)
+		past->left = left;
+	xfrd_state_drop(xfrd);
 	xfrd_zones_go_on(xfrd);
 }
 
@@ -44,11 +50,9 @@ void
 xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	const struct conf_zone *conf = zone->conf;
-	struct xfrd_rest rest;
 
-	xfrd_come_rest(xfrd, zone, &rest);
-	xfrd_state_drop(xfrd, zone);
-	xfrd_left_drop(xfrd, zone);
+	xfrd_come_rest(xfrd, zone);
+	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_steps_forget(xfrd, zone);
 	xfrd_zone_remove(&xfrd->zones.table, zone);
 	if (conf_remove_zone(xfrd->role.server->conf, conf->wire) != NSD_OK)

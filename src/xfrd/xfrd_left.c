@@ -2,7 +2,8 @@
  * xfrd_left.c - what an xfrd that ends as it should leaves to the next one, in
  * memory: of which zones all targets of NOTIFY have acknowledged the serial,
  * what became of the last try to write a zone to its file, and how long
- * secondary zones may be answered from.
+ * secondary zones may be answered from. A zone whose options become others
+ * leaves the same to itself.
  *
  * A zone whose targets or file, or xfrdir, are others in the next one's
  * configuration begins without. What an xfrd leaves may be anything, if
@@ -111,10 +112,9 @@ left_put(struct left_file *file, const struct xfrd_zone *zone,
 	return true;
 }
 
-/* False: there is nothing. */
-static bool
-left_fill(const struct xfrd *xfrd, const struct xfrd_zone *zone, int64_t now,
-	struct xfrd_left_zone *left)
+bool
+xfrd_left_get(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+	int64_t now, struct xfrd_left_zone *left)
 {
 	struct xfr_status status;
 
@@ -124,10 +124,15 @@ left_fill(const struct xfrd *xfrd, const struct xfrd_zone *zone, int64_t now,
 	xfr_get_status(xfrd->zones.machine, zone->handle, now, &status);
 	left->serial = status.soa.serial;
 	left->is_told = status.is_told;
-	xfrd_zones_get_rest(xfrd, zone, now, &left->rest);
+	left->expire_at = XFR_NEVER;
+	if (status.has_data && status.expire_at != XFR_NEVER) {
+		left->acquired_at = status.acquired_at;
+		left->expire_at = status.expire_at;
+		left->lifetime_msec = status.lifetime_msec;
+	}
 	left->written = zone->written;
 	if (left->written.at_sec == 0 && !left->is_told
-		&& left->rest.expire_at == XFR_NEVER)
+		&& left->expire_at == XFR_NEVER)
 		return false;
 	left->options = left_hash_options(xfrd->role.server->conf, zone);
 	return true;
@@ -151,7 +156,7 @@ xfrd_left_save(const struct xfrd *xfrd)
 	for (uint32_t i = 0; i < table->end && is_whole; i++) {
 		const struct xfrd_zone *zone = xfrd_zone_at(table, i);
 
-		if (zone == NULL || !left_fill(xfrd, zone, now, &left))
+		if (zone == NULL || !xfrd_left_get(xfrd, zone, now, &left))
 			continue;
 		is_whole = left_put(file, zone, &left);
 		head.count++;
@@ -190,14 +195,14 @@ left_read(struct left_file *file, size_t least)
 }
 
 static bool
-left_is_rest(const struct xfrd_rest *rest)
+left_has_times(const struct xfrd_left_zone *left)
 {
-	return rest->expire_at == XFR_NEVER
-		|| (rest->expire_at >= -MSEC_MAX && rest->expire_at <= MSEC_MAX
-			&& rest->acquired_at >= -MSEC_MAX
-			&& rest->acquired_at <= clock_now_msec()
-			&& rest->lifetime_msec >= 0
-			&& rest->lifetime_msec <= MSEC_MAX);
+	return left->expire_at == XFR_NEVER
+		|| (left->expire_at >= -MSEC_MAX && left->expire_at <= MSEC_MAX
+			&& left->acquired_at >= -MSEC_MAX
+			&& left->acquired_at <= clock_now_msec()
+			&& left->lifetime_msec >= 0
+			&& left->lifetime_msec <= MSEC_MAX);
 }
 
 /* False: what follows is none. */
@@ -206,7 +211,8 @@ left_take_zone(struct xfrd *xfrd, struct left_file *file)
 {
 	struct left_record record;
 	uint8_t apex[NAME_MAX_LEN];
-	const struct xfrd_zone *zone;
+	struct xfrd_past *past;
+	struct xfrd_zone *zone;
 	struct cursor name;
 	size_t len;
 
@@ -222,18 +228,19 @@ left_take_zone(struct xfrd *xfrd, struct left_file *file)
 	file->used += record.name_len;
 	if (name_read_uncompressed(&name, apex, &len) != NSD_OK)
 		return false;
-	if (!left_is_rest(&record.zone.rest))
+	if (!left_has_times(&record.zone))
 		return false;
 	zone = xfrd_zone_find(&xfrd->zones.table, apex);
-	if (zone != NULL && zone->number < xfrd->left_count)
-		xfrd->left[zone->number] = record.zone;
+	past = zone != NULL
+		? xfrd_zone_get_past(&xfrd->zones.table, zone) : NULL;
+	if (past != NULL)
+		past->left = record.zone;
 	return true;
 }
 
 bool
 xfrd_left_take(struct xfrd *xfrd, int fd)
 {
-	uint32_t count = xfrd->zones.table.end;
 	struct left_head head = {.count = 0};
 	struct left_file *file;
 
@@ -241,11 +248,7 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 	if (fd == -1 || pread(fd, &head, sizeof(head), 0) != sizeof(head))
 		return false;
 	file = malloc(sizeof(*file));
-	xfrd->left = calloc((size_t)count + 1, sizeof(*xfrd->left));
-	if (file != NULL && xfrd->left != NULL) {
-		xfrd->left_count = count;
-		for (uint32_t i = 0; i < count; i++)
-			xfrd->left[i].rest.expire_at = XFR_NEVER;
+	if (file != NULL) {
 		file->fd = fd;
 		file->at = sizeof(head);
 		file->len = file->used = 0;
@@ -264,24 +267,28 @@ left_find(const struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	const struct conf *conf = xfrd->role.server->conf;
 
-	if (zone->number >= xfrd->left_count
-		|| xfrd->left[zone->number].options
-			!= left_hash_options(conf, zone))
-		return NULL;
-	return &xfrd->left[zone->number];
+	return zone->past != NULL
+			&& zone->past->left.options
+				== left_hash_options(conf, zone)
+		? &zone->past->left : NULL;
 }
 
 void
 xfrd_left_get_start(const struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfr_start *start)
 {
-	const struct xfrd_left_zone *left = left_find(xfrd, zone);
+	const struct xfrd_left_zone *left = zone->past != NULL
+		? &zone->past->left : NULL;
 
-	if (zone->number < xfrd->left_count)
-		xfrd_zones_apply_rest(&xfrd->left[zone->number].rest, start);
-	start->is_told = left != NULL && left->is_told == 1
-		&& start->has_data
-		&& left->serial == start->soa.serial;
+	if (left == NULL || !start->has_data
+		|| left->serial != start->soa.serial)
+		return;
+	start->is_told = left->is_told == 1 && left_find(xfrd, zone) != NULL;
+	if (left->expire_at == XFR_NEVER)
+		return;
+	start->acquired_at = left->acquired_at;
+	start->expire_at = left->expire_at;
+	start->lifetime_msec = left->lifetime_msec;
 }
 
 void
@@ -292,23 +299,4 @@ xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone)
 	assert(zone->handle != XFR_NONE);
 	if (left != NULL && left->written.at_sec != 0)
 		zone->written = left->written;
-}
-
-void
-xfrd_left_drop(struct xfrd *xfrd, const struct xfrd_zone *zone)
-{
-	static const struct xfrd_left_zone none = {
-		.rest.expire_at = XFR_NEVER,
-	};
-
-	if (zone->number < xfrd->left_count)
-		xfrd->left[zone->number] = none;
-}
-
-void
-xfrd_left_forget(struct xfrd *xfrd)
-{
-	free(xfrd->left);
-	xfrd->left = NULL;
-	xfrd->left_count = 0;
 }

@@ -104,7 +104,7 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	if (zone->handle == XFR_NONE) {
 		/* Workers are there before the zones are; and the primary has
 		 * its reply, and does not say it again. */
-		xfrd_state_make_due(xfrd, zone);
+		xfrd_state_make_due(zone);
 		return;
 	}
 	xfr_on_notify(xfrd->zones.machine, zone->handle, clock_now_msec(),

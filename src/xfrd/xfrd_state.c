@@ -34,18 +34,6 @@
 #define TURN_ZONES 200
 #define MINIMUM_LEN 4u
 
-/* What the file said of a zone, without names. */
-struct state_soa {
-	int64_t acquired_sec;
-	uint32_t serial, refresh_sec, retry_sec, expire_sec;
-};
-struct xfrd_state_zone {
-	uint32_t state;
-	uint32_t next_timeout_sec;
-	uint32_t backoff;
-	struct state_soa soas[XFR_STATE_SOAS];
-};
-
 /* ---- reading ------------------------------------------------------------- */
 
 static void
@@ -59,28 +47,27 @@ static void
 state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
 {
 	struct xfrd *xfrd = ctx;
+	struct xfrd_zone_table *table = &xfrd->zones.table;
+	struct xfrd_zone *of = xfrd_zone_find(table, zone->name);
+	struct xfrd_past *past = of != NULL
+		? xfrd_zone_get_past(table, of) : NULL;
 	struct xfrd_state_zone *kept;
-	const struct xfrd_zone *of = xfrd_zone_find(&xfrd->zones.table,
-		zone->name);
 
-	if (of == NULL || of->number >= xfrd->state.kept_count
-		|| xfrd->state.kept[of->number] != NULL)
+	/* Without memory it is checked soon. */
+	if (past == NULL || past->state.is_known)
 		return;
-	kept = malloc(sizeof(*kept));
-	if (kept == NULL)
-		return; /* it is checked soon */
+	kept = &past->state;
+	kept->is_known = true;
 	kept->state = zone->state;
 	kept->next_timeout_sec = zone->next_timeout_sec;
 	kept->backoff = zone->backoff;
-	for (unsigned i = 0; i < XFR_STATE_SOAS; i++)
-		kept->soas[i] = (struct state_soa){
-			.acquired_sec = zone->soas[i].acquired_sec,
-			.serial = zone->soas[i].serial,
-			.refresh_sec = zone->soas[i].refresh_sec,
-			.retry_sec = zone->soas[i].retry_sec,
-			.expire_sec = zone->soas[i].expire_sec,
-		};
-	xfrd->state.kept[of->number] = kept;
+	for (unsigned i = 0; i < XFR_STATE_SOAS; i++) {
+		kept->soas[i].acquired_sec = zone->soas[i].acquired_sec;
+		kept->soas[i].serial = zone->soas[i].serial;
+		kept->soas[i].refresh_sec = zone->soas[i].refresh_sec;
+		kept->soas[i].retry_sec = zone->soas[i].retry_sec;
+		kept->soas[i].expire_sec = zone->soas[i].expire_sec;
+	}
 }
 
 /* Reads the file once. keep: what it says is kept; else it is only checked. */
@@ -111,17 +98,17 @@ state_read(struct xfrd *xfrd, bool keep)
 
 /* What the file said of a zone; NULL: nothing. */
 static struct xfrd_state_zone *
-state_kept(const struct xfrd_state *state, const struct xfrd_zone *zone)
+state_kept(const struct xfrd_zone *zone)
 {
-	return zone->number < state->kept_count ? state->kept[zone->number]
-						: NULL;
+	return zone->past != NULL && zone->past->state.is_known
+		? &zone->past->state : NULL;
 }
 
 void
 xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *of,
 	const struct xfrd_soa *served, struct xfr_start *start)
 {
-	const struct xfrd_state_zone *kept = state_kept(&xfrd->state, of);
+	const struct xfrd_state_zone *kept = state_kept(of);
 	const struct xfr_state_clocks clocks = {
 		.real_sec = (int64_t)time(NULL),
 		.now = clock_now_msec(),
@@ -154,22 +141,12 @@ xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *of,
 }
 
 void
-xfrd_state_make_due(struct xfrd *xfrd, const struct xfrd_zone *zone)
+xfrd_state_make_due(struct xfrd_zone *zone)
 {
-	struct xfrd_state_zone *kept = state_kept(&xfrd->state, zone);
+	struct xfrd_state_zone *kept = state_kept(zone);
 
 	if (kept != NULL)
 		kept->next_timeout_sec = 0;
-}
-
-void
-xfrd_state_forget(struct xfrd *xfrd)
-{
-	for (uint32_t i = 0; i < xfrd->state.kept_count; i++)
-		free(xfrd->state.kept[i]);
-	free(xfrd->state.kept);
-	xfrd->state.kept = NULL;
-	xfrd->state.kept_count = 0;
 }
 
 static struct timeval
@@ -183,14 +160,10 @@ state_pause(const struct xfrd *xfrd)
 }
 
 void
-xfrd_state_drop(struct xfrd *xfrd, const struct xfrd_zone *zone)
+xfrd_state_drop(struct xfrd *xfrd)
 {
 	struct xfrd_state *state = &xfrd->state;
 
-	if (zone->number < state->kept_count) {
-		free(state->kept[zone->number]);
-		state->kept[zone->number] = NULL;
-	}
 	/* The count of zones stands in the head of the file: it is written
 	 * from the beginning, later, as more zones may go. */
 	if (state->saving) {
@@ -373,7 +346,7 @@ state_on_time(evutil_socket_t fd, short what, void *arg)
 	bool more;
 
 	/* Not all zones are known yet: what is there is better. */
-	if (xfrd->state.kept != NULL) {
+	if (!xfrd->zones.told) {
 		event_add(xfrd->state.event, &later);
 		return;
 	}
@@ -388,7 +361,7 @@ void
 xfrd_state_save(struct xfrd *xfrd)
 {
 	/* Nothing is known yet: what is there is better. */
-	if (xfrd->state.event == NULL || xfrd->state.kept != NULL)
+	if (xfrd->state.event == NULL || !xfrd->zones.told)
 		return;
 	state_begin(xfrd);
 	(void)state_step(xfrd, SIZE_MAX);
@@ -406,9 +379,6 @@ xfrd_state_init(struct xfrd *xfrd)
 
 	if (file == NULL || *file == '\0')
 		return;
-	state->kept = calloc((size_t)xfrd->zones.table.end + 1,
-		sizeof(*state->kept));
-	state->kept_count = state->kept != NULL ? xfrd->zones.table.end : 0;
 	state->text = malloc(WRITE_SIZE);
 	state->fd = open(conf_path_in_chroot(server->chroot, file),
 		O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
@@ -417,7 +387,7 @@ xfrd_state_init(struct xfrd *xfrd)
 			  " %s", file, strerror(errno));
 		return;
 	}
-	if (state->kept == NULL || state->text == NULL)
+	if (state->text == NULL)
 		return;
 	/* A wrong file counts as none: it is read twice. */
 	if (state_read(xfrd, false) == NSD_OK)

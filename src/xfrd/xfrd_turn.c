@@ -27,8 +27,7 @@
 
 /* False: there is no memory for it now. */
 static bool
-turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfrd_rest *rest)
+turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_soa soa;
 	bool loaded;
@@ -37,8 +36,10 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone,
 		xfrd_write_go_on(xfrd);
 	xfrd_keep_look(xfrd, zone);
 	if (zone->conf->options->request_xfr.count == 0
-		&& zone->conf->options->notify.count == 0)
+		&& zone->conf->options->notify.count == 0) {
+		xfrd_zone_drop_past(&xfrd->zones.table, zone);
 		return true;
+	}
 	loaded = xfrd_zones_get_soa(xfrd, zone, &soa);
 	if (zone->handle == XFR_NONE) {
 		struct xfr_start start;
@@ -46,11 +47,10 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone,
 		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
 		xfrd_state_get_start(xfrd, zone, loaded ? &soa : NULL, &start);
 		xfrd_left_get_start(xfrd, zone, &start);
-		if (rest != NULL)
-			xfrd_zones_apply_rest(rest, &start);
 		if (xfrd_zones_begin(xfrd, zone, &start) != NSD_OK)
 			return false;
 		xfrd_left_get_written(xfrd, zone);
+		xfrd_zone_drop_past(&xfrd->zones.table, zone);
 		return true;
 	}
 	if (loaded)
@@ -71,7 +71,7 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		i++) {
 		struct xfrd_zone *zone = xfrd_zone_at(table, zones->looked);
 
-		if (zone != NULL && !turn_look_at(xfrd, zone, NULL)) {
+		if (zone != NULL && !turn_look_at(xfrd, zone)) {
 			soon.tv_sec = 1;
 			break;
 		}
@@ -87,20 +87,15 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		zones->look_again = false;
 	}
 	zones->looking = zones->looked < table->end;
-	if (!zones->looking) {
-		xfrd_state_forget(xfrd);
-		xfrd_left_forget(xfrd);
-	}
 	if (zones->looking)
 		event_add(zones->look_event, &soon);
 }
 
 void
-xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfrd_rest *rest)
+xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	/* Without memory, it is known from the next look on. */
-	if (!turn_look_at(xfrd, zone, rest))
+	if (!turn_look_at(xfrd, zone))
 		log_error("zone %s is not kept fresh: out of memory",
 			zone->conf->name);
 	else if (xfrd->zones.told && zone->handle != XFR_NONE)

@@ -204,13 +204,50 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 {
 	uint32_t *at = zone_bucket(table, zone->conf->wire);
 
-	assert(zone->handle == XFR_NONE && zone->said == NULL
-		&& cds_list_empty(&zone->expiry) && table->count > 0);
+	assert(zone->handle == XFR_NONE && zone->past == NULL
+		&& zone->said == NULL && cds_list_empty(&zone->expiry)
+		&& table->count > 0);
 	while (*at != zone->number)
 		at = &zone_place(table, *at)->next;
 	*at = zone->next;
 	table->count--;
 	zone_leave_place(table, zone);
+}
+
+/* ---- what was before ----------------------------------------------------- */
+
+struct xfrd_past *
+xfrd_zone_get_past(struct xfrd_zone_table *table, struct xfrd_zone *zone)
+{
+	struct xfrd_past *past = table->past_unused;
+
+	assert(zone->handle == XFR_NONE);
+	if (zone->past != NULL)
+		return zone->past;
+	if (past != NULL)
+		table->past_unused = past->next;
+	else
+		past = arena_alloc(&table->pasts, sizeof(*past));
+	if (past == NULL)
+		return NULL;
+	*past = (struct xfrd_past){.left.expire_at = XFR_NEVER};
+	table->past_count++;
+	return zone->past = past;
+}
+
+void
+xfrd_zone_drop_past(struct xfrd_zone_table *table, struct xfrd_zone *zone)
+{
+	if (zone->past == NULL)
+		return;
+	zone->past->next = table->past_unused;
+	table->past_unused = zone->past;
+	zone->past = NULL;
+	if (--table->past_count > 0)
+		return;
+	table->past_unused = NULL;
+	arena_fini(&table->pasts);
+	arena_init(&table->pasts, NULL, 0);
 }
 
 /* ---- the table ----------------------------------------------------------- */
@@ -222,6 +259,7 @@ xfrd_zone_table_init(struct xfrd_zone_table *table,
 	memset(table, 0, sizeof(*table));
 	memcpy(table->key, key, sizeof(table->key));
 	table->unused = XFR_NONE;
+	arena_init(&table->pasts, NULL, 0);
 }
 
 void
@@ -231,5 +269,6 @@ xfrd_zone_table_fini(struct xfrd_zone_table *table)
 		free(table->chunks[--table->chunk_count]);
 	free(table->chunks);
 	free(table->buckets);
+	arena_fini(&table->pasts);
 	memset(table, 0, sizeof(*table));
 }

@@ -13,12 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "conf/conf.h"
 #include "guard/siphash.h"
 #include "store/store.h"
 #include "xfr/machine.h"
+#include "xfr/state.h"
 
 struct xfrd_said_way;
 
@@ -54,8 +56,44 @@ struct xfrd_steps_zone {
 	bool unsure : 1; /* seen at the first look: they may be current */
 };
 
+/* What xfrdfile said of a zone, without names: see xfrd_state.c. */
+struct xfrd_state_zone {
+	bool is_known;
+	uint32_t state;
+	uint32_t next_timeout_sec;
+	uint32_t backoff;
+	struct {
+		int64_t acquired_sec;
+		uint32_t serial, refresh_sec, retry_sec, expire_sec;
+	} soas[XFR_STATE_SOAS];
+};
+
+/* What is left of a zone by the xfrd before, or by this one, when the zone gets
+ * other options: see xfrd_left.c. */
+struct xfrd_left_zone {
+	/* How long a secondary zone may be answered from with that serial,
+	 * whatever its options; times are those of the machine. */
+	int64_t acquired_at;
+	int64_t expire_at;     /* XFR_NEVER: nothing is known */
+	int64_t lifetime_msec; /* under the options that it had */
+	uint32_t serial;
+	/* The rest counts with the same options. */
+	uint8_t is_told;       /* 1: that serial, to all targets */
+	struct xfrd_written written;
+	uint64_t options;      /* a hash of these; 0: nothing is left */
+};
+
+/* What a zone begins with at the machine. */
+struct xfrd_past {
+	struct xfrd_past *next; /* of those not used */
+	struct xfrd_state_zone state;
+	struct xfrd_left_zone left;
+};
+
 struct xfrd_zone {
 	const struct conf_zone *conf; /* its name, apex and options */
+	struct xfrd_past *past;       /* until it has a handle; NULL: nothing is
+				       * known */
 	struct xfrd_said_way *said;   /* of servers that fail: xfrd_said.h */
 	struct cds_list_head expiry;  /* in zones.expiries: the loader is to be
 				       * told when it expires; or in none */
@@ -74,7 +112,7 @@ struct xfrd_zone {
 };
 
 /* With what the machine takes for a zone, less than 300 octets. */
-_Static_assert(sizeof(struct xfrd_zone) <= 96, "a zone is small");
+_Static_assert(sizeof(struct xfrd_zone) <= 104, "a zone is small");
 
 struct xfrd_zone_table {
 	struct xfrd_zone **chunks;  /* so that growing moves no zone */
@@ -86,6 +124,10 @@ struct xfrd_zone_table {
 				     * or XFR_NONE */
 	size_t bucket_count, bucket_room;
 	uint8_t key[SIPHASH_KEY_LEN]; /* of the hash */
+	/* All pasts: most are there at the start alone, and leave no holes. */
+	struct arena pasts;
+	struct xfrd_past *past_unused;
+	uint32_t past_count; /* zones that have one */
 };
 
 /* Begins a table without zones. key: random octets, copied. */
@@ -101,8 +143,8 @@ void xfrd_zone_table_fini(struct xfrd_zone_table *table);
 enum nsd_err xfrd_zone_add(struct xfrd_zone_table *table,
 	const struct conf_zone *conf, struct xfrd_zone **zone) MUST_USE;
 
-/* Removes a zone that nobody knows any more: it has no handle, and is in no
- * list. Constant time. */
+/* Removes a zone that nobody knows any more: it has no handle and no past, and
+ * is in no list. Constant time. */
 void xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone);
 
 /* Finds a zone by its apex, in any case, or by its name as text, the trailing
@@ -115,5 +157,13 @@ struct xfrd_zone *xfrd_zone_find_text(const struct xfrd_zone_table *table,
 /* The zone of a number. NULL: that place is free, or there is no such place. */
 struct xfrd_zone *xfrd_zone_at(const struct xfrd_zone_table *table,
 	uint32_t number);
+
+/* Gets the past of a zone without a handle; makes one that knows nothing, if
+ * there is none. NULL: without memory. Lent until it is dropped. */
+struct xfrd_past *xfrd_zone_get_past(struct xfrd_zone_table *table,
+	struct xfrd_zone *zone);
+/* None is fine. */
+void xfrd_zone_drop_past(struct xfrd_zone_table *table,
+	struct xfrd_zone *zone);
 
 #endif

@@ -262,33 +262,6 @@ xfrd_zones_get(const struct xfrd *xfrd, uint32_t handle)
 }
 
 void
-xfrd_zones_get_rest(const struct xfrd *xfrd, const struct xfrd_zone *zone,
-	int64_t now, struct xfrd_rest *rest)
-{
-	struct xfr_status status;
-
-	rest->expire_at = XFR_NEVER;
-	xfr_get_status(xfrd->zones.machine, zone->handle, now, &status);
-	if (!status.has_data || status.expire_at == XFR_NEVER)
-		return;
-	rest->acquired_at = status.acquired_at;
-	rest->expire_at = status.expire_at;
-	rest->lifetime_msec = status.lifetime_msec;
-	rest->serial = status.soa.serial;
-}
-
-void
-xfrd_zones_apply_rest(const struct xfrd_rest *rest, struct xfr_start *start)
-{
-	if (rest->expire_at == XFR_NEVER || !start->has_data
-		|| rest->serial != start->soa.serial)
-		return;
-	start->acquired_at = rest->acquired_at;
-	start->expire_at = rest->expire_at;
-	start->lifetime_msec = rest->lifetime_msec;
-}
-
-void
 xfrd_zones_hear(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_soa soa;

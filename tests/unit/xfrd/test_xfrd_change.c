@@ -54,8 +54,7 @@ syncer_ask(struct syncer *syncer, int fd, int at)
 }
 
 void
-xfrd_turn_join(struct xfrd *one, struct xfrd_zone *zone,
-	const struct xfrd_rest *rest)
+xfrd_turn_join(struct xfrd *one, struct xfrd_zone *zone)
 {
 }
 
@@ -438,8 +437,8 @@ static void
 zone_that_gets_the_pattern_it_has_changes(void **state)
 {
 	while (server.conf->zone_count > 0)
-		assert_int_equal(conf_remove_zone(server.conf,
-			server.conf->zones[0]->wire), NSD_OK);
+		xfrd_come_remove(&xfrd, xfrd_zone_find(&xfrd.zones.table,
+			server.conf->zones[0]->wire));
 	change(XFRD_CHANGE_ADD, "x", "p", "add");
 	change(XFRD_CHANGE_ADD, "y", "p", "other");
 	flush(0);

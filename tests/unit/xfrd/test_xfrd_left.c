@@ -2,6 +2,7 @@
  * nothing of it has to be right. */
 #include "config.h"
 
+#include <event2/event.h>
 #include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,9 @@
 #define CONF "pattern: name: p zonefile: z notify: 192.0.2.%d NOKEY\n"       \
 	     "zone: name: a include-pattern: p\n"                            \
 	     "zone: name: b include-pattern: p\n"                            \
-	     "zone: name: c include-pattern: p\n"
+	     "zone: name: c include-pattern: p\n"                            \
+	     "zone: name: d zonefile: z request-xfr: 192.0.2.9 NOKEY\n"
+#define SECONDARY 3u /* d; of the others, what is left is looked at */
 #define ZONES 3u
 #define SIZE_MAX_LEFT 4096u
 
@@ -43,11 +46,32 @@ open_xfrd(struct xfrd *xfrd, int target)
 static void
 close_xfrd(struct xfrd *xfrd)
 {
-	xfrd_left_forget(xfrd);
 	xfr_machine_destroy(xfrd->zones.machine);
 	tdestroy(xfrd->zones.configs, free);
 	xfrd_zone_table_fini(&xfrd->zones.table);
 	conf_destroy(server.conf);
+}
+
+static void
+on_event(evutil_socket_t fd, short what, void *arg)
+{
+}
+
+/* For what has the machine go on. */
+static void
+open_events(struct xfrd *xfrd)
+{
+	xfrd->role.base = event_base_new();
+	xfrd->zones.event = event_new(xfrd->role.base, -1, 0, on_event, NULL);
+	assert_non_null(xfrd->zones.event);
+	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+}
+
+static void
+close_events(struct xfrd *xfrd)
+{
+	event_free(xfrd->zones.event);
+	event_base_free(xfrd->role.base);
 }
 
 /* A zone with serial 7. */
@@ -158,7 +182,7 @@ zone_that_takes_a_free_number_begins_without(void **state)
 	take(&xfrd, 1, size);
 	zone = xfrd_zone_at(&xfrd.zones.table, 0);
 	conf = zone->conf;
-	xfrd_left_drop(&xfrd, zone);
+	xfrd_zone_drop_past(&xfrd.zones.table, zone);
 	xfrd_zone_remove(&xfrd.zones.table, zone);
 	assert_int_equal(xfrd_zone_add(&xfrd.zones.table, conf, &zone),
 		NSD_OK);
@@ -166,6 +190,58 @@ zone_that_takes_a_free_number_begins_without(void **state)
 	assert_false(is_told(&xfrd, 0, 7));
 	assert_int_equal(written_at(&xfrd, 0), 0);
 	assert_int_equal(written_at(&xfrd, 1), 1001);
+	close_xfrd(&xfrd);
+}
+
+static void
+begin_secondary(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	const struct xfr_start start = {.has_data = true, .soa.serial = 7,
+		.acquired_at = 5, .check_at = XFR_NEVER, .expire_at = 7000,
+		.lifetime_msec = 0};
+
+	assert_int_equal(xfrd_zones_begin(xfrd, zone, &start), NSD_OK);
+}
+
+static int64_t
+expires_at(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+	uint32_t serial)
+{
+	struct xfr_start start = {.has_data = true, .soa.serial = serial,
+		.expire_at = XFR_NEVER};
+
+	xfrd_left_get_start(xfrd, zone, &start);
+	return start.expire_at;
+}
+
+/* However long it takes, whoever has it begin. */
+static void
+zone_that_rests_keeps_what_the_next_xfrd_gets(void **state)
+{
+	struct xfrd xfrd;
+	struct xfrd_zone *zone;
+
+	open_xfrd(&xfrd, 1);
+	open_events(&xfrd);
+	zone = xfrd_zone_at(&xfrd.zones.table, SECONDARY);
+	begin_secondary(&xfrd, zone);
+	xfrd_come_rest(&xfrd, zone);
+	assert_int_equal(zone->handle, XFR_NONE);
+	assert_int_equal(expires_at(&xfrd, zone, 7), 7000);
+	/* Of another version it says nothing. */
+	assert_true(expires_at(&xfrd, zone, 8) == XFR_NEVER);
+	/* It gets other options once more. */
+	xfrd_come_rest(&xfrd, zone);
+	assert_int_equal(expires_at(&xfrd, zone, 7), 7000);
+	/* What counts with the same options stays, too. */
+	add_zone(&xfrd, 0, true)->written.at_sec = 1000;
+	xfrd_come_rest(&xfrd, xfrd_zone_at(&xfrd.zones.table, 0));
+	assert_true(is_told(&xfrd, 0, 7));
+	assert_int_equal(written_at(&xfrd, 0), 1000);
+	/* What it knew of itself goes with it. */
+	xfrd_come_remove(&xfrd, zone);
+	assert_null(xfrd_zone_at(&xfrd.zones.table, SECONDARY));
+	close_events(&xfrd);
 	close_xfrd(&xfrd);
 }
 
@@ -215,6 +291,8 @@ main(void)
 		cmocka_unit_test(next_one_knows_what_was_left),
 		cmocka_unit_test(zone_with_other_targets_begins_without),
 		cmocka_unit_test(zone_that_takes_a_free_number_begins_without),
+		cmocka_unit_test(
+			zone_that_rests_keeps_what_the_next_xfrd_gets),
 		cmocka_unit_test(
 			what_is_cut_anywhere_is_taken_as_far_as_it_goes),
 		cmocka_unit_test(no_octet_has_to_be_right),

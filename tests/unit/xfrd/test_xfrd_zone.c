@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -136,6 +137,44 @@ table_without_zones_takes_no_memory_for_them(void **state)
 	check_all();
 }
 
+static void
+pasts_take_no_memory_when_all_are_gone(void **state)
+{
+	struct xfrd_past *past;
+	size_t octets;
+
+	for (unsigned i = 0; i < ZONES; i++) {
+		add(i);
+		past = xfrd_zone_get_past(&table, zones[i]);
+		assert_non_null(past);
+		assert_ptr_equal(xfrd_zone_get_past(&table, zones[i]), past);
+		assert_true(past->left.expire_at == XFR_NEVER);
+		memset(past, 1, sizeof(*past));
+	}
+	octets = table.pasts.mapped;
+	assert_in_range(octets, ZONES * sizeof(*past), SIZE_MAX);
+	/* As long as one is there, others use again what is free. */
+	for (unsigned i = 1; i < 2 * ZONES; i++) {
+		struct xfrd_zone *zone = zones[1 + i % (ZONES - 1)];
+
+		xfrd_zone_drop_past(&table, zone);
+		assert_null(zone->past);
+		xfrd_zone_drop_past(&table, zone);
+		past = xfrd_zone_get_past(&table, zone);
+		assert_non_null(past);
+		assert_true(past->left.expire_at == XFR_NEVER);
+		assert_false(past->state.is_known);
+	}
+	assert_int_equal(table.pasts.mapped, octets);
+	for (unsigned i = 0; i < ZONES; i++)
+		xfrd_zone_drop_past(&table, zones[i]);
+	assert_int_equal(table.pasts.mapped, 0);
+	past = xfrd_zone_get_past(&table, zones[0]);
+	assert_non_null(past);
+	xfrd_zone_drop_past(&table, zones[0]);
+	assert_int_equal(table.pasts.mapped, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int
@@ -146,6 +185,7 @@ main(void)
 		TEST(free_numbers_are_used_again),
 		TEST(names_are_found_in_any_case),
 		TEST(table_without_zones_takes_no_memory_for_them),
+		TEST(pasts_take_no_memory_when_all_are_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
