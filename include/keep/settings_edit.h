@@ -43,12 +43,14 @@ enum nsd_err settings_edit_key(struct settings_edit *edit,
 enum nsd_err settings_edit_identity(struct settings_edit *edit,
 	const char *domain, store_ref *identity) MUST_USE;
 
-/* The lists of a pattern or zone. Octets of elements that mean nothing, such as
+/* What a pattern or zone says. Octets of elements that mean nothing, such as
  * the mask of a single address, are zero. */
 struct settings_lists {
 	const struct acl_element *lists[SETTINGS_LIST_COUNT];
 	uint32_t counts[SETTINGS_LIST_COUNT];
 	uint32_t rrl_whitelist;
+	const struct settings_xfr *xfr; /* kept only with primaries or others to
+					 * tell; NULL: none */
 };
 
 /* Options with these lists, whose keys are of this edit.

@@ -63,22 +63,40 @@ struct acl_element {
 	store_ref key;     /* struct settings_key; none, and needs_key: a key
 			    * that there is not, so nothing matches */
 	store_ref identity; /* the same with SETTINGS_IDENTITY: clients that
-			    * have shown such a certificate; none: any */
+			    * have shown such a certificate, or a primary that
+			    * has to; none: any */
 	uint8_t address[16];
 	uint8_t other[16]; /* mask, or last address of the range */
 };
 
-/* The lists of a zone, in the order in which they lie. */
+/* The lists of a zone, in the order in which they lie: first those of clients,
+ * then those of servers that xfrd asks and tells, and of our own addresses for
+ * that, which are there if one of these two is. */
 #define SETTINGS_LISTS(X)                                                    \
 	X(ALLOW_QUERY, allow_query)                                          \
 	X(PROVIDE_XFR, provide_xfr)                                          \
 	X(ALLOW_NOTIFY, allow_notify)                                        \
 	X(REQUEST_XFR, request_xfr)                                          \
-	X(NOTIFY, notify)
+	X(NOTIFY, notify)                                                    \
+	X(OUTGOING_INTERFACE, outgoing_interface)
+#define SETTINGS_CLIENT_LISTS ((unsigned)SETTINGS_REQUEST_XFR)
 
 #define SETTINGS_LIST_ENUM(code, field) SETTINGS_##code,
 enum settings_list { SETTINGS_LISTS(SETTINGS_LIST_ENUM) SETTINGS_LIST_COUNT };
 #undef SETTINGS_LIST_ENUM
+
+/* How a zone is kept fresh, and others are told of it. */
+struct settings_xfr {
+	uint32_t notify_tries; /* notify-retry */
+	uint32_t refresh_min_sec, refresh_max_sec;
+	uint32_t retry_min_sec, retry_max_sec;
+	uint32_t expire_min_sec; /* or SETTINGS_EXPIRE_FROM_SOA */
+	uint16_t axfr_fallback;  /* allow-axfr-fallback */
+	uint16_t check_all;      /* multi-primary-check */
+};
+
+/* min-expire-time: refresh+retry+1 */
+#define SETTINGS_EXPIRE_FROM_SOA UINT32_MAX
 
 /* What a pattern, or a zone of its own, says. Never without an element or a
  * bit: an entry has none instead. */
@@ -92,6 +110,9 @@ struct settings_options {
 	 * 0: it has none. They lie behind the elements, at multiples of
 	 * ACL_INDEX_ALIGN. */
 	uint32_t index_at[SETTINGS_LIST_COUNT];
+	/* Where the struct settings_xfr is, just behind the elements; 0: there
+	 * are no primaries, and nobody is told. */
+	uint32_t xfr_at;
 	struct acl_element acl[];
 };
 
@@ -111,6 +132,15 @@ settings_options_list(const struct settings_options *options,
 
 	*count = options->ends[list] - first;
 	return options->acl + first;
+}
+
+/* How xfrd treats the zone. NULL: not at all. Lent in the same way. */
+static inline const struct settings_xfr *
+settings_options_xfr(const struct settings_options *options)
+{
+	return options->xfr_at == 0 ? NULL
+		: (const struct settings_xfr *)((const uint8_t *)options
+			+ options->xfr_at);
 }
 
 /* ---- options of the server ----------------------------------------------- */

@@ -137,6 +137,7 @@ enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
 /* What the user knows a zone by, such as a number of its own; 0 at first. */
 void xfr_set_user(struct xfr_machine *machine, uint32_t zone, uint32_t user);
 uint32_t xfr_get_user(const struct xfr_machine *machine, uint32_t zone);
+uint32_t xfr_get_config(const struct xfr_machine *machine, uint32_t zone);
 
 /* Removes a zone. What is under way for it comes back as XFR_CANCEL, and may
  * be answered or not. A zone that gets another config is removed and added. */

@@ -275,19 +275,19 @@ settings_edit_identity(struct settings_edit *edit, const char *domain,
 	return edit_keep(edit, EDIT_KEY, sizeof(*key) + size, ref, &made);
 }
 
-/* Primaries, and those that are notified, are no clients. */
 static bool
 list_wants_index(const struct settings_lists *lists, unsigned list)
 {
 	return lists->counts[list] > ACL_WALK_MAX
-		&& list != SETTINGS_REQUEST_XFR && list != SETTINGS_NOTIFY;
+		&& list < SETTINGS_CLIENT_LISTS;
 }
 
 /* The most octets of options with these lists. */
 static uint64_t
 lists_size_max(const struct settings_lists *lists)
 {
-	uint64_t size = sizeof(struct settings_options);
+	uint64_t size = sizeof(struct settings_options)
+		+ sizeof(struct settings_xfr);
 
 	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
 		size += (uint64_t)lists->counts[i]
@@ -344,6 +344,11 @@ options_fill(struct settings_options *options,
 	}
 	*count = (uint32_t)(end - options->acl);
 	options->len = (uint32_t)((uint8_t *)end - (uint8_t *)options);
+	if (lists->xfr != NULL) {
+		options->xfr_at = options->len;
+		memcpy(end, lists->xfr, sizeof(*lists->xfr));
+		options->len += (uint32_t)sizeof(*lists->xfr);
+	}
 	for (unsigned i = 0; err == NSD_OK && i < SETTINGS_LIST_COUNT; i++)
 		if (list_wants_index(lists, i))
 			err = options_add_index(options,

@@ -102,7 +102,8 @@ element_convert(struct settings_edit *edit, const struct conf_acl *acl,
 
 	load_settings_element(acl, e);
 	e->needs_key = acl->key_name != NULL;
-	if (list == SETTINGS_PROVIDE_XFR && acl->tls_auth_name != NULL) {
+	if ((list == SETTINGS_PROVIDE_XFR || list == SETTINGS_REQUEST_XFR)
+		&& acl->tls_auth_name != NULL) {
 		err = identity_make(edit, acl->tls_auth, e);
 		if (err != NSD_OK || e->identity == STORE_NONE)
 			return err;
@@ -113,6 +114,24 @@ element_convert(struct settings_edit *edit, const struct conf_acl *acl,
 	return key_make(edit, acl->key, &e->key);
 }
 
+static struct settings_xfr
+xfr_convert(const struct conf_pattern *from)
+{
+	return (struct settings_xfr){
+		.notify_tries = from->notify_retry,
+		.refresh_min_sec = from->min_refresh_time,
+		.refresh_max_sec = from->max_refresh_time,
+		.retry_min_sec = from->min_retry_time,
+		.retry_max_sec = from->max_retry_time,
+		.expire_min_sec = from->min_expire_time,
+		.axfr_fallback = from->allow_axfr_fallback,
+		.check_all = from->multi_primary_check,
+	};
+}
+
+_Static_assert(CONF_EXPIRE_FROM_SOA == SETTINGS_EXPIRE_FROM_SOA,
+	"a bound that follows from the SOA is the same to both");
+
 enum nsd_err
 load_settings_options(struct settings_edit *edit,
 	const struct conf_pattern *pattern, store_ref *options)
@@ -121,20 +140,26 @@ load_settings_options(struct settings_edit *edit,
 	const struct conf_acls *const from[] = {
 		SETTINGS_LISTS(LOAD_SETTINGS_LIST)};
 #undef LOAD_SETTINGS_LIST
+	const struct settings_xfr xfr = xfr_convert(pattern);
+	const unsigned end = pattern->request_xfr.count > 0
+			|| pattern->notify.count > 0
+		? SETTINGS_LIST_COUNT : SETTINGS_CLIENT_LISTS;
 	struct settings_lists lists = {
-		.rrl_whitelist = pattern->rrl_whitelist};
+		.rrl_whitelist = pattern->rrl_whitelist,
+		.xfr = end == SETTINGS_LIST_COUNT ? &xfr : NULL,
+	};
 	struct acl_element *elements;
 	enum nsd_err err = NSD_OK;
 	size_t count = 0;
 
-	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++)
+	for (unsigned i = 0; i < end; i++)
 		count += lists.counts[i] = from[i]->count;
 	*options = STORE_NONE;
 	elements = calloc(count + 1, sizeof(*elements));
 	if (elements == NULL)
 		return NSD_E_MEMORY;
 	count = 0;
-	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
+	for (unsigned i = 0; i < end; i++) {
 		lists.lists[i] = &elements[count];
 		for (uint32_t n = 0; err == NSD_OK && n < from[i]->count; n++)
 			err = element_convert(edit, &from[i]->items[n],

@@ -108,6 +108,12 @@ vet_options(struct vet_part *p, store_ref ref)
 		before = o->ends[i];
 	}
 	end = sizeof(*o) + (size_t)before * sizeof(o->acl[0]);
+	if (o->xfr_at != 0) {
+		if (o->xfr_at != end)
+			return vet_fail(p, VET_OPTIONS, ref,
+				"say within what they hold how to transfer");
+		end += sizeof(struct settings_xfr);
+	}
 	if (end > o->len)
 		return vet_fail(p, VET_OPTIONS, ref,
 			"end within what they hold");

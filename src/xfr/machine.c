@@ -173,6 +173,13 @@ xfr_get_user(const struct xfr_machine *m, uint32_t zone)
 	return table_zone(m, zone)->user;
 }
 
+uint32_t
+xfr_get_config(const struct xfr_machine *m, uint32_t zone)
+{
+	assert_zone(m, zone);
+	return table_zone(m, zone)->config;
+}
+
 void
 xfr_remove_zone(struct xfr_machine *m, uint32_t zone)
 {

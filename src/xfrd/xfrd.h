@@ -244,10 +244,15 @@ struct xfrd_soa {
 
 /* Makes the machine, without zones. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
+/* Gets the machine's config for a zone, of the options that are published.
+ * NSD_E_NOT_FOUND: these are others than the zone has here: one of them
+ * is about to change. NSD_E_MEMORY. */
+enum nsd_err xfrd_zones_get_config(struct xfrd *xfrd,
+	const struct xfrd_zone *zone, uint32_t *config) MUST_USE;
 /* The machine is to know a zone, which it does not know yet: it has a handle
  * from now on. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfr_start *start) MUST_USE;
+	uint32_t config, const struct xfr_start *start) MUST_USE;
 /* The machine forgets a zone that has a handle, and so does all that a handle
  * is needed for. */
 void xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone);

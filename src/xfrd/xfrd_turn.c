@@ -30,6 +30,8 @@ static bool
 turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_soa soa;
+	uint32_t config;
+	enum nsd_err err;
 	bool loaded;
 
 	if (xfrd_steps_look(xfrd, zone))
@@ -40,6 +42,12 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 		xfrd_zone_drop_past(&xfrd->zones.table, zone);
 		return true;
 	}
+	err = xfrd_zones_get_config(xfrd, zone, &config);
+	if (err != NSD_OK)
+		return err == NSD_E_NOT_FOUND;
+	if (zone->handle != XFR_NONE
+		&& xfr_get_config(xfrd->zones.machine, zone->handle) != config)
+		xfrd_come_rest(xfrd, zone);
 	loaded = xfrd_zones_get_soa(xfrd, zone, &soa);
 	if (zone->handle == XFR_NONE) {
 		struct xfr_start start;
@@ -47,7 +55,7 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
 		xfrd_state_get_start(xfrd, zone, loaded ? &soa : NULL, &start);
 		xfrd_left_get_start(xfrd, zone, &start);
-		if (xfrd_zones_begin(xfrd, zone, &start) != NSD_OK)
+		if (xfrd_zones_begin(xfrd, zone, config, &start) != NSD_OK)
 			return false;
 		xfrd_left_get_written(xfrd, zone);
 		xfrd_zone_drop_past(&xfrd->zones.table, zone);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "settings/settings.h"
 #include "store/store.h"
 #include "xfrd/xfrd.h"
 #include "zone/table.h"
@@ -25,13 +26,17 @@ _Static_assert(XFR_PRIMARIES_MAX == CONF_REQUEST_XFR_MAX
 	&& XFR_TARGETS_MAX == CONF_NOTIFY_MAX,
 	"what is left out, the configuration warns of");
 
+/* Lists of servers and of our addresses. */
+#define ZONES_LISTS (SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS)
+
 /* What zones share whose options mean the same to the machine, and whose
  * primaries are the same: each of a million zones may have a clause of its own.
  * The key is a copy of these options, as they may change. */
 struct zones_config {
 	uint32_t id;
-	size_t len;
-	uint8_t key[];
+	uint32_t counts[ZONES_LISTS]; /* of each list */
+	struct settings_xfr xfr;
+	struct acl_element servers[]; /* of all lists; whatever their keys */
 };
 
 /* ---- what is served ------------------------------------------------------ */
@@ -90,114 +95,86 @@ zones_compare_configs(const void *a, const void *b)
 {
 	const struct zones_config *one = a, *other = b;
 
-	if (one->len != other->len)
-		return one->len < other->len ? -1 : 1;
-	return memcmp(one->key, other->key, one->len);
-}
+	int order = memcmp(one->counts, other->counts, sizeof(one->counts));
+	size_t count = 0;
 
-/* Appends octets; without `out` it only counts. */
-static void
-zones_put(uint8_t *out, size_t *len, const void *octets, size_t count)
-{
-	if (out != NULL)
-		memcpy(out + *len, octets, count);
-	*len += count;
-}
-
-static void
-zones_put_number(uint8_t *out, size_t *len, uint32_t number)
-{
-	zones_put(out, len, &number, sizeof(number));
-}
-
-static void
-zones_put_addresses(uint8_t *out, size_t *len, const struct conf_acls *acls)
-{
-	zones_put_number(out, len, acls->count);
-	for (uint32_t i = 0; i < acls->count; i++) {
-		const struct conf_acl *acl = &acls->items[i];
-
-		zones_put(out, len, acl->address, sizeof(acl->address));
-		zones_put(out, len, &acl->tls_auth, sizeof(acl->tls_auth));
-		zones_put_number(out, len, (uint32_t)acl->port << 16
-			| (uint32_t)acl->family << 8
-			| (uint32_t)acl->axfr_only << 1 | acl->allow_udp);
-	}
-}
-
-/* Writes the key of options to `out`, if that is there. Returns its length. */
-static size_t
-zones_put_key(const struct conf_pattern *options, uint8_t *out)
-{
-	const uint32_t numbers[] = {
-		options->notify_retry,
-		options->min_refresh_time,
-		options->max_refresh_time,
-		options->min_retry_time,
-		options->max_retry_time,
-		options->min_expire_time,
-		(uint32_t)options->allow_axfr_fallback << 1
-			| options->multi_primary_check,
-	};
-	size_t len = 0;
-
-	zones_put(out, &len, numbers, sizeof(numbers));
-	zones_put_addresses(out, &len, &options->request_xfr);
-	zones_put_addresses(out, &len, &options->outgoing_interface);
-	zones_put_addresses(out, &len, &options->notify);
-	return len;
+	for (unsigned i = 0; i < ZONES_LISTS; i++)
+		count += one->counts[i];
+	return order != 0 ? order
+		: memcmp(&one->xfr, &other->xfr, sizeof(one->xfr)
+			+ count * sizeof(one->servers[0]));
 }
 
 static enum nsd_err
 zones_make_config(struct xfr_machine *machine,
-	const struct conf_pattern *options, uint32_t *id)
+	const struct settings_options *options, uint32_t *id)
 {
+	const struct settings_xfr *xfr = settings_options_xfr(options);
 	uint8_t flags[XFR_PRIMARIES_MAX];
 	struct xfr_config config = {
 		.primaries = flags,
-		.primary_count = options->request_xfr.count,
-		.target_count = options->notify.count,
-		.notify_tries = options->notify_retry,
-		.refresh_min_sec = options->min_refresh_time,
-		.refresh_max_sec = options->max_refresh_time,
-		.retry_min_sec = options->min_retry_time,
-		.retry_max_sec = options->max_retry_time,
-		.expire_min_sec = options->min_expire_time,
+		.notify_tries = xfr->notify_tries,
+		.refresh_min_sec = xfr->refresh_min_sec,
+		.refresh_max_sec = xfr->refresh_max_sec,
+		.retry_min_sec = xfr->retry_min_sec,
+		.retry_max_sec = xfr->retry_max_sec,
+		.expire_min_sec = xfr->expire_min_sec,
 	};
+	const struct acl_element *primaries = settings_options_list(options,
+		SETTINGS_REQUEST_XFR, &config.primary_count);
 
+	(void)settings_options_list(options, SETTINGS_NOTIFY,
+		&config.target_count);
 	if (config.primary_count > XFR_PRIMARIES_MAX)
 		config.primary_count = XFR_PRIMARIES_MAX;
 	if (config.target_count > XFR_TARGETS_MAX)
 		config.target_count = XFR_TARGETS_MAX;
-	for (uint32_t i = 0; i < config.primary_count; i++) {
-		const struct conf_acl *primary = &options->request_xfr.items[i];
-
+	for (uint32_t i = 0; i < config.primary_count; i++)
 		flags[i] = (uint8_t)(
-			(primary->axfr_only ? XFR_PRIMARY_AXFR : 0)
-			| (primary->allow_udp ? XFR_PRIMARY_UDP : 0));
-	}
-	if (options->allow_axfr_fallback)
+			(primaries[i].axfr_only ? XFR_PRIMARY_AXFR : 0)
+			| (primaries[i].allow_udp ? XFR_PRIMARY_UDP : 0));
+	if (xfr->axfr_fallback)
 		config.flags |= XFR_CONFIG_AXFR_FALLBACK;
-	if (options->multi_primary_check)
+	if (xfr->check_all)
 		config.flags |= XFR_CONFIG_CHECK_ALL;
-	if (options->min_expire_time == CONF_EXPIRE_FROM_SOA) {
+	if (xfr->expire_min_sec == SETTINGS_EXPIRE_FROM_SOA) {
 		config.flags |= XFR_CONFIG_EXPIRE_RULE;
 		config.expire_min_sec = 0;
 	}
 	return xfr_add_config(machine, &config, id);
 }
 
-static enum nsd_err
-zones_find_config(struct xfrd_zones *zones, const struct conf_pattern *options,
-	uint32_t *id)
+/* Makes one of options, without its id. NULL: no memory. */
+static struct zones_config *
+zones_make_key(const struct settings_options *options)
 {
-	size_t len = zones_put_key(options, NULL);
-	struct zones_config *config = malloc(sizeof(*config) + len), **place;
+	const uint32_t *ends = options->ends + SETTINGS_CLIENT_LISTS;
+	uint32_t first = ends[-1], count = ends[ZONES_LISTS - 1] - first;
+	struct zones_config *config = malloc(sizeof(*config)
+		+ count * sizeof(config->servers[0]));
+
+	if (config == NULL)
+		return NULL;
+	config->xfr = *settings_options_xfr(options);
+	for (unsigned i = 0; i < ZONES_LISTS; i++)
+		config->counts[i] = ends[i] - ends[(int)i - 1];
+	for (uint32_t i = 0; i < count; i++) {
+		config->servers[i] = options->acl[first + i];
+		config->servers[i].key = STORE_NONE;
+		config->servers[i].needs_key = 0;
+	}
+	return config;
+}
+
+static enum nsd_err
+zones_find_config(struct xfrd_zones *zones,
+	const struct settings_options *options, uint32_t *id)
+{
+	struct zones_config *config = zones_make_key(options), **place;
 	enum nsd_err err;
 
 	if (config == NULL)
 		return NSD_E_MEMORY;
-	config->len = zones_put_key(options, config->key);
 	place = tfind(config, &zones->configs, zones_compare_configs);
 	if (place != NULL) {
 		*id = (*place)->id;
@@ -219,19 +196,56 @@ zones_find_config(struct xfrd_zones *zones, const struct conf_pattern *options,
 	return NSD_OK;
 }
 
+/* The options of a zone as they are published. NULL: they are not what this
+ * process has as its options by now. */
+static const struct settings_options *
+zones_get_options(const struct store_view *view, const struct xfrd_zone *zone)
+{
+	const struct conf_pattern *wanted = zone->conf->options;
+	const struct settings_options *options;
+	uint32_t primaries, targets;
+	store_ref ref;
+
+	if (table_find_apex(view, zone->conf->wire, &ref) != NSD_OK)
+		return NULL;
+	ref = store_load_ref(&((const struct zone_entry *)store_get(view,
+		ref))->options);
+	if (ref == STORE_NONE)
+		return NULL;
+	options = store_get(view, ref);
+	(void)settings_options_list(options, SETTINGS_REQUEST_XFR, &primaries);
+	(void)settings_options_list(options, SETTINGS_NOTIFY, &targets);
+	return settings_options_xfr(options) != NULL
+			&& primaries == wanted->request_xfr.count
+			&& targets == wanted->notify.count
+		? options : NULL;
+}
+
 enum nsd_err
-xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone,
+xfrd_zones_get_config(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	uint32_t *config)
+{
+	const struct settings_options *options;
+	enum nsd_err err;
+
+	store_reader_online(xfrd->reader);
+	options = zones_get_options(store_reader_view(xfrd->reader), zone);
+	err = options == NULL ? NSD_E_NOT_FOUND
+		: zones_find_config(&xfrd->zones, options, config);
+	store_reader_offline(xfrd->reader);
+	return err;
+}
+
+enum nsd_err
+xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	const struct xfr_start *start)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
-	uint32_t config;
-	enum nsd_err err = zones_find_config(zones, zone->conf->options,
-		&config);
+	enum nsd_err err;
 
 	assert(zone->handle == XFR_NONE);
-	if (err == NSD_OK)
-		err = xfr_add_zone(zones->machine, config, start,
-			clock_now_msec(), &zone->handle);
+	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
+		&zone->handle);
 	if (err != NSD_OK)
 		return err;
 	xfr_set_user(zones->machine, zone->handle, zone->number);

@@ -1,6 +1,7 @@
 /* table.c - finds zones among those that are served. */
 #include <string.h>
 
+#include "settings/settings.h"
 #include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/share_index.h"
@@ -24,7 +25,9 @@ table_layout(void)
 		sizeof(struct share_index), sizeof(struct glue_change),
 		sizeof(struct trie_entry),
 		sizeof(struct zone_source), sizeof(struct zone_sources),
-		sizeof(struct zone_step),
+		sizeof(struct zone_step), sizeof(struct settings),
+		sizeof(struct settings_options), sizeof(struct settings_xfr),
+		sizeof(struct acl_element),
 		offsetof(struct zone, chain), offsetof(struct zone, soa)};
 	uint64_t sum = 0;
 

@@ -233,7 +233,7 @@ elements_for_tls_want_a_certificate(void **state)
 		SETTINGS_REQUEST_XFR, &count);
 	assert_int_equal(count, 1);
 	assert_int_not_equal(one->key, STORE_NONE);
-	assert_int_equal(one->identity, STORE_NONE);
+	assert_int_equal(one->identity, list.elements[0].identity);
 	conf_destroy(conf);
 }
 

@@ -103,6 +103,49 @@ acl_of_each_kind_is_converted(void **state)
 }
 
 static void
+what_xfrd_needs_is_there_with_primaries_or_targets(void **state)
+{
+	struct conf *conf = load(
+		"pattern: name: bounds notify-retry: 1"
+		" min-refresh-time: 2 max-refresh-time: 3"
+		" min-retry-time: 4 max-retry-time: 5 min-expire-time: 6"
+		" allow-axfr-fallback: no multi-primary-check: yes"
+		" outgoing-interface: 192.0.2.8@53\n"
+		"zone: name: a zonefile: f include-pattern: bounds"
+		" request-xfr: 192.0.2.1 NOKEY\n"
+		"zone: name: b zonefile: f include-pattern: bounds"
+		" allow-query: ::1 NOKEY\n"
+		"zone: name: c zonefile: f notify: 192.0.2.1 NOKEY"
+		" min-expire-time: refresh+retry+1\n");
+	static const struct settings_xfr bounds = {1, 2, 3, 4, 5, 6, 0, 1};
+	const struct settings_options *options;
+	const struct acl_element *ours;
+	struct zone_setups setups;
+	uint32_t count;
+
+	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
+	options = store_get(s.view, setups.items[0].options);
+	assert_memory_equal(settings_options_xfr(options), &bounds,
+		sizeof(bounds));
+	ours = settings_options_list(options, SETTINGS_OUTGOING_INTERFACE,
+		&count);
+	assert_int_equal(count, 1);
+	assert_int_equal(ours->family, 4);
+	assert_int_equal(ours->port, 53);
+	options = store_get(s.view, setups.items[1].options);
+	assert_null(settings_options_xfr(options));
+	(void)settings_options_list(options, SETTINGS_OUTGOING_INTERFACE,
+		&count);
+	assert_int_equal(count, 0);
+	options = store_get(s.view, setups.items[2].options);
+	assert_true(settings_options_xfr(options)->axfr_fallback);
+	assert_int_equal(settings_options_xfr(options)->expire_min_sec,
+		SETTINGS_EXPIRE_FROM_SOA);
+	zone_setups_fini(&setups);
+	conf_destroy(conf);
+}
+
+static void
 zones_with_the_same_lists_share_them(void **state)
 {
 	struct conf *conf = load(
@@ -184,6 +227,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(acl_of_each_kind_is_converted),
 		cmocka_unit_test(zones_with_the_same_lists_share_them),
+		cmocka_unit_test(
+			what_xfrd_needs_is_there_with_primaries_or_targets),
 		cmocka_unit_test(zone_without_lists_has_no_options),
 		cmocka_unit_test(no_zones_are_no_setups),
 	};

@@ -94,7 +94,9 @@ world_init(struct world *w)
 		.kind = ACL_RANGE, .needs_key = 1}};
 	/* Enough for an index. */
 	struct acl_element many[ACL_WALK_MAX + 1] = {{.family = 4}};
-	struct settings_lists lists = {.lists = {acl}, .counts = {2}};
+	const struct settings_xfr xfr = {.notify_tries = 1};
+	struct settings_lists lists = {.lists = {acl}, .counts = {2},
+		.xfr = &xfr};
 	store_ref key, options, entry;
 	const struct settings_setup setup = {.identity = "who",
 		.keys = &key, .key_count = 1, .patterns = &options,
@@ -195,6 +197,8 @@ each_fault_of_what_is_read_is_told(void **state)
 	FAULT(w.options->len, 0x7fffffff, "options of a zone");
 	FAULT(*w.index_at, *w.index_at + 4, "options of a zone");
 	FAULT(*w.index_at, 48, "options of a zone");
+	FAULT(w.options->xfr_at, w.options->xfr_at + 4, "options of a zone");
+	FAULT(w.options->xfr_at, 0xfffffff8, "options of a zone");
 	FAULT(*w.index_at, w.options->len, "options of a zone");
 	FAULT(*w.index_at, 0xfffffff8, "options of a zone");
 	FAULT(w.index->len, w.index->len + 8, "options of a zone");

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <event2/event.h>
-#include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +46,6 @@ static void
 close_xfrd(struct xfrd *xfrd)
 {
 	xfr_machine_destroy(xfrd->zones.machine);
-	tdestroy(xfrd->zones.configs, free);
 	xfrd_zone_table_fini(&xfrd->zones.table);
 	conf_destroy(server.conf);
 }
@@ -74,6 +72,21 @@ close_events(struct xfrd *xfrd)
 	event_base_free(xfrd->role.base);
 }
 
+static void
+begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone,
+	const struct xfr_start *start)
+{
+	static const uint8_t flags[1];
+	const struct xfr_config options = {.primaries = flags,
+		.primary_count = zone->conf->options->request_xfr.count,
+		.target_count = zone->conf->options->notify.count};
+	uint32_t config;
+
+	assert_int_equal(xfr_add_config(xfrd->zones.machine, &options,
+		&config), NSD_OK);
+	assert_int_equal(xfrd_zones_begin(xfrd, zone, config, start), NSD_OK);
+}
+
 /* A zone with serial 7. */
 static struct xfrd_zone *
 add_zone(struct xfrd *xfrd, uint32_t number, bool is_told)
@@ -83,7 +96,7 @@ add_zone(struct xfrd *xfrd, uint32_t number, bool is_told)
 		.check_at = XFR_NEVER, .expire_at = XFR_NEVER,
 		.is_told = is_told};
 
-	assert_int_equal(xfrd_zones_begin(xfrd, zone, &start), NSD_OK);
+	begin_zone(xfrd, zone, &start);
 	return zone;
 }
 
@@ -200,7 +213,7 @@ begin_secondary(struct xfrd *xfrd, struct xfrd_zone *zone)
 		.acquired_at = 5, .check_at = XFR_NEVER, .expire_at = 7000,
 		.lifetime_msec = 0};
 
-	assert_int_equal(xfrd_zones_begin(xfrd, zone, &start), NSD_OK);
+	begin_zone(xfrd, zone, &start);
 }
 
 static int64_t

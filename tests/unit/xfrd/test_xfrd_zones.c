@@ -1,0 +1,287 @@
+/* test_xfrd_zones.c - what the machine makes of a zone follows from the options
+ * that are published. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <search.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "lib/store_fixture.h"
+#include "load/load_list.h"
+#include "xfrd/xfrd.h"
+
+#define BASE "request-xfr: 192.0.2.1 NOKEY notify: 192.0.2.7 NOKEY "
+#define TLS "tls-auth: name: t auth-domain-name: t.example\n"
+#define SEC INT64_C(1000)
+
+static struct server server;
+static struct store_fixture store;
+static struct xfrd xfrd;
+
+static struct conf *
+load(const char *text)
+{
+	struct conf *conf;
+
+	assert_int_equal(conf_load_text("t", text, strlen(text), false, NULL,
+		&conf), NSD_OK);
+	return conf;
+}
+
+/* The loader has these zones with these options. */
+static void
+publish(const char *text)
+{
+	struct conf *conf = load(text);
+	struct load_zone *zones = calloc(conf->zone_count + 1, sizeof(*zones));
+	struct load_list_result result;
+
+	assert_non_null(zones);
+	assert_int_equal(load_list_publish(store.writer, conf, zones, &result),
+		NSD_OK);
+	free(zones);
+	conf_destroy(conf);
+}
+
+static void
+on_event(evutil_socket_t fd, short what, void *arg)
+{
+}
+
+static void
+open_xfrd(const char *text)
+{
+	memset(&xfrd, 0, sizeof(xfrd));
+	xfrd.role.server = &server;
+	server.conf = load(text);
+	xfrd.role.base = event_base_new();
+	CDS_INIT_LIST_HEAD(&xfrd.jobs);
+	assert_int_equal(store_reader_open(store.store, 0, "xfrd",
+		&xfrd.reader), NSD_OK);
+	assert_int_equal(xfrd_zones_init(&xfrd), NSD_OK);
+	xfrd.zones.event = event_new(xfrd.role.base, -1, 0, on_event, NULL);
+	assert_non_null(xfrd.zones.event);
+}
+
+static void
+close_xfrd(void)
+{
+	event_free(xfrd.zones.event);
+	event_base_free(xfrd.role.base);
+	store_reader_close(xfrd.reader);
+	xfr_machine_destroy(xfrd.zones.machine);
+	tdestroy(xfrd.zones.configs, free);
+	xfrd_zone_table_fini(&xfrd.zones.table);
+	conf_destroy(server.conf);
+}
+
+static int
+start(void **state)
+{
+	store_fixture_init(&store, 1);
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	store_fixture_fini(&store);
+	return 0;
+}
+
+static struct xfrd_zone *
+zone(const char *name)
+{
+	struct xfrd_zone *found = xfrd_zone_find_text(&xfrd.zones.table, name);
+
+	assert_non_null(found);
+	return found;
+}
+
+static uint32_t
+config(const char *name)
+{
+	uint32_t id;
+
+	assert_int_equal(xfrd_zones_get_config(&xfrd, zone(name), &id),
+		NSD_OK);
+	return id;
+}
+
+static void
+expect_none(const char *name)
+{
+	uint32_t id;
+
+	assert_int_equal(xfrd_zones_get_config(&xfrd, zone(name), &id),
+		NSD_E_NOT_FOUND);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void
+zones_that_say_the_same_share_it(void **state)
+{
+	static const char text[] =
+		"key: name: k algorithm: sha256 secret: AAAA\n"
+		"pattern: name: p zonefile: f " BASE "\n"
+		"zone: name: a include-pattern: p\n"
+		"zone: name: b include-pattern: p\n"
+		"zone: name: own zonefile: other " BASE "\n"
+		"zone: name: signed zonefile: f request-xfr: 192.0.2.1 k"
+		" notify: 192.0.2.7 k\n"
+		"zone: name: asked zonefile: f allow-query: ::1 NOKEY"
+		" provide-xfr: ::2 NOKEY " BASE "\n"
+		"zone: name: none zonefile: f allow-query: ::1 NOKEY\n"
+		"zone: name: bare zonefile: f\n";
+
+	publish(text);
+	open_xfrd(text);
+	assert_int_equal(config("a"), config("b"));
+	assert_int_equal(config("a"), config("own"));
+	assert_int_equal(config("a"), config("signed"));
+	assert_int_equal(config("a"), config("asked"));
+	expect_none("none");
+	expect_none("bare");
+	close_xfrd();
+}
+
+/* By a zone that has it beside what the zone "base" has. */
+static void
+each_option_that_counts_makes_another(void **state)
+{
+	static const char *const options[] = {
+		BASE "notify-retry: 9",
+		BASE "min-refresh-time: 9",
+		BASE "max-refresh-time: 9",
+		BASE "min-retry-time: 9",
+		BASE "max-retry-time: 9",
+		BASE "min-expire-time: 9",
+		BASE "min-expire-time: refresh+retry+1",
+		BASE "allow-axfr-fallback: no",
+		BASE "multi-primary-check: yes",
+		BASE "outgoing-interface: 192.0.2.9",
+		BASE "outgoing-interface: 192.0.2.9@9",
+		BASE "request-xfr: 192.0.2.2 NOKEY",
+		BASE "notify: 192.0.2.8 NOKEY",
+		"request-xfr: 192.0.2.1 NOKEY",
+		"notify: 192.0.2.7 NOKEY",
+		/* The same elements, and the lists end elsewhere. */
+		"request-xfr: 192.0.2.1 NOKEY request-xfr: 192.0.2.7 NOKEY",
+		"notify: 192.0.2.1 NOKEY notify: 192.0.2.7 NOKEY",
+		"request-xfr: 192.0.2.1 NOKEY outgoing-interface: 192.0.2.7",
+		"request-xfr: 192.0.2.1@9 NOKEY notify: 192.0.2.7 NOKEY",
+		"request-xfr: AXFR 192.0.2.1 NOKEY notify: 192.0.2.7 NOKEY",
+		"request-xfr: UDP 192.0.2.1 NOKEY notify: 192.0.2.7 NOKEY",
+		"request-xfr: 192.0.2.1 NOKEY t notify: 192.0.2.7 NOKEY",
+	};
+	enum { COUNT = sizeof(options) / sizeof(*options) };
+	static char text[COUNT * 200];
+	uint32_t seen[COUNT + 1];
+	char name[16];
+	size_t at;
+
+	at = (size_t)snprintf(text, sizeof(text), TLS
+		"zone: name: base zonefile: f " BASE "\n");
+	for (unsigned i = 0; i < COUNT; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+			"zone: name: z%u zonefile: f %s\n", i, options[i]);
+	assert_in_range(at, 1, sizeof(text) - 1);
+	publish(text);
+	open_xfrd(text);
+	seen[COUNT] = config("base");
+	for (unsigned i = 0; i < COUNT; i++) {
+		snprintf(name, sizeof(name), "z%u", i);
+		seen[i] = config(name);
+		assert_int_not_equal(seen[i], seen[COUNT]);
+		for (unsigned k = 0; k < i; k++)
+			assert_int_not_equal(seen[i], seen[k]);
+	}
+	close_xfrd();
+}
+
+/* What is published stands behind what this process has, or before it: until
+ * both are the same, nothing is done for the zone. */
+static void
+zone_waits_until_its_options_are_published(void **state)
+{
+	publish("zone: name: a zonefile: f " BASE "\n");
+	open_xfrd("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
+		BASE "\n"
+		"zone: name: new zonefile: f " BASE "\n");
+	expect_none("a");
+	expect_none("new");
+	xfrd_turn_join(&xfrd, zone("new"));
+	assert_int_equal(zone("new")->handle, XFR_NONE);
+	publish("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
+		BASE "\n"
+		"zone: name: new zonefile: f " BASE "\n");
+	assert_int_not_equal(config("a"), config("new"));
+	xfrd_turn_join(&xfrd, zone("new"));
+	assert_int_not_equal(zone("new")->handle, XFR_NONE);
+	close_xfrd();
+}
+
+static struct xfr_status
+status_of(const char *name)
+{
+	struct xfr_status status;
+
+	xfr_get_status(xfrd.zones.machine, zone(name)->handle,
+		clock_now_msec(), &status);
+	return status;
+}
+
+/* With bounds that its SOA does not keep. */
+static void
+zone_that_has_begun_follows_what_is_published(void **state)
+{
+	static const struct xfr_start begin = {.has_data = true,
+		.soa = {7, 5000, 4000, 1000000}, .check_at = XFR_NEVER,
+		.expire_at = XFR_NEVER};
+	static const char text[] = "zone: name: a zonefile: f " BASE "\n";
+	int64_t now = clock_now_msec();
+
+	publish(text);
+	open_xfrd(text);
+	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a"), config("a"),
+		&begin), NSD_OK);
+	assert_true(status_of("a").check_at > now + 4000 * SEC);
+	assert_int_equal(status_of("a").lifetime_msec, 1000000 * SEC);
+	xfrd_turn_join(&xfrd, zone("a"));
+	assert_true(status_of("a").has_data);
+	publish("zone: name: a zonefile: f max-refresh-time: 100 max-retry-time: 100 "
+		"min-expire-time: 2000000 " BASE "\n");
+	xfrd_turn_join(&xfrd, zone("a"));
+	/* It has begun anew: without data, as nothing is served here. */
+	assert_false(status_of("a").has_data);
+	xfrd_zones_end(&xfrd, zone("a"));
+	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a"), config("a"),
+		&begin), NSD_OK);
+	assert_true(status_of("a").check_at <= now + 200 * SEC);
+	assert_int_equal(status_of("a").lifetime_msec, 2000000 * SEC);
+	close_xfrd();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(zones_that_say_the_same_share_it),
+		TEST(each_option_that_counts_makes_another),
+		TEST(zone_waits_until_its_options_are_published),
+		TEST(zone_that_has_begun_follows_what_is_published),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
