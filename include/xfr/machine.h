@@ -128,7 +128,7 @@ void xfr_release_config(struct xfr_machine *machine, uint32_t id);
 /*
  * Adds a zone. start: NULL if it has no data. *zone: its handle; handles are
  * small numbers, and that of a removed zone is given out again.
- * An expiry that lies ahead, or has passed, is told by the next actions.
+ * An expiry that lies ahead, or has passed, is told by xfr_next_expiry.
  * returns NSD_OK, NSD_E_MEMORY.
  */
 enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
@@ -149,7 +149,6 @@ enum xfr_act {
 	XFR_PROBE,      /* ask for the SOA */
 	XFR_TRANSFER,   /* have the zone transferred, kept and published */
 	XFR_CANCEL,     /* drop the request of this ticket; no answer is due */
-	XFR_SET_EXPIRY, /* tell the loader when the zone expires */
 	XFR_EXPIRED,    /* for the log: the zone has expired */
 	XFR_NOTIFY,     /* send NOTIFY; a ticket, as with requests */
 };
@@ -181,7 +180,6 @@ struct xfr_action {
 	uint32_t first_msec; /* TRANSFER: how long to wait for its first
 				message, as another primary may answer at once;
 				0: as long as for any */
-	int64_t at;         /* SET_EXPIRY: when; XFR_NEVER: not at all */
 };
 
 /*
@@ -191,6 +189,18 @@ struct xfr_action {
  */
 bool xfr_next(struct xfr_machine *machine, int64_t now,
 	struct xfr_action *action);
+
+/*
+ * Gives a zone, the next one whose expiry the loader is to be told, and the
+ * expiry; XFR_NEVER: it has none. Call it after xfr_next, whatever that said,
+ * as often as the loader takes another one. False: there is none now.
+ */
+bool xfr_next_expiry(struct xfr_machine *machine, uint32_t *zone, int64_t *at);
+/* The loader has not taken that of a zone: it is given again, after others. */
+void xfr_resend_expiry(struct xfr_machine *machine, uint32_t zone);
+/* The loader is another one: xfr_next has each zone with an expiry given again,
+ * some zones a call. */
+void xfr_resend_expiries(struct xfr_machine *machine);
 
 /* When to call xfr_next after it said false, even if nothing happens; a time
  * that has passed: at once. XFR_NEVER: only after an event. */
@@ -284,10 +294,6 @@ void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
  * section 4.1). One zone after the other, as places of NOTIFYs become free;
  * half of them are left to zones that change. */
 void xfr_notify_all(struct xfr_machine *machine);
-
-/* The loader is another one: XFR_SET_EXPIRY comes again for each zone that has
- * an expiry, a zone a call of xfr_next, between other actions. */
-void xfr_resend_expiries(struct xfr_machine *machine);
 
 /* ---- what is known ------------------------------------------------------ */
 

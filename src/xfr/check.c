@@ -342,19 +342,21 @@ hasten(struct xfr_zone *z, int64_t now)
 		z->check_at = at;
 }
 
-void
+bool
 check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
+	bool is_over = (z->flags & (ZONE_HAS_DATA | ZONE_EXPIRED))
+			== ZONE_HAS_DATA
+		&& z->expire_at <= now;
 
-	if ((z->flags & (ZONE_HAS_DATA | ZONE_EXPIRED)) == ZONE_HAS_DATA
-		&& z->expire_at <= now) {
+	if (is_over) {
 		z->flags |= ZONE_EXPIRED;
-		queue_tell(m, id, ZONE_TELL_EXPIRED);
 		hasten(z, now);
 	}
 	if (check_is_idle(z) && z->check_at <= now)
 		check_begin(m, id, now);
 	else
 		queue_set_timer(m, id);
+	return is_over;
 }

@@ -37,9 +37,7 @@ enum zone_flag {
 	ZONE_AGAIN = 2048,       /* one more check after this one */
 	ZONE_AGAIN_SERIAL = 4096,  /* ... because of zone.again_serial */
 	ZONE_AGAIN_FORCED = 8192,
-	ZONE_TELL_EXPIRY = 16384,
-	ZONE_TELL_EXPIRED = 32768,
-	ZONE_TELL = ZONE_TELL_EXPIRY | ZONE_TELL_EXPIRED, /* it is listed */
+	ZONE_TELL = 16384,       /* the loader is to be told of its expiry */
 };
 
 enum queue_id {
@@ -322,10 +320,10 @@ void queue_remove(struct xfr_machine *m, uint32_t id); /* in none is fine */
 /* Puts the zone's timer to the first of what it waits for. */
 void queue_set_timer(struct xfr_machine *m, uint32_t id);
 
-/* Has the zone's expiry (ZONE_TELL_EXPIRY) or that it has expired told. */
-void queue_tell(struct xfr_machine *m, uint32_t id, enum zone_flag what);
-/* The next zone to tell of, with what in *what; XFR_NONE: there is none. */
-uint32_t queue_take_tell(struct xfr_machine *m, enum zone_flag *what);
+/* Has the zone's expiry told. */
+void queue_tell(struct xfr_machine *m, uint32_t id);
+/* The next zone to tell of; XFR_NONE: there is none. */
+uint32_t queue_take_tell(struct xfr_machine *m);
 
 /* ---- refresh.c ---------------------------------------------------------- */
 
@@ -460,8 +458,8 @@ void check_on_notify(struct xfr_machine *m, uint32_t id, int64_t now,
 	const uint32_t *serial);
 /* Ends what is under way or waits, without a result. */
 void check_stop(struct xfr_machine *m, uint32_t id);
-/* The zone's timer has ended. */
-void check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now);
+/* The zone's timer has ended. True: the zone has just expired. */
+bool check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now);
 
 static inline bool
 check_is_idle(const struct xfr_zone *z)

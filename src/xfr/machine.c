@@ -12,7 +12,7 @@
 #define CLASS_SHARE 4u
 
 #define TIMERS_A_CALL 64u
-/* Zones that are looked at for the round of NOTIFYs. */
+/* Zones that are looked at for the rounds of NOTIFYs and expiries. */
 #define ROUND_A_CALL 1000u
 /* NOTIFYs that are found to wait in the wrong place. */
 #define JOBS_A_CALL 64u
@@ -133,7 +133,7 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 		if (latest < z->check_at)
 			z->check_at = latest;
 	}
-	queue_tell(m, id, ZONE_TELL_EXPIRY);
+	queue_tell(m, id);
 }
 
 enum nsd_err
@@ -320,49 +320,43 @@ xfr_resend_expiries(struct xfr_machine *m)
 
 /* ---- actions ------------------------------------------------------------ */
 
-/* The next zone of a round over all of them whose expiry is told again. */
-static bool
-resend(struct xfr_machine *m, struct xfr_action *action)
+/* Goes on with a round over all zones, whose expiries are told again. */
+static void
+resend(struct xfr_machine *m)
 {
-	for (unsigned i = 0; i < TIMERS_A_CALL; i++) {
-		uint32_t id = m->resend_at;
+	unsigned left = ROUND_A_CALL;
+
+	while (m->resend_at != XFR_NONE && left-- > 0) {
+		uint32_t id = m->resend_at++;
 		const struct xfr_zone *z;
 
-		if (id == XFR_NONE)
-			return false;
 		if (id >= m->zone_end) {
 			m->resend_at = XFR_NONE;
-			return false;
+			return;
 		}
-		m->resend_at++;
 		z = table_zone(m, id);
 		if ((z->flags & (ZONE_USED | ZONE_HAS_DATA))
-				!= (ZONE_USED | ZONE_HAS_DATA)
-			|| z->expire_at == XFR_NEVER)
-			continue;
-		*action = (struct xfr_action){.act = XFR_SET_EXPIRY,
-			.zone = id, .primary = XFR_NONE, .at = z->expire_at};
-		return true;
+				== (ZONE_USED | ZONE_HAS_DATA)
+			&& z->expire_at != XFR_NEVER)
+			queue_tell(m, id);
 	}
-	return false;
 }
 
-static bool
-tell(struct xfr_machine *m, struct xfr_action *action)
+bool
+xfr_next_expiry(struct xfr_machine *m, uint32_t *zone, int64_t *at)
 {
-	enum zone_flag what;
-	uint32_t id = queue_take_tell(m, &what);
-	const struct xfr_zone *z;
-
-	if (id == XFR_NONE)
+	*zone = queue_take_tell(m);
+	if (*zone == XFR_NONE)
 		return false;
-	z = table_zone(m, id);
-	*action = (struct xfr_action){.zone = id, .primary = XFR_NONE,
-		.act = what == ZONE_TELL_EXPIRY ? XFR_SET_EXPIRY
-						: XFR_EXPIRED,
-		.has_serial = true, .serial = z->soa.serial,
-		.at = z->expire_at};
+	*at = table_zone(m, *zone)->expire_at;
 	return true;
+}
+
+void
+xfr_resend_expiry(struct xfr_machine *m, uint32_t zone)
+{
+	assert_zone(m, zone);
+	queue_tell(m, zone);
 }
 
 static bool
@@ -540,19 +534,30 @@ start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 	return true;
 }
 
-/* False: there may be more timers that have ended. */
+/* True: a zone has expired, as *action says. *is_done: no other timer has
+ * ended. */
 static bool
-run_timers(struct xfr_machine *m, int64_t now)
+run_timers(struct xfr_machine *m, int64_t now, struct xfr_action *action,
+	bool *is_done)
 {
 	const struct timer *first;
 	unsigned left = TIMERS_A_CALL;
 
+	*is_done = false;
 	while ((first = timers_first(&m->timers)) != NULL && first->at <= now) {
+		uint32_t id = first->id;
+
 		if (left-- == 0)
 			return false;
-		check_on_timer(m, first->id, now);
+		if (!check_on_timer(m, id, now))
+			continue;
+		*action = (struct xfr_action){.act = XFR_EXPIRED, .zone = id,
+			.primary = XFR_NONE, .has_serial = true,
+			.serial = table_zone(m, id)->soa.serial};
+		return true;
 	}
-	return notifies_wake(m, now, TIMERS_A_CALL);
+	*is_done = notifies_wake(m, now, TIMERS_A_CALL);
+	return false;
 }
 
 static void
@@ -567,16 +572,16 @@ note_timer(struct xfr_machine *m, const struct timers *timers)
 bool
 xfr_next(struct xfr_machine *m, int64_t now, struct xfr_action *action)
 {
-	bool is_done = run_timers(m, now);
+	bool is_done;
 
 	m->next_at = XFR_NEVER;
-	if (cancel(m, action) || tell(m, action)
+	resend(m);
+	if (cancel(m, action) || run_timers(m, now, action, &is_done)
 		|| start(m, QUEUE_URGENT_TRANSFER, now, action)
 		|| start(m, QUEUE_URGENT_PROBE, now, action)
 		|| notifies_next(m, now, action, JOBS_A_CALL)
 		|| start(m, QUEUE_TRANSFER, now, action)
 		|| start(m, QUEUE_PROBE, now, action)
-		|| resend(m, action)
 		|| notifies_go_round(m, now, action, ROUND_A_CALL))
 		return true;
 	if (!is_done || m->resend_at != XFR_NONE || notifies_is_due(m))

@@ -83,17 +83,16 @@ queue_set_timer(struct xfr_machine *m, uint32_t id)
 		timers_set(&m->timers, id, at);
 }
 
-/* ---- what is to be told of a zone --------------------------------------- */
+/* ---- expiries that are to be told --------------------------------------- */
 
 void
-queue_tell(struct xfr_machine *m, uint32_t id, enum zone_flag what)
+queue_tell(struct xfr_machine *m, uint32_t id)
 {
 	struct xfr_zone *z = table_zone(m, id);
-	bool is_listed = (z->flags & ZONE_TELL) != 0;
 
-	z->flags |= (uint16_t)what;
-	if (is_listed)
+	if (z->flags & ZONE_TELL)
 		return;
+	z->flags |= ZONE_TELL;
 	z->tell_next = XFR_NONE;
 	if (m->tell_first == XFR_NONE)
 		m->tell_first = id;
@@ -103,24 +102,18 @@ queue_tell(struct xfr_machine *m, uint32_t id, enum zone_flag what)
 }
 
 uint32_t
-queue_take_tell(struct xfr_machine *m, enum zone_flag *what)
+queue_take_tell(struct xfr_machine *m)
 {
 	uint32_t id;
 	struct xfr_zone *z;
 
 	while ((id = m->tell_first) != XFR_NONE) {
 		z = table_zone(m, id);
-		if (z->flags & ZONE_USED) {
-			*what = z->flags & ZONE_TELL_EXPIRY
-				? ZONE_TELL_EXPIRY : ZONE_TELL_EXPIRED;
-			z->flags &= (uint16_t)~*what;
-			if ((z->flags & ZONE_TELL) == 0)
-				m->tell_first = z->tell_next;
-			return id;
-		}
-		/* It was removed meanwhile. */
 		m->tell_first = z->tell_next;
-		z->flags = 0;
+		z->flags &= (uint16_t)~ZONE_TELL;
+		if (z->flags & ZONE_USED)
+			return id;
+		/* It was removed meanwhile. */
 		table_free_zone(m, id);
 	}
 	return XFR_NONE;

@@ -225,6 +225,6 @@ refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 	/* One that expires at once has been told of. */
 	if (at > now)
 		z->flags &= (uint16_t)~ZONE_EXPIRED;
-	queue_tell(m, id, ZONE_TELL_EXPIRY);
+	queue_tell(m, id);
 	queue_set_timer(m, id);
 }

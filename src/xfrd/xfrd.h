@@ -78,8 +78,6 @@ struct xfrd_zones {
 				   * NOTIFY are told what there is */
 	uint32_t coming;          /* the latest zone.coming */
 	void *configs;            /* struct zones_config, of <search.h> */
-	struct cds_list_head expiries; /* zones whose expiry the loader is to
-					* be told, in order */
 };
 
 /* The timers of zones in xfrdfile: see xfrd_state.c. */

@@ -132,33 +132,21 @@ xfrd_turn_look(struct xfrd *xfrd)
 static void
 turn_tell_expiries(struct xfrd *xfrd)
 {
-	struct xfrd_zones *zones = &xfrd->zones;
-	int64_t now = clock_now_msec();
-	struct xfrd_zone *zone;
+	struct xfr_machine *machine = xfrd->zones.machine;
+	int64_t now = clock_now_msec(), at;
+	uint32_t zone;
 
-	while ((zone = list_first_or_null(&zones->expiries, struct xfrd_zone,
-			expiry))
-		!= NULL) {
-		struct xfr_status status;
-		uint64_t left = IPC_EXPIRY_NEVER;
+	while (xfr_next_expiry(machine, &zone, &at)) {
+		uint64_t left = at == XFR_NEVER ? IPC_EXPIRY_NEVER
+			: at > now ? (uint64_t)(at - now) : 0;
 
-		xfr_get_status(zones->machine, zone->handle, now, &status);
-		if (status.expire_at != XFR_NEVER)
-			left = status.expire_at > now
-				? (uint64_t)(status.expire_at - now)
-				: 0;
-		if (xfrd_loader_expire(xfrd, zone->conf->wire, left) != NSD_OK)
+		if (xfrd_loader_expire(xfrd,
+				xfrd_zones_get(xfrd, zone)->conf->wire, left)
+			!= NSD_OK) {
+			xfr_resend_expiry(machine, zone);
 			return;
-		cds_list_del_init(&zone->expiry);
+		}
 	}
-}
-
-/* Each zone waits once, however long the loader takes none. */
-static void
-turn_set_expiry(struct xfrd *xfrd, struct xfrd_zone *zone)
-{
-	if (cds_list_empty(&zone->expiry))
-		cds_list_add_tail(&zone->expiry, &xfrd->zones.expiries);
 }
 
 void
@@ -182,9 +170,6 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 		break;
 	case XFR_CANCEL:
 		xfrd_job_cancel(xfrd, action->ticket);
-		break;
-	case XFR_SET_EXPIRY:
-		turn_set_expiry(xfrd, xfrd_zones_get(xfrd, action->zone));
 		break;
 	case XFR_EXPIRED:
 		log_error("xfrd: zone %s has expired",

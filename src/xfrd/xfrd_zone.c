@@ -192,7 +192,6 @@ xfrd_zone_add(struct xfrd_zone_table *table, const struct conf_zone *conf,
 		.next = *bucket,
 		.handle = XFR_NONE,
 	};
-	CDS_INIT_LIST_HEAD(&added->expiry);
 	*bucket = number;
 	table->count++;
 	*zone = added;
@@ -205,8 +204,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 	uint32_t *at = zone_bucket(table, zone->conf->wire);
 
 	assert(zone->handle == XFR_NONE && zone->past == NULL
-		&& zone->said == NULL && cds_list_empty(&zone->expiry)
-		&& table->count > 0);
+		&& zone->said == NULL && table->count > 0);
 	while (*at != zone->number)
 		at = &zone_place(table, *at)->next;
 	*at = zone->next;

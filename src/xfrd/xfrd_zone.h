@@ -15,7 +15,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/list.h"
 #include "conf/conf.h"
 #include "guard/siphash.h"
 #include "store/store.h"
@@ -95,8 +94,6 @@ struct xfrd_zone {
 	struct xfrd_past *past;       /* until it has a handle; NULL: nothing is
 				       * known */
 	struct xfrd_said_way *said;   /* of servers that fail: xfrd_said.h */
-	struct cds_list_head expiry;  /* in zones.expiries: the loader is to be
-				       * told when it expires; or in none */
 	uint32_t number;
 	uint32_t next;                /* number of the next zone of its bucket,
 				       * or of the next free place */
@@ -112,7 +109,7 @@ struct xfrd_zone {
 };
 
 /* With what the machine takes for a zone, less than 300 octets. */
-_Static_assert(sizeof(struct xfrd_zone) <= 104, "a zone is small");
+_Static_assert(sizeof(struct xfrd_zone) <= 88, "a zone is small");
 
 struct xfrd_zone_table {
 	struct xfrd_zone **chunks;  /* so that growing moves no zone */
@@ -143,8 +140,8 @@ void xfrd_zone_table_fini(struct xfrd_zone_table *table);
 enum nsd_err xfrd_zone_add(struct xfrd_zone_table *table,
 	const struct conf_zone *conf, struct xfrd_zone **zone) MUST_USE;
 
-/* Removes a zone that nobody knows any more: it has no handle and no past, and
- * is in no list. Constant time. */
+/* Removes a zone that nobody knows any more: it has no handle and no past.
+ * Constant time. */
 void xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone);
 
 /* Finds a zone by its apex, in any case, or by its name as text, the trailing

@@ -259,7 +259,6 @@ xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone)
 	assert(xfrd_zones_get(xfrd, zone->handle) == zone);
 	xfr_remove_zone(xfrd->zones.machine, zone->handle);
 	zone->handle = XFR_NONE;
-	cds_list_del_init(&zone->expiry);
 	xfrd_said_forget(&zone->said);
 	memset(&zone->written, 0, sizeof(zone->written));
 	memset(&zone->received, 0, sizeof(zone->received));
@@ -337,7 +336,6 @@ xfrd_zones_init(struct xfrd *xfrd)
 	if (getrandom(&seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
 		seeds.machine = (uint64_t)clock_now_usec();
 	limits.transfers = zones_count_transfers(&xfrd->asks);
-	CDS_INIT_LIST_HEAD(&zones->expiries);
 	xfrd_zone_table_init(&zones->table, seeds.table);
 	err = zones_add_all(&zones->table, xfrd->role.server->conf);
 	return err != NSD_OK ? err

@@ -104,18 +104,21 @@ drain(struct play *p)
 	struct xfr_counts counts;
 	struct xfr_action action;
 	unsigned left = 10000;
+	uint32_t zone;
+	int64_t at;
 
 	while (xfr_next(p->machine, p->now, &action)) {
 		MUST(left-- > 0);
 		if (action.act == XFR_CANCEL) {
 			cancel(p, action.ticket);
-		} else if (action.act != XFR_SET_EXPIRY
-			&& action.act != XFR_EXPIRED) {
+		} else if (action.act != XFR_EXPIRED) {
 			MUST(p->count < ASKED_MAX);
 			MUST(action.ticket != XFR_NO_TICKET);
 			p->asked[p->count++] = action;
 		}
 	}
+	for (left = 10000; xfr_next_expiry(p->machine, &zone, &at);)
+		MUST(left-- > 0);
 	xfr_get_counts(p->machine, &counts);
 	MUST(counts.probes <= limits.probes);
 	MUST(counts.transfers <= limits.transfers);

@@ -191,8 +191,18 @@ static void
 drain(struct world *w)
 {
 	struct xfr_action action;
+	uint32_t zone;
+	int64_t at;
 
 	do {
+		while (xfr_next_expiry(w->machine, &zone, &at)) {
+			struct zone_model *z = zone_of(w, zone);
+
+			if (at != z->expire_at)
+				world_fail(w, z, "expires at %" PRId64
+					", not %" PRId64, at, z->expire_at);
+			z->is_told = true;
+		}
 		while (xfr_next(w->machine, w->now, &action)) {
 			struct zone_model *z = zone_of(w, action.zone);
 
@@ -205,14 +215,8 @@ drain(struct world *w)
 				on_request(w, &action);
 			else if (action.act == XFR_NOTIFY)
 				on_tell(w, &action);
-			else if (action.act == XFR_EXPIRED)
-				on_expired(w, z);
-			else if (action.at != z->expire_at)
-				world_fail(w, z, "expires at %" PRId64
-					", not %" PRId64, action.at,
-					z->expire_at);
 			else
-				z->is_told = true;
+				on_expired(w, z);
 		}
 	} while (xfr_next_time(w->machine) <= w->now);
 	world_check_counts(w);

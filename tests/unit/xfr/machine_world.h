@@ -33,23 +33,30 @@ struct world {
 	int64_t now;
 };
 
+/* A zone, w->zone from now on. soa: NULL: it has no data. */
 static inline void
-open_world(struct world *w, const struct xfr_config *config,
-	const struct xfr_soa *soa)
+add_to_world(struct world *w, const struct xfr_soa *soa)
 {
 	struct xfr_start start = {.has_data = true, .acquired_at = 1000,
 		.check_at = XFR_NEVER, .expire_at = XFR_NEVER};
 
+	if (soa != NULL)
+		start.soa = *soa;
+	assert_int_equal(xfr_add_zone(w->machine, w->config,
+		soa == NULL ? NULL : &start, w->now, &w->zone), NSD_OK);
+}
+
+static inline void
+open_world(struct world *w, const struct xfr_config *config,
+	const struct xfr_soa *soa)
+{
 	memset(w, 0, sizeof(*w));
 	w->now = 1000;
 	assert_int_equal(xfr_machine_create(&xfr_limits_usual, 1, w->now,
 		&w->machine), NSD_OK);
 	assert_int_equal(xfr_add_config(w->machine, config, &w->config),
 		NSD_OK);
-	if (soa != NULL)
-		start.soa = *soa;
-	assert_int_equal(xfr_add_zone(w->machine, w->config,
-		soa == NULL ? NULL : &start, w->now, &w->zone), NSD_OK);
+	add_to_world(w, soa);
 }
 
 static inline void
@@ -58,14 +65,24 @@ close_world(struct world *w)
 	xfr_machine_destroy(w->machine);
 }
 
-/* The next action that is no SET_EXPIRY; false: none. */
+/* The next action; false: none. */
 static inline bool
 next(struct world *w)
 {
-	while (xfr_next(w->machine, w->now, &w->action))
-		if (w->action.act != XFR_SET_EXPIRY)
-			return true;
-	return false;
+	return xfr_next(w->machine, w->now, &w->action);
+}
+
+/* The loader is to be told of w->zone, and of no other one. */
+static inline void
+assert_expiry(struct world *w, int64_t expected)
+{
+	uint32_t zone;
+	int64_t at;
+
+	assert_true(xfr_next_expiry(w->machine, &zone, &at));
+	assert_int_equal(zone, w->zone);
+	assert_true(at == expected);
+	assert_false(xfr_next_expiry(w->machine, &zone, &at));
 }
 
 static inline void

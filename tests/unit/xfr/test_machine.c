@@ -301,6 +301,7 @@ handle_of_a_removed_zone_is_used_again(void **state)
 {
 	struct world w;
 	uint32_t zone;
+	int64_t at;
 
 	open_world(&w, &usual, &soa7);
 	/* Its expiry is not told yet. */
@@ -310,6 +311,7 @@ handle_of_a_removed_zone_is_used_again(void **state)
 	assert_int_not_equal(zone, w.zone);
 	assert_asks(&w, 0, XFR_WAY_AXFR);
 	assert_none(&w);
+	assert_false(xfr_next_expiry(w.machine, &zone, &at));
 	for (unsigned i = 0; i < 1000; i++) {
 		assert_int_equal(xfr_add_zone(w.machine, w.config, NULL,
 			w.now, &zone), NSD_OK);

@@ -12,9 +12,7 @@ zone_expires_when_due_and_revives(void **state)
 	bool has_expired = false;
 
 	open_world(&w, &usual, &soa7);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_true(w.action.at == 1000 + 86400 * SEC);
+	assert_expiry(&w, 1000 + 86400 * SEC);
 	while (!has_expired) {
 		while (next(&w))
 			if (w.action.act == XFR_EXPIRED)
@@ -30,9 +28,7 @@ zone_expires_when_due_and_revives(void **state)
 	wait_timer(&w);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_true(w.action.at == w.now + 86400 * SEC);
+	assert_expiry(&w, w.now + 86400 * SEC);
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
 	close_world(&w);
 }
@@ -407,12 +403,41 @@ expiries_are_told_again_to_another_loader(void **state)
 		&second), NSD_OK);
 	while (xfr_next(w.machine, w.now, &w.action))
 		;
+	assert_expiry(&w, 1000 + 86400 * SEC);
 	xfr_resend_expiries(w.machine);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_int_equal(w.action.zone, w.zone);
-	assert_true(w.action.at == 1000 + 86400 * SEC);
 	assert_false(xfr_next(w.machine, w.now, &w.action));
+	assert_true(xfr_next_time(w.machine) > w.now);
+	assert_expiry(&w, 1000 + 86400 * SEC);
+	close_world(&w);
+}
+
+/* What the loader does not take comes again, after others; once, however often
+ * it is wanted; and not for a zone that is gone. */
+static void
+expiry_that_is_not_taken_comes_again(void **state)
+{
+	struct world w;
+	uint32_t first, second, zone;
+	int64_t at;
+
+	open_world(&w, &usual, &soa7);
+	first = w.zone;
+	add_to_world(&w, &soa7);
+	second = w.zone;
+	assert_true(xfr_next_expiry(w.machine, &zone, &at));
+	assert_int_equal(zone, first);
+	xfr_resend_expiry(w.machine, first);
+	assert_true(xfr_next_expiry(w.machine, &zone, &at));
+	assert_int_equal(zone, second);
+	assert_true(at == 1000 + 86400 * SEC);
+	xfr_resend_expiry(w.machine, second);
+	xfr_resend_expiry(w.machine, second);
+	xfr_remove_zone(w.machine, first);
+	assert_expiry(&w, at);
+	assert_int_equal(w.zone, second);
+	/* Its number is free now. */
+	add_to_world(&w, &soa7);
+	assert_int_equal(w.zone, first);
 	close_world(&w);
 }
 
@@ -434,6 +459,7 @@ main(void)
 		TEST(least_expiry_does_not_lengthen_the_option),
 		TEST(other_bounds_count_from_the_last_refresh),
 		TEST(expiries_are_told_again_to_another_loader),
+		TEST(expiry_that_is_not_taken_comes_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
