@@ -7,6 +7,7 @@
 #define BASE_TRIAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -15,6 +16,12 @@
 
 /* Longer than any trial takes that comes to an end. */
 #define TRIAL_MSEC 10000
+
+/* How something went, from a process that may have been taken over. */
+struct trial_report {
+	uint32_t err; /* enum nsd_err */
+	char text[TRIAL_TEXT_MAX];
+};
 
 /*
  * In the new process: tries, and writes what is to be said, if anything, to
@@ -33,6 +40,15 @@ typedef enum nsd_err trial_fn(void *arg, char text[TRIAL_TEXT_MAX]);
  * process; NSD_E_PEER: it has died; NSD_E_AGAIN: it took too long.
  */
 enum nsd_err trial_run(trial_fn *fn, void *arg, int limit_msec,
+	char text[TRIAL_TEXT_MAX]) MUST_USE;
+
+/* Waits for a report on a pipe, as trial_run does. Blocks for limit_msec at
+ * most. returns as trial_run, but never that there is no process. */
+enum nsd_err trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
+	MUST_USE;
+/* What a report says: its code, NSD_E_PEER if there is no such one, and its
+ * text in one line. */
+enum nsd_err trial_read(const struct trial_report *report,
 	char text[TRIAL_TEXT_MAX]) MUST_USE;
 
 /*

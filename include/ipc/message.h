@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "base/trial.h"
 
 enum ipc_role {
 	ROLE_MAIN = 1,
@@ -53,11 +54,12 @@ struct ipc_adopt {
 	uint32_t mutual_map; /* and clients show a certificate */
 };
 
-/* Keys and certificates of DNS over TLS: the file that comes with the message
- * has one behind the other. */
+/* Keys and certificates: the file that comes with the message has one behind
+ * the other. */
 #define IPC_TLS_TEXT_COUNT 5
 struct ipc_tls_texts {
-	uint32_t len[IPC_TLS_TEXT_COUNT]; /* octets, by enum tls_server_text */
+	uint32_t len[IPC_TLS_TEXT_COUNT]; /* octets, by enum tls_server_text,
+					   * of xfrd by enum control_pem */
 };
 
 /* How each request begins: a message with a ticket, which its answer bears. */
@@ -526,10 +528,17 @@ struct ipc_credit {
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
 		IPC_NONE, 0, 0, NO_ANSWER,                                   \
 		"write the counters to the log")                             \
-	X(TLS_TEXTS, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_tls_texts),   \
-		sizeof(struct ipc_tls_texts), 1, 0, NO_ANSWER,               \
+	X(TLS_TEXTS, ROLE_MAIN, ROLE_WORKER | ROLE_XFRD,                     \
+		sizeof(struct ipc_tls_texts), sizeof(struct ipc_tls_texts),  \
+		2, 0, NO_ANSWER,                                             \
 		"connections that come from now on are shown other "         \
-		"certificates")                                              \
+		"certificates; those of the control channel from the next "  \
+		"xfrd on. How they are goes into the second descriptor")     \
+	X(TLS_TRIED, ROLE_WORKER | ROLE_XFRD, ROLE_MAIN,                     \
+		sizeof(struct trial_report), sizeof(struct trial_report), 0, \
+		0, NO_ANSWER,                                                \
+		"how the keys and certificates are that this process has "   \
+		"from its start")                                            \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \
 		sizeof(struct ipc_adopt), IPC_FDS_MAX, 0, NO_ANSWER,         \
 		"serve the sockets of a worker that is down, too")           \

@@ -58,16 +58,18 @@ bool control_doors_are_denied(const struct server *server,
 	const struct conf_remote_control *options) MUST_USE;
 
 /*
- * Reads server-key-file and server-cert-file, and has them tried (pem_trial.h),
- * unless they are what there is (server->control). What is wrong is an error to
- * the sink.
- * returns NSD_OK with *pem (secrets_drop), NULL: nothing new; NSD_E_SYSTEM: one
- * cannot be read, or not be tried; NSD_E_SYNTAX: a key or certificate is none;
- * NSD_E_MEMORY.
+ * Reads server-key-file and server-cert-file. What is wrong is an error to the
+ * sink.
+ * returns NSD_OK with *pem (secrets_drop), NULL: they are what there is
+ * (server->control); NSD_E_SYSTEM: one cannot be read; NSD_E_MEMORY.
  */
 enum nsd_err control_doors_read_pem(const struct server *server,
 	const struct conf_remote_control *options, struct diag_sink *sink,
 	struct secrets **pem) MUST_USE;
+
+/* Says in the log that there is no control channel, for a reason that was
+ * said. */
+void control_doors_refuse(void);
 
 /* Closes the sockets and drops the keys, in this process. */
 void control_doors_leave(struct control_doors *doors);

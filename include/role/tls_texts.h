@@ -1,7 +1,8 @@
 /*
- * tls_texts.h - keys and certificates of DNS over TLS: main reads their files,
- * keeps their octets in memory of its own (base/secrets.h), and hands them to
- * the workers, which can open nothing. See doc/decisions/0105.
+ * tls_texts.h - keys and certificates of TLS: main reads their files, keeps
+ * their octets in memory of its own (base/secrets.h), and hands them to the
+ * processes that use them, which parse them and say how they are. See
+ * doc/decisions/0105 and 0153.
  */
 #ifndef ROLE_TLS_TEXTS_H
 #define ROLE_TLS_TEXTS_H
@@ -12,6 +13,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/secrets.h"
+#include "base/trial.h"
 #include "conf/conf.h"
 #include "ipc/message.h"
 
@@ -21,17 +23,21 @@ struct server;
 bool tls_texts_are_wanted(const struct conf_server *options);
 
 /*
- * Reads the files that the options name, and has them tried (pem_trial.h), so
- * that nothing of what that leaves in memory stays. Blocks as long as that. The
- * secret of tickets is that of server->tls; NULL: a new one.
+ * Reads the files that the options name. The secret of tickets is that of
+ * server->tls; NULL: a new one.
  * returns NSD_OK with *texts, in the order of enum tls_server_text
- * (secrets_drop); NSD_E_SYNTAX: a file cannot be used as it is; NSD_E_SYSTEM,
- * NSD_E_MEMORY: one could not be read or tried, which may pass. What is wrong
- * is an error to the sink, with the option and the file.
+ * (secrets_drop); NSD_E_SYNTAX: a file is empty or too large; NSD_E_SYSTEM,
+ * NSD_E_MEMORY: one could not be read, which may pass. What is wrong is an
+ * error to the sink, with the option and the file.
  */
 enum nsd_err tls_texts_read(const struct server *server,
 	const struct conf_server *options, struct diag_sink *sink,
 	struct secrets **texts) MUST_USE;
+
+/* An error to the sink: there is no TLS with these files, for a reason that was
+ * said. */
+void tls_texts_refuse(const struct conf_server *options,
+	struct diag_sink *sink);
 
 /* Looks whether xfrd could have tls-cert-bundle of the configuration, if it is
  * given and there is a tls-auth. returns NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX,
@@ -68,13 +74,22 @@ bool tls_texts_is_denied(const char *path, const char *chroot) MUST_USE;
 /* True if both have the same octets; NULL: there are none. */
 bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);
 
-/* Puts texts into a file in memory, for a message. Returns its descriptor; -1
- * with errno. */
+/* Puts IPC_TLS_TEXT_COUNT texts or fewer into a file in memory, for a message.
+ * Returns its descriptor; -1 with errno. */
 int tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message);
 
-/* The other way round. fd stays the caller's. NSD_E_SYNTAX: the file is not
- * what the message says; NSD_E_MEMORY. */
+/* The other way round; those that were not there are empty. fd stays the
+ * caller's. NSD_E_SYNTAX: the file is not what the message says;
+ * NSD_E_MEMORY. */
 enum nsd_err tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 	struct secrets **texts) MUST_USE;
+
+/* What a process says that has parsed texts. Zeroed but for said.err. */
+struct tls_report {
+	struct diag_sink sink; /* first: the first error is what is said */
+	struct trial_report said;
+};
+
+void tls_report_init(struct tls_report *report);
 
 #endif

@@ -16,12 +16,6 @@
 #include "base/fs.h"
 #include "base/trial.h"
 
-/* What the process says at its end. */
-struct trial_report {
-	uint32_t err; /* enum nsd_err */
-	char text[TRIAL_TEXT_MAX];
-};
-
 static _Noreturn void
 trial_main(trial_fn *fn, void *arg, int to, pid_t parent)
 {
@@ -38,28 +32,46 @@ trial_main(trial_fn *fn, void *arg, int to, pid_t parent)
 	_exit(fs_write_all(to, &report, sizeof(report)) == NSD_OK ? 0 : 1);
 }
 
-/* Reads what it says until all is there, its end, or that of its time. */
-static enum nsd_err
-trial_hear(int from, int64_t until_msec, struct trial_report *report)
+enum nsd_err
+trial_read(const struct trial_report *report, char text[TRIAL_TEXT_MAX])
 {
+	size_t i = 0;
+
+	for (; i < TRIAL_TEXT_MAX - 1 && report->text[i] != '\0'; i++)
+		text[i] = (unsigned char)report->text[i] < ' '
+				|| report->text[i] == 0x7f
+			? ' '
+			: report->text[i];
+	text[i] = '\0';
+	return report->err <= NSD_E_BUG ? (enum nsd_err)report->err
+					: NSD_E_PEER;
+}
+
+/* Reads what it says until all is there, its end, or that of its time. */
+enum nsd_err
+trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
+{
+	int64_t until_msec = clock_now_msec() + limit_msec;
 	struct pollfd wait = {.fd = from, .events = POLLIN};
+	struct trial_report report;
 	size_t len = 0;
 
-	while (len < sizeof(*report)) {
+	*text = '\0';
+	while (len < sizeof(report)) {
 		int64_t left = until_msec - clock_now_msec();
 		ssize_t got = -1;
 
 		if (left <= 0)
 			return NSD_E_AGAIN;
 		if (poll(&wait, 1, (int)left) == 1)
-			got = read(from, (uint8_t *)report + len,
-				sizeof(*report) - len);
+			got = read(from, (uint8_t *)&report + len,
+				sizeof(report) - len);
 		if (got == 0)
 			return NSD_E_PEER;
 		if (got > 0)
 			len += (size_t)got;
 	}
-	return NSD_OK;
+	return trial_read(&report, text);
 }
 
 /* What it has said is all that counts: nobody waits for its end. */
@@ -71,24 +83,9 @@ trial_end(pid_t pid)
 		;
 }
 
-static void
-trial_copy_text(const struct trial_report *report, char text[TRIAL_TEXT_MAX])
-{
-	size_t i = 0;
-
-	for (; i < TRIAL_TEXT_MAX - 1 && report->text[i] != '\0'; i++)
-		text[i] = (unsigned char)report->text[i] < ' '
-				|| report->text[i] == 0x7f
-			? ' '
-			: report->text[i];
-	text[i] = '\0';
-}
-
 enum nsd_err
 trial_run(trial_fn *fn, void *arg, int limit_msec, char text[TRIAL_TEXT_MAX])
 {
-	int64_t until_msec = clock_now_msec() + limit_msec;
-	struct trial_report report;
 	enum nsd_err err;
 	int fds[2], error;
 	pid_t parent = getpid(), pid;
@@ -106,13 +103,10 @@ trial_run(trial_fn *fn, void *arg, int limit_msec, char text[TRIAL_TEXT_MAX])
 		errno = error;
 		return NSD_E_SYSTEM;
 	}
-	err = trial_hear(fds[0], until_msec, &report);
+	err = trial_hear(fds[0], limit_msec, text);
 	close(fds[0]);
 	trial_end(pid);
-	if (err != NSD_OK)
-		return err;
-	trial_copy_text(&report, text);
-	return report.err <= NSD_E_BUG ? (enum nsd_err)report.err : NSD_E_PEER;
+	return err;
 }
 
 struct trial_call {

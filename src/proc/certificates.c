@@ -1,12 +1,14 @@
-/* certificates.c - keys and certificates of DNS over TLS come and go. */
+/* certificates.c - keys and certificates of TLS come and go. */
 #include "config.h"
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/trial.h"
 #include "proc/child.h"
 #include "proc/children.h"
 #include "proc/post.h"
@@ -54,11 +56,67 @@ certificates_tell(struct supervisor *s)
 	close(telling.fd);
 }
 
-/* Something could not be read now. */
+/* Something could not be had now. */
 static void
 certificates_rest(struct certificates *c)
 {
 	c->rest = c->failures < 8 ? 1u << c->failures : REST_MAX;
+}
+
+/* ---- trying -------------------------------------------------------------- */
+
+/* Sends them to a process, and waits for what it says. NSD_E_SYSTEM with
+ * errno. */
+static enum nsd_err
+certificates_ask(struct child *child, const struct secrets *texts,
+	char said[TRIAL_TEXT_MAX])
+{
+	struct ipc_tls_texts message;
+	enum nsd_err err = NSD_E_SYSTEM;
+	int pair[2], fds[2], error;
+
+	if (pipe2(pair, O_CLOEXEC) == -1)
+		return NSD_E_SYSTEM;
+	fds[0] = tls_texts_pack(texts, &message);
+	fds[1] = pair[1];
+	error = errno;
+	if (fds[0] != -1) {
+		err = child_send(child, IPC_TLS_TEXTS, &message,
+			sizeof(message), fds, 2);
+		close(fds[0]);
+	}
+	close(pair[1]);
+	if (err == NSD_OK)
+		err = trial_hear(pair[0], TRIAL_MSEC, said);
+	close(pair[0]);
+	errno = error;
+	return err;
+}
+
+enum nsd_err
+certificates_try(struct supervisor *s, enum ipc_role role,
+	const struct secrets *texts, struct diag_sink *sink)
+{
+	struct child *child = role == ROLE_XFRD ? s->xfrd.current
+						: post_find_server(s);
+	char said[TRIAL_TEXT_MAX] = "";
+	enum nsd_err err;
+
+	errno = ESRCH;
+	err = child != NULL ? certificates_ask(child, texts, said)
+			    : NSD_E_SYSTEM;
+	if (err == NSD_OK)
+		return NSD_OK;
+	if (*said != '\0')
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%s", said);
+	else
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"keys and certificates could not be tried: %s",
+			err == NSD_E_SYSTEM ? strerror(errno)
+				: err == NSD_E_PEER ? "who tried them has died"
+				: err == NSD_E_AGAIN ? "it took too long"
+				: err_text(err));
+	return err == NSD_E_SYNTAX || err == NSD_E_MEMORY ? err : NSD_E_SYSTEM;
 }
 
 /* ---- the server's -------------------------------------------------------- */
@@ -140,14 +198,21 @@ static bool
 certificates_renew_server(struct supervisor *s)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
+	const struct conf_server *options = &s->server.conf->server;
 	struct secrets *texts;
-	enum nsd_err err = certificates_read(s, &s->server.conf->server,
-		&sink, &texts);
+	enum nsd_err err = certificates_read(s, options, &sink, &texts);
 
-	if (err == NSD_OK)
+	if (err == NSD_OK && texts != NULL) {
+		err = certificates_try(s, ROLE_WORKER, texts, &sink);
+		if (err != NSD_OK)
+			tls_texts_refuse(options, &sink);
+	}
+	if (err == NSD_OK) {
 		(void)certificates_take(s, texts);
-	else
+	} else {
+		secrets_drop(texts);
 		log_error("going on with the certificates from before");
+	}
 	return err == NSD_OK || err == NSD_E_SYNTAX;
 }
 

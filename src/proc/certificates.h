@@ -1,7 +1,8 @@
 /*
- * certificates.h - main reads the keys and certificates of DNS over TLS, anew
- * when their files change, and tells the workers. What could not be read for a
- * reason that may pass is tried again, later each time.
+ * certificates.h - main reads the keys and certificates of TLS, anew when their
+ * files change. It parses none: a process that uses such ones says whether it
+ * can, and else the old ones stay. What could not be had for a reason that may
+ * pass is tried again, later each time.
  */
 #ifndef PROC_CERTIFICATES_H
 #define PROC_CERTIFICATES_H
@@ -11,6 +12,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "ipc/message.h"
 
 struct conf;
 struct conf_server;
@@ -31,7 +33,7 @@ struct certificates {
 };
 
 /* At the start. What is wrong is said in the log. returns NSD_OK; NSD_E_SYSTEM,
- * NSD_E_SYNTAX: the server's own cannot be used; NSD_E_MEMORY. */
+ * NSD_E_SYNTAX: the server's own cannot be read; NSD_E_MEMORY. */
 enum nsd_err certificates_read_first(struct supervisor *s) MUST_USE;
 
 /* Looks at the files from now on. NSD_E_MEMORY. */
@@ -42,12 +44,22 @@ enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
 void certificates_renew(struct supervisor *s);
 
 /*
+ * Has a worker use the server's own, or xfrd look at those of the control
+ * channel: the one by whose word others get them, too. Blocks for TRIAL_MSEC at
+ * most. What is wrong is an error to the sink.
+ * returns NSD_OK; NSD_E_SYNTAX: they cannot be used; NSD_E_SYSTEM,
+ * NSD_E_MEMORY: nobody can say so now.
+ */
+enum nsd_err certificates_try(struct supervisor *s, enum ipc_role role,
+	const struct secrets *texts, struct diag_sink *sink) MUST_USE;
+
+/*
  * Reads the server's own that the options name: they do if there is TLS. What
  * cannot be used is an error to the sink; but not that main may not read them,
  * if they look as they did when it read them last.
- * returns NSD_OK with *texts, for certificates_take or secrets_drop; NULL: they
- * are what main has, or there is no TLS. NSD_E_SYSTEM, NSD_E_SYNTAX,
- * NSD_E_MEMORY: as tls_texts_read.
+ * returns NSD_OK with *texts, for certificates_try and certificates_take or
+ * secrets_drop; NULL: they are what main has, or there is no TLS.
+ * NSD_E_SYSTEM, NSD_E_SYNTAX, NSD_E_MEMORY: as tls_texts_read.
  */
 enum nsd_err certificates_read(struct supervisor *s,
 	const struct conf_server *options, struct diag_sink *sink,

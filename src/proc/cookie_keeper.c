@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -105,31 +104,6 @@ void
 cookie_keeper_wipe(struct cookie_choice *choice)
 {
 	explicit_bzero(choice, sizeof(*choice));
-}
-
-struct cookie_choice *
-cookie_choice_create(void)
-{
-	const size_t len = sizeof(struct cookie_choice);
-	void *page = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return NULL;
-	if (madvise(page, len, MADV_DONTFORK) == 0
-		&& madvise(page, len, MADV_DONTDUMP) == 0)
-		return page;
-	munmap(page, len);
-	return NULL;
-}
-
-void
-cookie_choice_destroy(struct cookie_choice *choice)
-{
-	if (choice == NULL)
-		return;
-	cookie_keeper_wipe(choice);
-	munmap(choice, sizeof(*choice));
 }
 
 /* ---- what workers have --------------------------------------------------- */

@@ -41,11 +41,6 @@ void cookie_keeper_choose(const struct server *server,
 	const struct conf *conf, struct cookie_choice *choice);
 void cookie_keeper_wipe(struct cookie_choice *choice);
 
-/* A choice in memory that no child has, and no core file. NULL: there is no
- * memory. It is wiped and released with cookie_choice_destroy, as is NULL. */
-struct cookie_choice *cookie_choice_create(void);
-void cookie_choice_destroy(struct cookie_choice *choice);
-
 /* Of a configuration that is read anew, and names the same file, which lies
  * outside of the chroot: the choice, which found none, gets the secrets that
  * workers have. */

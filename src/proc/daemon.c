@@ -48,15 +48,21 @@ daemon_start(struct daemon_start *start, bool foreground)
 }
 
 void
-daemon_ready(struct daemon_start *start)
+daemon_leave(struct daemon_start *start)
 {
 	if (start->ready_fd == -1)
 		return;
 	for (int fd = 0; fd <= 2; fd++)
 		(void)dup2(start->null_fd, fd);
 	close(start->null_fd);
-	if (write(start->ready_fd, "", 1) != 1)
-		log_error("the starting process is gone");
 	close(start->ready_fd);
 	start->ready_fd = -1;
+}
+
+void
+daemon_ready(struct daemon_start *start)
+{
+	if (start->ready_fd != -1 && write(start->ready_fd, "", 1) != 1)
+		log_error("the starting process is gone");
+	daemon_leave(start);
 }

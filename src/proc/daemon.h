@@ -22,5 +22,7 @@ enum nsd_err daemon_start(struct daemon_start *start, bool foreground)
 
 /* Lets the parent go, and the terminal too. */
 void daemon_ready(struct daemon_start *start);
+/* In a child of that process: the terminal is let go, the parent waits on. */
+void daemon_leave(struct daemon_start *start);
 
 #endif

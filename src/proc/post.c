@@ -71,6 +71,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 		event_free(s->workers[i].timer);
 	event_base_free(s->base);
 	close(s->signal_fd);
+	log_set_copy_errors(false);
+	daemon_leave(&s->daemon);
 	service_leave(&s->service);
 	if (s->proc_fd > 0)
 		close(s->proc_fd);
@@ -146,8 +148,7 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 
 /* ---- sockets of a worker that is down ------------------------------------ */
 
-/* Returns a worker that serves, or NULL. */
-static struct child *
+struct child *
 post_find_server(const struct supervisor *s)
 {
 	for (unsigned i = 0; i < s->worker_count; i++) {

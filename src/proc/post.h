@@ -58,6 +58,9 @@ void post_lose_next(struct post *post, const struct child *lost);
  * a new process to end. */
 void post_roll(struct post *post);
 
+/* Returns a worker that serves, or NULL. */
+struct child *post_find_server(const struct supervisor *s);
+
 /* The post's current worker reads its sockets from now on: ends the one that it
  * replaces, and takes lent sockets back. */
 void post_on_serving(struct post *post);

@@ -44,8 +44,8 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
-	(void)!cookie_keeper_use(&s->cookies, &s->server, new->cookies);
-	cookie_choice_destroy(new->cookies);
+	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
+	cookie_keeper_wipe(&new->cookies);
 	reconfig_doors_take(&s->server, &new->doors);
 	reconfig_new_drop(&old);
 }

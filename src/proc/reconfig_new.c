@@ -118,6 +118,10 @@ new_keep_tls(const struct supervisor *s, struct reconfig_new *new)
 
 /* ---- what is outside of it ----------------------------------------------- */
 
+static const char tls_stays[] = "the key and the certificates of TLS stay";
+static const char control_stays[] =
+	"the key and the certificate of the control channel stay";
+
 /* The files of certificates may have changed where nsd.conf has not. Then a
  * signal has had them read already. */
 static enum nsd_err
@@ -136,7 +140,7 @@ new_read_certificates(struct supervisor *s, struct talk *talk,
 			&new->tls);
 	if (err != NSD_E_SYSTEM || !same)
 		return err;
-	talk_weaken(talk, from, "the key and the certificates of TLS stay");
+	talk_weaken(talk, from, tls_stays);
 	return NSD_OK;
 }
 
@@ -157,13 +161,54 @@ new_open_doors(struct supervisor *s, struct talk *talk,
 		same = false;
 	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
 		return err;
-	talk_weaken(talk, from,
-		"the key and the certificate of the control channel stay");
+	talk_weaken(talk, from, control_stays);
 	return NSD_OK;
 }
 
-/* What is outside of nsd.conf. Once the secrets of the new one are out of reach
- * of who tries the files, which has a copy of our memory. */
+/* Has keys and certificates tried by those who are to use them, workers last:
+ * one of them does so at once. What nobody can say now stays, too. */
+static enum nsd_err
+new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
+	struct reconfig_new *new)
+{
+	const struct {
+		enum ipc_role role;
+		struct secrets **texts;
+		bool may_stay;
+		const char *what;
+	} rows[] = {
+		{ROLE_XFRD, &new->doors.pem,
+			s->server.control.pem != NULL
+				&& conf_options_are_same(s->server.conf, conf,
+					"remote-control", "server-"),
+			control_stays},
+		{ROLE_WORKER, &new->tls,
+			conf_options_are_same(s->server.conf, conf, "server",
+				"tls-"),
+			tls_stays},
+	};
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; err == NSD_OK && i < 2; i++) {
+		size_t from = talk->len;
+
+		if (*rows[i].texts == NULL)
+			continue;
+		err = certificates_try(s, rows[i].role, *rows[i].texts,
+			&talk->sink);
+		if (err != NSD_OK && rows[i].role == ROLE_WORKER)
+			tls_texts_refuse(&conf->server, &talk->sink);
+		if (err != NSD_E_SYSTEM || !rows[i].may_stay)
+			continue;
+		err = NSD_OK;
+		secrets_drop(*rows[i].texts);
+		*rows[i].texts = NULL;
+		talk_weaken(talk, from, rows[i].what);
+	}
+	return err;
+}
+
+/* What is outside of nsd.conf. */
 static enum nsd_err
 new_open(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
@@ -178,6 +223,8 @@ new_open(struct supervisor *s, struct talk *talk,
 		err = new_read_certificates(s, talk, &conf, new);
 	if (err == NSD_OK)
 		err = new_open_doors(s, talk, &conf, new);
+	if (err == NSD_OK)
+		err = new_try(s, talk, &conf, new);
 	talk->sink.on_diag = talk_on_diag;
 	if (err != NSD_OK)
 		secret_keys_remove(new->conf, s->server.conf, s->server.vault);
@@ -191,13 +238,10 @@ new_hide_secrets(struct supervisor *s, struct talk *talk,
 {
 	enum nsd_err err;
 
-	new->cookies = cookie_choice_create();
-	if (new->cookies == NULL)
-		return NSD_E_MEMORY;
-	cookie_keeper_choose(&s->server, new->conf, new->cookies);
-	cookie_keeper_keep(&s->cookies, &s->server, new->conf, new->cookies);
+	cookie_keeper_choose(&s->server, new->conf, &new->cookies);
+	cookie_keeper_keep(&s->cookies, &s->server, new->conf, &new->cookies);
 	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
-		new->cookies);
+		&new->cookies);
 	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
 	if (err == NSD_E_LIMIT)
 		talk_add(talk, "error: so many keys wait for a restart");
@@ -212,7 +256,7 @@ reconfig_new_drop(struct reconfig_new *new)
 	conf_destroy(new->conf);
 	secrets_drop(new->tls);
 	log_change_drop(&new->log);
-	cookie_choice_destroy(new->cookies);
+	cookie_keeper_wipe(&new->cookies);
 	reconfig_doors_drop(&new->doors);
 	if (new->flags != NULL)
 		flags_fini(new->flags);

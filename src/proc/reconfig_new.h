@@ -25,7 +25,7 @@ struct talk;
 struct reconfig_new {
 	struct conf *conf;
 	struct flags *flags;
-	struct cookie_choice *cookies;
+	struct cookie_choice cookies;
 	bool cookies_differ;
 	bool tls_waits;      /* it comes or goes with the next start */
 	struct secrets *tls; /* NULL: no other certificates */

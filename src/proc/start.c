@@ -21,7 +21,6 @@
 #include "conf/zonelist.h"
 #include "dns/name.h"
 #include "net/socket.h"
-#include "proc/daemon.h"
 #include "proc/flags.h"
 #include "proc/lifeline.h"
 #include "proc/private_folder.h"
@@ -342,14 +341,10 @@ main_open_control(struct server *server, int64_t until_msec)
 	if (err == NSD_E_MEMORY)
 		log_error("out of memory for the control channel");
 	if (err != NSD_OK)
-		log_error("could not set up the control channel;"
-			  " nsd-control-setup makes its keys,"
-			  " control-enable: no does without it");
+		control_doors_refuse();
 	return err;
 }
 
-/* Not before the secrets of keys and of cookies are out of reach: who tries
- * the files has a copy of our memory. */
 static enum nsd_err
 main_read_certificates(struct supervisor *s, const struct start *start)
 {
@@ -424,9 +419,9 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 	char **args = title_init(argc, argv);
 	const char *program;
 	struct start start;
-	struct daemon_start daemon;
 	static struct flags flags; /* the configuration refers to them */
 	enum flags_outcome outcome;
+	bool started;
 
 	if (args == NULL || !main_fill_streams())
 		return 1;
@@ -452,18 +447,18 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 	fs_close_all_but(NULL, 0);
 	if (!reconfig_init(&s, &flags)
 		|| main_prepare(&s, program, &start) != NSD_OK
-		|| daemon_start(&daemon, s.server.conf->server.debug_mode)
+		|| daemon_start(&s.daemon, s.server.conf->server.debug_mode)
 			!= NSD_OK
 		|| main_settle(&s, &start) != NSD_OK)
 		return main_give_up(&s, program);
 	privilege_forget_user(&start.user);
 	private_folder_make(&s.server);
 	role_init_name("main", "main");
-	log_set_copy_errors(false);
-	daemon_ready(&daemon);
 	s.server.hooks = hooks;
-	supervisor_run(&s);
+	started = supervisor_run(&s);
 	private_folder_remove(&s.server);
+	if (!started)
+		return main_give_up(&s, program);
 	pidfile_remove(&s.pidfile);
 	return 0;
 }

@@ -26,10 +26,64 @@
 #include "proc/zone_change.h"
 #include "role/counts.h"
 #include "role/hooks.h"
+#include "role/tls_texts.h"
 #include "store/store.h"
 
 /* How long clients wait at most for the first pass over the zones. */
 #define START_WAIT_SEC 1
+
+/* ---- the end of the start ------------------------------------------------ */
+
+/* Nobody waits for the server to start any more. */
+static void
+supervisor_release(struct supervisor *s)
+{
+	log_set_copy_errors(false);
+	daemon_ready(&s->daemon);
+}
+
+static void
+supervisor_on_started(struct supervisor *s)
+{
+	log_notice("nsd started (%s), pid %ld", PACKAGE_STRING,
+		(long)getpid());
+	supervisor_release(s);
+	if (s->loaded)
+		service_ready(&s->service, s->result.zones, s->result.failed);
+}
+
+static void supervisor_end(struct supervisor *s);
+
+/* Once the first one of a role has said it, what the others say is known. */
+static void
+supervisor_on_tls_tried(struct supervisor *s, struct child *child,
+	const struct ipc_message *m)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct trial_report report;
+	char said[TRIAL_TEXT_MAX];
+	enum nsd_err err;
+
+	memcpy(&report, m->payload, sizeof(report));
+	err = trial_read(&report, said);
+	/* What is no fault of theirs may pass: who has failed is replaced. */
+	if ((s->untried & child->role) == 0
+		|| (err != NSD_OK && err != NSD_E_SYNTAX))
+		return;
+	if (err == NSD_OK) {
+		s->untried &= ~(unsigned)child->role;
+		if (s->untried == 0)
+			supervisor_on_started(s);
+		return;
+	}
+	diag_emit(&sink, DIAG_ERROR, NULL, 0, 0, "%s", said);
+	if (child->role == ROLE_WORKER)
+		tls_texts_refuse(&s->server.conf->server, &sink);
+	else
+		control_doors_refuse();
+	s->failed = true;
+	supervisor_end(s);
+}
 
 /* ---- serving ------------------------------------------------------------- */
 
@@ -39,9 +93,8 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 {
 	struct generation *old = s->serving;
 
-	if (old == NULL)
-		log_notice("nsd started (%s), pid %ld", PACKAGE_STRING,
-			(long)getpid());
+	if (old == NULL && s->untried == 0)
+		supervisor_on_started(s);
 	s->serving = g;
 	s->building = NULL;
 	for (unsigned i = 0; i < s->worker_count; i++)
@@ -99,7 +152,10 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	/* A loader that got so far does not fail at its start. */
 	if (s->loader.failures > 1)
 		s->loader.failures = 1;
-	service_ready(&s->service, result.zones, result.failed);
+	s->loaded = true;
+	s->result = result;
+	if (s->untried == 0)
+		service_ready(&s->service, result.zones, result.failed);
 	if (s->reload_wanted)
 		supervisor_reload(s);
 }
@@ -217,6 +273,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(COOKIES, cookie_keeper_on_cookies)                                 \
 	X(SERVING, supervisor_on_serving)                                    \
 	X(HOLDER, holder_on_holder)                                          \
+	X(TLS_TRIED, supervisor_on_tls_tried)                                \
 	X(STOP, supervisor_on_stop)                                          \
 	X(ORDER, order_on_order)                                             \
 	X(OBEYED, errand_on_obeyed)
@@ -236,15 +293,8 @@ supervisor_check_stopped(struct supervisor *s)
 }
 
 static void
-supervisor_stop(struct supervisor *s)
+supervisor_end(struct supervisor *s)
 {
-	if (s->stopping) {
-		/* Only workers have nothing to write. */
-		log_warning("signal received again, ending connections...");
-		children_kill_workers(s);
-		return;
-	}
-	log_warning("signal received, shutting down...");
 	/* The dead cannot be told. If the signal went to all processes, some
 	 * have ended by it already: nobody replaces them. */
 	s->stopping = true;
@@ -254,6 +304,19 @@ supervisor_stop(struct supervisor *s)
 	post_fill_to_write(s);
 	children_stop(s);
 	supervisor_check_stopped(s);
+}
+
+static void
+supervisor_stop(struct supervisor *s)
+{
+	if (s->stopping) {
+		/* Only workers have nothing to write. */
+		log_warning("signal received again, ending connections...");
+		children_kill_workers(s);
+		return;
+	}
+	log_warning("signal received, shutting down...");
+	supervisor_end(s);
 }
 
 static void
@@ -393,11 +456,15 @@ supervisor_count_descriptors(const struct supervisor *s, bool all)
 	return all ? store + 2 * (s->worker_count + 2) + 2 : store + 2 * 2 + 1;
 }
 
-void
+bool
 supervisor_run(struct supervisor *s)
 {
 	struct timeval wait = {.tv_sec = START_WAIT_SEC};
 
+	s->untried = (s->server.tls != NULL ? ROLE_WORKER : 0)
+		| (s->server.control.pem != NULL ? ROLE_XFRD : 0);
+	if (s->untried == 0)
+		supervisor_release(s);
 	counts_set_process(s->server.counts, ROLE_MAIN, 0, getpid(),
 		clock_now_msec());
 	event_add(s->start_event, &wait);
@@ -406,4 +473,5 @@ supervisor_run(struct supervisor *s)
 	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)
 		s->server.hooks->on_main(s);
 	event_base_dispatch(s->base);
+	return !s->failed;
 }

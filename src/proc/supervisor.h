@@ -14,6 +14,7 @@
 #include "proc/certificates.h"
 #include "proc/cookie_keeper.h"
 #include "proc/crash.h"
+#include "proc/daemon.h"
 #include "proc/ends.h"
 #include "proc/errand.h"
 #include "proc/holder.h"
@@ -125,6 +126,7 @@ struct supervisor {
 		const struct ipc_message *m);
 	struct server server;
 	struct pidfile pidfile;
+	struct daemon_start daemon;     /* waits for the end of the start */
 	struct service_manager service;
 	struct event_base *base;
 	struct event *signal_event;
@@ -163,6 +165,12 @@ struct supervisor {
 	unsigned worker_count;
 	uint64_t children;   /* made so far */
 	uint64_t channels;   /* the same, between children */
+	unsigned untried;    /* enum ipc_role, or-ed: none of these has parsed
+			      * the keys that it has from main. The start is
+			      * not over until they have, */
+	bool failed;         /* and has failed if one cannot */
+	bool loaded;         /* the first pass is over, with this result */
+	struct ipc_load_result result;
 	bool waited;         /* the second after the start is over */
 	bool stopping;
 	bool reloading;      /* RELOAD is sent, RELOADED has not come */
@@ -183,7 +191,8 @@ enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
  * else until a loader and one worker are. */
 unsigned supervisor_count_descriptors(const struct supervisor *s, bool all);
 
-/* Runs the server until it is told to stop. All children have ended then. */
-void supervisor_run(struct supervisor *s);
+/* Runs the server until it is told to stop. All children have ended then.
+ * False: it was not, but the start has failed, as the log says. */
+bool supervisor_run(struct supervisor *s) MUST_USE;
 
 #endif

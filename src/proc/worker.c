@@ -668,7 +668,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	if (err == NSD_OK)
 		err = role_init_loop(&worker->role, start);
 	if (err == NSD_OK)
-		err = worker_tls_open(server, &worker->tls);
+		err = worker_tls_open(&worker->role, &worker->tls);
 	if (err == NSD_OK && !start->stands_by)
 		err = worker_serve(worker);
 	if (err != NSD_OK)

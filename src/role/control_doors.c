@@ -13,11 +13,9 @@
 #include "base/fs.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "ctl/tls.h"
 #include "role/again.h"
 #include "role/control_doors.h"
 #include "role/doors.h"
-#include "role/pem_trial.h"
 #include "role/server.h"
 #include "role/tls_texts.h"
 
@@ -286,15 +284,6 @@ doors_read_file(const struct server *server, const char *option,
 }
 
 static enum nsd_err
-doors_try_keys(const struct secrets *pem, struct diag_sink *sink)
-{
-	struct ctl_tls *tls;
-
-	return ctl_tls_create_server(tls_get_text(pem, CONTROL_PEM_KEY),
-		tls_get_text(pem, CONTROL_PEM_CERT), sink, &tls);
-}
-
-static enum nsd_err
 doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
 	struct secrets **pem)
 {
@@ -350,16 +339,20 @@ control_doors_read_pem(const struct server *server,
 		explicit_bzero(key, PEM_MAX);
 	free(key);
 	free(cert);
-	*pem = NULL;
-	if (err == NSD_OK && !tls_texts_are_same(made, server->control.pem)) {
-		err = pem_trial_run(server, doors_try_keys, made, sink);
-		if (err == NSD_OK) {
-			*pem = made;
-			return NSD_OK;
-		}
+	if (err == NSD_OK && tls_texts_are_same(made, server->control.pem)) {
+		secrets_drop(made);
+		made = NULL;
 	}
-	secrets_drop(made);
+	*pem = made;
 	return err;
+}
+
+void
+control_doors_refuse(void)
+{
+	log_error("could not set up the control channel;"
+		  " nsd-control-setup makes its keys,"
+		  " control-enable: no does without it");
 }
 
 /* ---- both ---------------------------------------------------------------- */

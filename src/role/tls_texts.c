@@ -1,5 +1,5 @@
-/* tls_texts.c - keys and certificates of DNS over TLS, in main and on their way
- * to workers. */
+/* tls_texts.c - keys and certificates of TLS, in main and on their way to those
+ * who use them. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 
 #include "base/fs.h"
 #include "base/log.h"
-#include "role/pem_trial.h"
 #include "role/server.h"
 #include "role/tls_texts.h"
 #include "tls/server.h"
@@ -162,12 +161,12 @@ files_move(const struct tls_file *files, size_t count,
 	return NSD_OK;
 }
 
-static enum nsd_err
-texts_try(const struct secrets *texts, struct diag_sink *sink)
+void
+tls_texts_refuse(const struct conf_server *o, struct diag_sink *sink)
 {
-	struct tls_server *server;
-
-	return tls_server_create(texts, sink, &server);
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "could not set up TLS with"
+		  " tls-service-key %s and tls-service-pem %s",
+		o->tls_service_key, o->tls_service_pem);
 }
 
 enum nsd_err
@@ -186,7 +185,6 @@ tls_texts_read(const struct server *server, const struct conf_server *o,
 			BUNDLE_MAX, NULL, 0},
 	};
 	struct tls_file *tickets = &files[TLS_SERVER_TICKETS];
-	struct secrets *made = NULL;
 	enum nsd_err err = server->tls != NULL
 		? file_copy(tickets, server->tls, TLS_SERVER_TICKETS)
 		: file_make_tickets(tickets);
@@ -194,18 +192,10 @@ tls_texts_read(const struct server *server, const struct conf_server *o,
 	for (int i = 0; err == NSD_OK && i < TLS_SERVER_TICKETS; i++)
 		err = file_read(&files[i], server->chroot, sink);
 	if (err == NSD_OK)
-		err = files_move(files, TLS_SERVER_TEXTS, &made);
+		err = files_move(files, TLS_SERVER_TEXTS, texts);
 	files_fini(files, TLS_SERVER_TEXTS);
-	if (err == NSD_OK)
-		err = pem_trial_run(server, texts_try, made, sink);
-	if (err == NSD_OK) {
-		*texts = made;
-		return NSD_OK;
-	}
-	secrets_drop(made);
-	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "could not set up TLS with"
-		  " tls-service-key %s and tls-service-pem %s",
-		o->tls_service_key, o->tls_service_pem);
+	if (err != NSD_OK)
+		tls_texts_refuse(o, sink);
 	return err;
 }
 
@@ -376,16 +366,17 @@ tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message)
 	enum nsd_err err = NSD_OK;
 	int error;
 
+	*message = (struct ipc_tls_texts){{0}};
 	if (fd == -1)
 		return -1;
-	for (size_t i = 0; err == NSD_OK && i < TLS_SERVER_TEXTS; i++) {
+	for (size_t i = 0; err == NSD_OK && i < secrets_count(texts); i++) {
 		size_t len;
 		const uint8_t *at = secrets_get(texts, i, &len);
 
 		message->len[i] = (uint32_t)len;
 		err = fs_write_all(fd, at, len);
 	}
-	/* All workers share it: none spoils it for the others. */
+	/* All who use them share it: none spoils it for the others. */
 	if (err == NSD_OK
 		&& fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK
 			| F_SEAL_GROW | F_SEAL_WRITE)
@@ -421,4 +412,22 @@ tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 	}
 	(void)munmap(octets, size);
 	return err;
+}
+
+/* ---- what is said of them ------------------------------------------------ */
+
+static void
+report_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	char *text = ((struct tls_report *)sink)->said.text;
+
+	if (d->severity == DIAG_ERROR && *text == '\0')
+		snprintf(text, TRIAL_TEXT_MAX, "%s", d->text);
+}
+
+void
+tls_report_init(struct tls_report *report)
+{
+	memset(report, 0, sizeof(*report));
+	report->sink.on_diag = report_on_diag;
 }

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "ctl/channel.h"
 #include "role/control_doors.h"
+#include "role/tls_texts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
@@ -65,16 +67,47 @@ control_on_call(void *ctx, struct ctl_call *call)
 
 /* ---- start --------------------------------------------------------------- */
 
-static enum nsd_err
-control_open_tls(struct control *control, const struct control_doors *doors)
+static void
+control_parse(const struct secrets *pem, struct tls_report *report,
+	struct ctl_tls **tls)
 {
-	struct diag_sink sink = {.on_diag = log_diag};
+	tls_report_init(report);
+	report->said.err = ctl_tls_create_server(
+		tls_get_text(pem, CONTROL_PEM_KEY),
+		tls_get_text(pem, CONTROL_PEM_CERT), &report->sink, tls);
+}
+
+/* Those of the next xfrd. */
+void
+control_on_tls_texts(struct role *role, const struct ipc_message *m)
+{
+	struct ipc_tls_texts message;
+	struct tls_report report;
+	struct ctl_tls *tls;
+	struct secrets *pem;
+
+	memcpy(&message, m->payload, sizeof(message));
+	if (m->fd_count != 2
+		|| tls_texts_unpack(&message, m->fds[0], &pem) != NSD_OK)
+		return;
+	control_parse(pem, &report, &tls);
+	if (report.said.err == NSD_OK)
+		ctl_tls_destroy(tls);
+	secrets_drop(pem);
+	(void)!fs_write_all(m->fds[1], &report.said, sizeof(report.said));
+}
+
+static enum nsd_err
+control_open_tls(struct xfrd *xfrd, const struct control_doors *doors)
+{
+	struct tls_report report;
 
 	if (doors->pem == NULL)
 		return NSD_OK;
-	return ctl_tls_create_server(tls_get_text(doors->pem, CONTROL_PEM_KEY),
-		tls_get_text(doors->pem, CONTROL_PEM_CERT), &sink,
-		&control->tls);
+	control_parse(doors->pem, &report, &xfrd->control.tls);
+	role_send(&xfrd->role, IPC_TLS_TRIED, &report.said,
+		sizeof(report.said));
+	return (enum nsd_err)report.said.err;
 }
 
 static enum nsd_err
@@ -86,7 +119,7 @@ control_open(struct xfrd *xfrd, const struct control_doors *doors)
 		.on_call = control_on_call,
 		.ctx = xfrd,
 	};
-	enum nsd_err err = control_open_tls(control, doors);
+	enum nsd_err err = control_open_tls(xfrd, doors);
 
 	if (err == NSD_OK && getrandom(&options.seed, sizeof(options.seed), 0)
 			!= sizeof(options.seed))
@@ -106,6 +139,8 @@ control_init(struct xfrd *xfrd)
 	enum nsd_err err;
 
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
+	/* It may be asked to parse keys when it can open no file. */
+	tls_read_settings();
 	if (doors->count == 0)
 		return;
 	err = control_open(xfrd, doors);

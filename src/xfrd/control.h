@@ -35,6 +35,7 @@
 #include "ctl/json.h"
 #include "role/link.h"
 
+struct role;
 struct xfrd_zone;
 struct control_dump;
 struct ctl_channel;
@@ -102,6 +103,8 @@ CONTROL_HANDLERS(CONTROL_DECLARE)
 /* Takes commands, if nsd.conf wants it; before xfrd is confined. What is wrong
  * is said in the log, and leaves xfrd without the channel. */
 void control_init(struct xfrd *xfrd);
+/* The message TLS_TEXTS: says whether the next xfrd could use them. */
+void control_on_tls_texts(struct role *role, const struct ipc_message *m);
 /* Xfrd is told to end: who comes now waits for the next one, and of what comes
  * on connections that are there only stop is taken. */
 void control_close(struct xfrd *xfrd);

@@ -185,6 +185,7 @@ xfrd_on_term(struct role *role)
 	X(FILES_FOUND, xfrd_on_written)                                      \
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
 	X(KEY_DONE, role_on_answer)                                          \
+	X(TLS_TEXTS, control_on_tls_texts)                                   \
 	X(NOTIFY, xfrd_on_notify)                                            \
 	X(LET_GO, xfrd_on_let_go)
 

@@ -21,7 +21,8 @@ import pytest
 import control
 from away import while_away
 from certificates import Authority
-from harness import DEADLINE, LATE, is_sanitized, wait_for, zone_text
+from harness import (DEADLINE, LATE, is_sanitized, open_files, wait_for,
+                     zone_text)
 from ports import free_port
 from tls_client import Client, context_for
 
@@ -418,34 +419,22 @@ def test_reconfig_goes_on_without_what_cannot_be_read(start_tls, authority):
     assert shown_by(server, authority) == before
 
 
-@pytest.mark.parametrize("option, text, expected", [
-    ("tls-service-key", None, "tls-service-key: cannot read .*/bad: "
-     "No such file"),
-    ("tls-service-key", "nothing\n", "tls-service-key is no key that can be "
-     "used with tls-service-pem"),
-    ("tls-service-key", "", "tls-service-key: cannot read .*/bad: it is "
-     "empty"),
-    ("tls-service-pem", "nothing\n", "tls-service-pem is no certificate that "
-     "can be used"),
-    ("tls-service-pem", None, "tls-service-pem: cannot read .*/bad: No such"),
-    ("tls-service-ocsp", "nothing\n", "tls-service-ocsp is no OCSP response"),
-])
-def test_files_that_cannot_be_used(start_tls, directory, option, text,
-                                   expected):
-    bad = directory / "bad"
-    if text is not None:
-        bad.write_text(text)
-    server = start_tls(ready=False, **{option: f'"{bad}"'})
-    assert server.process.wait(DEADLINE) == 1
-    server.wait_log(expected)
-    server.wait_log("could not set up TLS with tls-service-key")
-
-
-def test_key_of_another_certificate(start_tls, authority):
-    key, _ = authority.sign("other.example")
-    server = start_tls(ready=False, **{"tls-service-key": f'"{key}"'})
-    assert server.process.wait(DEADLINE) == 1
-    server.wait_log("tls-service-key is no key that can be used with")
+def test_worker_that_dies_of_certificates(start_tls, authority):
+    """Main goes on with the old ones, and tries again."""
+    server = start_tls(**{"server-count": 1})
+    before = shown_by(server, authority)
+    pid = server.role("server 1")
+    os.kill(pid, signal.SIGSTOP)
+    authority.sign("ns.example")
+    server.signal(signal.SIGHUP)
+    wait_for("the question", lambda: "pipe:" in " ".join(
+        open_files(server.role("main")).values()))
+    os.kill(pid, signal.SIGKILL)
+    server.wait_log("keys and certificates could not be tried: who tried them "
+                    "has died")
+    server.wait_log("going on with the certificates from before")
+    server.wait_log("certificates of TLS have been read anew")
+    wait_for("the worker", lambda: shown_by(server, authority) != before)
 
 
 def stapled(server, authority):

@@ -106,7 +106,7 @@ open_children(void **state)
 
 	s.handlers = handlers;
 	s.base = event_base_new();
-	s.signal_fd = s.pidfile.fd = -1;
+	s.signal_fd = s.pidfile.fd = s.daemon.ready_fd = -1;
 	s.workers = workers;
 	s.worker_count = WORKERS;
 	s.serving = &generation;
