@@ -3,16 +3,13 @@
 import base64
 import os
 import re
-import signal
 import subprocess
 import sys
 
 import pytest
 
 import control
-from certificates import Authority
 from harness import is_sanitized, wait_for, zone_text
-from ports import free_port
 
 NOBODY = 65534
 
@@ -125,80 +122,6 @@ key:
         == {role for role in roles if role != "loader"}
     assert [role for role, pid in roles.items()
             if has_in_memory(pid, text.encode())] == []
-
-
-def status_of(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in file
-                    if ":\t" in line)
-
-
-def user_of(pid):
-    return int(status_of(pid)["Uid"].split()[0])
-
-
-def stop_trial(main):
-    """Stops a child of another user, confined, that main has while it is
-    root. Returns its number; None: main has become that user first."""
-    while user_of(main) == 0 and status_of(main)["State"][0] != "Z":
-        with open(f"/proc/{main}/task/{main}/children",
-                  encoding="ascii") as file:
-            children = file.read().split()
-        for pid in map(int, children):
-            try:
-                if (user_of(pid) != NOBODY
-                        or status_of(pid)["Seccomp"] != "2"):
-                    continue
-                os.kill(pid, signal.SIGSTOP)
-                wait_for("it to stop", lambda one=pid:
-                         status_of(one)["State"][0] in "TZ")
-                if status_of(pid)["State"][0] == "T":
-                    return pid
-            except (FileNotFoundError, ProcessLookupError):
-                pass
-    return None
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
-@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what was freed")
-def test_who_tries_certificates_at_a_start_has_no_secrets(make_server,
-                                                          directory):
-    """It is not root, either. It has much to read, so that it is seen; should
-    this process not run for that long, the next start is looked at."""
-    authority = Authority(directory / "certificates")
-    key, cert = authority.sign("ns.example")
-    bundle = directory / "bundle.pem"
-    one = authority.cert.read_text()
-    bundle.write_text(one * ((4 << 20) // len(one) - 1))
-    secret, cookie = os.urandom(40), os.urandom(16)
-    text = base64.b64encode(secret).decode()
-    server = make_server(zones={"example": zone_text()}, options={
-        "username": "nobody", "tls-service-key": f'"{key}"',
-        "tls-service-pem": f'"{cert}"', "tls-cert-bundle": f'"{bundle}"',
-        "tls-auth-port": free_port(), "answer-cookie": "yes",
-        "cookie-secret": cookie.hex()})
-    with server.config.open("a") as file:
-        file.write("key:\n\tname: shared\n\talgorithm: hmac-sha256\n"
-                   f'\tsecret: "{text}"\n')
-    for _ in range(10):
-        server.start(ready=False)
-        main = server.process.pid
-        trial = stop_trial(main)
-        if trial is not None:
-            found = found_in_memory(trial, secret, text.encode(), cookie,
-                                    cookie.hex().encode())
-            os.kill(trial, signal.SIGCONT)
-            assert found == []
-        wait_for("its end, or a server",
-                 lambda: server.has_ended() or len(server.roles()) == 4)
-        # It was held up for longer than main waits: the next start.
-        if trial is not None and not server.has_ended():
-            break
-        server.stop()
-    assert trial is not None and not server.has_ended()
-    server.wait_serving()
-    # The test can see them.
-    assert found_in_memory(main, secret, cookie) == [secret, cookie]
 
 
 def test_calls_are_bound_before_secrets_are_read(make_server):
