@@ -50,25 +50,13 @@ post_forget_child(struct child *child, void *arg)
 static void
 post_leave_main(struct supervisor *s, struct child *self)
 {
-	struct event *events[] = {s->signal_event, s->start_event,
-		s->statistics_event, s->day_event, s->watch_event,
-		s->loader.timer, s->xfrd.timer, s->writer.timer,
-		s->service.timer, s->errands[ERRAND_ORDER].late_event,
-		s->errands[ERRAND_SETTINGS].late_event,
-		s->errands[ERRAND_SECRETS].late_event,
-		s->certificates.event};
-
 	/* Until this call, main and the new process share one epoll set. */
 	event_reinit(s->base);
 	children_walk(s, post_forget_child, NULL);
 	/* The new process keeps its own mapping of the hand. */
 	self->hand = NULL;
 	child_unwatch(self);
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
-		if (events[i] != NULL)
-			event_free(events[i]);
-	for (unsigned i = 0; i < s->worker_count; i++)
-		event_free(s->workers[i].timer);
+	/* Events that are left lie in memory that nobody comes to again. */
 	event_base_free(s->base);
 	close(s->signal_fd);
 	log_set_copy_errors(false);

@@ -1,5 +1,6 @@
 """What a running server answers, and what its processes look like."""
 
+import collections
 import os
 import re
 import time
@@ -159,6 +160,23 @@ def test_worker_holds_what_it_needs_and_no_more(nsd):
         assert not [f for f in files.values() if "memfd" in f], files
         assert not [f for f in files.values() if f.endswith(".zone")], files
         assert len(files) <= 3 + 12, files
+
+
+def test_loader_holds_what_it_needs_and_no_more(nsd):
+    """Nothing of main's own, whatever main has by now."""
+    server = nsd(zones={"example": zone_text()})
+    files = open_files(server.role("loader"))
+    known = re.compile(r"^(socket|pipe)|signalfd|eventpoll|eventfd|nsd\.log$|"
+                       "nsd-counts|nsd-store|nsd-readers")
+    kinds = collections.Counter(
+        (known.search(file) or [file])[0]
+        for number, file in files.items() if number > 2)
+    # Channels to main and xfrd; SIGTERM; the event that tells it to end, the
+    # one and the pipe that wake it; the counters of a worker, xfrd and loader.
+    assert not kinds - collections.Counter({
+        "nsd.log": 1, "socket": 2, "signalfd": 1, "eventpoll": 1,
+        "eventfd": 2, "pipe": 2, "nsd-counts": 3, "nsd-store": 2,
+        "nsd-readers": 1}), files
 
 
 def test_worker_cannot_write_the_store(nsd):
