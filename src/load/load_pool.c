@@ -59,22 +59,32 @@ pool_wake(struct load_pool *pool)
 		return;
 }
 
-static void
-pool_push(struct load_pool *pool, const struct load_result *result)
+/* Room for what comes of a zone, before it is read: a zone that was built must
+ * not be lost. Without memory the thread waits, as the loop frees results.
+ * NULL: the pool was cancelled meanwhile. */
+static struct load_result *
+pool_make_result(struct load_pool *pool)
 {
-	struct load_result *copy = malloc(sizeof(*copy));
+	struct load_result *result;
+	bool cancelled = false;
 
-	while (copy == NULL) {
-		/* A zone that was built must not be lost. The main thread
-		 * frees results meanwhile. */
-		sched_yield();
-		copy = malloc(sizeof(*copy));
+	while ((result = malloc(sizeof(*result))) == NULL && !cancelled) {
+		(void)usleep(TAKE_USEC);
+		pthread_mutex_lock(&pool->lock);
+		cancelled = pool->cancelled;
+		pthread_mutex_unlock(&pool->lock);
 	}
-	*copy = *result;
-	copy->next = NULL;
+	return result;
+}
+
+/* Takes the result. */
+static void
+pool_push(struct load_pool *pool, struct load_result *result)
+{
+	result->next = NULL;
 	pthread_mutex_lock(&pool->lock);
-	*pool->last = copy;
-	pool->last = &copy->next;
+	*pool->last = result;
+	pool->last = &result->next;
 	pthread_mutex_unlock(&pool->lock);
 }
 
@@ -91,15 +101,20 @@ static void
 pool_read(struct load_pool *pool, struct store_heap *heap,
 	struct load_zone *zone, bool large)
 {
-	struct load_result result;
+	struct load_result *result = pool_make_result(pool);
 
-	load_read_zone(pool->context, zone, heap, large, &result);
-	if (result.outcome == LOAD_LARGE) {
+	if (result == NULL)
+		return;
+	load_read_zone(pool->context, zone, heap, large, result);
+	if (result->outcome == LOAD_LARGE) {
+		free(result);
 		pool_put_off(pool, zone);
 		return;
 	}
-	if (result.outcome != LOAD_UNCHANGED)
-		pool_push(pool, &result);
+	if (result->outcome != LOAD_UNCHANGED)
+		pool_push(pool, result);
+	else
+		free(result);
 	__atomic_fetch_add(&pool->looked, 1, __ATOMIC_RELAXED);
 }
 
