@@ -48,13 +48,13 @@ enum nsd_err settings_edit_identity(struct settings_edit *edit,
 struct settings_lists {
 	const struct acl_element *lists[SETTINGS_LIST_COUNT];
 	uint32_t counts[SETTINGS_LIST_COUNT];
-	uint32_t rrl_whitelist;
+	struct settings_numbers numbers;
 	const struct settings_xfr *xfr; /* kept only with primaries or others to
 					 * tell; NULL: none */
 };
 
 /* Options with these lists, whose keys are of this edit.
- * out: *options, as a key is lent; none if all lists are empty and no bit set.
+ * out: *options, as a key is lent; none if all lists are empty and all numbers 0.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;

@@ -98,12 +98,17 @@ struct settings_xfr {
 /* min-expire-time: refresh+retry+1 */
 #define SETTINGS_EXPIRE_FROM_SOA UINT32_MAX
 
-/* What a pattern, or a zone of its own, says. Never without an element or a
- * bit: an entry has none instead. */
+/* The numbers of a zone. 0 is what a zone has that says nothing. */
+struct settings_numbers {
+	uint32_t rrl_whitelist; /* enum answer_kind, or-ed */
+};
+
+/* What a pattern, or a zone of its own, says. An entry has none instead if all
+ * lists are empty and all numbers 0. */
 struct settings_options {
 	uint32_t refs; /* holders; the writer's */
 	uint32_t len;  /* octets of this object */
-	uint32_t rrl_whitelist; /* enum answer_kind, or-ed */
+	struct settings_numbers numbers;
 	uint32_t ends[SETTINGS_LIST_COUNT]; /* elements before the end of each
 					     * list; the next begins there */
 	/* Where the struct acl_index of each list is, in octets from the start;

@@ -360,6 +360,7 @@ enum nsd_err
 settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *ref)
 {
+	static const struct settings_numbers none;
 	struct settings_options *options;
 	uint64_t size = lists_size_max(lists);
 	uint32_t count;
@@ -375,8 +376,8 @@ settings_edit_options(struct settings_edit *edit,
 	err = options_fill(options, lists, &count);
 	if (err != NSD_OK)
 		return err;
-	options->rrl_whitelist = lists->rrl_whitelist;
-	if (count == 0 && lists->rrl_whitelist == 0)
+	options->numbers = lists->numbers;
+	if (count == 0 && memcmp(&lists->numbers, &none, sizeof(none)) == 0)
 		return NSD_OK;
 	err = edit_keep(edit, EDIT_OPTIONS, options->len, ref, &made);
 	for (size_t i = 0; err == NSD_OK && made && i < count; i++) {

@@ -145,7 +145,7 @@ load_settings_options(struct settings_edit *edit,
 			|| pattern->notify.count > 0
 		? SETTINGS_LIST_COUNT : SETTINGS_CLIENT_LISTS;
 	struct settings_lists lists = {
-		.rrl_whitelist = pattern->rrl_whitelist,
+		.numbers.rrl_whitelist = pattern->rrl_whitelist,
 		.xfr = end == SETTINGS_LIST_COUNT ? &xfr : NULL,
 	};
 	struct acl_element *elements;

@@ -110,7 +110,7 @@ limit_is_whitelisted(const struct query_ctx *ctx, const struct query *q,
 	ref = store_load_ref(&entry->options);
 	return ref != STORE_NONE
 		&& (((const struct settings_options *)store_get(ctx->view,
-			     ref))->rrl_whitelist & kind) != 0;
+			     ref))->numbers.rrl_whitelist & kind) != 0;
 }
 
 static const struct settings_netblocks *

@@ -84,6 +84,29 @@ publish(uint16_t port, const char *identity)
 	return err;
 }
 
+/* A zone that says nothing but a number says something, whichever it is. */
+static void
+each_number_of_a_zone_is_kept(void **state)
+{
+	struct settings_edit *edit;
+	store_ref ref;
+
+	assert_int_equal(settings_edit_begin(s.writer, &edit), NSD_OK);
+	for (size_t i = 0; i < sizeof(struct settings_numbers); i++) {
+		struct settings_lists lists = {.counts = {0}};
+
+		((uint8_t *)&lists.numbers)[i] = 1;
+		assert_int_equal(settings_edit_options(edit, &lists, &ref),
+			NSD_OK);
+		assert_true(ref != STORE_NONE);
+		lists.numbers = (struct settings_numbers){0};
+		assert_int_equal(settings_edit_options(edit, &lists, &ref),
+			NSD_OK);
+		assert_true(ref == STORE_NONE);
+	}
+	settings_edit_end(edit);
+}
+
 /* ---- layout -------------------------------------------------------------- */
 
 static void
@@ -359,6 +382,7 @@ main(void)
 	cmocka_unit_test_setup_teardown(name, open_store, close_store)
 	const struct CMUnitTest tests[] = {
 		TEST(defaults_are_there_before_the_first_publish),
+		TEST(each_number_of_a_zone_is_kept),
 		TEST(settings_are_read_as_they_were_made),
 		TEST(what_stays_the_same_is_the_same_object),
 		TEST(zones_of_a_pattern_share_its_options),
