@@ -233,7 +233,6 @@ reconfig_say_what_waits(struct supervisor *s, const struct reconfig_new *new,
 	conf_compare_options(s->server.conf, new->conf, reconfig_on_waiting,
 		talk);
 	talk_end_options(talk, true);
-	talk->waits = talk->len > before;
 	reconfig_note_waiting(s, talk, before);
 }
 

@@ -129,6 +129,7 @@ talk_add_option(struct talk *talk, const struct conf_changed *changed)
 	char place[LINE_MAX_LEN - OPTION_MAX_LEN] = "", line[LINE_MAX_LEN];
 	int len;
 
+	talk->waits |= changed->waits;
 	if (changed->file != NULL)
 		conf_print_place(changed->file, changed->line, place,
 			sizeof(place));
