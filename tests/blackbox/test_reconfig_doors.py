@@ -329,6 +329,31 @@ def test_another_key_of_the_channel(secure, keys, directory):
         assert code == 0 and "no changes detected" in text
 
 
+@pytest.mark.parametrize("before", ["off", "path"])
+def test_tls_comes_to_the_channel(made, keys, before):
+    """An xfrd without TLS, confined, says how its keys are."""
+    made.options["reload-config"] = "yes"
+    if before == "path":
+        control.config(made)
+    made.write_config()
+    made.start()
+    made.extra = ""
+    made.control_port = free_port()
+    bad = keys / "bad"
+    bad.write_text("nothing\n")
+    control.config(made, f"control-port: {made.control_port}",
+                   *control_keys.options(keys), interface="127.0.0.1")
+    good = made.extra
+    made.extra = good.replace(f"{keys}/nsd_server.key", str(bad))
+    xfrd = made.role("xfrd")
+    hup(made, "reconfig: refused, nothing has changed")
+    assert "error: server-key-file is no key" in made.read_log()
+    assert made.role("xfrd") == xfrd
+    made.extra = good
+    hup(made)
+    wait_for("the channel", lambda: is_served(made, keys))
+
+
 @pytest.mark.parametrize("what", ["absent", "garbage", "of another"])
 def test_bad_key_of_the_channel(secure, keys, directory, what):
     bad = directory / "bad.key"
