@@ -7,10 +7,10 @@
  * answered: the others wait here.
  *
  * A request that was not answered when the loader died is sent to the next one,
- * in the order of old, and says that it comes again (struct ipc_request). The
- * dead one may have done it: the loader takes no request while an answer waits,
- * so that is so for the last one at most, and that one does nothing when it is
- * done twice in a row.
+ * in the order of old, and says that it comes again (struct ipc_request). A dead
+ * loader may have carried out its last request without answering; carrying it
+ * out again changes nothing. There is one such at most: a loader takes no
+ * request while an answer of its own waits.
  *
  * A request may be what the loader has died of. Those that it had in hand are
  * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with

@@ -22,8 +22,8 @@ struct order {
 /* NSD_E_MEMORY. */
 enum nsd_err order_init(struct supervisor *s) MUST_USE;
 
-/* The message ORDER. One that is being obeyed is an order of a dead xfrd: it
- * makes way. */
+/* The message ORDER. An order that is being obeyed is of an xfrd that has died:
+ * it is dropped. */
 void order_on_order(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m);
 

@@ -142,7 +142,7 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 	r->talk = NULL;
 	r->under_way = false;
 	log_notice("reconfig: done");
-	/* It takes what was told first, then its leave. */
+	/* xfrd sends the answer before it exits. */
 	if (!r->replaces_nobody)
 		post_roll(&s->xfrd);
 }
@@ -236,7 +236,7 @@ reconfig_say_what_waits(struct supervisor *s, const struct reconfig_new *new,
 	reconfig_note_waiting(s, talk, before);
 }
 
-/* What is other though the options are the same counts as one of them. */
+/* Files whose contents changed count as changed options. */
 static void
 reconfig_count_files(const struct supervisor *s,
 	const struct reconfig_new *new, struct conf_difference *d)
