@@ -54,7 +54,8 @@ struct settings_lists {
 };
 
 /* Options with these lists, whose keys are of this edit.
- * out: *options, as a key is lent; none if all lists are empty and all numbers 0.
+ * out: *options, as a key is lent; none if all lists are empty and all numbers
+ * 0.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;

@@ -7,9 +7,9 @@
  * answered: the others wait here.
  *
  * A request that was not answered when the loader died is sent to the next one,
- * in the order of old, and says that it comes again (struct ipc_request). A dead
- * loader may have carried out its last request without answering; carrying it
- * out again changes nothing. There is one such at most: a loader takes no
+ * in the order of old, and says that it comes again (struct ipc_request). The
+ * dead loader may have carried out its last request without answering; carrying
+ * it out again changes nothing. There is one such at most: a loader takes no
  * request while an answer of its own waits.
  *
  * A request may be what the loader has died of. Those that it had in hand are
