@@ -29,8 +29,8 @@ struct load_text {
 
 /*
  * Reads the records of a text that is XFR_WHOLE. Of options it follows apex,
- * on_batch, take_batch, batch_ctx, pool, wants_owner, wants_ctx, on_progress
- * and progress_ctx; all is done in the calling thread.
+ * on_batch, take_batch, batch_ctx, pool, on_progress and progress_ctx; all is
+ * done in the calling thread.
  * gives *result, also when it fails; zonefile_result_fini releases it. Its one
  * source is no file: it only says that there was one reading.
  * returns NSD_OK; NSD_E_WIRE: the octets are not a whole zone of that apex, or

@@ -59,12 +59,6 @@ struct zonefile_options {
 	enum nsd_err (*take_batch)(void *ctx, struct rrbatch *batch);
 	void *batch_ctx; /* of either */
 	struct rrbatch_pool *pool; /* that batches are taken from; or NULL */
-	/* Or NULL: all records are wanted. Records whose owner it returns
-	 * false for are left out, and their RDATA is not looked at. A SOA is
-	 * never left out. Owners are in lower case. Called from several
-	 * threads at once. For a file that was read without it before. */
-	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);
-	const void *wants_ctx;
 };
 
 /* A file that was read, also by $INCLUDE: enough to see later whether it has

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "build/parts_pass.h"
+#include "build/stream_pass.h"
 
 struct apex_facts {
 	bool soa;
@@ -42,7 +42,7 @@ apex_use(struct build *b, struct rrbatch_rr **params)
 		return NSD_E_LIMIT;
 	if (facts.params_count == 0)
 		return NSD_OK;
-	*params = parts_copy_record(facts.params);
+	*params = stream_copy_record(facts.params);
 	if (*params == NULL)
 		return NSD_E_MEMORY;
 	return chain_use_params(b, *params) ? NSD_OK : NSD_E_LIMIT;

@@ -4,7 +4,6 @@
 
 #include "base/threads.h"
 #include "build/build_pass.h"
-#include "build/part_carry.h"
 #include "keep/release.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
@@ -287,11 +286,6 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 {
 	memset(end, 0, sizeof(*end));
 	end->line = b->input->file_count > 0;
-	if (b->carry != NULL) {
-		end->line = b->carry->end_line;
-		end->file = b->carry->end_file;
-		return;
-	}
 	for (const struct rrbatch *batch = b->input->batches; batch != NULL;
 		batch = batch->next) {
 		const struct rrbatch_rr *rr = rrbatch_first(batch);
@@ -304,7 +298,8 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 	}
 }
 
-void
+/* Tells what no zone can do without. */
+static void
 build_check_apex(struct build *b)
 {
 	struct findings *findings = &build_packer(b)->findings;

@@ -48,7 +48,7 @@ struct build {
 	struct packer_zone zone;
 	struct arena arena;         /* the calling thread's */
 	struct arena part;          /* as worker.part */
-	struct part_carry *carry;   /* NULL: no build in parts (parts.c) */
+	struct part_carry *carry;   /* NULL: no build in parts (stream.c) */
 	struct build_worker *workers;
 	unsigned worker_count;
 	uint64_t rr_total;
@@ -103,15 +103,13 @@ build_packer(struct build *b)
 	return &b->workers[0].packer;
 }
 
-/* ---- build.c, for parts.c too ------------------------------------------ */
+/* ---- build.c, for stream.c too ----------------------------------------- */
 
 /* Makes the workers and the table of shared contents. Without a writer and a
  * heap (both NULL) nothing can be packed, only looked at. NSD_E_MEMORY. After a
  * failure, too, build_fini has to be called. */
 enum nsd_err build_start(struct build *b, struct store_heap *heap) MUST_USE;
 void build_fini(struct build *b);
-/* Tells what no zone can do without. */
-void build_check_apex(struct build *b);
 bool build_has_errors(const struct build *b);
 void build_emit(struct build *b, struct diag_sink *sink);
 /* Closes the gaps that repeated owners leave; returns how many are left. */

@@ -305,7 +305,7 @@ chain_create_of_items(struct build *b)
 	return err;
 }
 
-void
+static void
 chain_warn_of_no_record(struct build *b)
 {
 	if (b->zone.apex_len + NSEC3_LABEL_LEN + 1 > NAME_MAX_LEN)

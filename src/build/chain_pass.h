@@ -32,6 +32,5 @@ enum nsd_err chain_check_item(struct build *b, struct chain_item *item,
  * they stay the caller's. */
 enum nsd_err chain_create(struct build *b, const struct nsec3_entry *entries,
 	size_t count) MUST_USE;
-void chain_warn_of_no_record(struct build *b);
 
 #endif

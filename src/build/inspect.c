@@ -326,7 +326,7 @@ part_inspect(struct zone_inspect *s)
 		err = s->input.on_part(s->input.ctx, s->cut.first);
 	if (err != NSD_OK)
 		return err;
-	parts_keep_path(&s->carry, b);
+	carry_keep_path(&s->carry, b);
 	s->begun = true;
 	part_forget(s);
 	return NSD_OK;

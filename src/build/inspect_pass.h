@@ -3,9 +3,9 @@
 #define BUILD_INSPECT_PASS_H
 
 #include "build/build_pass.h"
+#include "build/carry.h"
 #include "build/cut.h"
 #include "build/inspect.h"
-#include "build/part_carry.h"
 
 /* ---- addresses of name servers (inspect_glue.c) -------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "build/build_pass.h"
-#include "build/part_carry.h"
+#include "build/carry.h"
 
 /* In canonical order the ancestors of a name are the last name seen at each
  * depth. */

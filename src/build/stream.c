@@ -1,7 +1,8 @@
 /*
  * stream.c - builds a zone of batches that come in the order of its names. Each
- * part of them goes through the passes of a build, as a range of a build in
- * parts does (parts.c), and is forgotten.
+ * part of them goes through the passes of a build, gives nodes and a trie that
+ * is joined to those before it, and is forgotten. Records that come in no order
+ * go through a sorter first.
  */
 #include "build/stream.h"
 
@@ -12,6 +13,9 @@
 #include "build/apex.h"
 #include "build/pack_parts.h"
 #include "build/stream_pass.h"
+#include "keep/release.h"
+#include "names/trie_edit.h"
+#include "store/writer.h"
 
 /* Large enough that what is done for each part costs little, small beside any
  * zone that is worth it. With more, its scratch memory would be mapped anew for
@@ -21,44 +25,77 @@
 /* Octets of RRsets that are copied to compare others with. */
 #define COPIES_MAX ((size_t)4 << 20)
 
-/* Uses of targets that are resolved at a time, as in parts.c: so many, and then
- * at most so many times. Each takes some 100 octets until then. */
-#define RANGE_USES ((size_t)65536)
-#define RANGES_MAX 4u
+/* Of a part whose size is given: fewer uses of targets are resolved at a time,
+ * too. */
+#define USE_OCTETS 64u
 
 /* ---- begin and end ------------------------------------------------------- */
 
-enum nsd_err
-stream_begin(const struct zone_build_input *input, uint64_t rr_expected,
-	size_t part_octets, struct store_writer *writer,
-	struct store_heap *heap, struct zone_stream **out)
+/* Forgets the records at hand and what only they needed. */
+static void
+stream_forget_part(struct zone_stream *s)
 {
-	struct zone_stream *s = calloc(1, sizeof(*s));
-	struct share *share;
+	struct build *b = &s->build;
 
-	if (s == NULL)
-		return NSD_E_MEMORY;
-	if (parts_create(input, rr_expected, writer, heap, &s->parts)
-		!= NSD_OK) {
-		free(s);
-		return NSD_E_MEMORY;
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		struct build_worker *w = &b->workers[i];
+
+		arena_reset(&w->part);
+		w->packer.uses = NULL;
+		w->packer.use_count = 0;
 	}
-	s->parts->input.on_progress = NULL;
-	share = &s->parts->build.zone.share;
-	share->copies_max = COPIES_MAX / share->shard_count;
-	s->cut.part_octets = part_octets > 0 ? part_octets : PART_OCTETS;
-	*out = s;
-	return NSD_OK;
+	arena_reset(&b->part);
+	b->names = b->hashes = NULL;
+	b->name_nodes = b->hash_nodes = NULL;
+	b->name_count = b->hash_count = 0;
+	b->chain_items = NULL;
+	b->chain_count = 0;
+	b->targets = NULL;
+	b->target_count = 0;
+	s->input.batches = NULL;
+	cut_forget(&s->cut);
 }
 
-/* But for the parts, which are gone. */
 static void
 stream_free(struct zone_stream *s)
 {
+	struct build *b = &s->build;
+
+	while (s->uses != NULL) {
+		struct stream_uses *next = s->uses->next;
+
+		free(s->uses);
+		s->uses = next;
+	}
 	stream_free_nodes(s);
-	cut_fini(&s->cut);
+	free(s->entries);
+	free(s->held_rr);
 	free(s->params);
+	cut_fini(&s->cut);
+	sorter_destroy(s->sorter);
+	arena_fini(&b->part);
+	if (b->worker_count > 0)
+		arena_fini(&build_packer(b)->arena);
+	build_fini(b);
 	free(s);
+}
+
+/* Takes out of the store what the parts so far have put there. */
+static void
+stream_undo(struct zone_stream *s)
+{
+	struct store_heap *heap;
+	struct releaser r;
+
+	if (s->build.worker_count == 0)
+		return;
+	heap = build_packer(&s->build)->heap;
+	r = (struct releaser){store_heap_view(heap), heap, NULL, NULL};
+	build_undo(&s->build);
+	stream_undo_chain(s);
+	release_trie(&r, &s->targets, release_target);
+	release_trie(&r, &s->names, release_node);
+	release_trie(&r, &s->nsec3, release_node);
 }
 
 void
@@ -66,19 +103,68 @@ stream_abandon(struct zone_stream *s)
 {
 	if (s == NULL)
 		return;
-	parts_abandon(s->parts);
+	stream_undo(s);
 	stream_free(s);
 }
 
+enum nsd_err
+stream_begin(const struct zone_build_input *input,
+	const struct zone_stream_options *options, struct store_writer *writer,
+	struct store_heap *heap, struct zone_stream **out)
+{
+	struct zone_stream *s = calloc(1, sizeof(*s));
+	struct build *b;
+	enum nsd_err err;
+
+	if (s == NULL)
+		return NSD_E_MEMORY;
+	b = &s->build;
+	s->input = *input;
+	s->input.batches = NULL;
+	s->input.on_progress = NULL;
+	s->cut.part_octets = PART_OCTETS;
+	if (options->part_octets > 0) {
+		s->cut.part_octets = options->part_octets;
+		s->range_uses = options->part_octets / USE_OCTETS + 1;
+	}
+	b->input = &s->input;
+	b->writer = writer;
+	b->carry = &s->carry;
+	b->rr_total = options->rr_expected;
+	arena_init(&b->arena, NULL, 0);
+	arena_init(&b->part, NULL, 0);
+	err = build_start(b, heap);
+	b->zone.share.apex = b->zone.apex;
+	if (err == NSD_OK && options->sort)
+		err = sorter_create(b->zone.apex, b->zone.apex_len,
+			options->part_octets, &s->sorter);
+	if (err != NSD_OK) {
+		stream_abandon(s);
+		return err;
+	}
+	b->zone.share.copies_max = COPIES_MAX / b->zone.share.shard_count;
+	*out = s;
+	return NSD_OK;
+}
+
 /* ---- the apex ------------------------------------------------------------ */
+
+/* What is missing may stand further behind, out of order. */
+static enum nsd_err
+stream_lacks(const struct zone_stream *s)
+{
+	return s->sorter != NULL ? NSD_E_LIMIT : NSD_E_AGAIN;
+}
 
 /* Looks at the first part, which has to have the apex. */
 static enum nsd_err
 stream_read_apex(struct zone_stream *s)
 {
-	struct build *b = &s->parts->build;
+	struct build *b = &s->build;
 	enum nsd_err err = apex_use(b, &s->params);
 
+	if (err == NSD_E_LIMIT)
+		return stream_lacks(s);
 	if (err != NSD_OK || s->params == NULL)
 		return err;
 	b->zone.hash_later = true;
@@ -92,7 +178,7 @@ stream_read_apex(struct zone_stream *s)
 static bool
 stream_is_in_order(const struct zone_stream *s)
 {
-	const struct build *b = &s->parts->build;
+	const struct build *b = &s->build;
 	const struct owner *last = carry_get_last(b->carry);
 
 	if (last != NULL && b->name_count > 0
@@ -105,7 +191,7 @@ stream_is_in_order(const struct zone_stream *s)
 static void
 stream_keep_last_hash(struct zone_stream *s)
 {
-	const struct build *b = &s->parts->build;
+	const struct build *b = &s->build;
 
 	if (b->hash_count == 0)
 		return;
@@ -116,60 +202,62 @@ stream_keep_last_hash(struct zone_stream *s)
 
 /* ---- a part -------------------------------------------------------------- */
 
-static enum nsd_err
-part_reserve_entries(struct zone_parts *p, size_t count)
+/* Tells nodes of earlier parts that this one has a wildcard right below
+ * them. */
+static void
+part_tell_wildcards(struct zone_stream *s)
 {
-	size_t room = p->entry_room > 0 ? p->entry_room : 1024;
-	struct nsec3_entry *entries;
+	struct part_carry *c = &s->carry;
 
-	while (room < p->entry_count + count)
-		room += room / 2;
-	if (room == p->entry_room)
-		return NSD_OK;
-	entries = realloc(p->entries, room * sizeof(*entries));
-	if (entries == NULL)
-		return NSD_E_MEMORY;
-	p->entries = entries;
-	p->entry_room = room;
-	return NSD_OK;
+	for (unsigned l = 0; c->any && l <= c->depth; l++) {
+		struct node *node;
+
+		if (c->path[l].wildcard_told
+			|| (c->path[l].owner.flags & OWNER_WILDCARD_CHILD)
+				== 0)
+			continue;
+		c->path[l].wildcard_told = true;
+		if (c->path[l].node == STORE_NONE)
+			continue;
+		node = store_edit(build_packer(&s->build)->heap,
+			c->path[l].node);
+		node->flags |= NODE_WILDCARD_CHILD;
+	}
 }
 
 static enum nsd_err
-part_pack_chain(struct zone_parts *p)
+part_pack_chain(struct zone_stream *s)
 {
-	struct build *b = &p->build;
+	struct build *b = &s->build;
 	enum nsd_err err;
 
 	if (b->hash_count == 0)
 		return NSD_OK;
 	if (b->params_rr == NULL)
-		return NSD_E_LIMIT;
+		return stream_lacks(s);
 	err = chain_list(b);
-	if (err == NSD_OK)
-		err = part_reserve_entries(p, b->chain_count);
-	return err == NSD_OK ? parts_take_chain(p) : err;
+	return err == NSD_OK ? stream_take_chain(s) : err;
 }
 
 static enum nsd_err
 part_add_names(struct zone_stream *s)
 {
-	struct zone_parts *p = s->parts;
-	struct build *b = &p->build;
+	struct build *b = &s->build;
 	enum nsd_err err;
 
 	if (b->name_count == 0)
 		return NSD_OK;
-	err = parts_note_uses(p);
+	err = stream_note_uses(s);
 	if (err != NSD_OK)
 		return err;
 	if (!s->begun)
-		p->apex = b->name_nodes[0];
-	parts_keep_path(&p->carry, b);
+		s->apex = b->name_nodes[0];
+	carry_keep_path(&s->carry, b);
 	b->name_count = build_compact_nodes(b->name_nodes, b->name_count);
 	if (b->params_rr != NULL)
 		err = stream_note_nodes(s, b->name_nodes, b->name_count);
 	if (err == NSD_OK)
-		err = parts_add_trie(p, &p->names, b->name_nodes,
+		err = stream_add_trie(s, &s->names, b->name_nodes,
 			b->name_count);
 	if (err == NSD_OK)
 		b->name_count = 0;
@@ -177,13 +265,13 @@ part_add_names(struct zone_stream *s)
 }
 
 static enum nsd_err
-part_add_hashes(struct zone_parts *p)
+part_add_hashes(struct zone_stream *s)
 {
-	struct build *b = &p->build;
+	struct build *b = &s->build;
 	enum nsd_err err;
 
 	b->hash_count = build_compact_nodes(b->hash_nodes, b->hash_count);
-	err = parts_add_trie(p, &p->nsec3, b->hash_nodes, b->hash_count);
+	err = stream_add_trie(s, &s->nsec3, b->hash_nodes, b->hash_count);
 	if (err == NSD_OK)
 		b->hash_count = 0;
 	return err;
@@ -192,41 +280,35 @@ part_add_hashes(struct zone_parts *p)
 static enum nsd_err
 part_pack(struct zone_stream *s)
 {
-	struct zone_parts *p = s->parts;
-	struct build *b = &p->build;
-	enum nsd_err err = shape_build(b);
+	enum nsd_err err = shape_build(&s->build);
 
 	if (err != NSD_OK)
 		return err;
-	parts_tell_wildcards(p);
-	err = part_pack_chain(p);
+	part_tell_wildcards(s);
+	err = part_pack_chain(s);
 	if (err == NSD_OK)
-		err = pack_build(b);
-	if (err == NSD_OK && build_has_errors(b))
-		err = NSD_E_LIMIT;
+		err = pack_build(&s->build);
 	if (err == NSD_OK)
 		err = part_add_names(s);
-	if (err == NSD_OK)
-		err = part_add_hashes(p);
-	return err;
+	return err == NSD_OK ? part_add_hashes(s) : err;
 }
 
 /* Packs the records at hand and forgets them. */
 static enum nsd_err
 stream_pack(struct zone_stream *s)
 {
-	struct zone_parts *p = s->parts;
-	struct build *b = &p->build;
+	struct build *b = &s->build;
 	enum nsd_err err;
 
 	b->rr_total = cut_count(&s->cut);
 	if (b->rr_total == 0)
 		return NSD_OK;
-	p->input.batches = s->cut.first;
+	s->input.batches = s->cut.first;
 	err = index_build(b);
-	if (err == NSD_OK && (b->nsec3_in_names || build_has_errors(b)
-			|| !stream_is_in_order(s)))
+	if (err == NSD_OK && b->nsec3_in_names)
 		err = NSD_E_LIMIT;
+	if (err == NSD_OK && !stream_is_in_order(s))
+		err = NSD_E_AGAIN;
 	if (err == NSD_OK && !s->begun)
 		err = stream_read_apex(s);
 	if (err == NSD_OK) {
@@ -236,14 +318,13 @@ stream_pack(struct zone_stream *s)
 	if (err != NSD_OK)
 		return err;
 	s->begun = true;
-	p->input.batches = NULL;
-	parts_forget_records(p, true);
-	cut_forget(&s->cut);
+	stream_forget_part(s);
 	return NSD_OK;
 }
 
-enum nsd_err
-stream_take(struct zone_stream *s, struct rrbatch *batch)
+/* Adds a batch that is in order. */
+static enum nsd_err
+stream_add(struct zone_stream *s, struct rrbatch *batch)
 {
 	bool complete;
 	enum nsd_err err = cut_add(&s->cut, batch, &complete);
@@ -251,44 +332,66 @@ stream_take(struct zone_stream *s, struct rrbatch *batch)
 	return err == NSD_OK && complete ? stream_pack(s) : err;
 }
 
+enum nsd_err
+stream_take(struct zone_stream *s, struct rrbatch *batch)
+{
+	return s->sorter != NULL ? sorter_take(s->sorter, batch)
+				 : stream_add(s, batch);
+}
+
 /* ---- the end ------------------------------------------------------------- */
+
+static enum nsd_err
+stream_add_sorted(struct zone_stream *s)
+{
+	enum nsd_err err = NSD_OK;
+	struct rrbatch *batch = NULL;
+
+	do {
+		err = sorter_next(s->sorter, &batch);
+		if (err == NSD_OK && batch != NULL)
+			err = stream_add(s, batch);
+	} while (err == NSD_OK && batch != NULL);
+	return err;
+}
 
 /* All records are packed: makes the chain, and what waited for it. */
 static enum nsd_err
-stream_end_chain(struct zone_stream *s)
+stream_end(struct zone_stream *s)
 {
-	struct zone_parts *p = s->parts;
-	enum nsd_err err;
+	struct build *b = &s->build;
+	enum nsd_err err = stream_end_chain(s);
 
-	if (p->build.params_rr == NULL)
-		return NSD_OK;
-	/* There is room for hashes, but no chain. */
-	if (p->entry_count == 0)
-		return NSD_E_LIMIT;
-	err = parts_end_chain(p);
-	return err == NSD_OK ? stream_hash_names(s) : err;
+	if (err == NSD_OK && build_has_errors(b))
+		return NSD_E_ZONE;
+	if (err == NSD_OK)
+		err = stream_hash_names(s);
+	if (err == NSD_OK)
+		err = stream_resolve_uses(s);
+	return err == NSD_OK ? build_make_zone(b, &s->names, &s->nsec3,
+		&s->targets, s->apex) : err;
 }
 
 enum nsd_err
 stream_finish(struct zone_stream *s, const char *const *files,
 	size_t file_count, struct diag_sink *sink, store_ref *zone)
 {
-	struct zone_parts *p = s->parts;
-	enum nsd_err err = stream_pack(s);
+	enum nsd_err err = NSD_OK;
 
-	if (err == NSD_OK && !s->begun)
-		err = NSD_E_LIMIT;
+	s->input.files = files;
+	s->input.file_count = file_count;
+	if (s->sorter != NULL)
+		err = stream_add_sorted(s);
 	if (err == NSD_OK)
-		err = stream_end_chain(s);
-	if (err != NSD_OK) {
-		stream_abandon(s);
-		return err;
-	}
-	p->range_uses = p->use_count / RANGES_MAX + RANGE_USES;
-	p->input.files = files;
-	p->input.file_count = file_count;
-	err = parts_finish(p, sink, zone);
-	assert(err != NSD_E_ZONE);
+		err = stream_pack(s);
+	if (err == NSD_OK)
+		err = s->begun ? stream_end(s) : NSD_E_LIMIT;
+	if (err == NSD_OK || err == NSD_E_ZONE)
+		build_emit(&s->build, sink);
+	if (err == NSD_OK)
+		*zone = s->build.made;
+	else
+		stream_undo(s);
 	stream_free(s);
 	return err;
 }

@@ -10,7 +10,9 @@
 
 #include "build/stream_pass.h"
 #include "dns/nsec3.h"
+#include "names/trie.h"
 #include "store/writer.h"
+#include "zone/nsec3_page.h"
 
 /* ---- the nodes ----------------------------------------------------------- */
 
@@ -90,6 +92,29 @@ names_read(const struct build *b, const store_ref *nodes, size_t count,
 	}
 }
 
+/* Only a name that could be a hash is looked up. */
+static bool
+name_has_nsec3(const struct zone_stream *s, const struct owner *owner)
+{
+	const struct store_view *view = store_writer_view(s->build.writer);
+	uint8_t hash[NSEC3_HASH_LEN], label_at = 0;
+	struct trie_walk walk = {
+		.root = &s->nsec3.root,
+		.name = {owner->name, &label_at, owner->name_len, 1},
+	};
+	struct nsec3_place place;
+
+	if (owner->name_len != NSEC3_LABEL_LEN + 1 || owner->labels != 1
+		|| !nsec3_parse_label(owner->name, hash))
+		return false;
+	nsec3_place_find(view, store_get(view, s->build.zone.chain), hash,
+		&place);
+	if (place.record != STORE_NONE)
+		return true;
+	trie_find(view, &walk);
+	return walk.exact != STORE_NONE;
+}
+
 static enum nsd_err
 names_hash(struct build_worker *w, const store_ref *nodes, size_t count,
 	struct hash_names *h)
@@ -103,8 +128,7 @@ names_hash(struct build_worker *w, const store_ref *nodes, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		hasher_get(p, i);
 		if (!node_fill_hashes(p, nodes[i])
-			|| (h->owners[i].name_len == NSEC3_LABEL_LEN + 1
-				&& parts_have_nsec3(s->parts, &h->owners[i])))
+			|| name_has_nsec3(s, &h->owners[i]))
 			return NSD_E_LIMIT;
 	}
 	return NSD_OK;
@@ -139,7 +163,7 @@ hash_worker(struct build_worker *w)
 enum nsd_err
 stream_hash_names(struct zone_stream *s)
 {
-	struct build *b = &s->parts->build;
+	struct build *b = &s->build;
 
 	b->zone.hash_later = false;
 	if (b->zone.chain == STORE_NONE)

@@ -17,7 +17,6 @@
 /* Who is given the batches of the first reading. */
 struct first_reading {
 	struct diff *diff;
-	struct zone_plan *plan; /* or NULL */
 	struct load_age *age;
 };
 
@@ -27,11 +26,7 @@ load_diff_on_sum(void *ctx, const struct rrbatch *batch)
 	const struct first_reading *first = ctx;
 	enum nsd_err err = load_reading_check_age(first->age, batch);
 
-	if (err != NSD_OK)
-		return err;
-	if (first->plan != NULL)
-		parts_plan_add(first->plan, batch);
-	return diff_sum(first->diff, batch);
+	return err == NSD_OK ? diff_sum(first->diff, batch) : err;
 }
 
 static enum nsd_err
@@ -63,7 +58,7 @@ load_diff_collect(const struct load_reading *r, struct diff *diff)
 static enum nsd_err
 load_diff_run(const struct load_reading *r, struct diff *diff)
 {
-	struct first_reading first = {diff, r->plan, r->age};
+	struct first_reading first = {diff, r->age};
 	struct zonefile_options options = r->options;
 	enum nsd_err err;
 	bool equal;
@@ -82,14 +77,13 @@ load_diff_run(const struct load_reading *r, struct diff *diff)
 }
 
 enum nsd_err
-load_diff_read(const struct load_reading *r, enum load_end *end)
+load_diff_read(const struct load_reading *r)
 {
 	struct diff *diff;
 	uint64_t key[2];
 	enum nsd_err err;
 
 	assert(r->served != NULL && r->zone->busy);
-	*end = LOAD_END_NOT_COMPARED;
 	if (getrandom(key, sizeof(key), 0) != sizeof(key)
 		|| diff_create(store_writer_view(r->context->writer),
 			   r->served, r->zone->conf->wire, key,
@@ -97,16 +91,12 @@ load_diff_read(const struct load_reading *r, enum load_end *end)
 				   + MEMORY_LEAST,
 			   &diff)
 			!= NSD_OK)
-		return NSD_OK;
+		return NSD_E_LIMIT;
 	err = load_diff_run(r, diff);
 	if (err != NSD_OK) {
 		diff_destroy(diff);
-		if (err == NSD_E_DENIED)
-			*end = LOAD_END_OLDER;
-		return err == NSD_E_DENIED || err == NSD_E_LIMIT
-			|| err == NSD_E_ZONE ? NSD_OK : err;
+		return err == NSD_E_ZONE ? NSD_E_LIMIT : err;
 	}
-	*end = LOAD_END_DONE;
 	r->result->outcome = r->result->change_count > 0 ? LOAD_DIFFERS
 							 : LOAD_SAME;
 	r->result->diff = diff;

@@ -87,13 +87,3 @@ load_files_are_equal(const struct zonefile_result *a,
 	}
 	return true;
 }
-
-bool
-load_files_are_rereadable(const struct zonefile_result *files)
-{
-	for (size_t i = 0; i < files->source_count; i++)
-		if (files->sources[i].size == 0
-			&& files->sources[i].inode != 0)
-			return false;
-	return true;
-}

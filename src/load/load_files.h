@@ -33,8 +33,4 @@ bool load_files_have_changed(const struct zone_sources *sources,
 bool load_files_are_equal(const struct zonefile_result *a,
 	const struct zonefile_result *b);
 
-/* False if a file that is there has no size: it may be a pipe, which gives its
- * contents only once. */
-bool load_files_are_rereadable(const struct zonefile_result *files);
-
 #endif

@@ -95,6 +95,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.on_progress = large ? load_ways_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
+		.large = large,
 		.heap = heap,
 		.sink = &findings.sink,
 		.lacks = store_count_lacks(context->writer),
@@ -105,7 +106,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	load_findings_init(&findings);
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
-	err = load_ways_run(&r, large);
+	err = load_ways_run(&r);
 	if (err == NSD_OK && result->outcome != LOAD_OLDER) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);
 		load_history_read(context, path, result);

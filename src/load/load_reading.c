@@ -5,6 +5,7 @@
 #include "base/octets.h"
 #include "dns/rrtype.h"
 #include "dns/serial.h"
+#include "load/load_findings.h"
 #include "load/load_reading.h"
 
 /* The SOA's RDATA ends in five numbers, of which the first is the serial. */
@@ -17,6 +18,19 @@ load_reading_parse(const struct load_reading *r,
 {
 	return r->text != NULL ? load_text_parse(r->text, options, files)
 			       : zonefile_parse(r->path, options, sink, files);
+}
+
+enum nsd_err
+load_reading_parse_anew(const struct load_reading *r,
+	const struct zonefile_options *options)
+{
+	struct zonefile_result *files = &r->result->files;
+	struct diag_sink *sink = files->source_count > 0 ? NULL : r->sink;
+
+	zonefile_result_fini(files);
+	if (sink != NULL)
+		load_findings_restart(sink);
+	return load_reading_parse(r, options, sink, files);
 }
 
 bool

@@ -5,33 +5,10 @@
 
 #include "base/diag.h"
 #include "base/err.h"
-#include "build/parts.h"
 #include "load/load_text.h"
 #include "load/load_zone.h"
 
 struct store_heap;
-
-/* A file is read in one of these ways. Which one is chosen before, from what is
- * served (load_read.c). */
-enum load_way {
-	LOAD_WAY_COMPARE, /* with what is served: only changes are published */
-	LOAD_WAY_PARTS,   /* anew, one reading for each part of the zone */
-	LOAD_WAY_STREAM,  /* the first version: built while the file is read */
-	LOAD_WAY_WHOLE,   /* anew, with all records in memory at once */
-};
-
-/* Whether the way was the right one. That may be known only after reading. */
-enum load_end {
-	LOAD_END_DONE,           /* it was; result->outcome is set */
-	LOAD_END_NOT_COMPARED,   /* too much differs, or a rule is broken that
-				  * only a build reports with file and line */
-	LOAD_END_NOT_IN_PARTS,   /* not a zone for that (build/parts.h), or a
-				  * file that can be read only once */
-	LOAD_END_OLDER,          /* its SOA is older than what is served; the
-				  * rest of it was not read */
-	LOAD_END_NOT_STREAMED,   /* the file is in no order, or not a zone for
-				  * that (build/stream.h) */
-};
 
 /* What a secondary serves is never taken back: its file may be older than what
  * a transfer has brought since. */
@@ -51,7 +28,7 @@ struct load_reading {
 	struct load_age *age;
 	const struct zone *served; /* the published version, which stays while
 				    * zone->busy; NULL: none */
-	struct zone_plan *plan;    /* NULL: is not to be built in parts */
+	bool large;                /* if it is built anew: from a stream */
 	struct zonefile_options options; /* of a parse */
 	struct store_heap *heap;
 	struct diag_sink *sink;
@@ -63,6 +40,11 @@ struct load_reading {
 enum nsd_err load_reading_parse(const struct load_reading *r,
 	const struct zonefile_options *options, struct diag_sink *sink,
 	struct zonefile_result *files) MUST_USE;
+
+/* Reads it, also once more, into r->result->files. What is wrong with it is
+ * told to r->sink by the first reading that gets to the end. */
+enum nsd_err load_reading_parse_anew(const struct load_reading *r,
+	const struct zonefile_options *options) MUST_USE;
 
 /* Finds the serial of the zone, if its SOA is in the batch. */
 bool load_reading_find_serial(const struct rrbatch *batch,

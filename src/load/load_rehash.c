@@ -4,17 +4,16 @@
 
 #include "base/log.h"
 #include "build/build.h"
-#include "build/parts.h"
+#include "build/stream.h"
 #include "dns/name.h"
 #include "dns/rrbatch.h"
-#include "load/load_reading.h"
 #include "load/load_rehash.h"
 #include "store/writer.h"
 #include "zone/nsec3.h"
 #include "zone/walk.h"
 
-/* From this many records on, several threads are used and the zone is walked
- * once for each part: all its records at once would take more memory than the
+/* From this many records on, several threads are used and the zone is built
+ * while it is walked: all its records at once would take more memory than the
  * zone itself. */
 #define LARGE_RECORDS 100000u
 #define BATCH_ROOM ((size_t)256 << 10)
@@ -30,11 +29,9 @@ struct rehash {
 	const struct store_view *view;
 	const struct zone *served;
 	const uint8_t *apex;
-	struct rrbatch *first, *last; /* a list */
-	/* Takes the last batch when it is full; NULL: the batch is kept. */
-	enum nsd_err (*on_full)(struct rehash *r);
-	struct zone_plan *plan;
-	struct zone_parts *parts; /* takes only what they want; NULL: all */
+	struct rrbatch *batch;        /* at hand, or NULL */
+	struct rrbatch *first, **end; /* a list, if there is no stream */
+	struct zone_stream *stream;   /* or NULL */
 };
 
 /* ---- walking ------------------------------------------------------------- */
@@ -42,36 +39,29 @@ struct rehash {
 static enum nsd_err
 rehash_flush(struct rehash *r)
 {
-	enum nsd_err err;
+	struct rrbatch *batch = r->batch;
 
-	if (r->last == NULL || r->on_full == NULL)
+	r->batch = NULL;
+	if (batch == NULL)
 		return NSD_OK;
-	err = r->on_full(r);
-	r->last->count = 0;
-	r->last->len = 0;
-	return err;
+	if (r->stream != NULL)
+		return stream_take(r->stream, batch);
+	*r->end = batch;
+	r->end = &batch->next;
+	return NSD_OK;
 }
 
 static enum nsd_err
 rehash_make_room(struct rehash *r, size_t size)
 {
-	struct rrbatch *batch;
 	enum nsd_err err;
 
-	if (r->last != NULL && r->last->capacity - r->last->len >= size)
+	if (r->batch != NULL && r->batch->capacity - r->batch->len >= size)
 		return NSD_OK;
 	err = rehash_flush(r);
-	if (err != NSD_OK || (r->last != NULL && r->last->len == 0))
-		return err;
-	batch = rrbatch_create(BATCH_ROOM);
-	if (batch == NULL)
-		return NSD_E_MEMORY;
-	if (r->last != NULL)
-		r->last->next = batch;
-	else
-		r->first = batch;
-	r->last = batch;
-	return NSD_OK;
+	if (err == NSD_OK)
+		r->batch = rrbatch_create(BATCH_ROOM);
+	return err == NSD_OK && r->batch == NULL ? NSD_E_MEMORY : err;
 }
 
 static enum nsd_err
@@ -83,16 +73,11 @@ rehash_on_rr(void *ctx, const struct zone_rr *rr)
 		.type = rr->type,
 		.rdlen = rr->rdlen,
 	};
-	size_t owner_len = name_len(rr->owner);
-	enum nsd_err err;
+	enum nsd_err err = rehash_make_room(r, sizeof(head)
+		+ name_len(rr->owner) + rr->rdlen + 3);
 
-	if (r->parts != NULL
-		&& !parts_wants(r->parts, rr->owner, owner_len))
-		return NSD_OK;
-	err = rehash_make_room(r, sizeof(head) + owner_len + rr->rdlen + 3);
-	if (err != NSD_OK)
-		return err;
-	return rrbatch_append(r->last, &head, rr->owner, rr->rdata);
+	return err == NSD_OK ? rrbatch_append(r->batch, &head, rr->owner,
+		rr->rdata) : err;
 }
 
 static enum nsd_err
@@ -106,75 +91,31 @@ rehash_walk(struct rehash *r)
 
 /* ---- building ------------------------------------------------------------ */
 
+/* NSD_E_LIMIT: it is to be built of all records at once. */
 static enum nsd_err
-rehash_on_plan(struct rehash *r)
-{
-	parts_plan_add(r->plan, r->last);
-	return NSD_OK;
-}
-
-static enum nsd_err
-rehash_on_part(struct rehash *r)
-{
-	return parts_take(r->parts, r->last);
-}
-
-static enum nsd_err
-rehash_fill_parts(struct rehash *r)
-{
-	while (parts_next(r->parts)) {
-		enum nsd_err err = rehash_walk(r);
-
-		if (err == NSD_OK)
-			err = parts_pack(r->parts);
-		if (err != NSD_OK)
-			return err;
-	}
-	return NSD_OK;
-}
-
-static enum nsd_err
-rehash_walk_parts(struct rehash *r, const struct zone_build_input *input,
+rehash_from_stream(struct rehash *r, const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
 	struct diag_sink *sink, store_ref *out)
 {
-	enum nsd_err err = parts_plan_create(r->apex, &r->plan);
+	const struct zone_stream_options options = {
+		.rr_expected = r->served->rr_count,
+	};
+	struct zone_stream *stream;
+	enum nsd_err err = stream_begin(input, &options, writer, heap,
+		&r->stream);
 
 	if (err != NSD_OK)
 		return err;
-	r->on_full = rehash_on_plan;
 	err = rehash_walk(r);
+	stream = r->stream;
+	r->stream = NULL;
 	if (err == NSD_OK)
-		err = parts_begin(input, r->plan, 0, writer, heap,
-			&r->parts);
-	if (err == NSD_OK) {
-		r->on_full = rehash_on_part;
-		err = rehash_fill_parts(r);
-		if (err == NSD_OK)
-			err = parts_finish(r->parts, sink, out);
-		else
-			parts_abandon(r->parts);
-	}
-	parts_plan_destroy(r->plan);
-	r->parts = NULL;
-	r->on_full = NULL;
+		return stream_finish(stream, input->files, input->file_count,
+			sink, out);
+	stream_abandon(stream);
+	rrbatch_destroy(r->batch);
+	r->batch = NULL;
 	return err;
-}
-
-/* *end: whether the zone could be built so. */
-static enum nsd_err
-rehash_in_parts(struct rehash *r, const struct zone_build_input *input,
-	struct store_writer *writer, struct store_heap *heap,
-	struct diag_sink *sink, store_ref *out, enum load_end *end)
-{
-	enum nsd_err err = rehash_walk_parts(r, input, writer, heap, sink,
-		out);
-
-	*end = LOAD_END_DONE;
-	if (err != NSD_E_LIMIT)
-		return err;
-	*end = LOAD_END_NOT_IN_PARTS;
-	return NSD_OK;
 }
 
 static enum nsd_err
@@ -185,8 +126,11 @@ rehash_at_once(struct rehash *r, struct zone_build_input *input,
 	enum nsd_err err = rehash_walk(r);
 
 	input->batches = r->first;
-	return err == NSD_OK ? build_zone(input, writer, heap, sink, out)
-			     : err;
+	if (err == NSD_OK)
+		err = build_zone(input, writer, heap, sink, out);
+	rrbatch_destroy_all(r->first);
+	rrbatch_destroy(r->batch);
+	return err;
 }
 
 static void
@@ -212,25 +156,21 @@ rehash_build(const struct load_context *context, const struct load_zone *zone,
 		.served = served,
 		.apex = zone->conf->wire,
 	};
-	enum load_way way = large ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
 	struct zone_build_input input;
-	enum load_end end = LOAD_END_DONE;
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err = NSD_E_LIMIT;
 
+	r.end = &r.first;
 	load_zone_fill_input(context, zone, &no_files, NULL, &input);
 	if (!large) {
 		input.threads = 1;
 		input.on_progress = NULL;
 	}
-	if (way == LOAD_WAY_PARTS)
-		err = rehash_in_parts(&r, &input, context->writer, heap,
-			&sink.sink, out, &end);
-	if (err == NSD_OK && end == LOAD_END_NOT_IN_PARTS)
-		way = LOAD_WAY_WHOLE;
-	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
+	if (large)
+		err = rehash_from_stream(&r, &input, context->writer, heap,
+			&sink.sink, out);
+	if (err == NSD_E_LIMIT)
 		err = rehash_at_once(&r, &input, context->writer, heap,
 			&sink.sink, out);
-	rrbatch_destroy_all(r.first);
 	return err;
 }
 

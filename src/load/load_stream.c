@@ -15,34 +15,36 @@
 #define TEXT_RECORD_OCTETS 50u
 
 /* Octets of the file in all pieces that threads parse or have parsed. */
-#define PIECES_MAX ((size_t)8 << 20)
-#define PIECE_MIN ((size_t)256 << 10)
+#define PIECES_MAX ((size_t)2 << 20)
+#define PIECE_MIN ((size_t)128 << 10)
 #define PIECE_MAX ((size_t)1 << 20)
 
 struct load_streaming {
+	struct load_age *age;
 	struct rrbatch_pool *pool;
-	struct zone_stream *stream; /* NULL: given up */
-	bool is_file;
+	struct zone_stream *stream; /* NULL: it has ended */
+	enum nsd_err built;         /* how */
 };
 
-/* If the stream gives up, a file is still read to its end: what is wrong with
+/* If the stream gives up, the file is still read to its end: what is wrong with
  * it is told once. */
 static enum nsd_err
 load_stream_on_batch(void *ctx, struct rrbatch *batch)
 {
 	struct load_streaming *s = ctx;
-	enum nsd_err err;
+	enum nsd_err err = load_reading_check_age(s->age, batch);
 
-	if (s->stream == NULL) {
+	if (err != NSD_OK || s->stream == NULL) {
 		rrbatch_destroy(batch);
-		return NSD_OK;
+		return err;
 	}
 	err = stream_take(s->stream, batch);
-	if (err == NSD_OK)
-		return NSD_OK;
+	if (err != NSD_E_LIMIT && err != NSD_E_AGAIN)
+		return err;
 	stream_abandon(s->stream);
 	s->stream = NULL;
-	return err == NSD_E_LIMIT && s->is_file ? NSD_OK : err;
+	s->built = err;
+	return NSD_OK;
 }
 
 /* Large pieces cost less, but each thread has two. */
@@ -66,7 +68,7 @@ load_stream_parse(const struct load_reading *r, struct load_streaming *s)
 	options.batch_ctx = s;
 	options.pool = s->pool;
 	options.piece_size = load_stream_piece_size(options.threads);
-	err = load_reading_parse(r, &options, r->sink, &r->result->files);
+	err = load_reading_parse_anew(r, &options);
 	/* Else these would keep what the parser has freed, while the rest of
 	 * the zone is made. */
 	rrbatch_pool_trim(s->pool);
@@ -80,63 +82,72 @@ load_stream_finish(const struct load_reading *r, struct load_streaming *s)
 	const struct zonefile_result *files = &r->result->files;
 	const char **names = zonefile_list_names(files);
 	struct zone_stream *stream = s->stream;
-	enum nsd_err err;
 
 	if (names == NULL)
 		return NSD_E_MEMORY;
 	s->stream = NULL;
-	err = stream_finish(stream, names, files->source_count, r->sink,
+	s->built = stream_finish(stream, names, files->source_count, r->sink,
 		&r->result->built);
 	free(names);
-	return err;
+	return NSD_OK;
 }
 
-/* False: the file is in no order, or not there. Primaries mostly send names in
- * order; if not, that is seen early, and the build is given up. */
-static bool
-load_stream_expect(const struct load_reading *r, uint64_t *records)
+/* About how many records there are. */
+static uint64_t
+load_stream_expect(const struct load_reading *r)
 {
 	struct stat st;
 
-	if (r->text != NULL) {
-		*records = r->text->len / TEXT_RECORD_OCTETS;
-		return true;
-	}
-	if (stat(r->path, &st) == -1 || !order_is_likely(r->path))
-		return false;
-	*records = (uint64_t)st.st_size / RECORD_OCTETS;
-	return true;
+	if (r->text != NULL)
+		return r->text->len / TEXT_RECORD_OCTETS;
+	return stat(r->path, &st) == 0 ? (uint64_t)st.st_size / RECORD_OCTETS
+				       : 0;
 }
 
-enum nsd_err
-load_stream_read(const struct load_reading *r, enum load_end *end)
+/* Reads the file once. *built: what came of the stream (stream_finish), if the
+ * file could be read. */
+static enum nsd_err
+load_stream_build(const struct load_reading *r, bool sort, enum nsd_err *built)
 {
-	struct load_streaming s = {.is_file = r->text == NULL};
+	const struct zone_stream_options options = {
+		.rr_expected = load_stream_expect(r),
+		.sort = sort,
+	};
+	struct load_streaming s = {.age = r->age};
 	struct zone_build_input input;
 	struct zonefile_result none = {0};
 	const char *name;
-	uint64_t records;
 	enum nsd_err err;
 
-	*end = LOAD_END_NOT_STREAMED;
-	if (!load_stream_expect(r, &records))
-		return NSD_OK;
 	s.pool = rrbatch_pool_create();
 	if (s.pool == NULL)
 		return NSD_E_MEMORY;
 	load_zone_fill_input(r->context, r->zone, &none, &name, &input);
-	err = stream_begin(&input, records, 0, r->context->writer, r->heap,
+	err = stream_begin(&input, &options, r->context->writer, r->heap,
 		&s.stream);
 	if (err == NSD_OK)
 		err = load_stream_parse(r, &s);
-	if (err == NSD_OK && s.stream != NULL) {
+	if (err == NSD_OK && s.stream != NULL)
 		err = load_stream_finish(r, &s);
-		if (err == NSD_OK) {
-			*end = LOAD_END_DONE;
-			r->result->outcome = LOAD_BUILT;
-		}
-	}
 	stream_abandon(s.stream);
 	rrbatch_pool_destroy(s.pool);
-	return err == NSD_E_LIMIT ? NSD_OK : err;
+	*built = s.built;
+	return err;
+}
+
+enum nsd_err
+load_stream_read(const struct load_reading *r)
+{
+	/* Primaries mostly send names in order. */
+	bool sort = r->text == NULL && !order_is_likely(r->path);
+	enum nsd_err built = NSD_OK, err;
+
+	err = load_stream_build(r, sort, &built);
+	if (err == NSD_OK && built == NSD_E_AGAIN)
+		err = load_stream_build(r, true, &built);
+	if (err == NSD_OK)
+		err = built;
+	if (err == NSD_OK)
+		r->result->outcome = LOAD_BUILT;
+	return err;
 }

@@ -211,15 +211,6 @@ text_append(struct text_reader *t, const struct changes_rr *rr)
 
 /* ---- records ------------------------------------------------------------- */
 
-static bool
-text_wants(const struct text_reader *t, const struct changes_rr *rr)
-{
-	const struct zonefile_options *o = t->options;
-
-	return o->wants_owner == NULL || rr->type == TYPE_SOA
-		|| o->wants_owner(o->wants_ctx, rr->owner, rr->owner_len);
-}
-
 /* Puts what comes next behind the octets of the buffer that are left. *len: how
  * many there are then. */
 static enum nsd_err
@@ -278,7 +269,7 @@ text_read_all(struct text_reader *t)
 		if (err == NSD_E_AGAIN) {
 			ended = t->source.at == t->source.text->len;
 			err = ended ? NSD_OK : text_go_on(t);
-		} else if (err == NSD_OK && text_wants(t, &rr)) {
+		} else if (err == NSD_OK) {
 			err = text_append(t, &rr);
 		}
 	}

@@ -43,7 +43,7 @@ transfer_verify(const struct load_reading *r)
 }
 
 static void
-transfer_run(struct load_reading *r, bool large)
+transfer_run(struct load_reading *r)
 {
 	const char *name = r->zone->conf->name;
 	struct load_result *result = r->result;
@@ -51,7 +51,7 @@ transfer_run(struct load_reading *r, bool large)
 
 	log_at(5, LOG_LEVEL_INFO, "zone %s: reading a transfer of %llu octets",
 		name, (unsigned long long)r->text->len);
-	err = load_ways_run(r, large);
+	err = load_ways_run(r);
 	if (err == NSD_OK)
 		err = transfer_verify(r);
 	if (err == NSD_OK)
@@ -166,6 +166,7 @@ load_transfer_read(const struct load_context *context, struct load_zone *zone,
 			.on_progress = task->large ? load_ways_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
+		.large = task->large,
 		.heap = task->heap,
 		.sink = &findings.sink,
 		.lacks = store_count_lacks(context->writer),
@@ -181,5 +182,5 @@ load_transfer_read(const struct load_context *context, struct load_zone *zone,
 		return;
 	}
 	load_findings_init(&findings);
-	transfer_run(&r, task->large);
+	transfer_run(&r);
 }

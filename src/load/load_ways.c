@@ -7,9 +7,7 @@
 #include "build/build.h"
 #include "load/load_apply.h"
 #include "load/load_diff.h"
-#include "load/load_findings.h"
 #include "load/load_loop.h"
-#include "load/load_parts.h"
 #include "load/load_room.h"
 #include "load/load_stream.h"
 #include "load/load_verify.h"
@@ -20,10 +18,11 @@
  * built anew in the same time; but not if others may ask for what differs. */
 #define COMPARE_RECORDS 1000u
 
-/* Chooses the way, and sets r->served to the published version. A version that
- * is compared stays: the zone is busy from here on. */
-static enum load_way
-ways_choose(struct load_reading *r, struct load_age *age, bool large)
+/* Sets r->served to the published version, and *age. Returns whether the file
+ * is to be compared with that version, which stays then: the zone is busy from
+ * here on. */
+static bool
+ways_look(struct load_reading *r, struct load_age *age)
 {
 	const struct load_context *context = r->context;
 	struct load_zone *zone = r->zone;
@@ -45,11 +44,8 @@ ways_choose(struct load_reading *r, struct load_age *age, bool large)
 	zone->busy = comparable;
 	pthread_mutex_unlock(context->busy_lock);
 	r->served = served;
-	if (comparable && !zone->whole)
-		return LOAD_WAY_COMPARE;
-	if (!large)
-		return LOAD_WAY_WHOLE;
-	return served != NULL ? LOAD_WAY_PARTS : LOAD_WAY_STREAM;
+	r->age = age;
+	return comparable && !zone->whole;
 }
 
 void
@@ -74,21 +70,18 @@ ways_build(const struct load_reading *r)
 	const struct zonefile_result *files = &r->result->files;
 	const char **names = zonefile_list_names(files);
 	struct zone_build_input input;
-	enum nsd_err err = NSD_E_MEMORY;
+	enum nsd_err err;
 
-	if (names != NULL) {
-		load_zone_fill_input(r->context, r->zone, files, names,
-			&input);
-		input.batches = files->batches;
-		if (r->options.threads <= 1) {
-			input.threads = 1;
-			input.on_progress = NULL;
-		}
-		err = build_zone(&input, r->context->writer, r->heap, r->sink,
-			&r->result->built);
+	if (names == NULL)
+		return NSD_E_MEMORY;
+	load_zone_fill_input(r->context, r->zone, files, names, &input);
+	input.batches = files->batches;
+	if (r->options.threads <= 1) {
+		input.threads = 1;
+		input.on_progress = NULL;
 	}
-	if (err == NSD_E_MEMORY)
-		ways_tell_no_room(r);
+	err = build_zone(&input, r->context->writer, r->heap, r->sink,
+		&r->result->built);
 	free(names);
 	return err;
 }
@@ -98,54 +91,17 @@ static enum nsd_err
 ways_whole(const struct load_reading *r)
 {
 	struct zonefile_result *files = &r->result->files;
-	/* A file that was read to its end before has had its findings told. */
-	struct diag_sink *sink = files->source_count > 0 ? NULL : r->sink;
-	enum nsd_err err;
+	enum nsd_err err = load_reading_parse_anew(r, &r->options);
 
-	zonefile_result_fini(files);
-	if (sink != NULL)
-		load_findings_restart(sink);
-	err = load_reading_parse(r, &r->options, sink, files);
 	for (const struct rrbatch *b = files->batches;
 		err == NSD_OK && b != NULL; b = b->next)
 		err = load_reading_check_age(r->age, b);
 	if (err == NSD_OK)
 		err = ways_build(r);
-	else if (err == NSD_E_MEMORY)
-		ways_tell_no_room(r);
 	rrbatch_destroy_all(files->batches);
 	files->batches = NULL;
 	if (err == NSD_OK)
 		r->result->outcome = LOAD_BUILT;
-	if (err != NSD_E_DENIED)
-		return err;
-	r->result->outcome = LOAD_OLDER;
-	return NSD_OK;
-}
-
-/* Reads without having all records in memory. *way: which one is left when it
- * turns out that the chosen one does not do; else as before. */
-static enum nsd_err
-ways_lean(const struct load_reading *r, enum load_way *way)
-{
-	enum load_end end = LOAD_END_DONE;
-	enum nsd_err err = NSD_OK;
-
-	if (*way == LOAD_WAY_COMPARE)
-		err = load_diff_read(r, &end);
-	if (err == NSD_OK && end == LOAD_END_NOT_COMPARED)
-		*way = r->plan != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
-	if (err == NSD_OK && *way == LOAD_WAY_PARTS)
-		err = load_parts_read(r, &end);
-	if (err == NSD_OK && *way == LOAD_WAY_STREAM)
-		err = load_stream_read(r, &end);
-	if (err == NSD_OK && end == LOAD_END_OLDER)
-		r->result->outcome = LOAD_OLDER;
-	if (err == NSD_OK && (end == LOAD_END_NOT_IN_PARTS
-			|| end == LOAD_END_NOT_STREAMED))
-		*way = LOAD_WAY_WHOLE;
-	if (err == NSD_E_MEMORY)
-		ways_tell_no_room(r);
 	return err;
 }
 
@@ -159,8 +115,8 @@ ways_applies(const struct load_reading *r)
 			|| (r->text != NULL && load_verify_is_wanted(r->zone)));
 }
 
-/* Publishes them. If that fails, the zone is to be built anew, which says why:
- * the outcome is LOAD_UNCHANGED then. */
+/* Publishes them. NSD_E_LIMIT: that failed, and the zone is to be built anew,
+ * which says why. */
 static enum nsd_err
 ways_apply(const struct load_reading *r)
 {
@@ -185,45 +141,33 @@ ways_apply(const struct load_reading *r)
 	result->diff = NULL;
 	result->change_count = 0;
 	result->outcome = LOAD_UNCHANGED;
-	return err == NSD_E_DIGEST ? err : NSD_OK;
+	return err == NSD_E_DIGEST ? err : NSD_E_LIMIT;
 }
 
-/* After the changes were found; *way: as of ways_lean. */
+/* Finds what differs from the served version, and publishes it if it is
+ * much. */
 static enum nsd_err
-ways_publish(const struct load_reading *r, enum load_way *way)
+ways_compare(const struct load_reading *r)
 {
-	enum nsd_err err;
+	enum nsd_err err = load_diff_read(r);
 
-	if (!ways_applies(r))
-		return NSD_OK;
-	err = ways_apply(r);
-	if (err != NSD_OK || r->result->outcome == LOAD_APPLIED)
-		return err;
-	*way = r->plan != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
-	return ways_lean(r, way);
+	return err == NSD_OK && ways_applies(r) ? ways_apply(r) : err;
 }
 
 enum nsd_err
-load_ways_run(struct load_reading *r, bool large)
+load_ways_run(struct load_reading *r)
 {
 	struct load_age age;
-	enum load_way way = ways_choose(r, &age, large);
-	enum nsd_err err;
+	enum nsd_err err = ways_look(r, &age) ? ways_compare(r) : NSD_E_LIMIT;
 
-	r->age = &age;
-
-	/* The plan is made in the same reading as the comparison. */
-	if (large && (way == LOAD_WAY_COMPARE || way == LOAD_WAY_PARTS)
-		&& parts_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
-		ways_tell_no_room(r);
-		return NSD_E_MEMORY;
-	}
-	err = ways_lean(r, &way);
-	if (err == NSD_OK)
-		err = ways_publish(r, &way);
-	parts_plan_destroy(r->plan);
-	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
+	if (err == NSD_E_LIMIT && r->large)
+		err = load_stream_read(r);
+	if (err == NSD_E_LIMIT)
 		err = ways_whole(r);
-	return err;
+	if (err == NSD_E_MEMORY)
+		ways_tell_no_room(r);
+	if (err != NSD_E_DENIED)
+		return err;
+	r->result->outcome = LOAD_OLDER;
+	return NSD_OK;
 }
-

@@ -6,14 +6,13 @@
 #include "load/load_reading.h"
 
 /*
- * Reads r->path or r->text. Of r, served, plan and age are set here. large:
- * with several threads. Any thread.
+ * Reads r->path or r->text. Of r, served and age are set here. Any thread.
  * returns NSD_OK: r->result->outcome is LOAD_SAME, LOAD_DIFFERS, LOAD_APPLIED,
  * LOAD_BUILT or LOAD_OLDER; NSD_E_AGAIN: the file changed while it was read;
  * NSD_E_DIGEST; what zonefile_parse and build_zone return for a file with
  * errors, which are told to r->sink.
  */
-enum nsd_err load_ways_run(struct load_reading *r, bool large) MUST_USE;
+enum nsd_err load_ways_run(struct load_reading *r) MUST_USE;
 
 /* For r->options.on_progress of a large file; ctx: struct load_progress. */
 void load_ways_on_parse(void *ctx, uint64_t done, uint64_t total);

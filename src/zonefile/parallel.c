@@ -176,8 +176,6 @@ init_reader(struct reader *r, const struct reader *from)
 	r->file_name = from->file_name;
 	r->ttl_fallback = from->ttl_fallback;
 	r->is_secondary = from->is_secondary;
-	r->wants_owner = from->wants_owner;
-	r->wants_ctx = from->wants_ctx;
 }
 
 struct parallel *

@@ -56,8 +56,6 @@ file_init(struct parse_file *f, struct parse *p)
 	f->reader.generate_octets = (uint64_t)p->tuning->generate_max
 		* GENERATE_LINE;
 	f->reader.pool = p->options->pool;
-	f->reader.wants_owner = p->options->wants_owner;
-	f->reader.wants_ctx = p->options->wants_ctx;
 	f->reader.ttl_fallback = p->options->default_ttl_sec != 0
 		? p->options->default_ttl_sec : TTL_FALLBACK;
 }

@@ -406,7 +406,6 @@ run_nested(struct reader *r, const char *text, size_t len)
 	r->state.owner_is_bad = outer.state.owner_is_bad;
 	r->owner_text = NULL;
 	r->owner_is_appended = false;
-	r->owner_is_judged = false;
 	return stop;
 }
 
@@ -536,7 +535,6 @@ reader_run(struct reader *r, const char *text, size_t len, uint32_t line,
 	r->line = line;
 	r->owner_text = NULL;
 	r->owner_is_appended = false;
-	r->owner_is_judged = false;
 	if (!make_index(r, len)) {
 		r->err = NSD_E_MEMORY;
 		return READER_FAILED;

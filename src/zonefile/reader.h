@@ -96,9 +96,6 @@ struct reader {
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
 	uint64_t restart_left; /* octets that may be scanned anew behind
 				* faults; reader_init: READER_RESTART_MAX */
-	/* As in zonefile_options; NULL: all are wanted. */
-	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);
-	const void *wants_ctx;
 	const struct kernel *kernel;
 
 	/* Results */
@@ -136,8 +133,6 @@ struct reader {
 	const char *owner_text;
 	uint32_t owner_text_len;
 	bool owner_is_appended; /* the last record in the batch has it */
-	bool owner_is_judged;   /* it was asked whether it is wanted */
-	bool owner_is_wanted;
 	uint64_t ttl_text;      /* up to 8 octets, zeros behind; 0: none */
 	uint32_t ttl_text_sec;
 	struct reader_type types[READER_TYPES];

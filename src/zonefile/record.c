@@ -79,7 +79,6 @@ set_owner(struct reader *r, const struct token *t)
 			&& memcmp(t->text, r->owner_text, t->len) == 0)
 		return true;
 	r->owner_is_appended = false;
-	r->owner_is_judged = false;
 	if (is_quoted_label(t)) {
 		reader_diag_word(r, DIAG_WARNING, t, "a name without quotes",
 			"Invalid OWNER in RR");
@@ -314,20 +313,6 @@ tell_rdata(struct reader *r, enum diag_severity severity, uint16_t type,
 			error->text);
 }
 
-/* The SOA is always wanted. */
-static bool
-is_wanted(struct reader *r, uint16_t type)
-{
-	if (r->wants_owner == NULL || type == TYPE_SOA)
-		return true;
-	if (!r->owner_is_judged) {
-		r->owner_is_wanted = r->wants_owner(r->wants_ctx,
-			r->state.owner, r->state.owner_len);
-		r->owner_is_judged = true;
-	}
-	return r->owner_is_wanted;
-}
-
 /* ---- batches ---------------------------------------------------------- */
 
 /* Adds a batch with room for a record of at most size octets. */
@@ -412,10 +397,6 @@ record_parse(struct reader *r, bool has_owner)
 		return READER_END;
 	if (!parse_head(r, &h, &first))
 		return READER_END;
-	if (!is_wanted(r, h.type)) {
-		(void)choose_ttl(r, &h);
-		return READER_END;
-	}
 	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
 		r->state.origin, rdata, &rdlen, &error);
 	if (err == NSD_E_ZONE && (r->is_secondary || error.is_doubt)) {

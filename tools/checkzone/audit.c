@@ -384,17 +384,6 @@ audit_lacks_line(const struct audit *audit)
 	return false;
 }
 
-bool
-audit_mentions(const struct audit *audit, const uint8_t *name, size_t len)
-{
-	for (unsigned i = 0; i < AUDIT_KIND_COUNT; i++)
-		for (unsigned j = 0; j < audit->log.kinds[i].kept_count; j++)
-			if (memcmp(audit->log.kinds[i].kept[j]->owner, name,
-				    len) == 0)
-				return true;
-	return false;
-}
-
 void
 audit_tell(struct audit *audit, struct diag_sink *sink,
 	struct audit_report *report)

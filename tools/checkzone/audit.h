@@ -120,7 +120,7 @@ enum nsd_err audit_zone(const struct store_view *view, const struct zone *zone,
  *	audit_settle       now and then, between two owners
  *	audit_find_lines   with the records that came since
  *	audit_finish
- *	audit_find_lines   if audit_lacks_line, with those that audit_mentions
+ *	audit_find_lines   if audit_lacks_line, with all of them
  *	audit_tell
  *	audit_destroy
  */
@@ -154,10 +154,6 @@ enum nsd_err audit_finish(struct audit *audit) MUST_USE;
 void audit_find_lines(struct audit *audit, const struct rrbatch *batches);
 /* True if a finding has no line so far. */
 bool audit_lacks_line(const struct audit *audit);
-/* True if a finding is about the name, a whole one in lower case. Any thread
- * may ask behind audit_finish. */
-bool audit_mentions(const struct audit *audit, const uint8_t *name,
-	size_t len);
 
 /* Tells the findings, as audit_zone does. */
 void audit_tell(struct audit *audit, struct diag_sink *sink,

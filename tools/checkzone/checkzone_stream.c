@@ -93,14 +93,6 @@ on_batch(void *ctx, struct rrbatch *batch)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static bool
-wants_owner(const void *ctx, const uint8_t *owner, size_t len)
-{
-	const struct streaming *s = ctx;
-
-	return audit_mentions(s->audit, owner, len);
-}
-
 static enum nsd_err
 on_lines(void *ctx, const struct rrbatch *batch)
 {
@@ -121,8 +113,6 @@ lines_find(struct streaming *s)
 		.threads = s->check->threads,
 		.on_batch = on_lines,
 		.batch_ctx = s,
-		.wants_owner = wants_owner,
-		.wants_ctx = s,
 	};
 	struct zonefile_result result;
 	enum nsd_err err;

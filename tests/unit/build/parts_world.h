@@ -65,8 +65,8 @@ struct world {
 	bool many;               /* a stream that seems to have many records,
 				  * which are worth threads */
 	bool sorted;             /* they are in canonical order */
-	unsigned built, refused, odd, parts, chains;
-	unsigned streamed, streamed_chains;
+	unsigned built, refused, odd, parts;
+	unsigned streamed, sorts, streamed_chains;
 };
 
 static inline uint64_t

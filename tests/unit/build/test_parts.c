@@ -1,13 +1,12 @@
 /*
- * test_parts.c - zones that are built in parts, from several readings of a file
- * or from a stream: each equals the one that is built from all records at once,
- * object for object, with the same findings, wherever the parts begin; and
- * nothing is left when memory runs out.
+ * test_parts.c - zones that are built in parts, from a stream of records that
+ * are in order or are sorted: each equals the one that is built from all
+ * records at once, object for object, with the same findings, wherever the
+ * parts begin; and nothing is left when memory runs out.
  * NSD_PARTS_ZONES=N and NSD_PARTS_SEED=S make it longer.
  */
 #include "parts_world.h"
 
-#include "build/parts.h"
 #include "build/stream.h"
 #include "keep/release.h"
 #include "keep/table_edit.h"
@@ -20,62 +19,13 @@
 
 /* ---- building ------------------------------------------------------------ */
 
-static struct zone_plan *
-make_plan(struct world *w)
-{
-	struct zone_plan *plan;
-
-	if (parts_plan_create(apex, &plan) != NSD_OK)
-		return NULL;
-	for (const struct rrbatch *b = w->batches; b != NULL; b = b->next)
-		parts_plan_add(plan, b);
-	return plan;
-}
-
 static enum nsd_err
-read_parts(struct world *w, struct zone_parts *parts)
-{
-	enum nsd_err err = NSD_OK;
-
-	while (err == NSD_OK && parts_next(parts)) {
-		for (const struct rrbatch *b = w->batches;
-			b != NULL && err == NSD_OK; b = b->next)
-			err = parts_take(parts, b);
-		if (err == NSD_OK)
-			err = parts_pack(parts);
-		w->parts++;
-	}
-	return err;
-}
-
-static enum nsd_err
-build_in_parts(struct world *w, size_t octets, struct diag_sink *sink,
-	store_ref *zone)
-{
-	struct zone_plan *plan = make_plan(w);
-	struct zone_parts *parts;
-	enum nsd_err err = plan == NULL ? NSD_E_MEMORY
-		: parts_begin(&w->input, plan, octets, w->s.writer,
-			  w->s.heap, &parts);
-
-	if (err == NSD_OK) {
-		err = read_parts(w, parts);
-		if (err == NSD_OK)
-			err = parts_finish(parts, sink, zone);
-		else
-			parts_abandon(parts);
-	}
-	parts_plan_destroy(plan);
-	return err;
-}
-
-static enum nsd_err
-build_from_stream(struct world *w, size_t octets, struct diag_sink *sink,
-	store_ref *zone)
+build_from_stream(struct world *w, const struct zone_stream_options *options,
+	struct diag_sink *sink, store_ref *zone)
 {
 	struct zone_stream *stream;
-	enum nsd_err err = stream_begin(&w->input, w->many ? 100000 : 1,
-		octets, w->s.writer, w->s.heap, &stream);
+	enum nsd_err err = stream_begin(&w->input, options, w->s.writer,
+		w->s.heap, &stream);
 
 	if (err != NSD_OK)
 		return err;
@@ -155,51 +105,57 @@ check_reports(struct world *w)
 		"has something else to say");
 }
 
-/* Builds in parts of so many octets. whole: the zone that was built at once. */
-static void
-check_parts(struct world *w, size_t octets, enum nsd_err want, store_ref whole)
+static bool
+apex_has(const struct world *w, uint16_t type)
 {
-	store_ref parts = STORE_NONE;
+	for (size_t i = 0; i < w->model.count; i++)
+		if (w->model.rrs[i].type == type
+			&& name_equal(w->model.rrs[i].owner, apex))
+			return true;
+	return false;
+}
+
+/* The stream gave up, and told nothing. */
+static void
+check_not_streamed(struct world *w, bool sort, enum nsd_err err)
+{
+	check(w, w->report[1].len == 0, "told of what was given up");
+	check(w, err == NSD_E_LIMIT || !sort, "out of order");
+	if (err == NSD_E_AGAIN && !w->sorted)
+		return;
+	check(w, w->model.nsec3 || w->model.signatures
+			|| !apex_has(w, TYPE_SOA) || !apex_has(w, TYPE_NS),
+		"given up without need");
+	w->odd++;
+}
+
+/* Builds from a stream, with parts of so many octets. */
+static void
+check_stream(struct world *w, size_t octets, bool sort, enum nsd_err want,
+	store_ref whole)
+{
+	const struct zone_stream_options options = {
+		.rr_expected = w->many ? 100000 : 1,
+		.part_octets = octets,
+		.sort = sort,
+	};
+	store_ref zone = STORE_NONE;
 	enum nsd_err err;
 
 	/* What else a broken zone is told of goes by how far a build looks. */
 	report_init(&w->report[1], want != NSD_OK);
-	err = build_in_parts(w, octets, &w->report[1].sink, &parts);
-	if (err == NSD_E_LIMIT) {
-		w->odd++;
-		check(w, w->model.nsec3 || w->model.signatures,
-			"not to be built in parts");
+	err = build_from_stream(w, &options, &w->report[1].sink, &zone);
+	if (err == NSD_E_AGAIN || err == NSD_E_LIMIT) {
+		check_not_streamed(w, sort, err);
 		return;
 	}
 	check(w, err == want, "another outcome");
 	check_reports(w);
 	if (err != NSD_OK)
 		return;
-	check_zones(w, whole, parts);
-	w->chains += ((const struct zone *)store_get(w->s.view, parts))->chain
-		!= STORE_NONE;
-	release_zone(w->s.heap, parts);
-}
-
-/* Builds from a stream, with parts of so many octets. Only what is in order and
- * without errors can be. */
-static void
-check_stream(struct world *w, size_t octets, enum nsd_err want,
-	store_ref whole)
-{
-	store_ref zone = STORE_NONE;
-	enum nsd_err err;
-
-	report_init(&w->report[1], false);
-	err = build_from_stream(w, octets, &w->report[1].sink, &zone);
-	if (err == NSD_E_LIMIT) {
-		check_given_up(w, want);
-		return;
-	}
-	check(w, want == NSD_OK && err == NSD_OK, "another outcome");
-	check_reports(w);
 	check_zones(w, whole, zone);
 	w->streamed++;
+	w->sorts += sort && !w->sorted;
 	w->streamed_chains += ((const struct zone *)store_get(w->s.view,
 		zone))->chain != STORE_NONE;
 	release_zone(w->s.heap, zone);
@@ -223,12 +179,10 @@ run_zone(struct world *w, unsigned kind)
 	assert_true(err == NSD_OK || err == NSD_E_ZONE);
 	w->built += err == NSD_OK;
 	w->refused += err != NSD_OK;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		check_parts(w, sizes[i], err, whole);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		check_stream(w, sizes[i], err, whole);
+	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++)
+		check_stream(w, sizes[i / 2], i % 2 > 0, err, whole);
 	w->many = true;
-	check_stream(w, sizes[kind % 7], err, whole);
+	check_stream(w, sizes[kind % 7], kind % 2 > 0, err, whole);
 	w->many = false;
 	if (err == NSD_OK)
 		release_zone(w->s.heap, whole);
@@ -237,7 +191,7 @@ run_zone(struct world *w, unsigned kind)
 }
 
 static void
-parts_come_to_what_one_build_does(void **state)
+streams_come_to_what_one_build_does(void **state)
 {
 	struct world *w = *state;
 	unsigned zones = chance_setting("NSD_PARTS_ZONES", ZONES);
@@ -247,22 +201,23 @@ parts_come_to_what_one_build_does(void **state)
 		w->seed = seed + i;
 		run_zone(w, (unsigned)w->seed);
 	}
-	printf("seeds %u to %u: %u built, %u refused, in %u parts; %u with a "
-		"chain, %u times not in parts; %u from a stream, %u with a "
+	printf("seeds %u to %u: %u built, %u refused, %u times not from a "
+		"stream; %u from a stream, %u of them sorted, %u with a "
 		"chain\n", seed, seed + zones - 1, w->built, w->refused,
-		w->parts, w->chains, w->odd, w->streamed, w->streamed_chains);
+		w->odd, w->streamed, w->sorts, w->streamed_chains);
 	assert_true(w->built > zones / 4 && w->refused > zones / 20);
-	assert_true(w->chains > zones / 10);
-	assert_true(w->streamed > zones / 4);
+	assert_true(w->streamed > zones / 4 && w->sorts > zones / 10);
 	assert_true(w->streamed_chains > zones / 20);
 }
 
 static void
-check_without_memory(struct world *w, bool stream)
+check_without_memory(struct world *w, bool sort)
 {
+	const struct zone_stream_options options = {.rr_expected = 1,
+		.part_octets = 300, .sort = sort};
 	unsigned failed = 0, chains = 0;
 
-	w->order = stream;
+	w->order = sort ? 2 : 1;
 
 	for (unsigned i = 0; i < MEMORY_ZONES; i++) {
 		enum nsd_err err = NSD_E_MEMORY;
@@ -279,8 +234,8 @@ check_without_memory(struct world *w, bool stream)
 
 			report_init(&w->report[1], false);
 			failing_from(n);
-			err = (stream ? build_from_stream : build_in_parts)(w,
-				300, &w->report[1].sink, &zone);
+			err = build_from_stream(w, &options,
+				&w->report[1].sink, &zone);
 			failing_from(-1);
 			if (err == NSD_OK) {
 				chains += ((const struct zone *)store_get(
@@ -290,7 +245,7 @@ check_without_memory(struct world *w, bool stream)
 			check(w, live(w) == w->empty, "something is left");
 			failed++;
 		}
-		check(w, err == NSD_OK || (stream && err == NSD_E_LIMIT),
+		check(w, err == NSD_OK || err == NSD_E_LIMIT,
 			"another error");
 		rrbatch_destroy_all(w->batches);
 	}
@@ -300,60 +255,10 @@ check_without_memory(struct world *w, bool stream)
 }
 
 static void
-parts_without_memory_leave_nothing(void **state)
-{
-	check_without_memory(*state, false);
-}
-
-static void
 streams_without_memory_leave_nothing(void **state)
 {
+	check_without_memory(*state, false);
 	check_without_memory(*state, true);
-}
-
-/* ---- files that change --------------------------------------------------- */
-
-/* The file has records that the plan did not know. The result is an error or a
- * zone, but never a crash or a leak. */
-static void
-parts_of_another_file_are_harmless(void **state)
-{
-	struct world *w = *state;
-	struct zone_plan *plan;
-	struct zone_parts *parts;
-	struct rrbatch *before;
-	unsigned again = 0;
-
-	for (unsigned i = 0; i < 200; i++) {
-		store_ref zone = STORE_NONE;
-		enum nsd_err err;
-
-		w->seed = 5000 + i;
-		set_up_model(w, i | 3);
-		model_start(&w->model, 20);
-		one_salt(&w->model);
-		before = w->batches = file_make(w);
-		plan = make_plan(w);
-		model_start(&w->model, 80);
-		one_salt(&w->model);
-		w->batches = file_make(w);
-		err = parts_begin(&w->input, plan, 200, w->s.writer,
-			w->s.heap, &parts);
-		if (err == NSD_OK) {
-			err = read_parts(w, parts);
-			again += err == NSD_E_AGAIN;
-			if (err != NSD_OK)
-				parts_abandon(parts);
-			else if (parts_finish(parts, &w->report[1].sink,
-					 &zone) == NSD_OK)
-				release_zone(w->s.heap, zone);
-		}
-		check(w, live(w) == w->empty, "something is left");
-		parts_plan_destroy(plan);
-		rrbatch_destroy_all(before);
-		rrbatch_destroy_all(w->batches);
-	}
-	assert_true(again > 0);
 }
 
 /* ---- the old version ---------------------------------------------------- */
@@ -431,10 +336,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_come_to_what_one_build_does),
-		cmocka_unit_test(parts_without_memory_leave_nothing),
+		cmocka_unit_test(streams_come_to_what_one_build_does),
 		cmocka_unit_test(streams_without_memory_leave_nothing),
-		cmocka_unit_test(parts_of_another_file_are_harmless),
 		cmocka_unit_test(old_version_stays_for_its_reader),
 	};
 

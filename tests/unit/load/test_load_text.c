@@ -167,12 +167,6 @@ take_batch(void *ctx, struct rrbatch *batch)
 	return err;
 }
 
-static bool
-wants(const void *ctx, const uint8_t *owner, size_t len)
-{
-	return len == 12 && memcmp(owner, "\2h7", 3) == 0;
-}
-
 static void
 batches_are_handed_on(void **state)
 {
@@ -196,18 +190,6 @@ batches_are_handed_on(void **state)
 	counted = 0;
 	assert_int_equal(parse(octets_len, &options, &result), NSD_E_LIMIT);
 	assert_in_range(counted, 1, 5999);
-	zonefile_result_fini(&result);
-}
-
-static void
-only_what_is_wanted_comes(void **state)
-{
-	struct zonefile_options options = {.wants_owner = wants};
-	struct zonefile_result result;
-
-	make_octets(10);
-	assert_int_equal(parse(octets_len, &options, &result), NSD_OK);
-	assert_int_equal(result.rr_count, 1 + 2); /* the SOA, and h7 */
 	zonefile_result_fini(&result);
 }
 
@@ -295,7 +277,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_read_as_it_was_written),
 		cmocka_unit_test(batches_are_handed_on),
-		cmocka_unit_test(only_what_is_wanted_comes),
 		cmocka_unit_test(text_that_is_cut_is_refused),
 		cmocka_unit_test(text_of_another_zone_is_refused),
 		cmocka_unit_test(offset_beyond_all_is_refused),

@@ -175,106 +175,6 @@ random_files_give_the_same_in_any_pieces(void **state)
 	}
 }
 
-/* ---- some owners alone -------------------------------------------------- */
-
-static bool
-wants_owner(const void *ctx, const uint8_t *owner, size_t len)
-{
-	assert_int_equal(name_len(owner), len);
-	return owner[0] == 0 || owner[1] % 2 == *(const unsigned *)ctx;
-}
-
-/* The lines of an outcome that are wanted; false: an owner begins with an
- * escape, which is not understood here. */
-static bool
-filter_lines(const char *text, unsigned parity, char *out)
-{
-	while (*text != '\0') {
-		const char *end = strchr(text, '\n') + 1;
-		const char *owner = strchr(text, ' ') + 1;
-		const char *soa = strstr(owner, " SOA ");
-
-		if (*owner == '\\')
-			return false;
-		if (*owner == '.' || (unsigned)*owner % 2 == parity
-			|| (soa != NULL && soa < end)) {
-			memcpy(out, text, (size_t)(end - text));
-			out += end - text;
-		}
-		text = end;
-	}
-	*out = '\0';
-	return true;
-}
-
-static void
-check_wanted(const char *text, size_t len, unsigned parity)
-{
-	struct outcome all = run(text, len, 1, 1 << 20, kernel_best(), 50);
-	char *wanted = malloc(all.len + 1);
-	size_t chunk;
-
-	assert_non_null(wanted);
-	if (all.err != NSD_OK || !filter_lines(all.text, parity, wanted))
-		goto out;
-	for (chunk = 1; chunk < 300; chunk = chunk * 2 + 1) {
-		struct zonefile_options options = { .apex = fixture_apex,
-			.threads = chunk % 3, .wants_owner = wants_owner,
-			.wants_ctx = &parity };
-		struct parse_tuning tuning = { .chunk_size = chunk,
-			.head_size = chunk, .generate_max = 1000 };
-		struct outcome have = outcome_of_text(text, len, &options,
-			&tuning);
-
-		assert_int_equal(have.err, NSD_OK);
-		assert_string_equal(have.text, wanted);
-		outcome_free(&have);
-	}
-out:
-	free(wanted);
-	outcome_free(&all);
-}
-
-static void
-owners_that_are_not_wanted_change_nothing_else(void **state)
-{
-	static const char with_soa[] = "@ 5 SOA a b 1 2 3 4 9\n"
-		"a A 192.0.2.1\nb A 192.0.2.1\n TXT x\nb 7 NS b\nc 8 NS x\n";
-	unsigned seed = 7, round;
-
-	for (round = 0; round < 400; round++) {
-		char text[4096] = "";
-		unsigned n = (unsigned)rand_r(&seed) % 20;
-
-		while (n-- > 0) {
-			const char *line = lines[(size_t)rand_r(&seed)
-				% (sizeof(lines) / sizeof(lines[0]))];
-
-			if (strchr("dehgajnp\"$", line[0]) == NULL
-				|| rand_r(&seed) % 8 == 0)
-				strcat(text, line);
-		}
-		check_wanted(text, strlen(text), round % 2);
-	}
-	check_wanted(with_soa, strlen(with_soa), 1);
-}
-
-/* RDATA that is not wanted is not looked at. */
-static void
-errors_of_owners_that_are_not_wanted_are_not_told(void **state)
-{
-	static const char text[] = "a 1 A 192.0.2.1\nb 1 A x\n A 192.0.2.2\n";
-	const unsigned parity = 1;
-	struct zonefile_options options = { .apex = fixture_apex,
-		.wants_owner = wants_owner, .wants_ctx = &parity };
-	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
-		NULL);
-
-	assert_int_equal(o.err, NSD_OK);
-	assert_int_equal(o.rr_count, 1);
-	outcome_free(&o);
-}
-
 static char *
 make_plain(size_t lines_count, size_t *len)
 {
@@ -347,10 +247,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nasty_files_give_the_same_in_any_pieces),
 		cmocka_unit_test(nul_octets_give_the_same_in_any_pieces),
-		cmocka_unit_test(
-			owners_that_are_not_wanted_change_nothing_else),
-		cmocka_unit_test(
-			errors_of_owners_that_are_not_wanted_are_not_told),
 		cmocka_unit_test(random_files_give_the_same_in_any_pieces),
 		cmocka_unit_test(progress_reaches_the_total),
 		cmocka_unit_test(a_large_file_by_many_threads_is_as_by_one),

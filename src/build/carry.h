@@ -1,7 +1,7 @@
-/* part_carry.h - what the next part of a build has to know of the names before
+/* carry.h - what the next part of a build has to know of the names before
  * it. */
-#ifndef BUILD_PART_CARRY_H
-#define BUILD_PART_CARRY_H
+#ifndef BUILD_CARRY_H
+#define BUILD_CARRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,6 @@ struct build;
 
 struct part_carry {
 	struct shape_walk walk;
-	uint32_t end_line;     /* of the last record of all */
-	uint16_t end_file;
 	bool any;              /* there is a name before */
 	unsigned depth;        /* its labels */
 	struct {
@@ -25,9 +23,9 @@ struct part_carry {
 	} path[NAME_MAX_LABELS + 1]; /* it and its ancestors, by labels */
 };
 
-/* Keeps the last name of the part at hand, if it has any, and its ancestors
- * (parts_carry.c). */
-void parts_keep_path(struct part_carry *carry, const struct build *b);
+/* Keeps the last name of the part at hand, if it has any, and its
+ * ancestors. */
+void carry_keep_path(struct part_carry *carry, const struct build *b);
 
 /* The name before, or NULL. carry may be NULL. */
 static inline const struct owner *

@@ -1,16 +1,16 @@
-/* parts_trie.c - joins the trie of a range to that of the ranges before it. */
+/* stream_trie.c - joins the trie of a part to that of the parts before it. */
 #include <string.h>
 
-#include "build/parts_pass.h"
+#include "build/stream_pass.h"
 #include "keep/release.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
 
 enum nsd_err
-parts_add_trie(struct zone_parts *p, struct trie *trie,
+stream_add_trie(struct zone_stream *s, struct trie *trie,
 	const store_ref *objects, size_t count)
 {
-	struct store_heap *heap = build_packer(&p->build)->heap;
+	struct store_heap *heap = build_packer(&s->build)->heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
 	struct trie_edit edit = {heap, release_branch, &r, NULL};
 	struct trie part;

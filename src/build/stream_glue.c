@@ -1,54 +1,59 @@
 /*
- * parts_glue.c - gives each target name its glue cell in a build in parts. It
- * reads the names of targets from the RRsets in the store and looks them up in
- * the trie, as many at a time as there is memory for.
+ * stream_glue.c - gives each target name its glue cell in a build from a
+ * stream. It reads the names of targets from the RRsets in the store and looks
+ * them up in the trie, as many at a time as there is memory for.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "build/glue_pass.h"
-#include "build/parts_pass.h"
+#include "build/stream_pass.h"
 #include "dns/rdata.h"
 #include "store/writer.h"
 #include "zone/unpack.h"
 
 #define SAMPLES 4096u /* that ranges are chosen by */
 
+/* Uses that are resolved at a time: so many, and then at most so many times.
+ * Each takes some 100 octets until then. */
+#define RANGE_USES ((size_t)65536)
+#define RANGES_MAX 4u
+
 /* ---- noting -------------------------------------------------------------- */
 
-static struct part_use *
-uses_append(struct zone_parts *p)
+static struct stream_use *
+uses_append(struct zone_stream *s)
 {
-	struct part_uses *block = p->uses;
+	struct stream_uses *block = s->uses;
 
-	if (block == NULL || block->count == PART_USES) {
+	if (block == NULL || block->count == STREAM_USES) {
 		block = malloc(sizeof(*block));
 		if (block == NULL)
 			return NULL;
 		block->count = 0;
-		block->next = p->uses;
-		p->uses = block;
+		block->next = s->uses;
+		s->uses = block;
 	}
-	p->use_count++;
+	s->use_count++;
 	return &block->items[block->count++];
 }
 
 enum nsd_err
-parts_note_uses(struct zone_parts *p)
+stream_note_uses(struct zone_stream *s)
 {
-	const struct build *b = &p->build;
+	const struct build *b = &s->build;
 
 	for (unsigned i = 0; i < b->worker_count; i++) {
 		const struct target_use *use = b->workers[i].packer.uses;
 
 		for (; use != NULL; use = use->next) {
-			struct part_use *note;
+			struct stream_use *note;
 
 			/* It is of several NSEC3 records at one owner. */
 			if (use->owner < b->names
 				|| use->owner >= b->names + b->name_count)
 				continue;
-			note = uses_append(p);
+			note = uses_append(s);
 			if (note == NULL)
 				return NSD_E_MEMORY;
 			note->rrset = use->rrset;
@@ -64,17 +69,17 @@ parts_note_uses(struct zone_parts *p)
 /* ---- names --------------------------------------------------------------- */
 
 struct resolving {
-	struct zone_parts *p;
+	struct zone_stream *s;
 	const struct store_view *view;
 	uint8_t *rdata; /* room for one */
 	struct arena arena; /* of a range */
 	struct owner *names; /* index: that of the use */
-	const struct part_use **uses;
+	const struct stream_use **uses;
 	size_t count;
 };
 
 static const struct rrset_target *
-use_get_target(const struct resolving *r, const struct part_use *use)
+use_get_target(const struct resolving *r, const struct stream_use *use)
 {
 	const struct rrset *rrset = store_get(r->view, use->rrset);
 
@@ -83,7 +88,7 @@ use_get_target(const struct resolving *r, const struct part_use *use)
 
 /* The name that is used, in lower case; lent until the next call. */
 static const uint8_t *
-use_read_name(struct resolving *r, const struct part_use *use, size_t *len)
+use_read_name(struct resolving *r, const struct stream_use *use, size_t *len)
 {
 	const struct rrset *rrset = store_get(r->view, use->rrset);
 	unsigned offset = use_get_target(r, use)->offset;
@@ -97,7 +102,7 @@ use_read_name(struct resolving *r, const struct part_use *use, size_t *len)
 		if (offset < sent)
 			break;
 	}
-	rdlen = unpack_rdata(rrset, rr, r->p->build.zone.apex, r->rdata);
+	rdlen = unpack_rdata(rrset, rr, r->s->build.zone.apex, r->rdata);
 	name = r->rdata + rdata_additional_offset(rrset->type, r->rdata,
 		rdlen);
 	name_lower(name);
@@ -106,10 +111,10 @@ use_read_name(struct resolving *r, const struct part_use *use, size_t *len)
 }
 
 static bool
-use_measure(struct resolving *r, const struct part_use *use,
+use_measure(struct resolving *r, const struct stream_use *use,
 	struct owner *owner, size_t *len)
 {
-	const struct build *b = &r->p->build;
+	const struct build *b = &r->s->build;
 	const uint8_t *name = use_read_name(r, use, len);
 
 	owner->index = 0;
@@ -133,16 +138,16 @@ key_compare(const void *x, const void *y)
 static enum nsd_err
 range_collect(struct resolving *r, const uint64_t *low, const uint64_t *high)
 {
-	struct zone_parts *p = r->p;
+	struct zone_stream *s = r->s;
 
 	/* Pages that are not touched cost nothing. */
-	r->names = arena_alloc(&r->arena, p->use_count * sizeof(*r->names));
+	r->names = arena_alloc(&r->arena, s->use_count * sizeof(*r->names));
 	r->uses = arena_alloc(&r->arena,
-		p->use_count * sizeof(struct part_use *));
+		s->use_count * sizeof(struct stream_use *));
 	r->count = 0;
 	if (r->names == NULL || r->uses == NULL)
 		return NSD_E_MEMORY;
-	for (const struct part_uses *b = p->uses; b != NULL; b = b->next)
+	for (const struct stream_uses *b = s->uses; b != NULL; b = b->next)
 		for (size_t i = 0; i < b->count; i++) {
 			struct owner *o = &r->names[r->count];
 			size_t len;
@@ -161,14 +166,21 @@ range_collect(struct resolving *r, const uint64_t *low, const uint64_t *high)
 	return NSD_OK;
 }
 
+static size_t
+range_get_uses(const struct zone_stream *s)
+{
+	return s->range_uses > 0 ? s->range_uses
+				 : s->use_count / RANGES_MAX + RANGE_USES;
+}
+
 /* Chooses ranges: their lower limits, *count of them, of which the first is 0.
  * The caller frees them. NULL without memory. */
 static uint64_t (*
 ranges_choose(struct resolving *r, size_t *count))[2]
 {
-	size_t every = r->p->use_count / SAMPLES + 1, n = 0, at = 0;
-	size_t ranges = r->p->use_count / r->p->range_uses + 1;
-	uint64_t(*keys)[2] = malloc((r->p->use_count / every + 2)
+	size_t every = r->s->use_count / SAMPLES + 1, n = 0, at = 0;
+	size_t ranges = r->s->use_count / range_get_uses(r->s) + 1;
+	uint64_t(*keys)[2] = malloc((r->s->use_count / every + 2)
 		* sizeof(*keys));
 	struct owner owner;
 	size_t len;
@@ -179,7 +191,7 @@ ranges_choose(struct resolving *r, size_t *count))[2]
 	keys[0][0] = keys[0][1] = 0;
 	if (ranges == 1)
 		return keys;
-	for (const struct part_uses *b = r->p->uses; b != NULL; b = b->next)
+	for (const struct stream_uses *b = r->s->uses; b != NULL; b = b->next)
 		for (size_t i = 0; i < b->count; i++)
 			if (at++ % every == 0
 				&& use_measure(r, &b->items[i], &owner, &len))
@@ -206,7 +218,7 @@ target_find(struct resolving *r, const struct owner *name,
 	struct target_facts *facts)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_walk walk = {.root = &r->p->names.root};
+	struct trie_walk walk = {.root = &r->s->names.root};
 	const struct node *node;
 
 	trie_name_split(&walk.name, name->name, name->name_len, label_at);
@@ -228,10 +240,10 @@ target_find(struct resolving *r, const struct owner *name,
 }
 
 static void
-use_check(struct resolving *r, const struct part_use *use,
+use_check(struct resolving *r, const struct stream_use *use,
 	const struct owner *name, const struct target_facts *facts)
 {
-	struct build *b = &r->p->build;
+	struct build *b = &r->s->build;
 	const struct rrset *rrset = store_get(r->view, use->rrset);
 	const struct node *node = store_get(r->view, use->node);
 	const struct rrbatch_rr rr = {.line = use->line, .file = use->file};
@@ -258,7 +270,7 @@ use_check(struct resolving *r, const struct part_use *use,
 static enum nsd_err
 name_resolve(struct resolving *r, size_t start, size_t end)
 {
-	struct build *b = &r->p->build;
+	struct build *b = &r->s->build;
 	const struct owner *name = &r->names[start];
 	struct target_facts facts;
 	const struct node *node;
@@ -274,7 +286,7 @@ name_resolve(struct resolving *r, size_t start, size_t end)
 		    facts.hidden) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = start; i < end; i++) {
-		const struct part_use *use = r->uses[r->names[i].index];
+		const struct stream_use *use = r->uses[r->names[i].index];
 
 		glue_set(build_packer(b)->heap, use->rrset, use->index,
 			b->targets[b->target_count - 1]);
@@ -287,8 +299,8 @@ name_resolve(struct resolving *r, size_t start, size_t end)
 static enum nsd_err
 range_resolve(struct resolving *r)
 {
-	struct zone_parts *p = r->p;
-	struct build *b = &p->build;
+	struct zone_stream *s = r->s;
+	struct build *b = &s->build;
 	struct owner *tmp = arena_alloc(&r->arena, r->count * sizeof(*tmp));
 	enum nsd_err err = NSD_OK;
 	size_t end;
@@ -305,7 +317,7 @@ range_resolve(struct resolving *r)
 		err = name_resolve(r, i, end);
 	}
 	if (err == NSD_OK)
-		err = parts_add_trie(p, &p->targets, b->targets,
+		err = stream_add_trie(s, &s->targets, b->targets,
 			b->target_count);
 	/* Those that no trie has are freed while the array is there. */
 	if (err != NSD_OK)
@@ -316,17 +328,17 @@ range_resolve(struct resolving *r)
 }
 
 enum nsd_err
-parts_resolve_uses(struct zone_parts *p)
+stream_resolve_uses(struct zone_stream *s)
 {
 	struct resolving r = {
-		.p = p,
-		.view = store_writer_view(p->build.writer),
+		.s = s,
+		.view = store_writer_view(s->build.writer),
 	};
 	uint64_t(*limits)[2] = NULL;
 	enum nsd_err err = NSD_OK;
 	size_t count = 0;
 
-	if (p->use_count == 0)
+	if (s->use_count == 0)
 		return NSD_OK;
 	r.rdata = malloc(65536 + NAME_MAX_LEN);
 	if (r.rdata != NULL)
