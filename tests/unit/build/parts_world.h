@@ -65,6 +65,7 @@ struct world {
 	bool many;               /* a stream that seems to have many records,
 				  * which are worth threads */
 	bool sorted;             /* they are in canonical order */
+	bool outside;            /* some owners are to be outside of the zone */
 	unsigned built, refused, odd, parts;
 	unsigned streamed, sorts, streamed_chains;
 };
@@ -126,6 +127,7 @@ file_make(struct world *w)
 			.type = rr->type,
 			.rdlen = rr->rdlen,
 		};
+		const uint8_t *next;
 		bool same;
 
 		if (batch == NULL || model_random(m, 8) == 0) {
@@ -135,8 +137,10 @@ file_make(struct world *w)
 			end = &batch->next;
 			owner = NULL;
 		}
-		same = owner != NULL && name_equal(owner, rr->owner);
-		owner = rr->owner;
+		next = w->outside && model_random(m, 16) == 0
+			? (const uint8_t *)"\5other" : rr->owner;
+		same = owner != NULL && name_equal(owner, next);
+		owner = next;
 		if (rrbatch_append(batch, &head, same ? NULL : owner,
 			    rr->rdata) != NSD_OK) {
 			batch = NULL;
