@@ -18,7 +18,7 @@ struct load_apply_options {
 };
 
 /*
- * Publishes the changes of a result that is LOAD_DIFFERS, all or none; *done
+ * Publishes the changes of a result that is LOAD_COMPARED, all or none; *done
  * says how many. They are kept for other secondaries, if the zone's options say
  * so. For the loader's main thread; or for one that may change the zone
  * (update_make), whose version the loop publishes. Findings are not told: they

@@ -23,6 +23,8 @@ struct load_text {
 	 * block of which is checked. Without offset. */
 	const struct journal_entry *entry;
 	const uint8_t *data; /* not NULL: they are these len octets */
+	bool is_diffs; /* its head says so: it is to be applied. Who reads it
+			* looks again: it may have been changed since */
 	bool is_rest; /* none of this: what the journal has beyond what is
 		       * served (load_journal_catch_up) */
 };

@@ -49,7 +49,8 @@ enum load_update_kind {
 /* Octets of differences. They are applied at some 4 us a record: more than this
  * is better built anew from a whole zone. */
 #define LOAD_UPDATE_DIFFS_MAX (16u << 20)
-/* Up to so many octets, some 600 records, and if no more names are to be made
+/* A text of so many octets is read at once when it comes. If it is differences,
+ * some 600 records, and if no more names are to be made
  * anew, they are applied in the loader's loop, in some 3 ms; else by a
  * thread. */
 #define LOAD_UPDATE_AT_ONCE (32u << 10)
@@ -60,12 +61,6 @@ enum load_update_action {
 	LOAD_UPDATE_ADD,
 	LOAD_UPDATE_REMOVE_RRSET, /* TYPE 255: all of the name; no RDATA */
 };
-
-/* Reads kind and apex (in lower case; room for NAME_MAX_LEN octets) of the
- * octets of a message. NSD_E_WIRE: there are none; NSD_E_SYSTEM: they cannot be
- * read. */
-enum nsd_err load_update_read_head(const struct load_text *text,
-	uint8_t *kind, uint8_t *apex) MUST_USE;
 
 /*
  * Reads the octets of a message. They are read and not mapped, because their

@@ -51,25 +51,32 @@ struct load_progress {
 	uint64_t total;
 };
 
+/* What becomes of a zone that was looked at. */
 enum load_outcome {
-	LOAD_UNCHANGED, /* nothing to do */
+	LOAD_UNCHANGED, /* nothing to do; nobody takes the result */
 	LOAD_LARGE,     /* put off: to be read with several threads */
-	LOAD_SAME,      /* the files say what is served */
-	LOAD_DIFFERS,   /* changes of what is served are to be published */
-	LOAD_BUILT,     /* a new version is ready to be published */
-	LOAD_FAILED,    /* said in the log */
-	LOAD_ABSENT,    /* the zone has no file, or is a secondary zone that
-			 * has none yet */
-	LOAD_AS_NOTED,  /* nothing to do: the files are as their record says.
-			 * But the entry does not say so any more whether they
-			 * could be used */
-	LOAD_REHASHED,  /* only what is in rehashed is to be published */
-	LOAD_AGAIN,     /* its files changed while they were read */
-	LOAD_BEHIND,    /* what is served is to be brought further by the
-			 * journal */
-	LOAD_OLDER,     /* the file of a secondary is older than what it
-			 * serves, which stays */
+	LOAD_KEPT,      /* what is served stays, or none is; see note */
+	LOAD_COMPARED,  /* changes of what is served are to be published, if
+			 * there are any */
 	LOAD_APPLIED,   /* changes of what was served are published already */
+	LOAD_BUILT,     /* a new version is ready to be published */
+	LOAD_AGAIN,     /* its files changed while they were read */
+	LOAD_FAILED,    /* said in the log */
+};
+
+/* What is noted of a zone's files, behind what is published: whether they are
+ * to be read again is told from that. */
+enum load_note {
+	LOAD_NOTE_NOTHING,
+	LOAD_NOTE_READ,       /* result.files */
+	LOAD_NOTE_FAILED,     /* result.files, which could not be used */
+	LOAD_NOTE_UNREADABLE, /* that they could not be opened or read: they
+			       * are still to be */
+	LOAD_NOTE_NONE,       /* the zone has no file, or is a secondary zone
+			       * that has none yet */
+	LOAD_NOTE_AS_BEFORE,  /* they are as their record says, but the entry
+			       * does not say so any more whether they could
+			       * be used */
 };
 
 /* What came of reading a zone. The loader's main thread acts on it. */
@@ -77,10 +84,7 @@ struct load_result {
 	struct load_result *next;
 	struct load_zone *zone;
 	enum load_outcome outcome;
-	bool blameless;               /* of LOAD_FAILED: the files are not to
-				       * blame, and are still to be read */
-	bool unreadable;              /* of LOAD_FAILED: the files could not be
-				       * opened or read */
+	enum load_note note;
 	bool crowded;                 /* of LOAD_FAILED: the store is full with
 				       * the served version */
 	bool awaited;                 /* of LOAD_FAILED: there is no file yet,
@@ -96,7 +100,7 @@ struct load_result {
 				       * for people; owned; NULL: the log has
 				       * them */
 	enum nsd_err err;             /* of a transfer that is LOAD_FAILED */
-	struct diff *diff;            /* of LOAD_SAME and LOAD_DIFFERS: owned */
+	struct diff *diff;            /* of LOAD_COMPARED: owned */
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
 	struct zone_update_result done; /* of LOAD_APPLIED */

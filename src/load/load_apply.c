@@ -99,7 +99,7 @@ load_apply_diff(const struct load_context *context,
 	struct diag_sink sink = {.on_diag = NULL};
 	enum nsd_err err;
 
-	assert(result->outcome == LOAD_DIFFERS);
+	assert(result->outcome == LOAD_COMPARED);
 	err = apply_begin(&a, options);
 	if (err != NSD_OK)
 		return err;

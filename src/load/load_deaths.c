@@ -59,9 +59,9 @@ deaths_set_aside(const struct load_zone *zone, const char *path,
 	result->outcome = LOAD_FAILED;
 	if (source == NULL || (source->path = strdup(path)) == NULL) {
 		free(source);
-		result->blameless = true;
 		return;
 	}
+	result->note = LOAD_NOTE_FAILED;
 	source->mtime = st->st_mtim;
 	source->ctime = st->st_ctim;
 	source->size = (uint64_t)st->st_size;

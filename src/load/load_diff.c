@@ -97,8 +97,7 @@ load_diff_read(const struct load_reading *r)
 		diff_destroy(diff);
 		return err == NSD_E_ZONE ? NSD_E_LIMIT : err;
 	}
-	r->result->outcome = r->result->change_count > 0 ? LOAD_DIFFERS
-							 : LOAD_SAME;
+	r->result->outcome = LOAD_COMPARED;
 	r->result->diff = diff;
 	return NSD_OK;
 }

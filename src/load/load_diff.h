@@ -9,12 +9,12 @@
  * Compares the file with r->served, which is not NULL and stays (zone->busy)
  * until the result is taken. Findings of the parser go to r->sink. Any thread.
  *
- * returns NSD_OK: r->result has its outcome, LOAD_SAME or LOAD_DIFFERS, and the
- * diff; NSD_E_LIMIT: so much differs that the zone is better built anew, the
- * file breaks a rule that only a build reports, or there is no memory or
- * randomness for comparing; NSD_E_DENIED: the file is older than what is
- * served; NSD_E_AGAIN: it changed between the two readings. What zonefile_parse
- * returns: the file cannot be read.
+ * returns NSD_OK: r->result is LOAD_COMPARED with the diff; NSD_E_LIMIT: so
+ * much differs that the zone is better built anew, the file breaks a rule that
+ * only a build reports, or there is no memory or randomness for comparing;
+ * NSD_E_DENIED: the file is older than what is served; NSD_E_AGAIN: it changed
+ * between the two readings. What zonefile_parse returns: the file cannot be
+ * read.
  */
 enum nsd_err load_diff_read(const struct load_reading *r) MUST_USE;
 

@@ -39,7 +39,8 @@ history_find_serial(const struct load_context *context,
 				   result->built))->serial;
 		return true;
 	}
-	if ((result->outcome != LOAD_DIFFERS && result->outcome != LOAD_APPLIED)
+	if ((result->outcome != LOAD_COMPARED
+			&& result->outcome != LOAD_APPLIED)
 		|| result->zone->conf->options->create_ixfr)
 		return false;
 	for (size_t i = 0; i < result->change_count; i++) {
@@ -152,7 +153,7 @@ load_history_publish(const struct load_context *context,
 {
 	if (result->history.count > 0)
 		history_publish_drafts(context, result);
-	if (result->outcome != LOAD_SAME)
+	if (result->outcome != LOAD_COMPARED || result->change_count > 0)
 		table_set_steps_stale(context->writer, result->zone->entry,
 			history_is_stale(context, result));
 }

@@ -75,6 +75,22 @@ read_set_reasons(struct load_result *result, const char *format, ...)
 
 /* ---- how ----------------------------------------------------------------- */
 
+static enum load_note
+read_choose_note(enum nsd_err err)
+{
+	switch (err) {
+	case NSD_OK:
+		return LOAD_NOTE_READ;
+	case NSD_E_SYSTEM:
+		return LOAD_NOTE_UNREADABLE;
+	case NSD_E_MEMORY: /* the files are not to blame */
+	case NSD_E_AGAIN:
+		return LOAD_NOTE_NOTHING;
+	default:
+		return LOAD_NOTE_FAILED;
+	}
+}
+
 /* Reads the file; what there is to say is said in the log. */
 static void
 read_file(const struct load_context *context, struct load_zone *zone,
@@ -107,15 +123,14 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
 	err = load_ways_run(&r);
-	if (err == NSD_OK && result->outcome != LOAD_OLDER) {
+	result->note = read_choose_note(err);
+	if (err == NSD_OK && result->outcome != LOAD_KEPT) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);
 		load_history_read(context, path, result);
 	} else if (err == NSD_E_AGAIN) {
 		result->outcome = LOAD_AGAIN;
 	} else if (err != NSD_OK) {
 		result->outcome = LOAD_FAILED;
-		result->unreadable = err == NSD_E_SYSTEM;
-		result->blameless = err == NSD_E_MEMORY || result->unreadable;
 		result->crowded = err == NSD_E_MEMORY && r.served != NULL
 			&& store_count_lacks(context->writer) != r.lacks
 			&& store_is_full(context->writer);
@@ -138,18 +153,19 @@ read_note_absent(const struct load_context *context,
 {
 	const struct store_view *view = store_writer_view(context->writer);
 
+	result->outcome = LOAD_KEPT;
+	result->note = LOAD_NOTE_NONE;
 	if (load_zone_is_secondary(zone)) {
 		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
-		result->outcome = LOAD_ABSENT;
 	} else if (load_zone_is_received(view, zone)) {
 		log_notice("zonefile %s does not exist: zone %s stays as it was"
 			" transferred", path, zone->conf->name);
-		result->outcome = LOAD_ABSENT;
 	} else {
 		log_error("zonefile %s does not exist", path);
 		read_set_reasons(result, "zone %s: zonefile %s does not"
 			" exist\n", zone->conf->name, path);
 		result->outcome = LOAD_FAILED;
+		result->note = LOAD_NOTE_FAILED;
 		result->awaited = load_zone_published(view, zone) == NULL;
 	}
 }
@@ -192,8 +208,10 @@ read_note_unchanged(const struct load_context *context,
 
 	if (context->which == LOAD_MISSING)
 		return;
-	if (failed != ((entry->flags & ZONE_ENTRY_FILE_FAILED) != 0))
-		result->outcome = LOAD_AS_NOTED;
+	if (failed != ((entry->flags & ZONE_ENTRY_FILE_FAILED) != 0)) {
+		result->outcome = LOAD_KEPT;
+		result->note = LOAD_NOTE_AS_BEFORE;
+	}
 	if (context->which == LOAD_CHANGED) {
 		read_note_still_failed(context, zone, path);
 		load_deaths_survive(context, zone);
@@ -233,11 +251,13 @@ read_find_path(const struct load_context *context,
 	if (err == NSD_OK)
 		return conf_path_in_chroot(context->chroot, buffer);
 	if (err == NSD_E_NOT_FOUND) {
-		result->outcome = LOAD_ABSENT;
+		result->outcome = LOAD_KEPT;
+		result->note = LOAD_NOTE_NONE;
 	} else {
 		log_error("zone %s: the name of its file is too long",
 			zone->conf->name);
 		result->outcome = LOAD_FAILED;
+		result->note = LOAD_NOTE_FAILED;
 	}
 	return NULL;
 }
@@ -307,12 +327,16 @@ read_from_journal(const struct load_context *context, struct load_zone *zone,
 	if (!load_journal_has(context, zone))
 		return false;
 	if (load_journal_build(context, zone, file ? plan->path : NULL, task,
-		    result))
+		    result)) {
+		result->note = LOAD_NOTE_READ;
 		return true;
-	/* The main thread does the rest. */
-	if (!file && !plan->rehash && load_journal_is_ahead(context, zone))
-		result->outcome = LOAD_BEHIND;
-	return result->outcome == LOAD_BEHIND;
+	}
+	if (file || plan->rehash || !load_journal_is_ahead(context, zone))
+		return false;
+	/* The main thread brings what is served further. */
+	result->outcome = LOAD_KEPT;
+	result->note = LOAD_NOTE_NOTHING;
+	return true;
 }
 
 static void

@@ -225,6 +225,5 @@ load_rehash_run(const struct load_context *context, struct load_zone *zone,
 	}
 	if (result->outcome != LOAD_UNCHANGED)
 		return;
-	result->outcome = err == NSD_OK ? LOAD_REHASHED : LOAD_FAILED;
-	result->blameless = true;
+	result->outcome = err == NSD_OK ? LOAD_KEPT : LOAD_FAILED;
 }

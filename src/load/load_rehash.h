@@ -24,7 +24,7 @@ bool load_rehash_is_wanted(const struct load_context *context,
  * the version must stay until the result is taken. Any thread. What there is to
  * say is said in the log.
  * out: result->rehashed; and, if it was LOAD_UNCHANGED, result->outcome:
- * LOAD_REHASHED or LOAD_FAILED.
+ * LOAD_KEPT or LOAD_FAILED.
  */
 void load_rehash_run(const struct load_context *context,
 	struct load_zone *zone, struct store_heap *heap, bool large,

@@ -29,7 +29,7 @@ transfer_verify(const struct load_reading *r)
 	struct load_result *result = r->result;
 	enum nsd_err err;
 
-	if (result->outcome == LOAD_SAME)
+	if (result->outcome == LOAD_COMPARED && result->change_count == 0)
 		return load_verify_zone(r->context, r->zone, r->served);
 	if (result->outcome != LOAD_BUILT)
 		return NSD_OK;
@@ -137,16 +137,6 @@ transfer_read_diffs(const struct load_context *context,
 	result->outcome = result->err == NSD_OK ? LOAD_APPLIED : LOAD_FAILED;
 }
 
-static bool
-transfer_is_diffs(const struct load_text *text)
-{
-	uint8_t kind;
-
-	/* The journal gives whole zones only. */
-	return text->entry == NULL && load_text_copy(text, &kind, 1) == NSD_OK
-		&& kind == LOAD_UPDATE_DIFFS;
-}
-
 /* ---- both ---------------------------------------------------------------- */
 
 void
@@ -173,7 +163,7 @@ load_transfer_read(const struct load_context *context, struct load_zone *zone,
 		.result = result,
 	};
 
-	if (transfer_is_diffs(task->text)) {
+	if (task->text->is_diffs) {
 		transfer_read_diffs(context, zone, task, result);
 		return;
 	}

@@ -24,8 +24,8 @@ struct load_task {
  *
  * Unless the task is large, one that is better read with several threads is
  * LOAD_LARGE, and nothing is done. Any thread.
- * *result: LOAD_SAME, LOAD_DIFFERS, LOAD_BUILT; or LOAD_FAILED with err, said
- * in the log. Gives files (zonefile_result_fini) and diff (diff_destroy).
+ * *result: LOAD_COMPARED, LOAD_APPLIED, LOAD_BUILT; or LOAD_FAILED with err,
+ * said in the log. Gives files (zonefile_result_fini) and diff (diff_destroy).
  * A text of differences (XFR_DIFFS) is applied at once, with the help of the
  * loop: LOAD_APPLIED, or LOAD_FAILED; done: what was, also then.
  */

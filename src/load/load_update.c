@@ -19,8 +19,6 @@
 #include "zone/table.h"
 
 #define LEN_MAX (1u << 30)
-/* A text of so many octets is read at once when it comes. */
-#define SMALL_OCTETS (16u << 10)
 
 struct update_file {
 	const struct load_context *context;
@@ -161,8 +159,11 @@ update_apply_versions(struct update_file *f)
 
 /* ---- the file ----------------------------------------------------------- */
 
-enum nsd_err
-load_update_read_head(const struct load_text *text, uint8_t *kind,
+/* Reads kind and apex (in lower case; room for NAME_MAX_LEN octets) of the
+ * octets of a message. NSD_E_WIRE: there are none; NSD_E_SYSTEM: they cannot be
+ * read. */
+static enum nsd_err
+update_read_head(const struct load_text *text, uint8_t *kind,
 	uint8_t *apex)
 {
 	uint8_t head[LOAD_HEAD_MAX];
@@ -276,7 +277,7 @@ update_take_octets(const struct load_text *text, uint8_t kind,
 		return err;
 	change->len = text->len;
 	copy.data = change->data;
-	err = load_update_read_head(&copy, &change->kind, apex);
+	err = update_read_head(&copy, &change->kind, apex);
 	if (err == NSD_OK && change->kind == LOAD_UPDATE_WHOLE)
 		change->text = copy;
 	return err;
@@ -289,16 +290,15 @@ load_update_take(const struct load_text *text, struct load_change *change,
 	uint8_t kind;
 	enum nsd_err err;
 
-	if (text->len <= SMALL_OCTETS)
+	if (text->len <= LOAD_UPDATE_AT_ONCE)
 		return update_take_octets(text, LOAD_UPDATE_WHOLE, change,
 			apex);
-	err = load_update_read_head(text, &kind, apex);
+	err = update_read_head(text, &kind, apex);
 	if (err != NSD_OK)
 		return err;
 	if (kind == LOAD_UPDATE_DIFFS && text->len > LOAD_UPDATE_DIFFS_MAX)
 		return NSD_E_LIMIT;
-	if (kind < LOAD_UPDATE_WHOLE || (kind == LOAD_UPDATE_DIFFS
-			&& text->len <= LOAD_UPDATE_AT_ONCE)) {
+	if (kind < LOAD_UPDATE_WHOLE) {
 		err = update_take_octets(text, kind, change, apex);
 		return err == NSD_OK && change->kind != kind ? NSD_E_WIRE
 							     : err;
@@ -306,6 +306,7 @@ load_update_take(const struct load_text *text, struct load_change *change,
 	/* What reads it in the file looks again at what it is. */
 	change->kind = kind;
 	change->text = *text;
+	change->text.is_diffs = kind == LOAD_UPDATE_DIFFS;
 	change->text.fd = fcntl(text->fd, F_DUPFD_CLOEXEC, 0);
 	return change->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
 }

@@ -110,7 +110,7 @@ ways_whole(const struct load_reading *r)
 static bool
 ways_applies(const struct load_reading *r)
 {
-	return r->result->outcome == LOAD_DIFFERS
+	return r->result->change_count > 0
 		&& (r->result->change_count > LOAD_APPLY_AT_ONCE
 			|| (r->text != NULL && load_verify_is_wanted(r->zone)));
 }
@@ -168,6 +168,6 @@ load_ways_run(struct load_reading *r)
 		ways_tell_no_room(r);
 	if (err != NSD_E_DENIED)
 		return err;
-	r->result->outcome = LOAD_OLDER;
+	r->result->outcome = LOAD_KEPT;
 	return NSD_OK;
 }

@@ -224,9 +224,9 @@ void loader_log_serial(const struct load_zone *zone, const uint32_t *old,
  * own. */
 void loader_push_again(struct loader *loader, struct load_zone *zone,
 	int wait_sec);
-/* Publishes a result that is LOAD_SAME, LOAD_DIFFERS or LOAD_BUILT. updated: of
- * a transfer, its counts are set; NULL: it is from a file. After a failure the
- * zone is as before. */
+/* Publishes a result that is LOAD_COMPARED, LOAD_APPLIED or LOAD_BUILT, any
+ * other is NSD_E_BUG. updated: of a transfer, its counts are set; NULL: it is
+ * from a file. After a failure the zone is as before. */
 enum nsd_err loader_publish(struct loader *loader,
 	const struct load_result *result, struct ipc_updated *updated) MUST_USE;
 /* Publishes what came of reading a zone, or says why not. Frees what the result

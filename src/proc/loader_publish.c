@@ -144,11 +144,12 @@ loader_publish(struct loader *loader, const struct load_result *result,
 	case LOAD_BUILT:
 		loader_swap(loader, result, updated);
 		break;
-	case LOAD_DIFFERS:
-		err = loader_apply_diff(loader, result, updated);
+	case LOAD_COMPARED:
+		if (result->change_count > 0)
+			err = loader_apply_diff(loader, result, updated);
 		break;
 	default:
-		break;
+		err = NSD_E_BUG;
 	}
 	if (err != NSD_OK)
 		return err;
@@ -184,7 +185,7 @@ loader_drop_older(struct loader *loader, struct load_result *result)
 	if ((int32_t)(made->serial - old->serial) >= 0)
 		return;
 	release_zone(store_writer_heap(loader->writer), result->built);
-	result->outcome = LOAD_OLDER;
+	result->outcome = LOAD_KEPT;
 }
 
 /* Publishes the same records, hashed for another limit of iterations. */
@@ -202,17 +203,6 @@ loader_publish_rehashed(struct loader *loader, const struct load_result *result)
 		(unsigned)loader->context.nsec3_iterations_max);
 }
 
-/* Notes the files that a zone was read from. To be called after its version is
- * published: a loader that dies in between has the file read once more. Failed
- * tries are noted too, to see when their files have changed. */
-static void
-loader_note_sources(struct loader *loader, const struct load_result *result)
-{
-	sources_set(loader->writer, result->zone->entry,
-		result->files.sources, result->files.source_count,
-		result->outcome == LOAD_FAILED ? ZONE_SOURCES_FAILED : 0);
-}
-
 /* The zone needs no file: what is noted is of one that it had. */
 static void
 loader_forget_sources(struct loader *loader, store_ref entry)
@@ -223,15 +213,38 @@ loader_forget_sources(struct loader *loader, store_ref entry)
 		sources_set_failed(loader->writer, entry, false);
 }
 
-/* Says in the entry what the record of the files says. */
+/* Notes what is to be noted of a zone's files. To be called after its version
+ * is published: a loader that dies in between has the file read once more.
+ * Failed tries are noted too, to see when their files have changed. */
 static void
-loader_note_as_noted(struct loader *loader, store_ref entry)
+loader_note_files(struct loader *loader, const struct load_result *result)
 {
-	const struct zone_sources *sources = zone_sources_get(
-		store_writer_view(loader->writer), entry);
+	struct store_writer *writer = loader->writer;
+	store_ref entry = result->zone->entry;
+	const struct zone_sources *sources;
 
-	sources_set_failed(loader->writer, entry, sources != NULL
-		&& (sources->flags & ZONE_SOURCES_FAILED) != 0);
+	switch (result->note) {
+	case LOAD_NOTE_NOTHING:
+		break;
+	case LOAD_NOTE_READ:
+	case LOAD_NOTE_FAILED:
+		sources_set(writer, entry, result->files.sources,
+			result->files.source_count,
+			result->note == LOAD_NOTE_FAILED ? ZONE_SOURCES_FAILED
+							 : 0);
+		break;
+	case LOAD_NOTE_UNREADABLE:
+		sources_set_failed(writer, entry, true);
+		break;
+	case LOAD_NOTE_NONE:
+		loader_forget_sources(loader, entry);
+		break;
+	case LOAD_NOTE_AS_BEFORE:
+		sources = zone_sources_get(store_writer_view(writer), entry);
+		sources_set_failed(writer, entry, sources != NULL
+			&& (sources->flags & ZONE_SOURCES_FAILED) != 0);
+		break;
+	}
 }
 
 static void
@@ -266,6 +279,22 @@ loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
 		event_add(loader->again_event, &when);
 }
 
+/* Its files changed while they were read. They are not noted: it stays due. */
+static void
+loader_read_again(struct loader *loader, struct load_zone *zone)
+{
+	if (zone->retries++ < RETRIES_MAX) {
+		loader_push_again(loader, zone, AGAIN_SEC);
+		return;
+	}
+	log_error("zone %s: its file keeps changing, giving up",
+		zone->conf->name);
+	zone->retries = 0;
+	sources_set_failed(loader->writer, zone->entry, true);
+	loader->result.failed++;
+	loader_note_failed(loader, zone, false, NULL);
+}
+
 /* By what came of reading it. */
 static void
 loader_act_on(struct loader *loader, struct load_result *result)
@@ -275,60 +304,37 @@ loader_act_on(struct loader *loader, struct load_result *result)
 	loader_publish_rehashed(loader, result);
 	loader_drop_older(loader, result);
 	switch (result->outcome) {
-	case LOAD_SAME:
-	case LOAD_DIFFERS:
+	case LOAD_COMPARED:
 	case LOAD_APPLIED:
 	case LOAD_BUILT:
-		if (loader_publish(loader, result, NULL) == NSD_OK) {
-			loader_note_sources(loader, result);
+		if (loader_publish(loader, result, NULL) == NSD_OK)
 			break;
-		}
 		/* A build anew says why, with file and line. */
 		zone->whole = true;
 		loader_push_again(loader, zone, AGAIN_SEC);
-		break;
+		return;
 	case LOAD_AGAIN:
-		/* Its sources are not noted: it stays due. */
-		if (zone->retries++ < RETRIES_MAX) {
-			loader_push_again(loader, zone, AGAIN_SEC);
+		loader_read_again(loader, zone);
+		return;
+	case LOAD_KEPT:
+		if (result->note != LOAD_NOTE_READ)
 			break;
-		}
-		log_error("zone %s: its file keeps changing, giving up",
-			zone->conf->name);
-		zone->retries = 0;
-		sources_set_failed(loader->writer, zone->entry, true);
-		loader->result.failed++;
-		loader_note_failed(loader, zone, false, NULL);
-		break;
-	case LOAD_OLDER:
 		loader_tell_older(loader, zone);
-		loader_note_sources(loader, result);
 		zone->whole = false;
 		break;
 	case LOAD_FAILED:
 		zone->whole = false;
-		if (!result->blameless)
-			loader_note_sources(loader, result);
-		else if (result->unreadable)
-			sources_set_failed(loader->writer, zone->entry, true);
 		loader->result.failed++;
 		loader_note_failed(loader, zone, result->as_before,
 			result->reasons);
 		loader_note_unread(loader, result);
 		loader->crowded |= result->crowded;
 		break;
-	case LOAD_ABSENT:
-		loader_forget_sources(loader, zone->entry);
-		break;
-	case LOAD_AS_NOTED:
-		loader_note_as_noted(loader, zone->entry);
-		break;
 	case LOAD_UNCHANGED:
 	case LOAD_LARGE:
-	case LOAD_REHASHED:
-	case LOAD_BEHIND:
-		break;
+		return;
 	}
+	loader_note_files(loader, result);
 }
 
 void

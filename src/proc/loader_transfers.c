@@ -40,21 +40,13 @@ static enum nsd_err
 whole_publish(struct loader *loader, struct load_result *result,
 	struct ipc_updated *updated)
 {
-	switch (result->outcome) {
-	case LOAD_APPLIED:
-	case LOAD_DIFFERS:
-	case LOAD_SAME:
-	case LOAD_BUILT:
+	if (result->outcome != LOAD_FAILED)
 		return loader_publish(loader, result, updated);
-	case LOAD_FAILED:
-		loader->crowded |= result->crowded;
-		updated->added = result->done.added;
-		updated->removed = result->done.removed;
-		updated->names = (uint32_t)result->done.names;
-		return result->err;
-	default:
-		return NSD_E_BUG;
-	}
+	loader->crowded |= result->crowded;
+	updated->added = result->done.added;
+	updated->removed = result->done.removed;
+	updated->names = (uint32_t)result->done.names;
+	return result->err;
 }
 
 /* Publishes what came of reading zone->transfer, and frees what the result
@@ -73,7 +65,7 @@ whole_end(struct loader *loader, struct load_result *result,
 	err = whole_publish(loader, result, updated);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
-	if (err != NSD_OK && result->outcome == LOAD_DIFFERS) {
+	if (err != NSD_OK && result->outcome == LOAD_COMPARED) {
 		zone->whole = true;
 		return NSD_E_AGAIN;
 	}
@@ -161,6 +153,7 @@ transfers_copy(const struct load_change *change, struct load_change *copy)
 		.fd = -1,
 		.len = change->len,
 		.data = copy->data,
+		.is_diffs = change->kind == LOAD_UPDATE_DIFFS,
 	};
 	return NSD_OK;
 }

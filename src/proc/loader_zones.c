@@ -70,14 +70,13 @@ loader_judge_file(const struct load_result *result, bool served)
 	switch (result->outcome) {
 	case LOAD_FAILED:
 		return result->awaited ? IPC_ZONE_NO_FILE : IPC_ZONE_BROKEN;
-	case LOAD_ABSENT:
-		return IPC_ZONE_NO_FILE;
 	case LOAD_LARGE:
 	case LOAD_AGAIN:
 		return IPC_ZONE_LATER;
-	case LOAD_UNCHANGED:
-		/* Without a version it has failed before, or has no file. */
 	default:
+		if (result->note == LOAD_NOTE_NONE)
+			return IPC_ZONE_NO_FILE;
+		/* Without a version it has failed before, or has no file. */
 		return served ? IPC_ZONE_SERVED : IPC_ZONE_LATER;
 	}
 }
