@@ -1,10 +1,11 @@
 /*
  * inspect.h - looks for what build_zone would tell of a zone, while its file is
  * read, and makes nothing. So no more of the zone is in memory than a part of
- * some MiB of its records, and a few octets for each name.
+ * some MiB of its records, and a few octets for each name; and all its records,
+ * until the file is at its end, if they have to be sorted.
  *
- * It is for zones that are nearly right: with names in canonical order, without
- * errors, and without faults of the NSEC3 chain. What else there is only a
+ * It is for zones that are nearly right: without errors, and without faults of
+ * the NSEC3 chain. What else there is only a
  * build of all records tells, and then tells all.
  *
  *	inspect_begin
@@ -16,6 +17,7 @@
 #ifndef BUILD_INSPECT_H
 #define BUILD_INSPECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,12 +31,14 @@ struct zone_inspect;
 struct zone_inspect_input {
 	const uint8_t *apex; /* wire name */
 	size_t part_octets;  /* octets of records in a part; 0: some MiB */
+	bool sort;           /* the records are in no order */
 	/* Called with each record, in the order of zone_walk, with what a build
 	 * would keep: duplicates are left out, the TTL is the RRset's. */
 	enum nsd_err (*on_rr)(void *ctx, const struct zone_rr *rr);
 	/* Called before the records of each name, a whole one of len octets. */
 	enum nsd_err (*on_owner)(void *ctx, const uint8_t *owner, size_t len);
-	/* Called behind each part with its records in file order. */
+	/* Called behind each part with its records; those of an owner are in
+	 * file order. */
 	enum nsd_err (*on_part)(void *ctx, const struct rrbatch *batches);
 	void *ctx; /* of these. What they return, if not NSD_OK, is returned. */
 };

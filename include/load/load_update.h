@@ -49,10 +49,9 @@ enum load_update_kind {
 /* Octets of differences. They are applied at some 4 us a record: more than this
  * is better built anew from a whole zone. */
 #define LOAD_UPDATE_DIFFS_MAX (16u << 20)
-/* A text of so many octets is read at once when it comes. If it is differences,
- * some 600 records, and if no more names are to be made
- * anew, they are applied in the loader's loop, in some 3 ms; else by a
- * thread. */
+/* A text of so many octets is read at once when it comes. Differences, some 600
+ * records, are then applied in the loader's loop, in some 3 ms, if no more
+ * names are to be made anew; else by a thread. */
 #define LOAD_UPDATE_AT_ONCE (32u << 10)
 #define LOAD_UPDATE_NAMES_AT_ONCE 2000u
 

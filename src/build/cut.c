@@ -59,12 +59,25 @@ cut_split(struct cut *c)
 	return NSD_OK;
 }
 
+void
+cut_init(struct cut *c, size_t part_octets)
+{
+	c->part_octets = part_octets;
+}
+
 enum nsd_err
-cut_add(struct cut *c, struct rrbatch *batch, bool *complete)
+cut_sort(struct cut *c, const uint8_t *apex, size_t apex_len,
+	size_t run_octets)
+{
+	return sorter_create(apex, apex_len, run_octets, &c->sorter);
+}
+
+/* As cut_add, for a batch that is in order. */
+static enum nsd_err
+cut_take(struct cut *c, struct rrbatch *batch, bool *complete)
 {
 	enum nsd_err err;
 
-	*complete = false;
 	if (batch->count == 0) {
 		rrbatch_destroy(batch);
 		return NSD_OK;
@@ -74,6 +87,30 @@ cut_add(struct cut *c, struct rrbatch *batch, bool *complete)
 		return NSD_OK;
 	err = cut_split(c);
 	*complete = c->rest != NULL;
+	return err;
+}
+
+enum nsd_err
+cut_add(struct cut *c, struct rrbatch *batch, bool *complete)
+{
+	*complete = false;
+	return c->sorter != NULL ? sorter_take(c->sorter, batch)
+				 : cut_take(c, batch, complete);
+}
+
+enum nsd_err
+cut_next(struct cut *c, bool *complete)
+{
+	struct rrbatch *batch;
+	enum nsd_err err = NSD_OK;
+
+	*complete = false;
+	while (err == NSD_OK && c->sorter != NULL && !*complete) {
+		err = sorter_next(c->sorter, &batch);
+		if (err != NSD_OK || batch == NULL)
+			break;
+		err = cut_take(c, batch, complete);
+	}
 	return err;
 }
 
@@ -95,6 +132,8 @@ cut_fini(struct cut *c)
 	rrbatch_destroy_all(c->first);
 	rrbatch_destroy(c->rest);
 	c->first = c->last = c->rest = NULL;
+	sorter_destroy(c->sorter);
+	c->sorter = NULL;
 }
 
 uint64_t

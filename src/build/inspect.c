@@ -31,8 +31,8 @@ inspect_begin(const struct zone_inspect_input *input,
 	s->input = *input;
 	s->build_input.apex = input->apex;
 	s->build_input.threads = 1;
-	s->cut.part_octets = input->part_octets > 0 ? input->part_octets
-						     : PART_OCTETS;
+	cut_init(&s->cut, input->part_octets > 0 ? input->part_octets
+						 : PART_OCTETS);
 	s->glue.seed = share_hash_seed((uintptr_t)s);
 	arena_init(&s->glue.arena, NULL, 0);
 	b = &s->build;
@@ -41,7 +41,9 @@ inspect_begin(const struct zone_inspect_input *input,
 	arena_init(&b->arena, NULL, 0);
 	arena_init(&b->part, NULL, 0);
 	if (build_start(b, NULL) != NSD_OK
-		|| packer_prepare(build_packer(b)) != NSD_OK) {
+		|| packer_prepare(build_packer(b)) != NSD_OK
+		|| (input->sort && cut_sort(&s->cut, b->zone.apex,
+			b->zone.apex_len, input->part_octets) != NSD_OK)) {
 		inspect_destroy(s);
 		return NSD_E_MEMORY;
 	}
@@ -344,8 +346,14 @@ inspect_take(struct zone_inspect *s, struct rrbatch *batch)
 enum nsd_err
 inspect_finish(struct zone_inspect *s)
 {
-	enum nsd_err err = part_inspect(s);
+	bool complete;
+	enum nsd_err err;
 
+	do {
+		err = cut_next(&s->cut, &complete);
+		if (err == NSD_OK)
+			err = part_inspect(s);
+	} while (err == NSD_OK && complete);
 	if (err != NSD_OK)
 		return err;
 	if (!s->begun || (s->params != NULL && (!s->has_hash

@@ -318,14 +318,16 @@ sorter_begin_merge(struct zone_sorter *s)
 	return err;
 }
 
-/* Moves records into an empty batch while there is room. */
+/* Moves records into an empty batch while there is room. Where runs are small,
+ * batches are, too. */
 static enum nsd_err
 sorter_fill(struct zone_sorter *s, struct rrbatch *batch)
 {
 	struct owner last = {.flags = 0}; /* in the batch */
 	enum nsd_err err = NSD_OK;
 
-	while (err == NSD_OK && s->order_count > 0) {
+	while (err == NSD_OK && s->order_count > 0
+		&& batch->len < s->run_octets) {
 		const struct sorted_run *run = s->order[0];
 		const struct rrbatch_rr *rr = run->next;
 		struct rrbatch_rr *copy = (struct rrbatch_rr *)(batch->data

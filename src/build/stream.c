@@ -72,7 +72,6 @@ stream_free(struct zone_stream *s)
 	free(s->held_rr);
 	free(s->params);
 	cut_fini(&s->cut);
-	sorter_destroy(s->sorter);
 	arena_fini(&b->part);
 	if (b->worker_count > 0)
 		arena_fini(&build_packer(b)->arena);
@@ -122,11 +121,10 @@ stream_begin(const struct zone_build_input *input,
 	s->input = *input;
 	s->input.batches = NULL;
 	s->input.on_progress = NULL;
-	s->cut.part_octets = PART_OCTETS;
-	if (options->part_octets > 0) {
-		s->cut.part_octets = options->part_octets;
+	cut_init(&s->cut, options->part_octets > 0 ? options->part_octets
+						   : PART_OCTETS);
+	if (options->part_octets > 0)
 		s->range_uses = options->part_octets / USE_OCTETS + 1;
-	}
 	b->input = &s->input;
 	b->writer = writer;
 	b->carry = &s->carry;
@@ -136,8 +134,8 @@ stream_begin(const struct zone_build_input *input,
 	err = build_start(b, heap);
 	b->zone.share.apex = b->zone.apex;
 	if (err == NSD_OK && options->sort)
-		err = sorter_create(b->zone.apex, b->zone.apex_len,
-			options->part_octets, &s->sorter);
+		err = cut_sort(&s->cut, b->zone.apex, b->zone.apex_len,
+			options->part_octets);
 	if (err != NSD_OK) {
 		stream_abandon(s);
 		return err;
@@ -153,7 +151,7 @@ stream_begin(const struct zone_build_input *input,
 static enum nsd_err
 stream_lacks(const struct zone_stream *s)
 {
-	return s->sorter != NULL ? NSD_E_LIMIT : NSD_E_AGAIN;
+	return s->cut.sorter != NULL ? NSD_E_LIMIT : NSD_E_AGAIN;
 }
 
 /* Looks at the first part, which has to have the apex. */
@@ -322,9 +320,8 @@ stream_pack(struct zone_stream *s)
 	return NSD_OK;
 }
 
-/* Adds a batch that is in order. */
-static enum nsd_err
-stream_add(struct zone_stream *s, struct rrbatch *batch)
+enum nsd_err
+stream_take(struct zone_stream *s, struct rrbatch *batch)
 {
 	bool complete;
 	enum nsd_err err = cut_add(&s->cut, batch, &complete);
@@ -332,26 +329,20 @@ stream_add(struct zone_stream *s, struct rrbatch *batch)
 	return err == NSD_OK && complete ? stream_pack(s) : err;
 }
 
-enum nsd_err
-stream_take(struct zone_stream *s, struct rrbatch *batch)
-{
-	return s->sorter != NULL ? sorter_take(s->sorter, batch)
-				 : stream_add(s, batch);
-}
-
 /* ---- the end ------------------------------------------------------------- */
 
+/* Packs the parts that are left. */
 static enum nsd_err
-stream_add_sorted(struct zone_stream *s)
+stream_pack_rest(struct zone_stream *s)
 {
-	enum nsd_err err = NSD_OK;
-	struct rrbatch *batch = NULL;
+	bool complete;
+	enum nsd_err err;
 
 	do {
-		err = sorter_next(s->sorter, &batch);
-		if (err == NSD_OK && batch != NULL)
-			err = stream_add(s, batch);
-	} while (err == NSD_OK && batch != NULL);
+		err = cut_next(&s->cut, &complete);
+		if (err == NSD_OK)
+			err = stream_pack(s);
+	} while (err == NSD_OK && complete);
 	return err;
 }
 
@@ -376,14 +367,10 @@ enum nsd_err
 stream_finish(struct zone_stream *s, const char *const *files,
 	size_t file_count, struct diag_sink *sink, store_ref *zone)
 {
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err = stream_pack_rest(s);
 
 	s->input.files = files;
 	s->input.file_count = file_count;
-	if (s->sorter != NULL)
-		err = stream_add_sorted(s);
-	if (err == NSD_OK)
-		err = stream_pack(s);
 	if (err == NSD_OK)
 		err = s->begun ? stream_end(s) : NSD_E_LIMIT;
 	if (err == NSD_OK || err == NSD_E_ZONE)

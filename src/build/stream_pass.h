@@ -5,7 +5,6 @@
 #include "build/build_pass.h"
 #include "build/carry.h"
 #include "build/cut.h"
-#include "build/sorter.h"
 #include "build/stream.h"
 
 /* A name that an RRset in the store has as a target. */
@@ -34,7 +33,6 @@ struct stream_nodes {
 struct zone_stream {
 	struct build build;
 	struct zone_build_input input;
-	struct zone_sorter *sorter; /* NULL: records are in order */
 	struct cut cut;
 	struct part_carry carry;
 	bool begun;                 /* the part with the apex is packed */

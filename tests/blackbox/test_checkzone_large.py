@@ -1,8 +1,9 @@
-"""nsd-checkzone on large files: one in canonical order is checked while it is
-read. It says what it says of the same file from a pipe, all of which it has in
+"""nsd-checkzone on large files: they are checked while they are read; if their
+names are in no order, as they come out of a sorter. It says what it says of the same file from a pipe, all of which it has in
 memory."""
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -133,6 +134,16 @@ def test_warnings_of_an_unsigned_zone(tmp_path, wildcards):
                  "does not match the TTL"] + ([] if wildcards else [
                      "has no address"]):
         assert any(text in finding for _, finding in found), text
+
+
+def test_records_in_no_order(tmp_path):
+    lines = (odd_zone(160000, 400)[len(HEAD):]).splitlines(keepends=True)
+    random.Random(1).shuffle(lines)
+    path = tmp_path / "zone"
+    path.write_text(HEAD + "".join(lines))
+    code, _, found = assert_same(path)
+    assert code == 0
+    assert any("is left out" in finding for _, finding in found)
 
 
 def test_more_warnings_than_are_kept(tmp_path):

@@ -182,8 +182,7 @@ file_is_for_stream(const struct check *c)
 	struct stat st;
 
 	return !c->print && !c->dnssec && stat(c->file, &st) == 0
-		&& S_ISREG(st.st_mode) && st.st_size >= FILE_LEAST
-		&& order_is_likely(c->file);
+		&& S_ISREG(st.st_mode) && st.st_size >= FILE_LEAST;
 }
 
 enum nsd_err
@@ -201,6 +200,7 @@ checkzone_stream(struct check *c)
 		.is_digested = true};
 	const struct zone_inspect_input input = {
 		.apex = c->apex,
+		.sort = !order_is_likely(c->file),
 		.on_owner = on_owner,
 		.on_rr = on_rr,
 		.on_part = on_part,
