@@ -14,10 +14,6 @@
  * are more than half of the items so far. */
 #define UNORDERED_MIN 1024u
 #define SPREAD_MIN 128u /* fewer are not worth a table of 256 places */
-/* More items than these are spread in place. Moving them twice costs less than
- * the first touch of so many pages. */
-#define SPREAD_MAX ((size_t)1 << 17)
-#define BLOCK_ITEMS ((size_t)32)
 
 /* Finds the ordered run at the start, and sorts it up to RUN_MIN items if it is
  * shorter; returns its length. */
@@ -171,141 +167,11 @@ owner_spread(struct owner *items, struct owner *other, size_t count,
 	}
 }
 
-/* ---- in place -----------------------------------------------------------
- *
- * There is a buffer for each value of the octet, and each item goes into its
- * buffer. A full buffer is written as a block to the front of the items, where
- * all have been read. At the end the blocks change places, and what is left in
- * a buffer goes behind the blocks of its value.
- */
-
-struct blocks {
-	struct owner *items;
-	struct owner *buffers;  /* 256 blocks */
-	struct owner *swap;     /* one */
-	uint32_t *target;       /* by block: first its octet's value, then the
-				 * block's place */
-	size_t full;            /* blocks written */
-	size_t count[256];      /* how many of them have each value */
-	size_t fill[256];       /* items in the buffers */
-};
-
-/* room is for all but the items: less than a quarter of SPREAD_MAX items. */
-static void
-blocks_init(struct blocks *b, struct owner *items, struct owner *room)
-{
-	memset(b, 0, sizeof(*b));
-	b->items = items;
-	b->buffers = room;
-	b->swap = room + 256 * BLOCK_ITEMS;
-	b->target = (uint32_t *)(b->swap + BLOCK_ITEMS);
-}
-
-static void
-blocks_fill(struct blocks *b, size_t count, unsigned octet)
-{
-	const size_t size = BLOCK_ITEMS * sizeof(*b->items);
-
-	for (size_t n = 0; n < count; n++) {
-		unsigned v = owner_key_octet(&b->items[n], octet);
-		struct owner *buffer = b->buffers + v * BLOCK_ITEMS;
-
-		buffer[b->fill[v]++] = b->items[n];
-		if (b->fill[v] < BLOCK_ITEMS)
-			continue;
-		memcpy(b->items + b->full * BLOCK_ITEMS, buffer, size);
-		b->target[b->full++] = v;
-		b->count[v]++;
-		b->fill[v] = 0;
-	}
-}
-
-static void
-blocks_arrange(struct blocks *b)
-{
-	const size_t size = BLOCK_ITEMS * sizeof(*b->items);
-	uint32_t next[256], sum = 0;
-
-	for (unsigned v = 0; v < 256; v++) {
-		next[v] = sum;
-		sum += (uint32_t)b->count[v];
-	}
-	for (size_t i = 0; i < b->full; i++)
-		b->target[i] = next[b->target[i]]++;
-	for (size_t i = 0; i < b->full; i++) {
-		while (b->target[i] != i) {
-			uint32_t t = b->target[i];
-			struct owner *here = b->items + i * BLOCK_ITEMS;
-			struct owner *there = b->items + t * BLOCK_ITEMS;
-
-			memcpy(b->swap, there, size);
-			memcpy(there, here, size);
-			memcpy(here, b->swap, size);
-			b->target[i] = b->target[t];
-			b->target[t] = t;
-		}
-	}
-}
-
-/* Puts blocks and buffers together. place[v]: where the items of value v
- * begin. */
-static void
-blocks_finish(struct blocks *b, size_t count, size_t place[257])
-{
-	size_t end = count, blocks = b->full;
-
-	place[256] = count;
-	for (unsigned v = 256; v-- > 0;) {
-		size_t whole = b->count[v] * BLOCK_ITEMS;
-
-		blocks -= b->count[v];
-		end -= b->fill[v] + whole;
-		place[v] = end;
-		memmove(b->items + end, b->items + blocks * BLOCK_ITEMS,
-			whole * sizeof(*b->items));
-		memcpy(b->items + end + whole, b->buffers + v * BLOCK_ITEMS,
-			b->fill[v] * sizeof(*b->items));
-	}
-}
-
-static void
-owner_spread_in_place(struct owner *items, struct owner *tmp, size_t count,
-	unsigned i, size_t place[257])
-{
-	struct blocks b;
-
-	blocks_init(&b, items, tmp);
-	blocks_fill(&b, count, i);
-	blocks_arrange(&b);
-	blocks_finish(&b, count, place);
-}
-
-/* As owner_spread at home, for any number of items. */
-static void
-owner_spread_any(struct owner *items, struct owner *tmp, size_t count,
-	unsigned i)
-{
-	size_t place[257];
-
-	while (count > SPREAD_MAX && i < sizeof(items->key)
-		&& !owner_count_octets(items, count, i, place))
-		i++;
-	if (count <= SPREAD_MAX || i == sizeof(items->key)) {
-		owner_spread(items, tmp, count, i, true);
-		return;
-	}
-	owner_spread_in_place(items, tmp, count, i, place);
-	for (unsigned v = 0; v < 256; v++)
-		if (place[v + 1] > place[v])
-			owner_spread_any(items + place[v], tmp,
-				place[v + 1] - place[v], i + 1);
-}
-
 void
 owner_sort(struct owner *items, struct owner *tmp, size_t count)
 {
 	if (!owner_sort_runs(items, tmp, count, true))
-		owner_spread_any(items, tmp, count, 0);
+		owner_spread(items, tmp, count, 0, true);
 }
 
 size_t

@@ -147,7 +147,7 @@ sorting_is_stable_for_any_input(void **state)
 	}
 }
 
-/* So many owners are spread in place. Many have the same name or key. */
+/* Many have the same name or key. */
 static void
 sorting_many_in_no_order_is_stable(void **state)
 {
