@@ -94,7 +94,6 @@ static int
 zones_compare_configs(const void *a, const void *b)
 {
 	const struct zones_config *one = a, *other = b;
-
 	int order = memcmp(one->counts, other->counts, sizeof(one->counts));
 	size_t count = 0;
 
