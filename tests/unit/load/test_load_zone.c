@@ -31,6 +31,7 @@
 #include "load/load_read.h"
 #include "load/load_retire.h"
 #include "load/load_set.h"
+#include "load/load_transfer.h"
 #include "load/load_update.h"
 #include "load/load_zone.h"
 #include "store/writer.h"
@@ -447,6 +448,65 @@ whole_zone_that_comes_again_takes_nothing_back(void **state)
 	assert_false(is_past(1u << 31));
 }
 
+/* ---- transfers ----------------------------------------------------------- */
+
+#define NAMES 12000u /* several parts of a build */
+#define TXT_LEN 200u
+
+static size_t
+write_record(uint8_t *out, uint16_t type, const char *label,
+	const uint8_t *rdata, uint16_t rdlen)
+{
+	const uint8_t *apex = f.zone->conf->wire;
+	size_t len = strlen(label), apex_len = name_len(apex);
+	uint8_t owner[NAME_MAX_LEN] = {(uint8_t)len};
+
+	memcpy(owner + 1, label, len);
+	memcpy(owner + (len > 0 ? 1 + len : 0), apex, apex_len);
+	return changes_write(out, &(struct changes_rr){
+		.action = XFR_ADD, .type = type, .ttl_sec = 60,
+		.owner = owner, .owner_len = (uint8_t)name_len(owner),
+		.rdata = rdata, .rdlen = rdlen});
+}
+
+/* Primaries mostly send names in order. One that does not is read once more,
+ * beside a version that is served, too. */
+static void
+transfer_in_no_order_is_built_sorted(void **state)
+{
+	static const uint8_t soa[22] = {0, 0, 0, 0, 0, 2}, ns[3] = "\1x";
+	static uint8_t octets[NAMES * 256];
+	struct load_text whole = {.fd = -1, .data = octets};
+	const struct load_task task = {store_writer_heap(f.writer), true,
+		&whole};
+	struct load_result result = {.zone = f.zone};
+	char label[16];
+
+	write_file(1000);
+	load();
+	f.zone->whole = true; /* is not compared */
+	whole.len = changes_write_head(octets, XFR_WHOLE, f.zone->conf->wire,
+		name_len(f.zone->conf->wire));
+	whole.len += write_record(octets + whole.len, TYPE_SOA, "", soa,
+		sizeof(soa));
+	for (unsigned i = NAMES; i-- > 0;) {
+		const uint8_t rdata[TXT_LEN] = {TXT_LEN - 1,
+			(uint8_t)(i >> 8), (uint8_t)i};
+
+		snprintf(label, sizeof(label), "n%06u", i);
+		whole.len += write_record(octets + whole.len, TYPE_TXT, label,
+			rdata, sizeof(rdata));
+	}
+	whole.len += write_record(octets + whole.len, TYPE_NS, "", ns,
+		sizeof(ns));
+	load_transfer_read(&f.context, f.zone, &task, &result);
+	assert_int_equal(result.outcome, LOAD_BUILT);
+	publish(result.built);
+	let_go(&result);
+	assert_int_equal(served()->serial, 2);
+	assert_int_equal(served()->rr_count, NAMES + 2);
+}
+
 int
 main(void)
 {
@@ -468,6 +528,7 @@ main(void)
 		TEST_OF(file_that_is_gone_or_broken_does_not_keep_it_from_that,
 			"broken", &yes),
 		TEST(file_that_has_changed_comes_before_that),
+		TEST(transfer_in_no_order_is_built_sorted),
 		TEST(whole_zone_that_comes_again_takes_nothing_back),
 	};
 
