@@ -74,9 +74,9 @@ def test_it_is_not_waited_for(server):
 def test_others_do_not_wait_for_those_that_wait_for_it(server):
     change(server, "two")
     with still(server.role("server 1")), contextlib.ExitStack() as clients:
-        first, second = [clients.enter_context(control.begin(server,
-                         "reconfig")) for _ in range(2)]
+        first = clients.enter_context(control.begin(server, "reconfig"))
         server.wait_log("reconfig: 1 options")
+        second = clients.enter_context(control.begin(server, "reconfig"))
         wait_for("both", lambda: control.ask(server, "progress")[1].count(
             "reconfig: ") == 2)
         code, text = control.ask(server, "print_cookie_secrets")
