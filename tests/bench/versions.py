@@ -25,7 +25,7 @@ from update_changes import soa_wire  # noqa: E402
 from update_watch import ZONE, asked_serial, spent_sec  # noqa: E402
 
 LIMIT_SEC = 300
-NS, DNAME, NSEC3PARAM = 2, 39, 51
+NS, MX, DNAME, NSEC3PARAM = 2, 15, 39, 51
 TARGET = f"ns.{ZONE}"
 
 # Record that comes and goes: (owner, type, RDATA); text that is there before.
@@ -37,6 +37,9 @@ KINDS = {
         f"{ZONE}. 300 NSEC3PARAM 1 0 1 aabb\n"),
     "NSEC3PARAM, no chain": (
         (ZONE, NSEC3PARAM, bytes.fromhex("0100006402aabb")), ""),
+    "MX, 100 iterations": (
+        (f"n1.sub.{ZONE}", MX, b"\0\1" + primary.wire_name(TARGET)),
+        f"{ZONE}. 300 NSEC3PARAM 1 0 100 aabb\n"),
 }
 
 

@@ -333,6 +333,37 @@ svcb_keys_in_any_order_give_the_same_octets(void **state)
 	}
 }
 
+/* IANA "DNS Security Algorithm Numbers", and the names of RFC 2535 and of those
+ * that had others once. */
+static void
+algorithms_have_the_names_of_the_registry(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t number;
+	} algorithms[] = {
+		{"DELETE", 0}, {"RSAMD5", 1}, {"DH", 2}, {"DSA", 3},
+		{"ECC", 4}, {"RSASHA1", 5}, {"DSA-NSEC3-SHA1", 6},
+		{"RSASHA1-NSEC3-SHA1", 7}, {"RSASHA256", 8},
+		{"RSASHA512", 10}, {"ECC-GOST", 12}, {"ECDSAP256SHA256", 13},
+		{"ECDSAP384SHA384", 14}, {"ED25519", 15}, {"ED448", 16},
+		{"SM2SM3", 17}, {"mldsa44", 18}, {"ECC-GOST12", 23},
+		{"INDIRECT", 252}, {"PRIVATEDNS", 253}, {"PRIVATEOID", 254},
+	};
+	static uint8_t wire[RDATA_MAX_LEN];
+	struct rdata_error error = { 0, "", false };
+	char text[128];
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(algorithms) / sizeof(*algorithms); i++) {
+		snprintf(text, sizeof(text), "PKIX 1 %s AAAA",
+			algorithms[i].name);
+		assert_int_equal(rows_parse(37, text, wire, &len, &error),
+			NSD_OK);
+		assert_int_equal(wire[4], algorithms[i].number);
+	}
+}
+
 static void
 rdata_rows_cover_the_table(void **state)
 {
@@ -368,6 +399,7 @@ main(void)
 		cmocka_unit_test(rdata_read_copies_each_row),
 		cmocka_unit_test(rdata_compare_any_two_rows),
 		cmocka_unit_test(svcb_keys_in_any_order_give_the_same_octets),
+		cmocka_unit_test(algorithms_have_the_names_of_the_registry),
 		cmocka_unit_test(rdata_rows_cover_the_table),
 	};
 
