@@ -209,6 +209,29 @@ slowest_is_given_up_for_those_that_wait(void **state)
 	assert_int_equal(find(&w, 0, 5, &conn), XFR_POOL_WAIT);
 }
 
+/* Its server works, and takes fewer connections than there were. */
+static void
+question_of_one_that_was_not_taken_is_asked_again(void **state)
+{
+	for (unsigned heard = 0; heard < 2; heard++) {
+		struct world w;
+		bool again;
+
+		begin(&w, 128, 128);
+		ask(&w, 0, 0);
+		xfr_pool_add(&w.pool, &w.servers[0], &w.conns[1], w.now);
+		xfr_pool_join(&w.conns[1], &w.questions[1], w.now);
+		w.now++;
+		if (heard)
+			hear(&w, 0, 100);
+		xfr_pool_leave(&w.questions[0], false, w.now);
+		xfr_pool_remove(&w.conns[0]);
+		assert_ptr_equal(xfr_pool_end(&w.conns[1], w.now, &again),
+			&w.questions[1]);
+		assert_int_equal(again, heard);
+	}
+}
+
 /* The first one is to blame, if the connection has answered nothing. */
 static void
 questions_of_a_connection_that_ends_are_asked_again(void **state)
@@ -349,6 +372,8 @@ main(void)
 		cmocka_unit_test(slowest_is_given_up_for_those_that_wait),
 		cmocka_unit_test(
 			questions_of_a_connection_that_ends_are_asked_again),
+		cmocka_unit_test(
+			question_of_one_that_was_not_taken_is_asked_again),
 		cmocka_unit_test(
 			dead_connection_is_left_by_its_first_question_too),
 		cmocka_unit_test(
