@@ -181,9 +181,12 @@ struct tcp_conn {
 	uint8_t *rest;       /* requests not yet complete or answered */
 	uint8_t *out;        /* replies that did not fit the socket */
 	void *stream;        /* more replies, made when there is room */
-	const struct tcp_listener *listener; /* that it came to */
 	const struct filter *filter; /* before the socket; or NULL */
-	void *filtered;      /* its state */
+	union {
+		const struct tcp_listener *listener; /* without a place: that
+						      * it came to */
+		void *filtered; /* the state of filter */
+	};
 	const struct exchange_identity *identity;
 	enum exchange_transport transport;
 	int fd;
@@ -254,7 +257,6 @@ struct net_tcp {
 	unsigned count;  /* of those that have a place */
 	unsigned queued; /* of those that wait for one */
 	bool queue_news; /* one of them, in this turn, may get one */
-	struct tcp_share share;
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
@@ -274,6 +276,8 @@ struct net_tcp {
 	struct exchange *exchanges;
 	struct sockaddr_storage *peer;
 	struct tcp_conn *owner[EXCHANGE_BATCH_MAX];
+
+	struct tcp_share share;
 };
 
 /* ---- tcp_wait.c: the clock, the timer, the listeners */
