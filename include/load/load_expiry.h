@@ -33,4 +33,8 @@ void load_expiry_resume(const struct store_view *view, struct load_zone *zone);
 /* One that is not held is fine. */
 void load_expiry_let_go(struct store_writer *writer, struct load_zone *zone);
 
+/* Has no zone expire, until xfrd says anew when each does: what a file says is
+ * of the clock of another boot. Before anybody reads the store. */
+void load_expiry_forget(struct store_writer *writer);
+
 #endif

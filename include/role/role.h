@@ -48,7 +48,6 @@ struct role_start {
 	/* Of the loader: */
 	enum store_past past;
 	bool in_file;   /* the store is a file, to be closed clean at the end */
-	bool suspect;   /* readers have crashed: it is to be looked through */
 };
 
 struct role {

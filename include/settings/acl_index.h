@@ -57,11 +57,6 @@ acl_index_size_max(uint32_t count)
 		* (sizeof(struct acl_part) + 128);
 }
 
-/* True if an index of so many octets at most leads to nothing behind them, and
- * leaves no more than count elements to be walked. */
-bool acl_index_is_sound(const struct acl_index *index, size_t len,
-	uint32_t count);
-
 /* True if a range can stand for the element. None can for a mask with a zero
  * before a one: it means many ranges. Such elements stand first in a list that
  * has an index, and are walked. */

@@ -53,23 +53,12 @@ enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
 	uint64_t contents) MUST_USE;
 
 /*
- * Closes the writer of a store whose contents are of no use, empties the store,
- * and opens a writer of it again. Nobody may read the store.
- * in/out: *writer; NULL on failure.
- * returns as store_writer_open; NSD_E_SYSTEM (errno) also if the store cannot
- * be emptied.
- */
-enum nsd_err store_writer_empty(struct store_writer **writer) MUST_USE;
-
-/*
  * Has *beat raised now and then while the store is worked on, by any thread:
  * when memory is taken and freed, and for objects that are marked. Others learn
  * from it that a long piece of work goes on. Keeps beat until the writer is
- * closed, also over store_writer_empty. NULL: nobody wants to know.
+ * closed. NULL: nobody wants to know.
  */
 void store_writer_set_beat(struct store_writer *writer, uint64_t *beat);
-/* Raises it, for work on the store that does none of that. Any thread. */
-void store_writer_beat(const struct store_writer *writer);
 
 /* The view is the writer's; it lasts until the writer is closed. Any thread. */
 const struct store_view *store_writer_view(const struct store_writer *writer);

@@ -73,6 +73,25 @@ load_expiry_end(const struct load_context *context, store_ref ref)
 		table_set_expiry(context->writer, ref, 0);
 }
 
+void
+load_expiry_forget(struct store_writer *writer)
+{
+	const struct store_view *view = store_writer_view(writer);
+	const struct zone_table *table = table_get(view);
+	struct trie_iter iter;
+	store_ref ref;
+
+	if (table == NULL)
+		return;
+	trie_iter_init(&iter, view, &table->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
+		const struct zone_entry *entry = store_get(view, ref);
+
+		if (entry->expires_sec != 0)
+			table_set_expiry(writer, ref, 0);
+	}
+}
+
 /* ---- zones that are held ------------------------------------------------- */
 
 void

@@ -71,7 +71,6 @@ child_create(struct post *post, struct generation *generation)
 	child->number = ++s->children;
 	child->generation = generation;
 	child->is_reader = post->role != ROLE_LOADER;
-	child->looks = post->role == ROLE_LOADER && generation->suspect;
 	child->reader_slot = child_choose_slot(post, generation);
 	child->started_msec = clock_now_msec();
 	child->link.channel.fd = -1;

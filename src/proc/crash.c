@@ -1,7 +1,6 @@
 /* crash.c - crashes that a damaged store may have caused. */
 #include "config.h"
 
-#include <event2/event.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -9,31 +8,30 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/crash.h"
+#include "proc/generation.h"
 #include "proc/supervisor.h"
 #include "role/counts.h"
 
-/* The store is looked through after so many crashes in so long, not after each:
- * a look costs the loader some 2 s of processor time for a gigabyte, and the
- * reason of a crash may be a bug that has nothing to do with the store. */
+/* A store is filled after so many crashes in so long, not after each: it costs
+ * as much as a start, and a crash may be due to a bug that has nothing to do
+ * with the store. */
 #define CRASHES_MAX 2
 #define CRASHES_MSEC (10 * 60 * 1000)
-/* The pause between two looks: it doubles each time, up to the longest, and
- * starts anew when there was no look for twice the longest. Crashes that
- * somebody causes at will must not keep the loader busy, and a bug of ours must
- * not have stores filled again and again. */
+/* The pause from the end of one filling to the next: it doubles each time, up
+ * to the longest, and starts anew when no store was filled for twice the
+ * longest. No pause is shorter than the filling was. Crashes that somebody
+ * causes at will must not keep the loader busy. */
 #define REST_MSEC (60 * 1000)
 #define REST_MAX_MSEC (60 * 60 * 1000)
-/* The pause while nobody is answered, when a look cannot make things worse. It
- * doubles each time. Only for workers that die without a message has it a
- * longest value: with messages that kill, their sender would set the pace. */
+/* The pause while nobody is answered, when another store cannot make things
+ * worse. It doubles each time, too. */
 #define REST_ALONE_MSEC 250
-#define REST_ALONE_MAX_MSEC 2000
-/* Nobody counts as answered if so many workers in a row have died of messages,
- * and before each death all workers together gave fewer answers than this. */
+/* Nobody counts as answered if so many readers in a row have crashed, all
+ * workers together gave fewer answers than this before each crash, and no
+ * worker has lived for so long, or for half of the time since the last
+ * filling. */
 #define IN_VAIN 2
 #define ANSWERS_FEW 4
-/* A worker counts as serving if it has lived for this long, or for half of the
- * time since the last look. */
 #define LIVED_MSEC 5000
 
 bool
@@ -51,23 +49,6 @@ crash_is_one(int status)
 	default:
 		return false;
 	}
-}
-
-/* Replaces the loader at once: the new one looks the store through, or fills
- * another one. */
-static void
-crash_replace_loader(struct supervisor *s, const struct child *crashed)
-{
-	static const struct timeval at_once = {.tv_sec = 0};
-	struct child *loader = s->loader.current;
-
-	if (loader != NULL && loader->generation != crashed->generation)
-		return;
-	s->loader.failures = 0; /* none of its own */
-	if (loader == NULL && s->loader.timer != NULL)
-		event_add(s->loader.timer, &at_once);
-	else if (loader != NULL && loader != crashed)
-		child_kill(loader);
 }
 
 /* True if some worker serves and has lived for so long. */
@@ -110,52 +91,51 @@ crash_count_answers(const struct supervisor *s, struct crashes *c)
 	c->answers = answers;
 }
 
-/* True if nobody is answered and the pause for that case is over. */
 static bool
-crash_may_look_alone(const struct supervisor *s, struct crashes *c,
-	bool has_read, int64_t now)
+crash_is_in_vain(const struct supervisor *s, int64_t now)
 {
-	int64_t since_msec = now - c->looked_msec, lived_msec = since_msec / 2;
-	int64_t rest_msec = c->rest_alone_msec;
+	int64_t lived_msec = (now - s->fill_ended_msec) / 2;
 
-	if (!has_read && rest_msec > REST_ALONE_MAX_MSEC)
-		rest_msec = REST_ALONE_MAX_MSEC;
 	if (lived_msec > LIVED_MSEC)
 		lived_msec = LIVED_MSEC;
-	if (since_msec < rest_msec || crash_is_served(s, now, lived_msec)
-		|| (has_read && c->in_vain < IN_VAIN))
-		return false;
-	c->rest_alone_msec = 2 * rest_msec;
-	return true;
+	return s->crashes.in_vain >= IN_VAIN
+		&& !crash_is_served(s, now, lived_msec);
 }
 
-/* False: the pause after the last look is not over. */
-static bool
-crash_may_look(const struct supervisor *s, struct crashes *c, bool has_read,
-	int64_t now)
+static int64_t
+crash_double(int64_t rest_msec)
 {
-	int64_t since_msec = now - c->looked_msec;
+	return rest_msec < REST_MAX_MSEC / 2 ? 2 * rest_msec : REST_MAX_MSEC;
+}
 
-	if (c->looked_msec != 0 && since_msec < c->rest_msec) {
-		if (!crash_may_look_alone(s, c, has_read, now))
-			return false;
-		c->looked_msec = now;
+/* True if the pause after the last filling is over; sets the next. */
+static bool
+crash_may_fill(const struct supervisor *s, struct crashes *c, int64_t now)
+{
+	int64_t since_msec = now - s->fill_ended_msec;
+	int64_t took_msec = s->fill_ended_msec - s->fill_begun_msec;
+
+	if (s->fill_ended_msec == 0 || c->rest_msec == 0
+		|| since_msec >= 2 * REST_MAX_MSEC) {
+		c->rest_msec = REST_MSEC;
+		c->rest_alone_msec = REST_ALONE_MSEC;
 		return true;
 	}
-	if (c->looked_msec == 0 || since_msec >= 2 * REST_MAX_MSEC)
-		c->rest_msec = REST_MSEC;
-	else
-		c->rest_msec = c->rest_msec < REST_MAX_MSEC / 2
-			? 2 * c->rest_msec
-			: REST_MAX_MSEC;
-	c->rest_alone_msec = REST_ALONE_MSEC;
-	c->looked_msec = now;
+	if (since_msec < took_msec)
+		return false;
+	if (since_msec >= c->rest_msec) {
+		c->rest_msec = crash_double(c->rest_msec);
+		return true;
+	}
+	if (since_msec < c->rest_alone_msec || !crash_is_in_vain(s, now))
+		return false;
+	c->rest_alone_msec = crash_double(c->rest_alone_msec);
 	return true;
 }
 
-/* Counts a crash. True: the store is to be looked through now. */
+/* Counts a crash. True: another store is to be filled now. */
 static bool
-crash_count(struct supervisor *s, const struct child *child, int64_t now)
+crash_count(struct supervisor *s, int64_t now)
 {
 	struct crashes *c = &s->crashes;
 
@@ -165,14 +145,14 @@ crash_count(struct supervisor *s, const struct child *child, int64_t now)
 	}
 	c->count++;
 	crash_count_answers(s, c);
-	return c->count >= CRASHES_MAX
-		&& crash_may_look(s, c, child->has_read, now);
+	return c->count >= CRASHES_MAX && crash_may_fill(s, c, now);
 }
 
 void
 crash_note(struct supervisor *s, const struct child *child, int status)
 {
 	struct generation *g = child->generation;
+	int64_t now = clock_now_msec();
 
 	if (!crash_is_one(status) || g->damaged || s->stopping)
 		return;
@@ -181,22 +161,15 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	if (WTERMSIG(status) == SIGBUS && g->in_file) {
 		log_error("the database cannot be read any more");
 		g->damaged = true;
-		crash_replace_loader(s, child);
+		generation_replace_loader(s, g);
 		return;
 	}
 	/* A store that is being filled replaces this one anyway. */
 	if (!child->is_reader || g != s->serving || s->building != NULL
-		|| g->suspect || !crash_count(s, child, clock_now_msec()))
+		|| g->yields || !crash_count(s, now))
 		return;
-	log_error("%u processes that read the zone store have crashed; the"
-		  " store is looked through",
+	log_error("%u processes that read the zone store have crashed",
 		s->crashes.count);
-	g->suspect = true;
-	crash_replace_loader(s, child);
-}
-
-void
-crash_forget(struct supervisor *s)
-{
 	s->crashes.count = 0;
+	generation_yield(s, g, "readers of this one have crashed");
 }

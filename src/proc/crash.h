@@ -1,6 +1,6 @@
 /*
  * crash.h - crashes that a damaged store may have caused, and what main does
- * about them. See doc/decisions/0063-crashes-and-the-store.md.
+ * about them. See doc/decisions/0150-no-store-is-looked-through.md.
  */
 #ifndef PROC_CRASH_H
 #define PROC_CRASH_H
@@ -11,15 +11,14 @@
 struct child;
 struct supervisor;
 
-/* Crashes of the processes that read a store, and the looks through the store
- * that they have caused. All zero at first. */
+/* Crashes of the processes that read a store, and the pauses between the stores
+ * that are filled because of them. All zero at first. */
 struct crashes {
-	unsigned count;      /* since first_msec, and since the last look */
+	unsigned count;      /* since first_msec, and since the last filling */
 	int64_t first_msec;
-	int64_t looked_msec; /* the last look; 0: none */
-	int64_t rest_msec;   /* from one look to the next, at the least, as long
-			      * as a worker serves */
-	int64_t rest_alone_msec; /* the same while none does */
+	int64_t rest_msec;   /* from the end of one filling to the next, at the
+			      * least, as long as a client is answered */
+	int64_t rest_alone_msec; /* the same while none is */
 	uint64_t answers;        /* of all workers, until the last crash */
 	unsigned in_vain;        /* crashes in a row with few between them */
 };
@@ -32,12 +31,9 @@ bool crash_is_one(int status);
 /*
  * Notes how a child has ended (status: of waitpid), before it is freed. If the
  * file of its store cannot be read any more, main gives that store up. If
- * several readers of the served store crash, main replaces the loader by one
- * that looks the store through.
+ * several readers of the served store crash, another one is filled beside it:
+ * once, then after pauses that grow.
  */
 void crash_note(struct supervisor *s, const struct child *child, int status);
-
-/* A loader has looked the store through, and found nothing. */
-void crash_forget(struct supervisor *s);
 
 #endif

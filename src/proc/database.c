@@ -4,15 +4,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "dns/name.h"
 #include "proc/database.h"
 #include "store/writer.h"
-#include "vet/vet.h"
 #include "zone/table.h"
 
 /* Returns a number for what is in a file. A file is of use only to a program
@@ -89,95 +85,6 @@ database_open(const struct conf_server *options, uid_t owner,
 	err = database_open_file(&store_options, &file, &store, &report);
 	database_log(file.path, err, &report);
 	return err == NSD_OK ? store : NULL;
-}
-
-/* ---- looking through ----------------------------------------------------- */
-
-static void
-database_on_fault(void *ctx, const struct vet_fault *fault)
-{
-	char name[NAME_TEXT_MAX];
-
-	if (fault->apex == NULL) {
-		log_error("the database is damaged: the %s at %u %s; all zones"
-			  " are read from their files",
-			fault->kind, (unsigned)fault->ref, fault->text);
-		return;
-	}
-	name_print_text(fault->apex, name);
-	log_error("the database is damaged: zone %s: the %s at %u %s; the zone"
-		  " is read from its file",
-		name, fault->kind, (unsigned)fault->ref, fault->text);
-}
-
-static bool
-database_choose_key(struct vet_options *options)
-{
-	return getrandom(options->key, sizeof(options->key), 0)
-		== sizeof(options->key);
-}
-
-enum nsd_err
-database_vet(struct store_writer **writer, unsigned threads)
-{
-	struct vet_options options = {.threads = threads, .sweep = true,
-		.on_fault = database_on_fault};
-	int64_t start = clock_now_msec();
-	struct store_stats stats;
-	enum nsd_err err;
-	size_t faults;
-
-	if (!database_choose_key(&options))
-		return NSD_E_SYSTEM;
-	err = vet_store(*writer, &options, &faults);
-	if (err == NSD_E_BUG)
-		err = store_writer_empty(writer);
-	if (err != NSD_OK)
-		return err;
-	store_get_stats(*writer, &stats);
-	log_at(1, LOG_LEVEL_INFO, "database: %llu octets of zones looked"
-		" through in %lld ms", (unsigned long long)stats.live,
-		(long long)(clock_now_msec() - start));
-	return NSD_OK;
-}
-
-static void
-database_on_damage(void *ctx, const struct vet_fault *fault)
-{
-	char name[NAME_TEXT_MAX] = "";
-
-	if (fault->apex != NULL)
-		name_print_text(fault->apex, name);
-	log_error("the zone store is damaged: %s%s%sthe %s at %u %s",
-		fault->apex != NULL ? "zone " : "", name,
-		fault->apex != NULL ? ": " : "", fault->kind,
-		(unsigned)fault->ref, fault->text);
-}
-
-enum nsd_err
-database_look_through(struct store_writer *writer, unsigned threads)
-{
-	struct vet_options options = {.threads = threads, .only_look = true,
-		.on_fault = database_on_damage};
-	int64_t start = clock_now_msec();
-	enum nsd_err err = NSD_E_SYSTEM;
-	struct store_stats stats;
-	size_t faults = 0;
-
-	if (database_choose_key(&options))
-		err = vet_store(writer, &options, &faults);
-	if (err == NSD_E_BUG || faults > 0)
-		return NSD_E_BUG;
-	store_get_stats(writer, &stats);
-	if (err != NSD_OK)
-		log_error("the zone store cannot be looked through: %s",
-			err_text(err));
-	else
-		log_notice("the zone store is sound: %llu octets of zones"
-			   " looked through in %lld ms",
-			(unsigned long long)stats.live,
-			(long long)(clock_now_msec() - start));
-	return NSD_OK;
 }
 
 /* ---- closing ------------------------------------------------------------- */

@@ -3,12 +3,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/generation.h"
+#include "proc/standby.h"
 #include "store/store.h"
 
 static enum nsd_err
@@ -52,7 +55,7 @@ struct generation *
 generation_choose(struct supervisor *s)
 {
 	struct generation *g = s->building != NULL ? s->building : s->serving;
-	bool crowded;
+	bool beside;
 
 	/* A store in memory that no loader has listed zones in is empty:
 	 * loaders do not die of it. */
@@ -62,64 +65,92 @@ generation_choose(struct supervisor *s)
 			g->take_overs);
 		g->damaged = true;
 	}
-	if (g != NULL && !g->damaged && !g->crowded)
+	if (g != NULL && !g->damaged && !g->yields)
 		return g;
 	if (g != NULL && g->damaged)
 		log_error("the zone store is left behind, a new one%s is"
 			  " to be filled from zone files",
 			g->in_file ? " in memory" : "");
-	crowded = g != NULL && !g->damaged;
+	beside = g != NULL && !g->damaged;
 	if (s->building != NULL) {
 		s->building = NULL;
 		generation_release(s, g);
 	}
+	s->fill_begun_msec = clock_now_msec();
 	s->building = generation_create(s);
-	if (s->building == NULL && crowded) {
+	if (s->building == NULL && beside) {
 		generation_stay(s);
 		return s->serving;
 	}
 	return s->building;
 }
 
-/* ---- more room: doc/decisions/0067 */
+/* ---- another one beside it: doc/decisions/0067, 0150 */
 
 void
-generation_crowd(struct supervisor *s, struct child *loader)
+generation_replace_loader(struct supervisor *s, const struct generation *g)
 {
-	struct generation *g = loader->generation;
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct child *loader = s->loader.current;
 
-	if (g != s->serving || s->building != NULL || s->stopping
-		|| g->damaged || loader->reaped)
+	if (loader != NULL && loader->generation != g)
 		return;
-	if (g->altered) {
-		log_error("no other zone store is filled: updates have"
-			  " changed zones");
+	s->loader.failures = 0; /* none of its own */
+	if (loader != NULL)
+		child_kill(loader);
+	else if (s->loader.timer != NULL)
+		event_add(s->loader.timer, &at_once);
+}
+
+/* True if main has descriptors for another store, and for as many workers
+ * again: those that read the old one serve until these do. Each has two, and
+ * some more while it is forked. */
+static bool
+generation_has_room(const struct supervisor *s)
+{
+	return standby_has_room(s, STORE_DESCRIPTORS + 2 * s->worker_count
+		+ STANDBY_SPARE);
+}
+
+void
+generation_yield(struct supervisor *s, struct generation *g, const char *why)
+{
+	const char *lack = g->altered ? "updates have changed zones"
+		: generation_has_room(s) ? NULL
+					 : "too few descriptors are left";
+
+	if (g != s->serving || s->building != NULL || s->stopping || g->damaged
+		|| g->yields)
+		return;
+	if (lack != NULL) {
+		log_error("no other zone store is filled: %s", lack);
+		s->fill_begun_msec = s->fill_ended_msec = clock_now_msec();
 		return;
 	}
-	log_notice("another zone store is filled from zone files, as there is"
-		   " no room for two versions in one");
-	g->crowded = true;
-	child_kill(loader);
+	log_notice("another zone store is filled from zone files, as %s", why);
+	g->yields = true;
+	generation_replace_loader(s, g);
 }
 
 bool
-generation_is_for_more(const struct supervisor *s, const struct generation *g)
+generation_is_beside(const struct supervisor *s, const struct generation *g)
 {
-	return g == s->building && s->serving != NULL && s->serving->crowded
+	return g == s->building && s->serving != NULL && s->serving->yields
 		&& !s->stopping;
 }
 
 void
 generation_stay(struct supervisor *s)
 {
-	assert(s->serving->crowded);
+	assert(s->serving->yields);
 	log_error("%s: the one that is served stays",
 		s->building != NULL
 			? "not all zones could be read into the other zone"
 			  " store"
 			: "no other zone store could be made");
-	s->serving->crowded = false;
+	s->serving->yields = false;
 	s->building = NULL;
+	s->fill_ended_msec = clock_now_msec();
 }
 
 void

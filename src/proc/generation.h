@@ -12,19 +12,27 @@
  */
 struct generation *generation_choose(struct supervisor *s);
 
-/*
- * A version of a zone has no room beside the one that is served: the next
- * loader fills another store, if all that is served is in zone files. Workers
- * stay with the full one until that is done.
- */
-void generation_crowd(struct supervisor *s, struct child *loader);
-
-/* True if a generation is being filled for the sake of more room. */
-bool generation_is_for_more(const struct supervisor *s,
+/* Replaces the loader of a generation at once, or has one come that is due
+ * later. Does nothing if the loader has another generation. */
+void generation_replace_loader(struct supervisor *s,
 	const struct generation *g);
 
-/* The store that is filled for more room has not all zones, or its loader has
- * died, or it could not be made: the one that is served goes on. Says so. */
+/*
+ * Has the next loader fill another store beside the one that is served. Readers
+ * stay with the old one until that is done. why: for the log, behind "as". Does
+ * nothing if g is not what is served, or has a successor already. If zone files
+ * and the journal do not say all that is served, or there are too few
+ * descriptors, the log says so, and that counts as a filling of no time.
+ */
+void generation_yield(struct supervisor *s, struct generation *g,
+	const char *why);
+
+/* True if a generation is being filled beside the one that is served. */
+bool generation_is_beside(const struct supervisor *s,
+	const struct generation *g);
+
+/* The store that is filled beside has not all zones, or its loader has died, or
+ * it could not be made: the one that is served goes on. Says so. */
 void generation_stay(struct supervisor *s);
 
 /* Frees a generation if no child and nobody in main uses it any more. */

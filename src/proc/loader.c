@@ -12,6 +12,7 @@
 #include "base/platform.h"
 #include "base/priority.h"
 #include "ipc/handlers.h"
+#include "load/load_expiry.h"
 #include "load/load_list.h"
 #include "load/load_loop.h"
 #include "proc/database.h"
@@ -142,23 +143,15 @@ loader_take_over(struct loader *loader)
 }
 
 static enum nsd_err
-loader_look_through(struct loader *loader, const struct role_start *start)
-{
-	enum nsd_err err = NSD_OK;
-
-	if (start->suspect && loader->past >= STORE_PAST_USED)
-		err = database_look_through(loader->writer, affinity_count());
-	if (err == NSD_E_BUG)
-		role_send(&loader->role, IPC_DAMAGED, NULL, 0);
-	return err;
-}
-
-static enum nsd_err
 loader_list_zones(struct loader *loader, const struct conf *conf)
 {
 	struct load_list_result result;
 	enum nsd_err err;
 
+	/* What a file of an earlier start says was of another clock. */
+	if (loader->close == LOADER_CLOSE_FILE
+		&& loader->past < STORE_PAST_LISTED)
+		load_expiry_forget(loader->writer);
 	err = load_set_init(&loader->set, conf->zone_count);
 	if (err == NSD_OK)
 		err = load_list_publish(loader->writer, conf,
@@ -173,19 +166,14 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 	return err;
 }
 
-/* A file is not trusted before a loader of this server has listed the zones. */
 static enum nsd_err
 loader_open_store(struct loader *loader, const struct role_start *start)
 {
 	enum nsd_err err = store_writer_open(start->store, &loader->writer);
 
-	if (err != NSD_OK)
-		return err;
-	store_writer_set_beat(loader->writer, &start->hand->beat);
-	if (!start->in_file || loader->past >= STORE_PAST_LISTED)
-		return NSD_OK;
-	loader->past = STORE_PAST_NONE;
-	return database_vet(&loader->writer, affinity_count());
+	if (err == NSD_OK)
+		store_writer_set_beat(loader->writer, &start->hand->beat);
+	return err;
 }
 
 static void
@@ -303,8 +291,6 @@ loader_init(struct loader *loader, const struct role_start *start)
 	loader_init_context(loader);
 	if (err == NSD_OK)
 		err = loader_take_over(loader);
-	if (err == NSD_OK)
-		err = loader_look_through(loader, start);
 	if (err == NSD_OK)
 		err = loader_init_counts(loader);
 	if (err == NSD_OK)

@@ -123,7 +123,6 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.is_careful = post->wants_next,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
-		.suspect = self->looks,
 	};
 
 	self->stop_fd = -1;
@@ -390,7 +389,7 @@ post_tend(struct post *post)
 		post_fill(post, s->serving);
 		return;
 	}
-	if (!standby_has_room(s))
+	if (!standby_has_room(s, STANDBY_SPARE))
 		return; /* the next death tries again */
 	post->next = post_fork(post, s->serving, true);
 	if (post->next != NULL)

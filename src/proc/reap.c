@@ -57,7 +57,7 @@ reap_child(struct post *post, struct child *child, int status)
 		s->reload_wanted |= s->reloading;
 		s->reloading = false;
 	}
-	if (post->role == ROLE_LOADER && generation_is_for_more(s, g))
+	if (post->role == ROLE_LOADER && generation_is_beside(s, g))
 		generation_stay(s);
 	if (post_drop_adopter(s, child, crash_is_one(status)))
 		post->failures = 0; /* clients of a lent socket may have

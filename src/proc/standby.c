@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,8 +15,6 @@
 #define FORK_USEC 4000
 #define FORK_TIMES 4
 #define FORKS_AHEAD_USEC 200000
-/* Descriptors of main that are kept free for processes that are needed more. */
-#define DESCRIPTORS_SPARE 16u
 
 bool
 standby_promote(struct post *post)
@@ -38,18 +37,21 @@ standby_promote(struct post *post)
 }
 
 bool
-standby_has_room(const struct supervisor *s)
+standby_has_room(const struct supervisor *s, unsigned count)
 {
-	int fds[DESCRIPTORS_SPARE];
+	int *fds = malloc(count * sizeof(*fds));
 	unsigned n = 0;
 	bool has_room;
 
-	while (n < DESCRIPTORS_SPARE && (fds[n] = fcntl(s->signal_fd,
-			F_DUPFD_CLOEXEC, 0)) != -1)
+	if (fds == NULL)
+		return false;
+	while (n < count && (fds[n] = fcntl(s->signal_fd, F_DUPFD_CLOEXEC, 0))
+			!= -1)
 		n++;
-	has_room = n == DESCRIPTORS_SPARE;
+	has_room = n == count;
 	while (n > 0)
 		close(fds[--n]);
+	free(fds);
 	return has_room;
 }
 

@@ -12,9 +12,13 @@
  * can. */
 bool standby_promote(struct post *post);
 
-/* True if main has enough free descriptors for a standby process, and for a new
- * xfrd or loader besides. Cost: a few dozen system calls. */
-bool standby_has_room(const struct supervisor *s);
+/* Descriptors of main that are kept free for what is needed more than a standby
+ * process: a new xfrd or loader. */
+#define STANDBY_SPARE 16u
+
+/* True if main has so many free descriptors. Cost: twice as many system
+ * calls. */
+bool standby_has_room(const struct supervisor *s, unsigned count);
 
 /*
  * The rate of forks is limited: each fork costs 4 ms, or 4 times the processor

@@ -97,6 +97,7 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 		supervisor_on_started(s);
 	s->serving = g;
 	s->building = NULL;
+	s->fill_ended_msec = old != NULL ? clock_now_msec() : 0;
 	for (unsigned i = 0; i < s->worker_count; i++)
 		post_roll(&s->workers[i]);
 	post_roll(&s->xfrd);
@@ -140,7 +141,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	loader->generation->past = STORE_PAST_LOADED;
 	/* What is served now has all zones. */
 	if (result.failed > 0
-		&& generation_is_for_more(s, loader->generation)) {
+		&& generation_is_beside(s, loader->generation)) {
 		child_kill(loader);
 		return;
 	}
@@ -169,10 +170,6 @@ supervisor_on_listed(struct supervisor *s, struct child *loader,
 	if (g->past < STORE_PAST_LISTED)
 		g->past = STORE_PAST_LISTED;
 	g->take_overs = 0;
-	if (loader->looks) {
-		g->suspect = false;
-		crash_forget(s);
-	}
 	generation_offer_file(s);
 	key_change_on_listed(s, loader);
 	if (s->waited && s->serving == NULL)
@@ -184,11 +181,8 @@ supervisor_on_damaged(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
 	loader->generation->damaged = true;
-	/* Clients may wait for the next one, which fills another store. How
-	 * often a loader is to look is bounded (crash.c). */
-	if (loader->looks)
-		s->loader.failures = 0;
-	else if (s->loader.failures > 1)
+	/* Clients may wait for the next one, which fills another store. */
+	if (s->loader.failures > 1)
 		s->loader.failures = 1;
 }
 
@@ -196,7 +190,9 @@ static void
 supervisor_on_crowded(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
-	generation_crowd(s, loader);
+	if (!loader->reaped)
+		generation_yield(s, loader->generation,
+			"there is no room for two versions in one");
 }
 
 static void

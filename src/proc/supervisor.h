@@ -45,9 +45,9 @@ struct store;
 
 /*
  * A store of main. It outlives the loaders that write it. Only one that is
- * damaged (doc/decisions/0010) or has no room for two versions (0067) gets a
- * successor; once that is filled, workers that read it replace those that read
- * the old one.
+ * damaged (doc/decisions/0010), has no room for two versions (0067) or whose
+ * readers crash (0150) gets a successor; once that is filled, workers that read
+ * it replace those that read the old one.
  */
 struct generation {
 	struct store *store;
@@ -56,8 +56,7 @@ struct generation {
 	enum store_past past;
 	bool in_file;         /* the one of `database:` */
 	bool damaged;         /* no loader takes it any more */
-	bool suspect;         /* the next loader looks it through first */
-	bool crowded;         /* nor while another one is filled in its place */
+	bool yields;          /* nor while another one is filled beside it */
 	bool altered;         /* by UPDATEs: the zone files do not say all */
 };
 
@@ -76,7 +75,6 @@ struct child {
 	struct generation *generation;
 	unsigned reader_slot;
 	bool is_reader;
-	bool looks;     /* of a loader: looks the store through first */
 	uint64_t channel_to_xfrd; /* the id of that, unless this is xfrd; 0:
 				   * it has none */
 	bool stands_by; /* of a worker: it waits to be told to serve */
@@ -145,6 +143,9 @@ struct supervisor {
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
+	int64_t fill_begun_msec;        /* of the last store that was filled, or
+					 * was to be, in place of another */
+	int64_t fill_ended_msec;        /* 0: there was none */
 	struct crashes crashes;
 	struct inhand_pace inhand_pace;
 	struct ends ends;               /* what is logged of them */

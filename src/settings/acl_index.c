@@ -368,26 +368,6 @@ acl_index_make(const struct acl_element *elements, uint32_t count,
 }
 
 bool
-acl_index_is_sound(const struct acl_index *index, size_t len, uint32_t count)
-{
-	if (len < sizeof(*index) || index->len > len
-		|| index->len < sizeof(*index) || index->walk_count > count
-		|| index->part_count > (index->len - sizeof(*index))
-			/ sizeof(index->parts[0]))
-		return false;
-	for (uint32_t i = 0; i < index->part_count; i++) {
-		const struct acl_part *part = &index->parts[i];
-
-		if (part->count == 0 || part->at % 8 != 0
-			|| part->at > index->len
-			|| index->len - part->at < tree_size(part->count,
-				part->kind & ACL_KIND_IP6))
-			return false;
-	}
-	return true;
-}
-
-bool
 acl_index_has(const struct acl_index *index, uint64_t kind,
 	const uint64_t address[2])
 {

@@ -156,36 +156,10 @@ store_writer_close_into(struct store_writer *writer, int fd,
 	return written ? image_mark_clean(&file) : NSD_E_SYSTEM;
 }
 
-enum nsd_err
-store_writer_empty(struct store_writer **writer)
-{
-	struct store *store = (*writer)->store;
-	uint64_t contents = (*writer)->header->contents;
-	uint64_t *beat = (*writer)->beat;
-	enum nsd_err err;
-
-	store_writer_close(*writer);
-	*writer = NULL;
-	if (ftruncate(store->fd, 0) != 0
-		|| create_header(store->fd, store->reservation, contents)
-			!= NSD_OK)
-		return NSD_E_SYSTEM;
-	err = store_writer_open(store, writer);
-	if (err == NSD_OK)
-		(*writer)->beat = beat;
-	return err;
-}
-
 void
 store_writer_set_beat(struct store_writer *writer, uint64_t *beat)
 {
 	writer->beat = beat;
-}
-
-void
-store_writer_beat(const struct store_writer *writer)
-{
-	writer_beat(writer);
 }
 
 const struct store_view *

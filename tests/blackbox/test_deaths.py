@@ -1,6 +1,7 @@
 """Workers that die of what a client sends cost other clients nearly nothing
 (doc/decisions/0136). tests/lib/nsd_deadly.c dies of names that say so."""
 
+import math
 import os
 import re
 import resource
@@ -17,7 +18,7 @@ from harness import BUILD, LATE, wait_for, zone_text
 
 KILLS = 40
 CLIENTS = 16
-LOOKED = "the store is looked through"
+FILLED = "another zone store is filled"
 
 
 @pytest.fixture
@@ -154,7 +155,8 @@ def test_connections_of_other_workers_stay(start_deadly):
 
 
 def test_updates_go_on_meanwhile(start_deadly):
-    """And the loader is left alone while queries are answered."""
+    """And the loader is left alone while queries are answered: it fills another
+    store once."""
     server = start_deadly(2)
     clients = Clients(server)
     for i in range(32):
@@ -169,7 +171,29 @@ def test_updates_go_on_meanwhile(start_deadly):
             server.wait_serial("example", i)
     assert clients.finish() > 0.5
     # Once, and then after pauses that grow.
-    assert server.read_log().count(LOOKED) <= 8
+    assert 1 <= server.read_log().count(FILLED) <= 8
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_messages_that_kill_do_not_have_stores_filled_all_the_time(
+        start_deadly, workers):
+    """200 a second and nobody else's, so that the pauses are the shortest: 0.25
+    s, and each twice as long as the one before."""
+    server = start_deadly(workers)
+    begin = time.monotonic()
+    sent = 0
+    while time.monotonic() - begin < 8:
+        kill(server, "die-segv", False)
+        sent += 1
+        time.sleep(max(0, begin + sent / 200 - time.monotonic()))
+    took = time.monotonic() - begin
+    fillings = server.read_log().count(FILLED)
+    assert deaths(server) > 10 * fillings
+    assert 1 <= fillings <= 2 + math.log2(1 + took / 0.25)
+    server.wait_serving()
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
 
 
 def test_one_stands_by_only_while_workers_die(start_deadly):

@@ -5,7 +5,6 @@
 
 #include "dns/name.h"
 #include "lib/zone_check.h"
-#include "vet/vet.h"
 #include "zone/nsec3_page.h"
 #include "zone/unpack.h"
 
@@ -645,25 +644,4 @@ zone_check_equal(const struct store_view *view, store_ref a, store_ref b)
 		wrong = entries_differ(&p, &x->targets.root, &y->targets.root,
 			targets_differ);
 	return wrong != NULL ? wrong : chains_differ(&p);
-}
-
-static void
-on_fault(void *ctx, const struct vet_fault *fault)
-{
-	*(const char **)ctx = SAY("%s %u %s", fault->kind, fault->ref,
-		fault->text);
-}
-
-const char *
-zone_check_vet(struct store_writer *writer)
-{
-	const char *wrong = NULL;
-	struct vet_options options = {.threads = 1, .key = {1, 2},
-		.on_fault = on_fault, .ctx = &wrong};
-	size_t faults;
-	enum nsd_err err = vet_store(writer, &options, &faults);
-
-	if (wrong == NULL && (err != NSD_OK || faults > 0))
-		wrong = err_text(err);
-	return wrong;
 }

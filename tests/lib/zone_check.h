@@ -8,8 +8,6 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
-struct store_writer;
-
 /* Each returns NULL, or says in static memory what is wrong. */
 
 /* Holders are counted right, cells lead to the addresses of their names. */
@@ -35,8 +33,5 @@ size_t zone_check_octets(const struct store_view *view, store_ref zone,
 /* All that readers of this version can see, as text; release with free. */
 char *zone_check_print(const struct store_view *view, store_ref zone,
 	const uint8_t *apex);
-
-/* What vet_store has to say of the store, which is to be sound; or NULL. */
-const char *zone_check_vet(struct store_writer *writer);
 
 #endif

@@ -24,7 +24,6 @@ BELOW = {
     "keep": ["base", "dns", "zonefile", "store", "settings", "names", "zone"],
     "build": ["base", "dns", "store", "names", "zone", "keep"],
     "update": ["base", "dns", "store", "names", "zone", "keep", "build"],
-    "vet": ["base", "dns", "store", "settings", "names", "zone", "keep"],
     "query": ["base", "dns", "guard", "store", "settings", "names", "zone"],
     "load": ["base", "dns", "zonefile", "journal", "conf", "ipc", "xfr", "store",
              "settings", "names", "zone", "keep", "build", "update"],
@@ -38,7 +37,7 @@ BELOW = {
              "query", "xfr", "ctl", "role"],
     "proc": ["base", "dns", "zonefile", "journal", "conf", "ipc", "net", "guard",
              "tls", "store", "settings", "names",
-             "zone", "keep", "build", "update", "vet",
+             "zone", "keep", "build", "update",
              "query", "load", "xfr", "ctl", "role", "xfrd"],
     # Programs of several files, in tools/.
     "checkzone": ["base", "dns", "zonefile", "store", "names", "zone", "keep",

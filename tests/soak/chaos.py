@@ -256,8 +256,8 @@ class Chaos:
 
     def do_alter(self):
         """The table of zones: where all readers go, once, for they must not
-        die of it for ever; later the count of zones, which only a look finds
-        wrong."""
+        die of it for ever; later the count of zones, which nobody may find
+        wrong, and a crash."""
         with contextlib.suppress(OSError, ValueError, struct.error):
             path = test_loader_dies.memory_file(self.server, "nsd-store")
             table = [test_loader_dies.ROOT]

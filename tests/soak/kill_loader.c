@@ -22,7 +22,6 @@
 #include "keep/mark.h"
 #include "lib/store_check.h"
 #include "lib/store_snapshot.h"
-#include "lib/zone_check.h"
 #include "soak/zones.h"
 #include "store/writer.h"
 
@@ -169,9 +168,6 @@ take_over(struct run *run, struct store *store)
 	if (store_writer_open(store, &writer) != NSD_OK)
 		fail("store_writer_open");
 	wrong = store_check_take_over(writer, mark_roots);
-	/* As if readers had crashed: nothing is wrong with what it left. */
-	if (wrong == NULL)
-		wrong = zone_check_vet(writer);
 	if (wrong == NULL)
 		wrong = store_check(writer, zones_mark);
 	if (wrong == NULL)

@@ -15,9 +15,7 @@
 #include "lib/history_fixture.h"
 #include "lib/one_fixture.h"
 #include "lib/store_check.h"
-#include "lib/zone_check.h"
 #include "store/writer.h"
-#include "vet/vet.h"
 #include "zone/history.h"
 #include "zone/measure.h"
 #include "zone/table.h"
@@ -121,8 +119,6 @@ end(void **state)
 {
 	const char *wrong = store_check(f.writer, mark_roots);
 
-	if (wrong == NULL)
-		wrong = zone_check_vet(f.writer);
 	if (wrong != NULL)
 		fail_msg("%s", wrong);
 	assert_int_equal(table_remove(f.writer, zone_fixture_name(APEX)),
@@ -365,56 +361,6 @@ a_loader_that_takes_over_keeps_them(void **state)
 	assert_int_equal(find(1, 5), 4);
 }
 
-static void
-on_fault(void *ctx, const struct vet_fault *fault)
-{
-}
-
-/* Looks, and changes nothing. */
-static bool
-has_fault(void)
-{
-	const struct vet_options options = {.threads = 1, .key = {1, 2},
-		.only_look = true, .on_fault = on_fault};
-	size_t faults;
-
-	return vet_store(f.writer, &options, &faults) != NSD_OK || faults > 0;
-}
-
-/* As a database file may have them that somebody has made. */
-static void
-forged_steps_are_found(void **state)
-{
-	struct zone_step *step;
-	store_ref older;
-
-	for (uint32_t i = 1; i < 5; i++)
-		advance(i, i + 1, 100, &five);
-	step = (struct zone_step *)(uintptr_t)newest();
-	older = step->older;
-	assert_false(has_fault());
-	/* A gap. */
-	step->older = ((const struct zone_step *)store_get(f.view,
-			       older))->older;
-	assert_true(has_fault());
-	/* A ring. */
-	step->older = ((const struct zone_entry *)store_get(f.view,
-			       entry))->history;
-	assert_true(has_fault());
-	/* None at all. */
-	step->older = UINT32_MAX;
-	assert_true(has_fault());
-	step->older = older;
-	/* A step that is not from where it says, or has no second SOA. */
-	step->from--;
-	assert_true(has_fault());
-	step->from++;
-	step->data[3] = TYPE_TXT;
-	assert_true(has_fault());
-	step->data[3] = TYPE_SOA;
-	assert_false(has_fault());
-}
-
 /* A transfer that has begun goes on with the steps it has found. */
 static void
 pinned_steps_stay(void **state)
@@ -481,7 +427,6 @@ main(void)
 		TEST(a_step_to_a_version_that_is_not_served_is_passed_over),
 		TEST(drafts_that_are_not_whole_leave_nothing),
 		TEST(a_loader_that_takes_over_keeps_them),
-		TEST(forged_steps_are_found),
 		TEST(pinned_steps_stay),
 		TEST(their_memory_is_measured),
 	};

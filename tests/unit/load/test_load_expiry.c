@@ -163,6 +163,20 @@ successor_of_who_held_it_lets_it_go(void **state)
 	assert_int_equal(entry->expires_sec, 0);
 }
 
+/* A file of an earlier start, whose clock was another one. */
+static void
+what_a_file_says_is_forgotten(void **state)
+{
+	load();
+	load_expiry_forget(f.writer);
+	assert_int_equal(entry->expires_sec, 0);
+	assert_int_equal(expire("\7example", 9, 3600000), NSD_OK);
+	assert_int_not_equal(entry->expires_sec, 0);
+	load_expiry_forget(f.writer);
+	assert_int_equal(entry->expires_sec, 0);
+	assert_int_not_equal(entry->zone, STORE_NONE);
+}
+
 int
 main(void)
 {
@@ -173,6 +187,7 @@ main(void)
 		cmocka_unit_test(held_zone_is_expired_until_it_is_let_go),
 		cmocka_unit_test(what_is_told_meanwhile_is_for_then),
 		cmocka_unit_test(successor_of_who_held_it_lets_it_go),
+		cmocka_unit_test(what_a_file_says_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);

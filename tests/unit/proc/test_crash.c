@@ -1,4 +1,4 @@
-/* test_crash.c - when deaths of readers have their store looked through. */
+/* test_crash.c - when deaths of readers have another store filled. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -47,13 +47,13 @@ crash(int number)
 	crash_note(&s, &worker, number);
 }
 
-/* A loader has found nothing. */
+/* The other store has been filled, in no time, and is as the first. */
 static void
-be_sound(void)
+fill(void)
 {
-	assert_true(serving.suspect);
-	serving.suspect = false;
-	crash_forget(&s);
+	assert_true(serving.yields);
+	serving.yields = false;
+	s.fill_begun_msec = s.fill_ended_msec = clock_now_msec();
 }
 
 /* As if so much time had passed. */
@@ -61,7 +61,8 @@ static void
 pass(int64_t msec)
 {
 	s.crashes.first_msec -= msec;
-	s.crashes.looked_msec -= msec;
+	s.fill_begun_msec -= msec;
+	s.fill_ended_msec -= msec;
 }
 
 static void
@@ -81,14 +82,14 @@ signals_of_a_crash_are_told_from_others(void **state)
 }
 
 static void
-two_crashes_have_the_store_looked_through(void **state)
+two_crashes_have_another_store_filled(void **state)
 {
 	crash(SIGSEGV);
-	assert_false(serving.suspect);
+	assert_false(serving.yields);
 	crash(SIGKILL);
-	assert_false(serving.suspect);
+	assert_false(serving.yields);
 	crash(SIGBUS);
-	assert_true(serving.suspect);
+	assert_true(serving.yields);
 }
 
 static void
@@ -98,25 +99,25 @@ crashes_far_apart_do_not_count_together(void **state)
 		crash(SIGSEGV);
 		pass(700 * SECOND);
 	}
-	assert_false(serving.suspect);
+	assert_false(serving.yields);
 }
 
-/* A query that kills: twice as long between two looks each time, up to an
- * hour. */
+/* A query that kills while others are answered: twice as long between two
+ * stores each time, up to an hour. */
 static void
-looks_come_ever_later(void **state)
+stores_come_ever_later(void **state)
 {
 	int64_t rest = 60 * SECOND;
 
 	crash(SIGSEGV);
 	crash(SIGSEGV);
 	for (int i = 0; i < 10; i++) {
-		be_sound();
+		fill();
 		for (int64_t msec = 0; msec < rest - SECOND;
 			msec += rest / 20) {
 			crash(SIGSEGV);
 			crash(SIGSEGV);
-			assert_false(serving.suspect);
+			assert_false(serving.yields);
 			pass(rest / 20);
 		}
 		pass(rest / 20);
@@ -124,50 +125,21 @@ looks_come_ever_later(void **state)
 		crash(SIGSEGV);
 		rest = rest < 32 * 60 * SECOND ? 2 * rest : HOUR;
 	}
-	be_sound();
+	fill();
 	pass(2 * HOUR);
 	crash(SIGSEGV);
 	crash(SIGSEGV);
-	be_sound();
+	fill();
 	pass(61 * SECOND);
 	crash(SIGSEGV);
 	crash(SIGSEGV);
-	assert_true(serving.suspect);
+	assert_true(serving.yields);
 }
 
-/* Damage that all meet: every answer is lost until it is found. */
+/* Damage that all meet: every answer is lost until there is another store. The
+ * same for messages that kill: whoever sends these does not set the pace. */
 static void
-looks_come_soon_while_nobody_serves(void **state)
-{
-	int64_t rest = SECOND / 4;
-
-	healthy.started_msec = clock_now_msec(); /* and is to crash soon */
-	crash(SIGSEGV);
-	crash(SIGSEGV);
-	for (int i = 0; i < 10; i++) {
-		be_sound();
-		pass(rest / 2);
-		crash(SIGSEGV);
-		crash(SIGSEGV);
-		assert_false(serving.suspect);
-		pass(rest / 2 + SECOND / 50);
-		crash(SIGSEGV);
-		crash(SIGSEGV);
-		rest = rest < 2 * SECOND ? 2 * rest : rest;
-	}
-	be_sound();
-	/* Once one serves, they do no more. */
-	healthy.started_msec = clock_now_msec() - 6 * SECOND;
-	pass(30 * SECOND);
-	crash(SIGSEGV);
-	crash(SIGSEGV);
-	assert_false(serving.suspect);
-}
-
-/* Workers that die of messages, one behind the other: whoever sends these does
- * not set the pace, even if nobody else is answered. */
-static void
-looks_for_messages_come_ever_later(void **state)
+stores_come_sooner_while_nobody_is_answered(void **state)
 {
 	int64_t rest = SECOND / 4;
 
@@ -175,30 +147,28 @@ looks_for_messages_come_ever_later(void **state)
 	worker.has_read = true;
 	crash(SIGSEGV);
 	crash(SIGSEGV);
-	for (int i = 0; i < 12; i++) {
-		be_sound();
+	for (; rest < 60 * SECOND; rest *= 2) {
+		fill();
 		pass(rest / 2);
 		crash(SIGSEGV);
 		crash(SIGSEGV);
-		assert_false(serving.suspect);
+		assert_false(serving.yields);
 		pass(rest / 2 + SECOND / 50);
 		crash(SIGSEGV);
-		rest *= 2;
-		if (rest > 60 * SECOND)
-			break;
 	}
-	/* Those that die of themselves are what it is for. */
-	be_sound();
-	worker.has_read = false;
-	pass(2 * SECOND + SECOND / 50);
+	fill();
+	/* Once one serves, they do no more. */
+	healthy.started_msec = clock_now_msec() - 6 * SECOND;
+	pass(59 * SECOND);
 	crash(SIGSEGV);
 	crash(SIGSEGV);
-	assert_true(serving.suspect);
+	assert_false(serving.yields);
 }
 
 /* Others are answered between them. */
 static void
-messages_that_kill_bring_no_look_while_others_are_answered(void **state)
+messages_that_kill_have_no_store_filled_while_others_are_answered(
+	void **state)
 {
 	struct counters_book book;
 
@@ -209,14 +179,43 @@ messages_that_kill_bring_no_look_while_others_are_answered(void **state)
 	worker.has_read = true;
 	crash(SIGSEGV);
 	crash(SIGSEGV);
-	be_sound();
+	fill();
 	for (int i = 0; i < 50; i++) {
 		pass(SECOND);
 		book.rows->rcode[0] += 4;
 		crash(SIGSEGV);
-		assert_false(serving.suspect);
+		assert_false(serving.yields);
 	}
 	counts_destroy(s.server.counts);
+}
+
+/* Large zones: the loader has as much time for all else. */
+static void
+pause_is_no_shorter_than_the_filling(void **state)
+{
+	healthy.started_msec = clock_now_msec() + HOUR;
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	fill();
+	s.fill_begun_msec -= 300 * SECOND;
+	pass(299 * SECOND);
+	for (int i = 0; i < 5; i++)
+		crash(SIGSEGV);
+	assert_false(serving.yields);
+	pass(2 * SECOND);
+	crash(SIGSEGV);
+	assert_true(serving.yields);
+}
+
+/* The zone files do not say what is served: it stays, and a pause follows. */
+static void
+altered_store_stays(void **state)
+{
+	serving.altered = true;
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	assert_false(serving.yields);
+	assert_int_not_equal(s.fill_ended_msec, 0);
 }
 
 static void
@@ -225,7 +224,7 @@ crashes_of_others_do_not_count(void **state)
 	worker.generation = &other; /* left by its readers already */
 	for (int i = 0; i < 3; i++)
 		crash(SIGSEGV);
-	assert_false(other.suspect || serving.suspect);
+	assert_false(other.yields || serving.yields);
 	worker.generation = &serving;
 	worker.is_reader = false; /* the loader: see generation_choose */
 	for (int i = 0; i < 3; i++)
@@ -234,12 +233,12 @@ crashes_of_others_do_not_count(void **state)
 	s.building = &other; /* takes its place anyway */
 	for (int i = 0; i < 3; i++)
 		crash(SIGSEGV);
-	assert_false(serving.suspect);
+	assert_false(serving.yields);
 	s.building = NULL;
 	s.stopping = true;
 	for (int i = 0; i < 3; i++)
 		crash(SIGSEGV);
-	assert_false(serving.suspect);
+	assert_false(serving.yields);
 }
 
 static void
@@ -250,14 +249,15 @@ file_that_cannot_be_read_is_left_at_once(void **state)
 	assert_false(serving.damaged);
 	crash(SIGBUS);
 	assert_true(serving.damaged);
-	assert_false(serving.suspect);
+	assert_false(serving.yields);
 }
 
 /* Clients wait for the next one, which gets another store. */
 static void
 loader_that_cannot_read_the_file_is_replaced_at_once(void **state)
 {
-	struct child loader = {.role = ROLE_LOADER, .generation = &serving};
+	struct child loader = {.role = ROLE_LOADER, .generation = &serving,
+		.reaped = true};
 
 	serving.in_file = true;
 	s.loader = (struct post){.role = ROLE_LOADER, .current = &loader,
@@ -267,7 +267,7 @@ loader_that_cannot_read_the_file_is_replaced_at_once(void **state)
 	assert_int_equal(s.loader.failures, 0);
 }
 
-/* Its successor knows what it does not. */
+/* Its successor fills the other store. */
 static void
 loader_is_killed(void **state)
 {
@@ -294,17 +294,18 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_of_a_crash_are_told_from_others),
 		cmocka_unit_test_setup(
-			two_crashes_have_the_store_looked_through, setup),
+			two_crashes_have_another_store_filled, setup),
 		cmocka_unit_test_setup(
 			crashes_far_apart_do_not_count_together, setup),
-		cmocka_unit_test_setup(looks_come_ever_later, setup),
+		cmocka_unit_test_setup(stores_come_ever_later, setup),
 		cmocka_unit_test_setup(
-			looks_come_soon_while_nobody_serves, setup),
-		cmocka_unit_test_setup(looks_for_messages_come_ever_later,
+			stores_come_sooner_while_nobody_is_answered, setup),
+		cmocka_unit_test_setup(
+			messages_that_kill_have_no_store_filled_while_others_are_answered,
 			setup),
 		cmocka_unit_test_setup(
-			messages_that_kill_bring_no_look_while_others_are_answered,
-			setup),
+			pause_is_no_shorter_than_the_filling, setup),
+		cmocka_unit_test_setup(altered_store_stays, setup),
 		cmocka_unit_test_setup(crashes_of_others_do_not_count, setup),
 		cmocka_unit_test_setup(
 			file_that_cannot_be_read_is_left_at_once, setup),

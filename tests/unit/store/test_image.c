@@ -351,28 +351,6 @@ file_that_cannot_be_filled_stays_unclean(void **state)
 	store_destroy(open_expect(STORE_FILE_UNCLEAN));
 }
 
-static void
-writer_empties_a_store_of_no_use(void **state)
-{
-	struct store *store;
-	struct store_writer *writer;
-
-	file_write(image, image_len);
-	store = open_expect(STORE_FILE_ATTACHED);
-	writer = writer_open(store);
-	assert_int_equal(store_writer_empty(&writer), NSD_OK);
-	assert_int_equal(store_root(store_writer_view(writer),
-		STORE_ROOT_ZONES), STORE_NONE);
-	fill(writer);
-	assert_int_equal(store_writer_close_clean(writer), NSD_OK);
-	store_destroy(store);
-	store = open_expect(STORE_FILE_ATTACHED);
-	writer = writer_open(store);
-	check_contents(writer);
-	store_writer_close(writer);
-	store_destroy(store);
-}
-
 /* Thousands of replacements, and each is flushed: not to a disk, please. */
 static int
 setup(void **state)
@@ -396,7 +374,6 @@ main(void)
 		cmocka_unit_test(
 			store_in_memory_goes_to_the_file_of_one_given_up),
 		cmocka_unit_test(file_that_cannot_be_filled_stays_unclean),
-		cmocka_unit_test(writer_empties_a_store_of_no_use),
 	};
 
 	return cmocka_run_group_tests(tests, setup, image_teardown);
