@@ -349,9 +349,10 @@ class Chaos:
         wrong = []
         for what in sorted(start.keys() | end.keys()):
             was, now = start.get(what, 0), end.get(what, 0)
-            # A store in memory that has taken the place of a database has
-            # other descriptors.
-            room = was // 2 + GROWTH_KB if what.endswith("kB") else 4
+            # Of main: two for each worker that stands by, and the file of a
+            # database whose place a store in memory has taken.
+            room = (was // 2 + GROWTH_KB if what.endswith("kB")
+                    else 2 * WORKERS + 1)
             print(f"{what}: {was}, at the end {now}")
             if now > was + room or what not in start or what not in end:
                 wrong.append(f"{what}: {was}, at the end {now}")
