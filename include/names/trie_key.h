@@ -1,6 +1,5 @@
 /*
- * trie_key.h - keys and entries of the trie; for trie*.c, mark.c and
- * vet*.c only.
+ * trie_key.h - keys and entries of the trie; for trie*.c and mark.c only.
  *
  * The key of a name is its labels from the last to the first. Each octet is one
  * or two symbols. A symbol 0 closes each label, and one more 0 the key. So keys

@@ -250,7 +250,7 @@ zone_expires_and_comes_back(void **state)
 	world_fini(&w);
 }
 
-/* RFC 8914 section 4.25. No build makes such a zone, and vet lets none in. */
+/* RFC 8914 section 4.25. No build makes such a zone. */
 static void
 zone_that_lacks_what_it_must_have_fails(void **state)
 {
