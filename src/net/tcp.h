@@ -104,7 +104,10 @@ struct tcp_share {
 	uint64_t secret[2]; /* of the hash */
 	struct cds_list_head buckets[TCP_SHARE_BUCKETS];
 	struct cds_list_head heavy;  /* networks that have more than theirs */
-	struct cds_list_head queued; /* those whose clients wait for a place */
+	struct cds_list_head queued; /* those whose clients wait for a place;
+				      * who got one last is the last */
+	struct tcp_net *crowd;       /* of them, that which had most when
+				      * somebody came last; or NULL */
 	struct tcp_net *spare;       /* a freed one, for the next */
 	struct tcp_net unknown;      /* of connections in the queue whose proxy
 				      * has not named the client yet */
@@ -359,6 +362,10 @@ bool tcp_share_is_below(const struct net_tcp *tcp, const struct tcp_net *net);
 /* The network whose turn it is to get a place: that which has fewest, of those
  * with somebody in the queue. NULL: there is none. Cost: bounded. */
 struct tcp_net *tcp_share_find_next(struct net_tcp *tcp);
+/* A network with somebody in the queue gets a place: others that have as many
+ * come before it from now on, and all in their turn if they are too many to be
+ * looked at. */
+void tcp_share_take_turn(struct net_tcp *tcp, struct tcp_net *net);
 
 /* Who goes if the queue is too long: of the network that has most there the one
  * that came last. NULL: there is nobody. Cost: bounded. */

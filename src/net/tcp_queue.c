@@ -83,6 +83,51 @@ find_idle_of(struct idle_search *s, enum tcp_phase phase)
 	return NULL;
 }
 
+/* The same among those of a network whose clients wait. */
+static struct tcp_conn *
+find_idle_in(struct idle_search *s, struct tcp_net *net)
+{
+	struct tcp_conn *conn;
+	unsigned scanned = 0;
+
+	if (net->queued == 0)
+		return NULL;
+	s->heir = net;
+	cds_list_for_each_entry(conn, &net->conns, by_net) {
+		uint64_t free_ms = free_at_ms(conn);
+
+		if (!conn->gathered && free_ms <= s->tcp->now_ms)
+			return conn;
+		if (!conn->gathered && free_ms < s->retry_ms)
+			s->retry_ms = free_ms;
+		if (++scanned == ROOM_SCAN_MAX)
+			break;
+	}
+	return NULL;
+}
+
+/* The same for networks that get places of their own only: those may be behind
+ * many that have been idle for longer. Few have that much. */
+static struct tcp_conn *
+find_own_idle(struct idle_search *s)
+{
+	struct tcp_share *share = &s->tcp->share;
+	struct tcp_conn *conn = NULL;
+	struct tcp_net *net;
+
+	if (cds_list_empty(&share->heavy)
+		|| tcp_share_is_below(s->tcp, s->next))
+		return NULL;
+	if (!s->next->is_heavy)
+		conn = find_idle_in(s, s->next);
+	cds_list_for_each_entry(net, &share->heavy, by_weight) {
+		if (conn != NULL)
+			break;
+		conn = find_idle_in(s, net);
+	}
+	return conn;
+}
+
 /* The connection that has been idle longest, rather one that never asked
  * anything. NULL: all are in use. */
 static struct tcp_conn *
@@ -94,6 +139,8 @@ find_idle(struct idle_search *s)
 
 	for (unsigned i = 0; i < 4 && conn == NULL; i++)
 		conn = find_idle_of(s, phases[i]);
+	if (conn == NULL && s->next != NULL)
+		conn = find_own_idle(s);
 	return conn;
 }
 
@@ -155,6 +202,7 @@ tcp_queue_admit(struct net_tcp *tcp, bool early)
 			tcp_wait_until(tcp, s.retry_ms);
 			return;
 		}
+		tcp_share_take_turn(tcp, s.heir);
 		tcp_conn_enter(first_of(s.heir), early);
 	}
 	tcp_wait_until(tcp, tcp->now_ms);
@@ -242,6 +290,7 @@ tcp_queue_add(struct tcp_conn *conn)
 	/* Behind others of its network nothing has changed for it. */
 	if (conn->net->queued == 1)
 		tcp->queue_news = true;
-	if (conn->awaits_header)
+	/* Inside of a filter it cannot be seen. */
+	if (conn->awaits_header && conn->listener->filter == NULL)
 		tcp_conn_next(conn);
 }

@@ -84,6 +84,7 @@ tcp_share_init(struct tcp_share *share)
 {
 	CDS_INIT_LIST_HEAD(&share->heavy);
 	CDS_INIT_LIST_HEAD(&share->queued);
+	CDS_INIT_LIST_HEAD(&share->unknown.conns);
 	CDS_INIT_LIST_HEAD(&share->unknown.queue);
 	/* They get what is free after all others, and nobody's place. */
 	share->unknown.count = UINT_MAX;
@@ -148,6 +149,8 @@ tcp_share_queue(struct tcp_conn *conn)
 	cds_list_add_tail(&conn->by_net, &net->queue);
 	if (net->queued++ == 0)
 		cds_list_add_tail(&net->by_queue, &share->queued);
+	if (share->crowd == NULL || net->queued > share->crowd->queued)
+		share->crowd = net;
 }
 
 void
@@ -165,6 +168,8 @@ tcp_share_leave(struct tcp_conn *conn)
 		net_weigh(conn->tcp, net);
 	} else if (--net->queued == 0) {
 		cds_list_del(&net->by_queue);
+		if (share->crowd == net)
+			share->crowd = NULL;
 	}
 	if (net->count > 0 || net->queued > 0)
 		return;
@@ -206,10 +211,18 @@ tcp_share_find_next(struct net_tcp *tcp)
 	return least;
 }
 
+void
+tcp_share_take_turn(struct net_tcp *tcp, struct tcp_net *net)
+{
+	cds_list_del(&net->by_queue);
+	cds_list_add_tail(&net->by_queue, &tcp->share.queued);
+}
+
 struct tcp_conn *
 tcp_share_find_last(struct net_tcp *tcp)
 {
-	struct tcp_net *net, *most = NULL;
+	/* It may be behind more than are looked at. */
+	struct tcp_net *net, *most = tcp->share.crowd;
 	unsigned scanned = 0;
 
 	cds_list_for_each_entry(net, &tcp->share.queued, by_queue) {

@@ -2,8 +2,10 @@
 network waiting no longer than it takes to see who it is (fault 36,
 doc/decisions/0109)."""
 
+import contextlib
 import resource
 import socket
+import struct
 import subprocess
 import sys
 
@@ -11,6 +13,8 @@ import pytest
 
 import tcp_crowd
 from harness import DEADLINE, Clock, zone_text
+from ports import free_port
+from tls_client import context_for
 
 COUNT = 1500
 PLACES = 50
@@ -76,3 +80,36 @@ def test_newcomer_is_seen_behind_a_crowd(nsd, descriptors, mode, workers):
             return
         server.stop()
     pytest.fail(f"it waited {waits} s")
+
+
+def test_proxy_waits_for_a_place_with_tls(start_tls, authority):
+    """While it does, nobody can tell who its client is: the handshake comes
+    when it has one (doc/decisions/0109)."""
+    port = free_port()
+    server = start_tls(
+        {"example": ZONE}, ready=False,
+        more="\tprovide-xfr: 127.0.0.1 NOKEY\n",
+        **{"tls-port": port, "proxy-protocol-port": port, "tcp-count": 1,
+           "ip-address": ["127.0.0.1", f"127.0.0.1@{port}"]})
+    server.wait_log("nsd started")
+    with socket.socket() as stays:
+        stays.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stays.connect(("127.0.0.1", server.port))
+        # It takes no more of a transfer, so its place is in use for a while.
+        stays.sendall(tcp_crowd.request("example", 252))
+        assert stays.recv(2)
+        client = context_for(authority).wrap_socket(
+            socket.create_connection(("127.0.0.1", port), DEADLINE),
+            server_hostname="ns.example", do_handshake_on_connect=False)
+        client.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            client.do_handshake()
+    with client:
+        client.settimeout(DEADLINE)
+        client.do_handshake()
+        client.sendall(b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"
+                       + socket.inet_aton("192.0.2.7")
+                       + socket.inet_aton("127.0.0.1")
+                       + struct.pack("!HH", 4321, 853)
+                       + tcp_crowd.request("www.example", 1))
+        assert len(client.recv(512)) > 2

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,6 +36,17 @@ is_answered(int fd)
 	uint8_t octet;
 
 	return recv(fd, &octet, 1, MSG_PEEK) == 1;
+}
+
+static bool
+has_descriptors(rlim_t count)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < count)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
 /* Comes and asks, and waits for nothing. */
@@ -127,15 +139,76 @@ tcp_queue_goes_by_places(void **state)
 	harness_fini(&h);
 }
 
-static bool
-has_descriptors(rlim_t count)
+/* A network that has more than its share gets what is idle of its own, however
+ * many others have been idle for longer. */
+static void
+tcp_queue_finds_idle_places_of_a_network(void **state)
 {
-	struct rlimit limit;
+	enum { FEW = 100, ALL = 400 };
+	static const struct net_tcp_options many = { .connections_max = ALL,
+		.timeout_sec = 120 };
+	struct harness h;
+	int fds[ALL], fd;
+	char source[16];
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < count)
-		return false;
-	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+	if (!has_descriptors(2 * ALL + 200))
+		skip();
+	harness_tcp(&h, "127.0.0.1", &many);
+	for (unsigned i = 0; i < ALL; i++) {
+		snprintf(source, sizeof(source), "127.1.%u.1", i);
+		fds[i] = come(&h, i < FEW ? source : MANY);
+		harness_wait(&h, &h.requests, i + 1);
+	}
+	fd = come(&h, MANY);
+	harness_wait(&h, &h.requests, ALL + 1);
+	harness_turn(&h);
+	assert_true(is_answered(fd));
+	close(fd);
+	close_all(fds, ALL);
+	harness_fini(&h);
+}
+
+/* Networks that have as many take turns, however many each wants: those that
+ * come back at once do not keep others waiting. */
+static void
+tcp_queue_takes_turns(void **state)
+{
+	enum { NETS = 100, EACH = 3 };
+	struct harness h;
+	int fds[PLACES], waiting[NETS][EACH], other;
+	char source[16];
+	size_t served = 0;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < PLACES; i++) {
+		snprintf(source, sizeof(source), "127.0.%u.1", 10 + i % 4);
+		fds[i] = stay(&h, source);
+	}
+	for (unsigned i = 0; i < NETS; i++)
+		for (unsigned k = 0; k < EACH; k++) {
+			snprintf(source, sizeof(source), "127.1.%u.1", i);
+			waiting[i][k] = come(&h, source);
+		}
+	other = come(&h, OTHER);
+	close(fds[0]);
+	harness_wait(&h, &h.requests, PLACES + 1);
+	for (unsigned k = 0; k < EACH; k++)
+		for (unsigned i = 0; i < NETS && !is_answered(other); i++) {
+			harness_turn(&h);
+			assert_true(is_answered(waiting[i][k]));
+			close(waiting[i][k]);
+			waiting[i][k] = -1;
+			served++;
+			harness_wait(&h, &h.requests, PLACES + served + 1);
+		}
+	assert_int_equal(served, NETS);
+	close(other);
+	for (unsigned i = 0; i < NETS; i++)
+		for (unsigned k = 0; k < EACH; k++)
+			if (waiting[i][k] != -1)
+				close(waiting[i][k]);
+	close_all(fds + 1, PLACES - 1);
+	harness_fini(&h);
 }
 
 /* Who does not fit goes after a while, so that others are seen behind them; who
@@ -169,6 +242,41 @@ tcp_queue_is_bounded(void **state)
 		assert_true(still_waits(waiting[i]));
 	close(other);
 	close_all(waiting, count);
+	close_all(fds, PLACES);
+	free(waiting);
+	harness_fini(&h);
+}
+
+/* Who came alone stays, however many others have been there before. */
+static void
+tcp_queue_is_bounded_at_the_cost_of_a_crowd(void **state)
+{
+	enum { NETS = 100 };
+	struct harness h;
+	int fds[PLACES], alone[NETS], *waiting;
+	char source[16];
+
+	if (!has_descriptors(2 * QUEUE_MAX + 600))
+		skip();
+	waiting = calloc(QUEUE_MAX, sizeof(*waiting));
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < PLACES; i++) {
+		snprintf(source, sizeof(source), "127.0.%u.1", 10 + i % 4);
+		fds[i] = stay(&h, source);
+	}
+	for (unsigned i = 0; i < NETS; i++) {
+		snprintf(source, sizeof(source), "127.1.%u.1", i);
+		alone[i] = come(&h, source);
+	}
+	for (size_t i = 0; i < QUEUE_MAX; i++)
+		waiting[i] = come(&h, MANY);
+	harness_wait(&h, &h.dropped, NETS);
+	harness_turn(&h);
+	assert_int_equal(h.dropped, NETS);
+	for (unsigned i = 0; i < NETS; i++)
+		assert_true(still_waits(alone[i]));
+	close_all(alone, NETS);
+	close_all(waiting, QUEUE_MAX);
 	close_all(fds, PLACES);
 	free(waiting);
 	harness_fini(&h);
@@ -245,7 +353,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tcp_queue_keeps_the_order),
 		cmocka_unit_test(tcp_queue_goes_by_places),
+		cmocka_unit_test(tcp_queue_finds_idle_places_of_a_network),
+		cmocka_unit_test(tcp_queue_takes_turns),
 		cmocka_unit_test(tcp_queue_is_bounded),
+		cmocka_unit_test(tcp_queue_is_bounded_at_the_cost_of_a_crowd),
 		cmocka_unit_test(tcp_queue_awaits_headers),
 		cmocka_unit_test(tcp_queue_is_empty_if_newcomers_are_rejected),
 	};
