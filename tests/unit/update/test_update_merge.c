@@ -385,6 +385,44 @@ what_comes_and_goes_costs_nothing(void **state)
 	}
 }
 
+/* Chance seldom does the same twice. */
+static void
+record_is_as_the_version_before_has_left_it(void **state)
+{
+	static const struct {
+		const char *versions; /* +, -: adds it, removes it */
+		enum nsd_err err;
+	} rows[] = {
+		{"+-+", NSD_OK}, {"++", NSD_E_INEXACT}, {"+--", NSD_E_INEXACT},
+		{"-", NSD_E_INEXACT}, {"+-++", NSD_E_INEXACT},
+	};
+	struct world *w = *state;
+	struct model_rr rr = {.ttl_sec = 60, .type = TYPE_A, .rdlen = 4};
+
+	memcpy(rr.owner, "\3new" MODEL_APEX, 4 + sizeof(MODEL_APEX));
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct diag_sink sink = {.on_diag = NULL};
+		struct zone_update *u;
+
+		w->seed = row;
+		load(w, 0);
+		u = begin_exact(w, 0);
+		for (const char *at = rows[row].versions; *at != '\0'; at++) {
+			if (at != rows[row].versions)
+				update_next_version(u);
+			begin_version(w, u);
+			if (*at == '+')
+				add(w, u, &rr);
+			else
+				take(w, u, &rr);
+			end_version(w);
+		}
+		assert_int_equal(update_commit(u, &sink, NULL), rows[row].err);
+		assert_int_equal(w->fits, rows[row].err == NSD_OK);
+		unload(w);
+	}
+}
+
 static int
 open_world(void **state)
 {
@@ -424,6 +462,7 @@ main(void)
 		cmocka_unit_test(versions_come_to_what_they_do_one_by_one),
 		cmocka_unit_test(memory_that_runs_out_changes_nothing),
 		cmocka_unit_test(what_comes_and_goes_costs_nothing),
+		cmocka_unit_test(record_is_as_the_version_before_has_left_it),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);

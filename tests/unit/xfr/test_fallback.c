@@ -62,6 +62,30 @@ silent_primary_does_not_hold_a_fresh_zone(void **state)
 	close_world(&w);
 }
 
+/* Others' transfers are not given up for it (pool.h): neither for the AXFR that
+ * follows, nor at the next primary. */
+static void
+transfer_that_follows_a_failed_one_is_told(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 1, true, 8);
+	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_false(w.action.has_failed);
+	reply_rcode(&w, RCODE_SERVFAIL);
+	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_true(w.action.has_failed);
+	close_world(&w);
+	open_world(&w, &usual, NULL);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_false(w.action.has_failed);
+	reply(&w, XFR_NONSENSE);
+	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_true(w.action.has_failed);
+	close_world(&w);
+}
+
 /* One that is slow and the only one left is not left for those that are known
  * to be silent. */
 static void
@@ -462,6 +486,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(udp_then_the_next_primary_then_tcp),
 		TEST(silent_primary_does_not_hold_a_fresh_zone),
+		TEST(transfer_that_follows_a_failed_one_is_told),
 		TEST(silence_of_others_is_no_reason_for_haste),
 		TEST(ixfr_that_fails_is_followed_by_axfr_for_a_while),
 		TEST(axfr_that_fails_too_does_not_forbid_ixfr),
