@@ -152,6 +152,11 @@ uint64_t store_epoch(const struct store_writer *writer);
  */
 bool store_epoch_passed(struct store_writer *writer, uint64_t epoch);
 
+/* Ends the epoch. Call it before much is built: an epoch lasts as long as
+ * nothing is retired, and what comes into new spans in the epoch of a pin waits
+ * for that pin as if it were part of its version. */
+void store_end_epoch(struct store_writer *writer);
+
 /* ---- memory ------------------------------------------------------------- */
 
 /* Gives unused memory back to the kernel and asks for huge pages for the

@@ -183,6 +183,9 @@ pool_on_take(evutil_socket_t fd, short what, void *arg)
 {
 	struct load_pool *pool = arg;
 
+	/* What is built from now on does not wait for pins of readers that
+	 * come meanwhile. */
+	store_end_epoch(pool->context->writer);
 	pool->on_results(pool->ctx);
 }
 
@@ -312,6 +315,7 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 		|| event_add(p->wake_event, NULL) == -1
 		|| event_add(p->take_event, &period) == -1)
 		goto fail;
+	store_end_epoch(context->writer);
 	err = pool_start_threads(p, threads);
 	if (err != NSD_OK)
 		goto fail;

@@ -120,18 +120,23 @@ store_epoch(const struct store_writer *writer)
 	return writer->header->epoch;
 }
 
+void
+store_end_epoch(struct store_writer *writer)
+{
+	/* Other threads read it as they retire. */
+	pthread_mutex_lock(&writer->retire_lock);
+	rcu_store_release(&writer->header->epoch, writer->header->epoch + 1);
+	pthread_mutex_unlock(&writer->retire_lock);
+}
+
 bool
 store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 {
 	/* An epoch kept in a file may be newer than all of this store. */
 	if (epoch > writer->header->epoch)
 		epoch = writer->header->epoch;
-	if (epoch == writer->header->epoch) {
-		/* Other threads read it as they retire. */
-		pthread_mutex_lock(&writer->retire_lock);
-		rcu_store_release(&writer->header->epoch, epoch + 1);
-		pthread_mutex_unlock(&writer->retire_lock);
-	}
+	if (epoch == writer->header->epoch)
+		store_end_epoch(writer);
 	/* As in store_reclaim. */
 	rcu_full_barrier();
 	for (unsigned i = 0; i < writer->store->reader_max; i++) {

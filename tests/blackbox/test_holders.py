@@ -12,7 +12,8 @@ import control
 import harness
 from harness import wait_for
 from test_loader_dies import Connection
-from test_transfer_out import Client, clause, request, store_kib, zone
+from test_transfer_out import (Client, clause, is_soa, request, store_kib,
+                               zone)
 
 ZONE = "big.test"
 MIB = 1 << 20
@@ -81,7 +82,8 @@ class Published:
     def replace_all(self, records):
         """A version that has nothing of the one before."""
         self.serial += 1
-        text = zone(self.serial, records).replace("192.0.2.", "198.51.100.")
+        text = zone(self.serial, records).replace(
+            "192.0.2.", f"198.51.{98 + self.serial}.")
         path = self.server.directory / f"{ZONE}.zone"
         temp = path.with_suffix(".new")
         temp.write_text(text)
@@ -167,6 +169,44 @@ def test_transfer_that_keeps_too_much_is_ended_and_no_other(start, bounds):
             assert again.take()[:2] == (published.serial, published.serial)
     assert server.roles() == roles
     assert "does not let go" not in server.read_log()
+
+
+def said(server, pattern):
+    """The number that the loader has logged now."""
+    known = len(server.read_log())
+    server.signal(signal.SIGUSR1)
+    server.wait_log(r"info: STORE live=\d+", known)
+    found = re.search(pattern, server.read_log()[known:])
+    return int(found[1]) if found else 0
+
+
+def kept(server):
+    """Octets, by the worker."""
+    return said(server, r'HOLDER name="server 1" .* octets=(\d+)')
+
+
+def retired(server):
+    return said(server, r" retired=(\d+)")
+
+
+def test_transfer_beside_versions_that_come_anew_goes_on(start):
+    """It keeps its own version and none of those that come and go meanwhile,
+    though no epoch ends between its beginning and the next one."""
+    published = start(records=RECORDS, octets=12 * MIB,
+                      **{"server-count": 1})
+    server = published.server
+    published.replace_all(RECORDS)
+    wait_for("the end of what it replaced", lambda: retired(server) == 0)
+    with Client(server, 4096) as slow:
+        slow.ask(request(ZONE, "AXFR"))
+        slow.message()
+        for _ in range(3):
+            published.replace_all(RECORDS)
+            wait_for("what it keeps", lambda: kept(server) > 5 * MIB
+                     or re.search(TOLD, server.read_log()))
+            assert not re.search(TOLD, server.read_log())
+        while not is_soa(slow.message()):
+            pass
 
 
 def test_dump_that_keeps_too_much_is_broken_off(start):

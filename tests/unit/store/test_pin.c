@@ -187,6 +187,31 @@ pin_holds_back_what_it_can_see(void **state)
 	fixture_close(&f);
 }
 
+/* Nothing was retired between the pin and what was built then: that is no part
+ * of the version, either. */
+static void
+pin_does_not_hold_what_is_built_in_a_new_epoch(void **state)
+{
+	struct fixture f;
+	struct store_pin pin;
+	struct version *version;
+	struct store_stats before;
+	size_t waiting = 0;
+
+	fixture_open(&f);
+	store_get_stats(f.writer, &before);
+	version = pin_take(&f, &pin);
+	store_end_epoch(f.writer);
+	for (int i = 0; i < 20; i++) {
+		update(&f, OBJECTS);
+		waiting = store_reclaim(f.writer);
+	}
+	assert_true(waiting > 0);
+	assert_true(waiting <= before.live + before.free);
+	pin_drop(&f, &pin, version);
+	fixture_close(&f);
+}
+
 /* The reader is late: what it finds is newer than the epoch it is in. */
 static void
 pin_holds_what_is_newer_than_its_reader(void **state)
@@ -362,6 +387,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pin_needs_a_reader_online),
 		cmocka_unit_test(pin_holds_back_what_it_can_see),
+		cmocka_unit_test(
+			pin_does_not_hold_what_is_built_in_a_new_epoch),
 		cmocka_unit_test(pin_holds_what_is_newer_than_its_reader),
 		cmocka_unit_test(pin_beside_others_holds_its_own),
 		cmocka_unit_test(pins_without_number_hold_their_versions),
