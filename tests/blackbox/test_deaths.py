@@ -15,6 +15,7 @@ import dns.message
 
 import harness
 from harness import BUILD, LATE, wait_for, zone_text
+from test_loader_dies import wait_for_one_store
 
 KILLS = 40
 CLIENTS = 16
@@ -48,6 +49,13 @@ def kill(server, how, tcp):
             assert client.recv(1) == b""
         except ConnectionError:
             pass
+
+
+def wait_other_store(server):
+    """The second death has had one filled, and its workers took over."""
+    server.wait_log("zone example read with success", count=2)
+    wait_for_one_store(server)
+    server.wait_serving()
 
 
 def deaths(server):
@@ -204,6 +212,7 @@ def test_one_stands_by_only_while_workers_die(start_deadly):
     server.wait_serving()
     assert "standby 1" not in server.processes()
     kill(server, "die-segv", False)
+    wait_other_store(server)
     standby = wait_for("one that stands by",
                        lambda: server.processes().get("standby 1"))
     pid = server.role("server 1")
@@ -225,6 +234,7 @@ def start_with_standby(start_deadly):
         pid = server.role("server 1")
         kill(server, "die-segv", False)
         server.wait_replaced("server 1", pid)
+    wait_other_store(server)
     return server, wait_for("one that stands by",
                             lambda: server.processes().get("standby 1"))
 
