@@ -21,6 +21,8 @@
  * taken at once. Waking the loop for each of a million small zones would cost
  * more than reading it. */
 #define TAKE_USEC 5000
+/* How often they are taken until an epoch is ended. */
+#define TAKES_EPOCH 64u
 /* Threads for each processor at a start. Small files may still be on the disk
  * then, and a thread mostly waits for it: with 4 a million cold files took half
  * the time. Later so many threads would be in the way of answers. */
@@ -43,6 +45,7 @@ struct load_pool {
 	int wake_fd;
 	struct event *wake_event;
 	struct event *take_event;
+	unsigned takes; /* by that */
 	void (*on_results)(void *ctx);
 	void *ctx;
 	struct threads threads;
@@ -184,8 +187,10 @@ pool_on_take(evutil_socket_t fd, short what, void *arg)
 	struct load_pool *pool = arg;
 
 	/* What is built from now on does not wait for pins of readers that
-	 * come meanwhile. */
-	store_end_epoch(pool->context->writer);
+	 * come meanwhile. Not each time: who keeps too much is told to let go
+	 * of the older half of the epochs. */
+	if (++pool->takes % TAKES_EPOCH == 0)
+		store_end_epoch(pool->context->writer);
 	pool->on_results(pool->ctx);
 }
 
