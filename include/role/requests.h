@@ -50,7 +50,7 @@ struct requests {
 };
 
 /*
- * Sends a request, or has it wait for a loader or for credit. Borrows the
+ * Sends a request, or has it wait for the other side or for credit. Borrows the
  * parcel: what is kept of it is wiped at the end, as it may be a secret. Its
  * payload begins with struct ipc_request, which is set here; at most one
  * descriptor. on_end is called once, unless this process ends; it may add
@@ -69,12 +69,14 @@ requests_are_full(const struct requests *requests)
 	return requests->count == REQUESTS_MAX;
 }
 
-/* There is a loader, or it takes more. The link is kept until requests_stop. */
+/* The other side is there, or takes more. The link is kept until
+ * requests_stop. */
 void requests_go_on(struct requests *requests, struct link *link);
 /* The loader has died, and its last answers are taken. replaced: main has ended
  * it for another one, so it has died of no request. */
 void requests_stop(struct requests *requests, bool replaced);
-/* An answer of the loader. One to nothing is said in the log. */
+/* An answer of the other side. One to no request is refused, and the log says
+ * so. */
 void requests_take_answer(struct requests *requests,
 	const struct ipc_message *m);
 

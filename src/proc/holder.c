@@ -37,8 +37,9 @@ holder_tell(struct child *child, const struct ipc_holder *holder)
 		child_name(child), (long)child->pid,
 		(unsigned long long)holder->octets,
 		(long long)(holder->age_msec / 1000));
-	/* Who has been told to end takes no message: it is to let go of all. A
-	 * writer has an hour for that. */
+	/* A child that has been told to end takes no message any more, and lets
+	 * go of everything as it ends. A writer may take an hour to end, so it
+	 * counts as told. */
 	if (!child->told_stop)
 		(void)child_send(child, IPC_LET_GO, &let_go, sizeof(let_go),
 			NULL, 0);

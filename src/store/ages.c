@@ -5,8 +5,9 @@
 
 #include "store/ages.h"
 
-/* Takes out the mark that is missed least: without it the epochs since the one
- * before seem as young as the next, and that matters by how old they are. */
+/* Takes out the mark that is missed least. Without it the epochs between the
+ * mark before and itself seem as young as the next mark is: the older they are,
+ * the less that error counts. */
 static void
 ages_thin(struct store_writer *writer, int64_t now_msec)
 {

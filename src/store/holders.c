@@ -252,8 +252,9 @@ slot_holds(struct store_writer *writer, const struct store_slot *slot,
 		if (pin != 0)
 			kept_add(kept, pin, held->octets, true);
 	}
-	/* What the next reclaims will look at. Others may keep it: but who
-	 * changes its pins all the time is not to seem to keep nothing. */
+	/* What waited for pins that have gone, until a reclaim looks at it.
+	 * Others may keep it; but a reader that changes its pins all the time
+	 * is not to seem to keep nothing. */
 	pin = writer->unheld_octets > 0 ? slot_find_oldest(slot) : 0;
 	if (pin != 0)
 		kept_add(kept, pin, octets_since(&writer->unheld,

@@ -18,8 +18,8 @@ from tls_client import context_for
 
 COUNT = 1500
 PLACES = 50
-# It would be six seconds at least until newcomers are looked at. Another program
-# may have the cores meanwhile.
+# Far more than it takes to see a newcomer: another program may have the cores. Whoever
+# is not seen before a place is free waits for longer.
 LATE = 4
 ATTEMPTS = 3
 ZONE = zone_text() + "".join(f"h{i} A 192.0.2.1\n" for i in range(20000))
