@@ -168,7 +168,9 @@ rehash_build(const struct load_context *context, const struct load_zone *zone,
 	if (large)
 		err = rehash_from_stream(&r, &input, context->writer, heap,
 			&sink.sink, out);
-	if (err == NSD_E_LIMIT)
+	/* NSD_E_AGAIN: parameters that no stream can use. The records are in
+	 * order, so a sorter would not help. */
+	if (err == NSD_E_LIMIT || err == NSD_E_AGAIN)
 		err = rehash_at_once(&r, &input, context->writer, heap,
 			&sink.sink, out);
 	return err;

@@ -79,15 +79,17 @@ certificates_ask(struct child *child, const struct secrets *texts,
 		return NSD_E_SYSTEM;
 	fds[0] = tls_texts_pack(texts, &message);
 	fds[1] = pair[1];
-	error = errno;
-	if (fds[0] != -1) {
+	if (fds[0] != -1)
 		err = child_send(child, IPC_TLS_TEXTS, &message,
 			sizeof(message), fds, 2);
+	error = errno;
+	if (fds[0] != -1)
 		close(fds[0]);
-	}
 	close(pair[1]);
-	if (err == NSD_OK)
+	if (err == NSD_OK) {
 		err = trial_hear(pair[0], TRIAL_MSEC, said);
+		error = errno;
+	}
 	close(pair[0]);
 	errno = error;
 	return err;

@@ -44,7 +44,7 @@
 #define ITERATIONS 12
 static const char head[] =
 	"$TTL 60\n@ SOA ns x 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\n"
-	"@ NSEC3PARAM 1 0 12 aabbccdd\n"
+	"@ NSEC3PARAM 1 0 12 aabbccdd\n@ NSEC3PARAM 1 0 5 aa\n"
 	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 0 12 aabbccdd"
 	" 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom NS SOA NSEC3PARAM\n"
 	"d NS ns.d\nns.d A 192.0.2.2\n*.w TXT x\n";
