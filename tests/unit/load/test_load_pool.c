@@ -25,6 +25,7 @@ void *__wrap_malloc(size_t size);
 enum nsd_err __wrap_store_heap_create(struct store_writer *writer,
 	struct store_heap **heap);
 void __wrap_store_heap_destroy(struct store_heap *heap);
+void __wrap_store_end_epoch(struct store_writer *writer);
 void __wrap_load_read_zone(const struct load_context *context,
 	struct load_zone *zone, struct store_heap *heap, bool large,
 	struct load_result *result);
@@ -54,6 +55,11 @@ __wrap_store_heap_create(struct store_writer *writer, struct store_heap **heap)
 
 void
 __wrap_store_heap_destroy(struct store_heap *heap)
+{
+}
+
+void
+__wrap_store_end_epoch(struct store_writer *writer)
 {
 }
 
