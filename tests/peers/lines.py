@@ -215,7 +215,8 @@ def is_of(zone, line):
 
 
 def lines_of(server):
-    """{zone: lines that name it}, in the order in which they came."""
+    """{zone: lines that name it}, in the order in which they came; but a NOTIFY
+    comes first: whoever takes it may say so after another process has done all."""
     found = {zone: [] for zone in EVENTS}
     for line in (server.dir / "log").read_text().splitlines():
         line = re.sub(r"^\[[^]]*\] nsd\[\d+\]: ", "", line)
@@ -230,6 +231,8 @@ def lines_of(server):
                 line = re.sub(r"pid \d+", "pid N", line)
                 if line not in found[zone]:
                     found[zone].append(line)
+    for lines in found.values():
+        lines.sort(key=lambda line: not line.startswith("info: notify for"))
     return found
 
 
