@@ -333,12 +333,15 @@ struct ipc_files_found {
 			  * If there is one behind these: its file is not */
 };
 
-/* Who keeps old versions in the store beyond its bounds, and what it is to let
- * go of. The writer of the store tells epochs and ages by its own. */
+/* Who keeps old versions in the store beyond its bounds. The writer of the
+ * store tells epochs and ages by its own. */
 struct ipc_holder {
 	uint64_t slot;     /* of the reader in the store */
 	uint64_t oldest;   /* epoch of the oldest version that it keeps */
-	uint64_t let_go;   /* all up to this epoch are to go */
+	uint64_t too_old;  /* all up to this epoch are; 0: none is */
+	uint64_t ended;    /* the last epoch that has, if it keeps too much; 0:
+			    * it does not */
+	uint64_t look;     /* of the loader at all readers, by number */
 	uint64_t octets;
 	uint64_t age_msec; /* of the oldest */
 };

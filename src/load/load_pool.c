@@ -188,7 +188,7 @@ pool_on_take(evutil_socket_t fd, short what, void *arg)
 
 	/* What is built from now on does not wait for pins of readers that
 	 * come meanwhile. Not each time: who keeps too much is told to let go
-	 * of the older half of the epochs. */
+	 * of a few epochs first, then of more. */
 	if (++pool->takes % TAKES_EPOCH == 0)
 		store_end_epoch(pool->context->writer);
 	pool->on_results(pool->ctx);

@@ -29,9 +29,8 @@ holder_compare(struct child *child, void *arg)
 static void
 holder_tell(struct child *child, const struct ipc_holder *holder)
 {
-	const struct ipc_let_go let_go = {.epoch = holder->let_go};
+	const struct ipc_let_go let_go = {.epoch = child->told.epoch};
 
-	child->told = (struct holder_told){.epoch = holder->let_go};
 	log_notice("%s (pid %ld) has kept %llu octets of old versions for %lld"
 		   " s; telling it to let go of them",
 		child_name(child), (long)child->pid,
@@ -76,9 +75,14 @@ holder_on_holder(struct supervisor *s, struct child *loader,
 	/* It may have died since. */
 	if (child == NULL || child->reaped || child->hung)
 		return;
-	/* Who has let go of all that it was told keeps newer ones. */
-	if (child->told.epoch < holder.oldest)
+	switch (holder_judge(&child->told, &holder)) {
+	case HOLDER_WAITS:
+		break;
+	case HOLDER_TELL:
 		holder_tell(child, &holder);
-	else if (child->told.looks >= HOLDER_LOOKS)
+		break;
+	case HOLDER_REPLACE:
 		holder_replace(child, &holder);
+		break;
+	}
 }

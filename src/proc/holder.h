@@ -23,6 +23,10 @@ struct supervisor;
  * has had the message. */
 #define HOLDER_LOOKS 8u
 
+/* Looks of the loader. Who has kept no more than it may at so many, one after
+ * the other, is as one that was told nothing. */
+#define HOLDER_QUIET_LOOKS 2u
+
 /* What a reader may keep. */
 struct holder_bounds {
 	uint64_t octets;
@@ -35,9 +39,22 @@ void holder_get_bounds(uint64_t served, struct holder_bounds *bounds);
 /* What a child was told to let go of. */
 struct holder_told {
 	uint64_t epoch; /* up to this; 0: nothing */
-	unsigned looks; /* at which it had beaten since then */
+	uint64_t more;  /* epochs beyond its oldest one that go next time, if it
+			 * keeps too much then */
+	uint64_t look;  /* of the loader, which was the last to find it */
+	unsigned looks; /* of main, at which it had beaten since it was told */
 	bool given_up;  /* it was said that it does not */
 };
+
+enum holder_verdict {
+	HOLDER_WAITS,   /* it may not have had the message yet */
+	HOLDER_TELL,    /* is to be told to let go up to told->epoch */
+	HOLDER_REPLACE, /* does not let go */
+};
+
+/* What becomes of a child that keeps more than it may. */
+enum holder_verdict holder_judge(struct holder_told *told,
+	const struct ipc_holder *holder);
 
 /* In main: the message HOLDER of a loader. */
 void holder_on_holder(struct supervisor *s, struct child *loader,

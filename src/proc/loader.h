@@ -139,6 +139,7 @@ struct loader {
 	struct textlist_writer *groups; /* of zones that are counted
 					 * together */
 	bool groups_full;         /* there is no room for more: was said */
+	uint64_t holder_looks; /* at all readers, see holder.h */
 	int64_t holder_warned; /* of a reader that is late: see statistics.h */
 
 	struct event *progress_event;

@@ -15,6 +15,7 @@ loader_tell_holder(struct loader *loader, const struct store_holder *holder,
 	struct ipc_holder said = {
 		.slot = holder->slot,
 		.oldest = holder->epoch,
+		.look = loader->holder_looks,
 		.octets = holder->octets,
 		.age_msec = (uint64_t)holder->age_msec,
 	};
@@ -29,14 +30,11 @@ loader_tell_holder(struct loader *loader, const struct store_holder *holder,
 	store_get_stats(loader->writer, &stats);
 	holder_get_bounds(stats.live, &bounds);
 	if (holder->age_msec > bounds.age_msec)
-		said.let_go = store_find_epoch(loader->writer,
+		said.too_old = store_find_epoch(loader->writer,
 			bounds.age_msec, now_msec);
-	/* The older half. What it keeps may all be due to one old pin, and then
-	 * newer ones stay; or else there is less each time. */
-	if (holder->octets > bounds.octets && epoch > holder->epoch
-		&& said.let_go < holder->epoch + (epoch - holder->epoch) / 2)
-		said.let_go = holder->epoch + (epoch - holder->epoch) / 2;
-	if (said.let_go != 0)
+	if (holder->octets > bounds.octets && epoch > holder->epoch)
+		said.ended = epoch - 1;
+	if (said.too_old != 0 || said.ended != 0)
 		role_send(&loader->role, IPC_HOLDER, &said, sizeof(said));
 }
 
@@ -47,6 +45,7 @@ loader_look_at_holders(struct loader *loader)
 	unsigned readers = store_get_reader_max(loader->writer);
 	struct store_holder holder, oldest = {.age_msec = -1};
 
+	loader->holder_looks++;
 	for (unsigned i = 0; i < readers; i++) {
 		if (!store_get_holder(loader->writer, i, now_msec, &holder))
 			continue;

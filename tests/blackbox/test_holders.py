@@ -209,6 +209,37 @@ def test_transfer_beside_versions_that_come_anew_goes_on(start):
             pass
 
 
+def test_transfers_that_need_not_go_stay(start):
+    """What a worker keeps is too much, and without those that have kept the
+    oldest version it is not."""
+    published = start(records=RECORDS, octets=8 * MIB,
+                      **{"server-count": 1})
+    server = published.server
+
+    def begin(stack):
+        client = stack.enter_context(Client(server, 4096))
+        client.ask(request(ZONE, "AXFR"))
+        client.message()
+        return client
+    with contextlib.ExitStack() as stack:
+        old = [begin(stack) for _ in range(2)]
+        published.replace_all(RECORDS)
+        wait_for("what is kept", lambda: kept(server) > 4 * MIB)
+        assert not re.search(TOLD, server.read_log())
+        young = [begin(stack) for _ in range(2)]
+        published.replace_all(RECORDS)
+        wait_for("the end of the old ones", lambda: len(re.findall(
+            ENDED, server.read_log())) >= len(old))
+        for client in old:
+            with pytest.raises((ConnectionError, AssertionError, OSError)):
+                while True:
+                    client.message()
+        for client in young:
+            while not is_soa(client.message()):
+                pass
+    assert len(re.findall(ENDED, server.read_log())) == len(old)
+
+
 def test_dump_that_keeps_too_much_is_broken_off(start):
     """And xfrd stays."""
     published = start(records=RECORDS)
