@@ -178,8 +178,12 @@ def test_transfer_ends_with_the_version_that_it_began_with(big):
 def store_kib(server):
     """The memory of the store, as the system counts it."""
     folder = f"/proc/{server.main_pid}/fd"
-    stats = [os.stat(f"{folder}/{fd}") for fd in os.listdir(folder)
-             if "memfd:nsd-store" in os.readlink(f"{folder}/{fd}")]
+    stats = []
+    for fd in os.listdir(folder):
+        # It may be closed meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if "memfd:nsd-store" in os.readlink(f"{folder}/{fd}"):
+                stats.append(os.stat(f"{folder}/{fd}"))
     return sum({stat.st_ino: stat.st_blocks // 2 for stat in stats}.values())
 
 
