@@ -211,6 +211,8 @@ struct store_holder {
 	bool pinned;     /* by a pin; else it is not quiescent */
 	uint64_t octets; /* that wait for it, perhaps for others, too */
 	int64_t age_msec; /* since that epoch ended, or a seventh less */
+	uint64_t served; /* octets: the most that objects which did not wait
+			  * had since that epoch began, or a bit before */
 };
 
 /*

@@ -33,7 +33,7 @@ struct holder_bounds {
 	int64_t age_msec;
 };
 
-/* Of a store in which so many octets are served: the more, the more. */
+/* Of a store in which so many octets have been served: the more, the more. */
 void holder_get_bounds(uint64_t served, struct holder_bounds *bounds);
 
 /* What a child was told to let go of. */

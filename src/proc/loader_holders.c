@@ -20,15 +20,13 @@ loader_tell_holder(struct loader *loader, const struct store_holder *holder,
 		.age_msec = (uint64_t)holder->age_msec,
 	};
 	uint64_t epoch = store_epoch(loader->writer);
-	struct store_stats stats;
 	struct holder_bounds bounds;
 
 	holder_get_bounds(0, &bounds);
 	if (holder->octets <= bounds.octets
 		&& holder->age_msec <= bounds.age_msec)
 		return;
-	store_get_stats(loader->writer, &stats);
-	holder_get_bounds(stats.live, &bounds);
+	holder_get_bounds(holder->served, &bounds);
 	if (holder->age_msec > bounds.age_msec)
 		said.too_old = store_find_epoch(loader->writer,
 			bounds.age_msec, now_msec);

@@ -1,9 +1,10 @@
-/* ages.c - how long ago an epoch ended. */
+/* ages.c - how long ago an epoch ended, and how much was served since. */
 #include "config.h"
 
 #include <string.h>
 
 #include "store/ages.h"
+#include "store/heap.h"
 
 /* Takes out the mark that is missed least. Without it the epochs between the
  * mark before and itself seem as young as the next mark is: the older they are,
@@ -27,9 +28,28 @@ ages_thin(struct store_writer *writer, int64_t now_msec)
 			least_share = share;
 		}
 	}
+	if (marks[least + 1].served < marks[least].served)
+		marks[least + 1].served = marks[least].served;
 	writer->mark_count--;
 	memmove(marks + least, marks + least + 1,
 		(writer->mark_count - least) * sizeof(*marks));
+}
+
+/* What is retired is live until it is reclaimed. */
+static uint64_t
+get_served(struct store_writer *writer)
+{
+	return (uint64_t)heap_count_live(writer) * STORE_GRANULE
+		- writer->retired_octets;
+}
+
+void
+ages_note_served(struct store_writer *writer)
+{
+	uint64_t served = get_served(writer);
+
+	if (served > writer->served)
+		writer->served = served;
 }
 
 void
@@ -45,7 +65,9 @@ ages_note(struct store_writer *writer, int64_t now_msec)
 	writer->marks[writer->mark_count++] = (struct epoch_mark){
 		.epoch = epoch,
 		.at_msec = now_msec,
+		.served = writer->served,
 	};
+	writer->served = get_served(writer);
 }
 
 int64_t
@@ -55,6 +77,18 @@ ages_get(const struct store_writer *writer, uint64_t epoch, int64_t now_msec)
 		if (writer->marks[i].epoch > epoch)
 			return now_msec - writer->marks[i].at_msec;
 	return 0;
+}
+
+uint64_t
+ages_get_served(const struct store_writer *writer, uint64_t epoch)
+{
+	uint64_t most = writer->served;
+
+	for (unsigned i = writer->mark_count;
+		i-- > 0 && writer->marks[i].epoch > epoch;)
+		if (writer->marks[i].served > most)
+			most = writer->marks[i].served;
+	return most;
 }
 
 uint64_t

@@ -187,6 +187,20 @@ store_heap_view(const struct store_heap *heap)
 
 /* Takes spans in a row for a large object; the rest of the last span becomes a
  * hole. Returns the first granule, or 0. */
+int64_t
+heap_count_live(struct store_writer *writer)
+{
+	const struct store_heap *heap;
+	int64_t live;
+
+	pthread_mutex_lock(&writer->lock);
+	live = writer->live;
+	cds_list_for_each_entry(heap, &writer->heaps, entry)
+		live += rcu_load_relaxed(&heap->live);
+	pthread_mutex_unlock(&writer->lock);
+	return live;
+}
+
 static uint32_t
 heap_alloc_spans(struct store_writer *w, uint32_t count)
 {

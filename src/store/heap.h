@@ -20,6 +20,9 @@ bool heap_has(struct store_writer *writer, store_ref ref);
 /* True if there are no heaps but the writer's two. For asserts. */
 bool heap_is_alone(const struct store_writer *writer);
 
+/* Granules in objects, retired ones included. Takes the lock. */
+int64_t heap_count_live(struct store_writer *writer);
+
 /* Frees granules, of as many spans as there are. Takes the lock. */
 void heap_free_granules(struct store_writer *writer, uint32_t granule,
 	uint32_t count);

@@ -298,11 +298,14 @@ store_get_holder(struct store_writer *writer, unsigned at, int64_t now_msec,
 {
 	const struct store_slot *slot = slot_of(writer, at);
 	struct kept kept;
+	uint64_t served;
 
 	pthread_mutex_lock(&writer->retire_lock);
 	slot_holds(writer, slot, &kept);
-	pthread_mutex_unlock(&writer->retire_lock);
+	ages_note_served(writer);
 	ages_note(writer, now_msec);
+	served = ages_get_served(writer, kept.oldest);
+	pthread_mutex_unlock(&writer->retire_lock);
 	if (kept.oldest == 0)
 		return false;
 	holder->slot = at;
@@ -312,6 +315,7 @@ store_get_holder(struct store_writer *writer, unsigned at, int64_t now_msec,
 	holder->pinned = kept.pinned;
 	holder->octets = kept.octets;
 	holder->age_msec = ages_get(writer, kept.oldest, now_msec);
+	holder->served = served;
 	return true;
 }
 

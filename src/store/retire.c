@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "store/ages.h"
 #include "store/heap.h"
 #include "store/holders.h"
 #include "store/retire.h"
@@ -63,6 +64,17 @@ block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
 	return true;
 }
 
+/* Something was retired in the epoch that lasts. */
+static bool
+epoch_has_retired(struct store_writer *writer)
+{
+	return !cds_list_empty(&writer->retired)
+		&& cds_list_entry(writer->retired.prev, struct retired_block,
+			   entry)
+				->epoch
+			== writer->header->epoch;
+}
+
 void
 store_retire(struct store_writer *writer, store_ref ref, size_t len)
 {
@@ -73,6 +85,8 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 	ASSERT_HOT(len > 0 && len <= STORE_OBJECT_MAX
 		&& heap_has(writer, ref));
 	pthread_mutex_lock(&writer->retire_lock);
+	if (!epoch_has_retired(writer))
+		ages_note_served(writer);
 	writer->retired_total += octets;
 	/* Without memory the object stays in use. That is safe, and the next
 	 * mark and sweep finds it. */
@@ -244,11 +258,7 @@ reclaim_run(struct store_writer *writer)
 
 	/* Unlinked first, then the epoch: a reader that sees the new epoch
 	 * cannot find what was retired in an older one. */
-	if (!cds_list_empty(&writer->retired)
-		&& cds_list_entry(writer->retired.prev, struct retired_block,
-			   entry)
-				->epoch
-			== epoch)
+	if (epoch_has_retired(writer))
 		rcu_store_release(&writer->header->epoch, epoch + 1);
 	/* Either we find a reader online, or it finds what we have published:
 	 * see store_reader_online. */

@@ -155,6 +155,7 @@ struct held {
 struct epoch_mark {
 	uint64_t epoch;
 	int64_t at_msec;
+	uint64_t served; /* octets: the most since the mark before */
 };
 
 /* There are more of the last seconds than of the hours before: the ages that
@@ -199,6 +200,7 @@ struct store_writer {
 	struct pin_steps steps;       /* of these */
 	struct epoch_mark marks[EPOCH_MARKS]; /* the oldest first */
 	unsigned mark_count;
+	uint64_t served;              /* octets: the most since the last mark */
 	uint64_t retired_octets;      /* in the three lists together */
 	uint64_t retired_total;
 	uint64_t reclaimed_total;

@@ -191,17 +191,13 @@ void
 store_get_stats(const struct store_writer *writer, struct store_stats *stats)
 {
 	struct store_writer *w = (struct store_writer *)(uintptr_t)writer;
-	struct store_heap *heap;
 	struct holders holders;
 	struct stat st;
-	int64_t live;
+	int64_t live = heap_count_live(w);
 	uint64_t present = 0;
 
 	memset(stats, 0, sizeof(*stats));
 	pthread_mutex_lock(&w->lock);
-	live = w->live;
-	cds_list_for_each_entry(heap, &w->heaps, entry)
-		live += rcu_load_relaxed(&heap->live);
 	for (uint32_t i = 0; i < w->header->span_count; i++)
 		if (w->spans[i].state != SPAN_ABSENT)
 			present += SPAN_PAGES

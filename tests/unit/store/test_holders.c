@@ -221,6 +221,48 @@ newer_pin_keeps_less(void **state)
 	fixture_close(&f);
 }
 
+/* Who keeps a version of what was served then may have as much as was, though
+ * there is less now; and nobody else may. */
+static void
+what_was_served_counts_since_the_epoch(void **state)
+{
+	const int64_t days = 3 * 24 * 3600;
+	struct store_holder holder;
+	store_ref refs[10];
+	struct fixture f;
+
+	fixture_open(&f);
+	/* So that the mark with the most is not the first, which stays. */
+	assert_false(store_get_holder(f.writer, 0, 0, &holder));
+	for (unsigned i = 0; i < 10; i++)
+		assert_non_null(store_alloc(store_writer_heap(f.writer),
+			OBJECT, &refs[i]));
+	epoch_advance(&f, 3);
+	pin_set(f.slots[0], 0, 3, UINT64_MAX);
+	for (unsigned i = 0; i < 9; i++)
+		store_retire(f.writer, refs[i], OBJECT);
+	assert_int_equal(store_reclaim(f.writer), 9 * OBJECT);
+	assert_true(store_get_holder(f.writer, 0, 0, &holder));
+	assert_int_equal(holder.octets, 9 * OBJECT);
+	assert_int_equal(holder.served, 10 * OBJECT);
+	/* For as long as it keeps it. */
+	for (int64_t sec = 1; sec < days; sec += 100) {
+		epoch_advance(&f, store_epoch(f.writer) + 1);
+		assert_true(store_get_holder(f.writer, 0, sec * 1000,
+			&holder));
+		assert_int_equal(holder.served, 10 * OBJECT);
+	}
+	/* Who came later, once nobody else keeps it as well. */
+	memset(f.slots[0], 0, sizeof(*f.slots[0]));
+	pin_set(f.slots[1], 0, store_epoch(f.writer), UINT64_MAX);
+	store_retire(f.writer, refs[9], OBJECT);
+	(void)store_reclaim(f.writer);
+	assert_true(store_get_holder(f.writer, 1, days * 1000, &holder));
+	assert_int_equal(holder.octets, OBJECT);
+	assert_int_equal(holder.served, OBJECT);
+	fixture_close(&f);
+}
+
 static void
 ages_of_days_are_nearly_right(void **state)
 {
@@ -262,6 +304,7 @@ main(void)
 		cmocka_unit_test(reader_that_stays_online_keeps_all_since),
 		cmocka_unit_test(pins_that_change_seem_no_younger),
 		cmocka_unit_test(newer_pin_keeps_less),
+		cmocka_unit_test(what_was_served_counts_since_the_epoch),
 		cmocka_unit_test(ages_of_days_are_nearly_right),
 	};
 
