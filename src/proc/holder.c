@@ -32,10 +32,12 @@ holder_tell(struct child *child, const struct ipc_holder *holder)
 	const struct ipc_let_go let_go = {.epoch = child->told.epoch};
 
 	log_notice("%s (pid %ld) has kept %llu octets of old versions for %lld"
-		   " s; telling it to let go of them",
+		   " s; %s",
 		child_name(child), (long)child->pid,
 		(unsigned long long)holder->octets,
-		(long long)(holder->age_msec / 1000));
+		(long long)(holder->age_msec / 1000),
+		child->told_stop ? "it has been told to end"
+				 : "telling it to let go of them");
 	/* A child that has been told to end takes no message any more, and lets
 	 * go of everything as it ends. A writer may take an hour to end, so it
 	 * counts as told. */

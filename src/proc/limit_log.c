@@ -274,6 +274,6 @@ limit_log_write_ended(struct limit_log *log, const uint8_t *apex,
 		return;
 	(void)name_print_text(apex, zone);
 	address_print(client, address);
-	log_warning("axfr for %s from %s ended: it has kept too much of old"
+	log_warning("transfer of %s to %s ended: it has kept too much of old"
 		    " versions, or for too long", zone, address);
 }

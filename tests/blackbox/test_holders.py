@@ -25,8 +25,8 @@ TOLD = (r"notice: server (\d) \(pid (\d+)\) has kept (\d+) octets of old"
         r" versions for \d+ s; telling it to let go of them")
 KILLED = (r"error: server (\d) \(pid (\d+)\) keeps (\d+) octets of old versions"
           r" and does not let go of them; killing it")
-ENDED = (rf"warning: axfr for {ZONE}\.? from 127\.0\.0\.1 ended: it has kept too"
-         " much of old versions, or for too long")
+ENDED = (rf"warning: transfer of {ZONE}\.? to 127\.0\.0\.1 ended: it has kept"
+         " too much of old versions, or for too long")
 
 
 @pytest.fixture
