@@ -185,8 +185,6 @@ store_heap_view(const struct store_heap *heap)
 	return &heap->writer->view;
 }
 
-/* Takes spans in a row for a large object; the rest of the last span becomes a
- * hole. Returns the first granule, or 0. */
 int64_t
 heap_count_live(struct store_writer *writer)
 {
@@ -201,6 +199,8 @@ heap_count_live(struct store_writer *writer)
 	return live;
 }
 
+/* Takes spans in a row for a large object; the rest of the last span becomes a
+ * hole. Returns the first granule, or 0. */
 static uint32_t
 heap_alloc_spans(struct store_writer *w, uint32_t count)
 {
