@@ -191,7 +191,8 @@ VERBS = {
 # What a whole answer has that is no error. All others end in ok or a warning.
 ANSWERS = {
     "status": [r"\Aversion: .+\nverbosity: \d\n"],
-    "zonestatus": [rf"^zone:\t{zone}\n\tstate: "
+    # A NOTIFY under way stands before the state.
+    "zonestatus": [rf"^zone:\t{zone}\n(?:\tnotify: .+\n)?\tstate: "
                    for zone in ("away", "example", "told")],
     "listzones": [r"\A(?:.+\n){3}\Z"],
     "dumpzone": [r"\A; zone example, serial \d,",

@@ -129,7 +129,9 @@ class Recording:
 
     def note(self, name, serial):
         """serial: GONE, or None: nobody knows for now."""
-        self.seen.append((self.log.stat().st_size, name, serial))
+        # The log is made with the first octets that are written.
+        size = self.log.stat().st_size if self.log.exists() else 0
+        self.seen.append((size, name, serial))
 
     def bring(self, name, serial):
         bring(self.server, name, serial)

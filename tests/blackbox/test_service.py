@@ -208,7 +208,9 @@ def test_runs_under_the_unit_of_debian(make_server, directory, manager,
     server.start()
     manager.wait("READY=1")
     first = server.role("server 1")
-    assert "Seccomp:\t2" in read_proc(first, "status")
+    # Main may be ready before a worker is under its filter.
+    wait_for("its filter", lambda: "Seccomp:\t2" in read_proc(
+        first, "status"))
     assert is_read_only(first, "/") and not is_read_only(first, directory)
     if not harness.is_sanitized():
         assert "sandbox:" not in server.read_log()
