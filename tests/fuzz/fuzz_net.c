@@ -68,7 +68,7 @@ enum deed {
 	DEED_LEAVE,   /* it closes, whatever is unread */
 	DEED_WAIT,    /* time passes */
 	DEED_SET,     /* the service has other options */
-	DEED_CHANGE,  /* the server changes */
+	DEED_CHANGE,  /* the server changes, and lets go of old versions */
 	DEED_FAIL,    /* accepting is to fail */
 	DEED_FREE,    /* all hear, and time passes */
 	DEEDS,
@@ -77,7 +77,7 @@ enum deed {
 enum how {
 	HOW_DEED = 15,
 	HOW_WAY = 0x30,  /* plain, TLS, with a certificate, through a proxy */
-	HOW_LITTLE = 64, /* it has little room, or hears little */
+	HOW_LITTLE = 64, /* it has little room, hears little, or lets go */
 	HOW_STILL = 128, /* no turn follows */
 };
 
@@ -105,6 +105,7 @@ struct net {
 	struct cpu_limit cpu;
 	bool refuses_proxies;
 	size_t streams;
+	uint64_t let_go; /* of versions pinned up to this epoch */
 	uint64_t rx_err, tx_err, dropped, requests, turns;
 	struct latency_book latency;
 };
@@ -437,6 +438,17 @@ do_fail(uint8_t who, const uint8_t *data, size_t len)
 		len > 0 ? data[0] % 4 : 0);
 }
 
+/* As if main had asked to let go of the versions up to an epoch. */
+static bool
+ends(void *ctx, void *stream, const struct sockaddr_storage *peer)
+{
+	const struct net *n = ctx;
+
+	MUST(peer->ss_family == AF_INET || peer->ss_family == AF_INET6);
+	return query_stream_find_pinned(n->server->ctx, stream, n->let_go)
+		!= NULL;
+}
+
 /* Does what needs no client. */
 static void
 do_other(struct net *n, uint8_t how, uint8_t who, const uint8_t *data,
@@ -463,6 +475,10 @@ do_other(struct net *n, uint8_t how, uint8_t who, const uint8_t *data,
 		break;
 	case DEED_CHANGE:
 		server_change(n->server, who, data, len);
+		if (how & HOW_LITTLE) {
+			n->let_go = len > 0 ? data[0] : UINT64_MAX;
+			net_tcp_end_streams(n->tcp, ends, n);
+		}
 		break;
 	default:
 		do_fail(who, data, len);
