@@ -5,14 +5,14 @@
 #define KEEP_RELEASE_H
 
 #include "keep/share.h"
-#include "settings/settings.h"
+#include "settings/pattern.h"
 #include "store/writer.h"
 #include "zone/zone.h"
 
 /*
  * How objects are let go of. Those that readers may see are retired, others are
- * freed. An object with holders (RRset, sig_template, NSEC3 form, key, options)
- * loses one, and goes with the last. None of these functions can fail.
+ * freed. An object with holders (RRset, sig_template, NSEC3 form, key, options,
+ * pattern) loses one, and goes with the last. None of these functions can fail.
  */
 struct releaser {
 	const struct store_view *view;
@@ -47,10 +47,11 @@ void release_writers_parts(struct releaser *r, const struct zone *zone);
 /* Lets go of a step of a zone's history and of all older ones; of none, too. */
 void release_history(struct releaser *r, store_ref ref);
 
-/* Let go of settings, and of what they hold; a key or options only with the
- * last holder. */
+/* Let go of settings, and of what they hold; a key, options or a pattern only
+ * with the last holder. */
 void release_key(struct releaser *r, store_ref ref);
 void release_options(struct releaser *r, store_ref ref);
+void release_pattern(struct releaser *r, store_ref ref);
 void release_settings(struct releaser *r, store_ref ref);
 
 /* Frees a version of a zone that was never visible. zone none: does nothing. */

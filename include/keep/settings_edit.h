@@ -2,9 +2,9 @@
  * settings_edit.h - makes the settings that others read (settings/settings.h),
  * and publishes them. The loader's.
  *
- * An edit makes keys and options. Each content is one object: what the
- * published settings hold already is used again, so the references of what has
- * not changed stay the same.
+ * An edit makes keys, options and patterns. Each content is one object: what
+ * the published settings hold already is used again, so the references of what
+ * has not changed stay the same.
  */
 #ifndef KEEP_SETTINGS_EDIT_H
 #define KEEP_SETTINGS_EDIT_H
@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/mac.h"
-#include "settings/settings.h"
+#include "settings/pattern.h"
 
 struct store_writer;
 
@@ -60,6 +60,25 @@ struct settings_lists {
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;
 
+/* What else a pattern or zone says. All is borrowed. */
+struct settings_pattern_setup {
+	const char *name;  /* NULL: zones of nsd.conf say it */
+	const char *file;  /* zonefile; NULL: none */
+	store_ref options; /* of this edit; or none */
+	struct settings_storing storing;
+	/* Of the elements of the lists behind SETTINGS_CLIENT_LISTS; counts
+	 * says how many each list has. */
+	const struct settings_texts *texts;
+	uint32_t counts[SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS];
+};
+
+/* A pattern with these texts.
+ * out: *pattern, as a key is lent.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long texts fit no object. */
+enum nsd_err settings_edit_pattern(struct settings_edit *edit,
+	const struct settings_pattern_setup *setup, store_ref *pattern)
+	MUST_USE;
+
 /* What the server's options are to be. All is borrowed. */
 struct settings_setup {
 	const char *identity;    /* NULL: none */
@@ -96,7 +115,7 @@ struct settings_setup {
 	const struct vault_place *secrets; /* of the keys, in their order; NULL:
 				    * they have none */
 	uint32_t key_count;
-	const store_ref *patterns; /* options of the edit, or none */
+	const store_ref *patterns; /* of the edit */
 	uint32_t pattern_count;
 };
 

@@ -19,6 +19,9 @@ struct zone_setup {
 	store_ref options;   /* struct settings_options; or none. The caller is
 			      * a holder during the call, the entry from then
 			      * on. */
+	store_ref pattern;   /* struct settings_pattern; held in the same way */
+	const char *name;    /* as written; NULL: as apex and flags give it */
+	const char *file;    /* its zone file; NULL: as the pattern gives it */
 };
 
 /*
@@ -45,9 +48,10 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 	store_ref *zone) MUST_USE;
 /*
  * Finds a zone that is in the table already, for a loader that takes over, and
- * gives it the id, the flags and the options of the setup. The group stays, and
- * so does the time at which a secondary zone expires; another one has none.
- * returns NSD_OK; NSD_E_NOT_FOUND if it is not there.
+ * gives it the id and all that the configuration says of it. The group stays,
+ * and so does the time at which a secondary zone expires; another one has none.
+ * returns NSD_OK; NSD_E_NOT_FOUND if it is not there; NSD_E_MEMORY, and then
+ * all is as it was.
  */
 enum nsd_err table_adopt(struct store_writer *writer,
 	const struct zone_setup *setup, store_ref *entry) MUST_USE;
@@ -74,9 +78,11 @@ void table_set_expiry(struct store_writer *writer, store_ref entry,
  * once visible to readers. */
 void table_set_group(struct store_writer *writer, store_ref entry,
 	uint32_t group);
-/* Gives a zone other options, or none, and lets go of those that it had. The
- * caller is a holder of them during the call. */
+/* Gives a zone other options, or another pattern, or none, and lets go of what
+ * it had. The caller is a holder of them during the call. */
 void table_set_options(struct store_writer *writer, store_ref entry,
 	store_ref options);
+void table_set_pattern(struct store_writer *writer, store_ref entry,
+	store_ref pattern);
 
 #endif

@@ -14,15 +14,18 @@
 void load_settings_element(const struct conf_acl *acl, struct acl_element *e);
 
 /*
- * Makes the options of a pattern, or of a zone of its own.
- * out: *options, lent until the end of the session; or none.
+ * Makes what the store has of a pattern, or of the options of one zone: with no
+ * name and no zone file then, so that zones with the same options share it.
+ * out: *options, which may be none, and *pattern, which holds them: lent until
+ * the end of the edit.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: a list is too long.
  */
-enum nsd_err load_settings_options(struct settings_edit *edit,
-	const struct conf_pattern *pattern, store_ref *options) MUST_USE;
+enum nsd_err load_settings_pattern(struct settings_edit *edit,
+	const struct conf_pattern *from, store_ref *options,
+	store_ref *pattern) MUST_USE;
 
 /* Publishes the settings of a configuration: the server's options, all keys,
- * all patterns. returns as load_settings_options; on failure all is as it
+ * all patterns. returns as load_settings_pattern; on failure all is as it
  * was. */
 enum nsd_err load_settings_publish(struct settings_edit *edit,
 	const struct conf *conf) MUST_USE;
@@ -30,11 +33,11 @@ enum nsd_err load_settings_publish(struct settings_edit *edit,
 /*
  * Finds what load_settings_publish has made of a pattern of the configuration
  * that is published. So a zone that comes costs no look at all patterns.
- * returns true and lends *options, which may be none, until others are
+ * returns true and lends *found (struct settings_pattern) until others are
  * published; false: that pattern has no name, or is not published.
  */
 bool load_settings_find(const struct store_view *view,
 	const struct conf *conf, const struct conf_pattern *pattern,
-	store_ref *options);
+	store_ref *found);
 
 #endif

@@ -3,8 +3,9 @@
  * it.
  *
  *   STORE_ROOT_SETTINGS -> settings -> settings_key, of each key
- *                                   -> settings_options, of each pattern
- *   zone_entry                      -> settings_options -> settings_key
+ *                                   -> settings_pattern (pattern.h), of each
+ *   zone_entry                      -> settings_pattern -> settings_options
+ *                                   -> settings_options -> settings_key
  *
  * All zones of a pattern share its options. A new version is published by a
  * swing of the root, and of the reference in each entry whose options differ.
@@ -169,9 +170,9 @@ struct settings_netblocks {
 };
 
 /* The options of the server that shape answers (doc/surface.md 1.2). Behind
- * them: key_count references to keys, and pattern_count to options, both in the
- * order of the names in nsd.conf; the places of the secrets of these keys; then
- * the octets of the texts. */
+ * them: key_count references to keys, and pattern_count to patterns, both in
+ * the order of the names in nsd.conf; the places of the secrets of these keys;
+ * then the octets of the texts. */
 struct settings {
 	uint32_t len;         /* octets of this object */
 	uint16_t udp4_size;   /* ipv4-edns-size */
@@ -244,8 +245,7 @@ settings_keys(const struct settings *settings)
 	return settings->refs;
 }
 
-/* pattern_count references to struct settings_options; none: a pattern that has
- * no lists. */
+/* pattern_count references to struct settings_pattern. */
 static inline const store_ref *
 settings_patterns(const struct settings *settings)
 {

@@ -186,8 +186,8 @@ enum nsd_err store_sweep_begin(struct store_writer *writer,
  * is false, too, if it lies outside the store; then end fails. */
 bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
 
-/* True if len octets from ref on lie in the store, and can be looked at. If
- * not, end fails. */
+/* True if an object begins at ref, and len octets from there on lie in the
+ * store and can be looked at. If not, end fails. */
 bool store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len);
 
 /*

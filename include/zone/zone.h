@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/octets.h"
+#include "dns/name.h"
 #include "dns/rrtype.h"
 #include "names/trie.h"
 #include "store/store.h"
@@ -414,12 +415,35 @@ enum zone_entry_flags {
 	/* Files of differences may be beside the zone file that do not lead to
 	 * what is served, and are to go. The reading of the zone sets it. */
 	ZONE_ENTRY_STEPS_STALE = 8,
+	/* The zone was added at run time: it has a line in the zone list. */
+	ZONE_ENTRY_LISTED = 16,
+	/* Its name was written with a dot at the end. */
+	ZONE_ENTRY_DOT = 32,
 };
+
+/* What nsd.conf says of one zone and nobody can tell from its apex and its
+ * pattern. The entry alone holds it. */
+struct zone_own {
+	uint32_t len;    /* octets of this object */
+	uint32_t has_name;
+	char octets[];   /* the name as written, if any; then its zone file, or
+			  * nothing; each with a NUL */
+};
+
+static inline size_t
+zone_own_size(const struct zone_own *own)
+{
+	return own->len;
+}
+
+/* The two texts. NULL: there is none. own may be NULL. */
+const char *zone_own_name(const struct zone_own *own);
+const char *zone_own_file(const struct zone_own *own);
 
 /*
  * A configured zone: a leaf of the table. It lives as long as the zone is
- * configured. `flags`, `zone`, `options`, `history` and `expires_sec` are
- * replaced in place.
+ * configured. `flags`, `zone`, `options`, `pattern`, `own`, `history` and
+ * `expires_sec` are replaced in place.
  *
  * expires_sec (RFC 1035 section 3.3.13, EXPIRE) is a time of CLOCK_MONOTONIC,
  * which nobody can set: seconds since this boot, so it says nothing in a store
@@ -432,6 +456,8 @@ struct zone_entry {
 	uint32_t flags;        /* enum zone_entry_flags. Atomic */
 	store_ref zone;        /* struct zone; none: not loaded */
 	store_ref options;     /* struct settings_options; none: no lists */
+	store_ref pattern;     /* struct settings_pattern */
+	store_ref own;         /* struct zone_own; none: nothing */
 	store_ref sources;     /* struct zone_sources; none: not from files */
 	uint32_t id;           /* index into the loader's list */
 	uint32_t expires_sec;  /* from then on the zone is not answered from; 0:
@@ -452,6 +478,14 @@ zone_entry_is_expired(const struct zone_entry *entry, uint32_t now_sec)
 
 	return expires != 0 && now_sec >= expires;
 }
+
+/* The name of a zone as it was written, with its NUL: as zone_own has it, or
+ * made of the apex at out. Lent until the reader is quiescent. */
+const char *zone_entry_name(const struct store_view *view,
+	const struct zone_entry *entry, char out[NAME_TEXT_MAX]);
+/* Its zone file, % and all, lent in the same way. NULL: it has none. */
+const char *zone_entry_file(const struct store_view *view,
+	const struct zone_entry *entry);
 
 /*
  * Fills what a zone knows of its apex: soa, soa_sigs, serial, negative_ttl_sec,

@@ -5,7 +5,7 @@
  */
 #include "keep/mark.h"
 #include "names/trie_key.h"
-#include "settings/settings.h"
+#include "settings/pattern.h"
 #include "store/writer.h"
 #include "zone/history.h"
 #include "zone/nsec3_page.h"
@@ -328,6 +328,30 @@ mark_options(struct marker *m, store_ref ref)
 }
 
 static void
+mark_pattern(struct marker *m, store_ref ref)
+{
+	struct settings_pattern *pattern = mark_edit(m, ref, sizeof(*pattern));
+
+	if (pattern == NULL || mark_get(m, ref, pattern->len) == NULL)
+		return;
+	pattern->refs++;
+	if (!store_sweep_mark(m->sweep, ref, pattern->len))
+		return;
+	pattern->refs = 1;
+	if (pattern->options != STORE_NONE)
+		mark_options(m, pattern->options);
+}
+
+static void
+mark_own(struct marker *m, store_ref ref)
+{
+	const struct zone_own *own = mark_get(m, ref, sizeof(*own));
+
+	if (own != NULL)
+		(void)store_sweep_mark(m->sweep, ref, zone_own_size(own));
+}
+
+static void
 mark_sources(struct marker *m, store_ref ref)
 {
 	const struct zone_sources *sources = mark_get(m, ref,
@@ -363,6 +387,10 @@ mark_entry(struct marker *m, store_ref ref)
 		return;
 	if (entry->options != STORE_NONE)
 		mark_options(m, entry->options);
+	if (entry->pattern != STORE_NONE)
+		mark_pattern(m, entry->pattern);
+	if (entry->own != STORE_NONE)
+		mark_own(m, entry->own);
 	if (entry->sources != STORE_NONE)
 		mark_sources(m, entry->sources);
 	mark_history(m, entry->history);
@@ -398,8 +426,7 @@ mark_settings(struct marker *m)
 	for (uint32_t i = 0; i < settings->key_count; i++)
 		mark_key(m, settings_keys(settings)[i]);
 	for (uint32_t i = 0; i < settings->pattern_count; i++)
-		if (patterns[i] != STORE_NONE)
-			mark_options(m, patterns[i]);
+		mark_pattern(m, patterns[i]);
 }
 
 void

@@ -251,6 +251,19 @@ release_options(struct releaser *r, store_ref ref)
 }
 
 void
+release_pattern(struct releaser *r, store_ref ref)
+{
+	struct settings_pattern *pattern = store_edit(r->heap, ref);
+
+	assert(pattern->refs > 0);
+	if (--pattern->refs > 0)
+		return;
+	if (pattern->options != STORE_NONE)
+		release_options(r, pattern->options);
+	release_object(r, ref, pattern->len);
+}
+
+void
 release_settings(struct releaser *r, store_ref ref)
 {
 	const struct settings *settings = store_get(r->view, ref);
@@ -259,7 +272,6 @@ release_settings(struct releaser *r, store_ref ref)
 	for (uint32_t i = 0; i < settings->key_count; i++)
 		release_key(r, settings_keys(settings)[i]);
 	for (uint32_t i = 0; i < settings->pattern_count; i++)
-		if (patterns[i] != STORE_NONE)
-			release_options(r, patterns[i]);
+		release_pattern(r, patterns[i]);
 	release_object(r, ref, settings->len);
 }

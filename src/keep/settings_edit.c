@@ -10,11 +10,11 @@
 #include "store/writer.h"
 
 #define SLOTS_MIN 64u
-/* Keys and options begin with the count of their holders: their contents are
- * what is behind it. */
+/* Keys, options and patterns begin with the count of their holders: their
+ * contents are what is behind it. */
 #define REFS_LEN sizeof(uint32_t)
 
-enum edit_kind { EDIT_KEY, EDIT_OPTIONS };
+enum edit_kind { EDIT_KEY, EDIT_OPTIONS, EDIT_PATTERN };
 
 /* An object of this edit, which is one of its holders. */
 struct edit_slot {
@@ -140,6 +140,18 @@ edit_take_options(struct settings_edit *edit, store_ref ref)
 	return err;
 }
 
+/* Takes a pattern and its options. */
+static enum nsd_err
+edit_take_pattern(struct settings_edit *edit, store_ref ref)
+{
+	const struct settings_pattern *pattern = store_get(edit->view, ref);
+	enum nsd_err err = edit_take(edit, EDIT_PATTERN, ref, pattern->len);
+
+	if (err == NSD_OK && pattern->options != STORE_NONE)
+		err = edit_take_options(edit, pattern->options);
+	return err;
+}
+
 /* ---- an edit ----------------------------------------------------------- */
 
 enum nsd_err
@@ -160,8 +172,7 @@ settings_edit_begin(struct store_writer *writer, struct settings_edit **out)
 			settings_key_size(store_get(edit->view, refs[i])));
 	refs = settings_patterns(old);
 	for (uint32_t i = 0; i < old->pattern_count && err == NSD_OK; i++)
-		if (refs[i] != STORE_NONE)
-			err = edit_take_options(edit, refs[i]);
+		err = edit_take_pattern(edit, refs[i]);
 	if (err != NSD_OK) {
 		settings_edit_end(edit);
 		return err;
@@ -185,8 +196,10 @@ settings_edit_end(struct settings_edit *edit)
 			continue;
 		if (slot->kind == EDIT_KEY)
 			release_key(&r, slot->ref);
-		else
+		else if (slot->kind == EDIT_OPTIONS)
 			release_options(&r, slot->ref);
+		else
+			release_pattern(&r, slot->ref);
 	}
 	free(edit->slots);
 	free(edit->draft);
@@ -384,6 +397,84 @@ settings_edit_options(struct settings_edit *edit,
 		edit_hold(edit, options->acl[i].key);
 		edit_hold(edit, options->acl[i].identity);
 	}
+	return err;
+}
+
+/* ---- patterns ---------------------------------------------------------- */
+
+static size_t
+text_size(const char *text)
+{
+	return text != NULL ? strlen(text) + 1 : 1;
+}
+
+static uint64_t
+pattern_size(const struct settings_pattern_setup *setup, uint32_t count)
+{
+	uint64_t size = sizeof(struct settings_pattern)
+		+ text_size(setup->name) + text_size(setup->file);
+
+	for (uint32_t i = 0; i < count; i++)
+		size += text_size(setup->texts[i].spec)
+			+ text_size(setup->texts[i].key_name)
+			+ text_size(setup->texts[i].tls_auth);
+	return size;
+}
+
+/* Adds a text with its NUL. */
+static void
+pattern_add(struct settings_pattern *pattern, const char *text)
+{
+	size_t size = text_size(text);
+
+	memcpy((char *)pattern + pattern->len, text != NULL ? text : "", size);
+	pattern->len += (uint32_t)size;
+}
+
+static uint32_t
+pattern_add_name(struct settings_pattern *pattern, const char *text)
+{
+	uint32_t at = pattern->len;
+
+	if (text == NULL)
+		return 0;
+	pattern_add(pattern, text);
+	return at;
+}
+
+enum nsd_err
+settings_edit_pattern(struct settings_edit *edit,
+	const struct settings_pattern_setup *setup, store_ref *ref)
+{
+	struct settings_pattern *pattern;
+	uint32_t count = 0;
+	uint64_t size;
+	bool made;
+	enum nsd_err err;
+
+	for (size_t i = 0; i < sizeof(setup->counts) / sizeof(uint32_t); i++)
+		count += setup->counts[i];
+	size = pattern_size(setup, count);
+	if (size > STORE_OBJECT_MAX)
+		return NSD_E_LIMIT;
+	pattern = edit_draft(edit, size);
+	if (pattern == NULL)
+		return NSD_E_MEMORY;
+	pattern->len = (uint32_t)offsetof(struct settings_pattern, octets);
+	pattern->options = setup->options;
+	pattern->storing = setup->storing;
+	memcpy(pattern->counts, setup->counts, sizeof(pattern->counts));
+	pattern->name_at = pattern_add_name(pattern, setup->name);
+	pattern->file_at = pattern_add_name(pattern, setup->file);
+	pattern->texts_at = pattern->len;
+	for (uint32_t i = 0; i < count; i++) {
+		pattern_add(pattern, setup->texts[i].spec);
+		pattern_add(pattern, setup->texts[i].key_name);
+		pattern_add(pattern, setup->texts[i].tls_auth);
+	}
+	err = edit_keep(edit, EDIT_PATTERN, pattern->len, ref, &made);
+	if (err == NSD_OK && made)
+		edit_hold(edit, setup->options);
 	return err;
 }
 

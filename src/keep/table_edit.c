@@ -115,12 +115,73 @@ change_publish(struct table_change *c)
 
 /* ---- adding ------------------------------------------------------------ */
 
-/* The entry becomes a holder of the options. */
+/* The entry becomes a holder of options or of a pattern, which begin with the
+ * count of their holders. */
 static void
-options_hold(struct store_heap *heap, store_ref ref)
+entry_hold(struct store_heap *heap, store_ref ref)
 {
 	if (ref != STORE_NONE)
-		((struct settings_options *)store_edit(heap, ref))->refs++;
+		++*(uint32_t *)store_edit(heap, ref);
+}
+
+static size_t
+own_size(const struct zone_setup *setup)
+{
+	return offsetof(struct zone_own, octets)
+		+ (setup->name != NULL ? strlen(setup->name) + 1 : 0)
+		+ (setup->file != NULL ? strlen(setup->file) + 1 : 0);
+}
+
+/* out: *ref, none if the setup has nothing for it. */
+static enum nsd_err
+own_create(struct store_heap *heap, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	size_t size = own_size(setup);
+	struct zone_own *own;
+	char *at;
+
+	*ref = STORE_NONE;
+	if (setup->name == NULL && setup->file == NULL)
+		return NSD_OK;
+	if (size > STORE_OBJECT_MAX)
+		return NSD_E_MEMORY;
+	own = store_alloc(heap, size, ref);
+	if (own == NULL)
+		return NSD_E_MEMORY;
+	own->len = (uint32_t)size;
+	own->has_name = setup->name != NULL;
+	at = own->octets;
+	if (setup->name != NULL)
+		at = stpcpy(at, setup->name) + 1;
+	if (setup->file != NULL)
+		strcpy(at, setup->file);
+	return NSD_OK;
+}
+
+static bool
+text_equal(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Whether the entry has what the setup says for it alone. */
+static bool
+own_equals(const struct store_view *view, const struct zone_entry *entry,
+	const struct zone_setup *setup)
+{
+	const struct zone_own *own = entry->own == STORE_NONE ? NULL
+		: store_get(view, entry->own);
+
+	return text_equal(setup->name, zone_own_name(own))
+		&& text_equal(setup->file, zone_own_file(own));
+}
+
+static void
+entry_release_own(struct releaser *r, store_ref ref)
+{
+	if (ref != STORE_NONE)
+		release_object(r, ref, zone_own_size(store_get(r->view, ref)));
 }
 
 /* Lets go of an entry, but not of the zone's version. */
@@ -131,6 +192,9 @@ entry_release(struct releaser *r, store_ref ref)
 
 	if (entry->options != STORE_NONE)
 		release_options(r, entry->options);
+	if (entry->pattern != STORE_NONE)
+		release_pattern(r, entry->pattern);
+	entry_release_own(r, entry->own);
 	if (entry->sources != STORE_NONE) {
 		const struct zone_sources *sources = store_get(r->view,
 			entry->sources);
@@ -146,11 +210,17 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	store_ref *ref)
 {
 	size_t len = name_len(setup->apex);
-	struct zone_entry *entry = store_alloc(heap, sizeof(*entry) + len,
-		ref);
+	struct zone_entry *entry;
+	store_ref own;
 
-	if (entry == NULL)
+	if (own_create(heap, setup, &own) != NSD_OK)
 		return NSD_E_MEMORY;
+	entry = store_alloc(heap, sizeof(*entry) + len, ref);
+	if (entry == NULL) {
+		entry_release_own(&(struct releaser){store_heap_view(heap),
+			heap, NULL, NULL}, own);
+		return NSD_E_MEMORY;
+	}
 	entry->leaf.name_len = (uint8_t)(len - 1);
 	entry->leaf.labels = (uint8_t)name_count_labels(setup->apex);
 	entry->leaf.name_at = offsetof(struct zone_entry, name);
@@ -163,7 +233,10 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->group = 0;
 	entry->history = STORE_NONE;
 	entry->options = setup->options;
-	options_hold(heap, setup->options);
+	entry_hold(heap, setup->options);
+	entry->pattern = setup->pattern;
+	entry_hold(heap, setup->pattern);
+	entry->own = own;
 	memcpy(entry->name, setup->apex, len);
 	name_lower(entry->name);
 	return NSD_OK;
@@ -468,10 +541,44 @@ table_set_options(struct store_writer *writer, store_ref ref,
 
 	if (old == options)
 		return;
-	options_hold(r.heap, options);
+	entry_hold(r.heap, options);
 	store_publish_ref(writer, &entry->options, options);
 	if (old != STORE_NONE)
 		release_options(&r, old);
+}
+
+void
+table_set_pattern(struct store_writer *writer, store_ref ref,
+	store_ref pattern)
+{
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer, NULL};
+	struct zone_entry *entry = store_edit(r.heap, ref);
+	store_ref old = entry->pattern;
+
+	if (old == pattern)
+		return;
+	entry_hold(r.heap, pattern);
+	store_publish_ref(writer, &entry->pattern, pattern);
+	if (old != STORE_NONE)
+		release_pattern(&r, old);
+}
+
+static enum nsd_err
+entry_set_own(struct store_writer *writer, struct zone_entry *entry,
+	const struct zone_setup *setup)
+{
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer, NULL};
+	store_ref old = entry->own, own;
+
+	if (own_equals(r.view, entry, setup))
+		return NSD_OK;
+	if (own_create(r.heap, setup, &own) != NSD_OK)
+		return NSD_E_MEMORY;
+	store_publish_ref(writer, &entry->own, own);
+	entry_release_own(&r, old);
+	return NSD_OK;
 }
 
 enum nsd_err
@@ -484,6 +591,8 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 		!= NSD_OK)
 		return NSD_E_NOT_FOUND;
 	entry = store_edit(store_writer_heap(writer), *ref);
+	if (entry_set_own(writer, entry, setup) != NSD_OK)
+		return NSD_E_MEMORY;
 	entry->id = setup->id;
 	/* What is served of a zone that was secondary need not be in the file
 	 * that was read once: as a primary it has none. */
@@ -495,5 +604,6 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 		table_set_expiry(writer, *ref, 0);
 	table_set_flags(writer, *ref, setup->flags);
 	table_set_options(writer, *ref, setup->options);
+	table_set_pattern(writer, *ref, setup->pattern);
 	return NSD_OK;
 }

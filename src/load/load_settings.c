@@ -132,9 +132,9 @@ xfr_convert(const struct conf_pattern *from)
 _Static_assert(CONF_EXPIRE_FROM_SOA == SETTINGS_EXPIRE_FROM_SOA,
 	"a bound that follows from the SOA is the same to both");
 
-enum nsd_err
-load_settings_options(struct settings_edit *edit,
-	const struct conf_pattern *pattern, store_ref *options)
+static enum nsd_err
+options_make(struct settings_edit *edit, const struct conf_pattern *pattern,
+	store_ref *options)
 {
 #define LOAD_SETTINGS_LIST(code, field) &pattern->field,
 	const struct conf_acls *const from[] = {
@@ -169,6 +169,77 @@ load_settings_options(struct settings_edit *edit,
 		err = settings_edit_options(edit, &lists, options);
 	free(elements);
 	return err;
+}
+
+/* ---- patterns ------------------------------------------------------------ */
+
+#define TEXT_LISTS ((unsigned)SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS)
+
+static struct settings_storing
+storing_convert(const struct conf_pattern *from)
+{
+	return (struct settings_storing){
+		.size_limit_xfr = from->size_limit_xfr,
+		.ixfr_size = from->ixfr_size,
+		.ixfr_number = from->ixfr_number,
+		.store_ixfr = from->store_ixfr,
+		.create_ixfr = from->create_ixfr,
+	};
+}
+
+static void
+texts_convert(const struct conf_acls *from, struct settings_texts *to)
+{
+	for (uint32_t i = 0; i < from->count; i++)
+		to[i] = (struct settings_texts){
+			.spec = from->items[i].spec,
+			.key_name = from->items[i].key_name,
+			.tls_auth = from->items[i].tls_auth_name,
+		};
+}
+
+static enum nsd_err
+pattern_make(struct settings_edit *edit, const struct conf_pattern *from,
+	store_ref options, store_ref *pattern)
+{
+	const struct conf_acls *lists[TEXT_LISTS] = {&from->request_xfr,
+		&from->notify, &from->outgoing_interface};
+	struct settings_pattern_setup setup = {
+		.name = from->implicit ? NULL : from->name,
+		.file = from->implicit ? NULL : from->zonefile,
+		.options = options,
+		.storing = storing_convert(from),
+	};
+	struct settings_texts *texts;
+	enum nsd_err err;
+	size_t count = 0;
+
+	*pattern = STORE_NONE;
+	for (unsigned i = 0; i < TEXT_LISTS; i++)
+		count += setup.counts[i] = lists[i]->count;
+	texts = calloc(count + 1, sizeof(*texts));
+	if (texts == NULL)
+		return NSD_E_MEMORY;
+	count = 0;
+	for (unsigned i = 0; i < TEXT_LISTS; i++) {
+		texts_convert(lists[i], texts + count);
+		count += setup.counts[i];
+	}
+	setup.texts = texts;
+	err = settings_edit_pattern(edit, &setup, pattern);
+	free(texts);
+	return err;
+}
+
+enum nsd_err
+load_settings_pattern(struct settings_edit *edit,
+	const struct conf_pattern *from, store_ref *options,
+	store_ref *pattern)
+{
+	enum nsd_err err = options_make(edit, from, options);
+
+	return err != NSD_OK ? err
+		: pattern_make(edit, from, *options, pattern);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -249,7 +320,7 @@ objects_make(struct settings_edit *edit, const struct conf *conf,
 	struct settings_setup *setup, store_ref *refs,
 	struct vault_place *secrets)
 {
-	store_ref *patterns = refs + conf->key_count;
+	store_ref *patterns = refs + conf->key_count, options;
 	enum nsd_err err = NSD_OK;
 
 	for (size_t i = 0; err == NSD_OK && i < conf->key_count; i++) {
@@ -257,7 +328,7 @@ objects_make(struct settings_edit *edit, const struct conf *conf,
 		err = key_make(edit, conf->keys[i], &refs[i]);
 	}
 	for (size_t i = 0; err == NSD_OK && i < conf->pattern_count; i++)
-		err = load_settings_options(edit, conf->patterns[i],
+		err = load_settings_pattern(edit, conf->patterns[i], &options,
 			&patterns[i]);
 	setup->keys = refs;
 	setup->secrets = secrets;
@@ -305,7 +376,7 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 
 bool
 load_settings_find(const struct store_view *view, const struct conf *conf,
-	const struct conf_pattern *pattern, store_ref *options)
+	const struct conf_pattern *pattern, store_ref *found)
 {
 	const struct settings *settings = settings_get(view);
 	size_t low = 0, high = conf->pattern_count;
@@ -317,7 +388,7 @@ load_settings_find(const struct store_view *view, const struct conf *conf,
 		size_t middle = low + (high - low) / 2;
 
 		if (conf->patterns[middle] == pattern) {
-			*options = settings_patterns(settings)[middle];
+			*found = settings_patterns(settings)[middle];
 			return true;
 		}
 		if (strcmp(conf->patterns[middle]->name, pattern->name) < 0)

@@ -32,7 +32,8 @@ store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len)
 	size_t room = (size_t)sweep->count * STORE_GRANULE;
 	size_t at = (size_t)(ref - sweep->first) * STORE_GRANULE;
 
-	if (ref >= sweep->first && at < room && len <= room - at)
+	if (ref >= sweep->first && at < room && len <= room - at
+		&& heap_has(sweep->writer, ref))
 		return true;
 	sweep->damaged = true;
 	return false;

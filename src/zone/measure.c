@@ -1,7 +1,7 @@
 /* measure.c - what the memory of all zones is used for. */
 #include <string.h>
 
-#include "settings/settings.h"
+#include "settings/pattern.h"
 #include "zone/history.h"
 #include "zone/measure.h"
 #include "zone/nsec3_page.h"
@@ -34,7 +34,7 @@ enum measure_section {
 
 static void
 measure_part(struct measurer *m, enum zone_kind kind, size_t len,
-	uint32_t holders)
+	uint64_t holders)
 {
 	size_t octets = (len + STORE_GRANULE - 1)
 		& ~(size_t)(STORE_GRANULE - 1);
@@ -251,13 +251,24 @@ measure_zone(struct measurer *m, const struct zone_entry *entry)
 	return true;
 }
 
+/* of: holders of the one that holds the options. */
 static void
-measure_options(struct measurer *m, store_ref ref)
+measure_options(struct measurer *m, store_ref ref, uint64_t of)
 {
 	const struct settings_options *options = store_get(m->view, ref);
 
 	measure_part(m, ZONE_KIND_zones, settings_options_size(options),
-		options->refs);
+		options->refs * of);
+}
+
+static void
+measure_pattern(struct measurer *m, store_ref ref)
+{
+	const struct settings_pattern *pattern = store_get(m->view, ref);
+
+	measure_part(m, ZONE_KIND_zones, pattern->len, pattern->refs);
+	if (pattern->options != STORE_NONE)
+		measure_options(m, pattern->options, pattern->refs);
 }
 
 /* Measures the settings, and for them the keys whoever else holds those. */
@@ -275,8 +286,7 @@ measure_settings(struct measurer *m)
 			settings_key_size(store_get(m->view, refs[i])), 1);
 	refs = settings_patterns(settings);
 	for (uint32_t i = 0; i < settings->pattern_count; i++)
-		if (refs[i] != STORE_NONE)
-			measure_options(m, refs[i]);
+		measure_pattern(m, refs[i]);
 }
 
 static void
@@ -298,10 +308,17 @@ measure_entry(struct measurer *m, store_ref ref)
 	const struct zone_sources *sources = m->is_writer
 		? zone_sources_get(m->view, ref) : NULL;
 	store_ref options = store_load_ref(&entry->options);
+	store_ref pattern = store_load_ref(&entry->pattern);
+	store_ref own = store_load_ref(&entry->own);
 
 	measure_part(m, ZONE_KIND_zones, zone_entry_size(entry), 1);
 	if (options != STORE_NONE)
-		measure_options(m, options);
+		measure_options(m, options, 1);
+	if (pattern != STORE_NONE)
+		measure_pattern(m, pattern);
+	if (own != STORE_NONE)
+		measure_part(m, ZONE_KIND_zones,
+			zone_own_size(store_get(m->view, own)), 1);
 	if (sources != NULL)
 		measure_part(m, ZONE_KIND_zones, sources->len, 1);
 	measure_history(m, store_load_ref(&entry->history));

@@ -1,7 +1,7 @@
 /* table.c - finds zones among those that are served. */
 #include <string.h>
 
-#include "settings/settings.h"
+#include "settings/pattern.h"
 #include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/share_index.h"
@@ -27,6 +27,7 @@ table_layout(void)
 		sizeof(struct zone_source), sizeof(struct zone_sources),
 		sizeof(struct zone_step), sizeof(struct settings),
 		sizeof(struct settings_options), sizeof(struct settings_xfr),
+		sizeof(struct settings_pattern), sizeof(struct zone_own),
 		sizeof(struct acl_element),
 		offsetof(struct zone, chain), offsetof(struct zone, soa)};
 	uint64_t sum = 0;

@@ -19,6 +19,7 @@
 #include "load/load_history.h"
 #include "load/load_list.h"
 #include "load/load_set.h"
+#include "settings/pattern.h"
 #include "store/writer.h"
 #include "zone/table.h"
 
@@ -111,6 +112,7 @@ zone_is_in_all_three_or_in_none(void **state)
 	const struct settings_options *options;
 	const struct zone_entry *entry;
 	struct load_zone *zone;
+	char text[NAME_TEXT_MAX];
 
 	assert_int_equal(add("C.d", &zone), NSD_OK);
 	entry = find((const uint8_t *)"\1c\1d");
@@ -118,14 +120,18 @@ zone_is_in_all_three_or_in_none(void **state)
 	assert_ptr_equal(store_get(view, zone->entry), entry);
 	assert_ptr_equal(&f.set.zones[entry->id], zone);
 	assert_ptr_equal(zone->conf, conf_find_zone_text(f.conf, "c.d"));
-	assert_int_equal(entry->flags, 0);
+	assert_int_equal(entry->flags, ZONE_ENTRY_LISTED);
 	assert_int_equal(entry->zone, STORE_NONE);
 	options = store_get(view, entry->options);
 	assert_int_equal(options->ends[SETTINGS_ALLOW_QUERY], 1);
 	/* It is that of the settings, for all zones of the pattern. */
-	assert_int_equal(entry->options,
+	assert_int_equal(entry->pattern,
 		settings_patterns(settings_get(view))[0]);
+	assert_int_equal(entry->options, ((const struct settings_pattern *)
+		store_get(view, entry->pattern))->options);
 	assert_int_equal(options->refs, 2);
+	assert_string_equal(zone_entry_name(view, entry, text), "C.d");
+	assert_string_equal(zone_entry_file(view, entry), "%s");
 	assert_int_equal(add("c.d", &zone), NSD_E_ZONE);
 	assert_int_equal(add("a", &zone), NSD_E_ZONE);
 	assert_int_equal(add("d..", &zone), NSD_E_SYNTAX);

@@ -152,6 +152,13 @@ defaults_are_those_of_the_manual(void **state)
 	conf_destroy(conf);
 }
 
+static store_ref
+options_in(store_ref pattern)
+{
+	return ((const struct settings_pattern *)store_get(s.view,
+		pattern))->options;
+}
+
 static void
 pattern_is_found_by_its_name(void **state)
 {
@@ -169,15 +176,16 @@ pattern_is_found_by_its_name(void **state)
 	assert_int_equal(published()->pattern_count, 3);
 	assert_true(load_settings_find(s.view, conf,
 		conf_find_pattern(conf, "a"), &ref));
-	assert_int_equal(ref, STORE_NONE);
+	assert_int_equal(ref, settings_find_pattern(s.view, "a"));
+	assert_int_equal(options_in(ref), STORE_NONE);
 	assert_true(load_settings_find(s.view, conf,
 		conf_find_pattern(conf, "b"), &ref));
-	options = store_get(s.view, ref);
+	options = store_get(s.view, options_in(ref));
 	assert_int_equal(options->acl[0].address[15], 1);
 	assert_int_equal(options->acl[0].key, settings_keys(published())[0]);
 	assert_true(load_settings_find(s.view, conf,
 		conf_find_pattern(conf, "c"), &ref));
-	options = store_get(s.view, ref);
+	options = store_get(s.view, options_in(ref));
 	assert_int_equal(options->acl[0].address[15], 3);
 	assert_false(load_settings_find(s.view, conf,
 		conf_find_zone_text(conf, "z")->options, &ref));
@@ -215,6 +223,7 @@ elements_for_tls_want_a_certificate(void **state)
 	publish(conf);
 	assert_true(load_settings_find(s.view, conf,
 		conf_find_pattern(conf, "p"), &ref));
+	ref = options_in(ref);
 	list = acl_list_get(store_get(s.view, ref), SETTINGS_PROVIDE_XFR);
 	assert_int_equal(list.count, 3);
 	for (host[15] = 1; host[15] <= 3; host[15]++) {

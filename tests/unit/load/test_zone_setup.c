@@ -182,6 +182,52 @@ zones_with_the_same_lists_share_them(void **state)
 	conf_destroy(conf);
 }
 
+/* The name and the file as nsd.conf has them, whatever form they have. */
+static void
+names_and_files_are_as_written(void **state)
+{
+	static const struct {
+		const char *name, *file;
+		bool keeps_name, keeps_file;
+	} rows[] = {
+		{"A.Example.", "own", true, true},
+		{"b.example", "own/%s", false, true},
+		{"c.example.", "p/%s", false, false},
+		{"d\\046x.example", "own", true, true},
+		{"e\\.x.example", "own", false, true},
+	};
+	struct conf *conf = load("pattern: name: p zonefile: p/%s\n"
+		"zone: name: A.Example. zonefile: own\n"
+		"zone: name: b.example zonefile: own/%s\n"
+		"zone: name: c.example. include-pattern: p\n"
+		"zone: name: d\\046x.example zonefile: own\n"
+		"zone: name: e\\.x.example zonefile: own\n");
+	store_ref entries[sizeof(rows) / sizeof(*rows)];
+	struct zone_setups setups;
+	char text[NAME_TEXT_MAX];
+
+	assert_int_equal(conf->zone_count, 5);
+	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
+	assert_int_equal(table_add(s.writer, setups.items, 5, entries),
+		NSD_OK);
+	for (unsigned i = 0; i < 5; i++) {
+		const struct zone_entry *entry = store_get(s.view, entries[i]);
+		const struct conf_zone *zone = conf->zones[i];
+
+		assert_string_equal(zone->name, rows[i].name);
+		assert_string_equal(zone_entry_name(s.view, entry, text),
+			rows[i].name);
+		assert_string_equal(zone_entry_file(s.view, entry),
+			rows[i].file);
+		assert_int_equal(setups.items[i].name != NULL,
+			rows[i].keeps_name);
+		assert_int_equal(setups.items[i].file != NULL,
+			rows[i].keeps_file);
+	}
+	zone_setups_fini(&setups);
+	conf_destroy(conf);
+}
+
 static void
 zone_without_lists_has_no_options(void **state)
 {
@@ -191,8 +237,8 @@ zone_without_lists_has_no_options(void **state)
 
 	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
 	assert_int_equal(setups.items[0].options, STORE_NONE);
-	assert_int_equal(store_fixture_reclaimed(s.writer), octets);
 	zone_setups_fini(&setups);
+	assert_int_equal(store_fixture_reclaimed(s.writer), octets);
 	conf_destroy(conf);
 }
 
@@ -229,6 +275,7 @@ main(void)
 		cmocka_unit_test(zones_with_the_same_lists_share_them),
 		cmocka_unit_test(
 			what_xfrd_needs_is_there_with_primaries_or_targets),
+		cmocka_unit_test(names_and_files_are_as_written),
 		cmocka_unit_test(zone_without_lists_has_no_options),
 		cmocka_unit_test(no_zones_are_no_setups),
 	};

@@ -60,6 +60,31 @@ make_options(struct settings_edit *edit, uint16_t port, store_ref key,
 	return settings_edit_options(edit, &lists, options);
 }
 
+/* Of request-xfr two elements, of notify one. */
+static enum nsd_err
+make_pattern(struct settings_edit *edit, const char *name, store_ref options,
+	store_ref *pattern)
+{
+	static const struct settings_texts texts[] = {
+		{"192.0.2.1", NULL, NULL}, {"192.0.2.2@53", "k", "t"},
+		{"::1", "k", NULL}};
+	const struct settings_pattern_setup setup = {.name = name,
+		.file = "%s.zone", .options = options, .texts = texts,
+		.counts = {2, 1, 0}, .storing = {.ixfr_number = 5}};
+
+	return settings_edit_pattern(edit, &setup, pattern);
+}
+
+/* The options of a pattern that is published. */
+static store_ref
+options_of(const struct settings *settings, unsigned i)
+{
+	const struct settings_pattern *pattern = store_get(s.view,
+		settings_patterns(settings)[i]);
+
+	return pattern->options;
+}
+
 /* Settings with a key and two patterns, of which one has no lists. */
 static enum nsd_err
 publish(uint16_t port, const char *identity)
@@ -67,7 +92,7 @@ publish(uint16_t port, const char *identity)
 	struct settings_setup setup = {.identity = identity, .version = "",
 		.udp4_size = 1400, .tcp_timeout_sec = 7, .refuse_any = true,
 		.key_count = 1, .pattern_count = 2};
-	store_ref key, patterns[2] = {STORE_NONE, STORE_NONE};
+	store_ref key, options, patterns[2];
 	struct settings_edit *edit;
 	enum nsd_err err = settings_edit_begin(s.writer, &edit);
 
@@ -75,7 +100,11 @@ publish(uint16_t port, const char *identity)
 		return err;
 	err = settings_edit_key(edit, key_name, MAC_HMAC_SHA256, &key);
 	if (err == NSD_OK)
-		err = make_options(edit, port, key, &patterns[1]);
+		err = make_options(edit, port, key, &options);
+	if (err == NSD_OK)
+		err = make_pattern(edit, "a", STORE_NONE, &patterns[0]);
+	if (err == NSD_OK)
+		err = make_pattern(edit, "b", options, &patterns[1]);
 	setup.keys = &key;
 	setup.patterns = patterns;
 	if (err == NSD_OK)
@@ -146,8 +175,8 @@ settings_are_read_as_they_were_made(void **state)
 	assert_memory_equal(key->name, "\1k\7example", 11);
 	assert_int_equal(key->algorithm, MAC_HMAC_SHA256);
 	assert_int_equal(published()->pattern_count, 2);
-	assert_int_equal(settings_patterns(published())[0], STORE_NONE);
-	options = store_get(s.view, settings_patterns(published())[1]);
+	assert_int_equal(options_of(published(), 0), STORE_NONE);
+	options = store_get(s.view, options_of(published(), 1));
 	list = settings_options_list(options, SETTINGS_ALLOW_QUERY, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(list->port, 53);
@@ -161,6 +190,54 @@ settings_are_read_as_they_were_made(void **state)
 	assert_int_equal(options->refs, 1);
 }
 
+static void
+expect_texts(const struct settings_pattern *pattern, enum settings_list list,
+	uint32_t index, const struct settings_texts *expected)
+{
+	struct settings_texts texts = settings_pattern_texts(pattern, list,
+		index);
+
+	assert_string_equal(texts.spec, expected->spec);
+	assert_true((texts.key_name == NULL) == (expected->key_name == NULL));
+	if (texts.key_name != NULL)
+		assert_string_equal(texts.key_name, expected->key_name);
+	assert_true((texts.tls_auth == NULL) == (expected->tls_auth == NULL));
+	if (texts.tls_auth != NULL)
+		assert_string_equal(texts.tls_auth, expected->tls_auth);
+}
+
+static void
+pattern_is_found_and_read(void **state)
+{
+	const struct settings_pattern *pattern;
+	store_ref ref;
+
+	assert_int_equal(settings_find_pattern(s.view, "a"), STORE_NONE);
+	assert_int_equal(publish(53, "who"), NSD_OK);
+	assert_int_equal(settings_find_pattern(s.view, "0"), STORE_NONE);
+	assert_int_equal(settings_find_pattern(s.view, "aa"), STORE_NONE);
+	assert_int_equal(settings_find_pattern(s.view, "c"), STORE_NONE);
+	ref = settings_find_pattern(s.view, "a");
+	assert_int_equal(ref, settings_patterns(published())[0]);
+	ref = settings_find_pattern(s.view, "b");
+	assert_int_equal(ref, settings_patterns(published())[1]);
+	pattern = store_get(s.view, ref);
+	assert_string_equal(settings_pattern_text(pattern, pattern->name_at),
+		"b");
+	assert_string_equal(settings_pattern_text(pattern, pattern->file_at),
+		"%s.zone");
+	assert_int_equal(pattern->storing.ixfr_number, 5);
+	expect_texts(pattern, SETTINGS_REQUEST_XFR, 0,
+		&(struct settings_texts){"192.0.2.1", NULL, NULL});
+	expect_texts(pattern, SETTINGS_REQUEST_XFR, 1,
+		&(struct settings_texts){"192.0.2.2@53", "k", "t"});
+	expect_texts(pattern, SETTINGS_NOTIFY, 0,
+		&(struct settings_texts){"::1", "k", NULL});
+	assert_int_equal(pattern->counts[SETTINGS_OUTGOING_INTERFACE
+				 - SETTINGS_CLIENT_LISTS],
+		0);
+}
+
 /* ---- versions ------------------------------------------------------------ */
 
 static void
@@ -172,16 +249,16 @@ what_stays_the_same_is_the_same_object(void **state)
 	assert_int_equal(publish(53, "who"), NSD_OK);
 	octets = reclaimed();
 	key = settings_keys(published())[0];
-	options = settings_patterns(published())[1];
+	options = options_of(published(), 1);
 	root = store_root(s.view, STORE_ROOT_SETTINGS);
 	assert_int_equal(publish(53, "him"), NSD_OK);
 	assert_int_not_equal(store_root(s.view, STORE_ROOT_SETTINGS), root);
 	assert_int_equal(settings_keys(published())[0], key);
-	assert_int_equal(settings_patterns(published())[1], options);
+	assert_int_equal(options_of(published(), 1), options);
 	assert_int_equal(reclaimed(), octets);
 	assert_int_equal(publish(54, "who"), NSD_OK);
 	assert_int_equal(settings_keys(published())[0], key);
-	assert_int_not_equal(settings_patterns(published())[1], options);
+	assert_int_not_equal(options_of(published(), 1), options);
 	assert_int_equal(reclaimed(), octets);
 }
 
@@ -255,7 +332,7 @@ reader_keeps_the_version_it_has_found(void **state)
 		assert_memory_equal(settings_read_text(found,
 					    &found->identity), "who", 3);
 		assert_int_equal(((const struct settings_options *)store_get(
-			view, settings_patterns(found)[1]))->acl[0].port, 53);
+			view, options_of(found, 1)))->acl[0].port, 53);
 	}
 	store_reader_quiescent(reader);
 	found = settings_get(view);
@@ -296,8 +373,10 @@ settings_stay_as_they_were_wherever_memory_runs_out(void **state)
 static void
 sweep_keeps_what_is_published_and_no_more(void **state)
 {
-	struct zone_setup setup = {.apex = (const uint8_t *)"\1c"};
+	struct zone_setup setup = {.apex = (const uint8_t *)"\1c",
+		.name = "C", .file = "c"};
 	struct settings_options *options;
+	struct settings_pattern *pattern;
 	struct settings_key *key;
 	struct settings_edit *edit;
 	struct store_sweep *sweep;
@@ -310,15 +389,20 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 				 settings_keys(published())[0],
 				 &setup.options),
 		NSD_OK);
+	assert_int_equal(make_pattern(edit, "b", setup.options,
+				 &setup.pattern),
+		NSD_OK);
 	assert_int_equal(table_add(s.writer, &setup, 1, &entry), NSD_OK);
 	settings_edit_end(edit);
 	octets = reclaimed();
 	/* The loader dies in the middle of an edit. */
 	assert_non_null(store_alloc(s.heap, sizeof(*options), &lost));
-	options = store_edit(s.heap, settings_patterns(published())[1]);
+	options = store_edit(s.heap, options_of(published(), 1));
+	pattern = store_edit(s.heap, settings_patterns(published())[1]);
 	key = store_edit(s.heap, settings_keys(published())[0]);
 	assert_int_equal(options->refs, 2);
 	options->refs++;
+	pattern->refs++;
 	key->refs += 2;
 	assert_int_equal(store_sweep_begin(s.writer, &sweep), NSD_OK);
 	mark_roots(s.writer, sweep);
@@ -326,10 +410,12 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	assert_true(swept > 0);
 	assert_int_equal(reclaimed(), octets);
 	assert_int_equal(options->refs, 2);
+	assert_int_equal(pattern->refs, 2);
 	assert_int_equal(key->refs, 2);
 	expect_text(&published()->identity, "who");
 	assert_int_equal(table_remove(s.writer, setup.apex), NSD_OK);
 	assert_int_equal(options->refs, 1);
+	assert_int_equal(pattern->refs, 1);
 }
 
 /* A reference that leads out of the store is told of, and not followed. */
@@ -384,6 +470,7 @@ main(void)
 		TEST(defaults_are_there_before_the_first_publish),
 		TEST(each_number_of_a_zone_is_kept),
 		TEST(settings_are_read_as_they_were_made),
+		TEST(pattern_is_found_and_read),
 		TEST(what_stays_the_same_is_the_same_object),
 		TEST(zones_of_a_pattern_share_its_options),
 		TEST(what_nobody_holds_goes_with_the_edit),

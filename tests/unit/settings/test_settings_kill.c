@@ -55,6 +55,23 @@ make_options(struct settings_edit *edit, const store_ref *keys, store_ref *ref)
 	return settings_edit_options(edit, &lists, ref);
 }
 
+/* A pattern of few kinds, too. */
+static enum nsd_err
+make_pattern(struct settings_edit *edit, store_ref options, store_ref *ref)
+{
+	static const char *const names[] = {NULL, "p", "a longer one"};
+	const struct settings_texts texts[] = {{"::1", NULL, "t"}};
+	const struct settings_pattern_setup setup = {
+		.name = names[chance_below(&seed, 3)],
+		.file = names[chance_below(&seed, 3)],
+		.options = options,
+		.texts = texts,
+		.counts = {(uint32_t)chance_below(&seed, 2)},
+	};
+
+	return settings_edit_pattern(edit, &setup, ref);
+}
+
 static enum nsd_err
 write_once(struct store_writer *writer)
 {
@@ -62,7 +79,7 @@ write_once(struct store_writer *writer)
 	struct settings_setup setup = {
 		.identity = names[chance_below(&seed, 4)],
 		.key_count = 2, .pattern_count = PATTERNS};
-	store_ref keys[2], patterns[PATTERNS];
+	store_ref keys[2], options[PATTERNS], patterns[PATTERNS];
 	struct settings_edit *edit;
 	enum nsd_err err = settings_edit_begin(writer, &edit);
 
@@ -71,14 +88,19 @@ write_once(struct store_writer *writer)
 				? "\1k" : "\1l"),
 			(enum mac_kind)chance_below(&seed, 2), &keys[i]);
 	for (unsigned i = 0; i < PATTERNS && err == NSD_OK; i++)
-		err = make_options(edit, keys, &patterns[i]);
+		err = make_options(edit, keys, &options[i]);
+	for (unsigned i = 0; i < PATTERNS && err == NSD_OK; i++)
+		err = make_pattern(edit, options[i], &patterns[i]);
 	setup.keys = keys;
 	setup.patterns = patterns;
 	if (err == NSD_OK && chance_below(&seed, 4) > 0)
 		err = settings_edit_publish(edit, &setup);
-	for (unsigned i = 0; i < ZONES && err == NSD_OK; i++)
+	for (unsigned i = 0; i < ZONES && err == NSD_OK; i++) {
 		table_set_options(writer, entries[i],
+			options[chance_below(&seed, PATTERNS)]);
+		table_set_pattern(writer, entries[i],
 			patterns[chance_below(&seed, PATTERNS)]);
+	}
 	settings_edit_end(edit);
 	store_reclaim(writer);
 	return err;
@@ -125,14 +147,17 @@ static uint64_t
 measure_old_keys(const struct store_view *view)
 {
 	const struct settings *settings = settings_get(view);
-	store_ref keys[3 * ZONES];
+	store_ref keys[2 * 3 * ZONES];
 	size_t count = 0;
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < ZONES; i++) {
-		const struct zone_entry *e = store_get(view, entries[i]);
-		const struct settings_options *o = store_get(view, e->options);
-		uint32_t end = e->options == STORE_NONE ? 0
+	for (unsigned i = 0; i < 2 * ZONES; i++) {
+		const struct zone_entry *e = store_get(view, entries[i / 2]);
+		const struct settings_pattern *p = store_get(view, e->pattern);
+		store_ref of = i % 2 == 0 ? e->options
+			: e->pattern != STORE_NONE ? p->options : STORE_NONE;
+		const struct settings_options *o = store_get(view, of);
+		uint32_t end = of == STORE_NONE ? 0
 			: o->ends[SETTINGS_LIST_COUNT - 1];
 
 		for (uint32_t k = 0; k < end; k++) {
@@ -183,11 +208,13 @@ is_whole(const struct store_view *view)
 			return false;
 	}
 	for (unsigned i = 0; i < PATTERNS; i++) {
-		store_ref ref = settings_patterns(s)[i];
-		const struct settings_options *o = store_get(view, ref);
+		const struct settings_pattern *p = store_get(view,
+			settings_patterns(s)[i]);
+		const struct settings_options *o = store_get(view,
+			p->options);
 
-		if (ref != STORE_NONE && (o->refs == 0
-				|| o->ends[SETTINGS_LIST_COUNT - 1] > 3))
+		if (p->refs == 0 || (p->options != STORE_NONE && (o->refs == 0
+				|| o->ends[SETTINGS_LIST_COUNT - 1] > 3)))
 			return false;
 	}
 	return text->at == 0 || text->len == 0

@@ -1,0 +1,71 @@
+/*
+ * pattern.h - what the configuration says of zones that those who answer do not
+ * need: the names and texts that xfrd, the loader and the writer of zone files
+ * look for.
+ *
+ *   STORE_ROOT_SETTINGS -> settings -> settings_pattern, of each pattern
+ *   zone_entry                      -> settings_pattern
+ *
+ * It is published and shared as settings_options is (settings.h): a content is
+ * one object, which all zones of a pattern share.
+ */
+#ifndef SETTINGS_PATTERN_H
+#define SETTINGS_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "settings/settings.h"
+
+/* The numbers of doc/surface.md 1.5. */
+struct settings_storing {
+	uint64_t size_limit_xfr; /* octets; 0: any number */
+	uint64_t ixfr_size;      /* octets */
+	uint32_t ixfr_number;
+	uint16_t store_ixfr;
+	uint16_t create_ixfr;
+};
+
+struct settings_pattern {
+	uint32_t refs; /* holders; the writer's */
+	uint32_t len;  /* octets of this object */
+	store_ref options; /* of its zones; none: no lists */
+	/* Of texts with a NUL, in octets from the start; 0: there is none. */
+	uint32_t name_at; /* none: zones of nsd.conf say it */
+	uint32_t file_at; /* zonefile, as written; see also struct zone_own */
+	/* The elements of request-xfr, notify and outgoing-interface, and where
+	 * their texts begin, three of each: settings_texts. */
+	uint32_t counts[SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS];
+	uint32_t texts_at;
+	struct settings_storing storing;
+	char octets[];
+};
+
+static inline const char *
+settings_pattern_text(const struct settings_pattern *pattern, uint32_t at)
+{
+	return at == 0 ? NULL : (const char *)pattern + at;
+}
+
+/* The texts of an element, as nsd.conf has them. */
+struct settings_texts {
+	const char *spec;     /* its address */
+	const char *key_name; /* NULL: NOKEY */
+	const char *tls_auth; /* NULL: none */
+};
+
+/*
+ * The texts of an element of one of the lists behind SETTINGS_CLIENT_LISTS,
+ * whose elements stand in the order of settings_options_list. index is below
+ * its count. Lent until the reader is quiescent. Cost: linear in the index.
+ */
+struct settings_texts settings_pattern_texts(
+	const struct settings_pattern *pattern, enum settings_list list,
+	uint32_t index);
+
+/* Of the published settings the pattern with this name, or none. */
+store_ref settings_find_pattern(const struct store_view *view,
+	const char *name);
+
+#endif
