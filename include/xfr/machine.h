@@ -138,6 +138,8 @@ enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
 void xfr_set_user(struct xfr_machine *machine, uint32_t zone, uint32_t user);
 uint32_t xfr_get_user(const struct xfr_machine *machine, uint32_t zone);
 uint32_t xfr_get_config(const struct xfr_machine *machine, uint32_t zone);
+/* True if that has primaries. */
+bool xfr_is_secondary(const struct xfr_machine *machine, uint32_t zone);
 
 /* Removes a zone. What is under way for it comes back as XFR_CANCEL, and may
  * be answered or not. A zone that gets another config is removed and added. */

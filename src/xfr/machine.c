@@ -173,6 +173,13 @@ xfr_get_user(const struct xfr_machine *m, uint32_t zone)
 	return table_zone(m, zone)->user;
 }
 
+bool
+xfr_is_secondary(const struct xfr_machine *m, uint32_t zone)
+{
+	assert_zone(m, zone);
+	return is_secondary(m, table_zone(m, zone));
+}
+
 uint32_t
 xfr_get_config(const struct xfr_machine *m, uint32_t zone)
 {

@@ -36,6 +36,7 @@
 #include "role/link.h"
 
 struct role;
+struct xfrd_options;
 struct xfrd_zone;
 struct control_dump;
 struct ctl_channel;
@@ -144,8 +145,9 @@ void control_let_go(struct xfrd *xfrd, uint64_t epoch);
 
 /* A zone as an object, which is left open; its name and pattern in one. */
 void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
-	struct xfrd_zone *zone);
-void control_json_name(struct ctl_json *json, struct xfrd_zone *zone);
+	struct xfrd_zone *zone, const struct xfrd_options *options);
+void control_json_name(struct xfrd *xfrd, struct ctl_json *json,
+	struct xfrd_zone *zone, const struct xfrd_options *options);
 
 /* ---- control_progress.c -------------------------------------------------- */
 

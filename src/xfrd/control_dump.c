@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "conf/conf.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 #include "zone/table.h"
@@ -143,14 +142,13 @@ static enum nsd_err
 dump_pin(struct control_dump *dump, const uint8_t *apex, uint32_t *serial)
 {
 	struct store_reader *reader = dump->xfrd->reader;
-	const struct store_view *view = store_reader_view(reader);
+	const struct store_view *view = xfrd_read_begin(dump->xfrd);
 	store_ref entry, served = STORE_NONE;
 	enum nsd_err err;
 
-	store_reader_online(reader);
 	err = store_reader_pin(reader, &dump->pin);
 	if (err != NSD_OK)
-		goto offline;
+		goto end;
 	if (table_find_apex(view, apex, &entry) == NSD_OK)
 		served = store_load_ref(&((const struct zone_entry *)
 				store_get(view, entry))->zone);
@@ -163,8 +161,8 @@ dump_pin(struct control_dump *dump, const uint8_t *apex, uint32_t *serial)
 	}
 	if (err != NSD_OK)
 		store_reader_unpin(reader, &dump->pin);
-offline:
-	store_reader_offline(reader);
+end:
+	xfrd_read_end(dump->xfrd);
 	return err;
 }
 
@@ -212,6 +210,7 @@ control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 	const char *name = ctl_argument(call, 0);
 	struct xfrd_zone *zone = control_find_zone(xfrd, call, name);
 	struct control_dump **place = xfrd->control.dumps;
+	char text[NAME_TEXT_MAX];
 	uint32_t serial;
 	unsigned i = 0;
 	enum nsd_err err;
@@ -221,11 +220,13 @@ control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 	while (i < CONTROL_DUMPS_MAX && place[i] != NULL)
 		i++;
 	err = i < CONTROL_DUMPS_MAX
-		? dump_create(xfrd, call, zone->conf->wire, &place[i], &serial)
+		? dump_create(xfrd, call, xfrd_zone_apex(zone), &place[i],
+			&serial)
 		: NSD_E_AGAIN;
 	if (err == NSD_OK) {
 		ctl_printf(call, "; zone %s, serial %u, as it is in memory\n",
-			zone->conf->name, (unsigned)serial);
+			xfrd_zone_print_name(xfrd, zone, text),
+			(unsigned)serial);
 		ctl_hooks(call)->ctx = place[i];
 		ctl_hooks(call)->on_gone = dump_on_gone;
 		ctl_stream(call, dump_on_room);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "conf/conf.h"
 #include "dns/name.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
@@ -41,6 +40,6 @@ control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	zone = control_find_zone(xfrd, call, name);
 	if (zone == NULL)
 		return false;
-	*apex = zone->conf->wire;
+	*apex = xfrd_zone_apex(zone);
 	return true;
 }

@@ -6,23 +6,23 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "conf/conf.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
 void
-control_json_name(struct ctl_json *json, struct xfrd_zone *zone)
+control_json_name(struct xfrd *xfrd, struct ctl_json *json,
+	struct xfrd_zone *zone, const struct xfrd_options *options)
 {
-	ctl_json_text(json, "zone", zone->conf->name);
-	ctl_json_text(json, "pattern", zone->conf->pattern_name);
+	char name[NAME_TEXT_MAX];
+
+	ctl_json_text(json, "zone", xfrd_zone_print_name(xfrd, zone, name));
+	ctl_json_text(json, "pattern", xfrd_options_pattern(options));
 }
 
 static const char *
-json_primary(const struct xfrd_zone *zone, uint32_t index)
+json_primary(const struct xfrd_options *options, uint32_t index)
 {
-	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
-
-	return index < primaries->count ? primaries->items[index].spec : NULL;
+	return xfrd_options_texts(options, SETTINGS_REQUEST_XFR, index).spec;
 }
 
 /* Seconds from now, or ago. */
@@ -34,13 +34,11 @@ json_seconds(int64_t from, int64_t to)
 
 static void
 json_print_error(const struct xfrd *xfrd, struct ctl_json *json,
-	struct xfrd_zone *zone, const struct xfr_status *status,
+	const struct xfrd_options *options, const struct xfr_status *status,
 	int64_t now)
 {
-	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
-	const struct conf_acl *primary =
-		status->error_primary < primaries->count
-		? &primaries->items[status->error_primary] : NULL;
+	struct settings_texts primary = xfrd_options_texts(options,
+		SETTINGS_REQUEST_XFR, status->error_primary);
 	long long ago = json_seconds(status->error_at, now);
 	char text[XFRD_ERROR_MAX];
 
@@ -48,10 +46,10 @@ json_print_error(const struct xfrd *xfrd, struct ctl_json *json,
 	ctl_json_text(json, "reason", xfr_outcome_text(status->error));
 	ctl_json_text(json, "text",
 		xfrd_print_error(xfrd, status, text, sizeof(text)));
-	if (primary != NULL) {
-		ctl_json_text(json, "primary", primary->spec);
-		ctl_json_text(json, "key", primary->key_name);
-		ctl_json_text(json, "tls_auth", primary->tls_auth_name);
+	if (primary.spec != NULL) {
+		ctl_json_text(json, "primary", primary.spec);
+		ctl_json_text(json, "key", primary.key_name);
+		ctl_json_text(json, "tls_auth", primary.tls_auth);
 	}
 	ctl_json_number(json, "time", (long long)time(NULL) - ago);
 	ctl_json_number(json, "ago_sec", ago);
@@ -60,10 +58,10 @@ json_print_error(const struct xfrd *xfrd, struct ctl_json *json,
 
 static void
 json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
-	struct xfrd_zone *zone, const struct xfr_status *status,
+	const struct xfrd_options *options, const struct xfr_status *status,
 	int64_t now)
 {
-	ctl_json_text(json, "primary", json_primary(zone,
+	ctl_json_text(json, "primary", json_primary(options,
 		status->primary != XFR_NONE ? status->primary
 					    : status->next_primary));
 	if (status->is_notified)
@@ -75,7 +73,7 @@ json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
 			: NULL);
 	ctl_json_number(json, "failed_attempts", status->failed_rounds);
 	if (status->has_error)
-		json_print_error(xfrd, json, zone, status, now);
+		json_print_error(xfrd, json, options, status, now);
 	if (status->check_at != XFR_NEVER)
 		ctl_json_number(json, "next_refresh_sec",
 			json_seconds(now, status->check_at));
@@ -90,9 +88,9 @@ json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
 /* Each that fails now, and in which ways. */
 static void
 json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
-	struct xfrd_zone *zone, int64_t now)
+	struct xfrd_zone *zone, const struct xfrd_options *options,
+	int64_t now)
 {
-	const struct conf_pattern *options = zone->conf->options;
 	const struct xfrd_said_way *way = zone->said;
 	char text[XFRD_ERROR_MAX];
 
@@ -100,14 +98,15 @@ json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
 		return;
 	ctl_json_open(json, "failing", '[');
 	for (; way != NULL; way = way->next) {
-		const struct conf_acls *servers = way->is_notify
-			? &options->notify : &options->request_xfr;
+		const char *server = xfrd_options_texts(options,
+			way->is_notify ? SETTINGS_NOTIFY
+				: SETTINGS_REQUEST_XFR, way->server).spec;
 
-		if (!way->is_final || way->server >= servers->count)
+		if (!way->is_final || server == NULL)
 			continue;
 		ctl_json_open(json, NULL, '{');
 		ctl_json_text(json, way->is_notify ? "notify" : "primary",
-			servers->items[way->server].spec);
+			server);
 		ctl_json_text(json, "text", xfrd_failure_print(xfrd,
 			(enum xfr_outcome)way->outcome, way->rcode,
 			way->reason, text, sizeof(text)));
@@ -119,7 +118,8 @@ json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
 }
 
 static void
-json_print_received(struct ctl_json *json, const struct xfrd_zone *zone)
+json_print_received(struct ctl_json *json, const struct xfrd_zone *zone,
+	const struct xfrd_options *options)
 {
 	const struct xfrd_received *last = &zone->received;
 
@@ -127,7 +127,8 @@ json_print_received(struct ctl_json *json, const struct xfrd_zone *zone)
 		return;
 	ctl_json_open(json, "last_transfer", '{');
 	ctl_json_text(json, "kind", xfrd_received_kind(last));
-	ctl_json_text(json, "primary", json_primary(zone, last->primary));
+	ctl_json_text(json, "primary", json_primary(options,
+		last->primary));
 	ctl_json_number(json, "octets", last->octets);
 	ctl_json_number(json, "msec", last->msec);
 	ctl_json_number(json, "time", last->at_sec);
@@ -161,7 +162,7 @@ json_print_written(struct xfrd *xfrd, struct ctl_json *json,
 
 void
 control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
-	struct xfrd_zone *zone)
+	struct xfrd_zone *zone, const struct xfrd_options *options)
 {
 	static const char *const states[] = {
 		[XFR_STATE_OK] = "ok",
@@ -169,7 +170,9 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		[XFR_STATE_EXPIRED] = "expired",
 	};
 	bool is_known = zone->handle != XFR_NONE;
-	bool secondary = zone->conf->options->request_xfr.count > 0;
+	/* Or nothing is published yet. */
+	bool secondary = options->entry == NULL
+		|| xfrd_options_count(options, SETTINGS_REQUEST_XFR) > 0;
 	int64_t now = clock_now_msec();
 	struct xfr_status status = {.state = XFR_STATE_REFRESHING};
 	struct xfrd_soa soa;
@@ -180,7 +183,7 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	if (status.state == XFR_STATE_EXPIRED && !status.has_data)
 		status.state = XFR_STATE_REFRESHING;
 	ctl_json_open(json, NULL, '{');
-	control_json_name(json, zone);
+	control_json_name(xfrd, json, zone, options);
 	ctl_json_text(json, "state", secondary ? states[status.state]
 					       : "primary");
 	if (xfrd_zones_get_soa(xfrd, zone, &soa)) {
@@ -192,10 +195,10 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		ctl_json_text(json, "serial", NULL);
 	}
 	if (secondary && is_known)
-		json_print_secondary(xfrd, json, zone, &status, now);
+		json_print_secondary(xfrd, json, options, &status, now);
 	ctl_json_number(json, "notifying", status.notifying);
-	json_print_failing(xfrd, json, zone, now);
-	json_print_received(json, zone);
+	json_print_failing(xfrd, json, zone, options, now);
+	json_print_received(json, zone, options);
 	if (secondary && is_known)
 		json_print_written(xfrd, json, zone);
 }

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "conf/conf.h"
 #include "store/store.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
@@ -74,12 +73,12 @@ status_state(const struct xfr_status *status)
 }
 
 static const char *
-status_primary(const struct xfrd_zone *zone, uint32_t index)
+status_primary(const struct xfrd_options *options, uint32_t index)
 {
-	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
+	const char *spec = xfrd_options_texts(options, SETTINGS_REQUEST_XFR,
+		index).spec;
 
-	return index < primaries->count ? primaries->items[index].spec
-					: "unknown";
+	return spec != NULL ? spec : "unknown";
 }
 
 static void
@@ -115,8 +114,8 @@ status_waits(const struct xfrd *xfrd, struct xfrd_zone *zone)
 /* What a check is doing, or how long it is until the next. */
 static void
 status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
-	struct xfrd_zone *zone, const struct xfr_status *status,
-	int64_t now)
+	struct xfrd_zone *zone, const struct xfrd_options *options,
+	const struct xfr_status *status, int64_t now)
 {
 	bool udp = status->way == XFR_WAY_SOA_UDP
 		|| status->way == XFR_WAY_IXFR_UDP;
@@ -124,7 +123,7 @@ status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
 	if (status->primary != XFR_NONE && !status_waits(xfrd, zone))
 		ctl_printf(call, "\ttransfer: \"%s %s\"\n",
 			udp ? "sent UDP to" : "TCP connected to",
-			status_primary(zone, status->primary));
+			status_primary(options, status->primary));
 	else if (status->is_checking)
 		ctl_printf(call, "\ttransfer: \"waiting-for-%s-fd\"\n",
 			udp ? "UDP" : "TCP");
@@ -138,46 +137,43 @@ status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
 /* As the log told it. */
 static void
 status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
-	struct xfrd_zone *zone, const struct xfr_status *status,
+	const struct xfrd_options *options, const struct xfr_status *status,
 	int64_t now)
 {
-	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
-	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX] = "";
+	struct settings_texts primary = xfrd_options_texts(options,
+		SETTINGS_REQUEST_XFR, status->error_primary);
+	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
 
 	if (!status->has_error)
 		return;
-	if (status->error_primary < primaries->count)
-		xfrd_print_with(
-			primaries->items[status->error_primary].key_name,
-			primaries->items[status->error_primary].tls_auth_name,
-			with, sizeof(with));
+	xfrd_print_with(primary.key_name, primary.tls_auth, with,
+		sizeof(with));
 	ctl_printf(call, "\t\tlast-error: \"%s from %s%s, %lld sec ago\"\n",
 		xfrd_print_error(xfrd, status, error, sizeof(error)),
-		status_primary(zone, status->error_primary), with,
+		status_primary(options, status->error_primary), with,
 		(long long)((now - status->error_at) / 1000));
 }
 
 /* Each that fails now, and in which ways. */
 static void
 status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
-	const struct xfrd_zone *zone, int64_t now)
+	const struct xfrd_zone *zone, const struct xfrd_options *options,
+	int64_t now)
 {
-	const struct conf_pattern *options = zone->conf->options;
 	const struct xfrd_said_way *way = zone->said;
 	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
 
 	for (; way != NULL; way = way->next) {
-		const struct conf_acls *servers = way->is_notify
-			? &options->notify : &options->request_xfr;
+		struct settings_texts server = xfrd_options_texts(options,
+			way->is_notify ? SETTINGS_NOTIFY
+				: SETTINGS_REQUEST_XFR, way->server);
 
-		if (!way->is_final || way->server >= servers->count)
+		if (!way->is_final || server.spec == NULL)
 			continue;
 		ctl_printf(call, "\t\tfailing: \"%s%s%s: %s, since %lld"
 			" sec\"\n", way->is_notify ? "notify to " : "",
-			servers->items[way->server].spec,
-			xfrd_print_with(servers->items[way->server].key_name,
-				servers->items[way->server].tls_auth_name,
-				with, sizeof(with)),
+			server.spec, xfrd_print_with(server.key_name,
+				server.tls_auth, with, sizeof(with)),
 			xfrd_failure_print(xfrd,
 				(enum xfr_outcome)way->outcome, way->rcode,
 				way->reason, error, sizeof(error)),
@@ -186,7 +182,8 @@ status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
 }
 
 static void
-status_print_received(struct ctl_call *call, const struct xfrd_zone *zone)
+status_print_received(struct ctl_call *call, const struct xfrd_zone *zone,
+	const struct xfrd_options *options)
 {
 	const struct xfrd_received *last = &zone->received;
 
@@ -194,7 +191,7 @@ status_print_received(struct ctl_call *call, const struct xfrd_zone *zone)
 		ctl_printf(call, "\t\tlast-transfer: \"%s from %s, %u bytes"
 				 " in %.3f seconds, %lld sec ago\"\n",
 			xfrd_received_kind(last),
-			status_primary(zone, last->primary),
+			status_primary(options, last->primary),
 			(unsigned)last->octets, last->msec / 1e3,
 			(long long)time(NULL) - (long long)last->at_sec);
 }
@@ -202,15 +199,15 @@ status_print_received(struct ctl_call *call, const struct xfrd_zone *zone)
 /* Ours, indented further. */
 static void
 status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
-	struct xfrd_zone *zone, const struct xfr_status *status,
+	const struct xfrd_options *options, const struct xfr_status *status,
 	int64_t now)
 {
 	uint32_t primary = status->primary != XFR_NONE ? status->primary
 						       : status->next_primary;
 
 	ctl_printf(call, "\t\tfrom: \"%s\"\n",
-		status_primary(zone, primary));
-	status_print_error(xfrd, call, zone, status, now);
+		status_primary(options, primary));
+	status_print_error(xfrd, call, options, status, now);
 	if (status->failed_rounds > 0)
 		ctl_printf(call, "\t\tfailed-attempts: %u\n",
 			(unsigned)status->failed_rounds);
@@ -228,7 +225,7 @@ status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
 
 static void
 status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
-	struct xfrd_zone *zone)
+	struct xfrd_zone *zone, const struct xfrd_options *options)
 {
 	int64_t now = clock_now_msec();
 	struct xfr_status status;
@@ -239,17 +236,16 @@ status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
 	if (status.is_notified)
 		ctl_printf(call, "\tnotified-serial: \"%u\"\n",
 			(unsigned)status.notified_serial);
-	status_print_activity(xfrd, call, zone, &status, now);
-	status_print_more(xfrd, call, zone, &status, now);
-	status_print_received(call, zone);
+	status_print_activity(xfrd, call, zone, options, &status, now);
+	status_print_more(xfrd, call, options, &status, now);
+	status_print_received(call, zone, options);
 }
 
 /* NOTIFYs that are not acknowledged yet. */
 static void
 status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
-	struct xfrd_zone *zone)
+	struct xfrd_zone *zone, const struct xfrd_options *options)
 {
-	const struct conf_acls *targets = &zone->conf->options->notify;
 	uint16_t list[XFR_TARGETS_MAX];
 	struct xfr_status status;
 	uint32_t count = xfr_list_notifying(xfrd->zones.machine, zone->handle,
@@ -260,9 +256,13 @@ status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
 	xfr_get_status(xfrd->zones.machine, zone->handle, clock_now_msec(),
 		&status);
 	ctl_printf(call, "\tnotify: \"send");
-	for (uint32_t i = 0; i < count; i++)
-		if (list[i] < targets->count)
-			ctl_printf(call, " %s", targets->items[list[i]].spec);
+	for (uint32_t i = 0; i < count; i++) {
+		const char *spec = xfrd_options_texts(options,
+			SETTINGS_NOTIFY, list[i]).spec;
+
+		if (spec != NULL)
+			ctl_printf(call, " %s", spec);
+	}
 	ctl_printf(call, " with serial %u\"\n", (unsigned)status.soa.serial);
 }
 
@@ -293,23 +293,35 @@ status_print_written(struct xfrd *xfrd, struct ctl_call *call,
 				: "");
 }
 
+/* What a zone is said to be, of which nothing is published (yet), does not
+ * say that it is not secondary. */
+static bool
+status_is_primary(const struct xfrd_options *options)
+{
+	return options->entry != NULL
+		&& xfrd_options_count(options, SETTINGS_REQUEST_XFR) == 0;
+}
+
 static void
 status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
-	struct xfrd_zone *zone)
+	struct xfrd_zone *zone, const struct xfrd_options *options)
 {
+	const char *pattern = xfrd_options_pattern(options);
 	bool is_known = zone->handle != XFR_NONE;
-	bool secondary = zone->conf->options->request_xfr.count > 0;
+	bool secondary = !status_is_primary(options);
+	char name[NAME_TEXT_MAX];
 	struct xfrd_soa soa;
 
-	ctl_printf(call, "zone:\t%s\n", zone->conf->name);
-	if (zone->conf->pattern_name != NULL)
-		ctl_printf(call, "\tpattern: %s\n", zone->conf->pattern_name);
+	ctl_printf(call, "zone:\t%s\n",
+		xfrd_zone_print_name(xfrd, zone, name));
+	if (pattern != NULL)
+		ctl_printf(call, "\tpattern: %s\n", pattern);
 	if (is_known)
-		status_print_notifies(xfrd, call, zone);
+		status_print_notifies(xfrd, call, zone, options);
 	if (!secondary)
 		ctl_printf(call, "\tstate: primary\n");
 	else if (is_known)
-		status_print_secondary(xfrd, call, zone);
+		status_print_secondary(xfrd, call, zone, options);
 	else
 		ctl_printf(call, "\tstate: refreshing\n"
 				 "\tserved-serial: none\n"
@@ -324,17 +336,19 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	} else {
 		ctl_printf(call, "\t\tserial: none\n");
 	}
-	status_print_failing(xfrd, call, zone, clock_now_msec());
+	status_print_failing(xfrd, call, zone, options, clock_now_msec());
 	if (secondary && is_known)
 		status_print_written(xfrd, call, zone);
 }
 
 static void
-status_print_name(struct ctl_call *call, struct xfrd_zone *zone)
+status_print_name(struct xfrd *xfrd, struct ctl_call *call,
+	struct xfrd_zone *zone, const struct xfrd_options *options)
 {
-	const char *pattern = zone->conf->pattern_name;
+	const char *pattern = xfrd_options_pattern(options);
+	char name[NAME_TEXT_MAX];
 
-	ctl_printf(call, "%s%s%s\n", zone->conf->name,
+	ctl_printf(call, "%s%s%s\n", xfrd_zone_print_name(xfrd, zone, name),
 		pattern != NULL ? "\t" : "", pattern != NULL ? pattern : "");
 }
 
@@ -344,16 +358,19 @@ static bool
 list_print_zone(struct control_list *list, struct ctl_call *call,
 	struct xfrd_zone *zone)
 {
+	struct xfrd_options options = xfrd_options_begin(list->xfrd, zone);
+	bool secondary = xfrd_options_count(&options, SETTINGS_REQUEST_XFR)
+		> 0;
 	struct xfrd_soa soa;
 
 	if (list->is_json)
-		control_json_zone(list->xfrd, &list->json, zone);
+		control_json_zone(list->xfrd, &list->json, zone, &options);
 	else
-		status_print_zone(list->xfrd, call, zone);
-	if (zone->conf->options->request_xfr.count > 0
-		&& xfrd_zones_get_soa(list->xfrd, zone, &soa)
+		status_print_zone(list->xfrd, call, zone, &options);
+	xfrd_read_end(list->xfrd);
+	if (secondary && xfrd_zones_get_soa(list->xfrd, zone, &soa)
 		&& (list->is_one || soa.names <= LIST_NAMES_MAX)) {
-		zone_measure_begin_one(&list->measuring, zone->conf->wire);
+		zone_measure_begin_one(&list->measuring, xfrd_zone_apex(zone));
 		return true;
 	}
 	if (list->is_json)
@@ -365,13 +382,16 @@ static bool
 list_print_name(struct control_list *list, struct ctl_call *call,
 	struct xfrd_zone *zone)
 {
-	if (!list->is_json) {
-		status_print_name(call, zone);
-		return false;
+	struct xfrd_options options = xfrd_options_begin(list->xfrd, zone);
+
+	if (list->is_json) {
+		ctl_json_open(&list->json, NULL, '{');
+		control_json_name(list->xfrd, &list->json, zone, &options);
+		ctl_json_close(&list->json, '}');
+	} else {
+		status_print_name(list->xfrd, call, zone, &options);
 	}
-	ctl_json_open(&list->json, NULL, '{');
-	control_json_name(&list->json, zone);
-	ctl_json_close(&list->json, '}');
+	xfrd_read_end(list->xfrd);
 	return false;
 }
 
@@ -399,14 +419,12 @@ static bool
 list_measure(struct control_list *list, struct ctl_call *call,
 	int64_t end_usec)
 {
-	struct store_reader *reader = list->xfrd->reader;
 	bool more;
 
 	do {
-		store_reader_online(reader);
-		more = zone_measure_step_one(store_reader_view(reader),
+		more = zone_measure_step_one(xfrd_read_begin(list->xfrd),
 			&list->measuring, STEP_OBJECTS);
-		store_reader_offline(reader);
+		xfrd_read_end(list->xfrd);
 	} while (more && clock_now_usec() < end_usec);
 	if (!more)
 		list_end_zone(list, call);

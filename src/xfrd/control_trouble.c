@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "conf/conf.h"
 #include "role/counts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
@@ -62,19 +61,23 @@ static const char *const what_is_wrong[STATISTICS_ZONE_TROUBLES] = {
 
 /* The newest of what targets of NOTIFY do wrong. */
 static const char *
-trouble_explain_notify(const struct xfrd *xfrd, struct xfrd_zone *zone,
+trouble_explain_notify(struct xfrd *xfrd, struct xfrd_zone *zone,
 	char error[XFRD_ERROR_MAX])
 {
-	const struct xfrd_said_way *way =
-		xfrd_trouble_find_notify(zone);
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	const struct xfrd_said_way *way = xfrd_trouble_find_notify(xfrd, zone);
+	const char *spec = way == NULL ? NULL
+		: xfrd_options_texts(&options, SETTINGS_NOTIFY,
+			way->server).spec;
 	char why[XFRD_ERROR_MAX];
 
-	snprintf(error, XFRD_ERROR_MAX, "%.100s, %.*s",
-		zone->conf->options->notify.items[way->server].spec,
-		XFRD_ERROR_MAX - 110, xfrd_failure_print(xfrd,
-			(enum xfr_outcome)way->outcome, way->rcode,
-			way->reason, why, sizeof(why)));
-	return error;
+	if (spec != NULL)
+		snprintf(error, XFRD_ERROR_MAX, "%.100s, %.*s", spec,
+			XFRD_ERROR_MAX - 110, xfrd_failure_print(xfrd,
+				(enum xfr_outcome)way->outcome, way->rcode,
+				way->reason, why, sizeof(why)));
+	xfrd_read_end(xfrd);
+	return spec != NULL ? error : NULL;
 }
 
 /* Why a secondary zone has trouble, which may be in error; or NULL. */
@@ -95,7 +98,7 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 	struct xfrd_zone *zone)
 {
 	enum statistics_zone_trouble trouble;
-	char error[XFRD_ERROR_MAX];
+	char error[XFRD_ERROR_MAX], name[NAME_TEXT_MAX];
 	const char *why = NULL;
 	struct xfr_status status;
 
@@ -104,9 +107,10 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 		return;
 	if (trouble == STATISTICS_ZONE_NOT_HEARD)
 		why = trouble_explain_notify(t->xfrd, zone, error);
-	else if (zone->conf->options->request_xfr.count > 0)
+	else if (xfrd_zone_is_secondary(t->xfrd, zone))
 		why = trouble_explain(t->xfrd, zone, &status, trouble, error);
-	trouble_say(t, call, "zone %s %s%s%s", zone->conf->name,
+	trouble_say(t, call, "zone %s %s%s%s",
+		xfrd_zone_print_name(t->xfrd, zone, name),
 		what_is_wrong[trouble], why != NULL ? ": " : "",
 		why != NULL ? why : "");
 }

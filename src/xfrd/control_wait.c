@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "conf/conf.h"
 #include "net/socket.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
@@ -57,10 +56,11 @@ wait_is_notify(const struct control_wait *w)
 
 /* True if the verb is about such a zone. */
 static bool
-wait_concerns(enum ctl_verb verb, const struct xfrd_zone *zone)
+wait_concerns(struct xfrd *xfrd, enum ctl_verb verb,
+	const struct xfrd_zone *zone)
 {
-	return verb == CTL_NOTIFY ? zone->conf->options->notify.count > 0
-				 : zone->conf->options->request_xfr.count > 0;
+	return xfrd_zone_count(xfrd, zone, verb == CTL_NOTIFY
+			? SETTINGS_NOTIFY : SETTINGS_REQUEST_XFR) > 0;
 }
 
 static void
@@ -81,19 +81,19 @@ static void
 wait_print_error(const struct control_wait *w, const struct xfrd_zone *zone,
 	const struct xfr_status *status, char *reason)
 {
-	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
-	uint32_t at = status->error_primary;
+	struct xfrd_options options = xfrd_options_begin(w->xfrd, zone);
+	struct settings_texts primary = xfrd_options_texts(&options,
+		SETTINGS_REQUEST_XFR, status->error_primary);
 	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
 
 	xfrd_print_error(w->xfrd, status, error, sizeof(error));
-	if (at < primaries->count)
+	if (primary.spec != NULL)
 		snprintf(reason, REASON_MAX, "%s from %s%s", error,
-			primaries->items[at].spec,
-			xfrd_print_with(primaries->items[at].key_name,
-				primaries->items[at].tls_auth_name, with,
-				sizeof(with)));
+			primary.spec, xfrd_print_with(primary.key_name,
+				primary.tls_auth, with, sizeof(with)));
 	else
 		snprintf(reason, REASON_MAX, "%s", error);
+	xfrd_read_end(w->xfrd);
 }
 
 /* Says what is wrong with a zone that is done with; false: nothing is. */
@@ -124,6 +124,15 @@ wait_note_fault(struct control_wait *w, const char *name, const char *reason)
 	w->failed++;
 }
 
+static void
+wait_note_zone(struct control_wait *w, const struct xfrd_zone *zone,
+	const char *reason)
+{
+	char name[NAME_TEXT_MAX];
+
+	wait_note_fault(w, xfrd_zone_print_name(w->xfrd, zone, name), reason);
+}
+
 /* False: it is not done with yet. */
 static bool
 wait_look_at(struct control_wait *w, const struct wait_zone *begun)
@@ -146,7 +155,7 @@ wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 	if (!wait_is_notify(w) && status.is_checking)
 		return false;
 	if (wait_find_fault(w, zone, &status, reason))
-		wait_note_fault(w, zone->conf->name, reason);
+		wait_note_zone(w, zone, reason);
 	return true;
 }
 
@@ -210,12 +219,12 @@ wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 static void
 wait_begin_one(struct control_wait *w, const struct xfrd_zone *zone)
 {
-	if (!wait_concerns(w->verb, zone))
+	if (!wait_concerns(w->xfrd, w->verb, zone))
 		return;
 	if (zone->handle == XFR_NONE)
-		wait_note_fault(w, zone->conf->name, "it is not ready yet");
+		wait_note_zone(w, zone, "it is not ready yet");
 	else if (!wait_add_zone(w, zone))
-		wait_note_fault(w, zone->conf->name, "out of memory");
+		wait_note_zone(w, zone, "out of memory");
 }
 
 /* Begins some more of all zones. */
@@ -329,7 +338,7 @@ wait_for(struct xfrd *xfrd, struct ctl_call *call, const char *no_concern)
 	zone = control_find_zone(xfrd, call, name);
 	if (zone == NULL)
 		return;
-	if (!wait_concerns(ctl_command(call)->verb, zone))
+	if (!wait_concerns(xfrd, ctl_command(call)->verb, zone))
 		wait_refuse(call, no_concern);
 	else if (zone->handle == XFR_NONE)
 		wait_refuse(call, "zone is not ready yet, zone files are being"

@@ -23,6 +23,7 @@
  *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
  *   xfrd_zones.c   joins them to the machine that knows what is to be done
  *                  (xfr/machine.h), and to what is served
+ *   xfrd_options.c  what the configuration says of a zone
  *   xfrd_loader.c  what the loader is asked for
  *   control*.c     what the operator asks for: see control.h
  *   xfrd_ask.c     questions to other servers, and connections for them
@@ -44,6 +45,7 @@
 #include "xfr/reader.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd_ask.h"
+#include "xfrd/xfrd_options.h"
 #include "xfrd/xfrd_reasons.h"
 #include "xfrd/xfrd_said.h"
 #include "xfrd/xfrd_tls.h"
@@ -141,6 +143,7 @@ struct xfrd_writes {
 struct xfrd {
 	struct role role;
 	struct store_reader *reader;
+	unsigned reading;         /* it is online, for so many of those below */
 	struct requests requests; /* to the loader */
 	struct control control;   /* of the operator */
 	struct xfrd_asks asks;
@@ -242,9 +245,9 @@ struct xfrd_soa {
 
 /* Makes the machine, without zones. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
-/* Gets the machine's config for a zone, of the options that are published.
- * NSD_E_NOT_FOUND: these are others than the zone has here: one of them
- * is about to change. NSD_E_MEMORY. */
+/* Gets the machine's config for a zone, of the options that are published;
+ * XFR_NONE: it is neither kept fresh nor told of. NSD_E_NOT_FOUND: nothing is
+ * published. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_get_config(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, uint32_t *config) MUST_USE;
 /* The machine is to know a zone, which it does not know yet: it has a handle
@@ -297,6 +300,8 @@ struct xfrd_job {
 	const uint8_t *apex;       /* of the zone, in lower case */
 	const char *name;          /* the same as text, as written */
 	struct xfrd_whom whom;
+	uint32_t ours_count;       /* our addresses for it; 0: any */
+	uint64_t size_limit;       /* size-limit-xfr */
 	struct xfr_action action;
 	struct xfrd_ask *ask;      /* NULL: none (any more) */
 	struct event *event;       /* it takes too long */
@@ -323,11 +328,12 @@ struct xfrd_job {
 	 * of none. */
 	struct cds_list_head keep_node;
 	struct load_text at;       /* being published; fd -1: not yet */
-	char texts[];              /* apex, name, and those of whom */
+	struct acl_element ours[]; /* these addresses; behind them apex, name,
+				    * and the texts of whom */
 };
 
 /* A job that does what the machine asks for, and has not begun. NULL: without
- * memory. */
+ * memory, or there is no such server any more. */
 struct xfrd_job *xfrd_job_create(struct xfrd *xfrd,
 	const struct xfr_action *action) MUST_USE;
 
@@ -538,15 +544,15 @@ void xfrd_state_save(struct xfrd *xfrd);
 bool xfrd_left_take(struct xfrd *xfrd, int fd);
 /* Gets what is to be left of a zone. False: it has no handle, or there is
  * nothing. */
-bool xfrd_left_get(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+bool xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	int64_t now, struct xfrd_left_zone *left);
 /* Sets in *start what the zone's past says of that. */
-void xfrd_left_get_start(const struct xfrd *xfrd,
+void xfrd_left_get_start(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, struct xfr_start *start);
 /* The zone has a handle now. */
 void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Writes all to the file, at the end. */
-void xfrd_left_save(const struct xfrd *xfrd);
+void xfrd_left_save(struct xfrd *xfrd);
 
 /* ---- xfrd_turn.c --------------------------------------------------------- */
 

@@ -13,16 +13,41 @@
 
 /* ---- the beginning ------------------------------------------------------- */
 
-static const struct conf_acl *
-job_find_server(const struct xfrd_zone *zone, const struct xfr_action *action)
-{
-	const struct conf_pattern *options = zone->conf->options;
-	bool is_notify = action->act == XFR_NOTIFY;
+/* What a job copies, as it is published. */
+struct job_source {
+	struct xfrd_options options;
+	const char *name;
+	char name_text[NAME_TEXT_MAX];
+	const struct acl_element *server;
+	struct settings_texts texts; /* of the server */
+	const struct acl_element *ours; /* outgoing-interface */
+	uint32_t ours_count;
+};
 
-	assert(is_notify ? action->target < options->notify.count
-			 : action->primary < options->request_xfr.count);
-	return is_notify ? &options->notify.items[action->target]
-			 : &options->request_xfr.items[action->primary];
+/* False: there is no such server. */
+static bool
+job_find_server(struct xfrd *xfrd, struct job_source *source,
+	const struct xfrd_zone *zone, const struct xfr_action *action)
+{
+	const struct settings_options *lists = xfrd_options_lists(
+		&source->options);
+	bool is_notify = action->act == XFR_NOTIFY;
+	enum settings_list list = is_notify ? SETTINGS_NOTIFY
+		: SETTINGS_REQUEST_XFR;
+	uint32_t index = is_notify ? action->target : action->primary, count;
+
+	if (lists == NULL)
+		return false;
+	source->server = settings_options_list(lists, list, &count);
+	if (index >= count)
+		return false;
+	source->server += index;
+	source->texts = xfrd_options_texts(&source->options, list, index);
+	source->ours = settings_options_list(lists,
+		SETTINGS_OUTGOING_INTERFACE, &source->ours_count);
+	source->name = xfrd_zone_print_name(xfrd, zone,
+		source->name_text);
+	return true;
 }
 
 static size_t
@@ -45,19 +70,53 @@ job_put_text(char **at, const char *text)
 	return copy;
 }
 
+/* Room for a job and its copies, which are made. NULL: no memory. */
+static struct xfrd_job *
+job_copy(const struct job_source *source, const struct xfrd_zone *zone)
+{
+	const struct acl_element *server = source->server;
+	const uint8_t *apex = xfrd_zone_apex(zone);
+	size_t apex_len = name_len(apex);
+	struct xfrd_job *job = calloc(1, sizeof(*job)
+		+ source->ours_count * sizeof(job->ours[0]) + apex_len
+		+ job_text_size(source->name)
+		+ job_text_size(source->texts.spec)
+		+ job_text_size(source->texts.key_name)
+		+ job_text_size(source->texts.tls_auth));
+	char *at;
+
+	if (job == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < source->ours_count; i++)
+		if (source->ours[i].family == server->family)
+			job->ours[job->ours_count++] = source->ours[i];
+	at = (char *)&job->ours[job->ours_count];
+	job->apex = memcpy(at, apex, apex_len);
+	at += apex_len;
+	job->name = job_put_text(&at, source->name);
+	job->whom.spec = job_put_text(&at, source->texts.spec);
+	job->whom.key_name = job_put_text(&at, source->texts.key_name);
+	job->whom.tls_auth_name = job_put_text(&at, source->texts.tls_auth);
+	job->whom.port = server->port;
+	job->whom.family = server->family;
+	memcpy(job->whom.address, server->address,
+		sizeof(job->whom.address));
+	job->size_limit = source->options.pattern->storing.size_limit_xfr;
+	return job;
+}
+
 struct xfrd_job *
 xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
 {
 	struct xfrd_zone *zone = xfrd_zones_get(xfrd, action->zone);
-	const struct conf_acl *server = job_find_server(zone, action);
-	size_t apex_len = name_len(zone->conf->wire);
-	struct xfrd_job *job = calloc(1, sizeof(*job) + apex_len
-		+ job_text_size(zone->conf->name)
-		+ job_text_size(server->spec)
-		+ job_text_size(server->key_name)
-		+ job_text_size(server->tls_auth_name));
-	char *at;
+	struct job_source source = {
+		.options = xfrd_options_begin(xfrd, zone),
+	};
+	struct xfrd_job *job = NULL;
 
+	if (job_find_server(xfrd, &source, zone, action))
+		job = job_copy(&source, zone);
+	xfrd_read_end(xfrd);
 	if (job == NULL)
 		return NULL;
 	job->xfrd = xfrd;
@@ -65,18 +124,6 @@ xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
 	job->action = *action;
 	job->ticket = action->ticket;
 	job->at.fd = -1;
-	job->apex = memcpy(job->texts, zone->conf->wire, apex_len);
-	at = job->texts + apex_len;
-	job->name = job_put_text(&at, zone->conf->name);
-	job->whom = (struct xfrd_whom){
-		.spec = job_put_text(&at, server->spec),
-		.port = server->port,
-		.family = server->family,
-	};
-	job->whom.key_name = job_put_text(&at, server->key_name);
-	job->whom.tls_auth_name = job_put_text(&at, server->tls_auth_name);
-	memcpy(job->whom.address, server->address,
-		sizeof(job->whom.address));
 	cds_list_add(&job->node, &xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&job->keep_node);
 	return job;

@@ -281,7 +281,7 @@ jobs_takes_too_much(const struct xfrd_job *job, uint64_t put)
 	uint64_t room;
 
 	return put / ROOM_OCTETS != job->put / ROOM_OCTETS
-		&& job->zone->conf->options->size_limit_xfr == 0
+		&& job->size_limit == 0
 		&& journal_find_room(job->xfrd->journal, &room) && put > room;
 }
 
@@ -429,7 +429,7 @@ jobs_begin_transfer(struct xfrd_job *job)
 		.has_serial = job->action.has_serial && !job->action.forced,
 		.serial = job->action.serial,
 		.chain = job->request.chain,
-		.octets_max = job->zone->conf->options->size_limit_xfr,
+		.octets_max = job->size_limit,
 		.sink = {.on_octets = jobs_on_octets, .ctx = job},
 	};
 

@@ -255,11 +255,14 @@ keep_log(const struct xfrd_job *job)
 static void
 keep_write(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	if (zone->conf->zonefile == NULL
-		|| xfrd->role.server->conf->server.zonefiles_write == 0
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool has_file = xfrd_options_file(&options) != NULL;
+
+	xfrd_read_end(xfrd);
+	if (!has_file || xfrd->role.server->conf->server.zonefiles_write == 0
 		|| zone->written.err != NSD_OK)
 		return;
-	if (xfrd_write(xfrd, zone->conf->wire, NULL, NULL) != NSD_OK)
+	if (xfrd_write(xfrd, xfrd_zone_apex(zone), NULL, NULL) != NSD_OK)
 		return; /* the next transfer asks again */
 }
 
@@ -452,30 +455,30 @@ void
 xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa)
 {
+	const uint8_t *apex = xfrd_zone_apex(zone);
 	struct journal_entry entry;
 	struct keep_rest *rest;
 	struct load_text text = {.fd = -1};
 	enum nsd_err err;
 	uint64_t octets;
 
-	if (xfrd->journal == NULL || zone->conf->options->request_xfr.count == 0
-		|| !journal_find_newest(xfrd->journal, zone->conf->wire, &entry,
-			&octets))
+	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
+		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
 	/* The journal does not remember what was accepted. */
 	if (soa != NULL && entry.kind == JOURNAL_WHOLE
 		&& entry.to == soa->numbers.serial)
-		journal_accept(xfrd->journal, zone->conf->wire, entry.id);
+		journal_accept(xfrd->journal, apex, entry.id);
 	if (!keep_leads_on(&entry, soa))
 		return;
 	rest = malloc(sizeof(*rest));
 	if (rest == NULL)
 		return; /* it is asked for again */
 	*rest = (struct keep_rest){.xfrd = xfrd, .entry = entry.id};
-	memcpy(rest->apex, zone->conf->wire, name_len(zone->conf->wire));
+	memcpy(rest->apex, apex, name_len(apex));
 	text.len = entry.text_len;
-	err = journal_open_text(xfrd->journal, zone->conf->wire, entry.id,
-		&text.fd, &text.offset);
+	err = journal_open_text(xfrd->journal, apex, entry.id, &text.fd,
+		&text.offset);
 	if (err == NSD_OK) {
 		err = xfrd_loader_update(xfrd, &text, keep_on_rest, rest);
 		close(text.fd);
@@ -487,20 +490,21 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 void
 xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
+	const uint8_t *apex = xfrd_zone_apex(zone);
 	struct journal_entry entry;
 	struct xfrd_soa soa;
 	uint64_t octets;
 
 	/* The loader may not have come to what is newer. */
-	if (xfrd->journal == NULL || zone->conf->options->request_xfr.count > 0
-		|| !journal_find_newest(xfrd->journal, zone->conf->wire, &entry,
-			&octets)
+	if (xfrd->journal == NULL
+		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
+		|| xfrd_zone_is_secondary(xfrd, zone)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa)
 		|| serial_is_newer(entry.to, soa.numbers.serial)
-		|| journal_find_serial(xfrd->journal, zone->conf->wire,
-			soa.numbers.serial, &entry))
+		|| journal_find_serial(xfrd->journal, apex, soa.numbers.serial,
+			&entry))
 		return;
-	journal_drop(xfrd->journal, zone->conf->wire);
+	journal_drop(xfrd->journal, apex);
 }
 
 /* ---- start and end ------------------------------------------------------- */

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "conf/conf.h"
 #include "xfrd/xfrd.h"
 
 #define BUFFER_SIZE (64u * 1024)
@@ -55,22 +54,25 @@ left_hash(uint64_t *hash, const char *text)
 
 /* Of the options that count. */
 static uint64_t
-left_hash_options(const struct conf *conf, const struct xfrd_zone *zone)
+left_hash_options(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	const struct conf_acls *targets = &zone->conf->options->notify;
-	const char *zonefile = zone->conf->zonefile;
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	uint32_t count = xfrd_options_count(&options, SETTINGS_NOTIFY);
+	const char *file = xfrd_options_file(&options);
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	left_hash(&hash, zonefile != NULL ? zonefile : "");
+	left_hash(&hash, file != NULL ? file : "");
 	/* Where the copy is, if its file cannot be written. */
-	left_hash(&hash, conf->server.xfrdir);
-	for (uint32_t i = 0; i < targets->count; i++) {
-		const struct conf_acl *target = &targets->items[i];
+	left_hash(&hash, xfrd->role.server->conf->server.xfrdir);
+	for (uint32_t i = 0; i < count; i++) {
+		struct settings_texts target = xfrd_options_texts(&options,
+			SETTINGS_NOTIFY, i);
 
-		left_hash(&hash, target->spec);
-		left_hash(&hash, target->key_name != NULL ? target->key_name
-							  : "");
+		left_hash(&hash, target.spec);
+		left_hash(&hash, target.key_name != NULL ? target.key_name
+							 : "");
 	}
+	xfrd_read_end(xfrd);
 	return hash;
 }
 
@@ -98,22 +100,23 @@ static bool
 left_put(struct left_file *file, const struct xfrd_zone *zone,
 	const struct xfrd_left_zone *left)
 {
+	const uint8_t *apex = xfrd_zone_apex(zone);
 	const struct left_record record = {
 		.zone = *left,
-		.name_len = (uint32_t)name_len(zone->conf->wire),
+		.name_len = (uint32_t)name_len(apex),
 	};
 
 	if (BUFFER_SIZE - file->len < RECORD_MAX && !left_write(file))
 		return false;
 	memcpy(file->buffer + file->len, &record, sizeof(record));
 	file->len += sizeof(record);
-	memcpy(file->buffer + file->len, zone->conf->wire, record.name_len);
+	memcpy(file->buffer + file->len, apex, record.name_len);
 	file->len += record.name_len;
 	return true;
 }
 
 bool
-xfrd_left_get(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	int64_t now, struct xfrd_left_zone *left)
 {
 	struct xfr_status status;
@@ -134,12 +137,13 @@ xfrd_left_get(const struct xfrd *xfrd, const struct xfrd_zone *zone,
 	if (left->written.at_sec == 0 && !left->is_told
 		&& left->expire_at == XFR_NEVER)
 		return false;
-	left->options = left_hash_options(xfrd->role.server->conf, zone);
+	/* Not those that are published now: the zone may not have them yet. */
+	left->options = zone->options;
 	return true;
 }
 
 void
-xfrd_left_save(const struct xfrd *xfrd)
+xfrd_left_save(struct xfrd *xfrd)
 {
 	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	struct left_file *file = malloc(sizeof(*file));
@@ -263,18 +267,16 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 
 /* NULL: nothing is known. */
 static const struct xfrd_left_zone *
-left_find(const struct xfrd *xfrd, const struct xfrd_zone *zone)
+left_find(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	const struct conf *conf = xfrd->role.server->conf;
-
 	return zone->past != NULL
 			&& zone->past->left.options
-				== left_hash_options(conf, zone)
+				== left_hash_options(xfrd, zone)
 		? &zone->past->left : NULL;
 }
 
 void
-xfrd_left_get_start(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+xfrd_left_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfr_start *start)
 {
 	const struct xfrd_left_zone *left = zone->past != NULL
@@ -297,6 +299,7 @@ xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone)
 	const struct xfrd_left_zone *left = left_find(xfrd, zone);
 
 	assert(zone->handle != XFR_NONE);
+	zone->options = left_hash_options(xfrd, zone);
 	if (left != NULL && left->written.at_sec != 0)
 		zone->written = left->written;
 }

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "conf/conf.h"
 #include "net/socket.h"
 #include "xfr/request.h"
 #include "xfrd/xfrd.h"
@@ -24,16 +23,20 @@ notify_read_address(const struct ipc_notify *notify,
 /* The first primary with that address; XFR_NONE: it is another server, one that
  * may tell us. */
 static uint32_t
-notify_find_primary(struct xfrd_zone *zone,
+notify_find_primary(const struct xfrd_options *options,
 	const struct sockaddr_storage *from)
 {
-	const struct conf_acls *primaries = &zone->conf->options->request_xfr;
+	const struct settings_options *lists = xfrd_options_lists(options);
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+	const struct acl_element *primaries = NULL;
+	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < primaries->count && i < XFR_PRIMARIES_MAX;
-		i++) {
-		const struct conf_acl *one = &primaries->items[i];
+	if (lists != NULL)
+		primaries = settings_options_list(lists, SETTINGS_REQUEST_XFR,
+			&count);
+	for (uint32_t i = 0; i < count && i < XFR_PRIMARIES_MAX; i++) {
+		const struct acl_element *one = &primaries[i];
 
 		if ((one->family == 4 && from->ss_family == AF_INET
 			    && memcmp(one->address, &v4->sin_addr, 4) == 0)
@@ -90,13 +93,15 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 {
 	size_t message_len = len - offsetof(struct ipc_notify, message);
 	struct sockaddr_storage from;
+	struct xfrd_options options;
 	struct xfrd_zone *zone;
 	struct xfr_notified n;
+	uint32_t primary;
 
 	if (!xfr_notify_read(notify->message, message_len, &n))
 		return;
 	zone = xfrd_zone_find(&xfrd->zones.table, n.apex);
-	if (zone == NULL || zone->conf->options->request_xfr.count == 0)
+	if (zone == NULL || !xfrd_zone_is_secondary(xfrd, zone))
 		return;
 	notify_read_address(notify, &from);
 	if (notify_may_log(&xfrd->notified))
@@ -107,7 +112,10 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 		xfrd_state_make_due(zone);
 		return;
 	}
+	options = xfrd_options_begin(xfrd, zone);
+	primary = notify_find_primary(&options, &from);
+	xfrd_read_end(xfrd);
 	xfr_on_notify(xfrd->zones.machine, zone->handle, clock_now_msec(),
-		notify_find_primary(zone, &from), n.has_serial, n.serial);
+		primary, n.has_serial, n.serial);
 	xfrd_zones_go_on(xfrd);
 }

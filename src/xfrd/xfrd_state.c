@@ -218,9 +218,9 @@ state_room(struct xfrd *xfrd)
 static bool
 state_has(const struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	return zone != NULL && zone->conf->options->request_xfr.count > 0
-		&& zone->handle != XFR_NONE
-		&& zone->coming <= xfrd->state.coming;
+	return zone != NULL && zone->handle != XFR_NONE
+		&& zone->coming <= xfrd->state.coming
+		&& xfr_is_secondary(xfrd->zones.machine, zone->handle);
 }
 
 /* What is served stands for what is on disk: it is there before it is
@@ -257,7 +257,7 @@ state_put_zone(struct xfrd *xfrd, const struct xfrd_zone *of)
 	xfr_get_status(xfrd->zones.machine, of->handle, clocks.now, &status);
 	memset(&zone, 0, sizeof(zone));
 	xfr_state_from_status(&status, &clocks, &zone);
-	memcpy(zone.name, of->conf->wire, name_len(of->conf->wire));
+	memcpy(zone.name, xfrd_zone_apex(of), name_len(xfrd_zone_apex(of)));
 	if (xfrd_zones_get_soa(xfrd, of, &soa))
 		state_fill_soas(&soa, &zone);
 	else

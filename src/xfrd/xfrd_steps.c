@@ -17,19 +17,23 @@
 #include <assert.h>
 #include <string.h>
 
-#include "conf/conf.h"
 #include "xfrd/xfrd.h"
 
 /* In a turn of the loop: zones that are looked at. */
 #define TURN_ZONES 5000
 
 static bool
-steps_are_kept(const struct xfrd_zone *zone)
+steps_are_kept(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	const struct conf_pattern *options = zone->conf->options;
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool kept = options.pattern != NULL
+		&& options.pattern->storing.store_ixfr
+		&& options.pattern->storing.create_ixfr
+		&& xfrd_options_count(&options, SETTINGS_REQUEST_XFR) == 0
+		&& xfrd_options_file(&options) != NULL;
 
-	return zone->conf->zonefile != NULL && options->request_xfr.count == 0
-		&& options->store_ixfr && options->create_ixfr;
+	xfrd_read_end(xfrd);
+	return kept;
 }
 
 /* Whether files are to be written, or to go. */
@@ -51,7 +55,8 @@ xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	struct xfrd_steps_zone *seen = &zone->steps;
 	struct xfrd_soa soa;
 
-	if (!steps_are_kept(zone) || !xfrd_zones_get_soa(xfrd, zone, &soa))
+	if (!steps_are_kept(xfrd, zone)
+		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return false;
 	if (steps_are_due(seen, &soa)) {
 		xfrd->writes.steps.due_count += !seen->is_due;
@@ -110,7 +115,7 @@ xfrd_steps_take(struct xfrd *xfrd, bool *unsure)
 			continue;
 		steps_end_due(xfrd, zone);
 		*unsure = zone->steps.unsure;
-		if (steps_are_kept(zone))
+		if (steps_are_kept(xfrd, zone))
 			return zone;
 	}
 	return NULL;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "conf/conf.h"
 #include "role/counts.h"
 #include "xfrd/xfrd.h"
 
@@ -40,12 +39,16 @@ trouble_of_primary(struct xfrd *xfrd, struct xfrd_zone *zone)
 }
 
 const struct xfrd_said_way *
-xfrd_trouble_find_notify(const struct xfrd_zone *zone)
+xfrd_trouble_find_notify(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	const struct xfrd_said_way *way = zone->said;
+	uint32_t targets;
 
+	if (way == NULL)
+		return NULL;
+	targets = xfrd_zone_count(xfrd, zone, SETTINGS_NOTIFY);
 	while (way != NULL && !(way->is_notify && way->is_final
-			&& way->server < zone->conf->options->notify.count))
+			&& way->server < targets))
 		way = way->next;
 	return way;
 }
@@ -55,7 +58,7 @@ trouble_of_data(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct xfr_status *status)
 {
 	status->has_data = false;
-	if (zone->conf->options->request_xfr.count == 0)
+	if (!xfrd_zone_is_secondary(xfrd, zone))
 		return trouble_of_primary(xfrd, zone);
 	if (zone->handle == XFR_NONE)
 		return STATISTICS_ZONE_WELL;
@@ -72,7 +75,7 @@ xfrd_trouble_find(struct xfrd *xfrd, struct xfrd_zone *zone,
 		status);
 
 	return trouble == STATISTICS_ZONE_WELL
-			&& xfrd_trouble_find_notify(zone) != NULL
+			&& xfrd_trouble_find_notify(xfrd, zone) != NULL
 		? STATISTICS_ZONE_NOT_HEARD : trouble;
 }
 

@@ -27,7 +27,7 @@ enum statistics_zone_trouble xfrd_trouble_find(struct xfrd *xfrd,
 
 /* The newest way in which a target of the zone's NOTIFY fails, that the log
  * calls an error; NULL: none. Lent until the next call. */
-const struct xfrd_said_way *xfrd_trouble_find_notify(
+const struct xfrd_said_way *xfrd_trouble_find_notify(struct xfrd *xfrd,
 	const struct xfrd_zone *zone);
 
 /*

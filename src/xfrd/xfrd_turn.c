@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "conf/conf.h"
 #include "xfrd/xfrd.h"
 
 /* In a turn of the loop: actions of the machine, and zones that are looked
@@ -37,17 +36,16 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (xfrd_steps_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
 	xfrd_keep_look(xfrd, zone);
-	if (zone->conf->options->request_xfr.count == 0
-		&& zone->conf->options->notify.count == 0) {
-		xfrd_zone_drop_past(&xfrd->zones.table, zone);
-		return true;
-	}
 	err = xfrd_zones_get_config(xfrd, zone, &config);
 	if (err != NSD_OK)
 		return err == NSD_E_NOT_FOUND;
 	if (zone->handle != XFR_NONE
 		&& xfr_get_config(xfrd->zones.machine, zone->handle) != config)
 		xfrd_come_rest(xfrd, zone);
+	if (config == XFR_NONE) {
+		xfrd_zone_drop_past(&xfrd->zones.table, zone);
+		return true;
+	}
 	loaded = xfrd_zones_get_soa(xfrd, zone, &soa);
 	if (zone->handle == XFR_NONE) {
 		struct xfr_start start;
@@ -102,10 +100,12 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 void
 xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
+	char name[NAME_TEXT_MAX];
+
 	/* Without memory, it is known from the next look on. */
 	if (!turn_look_at(xfrd, zone))
 		log_error("zone %s is not kept fresh: out of memory",
-			zone->conf->name);
+			xfrd_zone_print_name(xfrd, zone, name));
 	else if (xfrd->zones.told && zone->handle != XFR_NONE)
 		xfr_send_notifies(xfrd->zones.machine, zone->handle, false);
 	xfrd_zones_go_on(xfrd);
@@ -140,9 +140,8 @@ turn_tell_expiries(struct xfrd *xfrd)
 		uint64_t left = at == XFR_NEVER ? IPC_EXPIRY_NEVER
 			: at > now ? (uint64_t)(at - now) : 0;
 
-		if (xfrd_loader_expire(xfrd,
-				xfrd_zones_get(xfrd, zone)->conf->wire, left)
-			!= NSD_OK) {
+		if (xfrd_loader_expire(xfrd, xfrd_zone_apex(
+				xfrd_zones_get(xfrd, zone)), left) != NSD_OK) {
 			xfr_resend_expiry(machine, zone);
 			return;
 		}
@@ -162,6 +161,8 @@ xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new)
 static void
 turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 {
+	char name[NAME_TEXT_MAX];
+
 	switch (action->act) {
 	case XFR_PROBE:
 	case XFR_TRANSFER:
@@ -173,7 +174,8 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 		break;
 	case XFR_EXPIRED:
 		log_error("xfrd: zone %s has expired",
-			xfrd_zones_get(xfrd, action->zone)->conf->name);
+			xfrd_zone_print_name(xfrd, xfrd_zones_get(xfrd,
+				action->zone), name));
 		xfrd_state_save_soon(xfrd);
 		break;
 	}

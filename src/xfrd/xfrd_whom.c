@@ -51,10 +51,6 @@ bool
 xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 	struct xfrd_ask_server *server)
 {
-	unsigned count = 0;
-	const struct conf_acls *ours =
-		&job->zone->conf->options->outgoing_interface;
-
 	memset(server, 0, sizeof(*server));
 	server->tcp = tcp;
 	if (tcp && job->whom.tls_auth_name != NULL)
@@ -62,16 +58,11 @@ xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 			job->xfrd->role.server->conf,
 			job->whom.tls_auth_name);
 	job_get_address(job, &server->to);
-	for (uint32_t i = 0; i < ours->count; i++) {
-		const struct conf_acl *from = &ours->items[i];
-
-		if (from->family == job->whom.family && count++ == nth) {
-			job_make_address(from->family, from->address,
-				from->port, &server->from);
-			return true;
-		}
-	}
-	return nth == 0;
+	if (nth >= job->ours_count)
+		return nth == 0;
+	job_make_address(job->whom.family, job->ours[nth].address,
+		job->ours[nth].port, &server->from);
+	return true;
 }
 
 const char *

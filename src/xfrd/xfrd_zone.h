@@ -106,10 +106,18 @@ struct xfrd_zone {
 	struct xfrd_written written;
 	struct xfrd_received received;
 	struct xfrd_steps_zone steps;
+	uint64_t options;             /* with a handle: see xfrd_left_zone */
 };
 
 /* With what the machine takes for a zone, less than 300 octets. */
-_Static_assert(sizeof(struct xfrd_zone) <= 88, "a zone is small");
+_Static_assert(sizeof(struct xfrd_zone) <= 96, "a zone is small");
+
+/* The zone's name in wire form, lower case; as long as the zone. */
+static inline const uint8_t *
+xfrd_zone_apex(const struct xfrd_zone *zone)
+{
+	return zone->conf->wire;
+}
 
 struct xfrd_zone_table {
 	struct xfrd_zone **chunks;  /* so that growing moves no zone */

@@ -62,19 +62,18 @@ bool
 xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfrd_soa *soa)
 {
-	const struct store_view *view = store_reader_view(xfrd->reader);
+	const struct store_view *view = xfrd_read_begin(xfrd);
+	const uint8_t *apex = xfrd_zone_apex(zone);
 	const struct zone_entry *entry;
 	store_ref ref, served = STORE_NONE;
 	uint32_t flags;
 
-	store_reader_online(xfrd->reader);
-	if (table_find_apex(view, zone->conf->wire, &ref) == NSD_OK) {
+	if (table_find_apex(view, apex, &ref) == NSD_OK) {
 		entry = store_get(view, ref);
 		served = store_load_ref(&entry->zone);
 	}
 	if (served != STORE_NONE) {
-		zones_copy_soa(view, store_get(view, served), zone->conf->wire,
-			soa);
+		zones_copy_soa(view, store_get(view, served), apex, soa);
 		soa->expires_sec = __atomic_load_n(&entry->expires_sec,
 			__ATOMIC_RELAXED);
 		soa->has_history = store_load_ref(&entry->history)
@@ -84,7 +83,7 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 		soa->steps_stale = (flags & ZONE_ENTRY_STEPS_STALE) != 0;
 		soa->sources = store_load_ref(&entry->sources);
 	}
-	store_reader_offline(xfrd->reader);
+	xfrd_read_end(xfrd);
 	return served != STORE_NONE;
 }
 
@@ -195,43 +194,18 @@ zones_find_config(struct xfrd_zones *zones,
 	return NSD_OK;
 }
 
-/* The options of a zone as they are published. NULL: they are not what this
- * process has as its options by now. */
-static const struct settings_options *
-zones_get_options(const struct store_view *view, const struct xfrd_zone *zone)
-{
-	const struct conf_pattern *wanted = zone->conf->options;
-	const struct settings_options *options;
-	uint32_t primaries, targets;
-	store_ref ref;
-
-	if (table_find_apex(view, zone->conf->wire, &ref) != NSD_OK)
-		return NULL;
-	ref = store_load_ref(&((const struct zone_entry *)store_get(view,
-		ref))->options);
-	if (ref == STORE_NONE)
-		return NULL;
-	options = store_get(view, ref);
-	(void)settings_options_list(options, SETTINGS_REQUEST_XFR, &primaries);
-	(void)settings_options_list(options, SETTINGS_NOTIFY, &targets);
-	return settings_options_xfr(options) != NULL
-			&& primaries == wanted->request_xfr.count
-			&& targets == wanted->notify.count
-		? options : NULL;
-}
-
 enum nsd_err
 xfrd_zones_get_config(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	uint32_t *config)
 {
-	const struct settings_options *options;
-	enum nsd_err err;
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	const struct settings_options *lists = xfrd_options_lists(&options);
+	enum nsd_err err = options.entry != NULL ? NSD_OK : NSD_E_NOT_FOUND;
 
-	store_reader_online(xfrd->reader);
-	options = zones_get_options(store_reader_view(xfrd->reader), zone);
-	err = options == NULL ? NSD_E_NOT_FOUND
-		: zones_find_config(&xfrd->zones, options, config);
-	store_reader_offline(xfrd->reader);
+	*config = XFR_NONE;
+	if (lists != NULL && settings_options_xfr(lists) != NULL)
+		err = zones_find_config(&xfrd->zones, lists, config);
+	xfrd_read_end(xfrd);
 	return err;
 }
 

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "lib/store_fixture.h"
+#include "load/load_list.h"
 #include "xfrd/xfrd.h"
 
 #define CONF "pattern: name: p zonefile: z notify: 192.0.2.%d NOKEY\n"       \
@@ -26,19 +28,38 @@
 #define SIZE_MAX_LEFT 4096u
 
 static struct server server;
+static struct store_fixture store;
 static uint8_t octets[SIZE_MAX_LEFT]; /* what was left */
 static size_t size;
+
+/* The loader has this, too. */
+static struct conf *
+publish(int target)
+{
+	char text[512];
+	int len = snprintf(text, sizeof(text), CONF, target);
+	struct load_list_result result;
+	struct load_zone *zones;
+	struct conf *conf;
+
+	assert_int_equal(conf_load_text("t", text, (size_t)len, false, NULL,
+		&conf), NSD_OK);
+	zones = calloc(conf->zone_count, sizeof(*zones));
+	assert_non_null(zones);
+	assert_int_equal(load_list_publish(store.writer, conf, zones,
+		&result), NSD_OK);
+	free(zones);
+	return conf;
+}
 
 static void
 open_xfrd(struct xfrd *xfrd, int target)
 {
-	char text[512];
-	int len = snprintf(text, sizeof(text), CONF, target);
-
 	memset(xfrd, 0, sizeof(*xfrd));
 	xfrd->role.server = &server;
-	assert_int_equal(conf_load_text("t", text, (size_t)len, false, NULL,
-		&server.conf), NSD_OK);
+	server.conf = publish(target);
+	assert_int_equal(store_reader_open(store.store, 0, "xfrd",
+		&xfrd->reader), NSD_OK);
 	assert_int_equal(xfrd_zones_init(xfrd), NSD_OK);
 }
 
@@ -47,6 +68,7 @@ close_xfrd(struct xfrd *xfrd)
 {
 	xfr_machine_destroy(xfrd->zones.machine);
 	xfrd_zone_table_fini(&xfrd->zones.table);
+	store_reader_close(xfrd->reader);
 	conf_destroy(server.conf);
 }
 
@@ -97,6 +119,7 @@ add_zone(struct xfrd *xfrd, uint32_t number, bool is_told)
 		.is_told = is_told};
 
 	begin_zone(xfrd, zone, &start);
+	xfrd_left_get_written(xfrd, zone);
 	return zone;
 }
 
@@ -106,6 +129,7 @@ leave(void **state)
 {
 	struct xfrd xfrd;
 
+	store_fixture_init(&store, 1);
 	open_xfrd(&xfrd, 1);
 	xfrd.left_fd = memfd_create("test", MFD_CLOEXEC);
 	for (uint32_t i = 0; i < ZONES; i++) {
@@ -120,6 +144,13 @@ leave(void **state)
 	assert_in_range(size, 1, sizeof(octets) - 1);
 	close(xfrd.left_fd);
 	close_xfrd(&xfrd);
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	store_fixture_fini(&store);
 	return 0;
 }
 
@@ -140,7 +171,7 @@ take(struct xfrd *xfrd, int target, size_t len)
 
 /* With this serial. */
 static bool
-is_told(const struct xfrd *xfrd, uint32_t number, uint32_t serial)
+is_told(struct xfrd *xfrd, uint32_t number, uint32_t serial)
 {
 	struct xfr_start start = {.has_data = true, .soa.serial = serial};
 
@@ -152,10 +183,7 @@ is_told(const struct xfrd *xfrd, uint32_t number, uint32_t serial)
 static int64_t
 written_at(struct xfrd *xfrd, uint32_t number)
 {
-	struct xfrd_zone *zone = add_zone(xfrd, number, false);
-
-	xfrd_left_get_written(xfrd, zone);
-	return zone->written.at_sec;
+	return add_zone(xfrd, number, false)->written.at_sec;
 }
 
 static void
@@ -183,6 +211,33 @@ zone_with_other_targets_begins_without(void **state)
 	assert_false(is_told(&xfrd, 0, 7));
 	assert_int_equal(written_at(&xfrd, 0), 0);
 	close_xfrd(&xfrd);
+}
+
+/* What it has told, it has not told those that are published when it ends. */
+static void
+zone_leaves_what_it_began_with(void **state)
+{
+	struct xfrd xfrd;
+	uint8_t before[SIZE_MAX_LEFT];
+	size_t before_size = size;
+
+	memcpy(before, octets, size);
+	open_xfrd(&xfrd, 1);
+	add_zone(&xfrd, 0, true);
+	conf_destroy(publish(2));
+	xfrd.left_fd = memfd_create("test", MFD_CLOEXEC);
+	xfrd_left_save(&xfrd);
+	size = (size_t)pread(xfrd.left_fd, octets, sizeof(octets), 0);
+	close(xfrd.left_fd);
+	close_xfrd(&xfrd);
+	take(&xfrd, 2, size);
+	assert_false(is_told(&xfrd, 0, 7));
+	close_xfrd(&xfrd);
+	take(&xfrd, 1, size);
+	assert_true(is_told(&xfrd, 0, 7));
+	close_xfrd(&xfrd);
+	memcpy(octets, before, before_size);
+	size = before_size;
 }
 
 static void
@@ -217,7 +272,7 @@ begin_secondary(struct xfrd *xfrd, struct xfrd_zone *zone)
 }
 
 static int64_t
-expires_at(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+expires_at(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	uint32_t serial)
 {
 	struct xfr_start start = {.has_data = true, .soa.serial = serial,
@@ -303,6 +358,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_one_knows_what_was_left),
 		cmocka_unit_test(zone_with_other_targets_begins_without),
+		cmocka_unit_test(zone_leaves_what_it_began_with),
 		cmocka_unit_test(zone_that_takes_a_free_number_begins_without),
 		cmocka_unit_test(
 			zone_that_rests_keeps_what_the_next_xfrd_gets),
@@ -311,5 +367,5 @@ main(void)
 		cmocka_unit_test(no_octet_has_to_be_right),
 	};
 
-	return cmocka_run_group_tests(tests, leave, NULL);
+	return cmocka_run_group_tests(tests, leave, end);
 }

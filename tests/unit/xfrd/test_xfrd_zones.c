@@ -117,7 +117,7 @@ config(const char *name)
 }
 
 static void
-expect_none(const char *name)
+expect_unpublished(const char *name)
 {
 	uint32_t id;
 
@@ -149,8 +149,8 @@ zones_that_say_the_same_share_it(void **state)
 	assert_int_equal(config("a"), config("own"));
 	assert_int_equal(config("a"), config("signed"));
 	assert_int_equal(config("a"), config("asked"));
-	expect_none("none");
-	expect_none("bare");
+	assert_int_equal(config("none"), XFR_NONE);
+	assert_int_equal(config("bare"), XFR_NONE);
 	close_xfrd();
 }
 
@@ -208,8 +208,7 @@ each_option_that_counts_makes_another(void **state)
 	close_xfrd();
 }
 
-/* What is published stands behind what this process has, or before it: until
- * both are the same, nothing is done for the zone. */
+/* Until then nothing is done for the zone. */
 static void
 zone_waits_until_its_options_are_published(void **state)
 {
@@ -217,8 +216,7 @@ zone_waits_until_its_options_are_published(void **state)
 	open_xfrd("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
 		BASE "\n"
 		"zone: name: new zonefile: f " BASE "\n");
-	expect_none("a");
-	expect_none("new");
+	expect_unpublished("new");
 	xfrd_turn_join(&xfrd, zone("new"));
 	assert_int_equal(zone("new")->handle, XFR_NONE);
 	publish("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
@@ -271,6 +269,111 @@ zone_that_has_begun_follows_what_is_published(void **state)
 	close_xfrd();
 }
 
+/* It may be about to leave: the machine's index leads to no server then. */
+static void
+zone_that_has_lost_its_servers_is_let_alone(void **state)
+{
+	static const char text[] = "zone: name: a zonefile: f " BASE "\n";
+	static const struct xfr_start begin = {.check_at = XFR_NEVER,
+		.expire_at = XFR_NEVER};
+	struct xfr_action action = {.act = XFR_PROBE};
+	struct xfrd_job *job;
+
+	publish(text);
+	open_xfrd(text);
+	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a"), config("a"),
+		&begin), NSD_OK);
+	action.zone = zone("a")->handle;
+	job = xfrd_job_create(&xfrd, &action);
+	assert_non_null(job);
+	assert_string_equal(job->whom.spec, "192.0.2.1");
+	assert_string_equal(job->name, "a");
+	xfrd_job_free(job);
+	action.primary = 1;
+	assert_null(xfrd_job_create(&xfrd, &action));
+	publish("zone: name: a zonefile: f\n");
+	action.primary = 0;
+	assert_null(xfrd_job_create(&xfrd, &action));
+	xfrd_turn_join(&xfrd, zone("a"));
+	assert_int_equal(zone("a")->handle, XFR_NONE);
+	assert_null(zone("a")->past);
+	close_xfrd();
+}
+
+/* A job has what was published when it began. */
+static void
+job_keeps_its_copies(void **state)
+{
+	static const char text[] = "key: name: k algorithm: sha256 secret: AAAA\n"
+		TLS "zone: name: A.B zonefile: f size-limit-xfr: 77 "
+		"request-xfr: 192.0.2.1@5 k t notify: ::7 NOKEY "
+		"outgoing-interface: 192.0.2.8 outgoing-interface: ::8@9\n";
+	static const struct xfr_start begin = {.check_at = XFR_NEVER,
+		.expire_at = XFR_NEVER};
+	struct xfr_action action = {.act = XFR_PROBE};
+	struct xfrd_job *asks, *tells;
+
+	publish(text);
+	open_xfrd(text);
+	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a.b"), config("a.b"),
+		&begin), NSD_OK);
+	action.zone = zone("a.b")->handle;
+	asks = xfrd_job_create(&xfrd, &action);
+	action.act = XFR_NOTIFY;
+	tells = xfrd_job_create(&xfrd, &action);
+	assert_non_null(asks);
+	assert_non_null(tells);
+	publish("zone: name: a.b zonefile: f\n");
+	assert_string_equal(asks->name, "A.B");
+	assert_memory_equal(asks->apex, "\1a\1b", 5);
+	assert_string_equal(asks->whom.spec, "192.0.2.1@5");
+	assert_string_equal(asks->whom.key_name, "k");
+	assert_string_equal(asks->whom.tls_auth_name, "t");
+	assert_int_equal(asks->whom.port, 5);
+	assert_int_equal(asks->size_limit, 77);
+	assert_int_equal(asks->ours_count, 1);
+	assert_int_equal(asks->ours[0].address[3], 8);
+	assert_string_equal(tells->name, "A.B");
+	assert_string_equal(tells->whom.spec, "::7");
+	assert_null(tells->whom.key_name);
+	assert_null(tells->whom.tls_auth_name);
+	assert_int_equal(tells->whom.family, 6);
+	assert_int_equal(tells->ours_count, 1);
+	assert_int_equal(tells->ours[0].port, 9);
+	xfrd_job_free(asks);
+	xfrd_job_free(tells);
+	close_xfrd();
+}
+
+static void
+texts_are_those_that_are_published(void **state)
+{
+	struct xfrd_options options;
+	char name[NAME_TEXT_MAX];
+
+	publish("zone: name: Dot. zonefile: f " BASE "\n");
+	open_xfrd("zone: name: dot zonefile: g\nzone: name: new zonefile: g\n");
+	options = xfrd_options_begin(&xfrd, zone("dot"));
+	assert_string_equal(xfrd_options_file(&options), "f");
+	assert_null(xfrd_options_pattern(&options));
+	assert_string_equal(xfrd_options_texts(&options, SETTINGS_NOTIFY,
+		0).spec, "192.0.2.7");
+	assert_null(xfrd_options_texts(&options, SETTINGS_NOTIFY, 1).spec);
+	assert_string_equal(xfrd_zone_print_name(&xfrd, zone("dot"), name),
+		"Dot.");
+	xfrd_read_end(&xfrd);
+	assert_true(xfrd_zone_is_secondary(&xfrd, zone("dot")));
+	options = xfrd_options_begin(&xfrd, zone("new"));
+	assert_null(options.entry);
+	assert_null(xfrd_options_lists(&options));
+	assert_null(xfrd_options_file(&options));
+	assert_null(xfrd_options_pattern(&options));
+	assert_string_equal(xfrd_zone_print_name(&xfrd, zone("new"), name),
+		"new");
+	xfrd_read_end(&xfrd);
+	close_xfrd();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int
@@ -281,6 +384,9 @@ main(void)
 		TEST(each_option_that_counts_makes_another),
 		TEST(zone_waits_until_its_options_are_published),
 		TEST(zone_that_has_begun_follows_what_is_published),
+		TEST(zone_that_has_lost_its_servers_is_let_alone),
+		TEST(job_keeps_its_copies),
+		TEST(texts_are_those_that_are_published),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,128 @@
+/* xfrd_options.c - reads what is published of a zone's configuration. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "store/store.h"
+#include "xfrd/xfrd.h"
+#include "zone/table.h"
+
+const struct store_view *
+xfrd_read_begin(struct xfrd *xfrd)
+{
+	if (xfrd->reading++ == 0)
+		store_reader_online(xfrd->reader);
+	return store_reader_view(xfrd->reader);
+}
+
+void
+xfrd_read_end(struct xfrd *xfrd)
+{
+	assert(xfrd->reading > 0);
+	if (--xfrd->reading == 0)
+		store_reader_offline(xfrd->reader);
+}
+
+struct xfrd_options
+xfrd_options_begin(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	struct xfrd_options options = {.view = xfrd_read_begin(xfrd)};
+	store_ref ref;
+
+	if (table_find_apex(options.view, xfrd_zone_apex(zone), &ref)
+		!= NSD_OK)
+		return options;
+	options.entry = store_get(options.view, ref);
+	ref = store_load_ref(&options.entry->pattern);
+	if (ref != STORE_NONE)
+		options.pattern = store_get(options.view, ref);
+	else
+		options.entry = NULL;
+	return options;
+}
+
+const struct settings_options *
+xfrd_options_lists(const struct xfrd_options *options)
+{
+	const struct settings_pattern *pattern = options->pattern;
+
+	/* Not those of the entry, which may be others by now. */
+	return pattern == NULL || pattern->options == STORE_NONE ? NULL
+		: store_get(options->view, pattern->options);
+}
+
+uint32_t
+xfrd_options_count(const struct xfrd_options *options, enum settings_list list)
+{
+	assert(list >= SETTINGS_CLIENT_LISTS);
+	return options->pattern == NULL ? 0
+		: options->pattern->counts[list - SETTINGS_CLIENT_LISTS];
+}
+
+struct settings_texts
+xfrd_options_texts(const struct xfrd_options *options, enum settings_list list,
+	uint32_t index)
+{
+	return index < xfrd_options_count(options, list)
+		? settings_pattern_texts(options->pattern, list, index)
+		: (struct settings_texts){.spec = NULL};
+}
+
+const char *
+xfrd_options_pattern(const struct xfrd_options *options)
+{
+	const struct zone_entry *entry = options->entry;
+
+	if (entry == NULL
+		|| (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
+			& ZONE_ENTRY_LISTED) == 0)
+		return NULL;
+	return settings_pattern_text(options->pattern,
+		options->pattern->name_at);
+}
+
+const char *
+xfrd_options_file(const struct xfrd_options *options)
+{
+	return options->entry == NULL ? NULL
+		: zone_entry_file(options->view, options->entry);
+}
+
+uint32_t
+xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	enum settings_list list)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	uint32_t count = xfrd_options_count(&options, list);
+
+	xfrd_read_end(xfrd);
+	return count;
+}
+
+bool
+xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	return xfrd_zone_count(xfrd, zone, SETTINGS_REQUEST_XFR) > 0;
+}
+
+const char *
+xfrd_zone_print_name(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	char out[NAME_TEXT_MAX])
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	size_t len;
+
+	if (options.entry == NULL) {
+		len = name_print_text(xfrd_zone_apex(zone), out);
+		out[len > 1 ? len - 1 : len] = '\0';
+	} else {
+		const char *name = zone_entry_name(options.view,
+			options.entry, out);
+
+		if (name != out)
+			snprintf(out, NAME_TEXT_MAX, "%s", name);
+	}
+	xfrd_read_end(xfrd);
+	return out;
+}

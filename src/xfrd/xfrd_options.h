@@ -1,0 +1,62 @@
+/*
+ * xfrd_options.h - what the configuration says of a zone, as it is published:
+ * xfrd reads it in the store, as workers do, and keeps no copy.
+ *
+ * Nothing is published of a zone that the loader does not know yet, or any
+ * more. And what is published may have become other than what the machine has
+ * of the zone: an index of a server may lead nowhere.
+ */
+#ifndef XFRD_XFRD_OPTIONS_H
+#define XFRD_XFRD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "settings/pattern.h"
+#include "zone/zone.h"
+
+struct xfrd;
+struct xfrd_zone;
+
+struct xfrd_options {
+	const struct store_view *view;
+	const struct zone_entry *entry;         /* NULL: nothing is published */
+	const struct settings_pattern *pattern; /* the same */
+};
+
+/* Begins and ends to read the store. Pairs may lie in each other; what is lent,
+ * is until the outermost one ends. */
+const struct store_view *xfrd_read_begin(struct xfrd *xfrd);
+void xfrd_read_end(struct xfrd *xfrd);
+
+/* Begins to read the options of a zone; xfrd_read_end ends it. */
+struct xfrd_options xfrd_options_begin(struct xfrd *xfrd,
+	const struct xfrd_zone *zone);
+
+/* Lent until then, if anything is: */
+
+/* The lists; NULL: they are empty. */
+const struct settings_options *xfrd_options_lists(
+	const struct xfrd_options *options);
+/* How many elements a list of servers, or of our addresses, has. */
+uint32_t xfrd_options_count(const struct xfrd_options *options,
+	enum settings_list list);
+/* The texts of an element of these. There is none: all are NULL. */
+struct settings_texts xfrd_options_texts(const struct xfrd_options *options,
+	enum settings_list list, uint32_t index);
+/* The pattern of a zone that was added at run time; NULL: another one. */
+const char *xfrd_options_pattern(const struct xfrd_options *options);
+/* The zone's file, % and all; NULL: it has none. */
+const char *xfrd_options_file(const struct xfrd_options *options);
+
+/* The same, where one of them is all that is asked for. */
+bool xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone);
+uint32_t xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	enum settings_list list);
+
+/* Prints the name of a zone as it was written; its apex, if nothing is
+ * published. Returns out. */
+const char *xfrd_zone_print_name(struct xfrd *xfrd,
+	const struct xfrd_zone *zone, char out[NAME_TEXT_MAX]);
+
+#endif
