@@ -293,8 +293,7 @@ status_print_written(struct xfrd *xfrd, struct ctl_call *call,
 				: "");
 }
 
-/* What a zone is said to be, of which nothing is published (yet), does not
- * say that it is not secondary. */
+/* A zone of which nothing is published (yet) is not called so. */
 static bool
 status_is_primary(const struct xfrd_options *options)
 {

@@ -311,6 +311,7 @@ struct xfrd_job {
 	struct xfr_pool_past past; /* as of struct xfrd_ask_how */
 	int64_t asked_msec;        /* its time began */
 	struct xfrd_soa soa;       /* of what is served */
+	bool has_key;              /* the server's is known; by this name: */
 	struct tsig_key key;       /* mac NULL: not signed */
 	struct tsig_chain chain;
 	/* Of a transfer: */

@@ -102,6 +102,13 @@ job_copy(const struct job_source *source, const struct xfrd_zone *zone)
 	memcpy(job->whom.address, server->address,
 		sizeof(job->whom.address));
 	job->size_limit = source->options.pattern->storing.size_limit_xfr;
+	job->has_key = server->key != STORE_NONE;
+	if (job->has_key) {
+		const struct settings_key *key = store_get(
+			source->options.view, server->key);
+
+		memcpy(job->key.name, key->name, key->name_len);
+	}
 	return job;
 }
 
@@ -131,40 +138,48 @@ xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
 
 /* ---- its key ------------------------------------------------------------- */
 
+/* Where the secret of the job's key is now. False: there is no such key. */
+static bool
+job_find_secret(struct xfrd_job *job, struct vault_place *place)
+{
+	const struct store_view *view = xfrd_read_begin(job->xfrd);
+	const struct settings *settings = settings_get(view);
+	size_t len = name_len(job->key.name);
+	bool found = false;
+
+	for (uint32_t i = 0; i < settings->key_count && !found; i++) {
+		const struct settings_key *key = store_get(view,
+			settings_keys(settings)[i]);
+
+		found = key->name_len == len
+			&& memcmp(key->name, job->key.name, len) == 0;
+		if (found) {
+			job->key.kind = (enum mac_kind)key->algorithm;
+			*place = settings_secrets(settings)[i];
+		}
+	}
+	xfrd_read_end(job->xfrd);
+	return found;
+}
+
 enum nsd_err
 xfrd_job_open_key(struct xfrd_job *job)
 {
-	const struct server *server = job->xfrd->role.server;
-	const uint8_t *secret, *algorithm;
-	const struct conf_key *key;
-	size_t len, name_size;
+	const struct vault *vault = job->xfrd->role.server->vault;
+	const uint8_t *secret = NULL;
+	struct vault_place place;
 	enum nsd_err err;
+	size_t len;
 
 	if (job->whom.key_name == NULL)
 		return NSD_OK;
-	key = conf_find_key(server->conf, job->whom.key_name);
-	secret = key == NULL ? NULL
-			     : vault_get(server->vault, key->place, &len);
+	if (job->has_key && job_find_secret(job, &place))
+		secret = vault_get(vault, place, &len);
 	if (secret == NULL)
 		return NSD_E_DENIED;
-	job->key.kind = MAC_KIND_COUNT;
-	for (unsigned k = 0; k < MAC_KIND_COUNT; k++) {
-		algorithm = tsig_algorithm_name((enum mac_kind)k);
-		if (strlen(key->algorithm_name) == algorithm[0]
-			&& memcmp(key->algorithm_name, algorithm + 1,
-				   algorithm[0])
-				== 0)
-			job->key.kind = (enum mac_kind)k;
-	}
-	if (job->key.kind == MAC_KIND_COUNT)
-		return NSD_E_DENIED;
-	name_size = name_len(key->wire);
-	memcpy(job->key.name, key->wire, name_size);
-	name_lower(job->key.name);
 	err = mac_create(job->key.kind, secret, len, &job->key.mac);
 	/* Main may have overwritten it meanwhile. */
-	if (err == NSD_OK
-		&& vault_get(server->vault, key->place, &len) == NULL) {
+	if (err == NSD_OK && vault_get(vault, place, &len) == NULL) {
 		mac_destroy(job->key.mac);
 		job->key.mac = NULL;
 		err = NSD_E_DENIED;

@@ -304,8 +304,9 @@ zone_that_has_lost_its_servers_is_let_alone(void **state)
 static void
 job_keeps_its_copies(void **state)
 {
-	static const char text[] = "key: name: k algorithm: sha256 secret: AAAA\n"
-		TLS "zone: name: A.B zonefile: f size-limit-xfr: 77 "
+	static const char text[] = TLS
+		"key: name: k algorithm: sha256 secret: AAAA\n"
+		"zone: name: A.B zonefile: f size-limit-xfr: 77 "
 		"request-xfr: 192.0.2.1@5 k t notify: ::7 NOKEY "
 		"outgoing-interface: 192.0.2.8 outgoing-interface: ::8@9\n";
 	static const struct xfr_start begin = {.check_at = XFR_NEVER,
@@ -328,6 +329,8 @@ job_keeps_its_copies(void **state)
 	assert_memory_equal(asks->apex, "\1a\1b", 5);
 	assert_string_equal(asks->whom.spec, "192.0.2.1@5");
 	assert_string_equal(asks->whom.key_name, "k");
+	assert_true(asks->has_key);
+	assert_memory_equal(asks->key.name, "\1k", 3);
 	assert_string_equal(asks->whom.tls_auth_name, "t");
 	assert_int_equal(asks->whom.port, 5);
 	assert_int_equal(asks->size_limit, 77);
@@ -336,6 +339,7 @@ job_keeps_its_copies(void **state)
 	assert_string_equal(tells->name, "A.B");
 	assert_string_equal(tells->whom.spec, "::7");
 	assert_null(tells->whom.key_name);
+	assert_false(tells->has_key);
 	assert_null(tells->whom.tls_auth_name);
 	assert_int_equal(tells->whom.family, 6);
 	assert_int_equal(tells->ours_count, 1);
