@@ -136,19 +136,25 @@ enum nsd_err zonelist_add(struct zonelist *list, const char *name,
 enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
 	const char *name, const char *pattern, const char *id) MUST_USE;
 
-/* Makes a place of a line. NSD_E_SYSTEM with errno: nothing has changed. */
+/* Writes in a line that it is none any more. It stays where it is until
+ * zonelist_free_place, and may be restored as it was; is_member: of a catalog,
+ * with an ID. NSD_E_SYSTEM with errno: nothing has changed. */
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;
+enum nsd_err zonelist_restore(struct zonelist *list, uint64_t offset,
+	bool is_member) MUST_USE;
+/* Others may have the place of a line that was removed. */
+void zonelist_free_place(struct zonelist *list, uint64_t offset);
 
-/* A zone is about to get another line. To NSD that is one zone less and one
- * free line more, for a moment in which it may write the list anew; the zone
- * comes last then. */
-void zonelist_note_change(struct zonelist *list, const struct conf *conf,
-	const struct conf_zone *zone);
+/* A zone is about to get another line, or would if it had not that pattern
+ * already. To NSD that is one zone less and one free line more, for a moment in
+ * which it may write the list anew; the zone comes last then. zone_count: of
+ * all that are configured. */
+void zonelist_note_change(struct zonelist *list, size_t zone_count,
+	const uint8_t *apex);
 
 /* True: more of its lines are free than zones are configured, as NSD counts, or
  * it is to be written anew in any case: its file is not there any more. */
-bool zonelist_wants_renewal(const struct zonelist *list,
-	const struct conf *conf);
+bool zonelist_wants_renewal(const struct zonelist *list, size_t zone_count);
 
 /*
  * Writes the list anew, in three steps: zonelist_renew makes FILE~ (*fd,

@@ -77,12 +77,11 @@ list_is_in_sector(uint64_t offset, uint64_t len)
 /* A place that nobody remembers is only lost until the list is written
  * anew. */
 static void
-list_free_place(struct zonelist *list, uint64_t offset, uint32_t len)
+list_free_place(struct zonelist *list, uint64_t offset, size_t len)
 {
 	struct zonelist_places *places = &list->places[len];
 	uint64_t *offsets;
 
-	list->free++;
 	if (!list_is_in_sector(offset, len))
 		return;
 	offsets = grow_array(places->offsets, places->count, &places->room,
@@ -129,6 +128,7 @@ list_open_place(void *ctx, const struct zonelist_line *line)
 {
 	const struct list_open *opened = ctx;
 
+	opened->list->free++;
 	list_free_place(opened->list, line->offset, line->len);
 	if (opened->reader->on_free != NULL)
 		opened->reader->on_free(opened->reader->ctx, line);
@@ -407,33 +407,48 @@ zonelist_add(struct zonelist *list, const char *name, const char *pattern,
 enum nsd_err
 zonelist_remove(struct zonelist *list, uint64_t offset)
 {
-	size_t len = list_find_len(list, offset);
 	enum nsd_err err = list_write_at(list->fd, ZONELIST_DEL, ZONELIST_WORD,
 		offset);
 
-	if (err == NSD_OK && len > 0)
-		list_free_place(list, offset, (uint32_t)len);
-	else if (err == NSD_OK)
-		list->free++;
+	list->free += err == NSD_OK;
 	return err;
+}
+
+enum nsd_err
+zonelist_restore(struct zonelist *list, uint64_t offset, bool is_member)
+{
+	enum nsd_err err = list_write_at(list->fd,
+		is_member ? ZONELIST_CAT : ZONELIST_ADD, ZONELIST_WORD, offset);
+
+	list->free -= err == NSD_OK;
+	return err;
+}
+
+void
+zonelist_free_place(struct zonelist *list, uint64_t offset)
+{
+	size_t len = list_find_len(list, offset);
+
+	if (len > 0)
+		list_free_place(list, offset, len);
 }
 
 /* ---- anew ---------------------------------------------------------------- */
 
 void
-zonelist_note_change(struct zonelist *list, const struct conf *conf,
-	const struct conf_zone *zone)
+zonelist_note_change(struct zonelist *list, size_t zone_count,
+	const uint8_t *apex)
 {
-	if (list->free + 2 <= conf->zone_count)
+	if (list->free + 2 <= zone_count)
 		return;
 	list->sparse = true;
-	memcpy(list->last, zone->wire, name_len(zone->wire));
+	memcpy(list->last, apex, name_len(apex));
 }
 
 bool
-zonelist_wants_renewal(const struct zonelist *list, const struct conf *conf)
+zonelist_wants_renewal(const struct zonelist *list, size_t zone_count)
 {
-	return list->renew || list->sparse || list->free > conf->zone_count
+	return list->renew || list->sparse || list->free > zone_count
 		|| list_is_gone(list);
 }
 

@@ -92,7 +92,6 @@ struct loader {
 	struct load_progress progress;
 	pthread_mutex_t busy_lock;
 	struct load_set set;
-	struct held_change *held;     /* of zones that are being read */
 	enum store_past past;         /* as this loader found the store */
 	enum loader_close close;
 	int image_fd;                 /* of LOADER_CLOSE_IMAGE */
@@ -326,8 +325,6 @@ void loader_cancel_transfers(struct loader *loader);
 
 /* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);
-/* Results have been taken: makes changes that waited for them. */
-void loader_retry_held(struct loader *loader);
 
 /* ---- loader_keys.c: keys that come and go -------------------------------- */
 

@@ -168,7 +168,6 @@ loader_on_results(void *ctx)
 	}
 	/* Also where nothing came of the reading. */
 	loader_retry_updates(loader);
-	loader_retry_held(loader);
 	loader_reclaim(loader);
 	if (result != NULL || !load_pool_is_done(loader->pool))
 		return;

@@ -272,7 +272,6 @@ transfers_on_results(void *ctx)
 		}
 	}
 	loader_retry_updates(loader);
-	loader_retry_held(loader);
 	loader_reclaim(loader);
 	if (t->results != NULL || !load_pool_is_done(t->pool))
 		return;

@@ -11,12 +11,6 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* A message that asks to remove or change a zone, which is being read. */
-struct held_change {
-	struct held_change *next;
-	struct ipc_message message;
-};
-
 /* Main has to know what is done, for the next loader, before it is answered:
  * what goes to others is sent behind what goes to main. */
 static void
@@ -144,79 +138,42 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 }
 
 static void
-loader_refuse_change(struct loader *loader, const struct ipc_message *m,
-	enum nsd_err err)
+loader_change_zone(struct loader *loader, uint64_t channel,
+	struct zone_change *change)
 {
-	struct zone_change change = {
-		.name = "",
-		.pattern = "",
-		.err = err,
-	};
-
-	memcpy(&change.ticket, m->payload, sizeof(change.ticket));
-	loader_answer_change(loader, m->channel, &change, false);
-}
-
-/* False: not done yet, because the zone is being read. A change that waits
- * so is tried again when the reading has ended. */
-static bool
-loader_change_zone(struct loader *loader, const struct ipc_message *m)
-{
-	struct zone_change change;
-	struct ipc_zone payload;
 	char *reasons = NULL;
-	bool was_done = false;
+	bool was_done;
 
-	if (zone_message_read(m, &payload, &change) != NSD_OK) {
-		loader_refuse_change(loader, m, NSD_E_WIRE);
-		return true;
-	}
-	change.file = IPC_ZONE_NO_FILE;
-	change.reasons = NULL;
-	change.err = NSD_OK;
-	was_done = loader_change_was_done(loader, &change);
-	if (!was_done && *change.pattern != '\0')
-		change.err = loader_add_zone(loader, &change, &reasons);
+	change->file = IPC_ZONE_NO_FILE;
+	change->reasons = NULL;
+	change->err = NSD_OK;
+	was_done = loader_change_was_done(loader, change);
+	if (!was_done && *change->pattern != '\0')
+		change->err = loader_add_zone(loader, change, &reasons);
 	else if (!was_done)
-		change.err = loader_remove_zone(loader, &change);
-	if (change.err == NSD_E_AGAIN)
-		return false;
-	loader_answer_change(loader, m->channel, &change,
-		change.err == NSD_OK && !was_done);
+		change->err = loader_remove_zone(loader, change);
+	loader_answer_change(loader, channel, change,
+		change->err == NSD_OK && !was_done);
 	free(reasons);
 	loader_reclaim(loader);
-	return true;
-}
-
-void
-loader_retry_held(struct loader *loader)
-{
-	struct held_change **at = &loader->held, *one;
-
-	while ((one = *at) != NULL) {
-		if (!loader_change_zone(loader, &one->message)) {
-			at = &one->next;
-			continue;
-		}
-		*at = one->next;
-		free(one);
-	}
 }
 
 void
 loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
-	struct held_change *one;
+	struct zone_change change;
+	struct ipc_zone payload;
 
-	if (loader_change_zone(loader, m))
-		return;
-	one = malloc(sizeof(*one));
-	if (one == NULL) {
-		loader_refuse_change(loader, m, NSD_E_MEMORY);
+	if (zone_message_read(m, &payload, &change) == NSD_OK) {
+		loader_change_zone(loader, m->channel, &change);
 		return;
 	}
-	one->message = *m;
-	one->next = loader->held;
-	loader->held = one;
+	change = (struct zone_change){
+		.name = "",
+		.pattern = "",
+		.err = NSD_E_WIRE,
+	};
+	memcpy(&change.ticket, m->payload, sizeof(change.ticket));
+	loader_answer_change(loader, m->channel, &change, false);
 }

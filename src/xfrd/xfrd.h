@@ -17,8 +17,8 @@
  *   xfrd_received.c  the last transfer of each zone
  *   xfrd_state.c   keeps timers over a restart
  *   xfrd_left.c    what it leaves to the next one
- *   xfrd_change.c  zones that come and go: has it done everywhere
- *   xfrd_change_*.c  its steps: see xfrd_changes.h
+ *   xfrd_change.c  zones that come and go, in batches: has it done everywhere
+ *   xfrd_change_*.c  its parts: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
  *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
  *   xfrd_zones.c   joins them to the machine that knows what is to be done
@@ -206,6 +206,7 @@ enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
  *   NSD_E_NOT_FOUND  no such pattern, or no such zone to remove
  *   NSD_E_ZONE       the zone is there already
  *   NSD_E_LIMIT      no more zones can be added
+ *   NSD_E_AGAIN      the zone's file is being read: try again soon
  *   NSD_E_MEMORY
  *
  * returns as requests_add; NSD_E_LIMIT: the names are too long.

@@ -1,7 +1,7 @@
-/* xfrd_change.c - has zones come, go and get other patterns, everywhere. */
+/* xfrd_change.c - has zones come, go and get other patterns, everywhere, in
+ * batches. */
 #include "config.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +14,16 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
+/* Changes of a batch: their lines are written in one turn. */
+#define BATCH_MAX 4096u
 /* The loader has so many of ours in hand, at most: transfers need it, too. */
 #define ASKED_MAX 64u
-/* What it could not take is given to it again after this. */
-#define AGAIN_MSEC 100
-/* A list that could not be written anew is tried again after this, then after
- * twice as long each time; or with a change that comes after the first of
- * these. */
-#define RENEW_PAUSE_SEC 1u
-#define RENEW_PAUSE_SEC_MAX 60u
+/* What it could not take, or do yet, is given to it again after this. */
+#define AGAIN_MSEC 20
+/* A change that comes so long after a renewal that failed has it tried again:
+ * whoever asks may have made room for it. */
+#define RENEW_AGAIN_MSEC 1000
 
-static void changes_end_echoes(struct cds_list_head *echoes,
-	enum xfrd_changed outcome, const char *why);
-
-/* Its echoes are told behind it. */
 static void
 change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	const char *why)
@@ -39,72 +35,149 @@ change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	};
 	xfrd_change_on_end *on_end = change->on_end;
 	void *ctx = change->ctx;
-	struct cds_list_head echoes;
 
-	CDS_INIT_LIST_HEAD(&echoes);
-	cds_list_splice(&change->echoes, &echoes);
 	xfrd_change_free(change);
 	if (on_end != NULL)
 		on_end(ctx, &end);
-	changes_end_echoes(&echoes, outcome, why);
 }
 
-/* What has failed has failed for them, too. */
 static void
-changes_end_echoes(struct cds_list_head *echoes, enum xfrd_changed outcome,
-	const char *why)
+change_move(struct xfrd_change *change, struct cds_list_head *list)
 {
-	bool failed = outcome == XFRD_CHANGED_UNLISTED
-		|| outcome == XFRD_CHANGED_FAILED;
-	struct xfrd_change *echo;
-
-	while ((echo = list_first_or_null(echoes, struct xfrd_change, node))
-		!= NULL)
-		change_end(echo, failed ? outcome : echo->outcome,
-			failed ? why : NULL);
-}
-
-/* There is nothing to be done. But the zone may be so only because of a change
- * that is not in effect yet: that is waited for. */
-static void
-change_end_idle(struct xfrd_change *change, enum xfrd_changed outcome)
-{
-	struct xfrd_change *last = NULL;
-
-	if (outcome == XFRD_CHANGED || outcome == XFRD_CHANGED_EXISTS
-		|| outcome == XFRD_CHANGED_ABSENT)
-		last = xfrd_change_find_last(change);
-	if (last == NULL || change->hasty) {
-		change_end(change, outcome, NULL);
-		return;
-	}
-	change->outcome = outcome;
 	cds_list_del(&change->node);
-	cds_list_add_tail(&change->node, &last->echoes);
+	cds_list_add_tail(&change->node, list);
 }
 
-static struct conf *
-change_conf(const struct xfrd_change *change)
+/* ---- a batch is gathered, and listed ------------------------------------- */
+
+/* Reads its texts. *outcome: what is wrong with them. */
+static bool
+change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
 {
-	return change->xfrd->role.server->conf;
+	*outcome = XFRD_CHANGED_NO_PATTERN;
+	if (change->kind != XFRD_CHANGE_DELETE
+		&& conf_find_pattern(change->xfrd->role.server->conf,
+			   change->pattern)
+			== NULL)
+		return false;
+	/* An empty line of delzones is no error in NSD. */
+	*outcome = change->kind == XFRD_CHANGE_DELETE && *change->name == '\0'
+		? XFRD_CHANGED_ABSENT
+		: XFRD_CHANGED_NO_NAME;
+	return conf_parse_zone_name(change->name, change->wire);
 }
 
-/* Takes it back, and tells why once that is durable, too: what was told as
- * failed is not there after a power cut. Takes the change. */
+/* Finds out whether there is something to be done. *outcome: if not, why. */
+static bool
+change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
+	enum xfrd_changed *outcome)
+{
+	*outcome = XFRD_CHANGED_EXISTS;
+	if (change->kind == XFRD_CHANGE_ADD)
+		return zone == NULL;
+	*outcome = XFRD_CHANGED_ABSENT;
+	if (zone == NULL) {
+		change->created = change->kind == XFRD_CHANGE_PATTERN;
+		if (change->created)
+			change->kind = XFRD_CHANGE_ADD;
+		return change->created;
+	}
+	*outcome = XFRD_CHANGED_FIXED;
+	if (zone->conf->pattern_name == NULL)
+		return false;
+	*outcome = XFRD_CHANGED;
+	if (change->kind == XFRD_CHANGE_DELETE
+		|| strcmp(zone->conf->pattern_name, change->pattern) != 0)
+		return true;
+	xfrd_change_note_idle(change->xfrd, zone);
+	return false;
+}
+
 static void
-change_fail(struct xfrd_change *change, const char *why)
+change_refuse(struct xfrd_change *change, const char *why)
+{
+	log_error("zone %s cannot be changed: %s: %s", change->name,
+		change->xfrd->changes->list->path, why);
+	change_end(change, XFRD_CHANGED_UNLISTED, why);
+}
+
+/* Writes its line. False: it has ended. */
+static bool
+change_list(struct xfrd_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		change->wire);
+	enum xfrd_changed outcome;
+	enum nsd_err err;
+
+	if (!change_check(change, zone, &outcome)) {
+		change_end(change, outcome, NULL);
+		return false;
+	}
+	err = xfrd_change_list(change, zone);
+	if (err == NSD_OK)
+		return true;
+	/* AGAIN: a list that is to be written anew, and cannot be. */
+	change_refuse(change, err == NSD_E_AGAIN
+		? strerror(xfrd->changes->failed_error)
+		: xfrd_change_text(err));
+	return false;
+}
+
+/* Takes a change into the batch, or ends it. False: it is for the next one, as
+ * this one has another change of its zone. */
+static bool
+change_begin(struct xfrd_change *change)
 {
 	struct xfrd_changes *changes = change->xfrd->changes;
+	enum xfrd_changed outcome;
 
-	log_error("zone %s cannot be changed: %s", change->name, why);
-	xfrd_change_undo(change);
-	/* It is no change of its zone any more. */
-	cds_list_del_init(&change->same);
-	change->why = strdup(why);
-	change->synced = syncer_ask(changes->syncer, changes->list->fd,
+	if (!change->is_listed && !change_parse(change, &outcome)) {
+		change_end(change, outcome, NULL);
+		return true;
+	}
+	if (xfrd_change_find(changes, change->wire) != NULL)
+		return false;
+	if (!change->is_listed && !change_list(change))
+		return true;
+	changes->more += (change->kind == XFRD_CHANGE_ADD)
+		- (change->kind == XFRD_CHANGE_DELETE);
+	change_move(change, &changes->batch);
+	changes->batch_count++;
+	xfrd_change_note(change);
+	return true;
+}
+
+/* The list may be one that is to be written anew first. All that has come in
+ * this turn of the loop is one batch. */
+static void
+changes_begin(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	struct xfrd_change *change;
+
+	changes->batch_count = 0;
+	changes->more = 0;
+	do {
+		if (xfrd_change_wants_renewal(xfrd)
+			&& xfrd_change_renew(xfrd)) {
+			changes->step = XFRD_CHANGES_RENEWAL;
+			return;
+		}
+		while ((change = list_first_or_null(&changes->waiting,
+				struct xfrd_change, node)) != NULL
+			&& changes->batch_count < BATCH_MAX
+			&& !xfrd_change_wants_renewal(xfrd)
+			&& change_begin(change))
+			;
+	} while (changes->batch_count == 0 && xfrd_change_wants_renewal(xfrd));
+	if (changes->batch_count == 0)
+		return;
+	/* The folder, too: the file may have been made just now. */
+	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
 		changes->list->folder);
-	cds_list_del(&change->node);
-	cds_list_add_tail(&change->node, &changes->undone);
+	changes->step = XFRD_CHANGES_FLUSH;
 }
 
 /* ---- asking the loader --------------------------------------------------- */
@@ -123,32 +196,39 @@ change_is_done(const struct xfrd_change *change, enum nsd_err err)
 		&& err == NSD_E_ZONE;
 }
 
+/* All others have it so: if we cannot, the next xfrd has. */
 static void
 change_finish(struct xfrd_change *change, const struct zone_change *done)
 {
 	struct xfrd *xfrd = change->xfrd;
-	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
-		change->wire);
 
-	if (change->kind == XFRD_CHANGE_DELETE) {
-		/* Another change may have brought it back. */
-		if (xfrd->journal != NULL && zone == NULL)
-			journal_drop(xfrd->journal, change->wire);
-	} else if (zone != NULL) {
-		xfrd_turn_join(xfrd, zone);
-		/* Its file may have another name. */
-		if (change->kind == XFRD_CHANGE_PATTERN)
-			xfrd_write_look(xfrd);
+	xfrd_change_forget(change);
+	if (xfrd_change_settle(change) != NSD_OK) {
+		log_error("zone %s: out of memory", change->name);
+		role_stop(&xfrd->role);
 	}
+	if (change->kind == XFRD_CHANGE_DELETE && xfrd->journal != NULL)
+		journal_drop(xfrd->journal, change->wire);
+	/* Its file may have another name. */
+	if (change->kind == XFRD_CHANGE_PATTERN)
+		xfrd_write_look(xfrd);
 	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
-		&& !change->hasty) {
-		changes_end_echoes(&change->echoes, XFRD_CHANGED, NULL);
+		&& !change->hasty)
 		xfrd_change_await_file(change);
-	} else if (done->file == IPC_ZONE_BROKEN) {
+	else if (done->file == IPC_ZONE_BROKEN)
 		change_end(change, XFRD_CHANGED_UNREAD, done->reasons);
-	} else {
+	else
 		change_end(change, XFRD_CHANGED, NULL);
-	}
+}
+
+static void
+change_fail(struct xfrd_change *change, const char *why)
+{
+	struct xfrd_changes *changes = change->xfrd->changes;
+
+	log_error("zone %s cannot be changed: %s", change->name, why);
+	change->why = why;
+	change_move(change, &changes->failed);
 }
 
 static void
@@ -156,6 +236,7 @@ change_on_answer(void *ctx, const struct ipc_message *answer)
 {
 	struct xfrd_change *change = ctx;
 	struct xfrd *xfrd = change->xfrd;
+	struct xfrd_changes *changes = xfrd->changes;
 	struct zone_change done = {.err = NSD_E_BUG};
 	struct ipc_zone payload;
 	const char *why = "loaders have died of it";
@@ -165,31 +246,18 @@ change_on_answer(void *ctx, const struct ipc_message *answer)
 			done.err = NSD_E_WIRE;
 		why = err_text(done.err);
 	}
-	xfrd->changes->asked_count--;
-	if (change_is_done(change, done.err)) {
+	changes->asked_count--;
+	if (change_is_done(change, done.err))
 		change_finish(change, &done);
-	} else {
+	else if (done.err == NSD_E_AGAIN)
+		change_move(change, &changes->busy);
+	else
 		change_fail(change, why);
-	}
 	xfrd_changes_go_on(xfrd);
 }
 
-/* Changes of one zone are asked for one after the other. */
-static bool
-change_is_free(const struct xfrd_change *change)
-{
-	const struct xfrd_changes *changes = change->xfrd->changes;
-	size_t len = name_len(change->wire);
-	const struct xfrd_change *other;
-
-	cds_list_for_each_entry(other, &changes->asked, node)
-		if (memcmp(other->wire, change->wire, len) == 0)
-			return false;
-	return true;
-}
-
-/* False: it is to be tried again. */
-static bool
+/* NSD_E_AGAIN, NSD_E_MEMORY: it is to be tried again. */
+static enum nsd_err
 change_ask(struct xfrd_change *change)
 {
 	struct xfrd_changes *changes = change->xfrd->changes;
@@ -200,147 +268,128 @@ change_ask(struct xfrd_change *change)
 	};
 	enum nsd_err err;
 
-	if (changes->asked_count == ASKED_MAX || !change_is_free(change))
-		return false;
+	if (changes->asked_count == ASKED_MAX)
+		return NSD_E_AGAIN;
 	err = xfrd_loader_change_zone(change->xfrd, &wanted, change_on_answer,
 		change);
 	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
-		return false;
+		return err;
 	if (err != NSD_OK) {
 		change_fail(change, xfrd_change_text(err));
-		return true;
+		return NSD_OK;
 	}
-	cds_list_del(&change->node);
-	cds_list_add_tail(&change->node, &changes->asked);
+	change_move(change, &changes->asked);
 	changes->asked_count++;
-	return true;
-}
-
-/* ---- beginning ----------------------------------------------------------- */
-
-/* Finds out whether there is something to be done. *outcome: if not, why. */
-static bool
-change_check(struct xfrd_change *change, struct xfrd_zone **zone,
-	enum xfrd_changed *outcome)
-{
-	const struct conf *conf = change_conf(change);
-
-	*outcome = XFRD_CHANGED_NO_PATTERN;
-	if (change->kind != XFRD_CHANGE_DELETE
-		&& conf_find_pattern(conf, change->pattern) == NULL)
-		return false;
-	/* An empty line of delzones is no error in NSD. */
-	*outcome = change->kind == XFRD_CHANGE_DELETE && *change->name == '\0'
-		? XFRD_CHANGED_ABSENT
-		: XFRD_CHANGED_NO_NAME;
-	if (!conf_parse_zone_name(change->name, change->wire))
-		return false;
-	*zone = xfrd_zone_find(&change->xfrd->zones.table, change->wire);
-	*outcome = XFRD_CHANGED_EXISTS;
-	if (change->kind == XFRD_CHANGE_ADD)
-		return *zone == NULL;
-	*outcome = XFRD_CHANGED_ABSENT;
-	if (*zone == NULL)
-		return change->kind == XFRD_CHANGE_PATTERN;
-	*outcome = XFRD_CHANGED_FIXED;
-	if ((*zone)->conf->pattern_name == NULL)
-		return false;
-	*outcome = XFRD_CHANGED;
-	return change->kind == XFRD_CHANGE_DELETE
-		|| strcmp((*zone)->conf->pattern_name, change->pattern) != 0;
+	return NSD_OK;
 }
 
 static void
-changes_sync(struct xfrd_changes *changes)
+changes_wait(struct xfrd_changes *changes)
+{
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+
+	event_add(changes->begin_event, &wait);
+}
+
+/* ---- the end of a batch -------------------------------------------------- */
+
+/* What has failed is told when its lines are as they were, also after a power
+ * cut. */
+static void
+changes_return(struct xfrd_changes *changes)
 {
 	struct xfrd_change *change;
-	uint64_t number;
 
-	/* The folder, too: the file may have been made just now. */
-	number = syncer_ask(changes->syncer, changes->list->fd,
+	cds_list_for_each_entry(change, &changes->failed, node)
+		xfrd_change_unlist(change);
+	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
 		changes->list->folder);
-	cds_list_for_each_entry_reverse(change, &changes->listed, node) {
-		if (change->synced != 0)
-			break;
-		change->synced = number;
-	}
+	changes->step = XFRD_CHANGES_RETURN;
+}
+
+/* What is busy begins the next batch. */
+static void
+changes_end_batch(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change;
+
+	cds_list_for_each_entry(change, &changes->busy, node)
+		xfrd_change_forget(change);
+	if (!cds_list_empty(&changes->busy))
+		changes_wait(changes);
+	else
+		event_active(changes->begin_event, EV_TIMEOUT, 0);
+	cds_list_splice(&changes->busy, &changes->waiting);
+	CDS_INIT_LIST_HEAD(&changes->busy);
+	changes->step = XFRD_CHANGES_NONE;
 }
 
 static void
-change_begin(struct xfrd_change *change)
+changes_ask(struct xfrd_changes *changes)
 {
-	struct xfrd_changes *changes = change->xfrd->changes;
-	struct xfrd_zone *zone = NULL;
-	enum xfrd_changed outcome;
-	enum nsd_err err;
+	struct xfrd_change *change;
 
-	if (!change_check(change, &zone, &outcome)) {
-		/* To NSD, a zone that gets the pattern it has changes, too. */
-		if (outcome == XFRD_CHANGED)
-			zonelist_note_change(changes->list,
-				change_conf(change), zone->conf);
-		change_end_idle(change, outcome);
+	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
+			node)) != NULL
+		&& change_ask(change) == NSD_OK)
+		;
+	if (changes->asked_count > 0)
 		return;
-	}
-	err = xfrd_change_do(change, zone);
-	if (err != NSD_OK) {
-		/* A list that is to be written anew, and cannot be. */
-		const char *why = err == NSD_E_AGAIN
-			? strerror(changes->failed_error)
-			: xfrd_change_text(err);
-
-		log_error("zone %s cannot be changed: %s: %s", change->name,
-			changes->list->path, why);
-		change_end(change, XFRD_CHANGED_UNLISTED, why);
-		return;
-	}
-	cds_list_del(&change->node);
-	cds_list_add_tail(&change->node, &changes->listed);
-	xfrd_change_note(change);
+	/* Nobody's answer will wake us. */
+	if (change != NULL)
+		changes_wait(changes);
+	else if (!cds_list_empty(&changes->failed))
+		changes_return(changes);
+	else
+		changes_end_batch(changes);
 }
 
-/* ---- the list is written anew -------------------------------------------- */
-
-static bool
-changes_are_idle(struct xfrd_changes *changes)
-{
-	return cds_list_empty(&changes->listed)
-		&& cds_list_empty(&changes->ready)
-		&& cds_list_empty(&changes->asked)
-		&& cds_list_empty(&changes->undone);
-}
-
-static bool
-changes_want_renewal(const struct xfrd *xfrd)
-{
-	const struct xfrd_changes *changes = xfrd->changes;
-
-	return !changes->resting
-		&& zonelist_wants_renewal(changes->list,
-			xfrd->role.server->conf);
-}
-
-/* A list that is whole is gone on with meanwhile; to one that is not, nothing
- * is added. */
+/* error: lines may come again. */
 static void
-changes_fail_renewal(struct xfrd_changes *changes)
+changes_end_failed(struct xfrd_changes *changes, int error)
 {
-	struct timeval pause;
+	struct xfrd_change *change;
 
-	changes->failed_error = errno;
-	changes->failed_msec = clock_now_msec();
-	changes->pause_sec = changes->pause_sec == 0 ? RENEW_PAUSE_SEC
-						     : 2 * changes->pause_sec;
-	if (changes->pause_sec > RENEW_PAUSE_SEC_MAX)
-		changes->pause_sec = RENEW_PAUSE_SEC_MAX;
-	log_error("cannot write %s anew: %s; again in %u s",
-		changes->list->path, strerror(changes->failed_error),
-		changes->pause_sec);
-	pause = (struct timeval){.tv_sec = changes->pause_sec};
-	changes->resting = true;
-	event_add(changes->renew_event, &pause);
-	changes->renewing = false;
-	changes->renewed_fd = -1;
+	while ((change = list_first_or_null(&changes->failed,
+			struct xfrd_change, node)) != NULL) {
+		if (error != 0)
+			log_error("zone %s: a change that failed may come"
+				  " again: %s: %s", change->name,
+				changes->list->path, strerror(error));
+		change_end(change, XFRD_CHANGED_FAILED, change->why);
+	}
+}
+
+/* The batch is not in the list. Nobody waits for a disk that does not write. */
+static void
+changes_refuse(struct xfrd_changes *changes, int error)
+{
+	struct xfrd_change *change;
+
+	cds_list_for_each_entry(change, &changes->batch, node)
+		xfrd_change_unlist(change);
+	(void)syncer_ask(changes->syncer, changes->list->fd,
+		changes->list->folder);
+	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
+			node)) != NULL)
+		change_refuse(change, strerror(error));
+}
+
+/* ---- one after the other ------------------------------------------------- */
+
+void
+xfrd_changes_go_on(struct xfrd *xfrd)
+{
+	if (xfrd->changes->step == XFRD_CHANGES_NONE)
+		changes_begin(xfrd);
+	else if (xfrd->changes->step == XFRD_CHANGES_LOADER)
+		changes_ask(xfrd->changes);
+}
+
+void
+xfrd_changes_on_event(evutil_socket_t fd, short what, void *arg)
+{
+	xfrd_changes_go_on(arg);
 }
 
 void
@@ -352,229 +401,36 @@ xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg)
 	xfrd_changes_go_on(xfrd);
 }
 
-/* False: it could not be begun. */
-static bool
-changes_renew(struct xfrd *xfrd)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-
-	changes->renewing = true;
-	if (changes->unused > 0)
-		log_warning("zone list %s is written anew without %zu lines of"
-			    " zones that could not be added from it",
-			changes->list->path, changes->unused);
-	changes->unused = 0;
-	if (zonelist_renew(changes->list, xfrd->role.server->conf,
-		    &changes->renewed_fd)
-		!= NSD_OK) {
-		changes_fail_renewal(changes);
-		return false;
-	}
-	(void)syncer_ask(changes->syncer, changes->renewed_fd, -1);
-	return true;
-}
-
-/* The file is durable, then its name is. */
-static void
-changes_on_renewed(struct xfrd *xfrd, int error)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-
-	if (changes->renewed_fd != -1) {
-		enum nsd_err err = NSD_E_SYSTEM;
-
-		errno = error;
-		if (error != 0)
-			zonelist_drop_renewed(changes->list);
-		else
-			err = zonelist_take_renewed(changes->list,
-				xfrd->role.server->conf);
-		if (err != NSD_OK) {
-			changes_fail_renewal(changes);
-			return;
-		}
-		changes->renewed_fd = -1;
-		(void)syncer_ask(changes->syncer, -1, changes->list->folder);
-		return;
-	}
-	changes->renewing = false;
-	if (error == 0)
-		changes->pause_sec = 0;
-	if (error != 0) {
-		errno = error;
-		changes->list->renew = true;
-		changes_fail_renewal(changes);
-	}
-}
-
-/* ---- one after the other ------------------------------------------------- */
-
-void
-xfrd_changes_on_sync(evutil_socket_t fd, short what, void *arg)
-{
-	struct xfrd *xfrd = arg;
-
-	if (!cds_list_empty(&xfrd->changes->listed))
-		changes_sync(xfrd->changes);
-}
-
-/* Begins what waits. All that comes in this turn of the loop is flushed
- * together, at its end. */
-static void
-changes_begin(struct xfrd *xfrd)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-	bool some = false;
-	struct xfrd_change *change;
-
-	while (!changes->renewing
-		&& (change = list_first_or_null(&changes->held,
-			    struct xfrd_change, node))
-			!= NULL) {
-		if (changes_want_renewal(xfrd)) {
-			if (!changes_are_idle(changes))
-				break;
-			if (changes_renew(xfrd))
-				break;
-		}
-		change_begin(change);
-		some = true;
-	}
-	if (some && !cds_list_empty(&changes->listed))
-		event_active(changes->sync_event, EV_TIMEOUT, 0);
-}
-
-/* Asks the loader for what is durable. */
-static void
-changes_ask(struct xfrd *xfrd)
-{
-	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
-	struct xfrd_changes *changes = xfrd->changes;
-	struct xfrd_change *change;
-
-	while ((change = list_first_or_null(&changes->ready, struct xfrd_change,
-			node))
-		!= NULL)
-		if (!change_ask(change))
-			break;
-	/* Nobody's answer will wake us. */
-	if (!cds_list_empty(&changes->ready) && changes->asked_count == 0)
-		event_add(changes->again_event, &wait);
-}
-
-/* The list may have become idle: there is no better time to write it anew. What
- * that costs to find out is not asked for each change of many. */
-static void
-changes_rest(struct xfrd *xfrd)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-	bool idle = changes_are_idle(changes), want;
-	bool held = !cds_list_empty(&changes->held);
-
-	if (changes->renewing || (!idle && !held))
-		return;
-	want = changes_want_renewal(xfrd);
-	if (held && (idle || !want))
-		event_active(changes->again_event, EV_TIMEOUT, 0);
-	else if (idle && want)
-		(void)changes_renew(xfrd);
-}
-
-/* What ends may begin others: they come here, too. */
-void
-xfrd_changes_go_on(struct xfrd *xfrd)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-
-	if (changes->in_turn)
-		return;
-	changes->in_turn = true;
-	changes_begin(xfrd);
-	changes_ask(xfrd);
-	changes_rest(xfrd);
-	changes->in_turn = false;
-}
-
-void
-xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg)
-{
-	xfrd_changes_go_on(arg);
-}
-
-/* What was taken back is so on the disk. error: perhaps not. */
-static void
-changes_end_undone(struct xfrd_changes *changes, uint64_t number, int error)
-{
-	struct xfrd_change *change;
-
-	while ((change = list_first_or_null(&changes->undone,
-			struct xfrd_change, node))
-			!= NULL
-		&& change->synced <= number) {
-		char *why = change->why;
-
-		if (error != 0)
-			log_error("zone %s: a change that failed may come"
-				  " again: %s: %s", change->name,
-				changes->list->path, strerror(error));
-		change->why = NULL;
-		change_end(change, XFRD_CHANGED_FAILED,
-			why != NULL ? why : err_text(NSD_E_MEMORY));
-		free(why);
-	}
-}
-
-/* The newest is taken back first: each finds what it has left. What waits for
- * them begins later. */
-static void
-changes_fail_sync(struct xfrd_changes *changes, struct cds_list_head *failed,
-	int error)
-{
-	struct xfrd_change *change;
-	bool undone = false;
-
-	changes->in_turn = true;
-	while ((change = list_first_or_null(failed, struct xfrd_change, node))
-		!= NULL) {
-		log_error("zone %s cannot be changed: %s: %s", change->name,
-			changes->list->path, strerror(error));
-		xfrd_change_undo(change);
-		change_end(change, XFRD_CHANGED_UNLISTED, strerror(error));
-		undone = true;
-	}
-	/* Nobody waits for a disk that does not write. */
-	if (undone)
-		(void)syncer_ask(changes->syncer, changes->list->fd,
-			changes->list->folder);
-	changes->in_turn = false;
-}
-
-/* What is in the list, is. */
 void
 xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 {
 	struct xfrd *xfrd = ctx;
 	struct xfrd_changes *changes = xfrd->changes;
-	struct xfrd_change *change, *next;
-	struct cds_list_head failed;
 
-	if (changes->renewing) {
-		changes_on_renewed(xfrd, error);
-		xfrd_changes_go_on(xfrd);
+	if (number < changes->flush)
 		return;
-	}
-	CDS_INIT_LIST_HEAD(&failed);
-	cds_list_for_each_entry_safe(change, next, &changes->listed, node) {
-		if (change->synced == 0 || change->synced > number)
+	switch (changes->step) {
+	case XFRD_CHANGES_NONE:
+	case XFRD_CHANGES_LOADER:
+		return; /* of what nobody waits for */
+	case XFRD_CHANGES_FLUSH:
+		if (error == 0) {
+			changes->step = XFRD_CHANGES_LOADER;
 			break;
-		cds_list_del(&change->node);
-		if (error == 0)
-			cds_list_add_tail(&change->node, &changes->ready);
-		else
-			cds_list_add(&change->node, &failed);
+		}
+		changes_refuse(changes, error);
+		changes_end_batch(changes);
+		return;
+	case XFRD_CHANGES_RETURN:
+		changes_end_failed(changes, error);
+		changes_end_batch(changes);
+		return;
+	case XFRD_CHANGES_RENEWAL:
+		if (xfrd_change_renew_next(xfrd, error))
+			return;
+		changes->step = XFRD_CHANGES_NONE;
+		break;
 	}
-	changes_fail_sync(changes, &failed, error);
-	changes_end_undone(changes, number, error);
 	xfrd_changes_go_on(xfrd);
 }
 
@@ -596,11 +452,9 @@ xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		ask->on_end(ask->ctx, &end);
 		return;
 	}
-	/* Whoever asks may have made room for it. */
 	if (changes->resting
-		&& clock_now_msec() - changes->failed_msec
-			>= RENEW_PAUSE_SEC * 1000)
+		&& clock_now_msec() - changes->failed_msec >= RENEW_AGAIN_MSEC)
 		changes->resting = false;
-	cds_list_add_tail(&change->node, &changes->held);
-	xfrd_changes_go_on(xfrd);
+	cds_list_add_tail(&change->node, &changes->waiting);
+	event_active(changes->begin_event, EV_TIMEOUT, 0);
 }

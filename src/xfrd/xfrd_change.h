@@ -2,13 +2,14 @@
  * xfrd_change.h - zones come, go and get other patterns while the server runs
  * (addzone, delzone, changezone).
  *
- * The zone list is the truth (doc/decisions/0084). A change is
- *   1. known to xfrd,
- *   2. written to the zone list, and durable there,
- *   3. published by the loader, which tells main first,
- *   4. told as done, once the loader has read the zone's file, if there is one;
- *      a secondary zone begins to be fetched.
- * If 2 or 3 fails, what was done before is taken back. If xfrd dies, the next
+ * Changes are done in batches, one after the other (doc/decisions/0157): what
+ * is asked for while a batch is under way is the next one. A batch is
+ *   1. written to the zone list, which is the truth (0084), and durable there,
+ *   2. published by the loader, which tells main first,
+ *   3. taken over by xfrd itself, and told as done, once the loader has read
+ *      the zone's file, if there is one; a secondary zone begins to be fetched.
+ * If 1 fails the batch has failed. What 2 refuses has failed; its lines become
+ * what they were, and that is durable before it is told. If xfrd dies, the next
  * one goes on from the list; if the loader dies, the next one is asked again.
  * So what was told as done is so, and what was not is done or not, whole.
  */
@@ -60,9 +61,9 @@ struct xfrd_change_ask {
 };
 
 /*
- * Has a zone changed. Borrows *ask and its texts. Changes take effect in the
- * order in which they were asked for. on_end is called once, perhaps before
- * this returns.
+ * Has a zone changed. Borrows *ask and its texts. Changes are done in the order
+ * in which they were asked for, those of different zones perhaps together.
+ * on_end is called once; before this returns, if the zone list cannot be used.
  */
 void xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask);
 

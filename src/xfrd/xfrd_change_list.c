@@ -1,71 +1,43 @@
 /*
- * xfrd_change_list.c - the first two steps of a change, and the way back: xfrd
- * knows of it, and it is written to the zone list.
+ * xfrd_change_list.c - changes in the zone list: a line is written, and taken
+ * back if the change fails; what was done, xfrd itself knows. The list is
+ * written anew.
+ *
+ * Until a change is done xfrd knows its zone as it was before: that says what a
+ * line is to be again, and what a list that is written anew has.
  */
 #include "config.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <event2/event.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "conf/zonelist.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
+/* A list that could not be written anew is tried again after this, then after
+ * twice as long each time. */
+#define RENEW_PAUSE_SEC 1u
+#define RENEW_PAUSE_SEC_MAX 60u
+
 static struct conf *
-change_conf(const struct xfrd_change *change)
+change_conf(const struct xfrd *xfrd)
 {
-	return change->xfrd->role.server->conf;
+	return xfrd->role.server->conf;
 }
 
-static enum nsd_err
-change_list_zone(struct xfrd_change *change, const struct xfrd_zone *zone,
-	const char *pattern)
+/* Zones that there will be with the batch. */
+static size_t
+change_count_zones(const struct xfrd *xfrd)
 {
-	struct zonelist *list = change->xfrd->changes->list;
-	uint64_t offset;
-	enum nsd_err err = zonelist_add(list, zone->conf->name, pattern,
-		zone->conf->member_id, &offset);
-
-	if (err == NSD_OK)
-		conf_note_listed(change_conf(change), zone->conf, offset);
-	return err;
+	return change_conf(xfrd)->zone_count + (size_t)xfrd->changes->more;
 }
 
-/* Each of these does all or nothing. */
-static enum nsd_err
-change_add(struct xfrd_change *change)
-{
-	struct xfrd_zone *zone;
-	enum nsd_err err = xfrd_come_add(change->xfrd, change->name,
-		change->pattern, &zone);
-
-	if (err != NSD_OK)
-		return err;
-	err = change_list_zone(change, zone, change->pattern);
-	if (err != NSD_OK) {
-		int error = errno;
-
-		xfrd_come_remove(change->xfrd, zone);
-		errno = error;
-	}
-	return err;
-}
-
-static enum nsd_err
-change_delete(struct xfrd_change *change, struct xfrd_zone *zone)
-{
-	struct zonelist *list = change->xfrd->changes->list;
-	enum nsd_err err = NSD_OK;
-
-	if (zone->conf->listed_at != 0)
-		err = zonelist_remove(list, zone->conf->listed_at);
-	if (err == NSD_OK)
-		xfrd_come_remove(change->xfrd, zone);
-	return err;
-}
+/* ---- lines --------------------------------------------------------------- */
 
 /* Where it can, in the same place; else the new line comes before the old one
  * goes: there is always one. *at: where it is now. */
@@ -96,113 +68,199 @@ change_relist(struct zonelist *list, const struct conf_zone *zone,
 	return err;
 }
 
-static enum nsd_err
-change_pattern(struct xfrd_change *change, struct xfrd_zone *zone,
-	const char *pattern)
+void
+xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	struct zonelist *list = change->xfrd->changes->list;
-	uint64_t new_at;
-	enum nsd_err err;
-
-	zonelist_note_change(list, change_conf(change), zone->conf);
-	err = change_relist(list, zone->conf, pattern, &new_at);
-	if (err != NSD_OK)
-		return err;
-	xfrd_come_rest(change->xfrd, zone);
-	err = conf_change_zone(change_conf(change), zone->conf->wire, pattern);
-	assert(err == NSD_OK);
-	conf_note_listed(change_conf(change), zone->conf, new_at);
-	return NSD_OK;
-}
-
-/* One that came later has done its part already, and counts. What was before
- * this one is what was before that one. */
-static void
-change_hand_on(struct xfrd_change *change, struct xfrd_change *next)
-{
-	free(next->old_pattern);
-	free(next->old_member);
-	next->old_pattern = change->old_pattern;
-	next->old_member = change->old_member;
-	change->old_pattern = change->old_member = NULL;
-	if (next->kind == XFRD_CHANGE_DELETE)
-		return;
-	next->created |= next->kind == XFRD_CHANGE_PATTERN
-		&& next->old_pattern == NULL;
-	next->kind = next->old_pattern == NULL ? XFRD_CHANGE_ADD
-					       : XFRD_CHANGE_PATTERN;
-}
-
-/* A zone that was deleted is there again, as it was. */
-static enum nsd_err
-change_bring_back(struct xfrd_change *change)
-{
-	struct xfrd_zone *zone;
-	enum nsd_err err = xfrd_come_add(change->xfrd, change->name,
-		change->old_pattern, &zone);
-
-	if (err != NSD_OK)
-		return err;
-	err = conf_note_member(change_conf(change), zone->conf,
-		change->old_member);
-	if (err == NSD_OK)
-		err = change_list_zone(change, zone, change->old_pattern);
-	if (err == NSD_OK)
-		xfrd_turn_join(change->xfrd, zone);
-	return err;
+	zonelist_note_change(xfrd->changes->list, change_count_zones(xfrd),
+		zone->conf->wire);
 }
 
 enum nsd_err
-xfrd_change_do(struct xfrd_change *change, struct xfrd_zone *zone)
+xfrd_change_list(struct xfrd_change *change, const struct xfrd_zone *zone)
 {
-	if (change->kind == XFRD_CHANGE_PATTERN && zone == NULL) {
-		change->kind = XFRD_CHANGE_ADD;
-		change->created = true;
+	struct xfrd_changes *changes = change->xfrd->changes;
+	struct zonelist *list = changes->list;
+	enum nsd_err err = NSD_OK;
+
+	switch (change->kind) {
+	case XFRD_CHANGE_ADD:
+		err = zonelist_add(list, change->name, change->pattern, NULL,
+			&change->at);
+		break;
+	case XFRD_CHANGE_DELETE:
+		if (zone->conf->listed_at != 0)
+			err = zonelist_remove(list, zone->conf->listed_at);
+		break;
+	case XFRD_CHANGE_PATTERN:
+		xfrd_change_note_idle(change->xfrd, zone);
+		err = change_relist(list, zone->conf, change->pattern,
+			&change->at);
+		break;
 	}
-	if (change->kind == XFRD_CHANGE_ADD)
-		return change_add(change);
-	change->old_pattern = strdup(zone->conf->pattern_name);
-	if (zone->conf->member_id != NULL)
-		change->old_member = strdup(zone->conf->member_id);
-	if (change->old_pattern == NULL
-		|| (change->old_member == NULL)
-			!= (zone->conf->member_id == NULL))
-		return NSD_E_MEMORY;
-	return change->kind == XFRD_CHANGE_DELETE
-		? change_delete(change, zone)
-		: change_pattern(change, zone, change->pattern);
+	change->is_listed = err == NSD_OK;
+	return err;
+}
+
+/* The line that a zone had. */
+static enum nsd_err
+change_restore(struct zonelist *list, const struct conf_zone *zone,
+	uint64_t at)
+{
+	if (zone->listed_at == 0)
+		return NSD_E_NOT_FOUND;
+	return at == zone->listed_at
+		? zonelist_replace(list, at, zone->name, zone->pattern_name,
+			  zone->member_id)
+		: zonelist_restore(list, zone->listed_at,
+			  zone->member_id != NULL);
 }
 
 void
-xfrd_change_undo(struct xfrd_change *change)
+xfrd_change_unlist(struct xfrd_change *change)
 {
-	struct xfrd_change *next = xfrd_change_find_next(change);
-	struct xfrd_zone *zone = xfrd_zone_find(&change->xfrd->zones.table,
+	struct xfrd *xfrd = change->xfrd;
+	struct zonelist *list = xfrd->changes->list;
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
 		change->wire);
 	enum nsd_err err = NSD_OK;
 
-	if (next != NULL) {
-		change_hand_on(change, next);
-		return;
-	}
-	switch (change->kind) {
-	case XFRD_CHANGE_ADD:
-		if (zone != NULL && zone->conf->pattern_name != NULL)
-			err = change_delete(change, zone);
-		break;
-	case XFRD_CHANGE_DELETE:
-		if (zone == NULL && change->old_pattern != NULL)
-			err = change_bring_back(change);
-		break;
-	case XFRD_CHANGE_PATTERN:
-		if (zone == NULL || zone->conf->pattern_name == NULL)
-			break;
-		err = change_pattern(change, zone, change->old_pattern);
+	if (zone != NULL)
+		err = change_restore(list, zone->conf, change->at);
+	if (err == NSD_OK && change->at != 0
+		&& (zone == NULL || zone->conf->listed_at != change->at)) {
+		err = zonelist_remove(list, change->at);
 		if (err == NSD_OK)
-			xfrd_turn_join(change->xfrd, zone);
-		break;
+			zonelist_free_place(list, change->at);
 	}
-	if (err != NSD_OK)
-		log_error("zone %s: a change that failed cannot be taken back:"
-			  " %s", change->name, xfrd_change_text(err));
+	/* A line that cannot be written is not there in a new list. */
+	list->renew |= err != NSD_OK;
+}
+
+/* ---- what xfrd itself knows ---------------------------------------------- */
+
+static enum nsd_err
+change_settle_zone(struct xfrd_change *change, struct xfrd_zone *zone)
+{
+	struct conf *conf = change_conf(change->xfrd);
+	enum nsd_err err;
+
+	conf_note_listed(conf, zone->conf, change->at);
+	if (change->member != NULL) {
+		err = conf_note_member(conf, zone->conf, change->member);
+		if (err != NSD_OK)
+			return err;
+	}
+	xfrd_turn_join(change->xfrd, zone);
+	return NSD_OK;
+}
+
+enum nsd_err
+xfrd_change_settle(struct xfrd_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+	struct zonelist *list = xfrd->changes->list;
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		change->wire);
+	enum nsd_err err;
+
+	if (change->kind == XFRD_CHANGE_ADD) {
+		err = xfrd_come_add(xfrd, change->name, change->pattern,
+			&zone);
+		return err != NSD_OK ? err : change_settle_zone(change, zone);
+	}
+	assert(zone != NULL); /* no other change of it is under way */
+	if (zone->conf->listed_at != 0 && zone->conf->listed_at != change->at)
+		zonelist_free_place(list, zone->conf->listed_at);
+	if (change->kind == XFRD_CHANGE_DELETE) {
+		xfrd_come_remove(xfrd, zone);
+		return NSD_OK;
+	}
+	xfrd_come_rest(xfrd, zone);
+	err = conf_change_zone(change_conf(xfrd), zone->conf->wire,
+		change->pattern);
+	assert(err == NSD_OK);
+	return change_settle_zone(change, zone);
+}
+
+/* ---- the list is written anew -------------------------------------------- */
+
+bool
+xfrd_change_wants_renewal(const struct xfrd *xfrd)
+{
+	const struct xfrd_changes *changes = xfrd->changes;
+
+	return !changes->resting
+		&& zonelist_wants_renewal(changes->list,
+			change_count_zones(xfrd));
+}
+
+/* A list that is whole is gone on with meanwhile; to one that is not, nothing
+ * is added. */
+static void
+changes_fail_renewal(struct xfrd_changes *changes)
+{
+	struct timeval pause;
+
+	changes->failed_error = errno;
+	changes->failed_msec = clock_now_msec();
+	changes->pause_sec = changes->pause_sec == 0 ? RENEW_PAUSE_SEC
+						     : 2 * changes->pause_sec;
+	if (changes->pause_sec > RENEW_PAUSE_SEC_MAX)
+		changes->pause_sec = RENEW_PAUSE_SEC_MAX;
+	log_error("cannot write %s anew: %s; again in %u s",
+		changes->list->path, strerror(changes->failed_error),
+		changes->pause_sec);
+	pause = (struct timeval){.tv_sec = changes->pause_sec};
+	changes->resting = true;
+	event_add(changes->renew_event, &pause);
+	changes->renewed_fd = -1;
+}
+
+bool
+xfrd_change_renew(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+
+	if (changes->unused > 0)
+		log_warning("zone list %s is written anew without %zu lines of"
+			    " zones that could not be added from it",
+			changes->list->path, changes->unused);
+	changes->unused = 0;
+	if (zonelist_renew(changes->list, change_conf(xfrd),
+		    &changes->renewed_fd)
+		!= NSD_OK) {
+		changes_fail_renewal(changes);
+		return false;
+	}
+	changes->flush = syncer_ask(changes->syncer, changes->renewed_fd, -1);
+	return true;
+}
+
+/* The file is durable, then its name is. */
+bool
+xfrd_change_renew_next(struct xfrd *xfrd, int error)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	enum nsd_err err = NSD_E_SYSTEM;
+
+	errno = error;
+	if (changes->renewed_fd == -1) {
+		changes->pause_sec = error == 0 ? 0 : changes->pause_sec;
+		changes->list->renew |= error != 0;
+		if (error != 0)
+			changes_fail_renewal(changes);
+		return false;
+	}
+	if (error != 0)
+		zonelist_drop_renewed(changes->list);
+	else
+		err = zonelist_take_renewed(changes->list, change_conf(xfrd));
+	if (err != NSD_OK) {
+		changes_fail_renewal(changes);
+		return false;
+	}
+	changes->renewed_fd = -1;
+	changes->flush = syncer_ask(changes->syncer, -1,
+		changes->list->folder);
+	return true;
 }

@@ -16,9 +16,7 @@ xfrd_change_free(struct xfrd_change *change)
 	cds_list_del(&change->node);
 	cds_list_del(&change->same);
 	free(change->pattern);
-	free(change->old_pattern);
-	free(change->old_member);
-	free(change->why);
+	free(change->member);
 	free(change);
 }
 
@@ -32,7 +30,6 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		return NULL;
 	CDS_INIT_LIST_HEAD(&change->node);
 	CDS_INIT_LIST_HEAD(&change->same);
-	CDS_INIT_LIST_HEAD(&change->echoes);
 	memcpy(change->name, ask->name, size);
 	change->xfrd = xfrd;
 	change->kind = ask->kind;
@@ -49,45 +46,38 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	return change;
 }
 
-static struct cds_list_head *
-change_bucket(const struct xfrd_change *change)
+static unsigned
+change_bucket(const uint8_t *wire)
 {
-	size_t len = name_len(change->wire);
+	size_t len = name_len(wire);
 	uint32_t sum = 0;
 
 	for (size_t i = 0; i < len; i++)
-		sum = sum * 31 + change->wire[i];
-	return &change->xfrd->changes->same[sum % XFRD_CHANGE_BUCKETS];
+		sum = sum * 31 + wire[i];
+	return sum % XFRD_CHANGE_BUCKETS;
 }
 
 void
 xfrd_change_note(struct xfrd_change *change)
 {
-	cds_list_add_tail(&change->same, change_bucket(change));
+	cds_list_add_tail(&change->same,
+		&change->xfrd->changes->same[change_bucket(change->wire)]);
 }
 
-struct xfrd_change *
-xfrd_change_find_next(const struct xfrd_change *change)
+void
+xfrd_change_forget(struct xfrd_change *change)
 {
-	const struct cds_list_head *bucket = change_bucket(change), *at;
-
-	for (at = change->same.next; at != bucket; at = at->next) {
-		struct xfrd_change *other = caa_container_of(at,
-			struct xfrd_change, same);
-
-		if (name_equal(other->wire, change->wire))
-			return other;
-	}
-	return NULL;
+	cds_list_del_init(&change->same);
 }
 
 struct xfrd_change *
-xfrd_change_find_last(const struct xfrd_change *change)
+xfrd_change_find(const struct xfrd_changes *changes, const uint8_t *wire)
 {
 	struct xfrd_change *other;
 
-	cds_list_for_each_entry_reverse(other, change_bucket(change), same)
-		if (name_equal(other->wire, change->wire))
+	cds_list_for_each_entry(other, &changes->same[change_bucket(wire)],
+		same)
+		if (name_equal(other->wire, wire))
 			return other;
 	return NULL;
 }

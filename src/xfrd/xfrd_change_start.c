@@ -12,25 +12,29 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
-/* Has the loader asked for what is in the list, or is not. */
+/* What is in the list, or is not any more, comes first. line: NULL: it has
+ * none. */
 static enum nsd_err
 changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
-	const char *old_pattern)
+	const struct zonelist_line *line)
 {
 	struct xfrd_change *change = xfrd_change_create(xfrd, ask);
 
 	if (change == NULL)
 		return NSD_E_MEMORY;
-	if (old_pattern != NULL) {
-		change->old_pattern = strdup(old_pattern);
-		if (change->old_pattern == NULL) {
+	if (line != NULL && line->id != NULL) {
+		change->member = strdup(line->id);
+		if (change->member == NULL) {
 			xfrd_change_free(change);
 			return NSD_E_MEMORY;
 		}
 	}
 	if (!conf_parse_zone_name(ask->name, change->wire))
-		abort(); /* conf has it */
-	cds_list_add_tail(&change->node, &xfrd->changes->ready);
+		abort(); /* it was looked up */
+	change->is_listed = true;
+	change->at = line != NULL ? line->offset : 0;
+	cds_list_add_tail(&change->node, &xfrd->changes->waiting);
+	/* To find a second line of it. */
 	xfrd_change_note(change);
 	return NSD_OK;
 }
@@ -42,6 +46,30 @@ struct changes_read {
 	bool *gone;   /* by their places: these have a line that says so */
 };
 
+/* A line of a zone that main did not know. */
+static enum nsd_err
+changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_change_ask ask = {
+		.kind = XFRD_CHANGE_ADD,
+		.name = line->name,
+		.pattern = line->pattern,
+	};
+	uint8_t wire[NAME_MAX_LEN];
+
+	if (conf_find_pattern(conf, line->pattern) == NULL
+		|| !conf_parse_zone_name(line->name, wire)) {
+		xfrd->changes->unused++;
+		return NSD_OK;
+	}
+	if (xfrd_change_find(xfrd->changes, wire) == NULL)
+		return changes_repeat(xfrd, &ask, line);
+	xfrd->changes->odd = true;
+	xfrd->changes->unused++;
+	return NSD_OK;
+}
+
 /* A line of the list, which main has mostly taken in. */
 static enum nsd_err
 changes_on_line(void *ctx, const struct zonelist_line *line)
@@ -49,46 +77,29 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 	struct xfrd *xfrd = ((struct changes_read *)ctx)->xfrd;
 	struct conf *conf = xfrd->role.server->conf;
 	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
-	struct xfrd_zone *added;
-	const struct xfrd_change_ask ask = {
-		.kind = zone == NULL ? XFRD_CHANGE_ADD : XFRD_CHANGE_PATTERN,
-		.name = zone == NULL ? line->name : zone->name,
+	struct xfrd_change_ask ask = {
+		.kind = XFRD_CHANGE_PATTERN,
 		.pattern = line->pattern,
 	};
-	enum nsd_err err;
 
 	/* Nobody was told that it is there, or main knows the whole of it. */
 	if (line->cut)
 		return NSD_OK;
-	if (zone != NULL && (zone->pattern_name == NULL
-		|| zone->listed_at != 0
-		|| conf_find_pattern(conf, line->pattern) == NULL)) {
+	if (zone == NULL)
+		return changes_on_new(xfrd, line);
+	if (zone->pattern_name == NULL || zone->listed_at != 0
+		|| conf_find_pattern(conf, line->pattern) == NULL) {
 		/* Main has said so. A second line would bring a zone back that
 		 * has been deleted. */
 		xfrd->changes->odd = true;
 		xfrd->changes->unused++;
 		return NSD_OK;
 	}
-	if (zone == NULL) {
-		err = xfrd_come_add(xfrd, line->name, line->pattern, &added);
-		if (err == NSD_E_MEMORY)
-			return err;
-		if (err != NSD_OK) {
-			xfrd->changes->unused++;
-			return NSD_OK;
-		}
-		zone = added->conf;
-		err = changes_repeat(xfrd, &ask, NULL);
-	} else if (strcmp(zone->pattern_name, line->pattern) != 0) {
-		err = changes_repeat(xfrd, &ask, zone->pattern_name);
-		if (err == NSD_OK)
-			err = conf_change_zone(conf, zone->wire,
-				line->pattern);
-	} else {
-		err = NSD_OK;
-	}
 	conf_note_listed(conf, zone, line->offset);
-	return err == NSD_OK ? conf_note_member(conf, zone, line->id) : err;
+	if (strcmp(zone->pattern_name, line->pattern) == 0)
+		return conf_note_member(conf, zone, line->id);
+	ask.name = zone->name;
+	return changes_repeat(xfrd, &ask, line);
 }
 
 /* A line of a zone that has been deleted: that of a catalog's member has an
@@ -134,10 +145,7 @@ changes_remove_unlisted(const struct changes_read *read)
 			kept++;
 			continue;
 		}
-		err = changes_repeat(xfrd, &ask, zone->pattern_name);
-		if (err == NSD_OK)
-			xfrd_come_remove(xfrd, xfrd_zone_find(
-				&xfrd->zones.table, zone->wire));
+		err = changes_repeat(xfrd, &ask, NULL);
 	}
 	if (kept == 0)
 		return err;
@@ -198,21 +206,22 @@ static enum nsd_err
 changes_open_list(struct xfrd *xfrd, const char *path)
 {
 	struct xfrd_changes *changes = xfrd->changes;
+	struct event_base *base = xfrd->role.base;
 	enum nsd_err err = changes_read_list(xfrd, path);
+	struct xfrd_change *change;
 
 	if (err != NSD_OK)
 		return err;
+	cds_list_for_each_entry(change, &changes->waiting, node)
+		xfrd_change_forget(change);
 	changes->list->renew |= changes->odd && changes->list->fd != -1;
-	changes->again_event = event_new(xfrd->role.base, -1, 0,
-		xfrd_changes_on_again, xfrd);
-	changes->renew_event = event_new(xfrd->role.base, -1, 0,
-		xfrd_changes_on_renew, xfrd);
-	changes->sync_event = event_new(xfrd->role.base, -1, 0,
-		xfrd_changes_on_sync, xfrd);
-	return changes->again_event == NULL || changes->renew_event == NULL
-			|| changes->sync_event == NULL
+	changes->begin_event = event_new(base, -1, 0, xfrd_changes_on_event,
+		xfrd);
+	changes->renew_event = event_new(base, -1, 0, xfrd_changes_on_renew,
+		xfrd);
+	return changes->begin_event == NULL || changes->renew_event == NULL
 		? NSD_E_MEMORY
-		: syncer_create(xfrd->role.base, xfrd_changes_on_synced, xfrd,
+		: syncer_create(base, xfrd_changes_on_synced, xfrd,
 			  &changes->syncer);
 }
 
@@ -227,11 +236,11 @@ xfrd_change_init(struct xfrd *xfrd)
 
 	xfrd->changes = changes;
 	if (changes != NULL) {
-		CDS_INIT_LIST_HEAD(&changes->held);
-		CDS_INIT_LIST_HEAD(&changes->listed);
-		CDS_INIT_LIST_HEAD(&changes->ready);
+		CDS_INIT_LIST_HEAD(&changes->waiting);
+		CDS_INIT_LIST_HEAD(&changes->batch);
 		CDS_INIT_LIST_HEAD(&changes->asked);
-		CDS_INIT_LIST_HEAD(&changes->undone);
+		CDS_INIT_LIST_HEAD(&changes->busy);
+		CDS_INIT_LIST_HEAD(&changes->failed);
 		for (unsigned i = 0; i < XFRD_CHANGE_BUCKETS; i++)
 			CDS_INIT_LIST_HEAD(&changes->same[i]);
 		changes->renewed_fd = -1;

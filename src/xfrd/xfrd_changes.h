@@ -2,10 +2,10 @@
  * xfrd_changes.h - changes of zones that are under way: for the files that have
  * them done.
  *
- *   xfrd_change_start.c  opens the zone list, and goes on with what the last
- *                        xfrd has left
- *   xfrd_change.c        takes each change from step to step
- *   xfrd_change_list.c   the first steps, and the way back: the zone list
+ *   xfrd_change_start.c  opens the zone list, and finds what the last xfrd has
+ *                        left undone
+ *   xfrd_change.c        gathers changes, and takes batches from step to step
+ *   xfrd_change_list.c   the lines of changes; the list written anew
  *   xfrd_change_read.c   waits for large files of zones that have come
  *   xfrd_change_one.c    one change: made, found, freed
  */
@@ -27,49 +27,55 @@ struct event;
 
 struct xfrd_change {
 	struct cds_list_head node; /* of one of the lists below */
-	struct cds_list_head same; /* of a bucket, once it has begun */
-	struct cds_list_head echoes; /* changes that want what this one brings:
-				      * they end with it */
-	enum xfrd_changed outcome; /* of an echo */
+	struct cds_list_head same; /* of a bucket, once it is of a batch */
 	struct xfrd *xfrd;
 	enum xfrd_change_kind kind; /* what it has come to: PATTERN is that of
 				     * a zone that was there */
 	bool created;
-	uint64_t synced;           /* this number, and it is durable */
+	bool hasty;
+	bool is_listed;            /* its line is written: */
+	uint64_t at;               /* there; 0: it has none, as with DELETE */
 	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
 	void *ctx;
-	bool hasty;
 	char *pattern;             /* NULL with DELETE */
-	char *old_pattern;         /* of the loader's; NULL: it has no such
-				    * zone */
-	char *old_member;          /* its ID in a catalog; NULL: it has none */
-	char *why;                 /* of one that was taken back: what is told
-				    * when that is durable */
+	char *member;              /* the ID that its line has, of one found at
+				    * the start; or NULL */
+	const char *why;           /* it has failed */
 	uint8_t wire[NAME_MAX_LEN];
 	char name[];
 };
 
-/* A change goes through these lists, in order, or ends before. */
+/* What the batch is waiting for. */
+enum xfrd_changes_step {
+	XFRD_CHANGES_NONE,    /* there is no batch */
+	XFRD_CHANGES_FLUSH,   /* its lines are flushed */
+	XFRD_CHANGES_LOADER,  /* the loader does it */
+	XFRD_CHANGES_RETURN,  /* lines of what has failed are taken back, and
+			       * that is flushed */
+	XFRD_CHANGES_RENEWAL, /* there is none: the list is written anew */
+};
+
 struct xfrd_changes {
 	struct zonelist *list;     /* NULL: it cannot be used */
 	struct syncer *syncer;     /* the same */
-	struct event *again_event;
-	struct event *sync_event;  /* at the end of the turn */
-	struct cds_list_head held;   /* while the list is written anew */
-	struct cds_list_head listed; /* to be durable in the list */
-	struct cds_list_head ready;  /* for the loader */
-	struct cds_list_head asked;  /* of the loader */
-	struct cds_list_head undone; /* instead: taken back, to be durable */
-	unsigned asked_count;
-	struct cds_list_head same[XFRD_CHANGE_BUCKETS];
+	struct event *begin_event; /* it goes on: at the end of the turn, or
+				    * after a while */
+	struct cds_list_head waiting; /* for the next batch */
+	struct cds_list_head batch;
+	struct cds_list_head asked;   /* of the batch, of the loader */
+	struct cds_list_head busy;    /* these it could not do yet */
+	struct cds_list_head failed;  /* and these not at all */
+	unsigned batch_count, asked_count;
+	enum xfrd_changes_step step;
+	uint64_t flush;            /* number of the one that is waited for */
+	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* those of the batch */
+	long more;                 /* zones that the batch brings */
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
-	bool renewing;
 	struct event *renew_event; /* after a renewal that failed: */
 	bool resting;              /* it is not tried now */
 	unsigned pause_sec;        /* how long not; 0: the last one was well */
 	int failed_error;          /* errno of the last one that was not */
 	int64_t failed_msec;       /* and when */
-	bool in_turn;              /* xfrd_changes_go_on is at work */
 	bool odd;                  /* the list has lines that are no zone */
 	size_t unused;             /* lines of it that would be zones, and are
 				    * lost when it is written anew */
@@ -79,32 +85,49 @@ struct xfrd_changes {
 struct xfrd_change *xfrd_change_create(struct xfrd *xfrd,
 	const struct xfrd_change_ask *ask) MUST_USE;
 void xfrd_change_free(struct xfrd_change *change);
-/* It has begun: its zone has changed in the list and in xfrd. */
+/* It is of the batch from now on, and not any more. */
 void xfrd_change_note(struct xfrd_change *change);
-/* The next change of the same zone after one that has begun; or NULL. */
-struct xfrd_change *xfrd_change_find_next(const struct xfrd_change *change);
-/* The newest change that has begun of the zone that another one is about, which
- * has not; or NULL. */
-struct xfrd_change *xfrd_change_find_last(const struct xfrd_change *change);
-/* xfrd_change_list.c: has xfrd know of a change, and writes it to the zone
- * list. zone: the one that it is about; NULL: there is none yet. Without NSD_OK
- * nothing has changed. */
-enum nsd_err xfrd_change_do(struct xfrd_change *change,
-	struct xfrd_zone *zone) MUST_USE;
-/* Takes that back, unless another change of the zone has come. What fails is
- * found at the next start of xfrd. */
-void xfrd_change_undo(struct xfrd_change *change);
-/* Does what can be done now. */
-void xfrd_changes_go_on(struct xfrd *xfrd);
-/* Timers, and what the syncer calls. */
-void xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg);
-void xfrd_changes_on_sync(evutil_socket_t fd, short what, void *arg);
-void xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg);
-void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
-/* xfrd_change_read.c: waits until the loader has read the file of a zone that
- * has come, and tells whoever has asked for the change. Takes the change. */
-void xfrd_change_await_file(struct xfrd_change *change);
+void xfrd_change_forget(struct xfrd_change *change);
+/* The change of a zone that was noted. NULL: there is none. */
+struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
+	const uint8_t *wire);
 /* What an error is; of NSD_E_SYSTEM errno. */
 const char *xfrd_change_text(enum nsd_err err);
+
+/* ---- xfrd_change_list.c -------------------------------------------------- */
+
+/* Writes the line of a change. zone: the one that it is about; NULL: there is
+ * none. Without NSD_OK nothing has changed. */
+enum nsd_err xfrd_change_list(struct xfrd_change *change,
+	const struct xfrd_zone *zone) MUST_USE;
+/* The change has failed: its line becomes what it was, or else the whole list
+ * is written anew. */
+void xfrd_change_unlist(struct xfrd_change *change);
+/* It is done: xfrd itself has it so, and places of lines are free. */
+enum nsd_err xfrd_change_settle(struct xfrd_change *change) MUST_USE;
+/* A zone gets the pattern that it has. To NSD that is a change, too. */
+void xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone);
+/* True: the list is to be written anew before a batch begins, or goes on to
+ * be gathered. */
+bool xfrd_change_wants_renewal(const struct xfrd *xfrd);
+/* Begins that. False: it could not be begun, and is tried again later. */
+bool xfrd_change_renew(struct xfrd *xfrd);
+/* What was flushed for it. True: it goes on. */
+bool xfrd_change_renew_next(struct xfrd *xfrd, int error);
+
+/* ---- xfrd_change.c ------------------------------------------------------- */
+
+/* Does what can be done now. */
+void xfrd_changes_go_on(struct xfrd *xfrd);
+/* Events, and what the syncer calls. */
+void xfrd_changes_on_event(evutil_socket_t fd, short what, void *arg);
+void xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg);
+void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
+
+/* ---- xfrd_change_read.c -------------------------------------------------- */
+
+/* Waits until the loader has read the file of a zone that has come, and tells
+ * whoever has asked for the change. Takes the change. */
+void xfrd_change_await_file(struct xfrd_change *change);
 
 #endif

@@ -79,7 +79,7 @@ renew(struct zonelist *list, struct conf *conf)
 {
 	int fd;
 
-	if (!list->renew && !zonelist_wants_renewal(list, conf))
+	if (!list->renew && !zonelist_wants_renewal(list, conf->zone_count))
 		return;
 	if (zonelist_renew(list, conf, &fd) != NSD_OK
 		|| zonelist_take_renewed(list, conf) != NSD_OK || list->renew)
@@ -103,9 +103,12 @@ change_list(struct zonelist *list, struct conf *conf)
 	err = zonelist_replace(list, offset, "added.by.fuzz", "q", NULL);
 	if (err != NSD_OK && err != NSD_E_LIMIT)
 		abort();
-	zonelist_note_change(list, conf, zone);
-	if (zonelist_remove(list, other) != NSD_OK)
+	zonelist_note_change(list, conf->zone_count, zone->wire);
+	if (zonelist_remove(list, other) != NSD_OK
+		|| zonelist_restore(list, other, false) != NSD_OK
+		|| zonelist_remove(list, other) != NSD_OK)
 		abort();
+	zonelist_free_place(list, other);
 	renew(list, conf);
 }
 

@@ -298,6 +298,12 @@ on_zone_changed(void *ctx, const struct ipc_message *answer)
 	}
 	if (zone_message_read(answer, &payload, &change) != NSD_OK)
 		die("a wrong answer");
+	/* Its file is being read. */
+	if (change.err == NSD_E_AGAIN
+		&& xfrd_loader_change_zone(pending->updater->xfrd, &change,
+			   on_zone_changed, pending)
+			== NSD_OK)
+		return;
 	printf("%llu %s loaded %d usec %lld\n",
 		(unsigned long long)pending->ticket,
 		change.err == NSD_OK ? "ok" : err_text(change.err),

@@ -127,7 +127,8 @@ change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 	xfrd_change_zone(&xfrd, &ask);
 }
 
-/* All that was asked for so far is flushed, or has failed. */
+/* A batch begins, or what has failed is taken back; it is flushed, or that
+ * fails. */
 static void
 flush(int error)
 {
@@ -208,9 +209,8 @@ start(void **state)
 static int
 end(void **state)
 {
-	event_free(xfrd.changes->again_event);
+	event_free(xfrd.changes->begin_event);
 	event_free(xfrd.changes->renew_event);
-	event_free(xfrd.changes->sync_event);
 	zonelist_close(xfrd.changes->list);
 	free(xfrd.changes);
 	xfrd_zone_table_fini(&xfrd.zones.table);
@@ -228,75 +228,203 @@ has(const char *name, const char *pattern)
 	return zone != NULL && strcmp(zone->pattern_name, pattern) == 0;
 }
 
-/* ---- tests --------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------- */
 
 static void
-refused_zone_that_was_deleted_stays_away(void **state)
+what_comes_in_a_turn_is_a_batch(void **state)
+{
+	uint64_t before = flushes;
+
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	change(XFRD_CHANGE_ADD, "y", "none", "none");
+	assert_int_equal(flushes, before);
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(flushes, before + 1);
+	assert_int_equal(asked_count, 0);
+	xfrd_changes_on_synced(&xfrd, flushes, 0);
+	assert_int_equal(asked_count, 2);
+	assert_false(has("x", "p"));
+	answer(1, NSD_OK);
+	assert_true(has("y", "p"));
+	answer(0, NSD_OK);
+	assert_string_equal(ended, "none:4 y:0 x:0 ");
+	assert_int_equal(flushes, before + 1);
+}
+
+static void
+what_comes_while_a_batch_is_done_is_the_next_one(void **state)
+{
+	uint64_t before = flushes;
+
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	files_assert(path, HEAD "add x p\n");
+	/* A flush of something before it is none. */
+	xfrd_changes_on_synced(&xfrd, before, 0);
+	assert_int_equal(asked_count, 0);
+	xfrd_changes_on_synced(&xfrd, before + 1, 0);
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(asked_count, 1);
+	assert_int_equal(flushes, before + 1);
+	answer(0, NSD_OK);
+	flush(0);
+	assert_int_equal(flushes, before + 2);
+	answer(1, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 ");
+}
+
+static void
+second_change_of_a_zone_is_of_the_next_batch(void **state)
 {
 	change(XFRD_CHANGE_ADD, "x", "p", "add");
-	flush(0);
+	change(XFRD_CHANGE_ADD, "X.", "p", "again");
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
 	flush(0);
 	assert_int_equal(asked_count, 1);
-	answer(0, NSD_E_LIMIT);
+	answer(0, NSD_OK);
+	/* In the order in which they came. */
 	flush(0);
+	assert_string_equal(ended, "add:0 again:1 ");
+	assert_int_equal(asked_count, 3);
 	assert_string_equal(asked[1].text, "x ");
+	assert_string_equal(asked[2].text, "y p");
+	answer(2, NSD_OK);
+	/* What is not there is gone. */
 	answer(1, NSD_E_NOT_FOUND);
-	assert_string_equal(ended, "add:7 del:0 ");
-	files_assert(path, HEAD "del x p\n");
+	assert_string_equal(ended, "add:0 again:1 y:0 del:0 ");
 	assert_false(has("x", "p"));
 }
 
+/* It stays what it was until that is done. */
 static void
-refused_zone_that_was_added_again_keeps_its_line(void **state)
+place_of_a_line_is_free_once_its_zone_is_gone(void **state)
 {
-	change(XFRD_CHANGE_ADD, "x", "p", "add");
-	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
-	change(XFRD_CHANGE_ADD, "x", "q", "again");
-	flush(0);
-	answer(0, NSD_E_LIMIT);
-	flush(0);
-	assert_true(has("x", "q"));
-	answer(1, NSD_E_NOT_FOUND);
-	assert_string_equal(asked[2].text, "x q");
-	answer(2, NSD_OK);
-	assert_string_equal(ended, "add:7 del:0 again:0 ");
-	files_assert(path, HEAD "add x q\n");
-	assert_true(has("x", "q"));
-}
-
-static void
-failure_of_each_is_that_of_none(void **state)
-{
-	change(XFRD_CHANGE_ADD, "x", "p", "add");
-	change(XFRD_CHANGE_PATTERN, "x", "long", "change");
-	flush(0);
-	answer(0, NSD_E_LIMIT);
-	answer(1, NSD_E_LIMIT);
-	assert_string_equal(ended, "");
-	flush(0);
-	assert_string_equal(ended, "add:7 change:7 ");
-	files_assert(path, HEAD "del x p\ndel x long\n");
-	assert_null(conf_find_zone_text(server.conf, "x"));
-}
-
-static void
-zone_that_cannot_go_is_there_with_its_own_pattern(void **state)
-{
-	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
 	flush(0);
 	answer(0, NSD_OK);
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	flush(0);
+	files_assert(path, HEAD "del x p\nadd y p\n");
+	answer(1, NSD_OK);
+	answer(2, NSD_OK);
+	change(XFRD_CHANGE_ADD, "z", "p", "z");
+	flush(0);
+	files_assert(path, HEAD "add z p\nadd y p\n");
+}
+
+/* Nobody waits for it but changes of that zone. */
+static void
+zone_that_is_being_read_is_asked_for_again(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	answer(0, NSD_OK);
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	flush(0);
+	answer(1, NSD_E_AGAIN);
+	answer(2, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 ");
 	change(XFRD_CHANGE_ADD, "x", "q", "again");
 	flush(0);
-	answer(1, NSD_E_MEMORY);
-	/* It is there still. */
-	assert_string_equal(asked[2].text, "x q!");
-	answer(2, NSD_E_MEMORY);
+	assert_int_equal(asked_count, 4);
+	assert_string_equal(asked[3].text, "x ");
+	answer(3, NSD_E_AGAIN);
+	/* By itself, too. */
+	while (asked_count == 4) {
+		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
+		xfrd_changes_on_synced(&xfrd, flushes, 0);
+	}
+	answer(4, NSD_OK);
 	flush(0);
-	assert_string_equal(ended, "add:0 del:7 again:7 ");
-	assert_true(has("x", "p"));
-	files_assert(path, HEAD "add x p\n");
+	files_assert(path, HEAD "add x q\nadd y p\n");
+	answer(5, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 del:0 again:0 ");
+}
+
+/* ---- failures ------------------------------------------------------------ */
+
+/* x, y and z. */
+static void
+add_three(void)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	change(XFRD_CHANGE_ADD, "z", "p", "z");
+	flush(0);
+	for (unsigned i = 0; i < 3; i++)
+		answer(i, NSD_OK);
+	*ended = '\0';
+}
+
+static void
+batch_that_cannot_be_flushed_has_failed(void **state)
+{
+	add_three();
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_PATTERN, "y", "q", "q");
+	change(XFRD_CHANGE_PATTERN, "z", "long", "long");
+	change(XFRD_CHANGE_ADD, "v", "p", "v");
+	flush(EIO);
+	assert_string_equal(ended, "del:6 q:6 long:6 v:6 ");
+	assert_int_equal(asked_count, 3);
+	files_assert(path, HEAD "add x p\nadd y p\nadd z p\n"
+		"del z long\ndel v p\n");
+	assert_true(has("x", "p") && has("y", "p") && has("z", "p"));
+	assert_false(has("v", "p"));
+	/* The places of lines are free. */
+	change(XFRD_CHANGE_ADD, "v", "long", "again");
+	flush(0);
+	files_assert(path, HEAD "add x p\nadd y p\nadd z p\n"
+		"add v long\ndel v p\n");
+}
+
+/* Each kind of change: its line is what it was. */
+static void
+what_the_loader_refuses_is_as_before(void **state)
+{
+	add_three();
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_PATTERN, "y", "q", "q");
+	change(XFRD_CHANGE_PATTERN, "z", "long", "long");
+	change(XFRD_CHANGE_ADD, "v", "p", "v");
+	change(XFRD_CHANGE_ADD, "w", "p", "w");
+	flush(0);
+	files_assert(path, HEAD "del x p\nadd y q\ndel z p\nadd z long\n"
+		"add v p\nadd w p\n");
+	for (unsigned i = 3; i < 7; i++)
+		answer(i, NSD_E_LIMIT);
+	assert_string_equal(ended, "");
+	answer(7, NSD_OK);
+	flush(0);
+	assert_string_equal(ended, "w:0 del:7 q:7 long:7 v:7 ");
+	files_assert(path, HEAD "add x p\nadd y p\nadd z p\ndel z long\n"
+		"del v p\nadd w p\n");
+	assert_true(has("x", "p") && has("y", "p") && has("z", "p"));
+	assert_true(has("w", "p"));
+	assert_null(conf_find_zone_text(server.conf, "v"));
+}
+
+static void
+refused_zone_that_is_deleted_was_not_there(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_ADD, "x", "q", "again");
+	flush(0);
+	answer(0, NSD_E_LIMIT);
+	flush(0);
+	flush(0);
+	assert_string_equal(ended, "add:7 del:2 ");
+	answer(1, NSD_OK);
+	assert_string_equal(ended, "add:7 del:2 again:0 ");
+	files_assert(path, HEAD "add x q\n");
+	assert_true(has("x", "q"));
 }
 
 /* What is told as failed does not come with the next start. */
@@ -314,11 +442,10 @@ failure_is_told_when_what_was_taken_back_is_durable(void **state)
 	/* One that was asked for before that is none. */
 	xfrd_changes_on_synced(&xfrd, before, 0);
 	assert_string_equal(ended, "");
-	/* It does not stand in the way of the next one. */
 	change(XFRD_CHANGE_ADD, "x", "p", "again");
-	assert_true(has("x", "p"));
 	flush(0);
 	assert_string_equal(ended, "add:7 ");
+	flush(0);
 	answer(1, NSD_OK);
 	assert_string_equal(ended, "add:7 again:0 ");
 	files_assert(path, HEAD "add x p\n");
@@ -360,9 +487,8 @@ start_with(const char *list)
 	static const char *const names[] = {"x", "y", "z"};
 	struct xfrd_zone *zone;
 
-	event_free(xfrd.changes->again_event);
+	event_free(xfrd.changes->begin_event);
 	event_free(xfrd.changes->renew_event);
-	event_free(xfrd.changes->sync_event);
 	zonelist_close(xfrd.changes->list);
 	free(xfrd.changes);
 	for (size_t i = 0; i < 3; i++)
@@ -377,11 +503,32 @@ static void
 zone_goes_if_the_list_says_so(void **state)
 {
 	start_with(HEAD "add x long\ndel y long id\nadd z long\n");
+	flush(0);
 	assert_true(has("x", "long") && has("z", "long"));
-	assert_null(conf_find_zone_text(server.conf, "y"));
 	assert_int_equal(asked_count, 1);
 	assert_string_equal(asked[0].text, "y ");
 	answer(0, NSD_OK);
+	assert_false(has("y", "long"));
+}
+
+static void
+zone_comes_if_the_list_says_so(void **state)
+{
+	start_with(HEAD "add x long\nadd y long\nadd z q\ncat v p id\n"
+		"add v q\n");
+	assert_true(xfrd.changes->odd);
+	flush(0); /* it is written anew first, */
+	flush(0); /* and has its name */
+	flush(0);
+	assert_int_equal(asked_count, 2);
+	assert_string_equal(asked[0].text, "z q!");
+	assert_string_equal(asked[1].text, "v p");
+	answer(0, NSD_OK);
+	/* The last loader had it from the last xfrd. */
+	answer(1, NSD_E_ZONE);
+	assert_true(has("z", "q") && has("v", "p"));
+	assert_string_equal(conf_find_zone_text(server.conf, "v")->member_id,
+		"id");
 }
 
 /* At each octet. */
@@ -405,30 +552,14 @@ zone_stays_if_the_list_was_cut_short(void **state)
 		assert_true(has("x", "long") && has("y", "long")
 			&& has("z", "long"));
 		assert_int_equal(asked_count, 0);
-		assert_true(xfrd.changes->renewing);
+		assert_int_equal(xfrd.changes->step, XFRD_CHANGES_RENEWAL);
 		flush(0);
 		flush(0);
-		assert_false(xfrd.changes->renewing);
+		assert_int_equal(xfrd.changes->step, XFRD_CHANGES_NONE);
 		for (unsigned i = 0; i < 3; i++)
 			assert_non_null(conf_find_zone_text(server.conf,
 				(const char *[]){"x", "y", "z"}[i]));
 	}
-}
-
-static void
-what_cannot_be_flushed_is_taken_back_newest_first(void **state)
-{
-	change(XFRD_CHANGE_ADD, "x", "p", "add");
-	flush(0);
-	answer(0, NSD_OK);
-	change(XFRD_CHANGE_PATTERN, "x", "q", "q");
-	change(XFRD_CHANGE_PATTERN, "x", "long", "long");
-	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
-	flush(EIO);
-	assert_string_equal(ended, "add:0 del:6 long:6 q:6 ");
-	assert_true(has("x", "p"));
-	assert_int_equal(asked_count, 1);
-	files_assert(path, HEAD "add x p\ndel x long\n");
 }
 
 /* NSD writes the list anew then, if it has more free lines than zones while the
@@ -449,35 +580,11 @@ zone_that_gets_the_pattern_it_has_changes(void **state)
 	answer(2, NSD_OK);
 	files_assert(path, HEAD "add x p\ndel y p\n");
 	change(XFRD_CHANGE_PATTERN, "x", "p", "same");
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
 	assert_string_equal(ended, "add:0 other:0 del:0 same:0 ");
 	assert_int_equal(asked_count, 3);
 	flush(0);
 	files_assert(path, HEAD "add x p\n");
-}
-
-static void
-what_comes_in_a_turn_is_flushed_together(void **state)
-{
-	uint64_t before = flushes;
-
-	change(XFRD_CHANGE_ADD, "x", "p", "x");
-	change(XFRD_CHANGE_ADD, "y", "p", "y");
-	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
-	assert_int_equal(flushes, before);
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
-	assert_int_equal(flushes, before + 1);
-	/* What comes behind that is not of it. */
-	change(XFRD_CHANGE_ADD, "z", "p", "z");
-	xfrd_changes_on_synced(&xfrd, flushes, 0);
-	assert_int_equal(asked_count, 2);
-	answer(0, NSD_OK);
-	answer(1, NSD_OK);
-	answer(2, NSD_OK);
-	assert_string_equal(ended, "x:0 y:0 del:0 ");
-	flush(0);
-	assert_int_equal(flushes, before + 2);
-	answer(3, NSD_OK);
-	assert_string_equal(ended, "x:0 y:0 del:0 z:0 ");
 }
 
 static void
@@ -561,17 +668,20 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(refused_zone_that_was_deleted_stays_away),
-		TEST(refused_zone_that_was_added_again_keeps_its_line),
-		TEST(failure_of_each_is_that_of_none),
-		TEST(zone_that_cannot_go_is_there_with_its_own_pattern),
+		TEST(what_comes_in_a_turn_is_a_batch),
+		TEST(what_comes_while_a_batch_is_done_is_the_next_one),
+		TEST(second_change_of_a_zone_is_of_the_next_batch),
+		TEST(place_of_a_line_is_free_once_its_zone_is_gone),
+		TEST(zone_that_is_being_read_is_asked_for_again),
+		TEST(batch_that_cannot_be_flushed_has_failed),
+		TEST(what_the_loader_refuses_is_as_before),
+		TEST(refused_zone_that_is_deleted_was_not_there),
 		TEST(failure_is_told_when_what_was_taken_back_is_durable),
 		TEST(member_that_cannot_go_keeps_its_id),
 		TEST(zone_goes_if_the_list_says_so),
+		TEST(zone_comes_if_the_list_says_so),
 		TEST(zone_stays_if_the_list_was_cut_short),
-		TEST(what_cannot_be_flushed_is_taken_back_newest_first),
 		TEST(zone_that_gets_the_pattern_it_has_changes),
-		TEST(what_comes_in_a_turn_is_flushed_together),
 		TEST(file_that_is_broken_is_told),
 		TEST(file_that_takes_long_is_waited_for),
 		TEST(file_that_takes_long_ends_in_any_case),
