@@ -107,17 +107,17 @@ enum ipc_zone_file {
 	IPC_ZONE_LATER,   /* it takes long: READ says when it is done */
 };
 
-/* A zone that comes or goes. The payload ends where the text ends. */
-#define IPC_ZONE_TEXT_MAX 2020
+/* Zones that come or go. The payload ends where the text ends. */
+#define IPC_ZONE_TEXT_MAX 2032
 struct ipc_zone {
 	struct ipc_request request;
-	uint32_t err;    /* of ZONE_CHANGED: enum nsd_err */
-	uint32_t file;   /* of ZONE_CHANGED: enum ipc_zone_file */
-	uint32_t anew;   /* not 0: a zone that is there gets the pattern instead
-			  * of its own */
-	/* The zone's name as it would be written, its pattern's name, and
-	 * reasons, in lines, as many as there is room for; each with a final
-	 * NUL. An empty pattern: the zone goes. */
+	/* One change behind the other (role/zone_message.h). Of each: an octet
+	 * with an enum nsd_err, and one with an enum ipc_zone_file, of
+	 * ZONE_CHANGED; one that says that a zone that is there gets the
+	 * pattern instead of its own; then the zone's name as it would be
+	 * written, its pattern's name, and reasons, in lines, as many as there
+	 * is room for; each with a final NUL. An empty pattern: the zone
+	 * goes. */
 	char text[IPC_ZONE_TEXT_MAX];
 };
 
@@ -371,7 +371,7 @@ struct ipc_credit {
 	(offsetof(struct type, field) + sizeof(((struct type *)0)->field))
 
 #define IPC_NONE 0
-#define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 3)
+#define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 6)
 #define IPC_LOADED_MIN offsetof(struct ipc_loaded, reasons)
 #define IPC_LOADED_MAX IPC_TEXT_END(ipc_loaded, reasons)
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
@@ -451,12 +451,13 @@ struct ipc_credit {
 		"until the next one; to be said again to the next loader")   \
 	X(CHANGE_ZONE, ROLE_XFRD, ROLE_LOADER, IPC_ZONE_MIN,                 \
 		sizeof(struct ipc_zone), 0, 128, ZONE_CHANGED,               \
-		"a zone with the options of a pattern is to be served, or "  \
-		"is not to be any more")                                     \
+		"zones with the options of a pattern are to be served, or "  \
+		"are not to be any more")                                    \
 	X(ZONE_CHANGED, ROLE_LOADER, ROLE_MAIN | ROLE_XFRD, IPC_ZONE_MIN,    \
 		sizeof(struct ipc_zone), 0, 0, NO_ANSWER,                    \
-		"a CHANGE_ZONE is published (to main first, which keeps "    \
-		"it for the next loader), or has failed")                    \
+		"what became of the changes of a CHANGE_ZONE, or of the "    \
+		"first ones of them; what is published main hears first, "   \
+		"which keeps it for the next loader")                        \
 	X(READ, ROLE_XFRD, ROLE_LOADER, IPC_READ_MIN, IPC_READ_MAX, 0, 16,   \
 		READ_DONE,                                                   \
 		"read the file of a zone, or of all, if it has changed")     \

@@ -1,4 +1,5 @@
-/* zone_message.h - the messages CHANGE_ZONE and ZONE_CHANGED. */
+/* zone_message.h - the messages CHANGE_ZONE and ZONE_CHANGED: changes of zones,
+ * and what became of them. */
 #ifndef ROLE_ZONE_MESSAGE_H
 #define ROLE_ZONE_MESSAGE_H
 
@@ -11,8 +12,6 @@
 
 /* A zone that is to come or go, or has. */
 struct zone_change {
-	uint64_t ticket;     /* comes back */
-	bool again;          /* a loader that has died may have done it */
 	const char *name;    /* of the zone, as it would be written */
 	const char *pattern; /* "": the zone goes */
 	bool anew;           /* one that is there gets this pattern */
@@ -22,15 +21,28 @@ struct zone_change {
 			      * written, NULL */
 };
 
-/* Writes the payload of a message, and its length. Of the reasons it writes as
- * many whole lines as there is room for. NSD_E_LIMIT: the names are too long
- * for one. */
-enum nsd_err zone_message_write(const struct zone_change *change,
-	struct ipc_zone *payload, size_t *len) MUST_USE;
+/* A message, and where it is being read or ends. */
+struct zone_message {
+	struct ipc_zone payload;
+	size_t len; /* octets of it */
+	size_t at;  /* of its text: the next change */
+};
 
-/* Reads a message. The texts of *change are in *payload. NSD_E_WIRE: the
- * message does not end with three texts. */
-enum nsd_err zone_message_read(const struct ipc_message *m,
-	struct ipc_zone *payload, struct zone_change *change) MUST_USE;
+/* Begins one, without changes. */
+void zone_message_init(struct zone_message *message);
+
+/* Adds a change. Of the reasons it writes as many whole lines as there is room
+ * for. NSD_E_LIMIT: there is no room for the names; nothing is added. */
+enum nsd_err zone_message_add(struct zone_message *message,
+	const struct zone_change *change) MUST_USE;
+
+/* Takes what has come. NSD_E_WIRE: it is no row of changes. */
+enum nsd_err zone_message_read(struct zone_message *message,
+	const struct ipc_message *m) MUST_USE;
+
+/* Reads the next change, whose texts are in the message. False: there is no
+ * other one. */
+bool zone_message_next(struct zone_message *message,
+	struct zone_change *change);
 
 #endif

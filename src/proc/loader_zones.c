@@ -5,32 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "load/load_read.h"
+#include "load/load_turn.h"
 #include "proc/loader.h"
 #include "role/zone_message.h"
 #include "store/writer.h"
 #include "zone/table.h"
-
-/* Main has to know what is done, for the next loader, before it is answered:
- * what goes to others is sent behind what goes to main. */
-static void
-loader_answer_change(struct loader *loader, uint64_t channel,
-	struct zone_change *change, bool done)
-{
-	struct ipc_zone payload;
-	struct role_answer answer = {
-		.of = IPC_CHANGE_ZONE,
-		.payload = &payload,
-	};
-
-	/* What has come in a message fits into one. */
-	if (zone_message_write(change, &payload, &answer.len) != NSD_OK)
-		return;
-	if (done)
-		role_send(&loader->role, IPC_ZONE_CHANGED, &payload,
-			answer.len);
-	role_answer(&loader->role, channel, &answer);
-}
 
 /* A change that comes again, and finds things as it wants them, is done: main
  * knows of it, or this loader would not have the zones so. */
@@ -43,7 +24,7 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 	const struct zone_entry *entry;
 	store_ref ref;
 
-	if (!change->again || (conf != NULL) != (*change->pattern != '\0'))
+	if ((conf != NULL) != (*change->pattern != '\0'))
 		return false;
 	if (change->anew && (conf->pattern_name == NULL
 		|| strcmp(conf->pattern_name, change->pattern) != 0))
@@ -137,43 +118,80 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 	return NSD_OK;
 }
 
-static void
-loader_change_zone(struct loader *loader, uint64_t channel,
-	struct zone_change *change)
+/* True: main is to know of it. */
+static bool
+loader_change_zone(struct loader *loader, struct zone_change *change,
+	bool again, char **reasons)
 {
-	char *reasons = NULL;
-	bool was_done;
-
 	change->file = IPC_ZONE_NO_FILE;
 	change->reasons = NULL;
 	change->err = NSD_OK;
-	was_done = loader_change_was_done(loader, change);
-	if (!was_done && *change->pattern != '\0')
-		change->err = loader_add_zone(loader, change, &reasons);
-	else if (!was_done)
-		change->err = loader_remove_zone(loader, change);
-	loader_answer_change(loader, channel, change,
-		change->err == NSD_OK && !was_done);
-	free(reasons);
-	loader_reclaim(loader);
+	if (again && loader_change_was_done(loader, change))
+		return false;
+	change->err = *change->pattern != '\0'
+		? loader_add_zone(loader, change, reasons)
+		: loader_remove_zone(loader, change);
+	return change->err == NSD_OK;
 }
 
+/* What has come in a message fits into one, but for reasons. */
+static void
+loader_note_change(struct zone_message *message,
+	const struct zone_change *change)
+{
+	if (zone_message_add(message, change) != NSD_OK)
+		abort();
+}
+
+/* Main has to know what is done, for the next loader, before it is answered:
+ * what goes to others is sent behind what goes to main. */
+static void
+loader_answer_changes(struct loader *loader, uint64_t channel,
+	struct zone_message *answer, const struct zone_message *done)
+{
+	const struct role_answer to_asker = {
+		.of = IPC_CHANGE_ZONE,
+		.payload = &answer->payload,
+		.len = answer->len,
+	};
+
+	if (done->len >= IPC_ZONE_MIN)
+		role_send(&loader->role, IPC_ZONE_CHANGED, &done->payload,
+			done->len);
+	role_answer(&loader->role, channel, &to_asker);
+}
+
+/* Does the changes of a message, or the first ones: until its turn is over, or
+ * there is something to be said of a file, which needs room. The others come
+ * again. */
 void
 loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
+	struct load_turn turn = load_turn_begin();
+	struct zone_message asked, answer, done;
 	struct zone_change change;
-	struct ipc_zone payload;
+	char *reasons = NULL;
 
-	if (zone_message_read(m, &payload, &change) == NSD_OK) {
-		loader_change_zone(loader, m->channel, &change);
+	if (zone_message_read(&asked, m) != NSD_OK) {
+		log_error("refused a CHANGE_ZONE of xfrd");
 		return;
 	}
-	change = (struct zone_change){
-		.name = "",
-		.pattern = "",
-		.err = NSD_E_WIRE,
-	};
-	memcpy(&change.ticket, m->payload, sizeof(change.ticket));
-	loader_answer_change(loader, m->channel, &change, false);
+	zone_message_init(&answer);
+	zone_message_init(&done);
+	answer.payload.request.ticket = asked.payload.request.ticket;
+	while (reasons == NULL && zone_message_next(&asked, &change)) {
+		bool is_new = loader_change_zone(loader, &change,
+			asked.payload.request.again != 0, &reasons);
+
+		loader_note_change(&answer, &change);
+		change.reasons = NULL;
+		if (is_new)
+			loader_note_change(&done, &change);
+		if (load_turn_is_over(&turn))
+			break;
+	}
+	loader_answer_changes(loader, m->channel, &answer, &done);
+	free(reasons);
+	loader_reclaim(loader);
 }

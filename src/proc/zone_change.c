@@ -26,15 +26,20 @@ zone_change_apply(struct conf *conf, const struct zone_change *change)
 bool
 zone_change_keep(struct conf *conf, const struct ipc_message *m)
 {
+	struct zone_message message;
 	struct zone_change change;
-	struct ipc_zone payload;
-	enum nsd_err err = zone_message_read(m, &payload, &change);
+	bool other = false;
 
-	if (err != NSD_OK || change.err != NSD_OK)
+	if (zone_message_read(&message, m) != NSD_OK)
 		return false;
-	err = zone_change_apply(conf, &change);
-	if (err != NSD_OK)
-		log_error("zone %s: main cannot keep its change: %s",
-			change.name, err_text(err));
-	return err == NSD_OK && (change.anew || *change.pattern == '\0');
+	while (zone_message_next(&message, &change)) {
+		enum nsd_err err = zone_change_apply(conf, &change);
+
+		if (err != NSD_OK)
+			log_error("zone %s: main cannot keep its change: %s",
+				change.name, err_text(err));
+		else
+			other |= change.anew || *change.pattern == '\0';
+	}
+	return other;
 }

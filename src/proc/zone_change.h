@@ -11,8 +11,8 @@
 /*
  * The message ZONE_CHANGED of a loader: puts into main's configuration what it
  * has done, and only that. The next loader takes its zones from there. So a
- * zone is served for good, or was never added. A failure is said in the log.
- * Returns true if a zone that was there has gone, or has other options.
+ * zone is served for good, or was never told as added. A failure is said in the
+ * log. Returns true if a zone that was there has gone, or has other options.
  */
 bool zone_change_keep(struct conf *conf, const struct ipc_message *m);
 

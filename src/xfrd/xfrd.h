@@ -196,10 +196,11 @@ enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
 	uint64_t left_msec) MUST_USE;
 
 /*
- * Asks the loader to serve a zone with the options of a pattern, from the file
- * that follows from them; or to serve it no more. Borrows the texts; the rest
- * of *change is set here. on_end gets ZONE_CHANGED (zone_message_read) with
- * err:
+ * Asks the loader to serve zones with the options of a pattern, from the files
+ * that follow from them; or to serve them no more. Borrows the message, of one
+ * change at least. on_end gets ZONE_CHANGED (zone_message_read) with one change
+ * at least, and as many of the first ones as are done; ask for the others
+ * again. The err of each:
  *   NSD_OK           done. A zone whose file is absent or broken is there all
  *                    the same, and not loaded: file says so.
  *   NSD_E_SYNTAX     not the name of a zone
@@ -209,12 +210,12 @@ enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
  *   NSD_E_AGAIN      the zone's file is being read: try again soon
  *   NSD_E_MEMORY
  *
- * returns as requests_add; NSD_E_LIMIT: the names are too long.
- * Cost, with the loader's part: that of the zone itself, and for the set of
+ * returns as requests_add.
+ * Cost, with the loader's part: that of each zone itself, and for the set of
  * zones in proportion to the logarithm of their number.
  */
-enum nsd_err xfrd_loader_change_zone(struct xfrd *xfrd,
-	struct zone_change *change, request_on_end *on_end, void *ctx)
+enum nsd_err xfrd_loader_change_zones(struct xfrd *xfrd,
+	const struct zone_message *message, request_on_end *on_end, void *ctx)
 	MUST_USE;
 
 /*

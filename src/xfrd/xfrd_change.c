@@ -16,8 +16,12 @@
 
 /* Changes of a batch: their lines are written in one turn. */
 #define BATCH_MAX 4096u
-/* The loader has so many of ours in hand, at most: transfers need it, too. */
-#define ASKED_MAX 64u
+/* The loader is asked for so many in a message, of so many octets, which leaves
+ * room for what is wrong with files. */
+#define TOGETHER_MAX 16u
+#define MESSAGE_LEN_MAX 1000u
+/* It has so many messages in hand, at most: transfers need it, too. */
+#define ASKED_MAX 4u
 /* What it could not take, or do yet, is given to it again after this. */
 #define AGAIN_MSEC 20
 /* A change that comes so long after a renewal that failed has it tried again:
@@ -231,54 +235,124 @@ change_fail(struct xfrd_change *change, const char *why)
 	change_move(change, &changes->failed);
 }
 
-static void
-change_on_answer(void *ctx, const struct ipc_message *answer)
-{
-	struct xfrd_change *change = ctx;
-	struct xfrd *xfrd = change->xfrd;
-	struct xfrd_changes *changes = xfrd->changes;
-	struct zone_change done = {.err = NSD_E_BUG};
-	struct ipc_zone payload;
-	const char *why = "loaders have died of it";
+/* Changes that the loader was asked for in a message. */
+struct changes_asked {
+	struct xfrd *xfrd;
+	struct cds_list_head list;
+};
 
-	if (answer != NULL) {
-		if (zone_message_read(answer, &payload, &done) != NSD_OK)
-			done.err = NSD_E_WIRE;
-		why = err_text(done.err);
-	}
-	changes->asked_count--;
-	if (change_is_done(change, done.err))
-		change_finish(change, &done);
-	else if (done.err == NSD_E_AGAIN)
-		change_move(change, &changes->busy);
+static void
+change_take_answer(struct xfrd_change *change, const struct zone_change *done)
+{
+	if (change_is_done(change, done->err))
+		change_finish(change, done);
+	else if (done->err == NSD_E_AGAIN)
+		change_move(change, &change->xfrd->changes->busy);
 	else
-		change_fail(change, why);
+		change_fail(change, err_text(done->err));
+}
+
+/* Loaders have died of one of them: the others are done without it. */
+static void
+changes_give_up(struct xfrd_changes *changes, struct changes_asked *asked)
+{
+	struct xfrd_change *change = cds_list_first_entry(&asked->list,
+		struct xfrd_change, node);
+
+	if (change->node.next == &asked->list)
+		change_fail(change, "loaders have died of it");
+	while ((change = list_first_or_null(&asked->list, struct xfrd_change,
+			node)) != NULL) {
+		change->alone = true;
+		change_move(change, &changes->busy);
+	}
+}
+
+/* What the loader has not come to is asked for again. */
+static void
+changes_on_answer(void *ctx, const struct ipc_message *answer)
+{
+	struct changes_asked *asked = ctx;
+	struct xfrd *xfrd = asked->xfrd;
+	struct xfrd_changes *changes = xfrd->changes;
+	struct zone_message message;
+	struct zone_change done;
+	struct xfrd_change *change;
+
+	changes->asked_count--;
+	if (answer == NULL || zone_message_read(&message, answer) != NSD_OK) {
+		changes_give_up(changes, asked);
+	} else {
+		while ((change = list_first_or_null(&asked->list,
+				struct xfrd_change, node)) != NULL
+			&& zone_message_next(&message, &done))
+			change_take_answer(change, &done);
+	}
+	cds_list_splice(&asked->list, &changes->batch);
+	free(asked);
 	xfrd_changes_go_on(xfrd);
 }
 
-/* NSD_E_AGAIN, NSD_E_MEMORY: it is to be tried again. */
-static enum nsd_err
-change_ask(struct xfrd_change *change)
+/* Adds to a message the changes that go with it, and moves them to a list. */
+static void
+changes_put(struct xfrd_changes *changes, struct zone_message *message,
+	struct cds_list_head *list)
 {
-	struct xfrd_changes *changes = change->xfrd->changes;
-	struct zone_change wanted = {
-		.name = change->name,
-		.pattern = change->pattern != NULL ? change->pattern : "",
-		.anew = change->kind == XFRD_CHANGE_PATTERN,
-	};
+	struct xfrd_change *change, *next;
+	unsigned count = 0;
+
+	cds_list_for_each_entry_safe(change, next, &changes->batch, node) {
+		const struct zone_change wanted = {
+			.name = change->name,
+			.pattern = change->pattern != NULL ? change->pattern
+							   : "",
+			.anew = change->kind == XFRD_CHANGE_PATTERN,
+		};
+		enum nsd_err err;
+
+		if (count > 0 && (change->alone || count == TOGETHER_MAX
+			|| message->len > MESSAGE_LEN_MAX))
+			break;
+		err = zone_message_add(message, &wanted);
+		if (err != NSD_OK && count > 0)
+			break;
+		if (err != NSD_OK) {
+			change_fail(change, xfrd_change_text(err));
+			continue;
+		}
+		change_move(change, list);
+		count++;
+		if (change->alone)
+			break;
+	}
+}
+
+/* Without NSD_OK it is to be tried again. */
+static enum nsd_err
+changes_ask_some(struct xfrd *xfrd)
+{
+	struct changes_asked *asked = malloc(sizeof(*asked));
+	struct xfrd_changes *changes = xfrd->changes;
+	struct zone_message message;
 	enum nsd_err err;
 
-	if (changes->asked_count == ASKED_MAX)
-		return NSD_E_AGAIN;
-	err = xfrd_loader_change_zone(change->xfrd, &wanted, change_on_answer,
-		change);
-	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
-		return err;
-	if (err != NSD_OK) {
-		change_fail(change, xfrd_change_text(err));
-		return NSD_OK;
+	if (asked == NULL)
+		return NSD_E_MEMORY;
+	asked->xfrd = xfrd;
+	CDS_INIT_LIST_HEAD(&asked->list);
+	zone_message_init(&message);
+	changes_put(changes, &message, &asked->list);
+	if (cds_list_empty(&asked->list)) {
+		free(asked);
+		return NSD_OK; /* they have failed */
 	}
-	change_move(change, &changes->asked);
+	err = xfrd_loader_change_zones(xfrd, &message, changes_on_answer,
+		asked);
+	if (err != NSD_OK) {
+		cds_list_splice(&asked->list, &changes->batch);
+		free(asked);
+		return err;
+	}
 	changes->asked_count++;
 	return NSD_OK;
 }
@@ -325,18 +399,18 @@ changes_end_batch(struct xfrd_changes *changes)
 }
 
 static void
-changes_ask(struct xfrd_changes *changes)
+changes_ask(struct xfrd *xfrd)
 {
-	struct xfrd_change *change;
+	struct xfrd_changes *changes = xfrd->changes;
 
-	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
-			node)) != NULL
-		&& change_ask(change) == NSD_OK)
+	while (!cds_list_empty(&changes->batch)
+		&& changes->asked_count < ASKED_MAX
+		&& changes_ask_some(xfrd) == NSD_OK)
 		;
 	if (changes->asked_count > 0)
 		return;
 	/* Nobody's answer will wake us. */
-	if (change != NULL)
+	if (!cds_list_empty(&changes->batch))
 		changes_wait(changes);
 	else if (!cds_list_empty(&changes->failed))
 		changes_return(changes);
@@ -383,7 +457,7 @@ xfrd_changes_go_on(struct xfrd *xfrd)
 	if (xfrd->changes->step == XFRD_CHANGES_NONE)
 		changes_begin(xfrd);
 	else if (xfrd->changes->step == XFRD_CHANGES_LOADER)
-		changes_ask(xfrd->changes);
+		changes_ask(xfrd);
 }
 
 void

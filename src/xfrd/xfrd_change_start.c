@@ -238,7 +238,6 @@ xfrd_change_init(struct xfrd *xfrd)
 	if (changes != NULL) {
 		CDS_INIT_LIST_HEAD(&changes->waiting);
 		CDS_INIT_LIST_HEAD(&changes->batch);
-		CDS_INIT_LIST_HEAD(&changes->asked);
 		CDS_INIT_LIST_HEAD(&changes->busy);
 		CDS_INIT_LIST_HEAD(&changes->failed);
 		for (unsigned i = 0; i < XFRD_CHANGE_BUCKETS; i++)

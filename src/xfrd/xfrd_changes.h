@@ -33,6 +33,8 @@ struct xfrd_change {
 				     * a zone that was there */
 	bool created;
 	bool hasty;
+	bool alone;                /* the loader is asked for no other with it:
+				    * it or others were the death of some */
 	bool is_listed;            /* its line is written: */
 	uint64_t at;               /* there; 0: it has none, as with DELETE */
 	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
@@ -61,11 +63,11 @@ struct xfrd_changes {
 	struct event *begin_event; /* it goes on: at the end of the turn, or
 				    * after a while */
 	struct cds_list_head waiting; /* for the next batch */
-	struct cds_list_head batch;
-	struct cds_list_head asked;   /* of the batch, of the loader */
-	struct cds_list_head busy;    /* these it could not do yet */
+	struct cds_list_head batch;   /* the loader is to be asked for these */
+	struct cds_list_head busy;    /* the loader could not do these yet */
 	struct cds_list_head failed;  /* and these not at all */
-	unsigned batch_count, asked_count;
+	unsigned batch_count;
+	unsigned asked_count;         /* messages to it; these have theirs */
 	enum xfrd_changes_step step;
 	uint64_t flush;            /* number of the one that is waited for */
 	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* those of the batch */

@@ -61,21 +61,14 @@ xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
 }
 
 enum nsd_err
-xfrd_loader_change_zone(struct xfrd *xfrd, struct zone_change *change,
+xfrd_loader_change_zones(struct xfrd *xfrd, const struct zone_message *message,
 	request_on_end *on_end, void *ctx)
 {
-	struct ipc_zone payload;
-	struct link_parcel parcel = {
+	const struct link_parcel parcel = {
 		.type = IPC_CHANGE_ZONE,
-		.payload = &payload,
+		.payload = &message->payload,
+		.len = message->len,
 	};
-	enum nsd_err err;
 
-	change->err = NSD_OK;
-	change->file = IPC_ZONE_NO_FILE;
-	change->reasons = NULL;
-	err = zone_message_write(change, &payload, &parcel.len);
-	if (err != NSD_OK)
-		return err;
 	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
 }

@@ -288,19 +288,20 @@ static void
 on_zone_changed(void *ctx, const struct ipc_message *answer)
 {
 	struct pending *pending = ctx;
+	struct zone_message message;
 	struct zone_change change;
-	struct ipc_zone payload;
 
 	if (answer == NULL) {
 		printf("%llu given up\n", (unsigned long long)pending->ticket);
 		end_pending(pending);
 		return;
 	}
-	if (zone_message_read(answer, &payload, &change) != NSD_OK)
+	if (zone_message_read(&message, answer) != NSD_OK
+		|| !zone_message_next(&message, &change))
 		die("a wrong answer");
 	/* Its file is being read. */
 	if (change.err == NSD_E_AGAIN
-		&& xfrd_loader_change_zone(pending->updater->xfrd, &change,
+		&& xfrd_loader_change_zones(pending->updater->xfrd, &message,
 			   on_zone_changed, pending)
 			== NSD_OK)
 		return;
@@ -339,18 +340,19 @@ change_zone(struct updater *u, char *name)
 		.name = name,
 		.pattern = space != NULL ? space + 1 : "",
 	};
-	enum nsd_err err;
+	struct zone_message message;
 
 	if (space != NULL)
 		*space = '\0';
-	err = xfrd_loader_change_zone(u->xfrd, &change, on_zone_changed,
-		pending);
-	if (err == NSD_OK)
+	zone_message_init(&message);
+	if (zone_message_add(&message, &change) != NSD_OK) {
+		printf("%llu too long\n", (unsigned long long)pending->ticket);
+		pending->ticket = 0;
 		return;
-	if (err != NSD_E_LIMIT)
+	}
+	if (xfrd_loader_change_zones(u->xfrd, &message, on_zone_changed,
+		    pending) != NSD_OK)
 		die("a change of a zone was refused");
-	printf("%llu too long\n", (unsigned long long)pending->ticket);
-	pending->ticket = 0;
 }
 
 /* A zone expires so many milliseconds from now. */

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "changes.h"
 #include "lib/files.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
@@ -21,156 +22,9 @@
 #define HEAD "# NSD zone list\n# name pattern\n"
 #define CONF "pattern: name: p zonefile: a\npattern: name: q zonefile: b\n" \
 	     "pattern: name: long zonefile: c\nserver: zonelistfile: \"%s\"\n"
-#define ASKED_MAX 8u
 
 static char folder[] = "/tmp/test_xfrd_change.XXXXXX";
 static char path[64];
-static struct server server;
-static struct xfrd xfrd;
-
-/* ---- what is played ------------------------------------------------------ */
-
-static uint64_t flushes;
-static struct asked {
-	char text[64]; /* "NAME PATTERN", with '!' if it is anew */
-	request_on_end *on_end;
-	void *ctx;
-} asked[ASKED_MAX];
-static unsigned asked_count;
-static enum nsd_err read_error;
-
-enum nsd_err
-syncer_create(struct event_base *base, syncer_on_done *on_done, void *ctx,
-	struct syncer **made)
-{
-	*made = (struct syncer *)&flushes;
-	return NSD_OK;
-}
-
-uint64_t
-syncer_ask(struct syncer *syncer, int fd, int at)
-{
-	return ++flushes;
-}
-
-void
-xfrd_turn_join(struct xfrd *one, struct xfrd_zone *zone)
-{
-}
-
-void
-xfrd_write_look(struct xfrd *one)
-{
-}
-
-enum nsd_err
-xfrd_loader_change_zone(struct xfrd *one, struct zone_change *change,
-	request_on_end *on_end, void *ctx)
-{
-	struct asked *ask = &asked[asked_count++];
-
-	assert_true(asked_count <= ASKED_MAX);
-	snprintf(ask->text, sizeof(ask->text), "%s %s%s", change->name,
-		change->pattern, change->anew ? "!" : "");
-	ask->on_end = on_end;
-	ask->ctx = ctx;
-	return NSD_OK;
-}
-
-/* What the loader is asked to read comes behind that: "read NAME". */
-enum nsd_err
-xfrd_loader_read(struct xfrd *one, const uint8_t *apex, request_on_end *on_end,
-	void *ctx)
-{
-	struct asked *ask = &asked[asked_count];
-
-	if (read_error != NSD_OK)
-		return read_error;
-	assert_true(++asked_count <= ASKED_MAX);
-	snprintf(ask->text, sizeof(ask->text), "read %c", apex[1]);
-	ask->on_end = on_end;
-	ask->ctx = ctx;
-	return NSD_OK;
-}
-
-/* ---- helpers ------------------------------------------------------------- */
-
-static char ended[256];
-static bool hasty;
-
-static void
-on_end(void *ctx, const struct xfrd_change_end *end)
-{
-	size_t at = strlen(ended);
-
-	snprintf(ended + at, sizeof(ended) - at, "%s:%d ", (const char *)ctx,
-		(int)end->outcome);
-	if (end->outcome == XFRD_CHANGED_UNREAD) {
-		at = strlen(ended);
-		snprintf(ended + at, sizeof(ended) - at, "%s", end->why);
-	}
-}
-
-static void
-change(enum xfrd_change_kind kind, const char *name, const char *pattern,
-	const char *mark)
-{
-	const struct xfrd_change_ask ask = {
-		.kind = kind,
-		.name = name,
-		.pattern = pattern,
-		.on_end = on_end,
-		.ctx = (void *)mark,
-		.hasty = hasty,
-	};
-
-	xfrd_change_zone(&xfrd, &ask);
-}
-
-/* A batch begins, or what has failed is taken back; it is flushed, or that
- * fails. */
-static void
-flush(int error)
-{
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
-	xfrd_changes_on_synced(&xfrd, flushes, error);
-}
-
-static void
-answer_file(unsigned number, enum nsd_err err, enum ipc_zone_file file)
-{
-	struct zone_change done = {
-		.name = "a",
-		.pattern = "p",
-		.err = err,
-		.file = file,
-		.reasons = file == IPC_ZONE_BROKEN ? "f:1: why\n" : NULL,
-	};
-	struct ipc_message m = {.type = IPC_ZONE_CHANGED};
-
-	assert_true(number < asked_count);
-	assert_int_equal(zone_message_write(&done,
-		(struct ipc_zone *)m.payload, &m.len), NSD_OK);
-	asked[number].on_end(asked[number].ctx, &m);
-}
-
-static void
-answer(unsigned number, enum nsd_err err)
-{
-	answer_file(number, err, IPC_ZONE_SERVED);
-}
-
-static void
-answer_read(unsigned number, enum nsd_err err, const char *reasons)
-{
-	struct ipc_read_done done = {.err = err};
-	struct ipc_message m = {.type = IPC_READ_DONE,
-		.len = IPC_READ_DONE_MIN + strlen(reasons)};
-
-	memcpy(done.reasons, reasons, strlen(reasons));
-	memcpy(m.payload, &done, m.len);
-	asked[number].on_end(asked[number].ctx, &m);
-}
 
 static int
 start(void **state)
@@ -183,7 +37,7 @@ start(void **state)
 	xfrd.role.server = &server;
 	xfrd.role.base = event_base_new();
 	*ended = '\0';
-	asked_count = 0;
+	asked_count = message_count = 0;
 	hasty = false;
 	read_error = NSD_OK;
 	if (conf_load_text("t", text, (size_t)len, false, NULL, &server.conf)
@@ -245,10 +99,11 @@ what_comes_in_a_turn_is_a_batch(void **state)
 	xfrd_changes_on_synced(&xfrd, flushes, 0);
 	assert_int_equal(asked_count, 2);
 	assert_false(has("x", "p"));
+	answer(0, NSD_OK);
 	answer(1, NSD_OK);
 	assert_true(has("y", "p"));
-	answer(0, NSD_OK);
-	assert_string_equal(ended, "none:4 y:0 x:0 ");
+	assert_int_equal(message_count, 1);
+	assert_string_equal(ended, "none:4 x:0 y:0 ");
 	assert_int_equal(flushes, before + 1);
 }
 
@@ -295,7 +150,7 @@ second_change_of_a_zone_is_of_the_next_batch(void **state)
 	answer(2, NSD_OK);
 	/* What is not there is gone. */
 	answer(1, NSD_E_NOT_FOUND);
-	assert_string_equal(ended, "add:0 again:1 y:0 del:0 ");
+	assert_string_equal(ended, "add:0 again:1 del:0 y:0 ");
 	assert_false(has("x", "p"));
 }
 
@@ -345,6 +200,60 @@ zone_that_is_being_read_is_asked_for_again(void **state)
 	files_assert(path, HEAD "add x q\nadd y p\n");
 	answer(5, NSD_OK);
 	assert_string_equal(ended, "x:0 y:0 del:0 again:0 ");
+}
+
+/* Its turn was over, or there was much to be said of a file. */
+static void
+what_the_loader_has_not_come_to_is_asked_for_again(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	change(XFRD_CHANGE_ADD, "z", "p", "z");
+	flush(0);
+	assert_int_equal(asked_count, 3);
+	answer_first(0, 1);
+	assert_string_equal(ended, "x:0 ");
+	assert_int_equal(message_count, 2);
+	assert_string_equal(asked[3].text, "y p");
+	assert_string_equal(asked[4].text, "z p");
+	answer(3, NSD_OK);
+	answer(4, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 z:0 ");
+}
+
+static void
+message_has_no_more_than_there_is_room_for(void **state)
+{
+	char name[16];
+
+	for (int i = 0; i < 17; i++) {
+		snprintf(name, sizeof(name), "z%d", i);
+		change(XFRD_CHANGE_ADD, name, "p", "z");
+	}
+	flush(0);
+	assert_int_equal(message_count, 2);
+	assert_int_equal(messages[0].count, 16);
+}
+
+/* The others of its message are done. */
+static void
+zone_that_loaders_die_of_fails_alone(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	flush(0);
+	messages[0].on_end(messages[0].ctx, NULL);
+	assert_string_equal(ended, "");
+	while (asked_count < 4) {
+		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
+		xfrd_changes_on_synced(&xfrd, flushes, 0);
+	}
+	assert_int_equal(message_count, 3);
+	messages[1].on_end(messages[1].ctx, NULL);
+	answer(3, NSD_OK);
+	flush(0);
+	assert_string_equal(ended, "y:0 x:7 ");
+	files_assert(path, HEAD "del x p\nadd y p\n");
 }
 
 /* ---- failures ------------------------------------------------------------ */
@@ -673,6 +582,9 @@ main(void)
 		TEST(second_change_of_a_zone_is_of_the_next_batch),
 		TEST(place_of_a_line_is_free_once_its_zone_is_gone),
 		TEST(zone_that_is_being_read_is_asked_for_again),
+		TEST(what_the_loader_has_not_come_to_is_asked_for_again),
+		TEST(message_has_no_more_than_there_is_room_for),
+		TEST(zone_that_loaders_die_of_fails_alone),
 		TEST(batch_that_cannot_be_flushed_has_failed),
 		TEST(what_the_loader_refuses_is_as_before),
 		TEST(refused_zone_that_is_deleted_was_not_there),
