@@ -143,7 +143,7 @@ struct xfrd_writes {
 struct xfrd {
 	struct role role;
 	struct store_reader *reader;
-	unsigned reading;         /* it is online, for so many of those below */
+	struct xfrd_reading reading;
 	struct requests requests; /* to the loader */
 	struct control control;   /* of the operator */
 	struct xfrd_asks asks;

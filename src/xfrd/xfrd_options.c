@@ -11,7 +11,7 @@
 const struct store_view *
 xfrd_read_begin(struct xfrd *xfrd)
 {
-	if (xfrd->reading++ == 0)
+	if (xfrd->reading.depth++ == 0)
 		store_reader_online(xfrd->reader);
 	return store_reader_view(xfrd->reader);
 }
@@ -19,26 +19,39 @@ xfrd_read_begin(struct xfrd *xfrd)
 void
 xfrd_read_end(struct xfrd *xfrd)
 {
-	assert(xfrd->reading > 0);
-	if (--xfrd->reading == 0)
-		store_reader_offline(xfrd->reader);
+	assert(xfrd->reading.depth > 0);
+	if (--xfrd->reading.depth > 0)
+		return;
+	xfrd->reading.zone = NULL;
+	store_reader_offline(xfrd->reader);
+}
+
+static const struct zone_entry *
+options_find_entry(const struct store_view *view, const struct xfrd_zone *zone)
+{
+	store_ref ref;
+
+	return table_find_apex(view, xfrd_zone_apex(zone), &ref) == NSD_OK
+		? store_get(view, ref) : NULL;
 }
 
 struct xfrd_options
 xfrd_options_begin(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	struct xfrd_options options = {.view = xfrd_read_begin(xfrd)};
-	store_ref ref;
+	struct xfrd_reading *reading = &xfrd->reading;
 
-	if (table_find_apex(options.view, xfrd_zone_apex(zone), &ref)
-		!= NSD_OK)
-		return options;
-	options.entry = store_get(options.view, ref);
-	ref = store_load_ref(&options.entry->pattern);
-	if (ref != STORE_NONE)
+	if (reading->zone != zone) {
+		reading->zone = zone;
+		reading->entry = options_find_entry(options.view, zone);
+	}
+	options.entry = reading->entry;
+	if (options.entry != NULL) {
+		store_ref ref = store_load_ref(&options.entry->pattern);
+
+		assert(ref != STORE_NONE);
 		options.pattern = store_get(options.view, ref);
-	else
-		options.entry = NULL;
+	}
 	return options;
 }
 

@@ -24,8 +24,16 @@ struct xfrd_options {
 	const struct settings_pattern *pattern; /* the same */
 };
 
+/* The store is being read: see xfrd_read_begin. */
+struct xfrd_reading {
+	unsigned depth;
+	const struct xfrd_zone *zone;   /* that was looked for last; or NULL */
+	const struct zone_entry *entry; /* its entry; NULL: there is none */
+};
+
 /* Begins and ends to read the store. Pairs may lie in each other; what is lent,
- * is until the outermost one ends. */
+ * is until the outermost one ends. Until then a zone is looked for once, as
+ * long as others are not. */
 const struct store_view *xfrd_read_begin(struct xfrd *xfrd);
 void xfrd_read_end(struct xfrd *xfrd);
 

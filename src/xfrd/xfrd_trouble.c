@@ -71,12 +71,15 @@ enum statistics_zone_trouble
 xfrd_trouble_find(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct xfr_status *status)
 {
-	enum statistics_zone_trouble trouble = trouble_of_data(xfrd, zone,
-		status);
+	enum statistics_zone_trouble trouble;
 
-	return trouble == STATISTICS_ZONE_WELL
-			&& xfrd_trouble_find_notify(xfrd, zone) != NULL
-		? STATISTICS_ZONE_NOT_HEARD : trouble;
+	xfrd_read_begin(xfrd);
+	trouble = trouble_of_data(xfrd, zone, status);
+	if (trouble == STATISTICS_ZONE_WELL
+		&& xfrd_trouble_find_notify(xfrd, zone) != NULL)
+		trouble = STATISTICS_ZONE_NOT_HEARD;
+	xfrd_read_end(xfrd);
+	return trouble;
 }
 
 /* ---- the rest ------------------------------------------------------------ */

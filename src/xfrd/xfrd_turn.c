@@ -24,9 +24,8 @@
 
 /* ---- looking at what is served ------------------------------------------- */
 
-/* False: there is no memory for it now. */
 static bool
-turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
+turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_soa soa;
 	uint32_t config;
@@ -63,6 +62,18 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 		xfr_on_served(xfrd->zones.machine, zone->handle,
 			clock_now_msec(), &soa.numbers);
 	return true;
+}
+
+/* False: there is no memory for it now. */
+static bool
+turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	bool done;
+
+	xfrd_read_begin(xfrd);
+	done = turn_look(xfrd, zone);
+	xfrd_read_end(xfrd);
+	return done;
 }
 
 static void

@@ -17,7 +17,6 @@
 #include "settings/settings.h"
 #include "store/store.h"
 #include "xfrd/xfrd.h"
-#include "zone/table.h"
 #include "zone/unpack.h"
 
 #define TRANSFERS_MAX 1024u
@@ -62,18 +61,16 @@ bool
 xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfrd_soa *soa)
 {
-	const struct store_view *view = xfrd_read_begin(xfrd);
-	const uint8_t *apex = xfrd_zone_apex(zone);
-	const struct zone_entry *entry;
-	store_ref ref, served = STORE_NONE;
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	const struct zone_entry *entry = options.entry;
+	store_ref served = STORE_NONE;
 	uint32_t flags;
 
-	if (table_find_apex(view, apex, &ref) == NSD_OK) {
-		entry = store_get(view, ref);
+	if (entry != NULL)
 		served = store_load_ref(&entry->zone);
-	}
 	if (served != STORE_NONE) {
-		zones_copy_soa(view, store_get(view, served), apex, soa);
+		zones_copy_soa(options.view, store_get(options.view, served),
+			xfrd_zone_apex(zone), soa);
 		soa->expires_sec = __atomic_load_n(&entry->expires_sec,
 			__ATOMIC_RELAXED);
 		soa->has_history = store_load_ref(&entry->history)
