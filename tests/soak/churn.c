@@ -97,7 +97,7 @@ check_all(struct churn *c)
 
 	if (wrong == NULL)
 		wrong = zones_check_all(c->check, store_writer_view(c->writer),
-			c->zones);
+			c->zones, true);
 	if (wrong != NULL)
 		fail(wrong);
 }

@@ -83,7 +83,8 @@ read_once(struct store_reader *reader, struct zones_check *check,
 	const char *wrong;
 
 	store_reader_online(reader);
-	wrong = zones_check_all(check, store_reader_view(reader), zones);
+	wrong = zones_check_all(check, store_reader_view(reader), zones,
+		false);
 	store_reader_offline(reader);
 	if (wrong != NULL)
 		fail(wrong);
@@ -172,7 +173,7 @@ take_over(struct run *run, struct store *store)
 		wrong = store_check(writer, zones_mark);
 	if (wrong == NULL)
 		wrong = zones_check_all(run->check, store_writer_view(writer),
-			run->zones);
+			run->zones, true);
 	for (int i = 0; i < 20 && wrong == NULL; i++)
 		if (!zones_change(writer, run->zones, &run->rng))
 			wrong = "no memory";

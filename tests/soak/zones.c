@@ -593,10 +593,13 @@ check_step(const struct zone_step *step)
 		&& step->to == step->from + 1;
 }
 
+/* most: steps. A reader may go on from one that is let go of while it walks, so
+ * it may see more than are kept. */
 static bool
-check_way(const struct store_view *view, const struct history_way *way)
+check_way(const struct store_view *view, const struct history_way *way,
+	size_t most)
 {
-	bool fine = way->count <= kept.number + 1;
+	bool fine = way->count <= most;
 
 	for (size_t i = 0; i < way->count; i++)
 		fine = fine && check_step(store_get(view, way->steps[i]));
@@ -607,21 +610,23 @@ check_way(const struct store_view *view, const struct history_way *way)
 /* Looks at what leads to a version that was found in the entry. */
 static bool
 check_history(const struct store_view *view, const struct zone_entry *entry,
-	const struct zone *zone)
+	const struct zone *zone, size_t most)
 {
 	struct history_way way;
 
 	must(history_list(view, entry, zone->serial, &way) == NSD_OK,
 		"history_list");
-	return check_way(view, &way);
+	return check_way(view, &way, most);
 }
 
 const char *
 zones_check_all(struct zones_check *check, const struct store_view *view,
-	unsigned count)
+	unsigned count, bool alone)
 {
+	const size_t most = alone ? kept.number + 1 : HISTORY_STEPS_MAX;
 	const struct zone_table *table = table_get(view);
 	struct trie_iter iter;
+	const char *what;
 	store_ref ref;
 
 	if (table == NULL)
@@ -633,12 +638,19 @@ zones_check_all(struct zones_check *check, const struct store_view *view,
 
 		if (entry->id >= count || zone == STORE_NONE)
 			continue;
-		if (check_zone(check, view, store_get(view, zone), entry->id)
-			&& check_history(view, entry, store_get(view, zone)))
+		if (!check_zone(check, view, store_get(view, zone), entry->id))
+			what = "is";
+		else if (!check_history(view, entry, store_get(view, zone),
+				 most))
+			what = "has a history that is";
+		else
 			continue;
 		snprintf(check->wrong, sizeof(check->wrong),
-			"zone %u at serial %u is not what it should be",
-			entry->id, zones_serial(view, entry->id));
+			"zone %u at serial %u, now %u, %s not what it should"
+			" be",
+			entry->id, ((const struct zone *)store_get(view,
+				zone))->serial,
+			zones_serial(view, entry->id), what);
 		return check->wrong;
 	}
 	return NULL;
@@ -666,7 +678,7 @@ const char *
 zones_check_pinned(struct zones_check *check, const struct store_view *view,
 	struct zones_pinned pinned)
 {
-	if (!check_way(view, &pinned.way))
+	if (!check_way(view, &pinned.way, HISTORY_STEPS_MAX))
 		return "a pinned step has changed";
 	if (pinned.zone == STORE_NONE
 		|| check_zone(check, view, store_get(view, pinned.zone),

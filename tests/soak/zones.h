@@ -45,12 +45,12 @@ uint32_t zones_serial(const struct store_view *view, unsigned z);
 
 /* Compares all zones that are there with zones built from their text in a
  * store of their own. NULL, or what is wrong. For a reader: while online, or
- * with the table as it was pinned. */
+ * with the table as it was pinned. alone: nobody changes them meanwhile. */
 struct zones_check;
 struct zones_check *zones_check_create(void);
 void zones_check_destroy(struct zones_check *check);
 const char *zones_check_all(struct zones_check *check,
-	const struct store_view *view, unsigned count);
+	const struct store_view *view, unsigned count, bool alone);
 
 /* The version of a zone and the steps to it, for a reader that has pinned it,
  * and the check, which releases what is pinned. */
