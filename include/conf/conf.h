@@ -528,14 +528,18 @@ enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 /* ---- names of files ---------------------------------------------------- */
 
 /*
- * Writes the name of the zone's file with its parts expanded, ended by a NUL.
- * %s is the zone's name as written in nsd.conf. %1 %2 %3 are its first, second
- * and third character. %z %y %x are its last, second-to-last and third-to-last
- * label, in lower case (%z is the top-level domain). What is not there is ".".
- * A `/` that comes from the name becomes \047. Other percent signs stay.
- * returns NSD_OK and *len (octets without the NUL); NSD_E_NOT_FOUND: the zone
- *     has no zonefile; NSD_E_LIMIT: the name does not fit size octets.
+ * Writes the name of a zone's file with its parts expanded, ended by a NUL.
+ * text is what nsd.conf says, name the zone's as written there, wire its apex.
+ * %s is that name. %1 %2 %3 are its first, second and third character. %z %y
+ * %x are its last, second-to-last and third-to-last label, in lower case (%z is
+ * the top-level domain). What is not there is ".". A `/` that comes from the
+ * name becomes \047. Other percent signs stay.
+ * returns NSD_OK and *len (octets without the NUL); NSD_E_LIMIT: the name does
+ *     not fit size octets.
  */
+enum nsd_err conf_expand_name(const char *text, const char *name,
+	const uint8_t *wire, char *out, size_t size, size_t *len) MUST_USE;
+/* The same for a zone of a configuration. NSD_E_NOT_FOUND: it has no file. */
 enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 

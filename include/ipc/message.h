@@ -274,14 +274,12 @@ struct ipc_cookies_done {
 enum ipc_write_flag {
 	IPC_WRITE_COPY = 1, /* if that cannot be, to the folder xfrdir */
 	IPC_WRITE_HAS_COPY = 2, /* once it could be, remove that from there */
-	IPC_WRITE_ANY = 4, /* also without the comment, if that is not about
-			    * the version that is served by then */
-	IPC_WRITE_STEPS = 8, /* not the zone: what the versions of one without
+	IPC_WRITE_STEPS = 4, /* not the zone: what the versions of one without
 			      * primaries differ by, beside its file */
-	IPC_WRITE_UNSURE = 16, /* that may have been done: if files are there
-				* that are newer than the zone file, it is */
-	IPC_WRITE_LAST = 32, /* there will be no other writer: it stays, if it
-			      * does not know the zone */
+	IPC_WRITE_UNSURE = 8, /* that may have been done: if files are there
+			       * that are newer than the zone file, it is */
+	IPC_WRITE_LAST = 16, /* nobody asks again: never NSD_E_AGAIN, and no
+			      * comment that is about another version */
 };
 struct ipc_write {
 	struct ipc_request request;
@@ -306,8 +304,9 @@ struct ipc_written {
 	uint32_t err;    /* enum nsd_err, of the zone file: NSD_E_NOT_FOUND: no
 			  * such zone, it has no file, or it is not loaded;
 			  * NSD_E_AGAIN: another version is served than the
-			  * comment is about; NSD_E_LIMIT: its path is too
-			  * long; NSD_E_SYSTEM; NSD_E_MEMORY */
+			  * comment is about, or the next writer may be let
+			  * into its folder, and this one ends; NSD_E_LIMIT:
+			  * its path is too long; NSD_E_SYSTEM; NSD_E_MEMORY */
 	uint32_t error;  /* errno, with NSD_E_SYSTEM */
 	uint32_t serial; /* of what was written */
 	uint32_t to;     /* enum ipc_written_to */
@@ -317,8 +316,6 @@ struct ipc_written {
 #define IPC_FIND_FILES_MAX 2000
 struct ipc_find_files {
 	struct ipc_request request;
-	uint32_t last;   /* not 0: there will be no other writer, so zones that
-			  * it does not know count as having a file */
 	/* Wire names, one behind the other; the payload ends where they do. */
 	uint8_t apexes[IPC_FIND_FILES_MAX];
 };
@@ -326,9 +323,8 @@ struct ipc_find_files {
 /* What came of it. */
 struct ipc_files_found {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err; NSD_E_NOT_FOUND: the zone behind those
-			  * that are counted is not known; NSD_E_WIRE: what is
-			  * there is no name */
+	uint32_t err;    /* enum nsd_err; NSD_E_WIRE: behind those that are
+			  * counted is no name */
 	uint32_t count;  /* zones, from the first one on, whose file there is.
 			  * If there is one behind these: its file is not */
 };

@@ -419,7 +419,12 @@ enum zone_entry_flags {
 	ZONE_ENTRY_LISTED = 16,
 	/* Its name was written with a dot at the end. */
 	ZONE_ENTRY_DOT = 32,
+	/* It is no secondary zone, and was one since the start: what came by
+	 * transfers may still have to be written to its file. */
+	ZONE_ENTRY_WAS_SECONDARY = 64,
 };
+
+struct settings_storing;
 
 /* What nsd.conf says of one zone and nobody can tell from its apex and its
  * pattern. The entry alone holds it. */
@@ -486,6 +491,10 @@ const char *zone_entry_name(const struct store_view *view,
 /* Its zone file, % and all, lent in the same way. NULL: it has none. */
 const char *zone_entry_file(const struct store_view *view,
 	const struct zone_entry *entry);
+
+/* What is stored of its differences, lent in the same way. NULL: none are. */
+const struct settings_storing *zone_entry_storing(
+	const struct store_view *view, const struct zone_entry *entry);
 
 /*
  * Fills what a zone knows of its apex: soa, soa_sigs, serial, negative_ttl_sec,

@@ -88,7 +88,7 @@ out_put_part(struct text_out *out, char part, const char *name,
 	}
 }
 
-static enum nsd_err
+enum nsd_err
 conf_expand_name(const char *text, const char *name, const uint8_t *wire,
 	char *out, size_t size, size_t *len)
 {

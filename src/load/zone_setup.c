@@ -45,6 +45,8 @@ setup_fill(struct zone_setup *setup, const struct store_view *view,
 	setup->id = id;
 	if (zone->options->request_xfr.count > 0)
 		setup->flags |= ZONE_ENTRY_SECONDARY;
+	if (zone->was_secondary)
+		setup->flags |= ZONE_ENTRY_WAS_SECONDARY;
 	if (zone->pattern_name != NULL)
 		setup->flags |= ZONE_ENTRY_LISTED;
 	setup_name(setup, zone);

@@ -19,7 +19,6 @@
 #include "proc/key_change.h"
 #include "proc/post.h"
 #include "proc/standby.h"
-#include "proc/writer_folders.h"
 #include "role/counts.h"
 #include "role/role.h"
 #include "store/store.h"
@@ -474,9 +473,14 @@ post_rest_writer(struct post *post, const struct child *lost, int status)
 static bool
 post_may_write(const struct conf *conf)
 {
-	for (size_t i = 0; i < conf->zone_count; i++)
-		if (writer_folders_need(conf->zones[i]))
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		const struct conf_zone *zone = conf->zones[i];
+
+		if (zone->options->request_xfr.count > 0 || zone->was_secondary
+			|| (zone->options->store_ixfr
+				&& zone->options->create_ixfr))
 			return true;
+	}
 	return false;
 }
 

@@ -221,10 +221,7 @@ static void
 supervisor_on_zone_changed(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
-	/* The writer may have an old name of its file. One that it does not
-	 * know is no matter. */
-	if (zone_change_keep(s->server.conf, m))
-		post_roll(&s->writer);
+	zone_change_keep(s->server.conf, m);
 }
 
 static void

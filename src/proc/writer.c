@@ -2,10 +2,11 @@
  * writer.c - the role that writes what is served of secondary zones to their
  * zone files.
  *
- * Main forks it when xfrd has something to write, so it knows the zones of that
- * moment; it ends when it has had nothing to do for a while. It makes new files
- * and renames them, and opens none that is there (doc/decisions/0086). It looks
- * whether files are there, too.
+ * Main forks it when xfrd has something to write; it ends when it has had
+ * nothing to do for a while. The store says what is to be written where:
+ * version, name, file and options of a zone. It makes new files and renames
+ * them, and opens none that is there (doc/decisions/0086). It looks whether
+ * files are there, too.
  */
 #include "config.h"
 
@@ -30,6 +31,7 @@
 #include "load/writeback.h"
 #include "proc/writer_folders.h"
 #include "role/role.h"
+#include "settings/pattern.h"
 #include "store/store.h"
 #include "zone/sources.h"
 #include "zone/table.h"
@@ -37,7 +39,7 @@
 /* It ends after this without a request. */
 #define IDLE_SEC 5
 /* From this age on a folder that it may not write to may be another one than it
- * knows. */
+ * was let into. */
 #define OLD_MSEC 3000
 /* Records between two signs of life. */
 #define BEAT_RECORDS 10000u
@@ -47,12 +49,15 @@ struct writer {
 	struct store_reader *reader;
 	struct event *idle_event;
 	int64_t began_msec;
-	bool is_outdated; /* what is asked now is for the next one */
+	struct writer_folders folders; /* that it was let into */
+	bool is_shut_out; /* what is asked now is for the next one */
 };
 
 /* A zone that is being written. */
 struct writer_zone {
-	const struct conf_zone *conf;
+	uint8_t apex[NAME_MAX_LEN];
+	char name[NAME_TEXT_MAX]; /* as written in nsd.conf */
+	bool keeps_steps;         /* store-ixfr */
 	const struct zone *served;
 	const struct zone_sources *sources; /* it was read from; NULL: none */
 	struct history_way way; /* steps that lead there, if any are kept */
@@ -69,14 +74,13 @@ static void
 writer_find_copy(const struct server *server, struct writer_zone *zone)
 {
 	const char *folder = server->conf->server.xfrdir;
-	struct conf_zone named = *zone->conf;
 	char name[PATH_MAX];
 	size_t len;
 	int n = -1;
 
-	named.zonefile = "%s.zone";
 	if (folder != NULL && *folder != '\0'
-		&& conf_zone_file_name(&named, name, sizeof(name), &len)
+		&& conf_expand_name("%s.zone", zone->name, zone->apex, name,
+			   sizeof(name), &len)
 			== NSD_OK)
 		n = snprintf(zone->copy, sizeof(zone->copy), "%s/%s",
 			conf_path_in_chroot(server->chroot, folder), name);
@@ -84,20 +88,26 @@ writer_find_copy(const struct server *server, struct writer_zone *zone)
 		zone->copy[0] = '\0';
 }
 
+/* Finds the file of a zone whose apex is known. The reader is online. */
 static enum nsd_err
-writer_find_path(const struct server *server, struct writer_zone *zone)
+writer_find_path(const struct server *server, const struct store_view *view,
+	const struct zone_entry *entry, struct writer_zone *zone)
 {
-	char path[PATH_MAX];
+	const char *file = zone_entry_file(view, entry);
+	char text[NAME_TEXT_MAX], path[PATH_MAX];
+	enum nsd_err err;
 	size_t len;
-	enum nsd_err err = conf_zone_file_name(zone->conf, path, sizeof(path),
-		&len);
 
-	if (err != NSD_OK)
-		return err;
-	snprintf(zone->path, sizeof(zone->path), "%s",
-		conf_path_in_chroot(server->chroot, path));
-	writer_find_copy(server, zone);
-	return NSD_OK;
+	snprintf(zone->name, sizeof(zone->name), "%s",
+		zone_entry_name(view, entry, text));
+	if (file == NULL)
+		return NSD_E_NOT_FOUND;
+	err = conf_expand_name(file, zone->name, zone->apex, path,
+		sizeof(path), &len);
+	if (err == NSD_OK)
+		snprintf(zone->path, sizeof(zone->path), "%s",
+			conf_path_in_chroot(server->chroot, path));
+	return err;
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -132,14 +142,14 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 
 	/* Not known is not none: files of none would be removed. Those that
 	 * stay do no harm. */
-	if (!zone->conf->options->store_ixfr || zone->way_unknown)
+	if (!zone->keeps_steps || zone->way_unknown)
 		return NSD_OK;
 	err = ixfr_file_write(writeback->view, &zone->way, writeback->path,
 		&text, sink);
 	error = errno;
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s: %zu differences written to"
-			" %s.ixfr and the like", zone->conf->name,
+			" %s.ixfr and the like", zone->name,
 			zone->way.count, writeback->path);
 	role_beat(&writer->role);
 	errno = error;
@@ -153,9 +163,9 @@ writer_make_writeback(struct writer *writer, const struct writer_zone *zone,
 	return (struct writeback){
 		.view = store_reader_view(writer->reader),
 		.zone = zone->served,
-		.apex = zone->conf->wire,
+		.apex = zone->apex,
 		.path = path,
-		.name = zone->conf->name,
+		.name = zone->name,
 		.version = PACKAGE_VERSION,
 		.time_sec = (int64_t)time(NULL),
 		.received = zone->received,
@@ -174,26 +184,31 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 		path);
 	enum nsd_err err;
 
-	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s",
-		zone->conf->name, path);
+	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s", zone->name,
+		path);
 	if (path == zone->path)
 		(void)writer_write_steps(writer, zone, &writeback, &sink);
 	err = writeback_zone(&writeback, &sink, serial);
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s written to file %s",
-			zone->conf->name, path);
+			zone->name, path);
 	return err;
 }
 
 /* Where it may write was looked up as it began. True: its successor may be able
- * to, if a folder was made anew. */
+ * to, if the zone has come since, or a folder was made anew. */
 static bool
-writer_is_shut_out(struct writer *writer, enum nsd_err err, uint32_t flags)
+writer_is_shut_out(struct writer *writer, const struct writer_zone *zone,
+	enum nsd_err err, uint32_t flags)
 {
-	writer->is_outdated = err == NSD_E_SYSTEM && errno == EACCES
+	int error = errno;
+
+	writer->is_shut_out = err == NSD_E_SYSTEM && error == EACCES
 		&& (flags & IPC_WRITE_LAST) == 0
-		&& clock_now_msec() - writer->began_msec > OLD_MSEC;
-	return writer->is_outdated;
+		&& (!writer_folders_have(&writer->folders, zone->path)
+			|| clock_now_msec() - writer->began_msec > OLD_MSEC);
+	errno = error;
+	return writer->is_shut_out;
 }
 
 static void
@@ -203,8 +218,8 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	uint32_t serial;
 	enum nsd_err err = writer_write(writer, zone, zone->path, &serial);
 
-	if (writer_is_shut_out(writer, err, flags)) {
-		written->err = NSD_E_NOT_FOUND;
+	if (writer_is_shut_out(writer, zone, err, flags)) {
+		written->err = NSD_E_AGAIN;
 		return;
 	}
 	written->err = err;
@@ -258,8 +273,9 @@ writer_write_steps_of_file(struct writer *writer, struct writer_zone *zone,
 /* Of a zone whose file is the operator's. */
 static void
 writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
-	bool unsure, struct ipc_written *written)
+	uint32_t flags, struct ipc_written *written)
 {
+	bool unsure = (flags & IPC_WRITE_UNSURE) != 0;
 	struct diag_sink sink = {.on_diag = writer_on_diag};
 	const struct writeback writeback = writer_make_writeback(writer, zone,
 		zone->path);
@@ -267,6 +283,11 @@ writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
 	written->err = unsure && ixfr_file_is_new(zone->path)
 		? NSD_OK
 		: writer_write_steps_of_file(writer, zone, &writeback, &sink);
+	if (writer_is_shut_out(writer, zone, (enum nsd_err)written->err,
+		    flags)) {
+		written->err = NSD_E_AGAIN;
+		return;
+	}
 	written->error = written->err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
 	written->serial = zone->served->serial;
 }
@@ -277,12 +298,54 @@ writer_take_version(const struct store_view *view, store_ref entry,
 	store_ref served, struct writer_zone *zone)
 {
 	zone->served = store_get(view, served);
-	if (!zone->conf->options->store_ixfr)
+	if (!zone->keeps_steps)
 		return;
 	zone->way_unknown = history_list(view, store_get(view, entry),
 		zone->served->serial, &zone->way) != NSD_OK;
 	if (zone->way_unknown)
-		log_error("zone %s: out of memory", zone->conf->name);
+		log_error("zone %s: out of memory", zone->name);
+}
+
+/* Versions are written that were transferred; of others differences alone. */
+static bool
+writer_may_write(const struct zone_entry *entry, uint32_t flags)
+{
+	uint32_t roles = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
+		& (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY);
+
+	return (flags & IPC_WRITE_STEPS) != 0
+		? (roles & ZONE_ENTRY_SECONDARY) == 0
+		: roles != 0;
+}
+
+/* Finds what is to be written of the zone with this apex, and where; nothing
+ * else that a message says leads anywhere. */
+static enum nsd_err
+writer_find(struct writer *writer, uint32_t flags, struct writer_zone *zone)
+{
+	const struct store_view *view = store_reader_view(writer->reader);
+	const struct server *server = writer->role.server;
+	const struct settings_storing *storing;
+	const struct zone_entry *entry;
+	store_ref ref, served;
+	enum nsd_err err;
+
+	if (table_find_apex(view, zone->apex, &ref) != NSD_OK)
+		return NSD_E_NOT_FOUND;
+	entry = store_get(view, ref);
+	/* A version that comes meanwhile is not of files that are noted. */
+	zone->sources = zone_sources_get(view, ref);
+	served = store_load_ref(&entry->zone);
+	if (served == STORE_NONE || !writer_may_write(entry, flags))
+		return NSD_E_NOT_FOUND;
+	err = writer_find_path(server, view, entry, zone);
+	if (err != NSD_OK)
+		return err;
+	writer_find_copy(server, zone);
+	storing = zone_entry_storing(view, entry);
+	zone->keeps_steps = storing != NULL && storing->store_ixfr;
+	writer_take_version(view, ref, served, zone);
+	return NSD_OK;
 }
 
 /* The version stays while it is pinned, whatever is published meanwhile. */
@@ -290,9 +353,7 @@ static void
 writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 	const struct ipc_write *what, struct ipc_written *written)
 {
-	const struct store_view *view = store_reader_view(writer->reader);
 	struct store_pin pin;
-	store_ref entry, served = STORE_NONE;
 
 	store_reader_online(writer->reader);
 	if (store_reader_pin(writer->reader, &pin) != NSD_OK) {
@@ -300,26 +361,23 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 		written->err = NSD_E_BUG;
 		return;
 	}
-	/* A version that comes meanwhile is not of files that are noted. */
-	if (table_find_apex(view, zone->conf->wire, &entry) == NSD_OK) {
-		zone->sources = zone_sources_get(view, entry);
-		served = store_load_ref(&((const struct zone_entry *)
-				store_get(view, entry))->zone);
-	}
-	if (served != STORE_NONE)
-		writer_take_version(view, entry, served, zone);
+	written->err = writer_find(writer, what->flags, zone);
 	store_reader_offline(writer->reader);
-	if (served != STORE_NONE && zone->served->serial != what->serial)
-		zone->received = NULL;
-	if (served != STORE_NONE && (what->flags & IPC_WRITE_STEPS) != 0)
-		writer_write_steps_alone(writer, zone,
-			(what->flags & IPC_WRITE_UNSURE) != 0, written);
-	else if (served != STORE_NONE && zone->received == NULL
-		&& *what->received != '\0'
-		&& (what->flags & IPC_WRITE_ANY) == 0)
-		written->err = NSD_E_AGAIN;
-	else if (served != STORE_NONE)
-		writer_write_version(writer, zone, what->flags, written);
+	if (written->err == NSD_OK) {
+		bool is_last = (what->flags & IPC_WRITE_LAST) != 0;
+		bool fits = zone->served->serial == what->serial;
+
+		if (!fits)
+			zone->received = NULL;
+		if (!fits && !is_last && *what->received != '\0')
+			written->err = NSD_E_AGAIN;
+		else if ((what->flags & IPC_WRITE_STEPS) != 0)
+			writer_write_steps_alone(writer, zone, what->flags,
+				written);
+		else
+			writer_write_version(writer, zone, what->flags,
+				written);
+	}
 	store_reader_unpin(writer->reader, &pin);
 	free(zone->way.steps);
 }
@@ -336,39 +394,6 @@ writer_is_line(const char *text)
 	return true;
 }
 
-/* Versions are written that were transferred; of others differences alone. */
-static bool
-writer_may_write(const struct conf_zone *zone, uint32_t flags)
-{
-	bool is_secondary = zone->options->request_xfr.count > 0;
-
-	return (flags & IPC_WRITE_STEPS) != 0
-		? !is_secondary
-		: is_secondary || zone->was_secondary;
-}
-
-/* Finds the zone in the configuration, and nothing that the message says but
- * its name leads anywhere. */
-static enum nsd_err
-writer_find(const struct server *server, const struct ipc_write *what,
-	struct writer_zone *zone)
-{
-	uint8_t apex[NAME_MAX_LEN];
-	struct cursor cursor;
-	size_t size;
-
-	cursor_init(&cursor, what->apex, sizeof(what->apex));
-	if (name_read_uncompressed(&cursor, apex, &size) != NSD_OK)
-		return NSD_E_WIRE;
-	name_lower(apex);
-	zone->conf = conf_find_zone(server->conf, apex);
-	if (zone->conf == NULL
-		|| !writer_may_write(zone->conf, what->flags))
-		return NSD_E_NOT_FOUND;
-	if (*what->received != '\0' && writer_is_line(what->received))
-		zone->received = what->received;
-	return writer_find_path(server, zone);
-}
 
 static void
 writer_rest(struct writer *writer)
@@ -378,15 +403,16 @@ writer_rest(struct writer *writer)
 	event_add(writer->idle_event, &idle);
 }
 
-/* What has come since this process was made is known to the next. */
-static void
-writer_rest_or_stop(struct writer *writer, bool is_outdated)
+/* Reads the apex of a zone from a message. */
+static enum nsd_err
+writer_read_apex(struct cursor *cursor, uint8_t apex[NAME_MAX_LEN])
 {
-	writer->is_outdated = is_outdated;
-	if (is_outdated)
-		role_stop(&writer->role);
-	else
-		writer_rest(writer);
+	size_t size;
+
+	if (name_read_uncompressed(cursor, apex, &size) != NSD_OK)
+		return NSD_E_WIRE;
+	name_lower(apex);
+	return NSD_OK;
 }
 
 static void
@@ -395,51 +421,52 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 	struct writer *writer = (struct writer *)role;
 	static struct writer_zone zone; /* large */
 	struct ipc_write what = {.flags = 0};
-	struct ipc_written written = {.err = NSD_E_NOT_FOUND};
+	struct ipc_written written = {.err = NSD_OK};
+	struct cursor cursor;
 
-	if (writer->is_outdated)
+	if (writer->is_shut_out)
 		return;
 	/* The text ends the payload, and has its NUL. */
 	memcpy(&what, m->payload, m->len);
 	what.received[sizeof(what.received) - 1] = '\0';
 	memset(&zone, 0, sizeof(zone));
 	written.ticket = what.request.ticket;
-	written.err = writer_find(role->server, &what, &zone);
-	if (written.err == NSD_OK) {
-		written.err = NSD_E_NOT_FOUND;
+	cursor_init(&cursor, what.apex, sizeof(what.apex));
+	written.err = writer_read_apex(&cursor, zone.apex);
+	if (*what.received != '\0' && writer_is_line(what.received))
+		zone.received = what.received;
+	if (written.err == NSD_OK)
 		writer_pin_and_write(writer, &zone, &what, &written);
-	}
 	role_answer(role, m->channel, &(struct role_answer){
 		.of = IPC_WRITE_ZONE,
 		.payload = &written,
 		.len = sizeof(written),
 	});
-	writer_rest_or_stop(writer, writer->is_outdated
-		|| (zone.conf == NULL && (what.flags & IPC_WRITE_LAST) == 0));
+	if (writer->is_shut_out)
+		role_stop(role);
+	else
+		writer_rest(writer);
 }
 
 /* ---- looking ------------------------------------------------------------- */
 
-/* *found is the zone's file there, as far as can be seen. */
-static enum nsd_err
-writer_look(const struct server *server, struct cursor *apexes, bool *found)
+/* Whether a zone's file is there, as far as can be seen. A zone that is gone,
+ * or has no file, lacks none. */
+static bool
+writer_look(struct writer *writer, struct writer_zone *zone)
 {
-	uint8_t apex[NAME_MAX_LEN];
-	const struct conf_zone *zone;
-	char path[PATH_MAX];
+	const struct store_view *view = store_reader_view(writer->reader);
+	enum nsd_err err = NSD_E_NOT_FOUND;
 	struct stat st;
-	size_t len;
+	store_ref ref;
 
-	if (name_read_uncompressed(apexes, apex, &len) != NSD_OK)
-		return NSD_E_WIRE;
-	name_lower(apex);
-	zone = conf_find_zone(server->conf, apex);
-	if (zone == NULL)
-		return NSD_E_NOT_FOUND;
-	*found = conf_zone_file_name(zone, path, sizeof(path), &len) != NSD_OK
-		|| stat(conf_path_in_chroot(server->chroot, path), &st) == 0
+	store_reader_online(writer->reader);
+	if (table_find_apex(view, zone->apex, &ref) == NSD_OK)
+		err = writer_find_path(writer->role.server, view,
+			store_get(view, ref), zone);
+	store_reader_offline(writer->reader);
+	return err != NSD_OK || stat(zone->path, &st) == 0
 		|| (errno != ENOENT && errno != ENOTDIR);
-	return NSD_OK;
 }
 
 static void
@@ -447,22 +474,22 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 {
 	const size_t head = offsetof(struct ipc_find_files, apexes);
 	struct writer *writer = (struct writer *)role;
+	static struct writer_zone zone; /* large */
 	struct ipc_files_found answer = {.err = NSD_OK};
 	struct ipc_find_files what;
 	struct cursor apexes;
 	bool found = true;
 
-	if (writer->is_outdated)
+	if (writer->is_shut_out)
 		return;
 	memcpy(&what, m->payload, head);
 	answer.ticket = what.request.ticket;
 	cursor_init(&apexes, m->payload + head, m->len - head);
 	while (found && cursor_left(&apexes) > 0) {
-		answer.err = writer_look(role->server, &apexes, &found);
-		if (answer.err == NSD_E_NOT_FOUND && what.last != 0)
-			answer.err = NSD_OK;
+		answer.err = writer_read_apex(&apexes, zone.apex);
 		if (answer.err != NSD_OK)
 			break;
+		found = writer_look(writer, &zone);
 		answer.count += found;
 	}
 	role_answer(role, m->channel, &(struct role_answer){
@@ -470,7 +497,7 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 		.payload = &answer,
 		.len = sizeof(answer),
 	});
-	writer_rest_or_stop(writer, answer.err == NSD_E_NOT_FOUND);
+	writer_rest(writer);
 }
 
 /* ---- its life ------------------------------------------------------------ */
@@ -499,17 +526,16 @@ writer_on_term(struct role *role)
 }
 
 static enum nsd_err
-writer_enter_sandbox(const struct server *server)
+writer_enter_sandbox(struct writer *writer, const struct server *server)
 {
-	struct writer_folders folders;
-	enum nsd_err err;
-
 	/* Dates are local, and the file that says how is out of reach then. */
 	tzset();
-	writer_folders_init(&folders, server);
-	err = sandbox_enter(&server->sandbox, ROLE_WRITER, folders.paths);
-	writer_folders_fini(&folders);
-	return err;
+	store_reader_online(writer->reader);
+	writer_folders_init(&writer->folders, server,
+		store_reader_view(writer->reader));
+	store_reader_offline(writer->reader);
+	return sandbox_enter(&server->sandbox, ROLE_WRITER,
+		writer->folders.paths);
 }
 
 static enum nsd_err
@@ -539,7 +565,7 @@ writer_init(struct writer *writer, const struct role_start *start)
 	if (writer->idle_event == NULL)
 		return NSD_E_MEMORY;
 	writer_rest(writer);
-	return writer_enter_sandbox(start->server);
+	return writer_enter_sandbox(writer, start->server);
 }
 
 void

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "conf/conf.h"
 #include "proc/writer_folders.h"
+#include "settings/pattern.h"
+#include "zone/table.h"
 
 /* ---- paths --------------------------------------------------------------- */
 
@@ -135,32 +138,62 @@ folders_add_file(struct writer_folders *folders, const char *file)
 	folders_add(folders, path);
 }
 
-bool
-writer_folders_need(const struct conf_zone *zone)
+/* Whether there may be something to write for a zone. */
+static bool
+folders_need(const struct store_view *view, const struct zone_entry *entry)
 {
-	return zone->zonefile != NULL && (zone->options->request_xfr.count > 0
-		|| zone->was_secondary
-		|| (zone->options->store_ixfr && zone->options->create_ixfr));
+	const struct settings_storing *storing = zone_entry_storing(view,
+		entry);
+
+	return (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
+		& (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY)) != 0
+		|| (storing != NULL && storing->store_ixfr
+			&& storing->create_ixfr);
+}
+
+/* Those of zone files. Zones of one pattern have one text. */
+static void
+folders_add_files(struct writer_folders *folders, const struct server *server,
+	const struct store_view *view)
+{
+	const struct zone_table *table = table_get(view);
+	const char *last = NULL, *file;
+	struct trie_iter iter;
+	store_ref ref;
+
+	if (table == NULL)
+		return;
+	trie_iter_init(&iter, view, &table->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
+		const struct zone_entry *entry = store_get(view, ref);
+
+		file = zone_entry_file(view, entry);
+		if (file == NULL || file == last || !folders_need(view, entry))
+			continue;
+		last = file;
+		folders_add_file(folders, conf_path_in_chroot(server->chroot,
+			file));
+	}
+}
+
+bool
+writer_folders_have(const struct writer_folders *folders, const char *path)
+{
+	for (size_t i = 0; i < folders->count; i++)
+		if (folders_has(folders->paths[i], path))
+			return true;
+	return false;
 }
 
 void
 writer_folders_init(struct writer_folders *folders,
-	const struct server *server)
+	const struct server *server, const struct store_view *view)
 {
-	const struct conf *conf = server->conf;
-	const char *xfrdir = conf->server.xfrdir, *last = NULL;
+	const char *xfrdir = server->conf->server.xfrdir;
 	char path[PATH_MAX];
 
 	memset(folders, 0, sizeof(*folders));
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		const struct conf_zone *zone = conf->zones[i];
-
-		if (zone->zonefile == last || !writer_folders_need(zone))
-			continue;
-		last = zone->zonefile;
-		folders_add_file(folders, conf_path_in_chroot(server->chroot,
-			last));
-	}
+	folders_add_files(folders, server, view);
 	if (xfrdir == NULL || *xfrdir == '\0')
 		return;
 	xfrdir = conf_path_in_chroot(server->chroot, xfrdir);
@@ -170,11 +203,4 @@ writer_folders_init(struct writer_folders *folders,
 	for (size_t len = strlen(path); len > 1 && path[len - 1] == '/';)
 		path[--len] = '\0';
 	folders_add(folders, path);
-}
-
-void
-writer_folders_fini(struct writer_folders *folders)
-{
-	while (folders->count > 0)
-		folders_drop(folders, folders->count - 1);
 }

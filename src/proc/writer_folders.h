@@ -8,12 +8,10 @@
 #include <stddef.h>
 
 #include "role/server.h"
+#include "store/store.h"
 
 /* Where more would be needed, their parents stand for them. */
 #define WRITER_FOLDERS_MAX 64u
-
-/* True if there may be something to write for a zone. */
-bool writer_folders_need(const struct conf_zone *zone);
 
 struct writer_folders {
 	const char *paths[WRITER_FOLDERS_MAX + 1]; /* of folders that are
@@ -25,11 +23,13 @@ struct writer_folders {
  * Finds the folders. None lies in another one of them. Of a name with `%`, the
  * folder before that counts; of one that is not there, the next above it that
  * is. A folder that there is no memory for is left out. Paths are as seen from
- * the chroot. writer_folders_fini frees them.
+ * the chroot, and live as long as the process. The reader is online.
  * Cost: a comparison of each zone with the folder of the one before it, mostly.
  */
 void writer_folders_init(struct writer_folders *folders,
-	const struct server *server);
-void writer_folders_fini(struct writer_folders *folders);
+	const struct server *server, const struct store_view *view);
+/* True if a file lies in one of them. */
+bool writer_folders_have(const struct writer_folders *folders,
+	const char *path);
 
 #endif

@@ -482,12 +482,9 @@ bool xfrd_look_is_full(const struct xfrd_look *look);
 void xfrd_look_add(struct xfrd_look *look, const uint8_t *apex);
 /* Forgets the first ones. */
 void xfrd_look_drop(struct xfrd_look *look, uint32_t count);
-/* Forgets those that are not configured any more. */
-void xfrd_look_drop_gone(struct xfrd_look *look,
-	const struct xfrd_zone_table *table);
-/* Sends all of them, of which there is one at least, in FIND_FILES; last: there
- * will be no other writer. Errors as requests_add. */
-enum nsd_err xfrd_look_ask(const struct xfrd_look *look, bool last,
+/* Sends all of them, of which there is one at least, in FIND_FILES. Errors as
+ * requests_add. */
+enum nsd_err xfrd_look_ask(const struct xfrd_look *look,
 	struct requests *requests, request_on_end *on_end, void *ctx)
 	MUST_USE;
 

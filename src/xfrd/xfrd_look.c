@@ -36,27 +36,11 @@ xfrd_look_drop(struct xfrd_look *look, uint32_t count)
 	memmove(look->apexes, look->apexes + gone, look->len);
 }
 
-void
-xfrd_look_drop_gone(struct xfrd_look *look,
-	const struct xfrd_zone_table *table)
-{
-	size_t at = 0, kept = 0, len;
-
-	for (; at < look->len; at += len) {
-		len = name_len(look->apexes + at);
-		if (xfrd_zone_find(table, look->apexes + at) == NULL)
-			continue;
-		memmove(look->apexes + kept, look->apexes + at, len);
-		kept += len;
-	}
-	look->len = kept;
-}
-
 enum nsd_err
-xfrd_look_ask(const struct xfrd_look *look, bool last,
-	struct requests *requests, request_on_end *on_end, void *ctx)
+xfrd_look_ask(const struct xfrd_look *look, struct requests *requests,
+	request_on_end *on_end, void *ctx)
 {
-	struct ipc_find_files what = {.last = last};
+	struct ipc_find_files what;
 	const struct link_parcel parcel = {
 		.type = IPC_FIND_FILES,
 		.payload = &what,

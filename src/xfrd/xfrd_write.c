@@ -228,12 +228,8 @@ write_ask_look(struct xfrd *xfrd)
 	struct xfrd_writes *writes = &xfrd->writes;
 	enum nsd_err err;
 
-	/* The next writer knows none that are gone, and ends for each. */
-	xfrd_look_drop_gone(&writes->look, &xfrd->zones.table);
-	if (writes->look.len == 0)
-		return false;
-	err = xfrd_look_ask(&writes->look, writes->ending, &writes->requests,
-		write_on_looked, xfrd);
+	err = xfrd_look_ask(&writes->look, &writes->requests, write_on_looked,
+		xfrd);
 	if (err == NSD_OK) {
 		write_await(xfrd);
 		return true;
@@ -334,7 +330,7 @@ write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 {
 	struct ipc_write what = {.flags = IPC_WRITE_STEPS
 			| (unsure ? IPC_WRITE_UNSURE : 0)
-			| (xfrd->writes.ending ? IPC_WRITE_LAST : 0)};
+			| xfrd_write_flags(&xfrd->writes)};
 	const struct link_parcel parcel = {
 		.type = IPC_WRITE_ZONE,
 		.payload = &what,
@@ -364,8 +360,8 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
-	/* It may be gone; or it has come after the writer, which ends. */
-	if (written.err == NSD_E_NOT_FOUND && zone != NULL && !writes->ending
+	/* It may be gone. */
+	if (written.err == NSD_E_AGAIN && zone != NULL
 		&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 		&& write_ask_steps(xfrd, zone, false))
 		return;
@@ -475,18 +471,6 @@ write_look_missed(struct xfrd *xfrd)
 	return write_ask(xfrd, zone, &entry);
 }
 
-/* The writer does not know the first one: it is gone, or has come since the
- * writer was made, which ends. True: that is asked again. */
-static bool
-write_look_unknown(struct xfrd *xfrd)
-{
-	if (write_look_head(xfrd) != NULL
-		&& ++xfrd->writes.tries < XFRD_WRITE_TRIES_MAX)
-		return write_ask_look(xfrd);
-	xfrd_look_drop(&xfrd->writes.look, 1);
-	return false;
-}
-
 static void
 write_on_looked(void *ctx, const struct ipc_message *answer)
 {
@@ -501,8 +485,6 @@ write_on_looked(void *ctx, const struct ipc_message *answer)
 	xfrd_look_drop(look, found.count);
 	if (look->len > 0 && found.err == NSD_OK)
 		waits = write_look_missed(xfrd);
-	else if (look->len > 0 && found.err == NSD_E_NOT_FOUND)
-		waits = write_look_unknown(xfrd);
 	else
 		look->len = 0;
 	if (!waits && (look->len == 0 || !write_ask_look(xfrd)))
@@ -526,10 +508,7 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 	writes->busy = false;
 	/* It may be gone. */
 	if (zone != NULL) {
-		/* It has come after the writer, which ends; or another version
-		 * has come. */
-		if (((written.err == NSD_E_NOT_FOUND && !writes->ending)
-			    || written.err == NSD_E_AGAIN)
+		if (written.err == NSD_E_AGAIN
 			&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 			&& xfrd_write_judge(xfrd, zone, &entry) != WRITE_NOTHING
 			&& write_ask(xfrd, zone, &entry))

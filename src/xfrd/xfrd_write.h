@@ -26,6 +26,9 @@ enum xfrd_write_need xfrd_write_judge(struct xfrd *xfrd,
 enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct journal_entry *entry);
 
+/* The flags of a request that say whether it may be asked again. */
+uint32_t xfrd_write_flags(const struct xfrd_writes *writes);
+
 /* Asks the writer for a zone. on_end has ctx xfrd. False: it cannot be asked
  * for now. */
 bool xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,

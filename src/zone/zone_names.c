@@ -1,4 +1,4 @@
-/* zone_names.c - the name and the file of a zone, as nsd.conf has them. */
+/* zone_names.c - name, file and more of a zone, as nsd.conf has them. */
 #include <string.h>
 
 #include "settings/pattern.h"
@@ -45,15 +45,32 @@ zone_entry_name(const struct store_view *view, const struct zone_entry *entry,
 	return out;
 }
 
+static const struct settings_pattern *
+entry_get_pattern(const struct store_view *view,
+	const struct zone_entry *entry)
+{
+	store_ref pattern = store_load_ref(&entry->pattern);
+
+	return pattern == STORE_NONE ? NULL : store_get(view, pattern);
+}
+
 const char *
 zone_entry_file(const struct store_view *view, const struct zone_entry *entry)
 {
 	const char *file = zone_own_file(entry_get_own(view, entry));
-	store_ref pattern = store_load_ref(&entry->pattern);
-	const struct settings_pattern *of;
+	const struct settings_pattern *pattern = entry_get_pattern(view,
+		entry);
 
-	if (file != NULL || pattern == STORE_NONE)
-		return file;
-	of = store_get(view, pattern);
-	return settings_pattern_text(of, of->file_at);
+	return file != NULL || pattern == NULL ? file
+		: settings_pattern_text(pattern, pattern->file_at);
+}
+
+const struct settings_storing *
+zone_entry_storing(const struct store_view *view,
+	const struct zone_entry *entry)
+{
+	const struct settings_pattern *pattern = entry_get_pattern(view,
+		entry);
+
+	return pattern == NULL ? NULL : &pattern->storing;
 }

@@ -13,15 +13,16 @@
 
 #include <cmocka.h>
 
+#include "keep/table_edit.h"
+#include "lib/store_fixture.h"
 #include "proc/writer_folders.h"
 
 #define ZONES 200u
 
 static char top[32];
 static struct conf conf;
-static struct conf_zone zones[ZONES];
-static struct conf_zone *list[ZONES];
-static struct conf_pattern secondary, primary;
+static struct zone_setup zones[ZONES];
+static uint8_t apexes[ZONES][6];
 static struct server server = {.conf = &conf};
 static char names[ZONES][64];
 static struct writer_folders folders;
@@ -47,10 +48,6 @@ setup(void **state)
 	make_folder("a");
 	make_folder("a/b");
 	make_folder("c");
-	secondary.request_xfr.count = 1;
-	for (unsigned i = 0; i < ZONES; i++)
-		list[i] = &zones[i];
-	conf.zones = list;
 	return 0;
 }
 
@@ -63,6 +60,15 @@ teardown(void **state)
 	return system(command);
 }
 
+/* A secondary zone with a name behind that of the one before it. */
+static void
+set_zone(unsigned i, const char *file)
+{
+	snprintf((char *)apexes[i], sizeof(apexes[i]), "\4%c%03u", 'z', i);
+	zones[i] = (struct zone_setup){.apex = apexes[i], .file = file,
+		.id = i, .flags = ZONE_ENTRY_SECONDARY};
+}
+
 /* Zones with these files, in the folder unless they are absolute. */
 static void
 set_files(unsigned count, const char *const *files)
@@ -71,11 +77,22 @@ set_files(unsigned count, const char *const *files)
 		snprintf(names[i], sizeof(names[i]), "%s%s%s",
 			*files[i] == '/' ? "" : top,
 			*files[i] == '/' ? "" : "/", files[i]);
-		zones[i] = (struct conf_zone){.options = &secondary,
-			.zonefile = names[i]};
+		set_zone(i, names[i]);
 	}
-	conf.zone_count = count;
 	conf.server.xfrdir = NULL;
+}
+
+/* Publishes so many of these zones, and finds the folders. */
+static void
+find(unsigned count)
+{
+	struct store_fixture s;
+	store_ref entries[ZONES];
+
+	store_fixture_init(&s, 1);
+	assert_int_equal(table_add(s.writer, zones, count, entries), NSD_OK);
+	writer_folders_init(&folders, &server, s.view);
+	store_fixture_fini(&s);
 }
 
 /* What is found, without the folder that all is in, with blanks between. */
@@ -99,12 +116,19 @@ found(void)
 }
 
 static void
+drop(void)
+{
+	for (size_t i = 0; i < folders.count; i++)
+		free((void *)(uintptr_t)folders.paths[i]);
+}
+
+static void
 check(unsigned count, const char *const *files, const char *expected)
 {
 	set_files(count, files);
-	writer_folders_init(&folders, &server);
+	find(count);
 	assert_string_equal(found(), expected);
-	writer_folders_fini(&folders);
+	drop();
 }
 
 static void
@@ -151,13 +175,11 @@ static void
 relative_names_lie_in_the_folder_of_zones(void **state)
 {
 	set_files(0, NULL);
-	zones[0] = (struct conf_zone){.options = &secondary,
-		.zonefile = "%s.zone"};
-	conf.zone_count = 1;
+	set_zone(0, "%s.zone");
 	conf.server.xfrdir = "/tmp/";
-	writer_folders_init(&folders, &server);
+	find(1);
 	assert_string_equal(found(), ". /tmp");
-	writer_folders_fini(&folders);
+	drop();
 }
 
 static void
@@ -166,11 +188,11 @@ zones_that_are_not_written_do_not_count(void **state)
 	static const char *const files[] = {"a/x", "c/x"};
 
 	set_files(2, files);
-	zones[0].options = &primary;
-	zones[1].zonefile = NULL;
-	writer_folders_init(&folders, &server);
+	zones[0].flags = 0;
+	zones[1].file = NULL;
+	find(2);
 	assert_string_equal(found(), "");
-	writer_folders_fini(&folders);
+	drop();
 }
 
 static void
@@ -187,7 +209,7 @@ too_many_give_way_to_their_parents(void **state)
 	}
 	files[0] = "c/x";
 	set_files(ZONES, files);
-	writer_folders_init(&folders, &server);
+	find(ZONES);
 	assert_true(folders.count <= WRITER_FOLDERS_MAX);
 	/* Each is in one of them. */
 	for (unsigned i = 0; i < ZONES; i++) {
@@ -197,10 +219,12 @@ too_many_give_way_to_their_parents(void **state)
 				strlen(folders.paths[k])) != 0)
 			k++;
 		assert_true(k < folders.count);
+		assert_true(writer_folders_have(&folders, names[i]));
 	}
+	assert_false(writer_folders_have(&folders, "/nonexistent/x"));
 	for (size_t k = 0; k < folders.count; k++)
 		assert_true(strlen(folders.paths[k]) >= strlen(top));
-	writer_folders_fini(&folders);
+	drop();
 }
 
 int
