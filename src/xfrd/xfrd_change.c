@@ -195,9 +195,9 @@ change_is_done(const struct xfrd_change *change, enum nsd_err err)
 	/* What is not there is gone: the loader may have refused it. */
 	if (change->kind == XFRD_CHANGE_DELETE)
 		return err == NSD_E_NOT_FOUND;
-	/* It was done when the last xfrd died. */
-	return change->on_end == NULL && change->kind == XFRD_CHANGE_ADD
-		&& err == NSD_E_ZONE;
+	/* It was done when the last xfrd died, or by a loader that has died. */
+	return (change->on_end == NULL || change->alone)
+		&& change->kind == XFRD_CHANGE_ADD && err == NSD_E_ZONE;
 }
 
 /* All others have it so: if we cannot, the next xfrd has. */

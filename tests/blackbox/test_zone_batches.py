@@ -1,0 +1,111 @@
+"""Zones of several clients come, go and change together, while processes
+die."""
+import random
+import threading
+import time
+
+import pytest
+
+import control
+from harness import wait_for, zone_text
+
+PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "some.zone"\n'
+            'pattern:\n\tname: q\n\tzonefile: "other.zone"\n'
+            'pattern:\n\tname: longer\n\tzonefile: "some.zone"\n')
+CLIENTS = 4
+ZONES = 6
+TURNS = 60
+KILLS = 3
+
+
+@pytest.fixture
+def server(make_server):
+    made = make_server(zones={"example": zone_text()}, extra=PATTERNS)
+    (made.directory / "some.zone").write_text(zone_text(3))
+    (made.directory / "other.zone").write_text(zone_text(7))
+    return control.config(made).start()
+
+
+class Client:
+    """Changes zones of its own, one after the other."""
+
+    def __init__(self, server, number):
+        self.server = server
+        self.random = random.Random(number)
+        self.names = [f"z{i}.c{number}" for i in range(ZONES)]
+        # The pattern of each, None: it is not there; several: nobody said.
+        self.may_be = {name: {None} for name in self.names}
+        self.wrong = []
+        self.turns = self.told = 0
+        self.enough = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def ask(self, *words):
+        """The answer; "" if it was lost."""
+        try:
+            return control.say(self.server,
+                               f"NSDCT1 {' '.join(words)}\n".encode())
+        except OSError:
+            return ""
+
+    def turn(self):
+        name = self.random.choice(self.names)
+        verb = self.random.choice(["addzone", "delzone", "changezone"])
+        pattern = self.random.choice(["p", "q", "longer"])
+        text = self.ask(verb, name, *([] if verb == "delzone" else [pattern]))
+        before = self.may_be[name]
+        after = {None} if verb == "delzone" else {pattern}
+        if text.startswith("warning zone") and None in before:
+            self.may_be[name] = {None}
+        elif "already exists" in text and before != {None}:
+            self.may_be[name] = before - {None}
+        elif text.endswith("ok\n"):
+            self.may_be[name] = after
+        elif text == "" or "is being ended" in text:
+            self.may_be[name] = before | after
+            time.sleep(0.01)
+            return
+        else:
+            self.wrong.append((verb, name, pattern, before, text))
+        self.told += 1
+
+    def run(self):
+        while self.turns < TURNS or not self.enough.is_set():
+            self.turns += 1
+            self.turn()
+
+
+def listed(server):
+    """The pattern of each zone."""
+    path = server.directory / "zone.list"
+    words = [line.split() for line in path.read_text().splitlines()]
+    return {line[1]: line[2] for line in words if line[0] == "add"}
+
+
+def agree(server, names):
+    there = listed(server)
+    serials = {None: None, "p": 3, "longer": 3, "q": 7}
+    return all(server.serial(name) == serials[there.get(name)]
+               for name in names)
+
+
+@pytest.mark.parametrize("role", [None, "loader", "xfrd"])
+def test_what_clients_are_told_is_so(server, role):
+    clients = [Client(server, i) for i in range(CLIENTS)]
+    for client in clients:
+        client.thread.start()
+    for _ in range(KILLS if role else 0):
+        pid = server.kill(role)
+        server.wait_replaced(role, pid)
+        wait_for("xfrd", lambda: control.ask(server, "status")[0] == 0)
+    for client in clients:
+        client.enough.set()
+        client.thread.join()
+        assert client.wrong == []
+        assert role == "xfrd" or client.told == client.turns
+    names = [name for client in clients for name in client.names]
+    wait_for("an agreement", lambda: agree(server, names))
+    there = listed(server)
+    for client in clients:
+        for name in client.names:
+            assert there.get(name) in client.may_be[name]
