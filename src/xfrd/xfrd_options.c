@@ -139,3 +139,22 @@ xfrd_zone_print_name(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	xfrd_read_end(xfrd);
 	return out;
 }
+
+const char *
+xfrd_zone_print_file(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	char *out, size_t size)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	const char *file = xfrd_options_file(&options);
+	char text[NAME_TEXT_MAX];
+	size_t len;
+
+	if (file == NULL
+		|| conf_expand_name(file, zone_entry_name(options.view,
+						options.entry, text),
+			   xfrd_zone_apex(zone), out, size, &len)
+			!= NSD_OK)
+		snprintf(out, size, "its file");
+	xfrd_read_end(xfrd);
+	return out;
+}

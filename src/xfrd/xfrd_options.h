@@ -66,5 +66,9 @@ uint32_t xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,
  * published. Returns out. */
 const char *xfrd_zone_print_name(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, char out[NAME_TEXT_MAX]);
+/* Prints the name of its file; "its file" if there is none, or no room. Returns
+ * out. */
+const char *xfrd_zone_print_file(struct xfrd *xfrd,
+	const struct xfrd_zone *zone, char *out, size_t size);
 
 #endif

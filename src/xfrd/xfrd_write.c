@@ -268,7 +268,7 @@ write_step_round(struct xfrd *xfrd)
 		if (need == WRITE_ZONE && write_ask(xfrd, zone, &entry))
 			return true;
 		if (need == WRITE_LOOK)
-			xfrd_look_add(&writes->look, zone->conf->wire);
+			xfrd_look_add(&writes->look, xfrd_zone_apex(zone));
 	}
 	return false;
 }
@@ -284,7 +284,7 @@ write_begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 		return write_ask(xfrd, zone, &entry);
 	case WRITE_LOOK:
 		xfrd->writes.look.len = 0;
-		xfrd_look_add(&xfrd->writes.look, zone->conf->wire);
+		xfrd_look_add(&xfrd->writes.look, xfrd_zone_apex(zone));
 		return write_ask_look(xfrd);
 	default:
 		return false;
@@ -312,15 +312,14 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 
 /* error: of the system, if that is what err says. */
 static void
-write_say_no_steps(struct xfrd_zone *zone, enum nsd_err err, int error)
+write_say_no_steps(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	enum nsd_err err, int error)
 {
-	char path[PATH_MAX];
-	size_t len;
+	char name[NAME_TEXT_MAX], path[PATH_MAX];
 
-	if (conf_zone_file_name(zone->conf, path, sizeof(path), &len) != NSD_OK)
-		snprintf(path, sizeof(path), "its file");
 	log_error("xfrd: differences of zone %s cannot be written to %s.ixfr:"
-		  " %s", zone->conf->name, path,
+		  " %s", xfrd_zone_print_name(xfrd, zone, name),
+		xfrd_zone_print_file(xfrd, zone, path, sizeof(path)),
 		err == NSD_E_SYSTEM ? strerror(error) : err_text(err));
 }
 
@@ -338,14 +337,14 @@ write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 	};
 	enum nsd_err err;
 
-	memcpy(what.apex, zone->conf->wire, name_len(zone->conf->wire));
+	memcpy(what.apex, xfrd_zone_apex(zone), name_len(xfrd_zone_apex(zone)));
 	memcpy(xfrd->writes.apex, what.apex, sizeof(what.apex));
 	err = requests_add(&xfrd->writes.requests, &parcel,
 		write_on_steps_written, xfrd);
 	if (err == NSD_OK)
 		write_await(xfrd);
 	else
-		write_say_no_steps(zone, err, 0);
+		write_say_no_steps(xfrd, zone, err, 0);
 	return err == NSD_OK;
 }
 
@@ -366,7 +365,7 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 		&& write_ask_steps(xfrd, zone, false))
 		return;
 	if (written.err != NSD_OK && zone != NULL)
-		write_say_no_steps(zone, (enum nsd_err)written.err,
+		write_say_no_steps(xfrd, zone, (enum nsd_err)written.err,
 			(int)written.error);
 	writes->tries = 0;
 	writes->busy = false;
@@ -459,6 +458,7 @@ static bool
 write_look_missed(struct xfrd *xfrd)
 {
 	struct xfrd_zone *zone = write_look_head(xfrd);
+	char name[NAME_TEXT_MAX];
 	struct journal_entry entry;
 
 	xfrd_look_drop(&xfrd->writes.look, 1);
@@ -466,7 +466,7 @@ write_look_missed(struct xfrd *xfrd)
 		|| xfrd_write_judge(xfrd, zone, &entry) == WRITE_NOTHING)
 		return false;
 	log_at(1, LOG_LEVEL_NOTICE, "xfrd: zone %s has no zone file: it is"
-		" written", zone->conf->name);
+		" written", xfrd_zone_print_name(xfrd, zone, name));
 	xfrd->writes.tries = 0;
 	return write_ask(xfrd, zone, &entry);
 }

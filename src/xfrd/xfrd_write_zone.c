@@ -21,21 +21,43 @@
 
 /* ---- what is due --------------------------------------------------------- */
 
+/* What the configuration says of a zone. */
+struct write_role {
+	bool has_file, is_secondary, was_secondary;
+};
+
+static struct write_role
+write_read_role(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	const struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	const struct write_role role = {
+		.has_file = xfrd_options_file(&options) != NULL,
+		.is_secondary = xfrd_options_count(&options,
+			SETTINGS_REQUEST_XFR) > 0,
+		.was_secondary = options.entry != NULL
+			&& (__atomic_load_n(&options.entry->flags,
+				    __ATOMIC_RELAXED)
+				& ZONE_ENTRY_WAS_SECONDARY) != 0,
+	};
+
+	xfrd_read_end(xfrd);
+	return role;
+}
+
 enum xfrd_write_need
 xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry *entry)
 {
-	const struct conf_zone *conf = zone->conf;
-	bool is_secondary = conf->options->request_xfr.count > 0;
+	const struct write_role role = write_read_role(xfrd, zone);
 	struct xfrd_soa soa;
 
-	if (conf->zonefile == NULL || (!is_secondary && !conf->was_secondary)
+	if (!role.has_file || (!role.is_secondary && !role.was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
-	if (!journal_find_serial(xfrd->journal, conf->wire,
+	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
 		    soa.numbers.serial, entry)) {
 		*entry = (struct journal_entry){.to = soa.numbers.serial};
-		return is_secondary ? WRITE_LOOK : WRITE_NOTHING;
+		return role.is_secondary ? WRITE_LOOK : WRITE_NOTHING;
 	}
 	/* One that was forced may have the serial of the version before, which
 	 * is served yet. */
@@ -51,10 +73,10 @@ xfrd_write_judge_file(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry oldest;
 
 	/* From now on its file is what counts. */
-	if (need == WRITE_ZONE && zone->conf->was_secondary)
+	if (need == WRITE_ZONE && write_read_role(xfrd, zone).was_secondary)
 		return WRITE_ZONE;
 	if (need == WRITE_ZONE)
-		need = journal_find_oldest(xfrd->journal, zone->conf->wire,
+		need = journal_find_oldest(xfrd->journal, xfrd_zone_apex(zone),
 				&oldest)
 				&& oldest.kind == JOURNAL_DIFFS
 			? WRITE_LOOK : WRITE_NOTHING;
@@ -105,9 +127,9 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 		if (done->serial == entry->to)
 			what.flags &= ~(uint32_t)IPC_WRITE_COPY;
 	}
-	memcpy(what.apex, zone->conf->wire, name_len(zone->conf->wire));
+	memcpy(what.apex, xfrd_zone_apex(zone), name_len(xfrd_zone_apex(zone)));
 	if (entry->id != 0
-		&& journal_read_source(xfrd->journal, zone->conf->wire,
+		&& journal_read_source(xfrd->journal, xfrd_zone_apex(zone),
 			   entry->id, source)
 			== NSD_OK)
 		xfrd_write_print_received(what.received, sizeof(what.received),
@@ -136,14 +158,13 @@ write_log_failure(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_written *done)
 {
 	struct journal_entry entry;
-	char file[PATH_MAX];
-	size_t len;
+	char name[NAME_TEXT_MAX], file[PATH_MAX];
 
-	if (conf_zone_file_name(zone->conf, file, sizeof(file), &len) != NSD_OK)
-		snprintf(file, sizeof(file), "its file");
 	log_at(xfrd->writes.failed++ == 0 ? 0 : 2, LOG_LEVEL_ERROR,
 		"xfrd: zone %s cannot be written to %s: %s%s; %s",
-		zone->conf->name, file, xfrd_written_why(done),
+		xfrd_zone_print_name(xfrd, zone, name),
+		xfrd_zone_print_file(xfrd, zone, file, sizeof(file)),
+		xfrd_written_why(done),
 		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "",
 		xfrd_write_judge(xfrd, zone, &entry) == WRITE_LOOK
 			? "a start has it from a primary alone"
@@ -159,7 +180,8 @@ write_is_sound(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry entry;
 	struct xfrd_soa soa;
 
-	if (journal_find_serial(xfrd->journal, zone->conf->wire, serial, &entry)
+	if (journal_find_serial(xfrd->journal, xfrd_zone_apex(zone), serial,
+		    &entry)
 		&& entry.is_back && entry.id != xfrd->writes.entry)
 		return false;
 	return serial == xfrd->writes.serial
@@ -186,8 +208,8 @@ xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 		result.in_file = true;
 		result.file_serial = written->serial;
 		if (write_is_sound(xfrd, zone, written->serial))
-			(void)journal_forget(xfrd->journal, zone->conf->wire,
-				written->serial);
+			(void)journal_forget(xfrd->journal,
+				xfrd_zone_apex(zone), written->serial);
 	} else {
 		/* A copy of before is as good. */
 		if (result.to == IPC_WRITTEN_NOWHERE

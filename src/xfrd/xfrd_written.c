@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "conf/conf.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 
@@ -24,19 +23,22 @@ bool
 xfrd_written_find_serial(struct xfrd *xfrd, struct xfrd_zone *zone,
 	uint32_t *serial)
 {
+	const struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool has_file = xfrd_options_file(&options) != NULL;
 	struct journal_entry entry;
 	struct xfrd_soa soa;
 
-	if (zone->conf->zonefile == NULL || xfrd->journal == NULL
+	xfrd_read_end(xfrd);
+	if (!has_file || xfrd->journal == NULL
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return false;
 	/* Else it came from the file, or is written. */
-	if (!journal_find_serial(xfrd->journal, zone->conf->wire,
+	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
 		    soa.numbers.serial, &entry)) {
 		*serial = soa.numbers.serial;
 		return true;
 	}
-	if (journal_find_oldest(xfrd->journal, zone->conf->wire, &entry)
+	if (journal_find_oldest(xfrd->journal, xfrd_zone_apex(zone), &entry)
 		&& entry.kind == JOURNAL_DIFFS) {
 		*serial = entry.from;
 		return true;
