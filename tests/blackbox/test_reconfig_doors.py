@@ -500,7 +500,10 @@ def test_as_another_user_in_a_chroot(made, directory):
             assert control.say(server, b"NSDCT1  status\n")
             # Again, now that main is inside.
             server.extra += f"\tcontrol-interface: {inside}/b\n"
+            old = server.role("xfrd")
             control.apply(server)
+            # The one that goes answers until it has gone.
+            wait_for("its end", lambda: not harness.is_alive(old))
             wait_for("an answer", lambda: control.ask(
                 server, "status")[0] == 0)
             roles = server.roles()
