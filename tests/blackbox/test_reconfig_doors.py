@@ -111,8 +111,10 @@ def test_metrics_come_move_and_go(server):
 ])
 def test_metrics_that_cannot_be_had(server, changed, why):
     port = free_port()
+    old = server.role("xfrd")
     control.apply(server, metrics_enable="yes", identity='"one"',
                   metrics_interface="127.0.0.1", metrics_port=port)
+    wait_for("its end", lambda: not harness.is_alive(old))
     status_of(port, 200)
     roles = server.roles()
     with socket.socket() as taken:
