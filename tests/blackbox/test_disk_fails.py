@@ -262,8 +262,9 @@ def test_state_that_could_not_be_written_is_written_later(make, primary, disk,
     server.wait_serial("s.test", 2)
     disk.mend()
     expire()
-    wait_for("the state", lambda: "state: 2" in
-             (directory / "xfrd.state").read_text())
+    state = directory / "xfrd.state"
+    wait_for("the state", lambda: state.exists()
+             and "state: 2" in state.read_text())
 
 
 # ---- the zone list -------------------------------------------------------------

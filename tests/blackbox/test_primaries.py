@@ -254,8 +254,9 @@ def test_expired_zone_stays_expired_after_a_crash(make_server):
         server.wait_serial("short.test", 7)
     wait_for("the end", is_expired)
     server.wait_log("zone short.test has expired")
-    wait_for("that to be written", lambda: "state: 2" in
-             (server.directory / "xfrd.state").read_text())
+    state = server.directory / "xfrd.state"
+    wait_for("that to be written", lambda: state.exists()
+             and "state: 2" in state.read_text())
     pids = server.roles().values()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

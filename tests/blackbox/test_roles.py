@@ -149,7 +149,7 @@ def test_primary_that_is_made_a_secondary_expires_after_its_time(make):
         assert time.monotonic() - begin >= EXPIRE - 1
         primary.is_down = False
         zone.server.wait_serial("z.test", 9)
-        assert "state: ok" in zone.status()
+        wait_for("its state", lambda: "state: ok" in zone.status())
 
 
 def test_there_and_back_again(make_server):

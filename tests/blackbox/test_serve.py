@@ -148,18 +148,23 @@ def test_processes_have_their_names(nsd):
         assert arguments == f"nsd: {name}"
 
 
+def is_what_a_worker_needs(files):
+    kinds = [re.sub(r"[\d\[\]:]", "", f) for f in files.values()]
+    # Log; UDP, TCP, two channels, lifeline and the two of libevent's signals;
+    # event loop; its signals; the epoll set of TCP; the event that tells it to
+    # end.
+    return (kinds.count("socket") <= 7 and len(files) <= 3 + 12
+            and not [f for f in files.values() if "memfd" in f
+                     or f.endswith(".zone")])
+
+
 def test_worker_holds_what_it_needs_and_no_more(nsd):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 3})
     for index in (1, 2, 3):
-        files = open_files(server.role(f"server {index}"))
-        kinds = [re.sub(r"[\d\[\]:]", "", f) for f in files.values()]
-        # Log; UDP, TCP, two channels, lifeline and the two of libevent's
-        # signals; event loop; its signals; the epoll set of TCP; the event
-        # that tells it to end.
-        assert kinds.count("socket") <= 7, files
-        assert not [f for f in files.values() if "memfd" in f], files
-        assert not [f for f in files.values() if f.endswith(".zone")], files
-        assert len(files) <= 3 + 12, files
+        # It has its name before it has let go of the rest.
+        pid = server.role(f"server {index}")
+        wait_for(f"server {index} without more",
+                 lambda pid=pid: is_what_a_worker_needs(open_files(pid)))
 
 
 def test_loader_holds_what_it_needs_and_no_more(nsd):

@@ -323,7 +323,8 @@ def test_expired_zone_takes_any_serial(make_server, serial, hidden):
         primary.serial, primary.timers = serial, LONG
         primary.is_down = False
         server.wait_serial("s.test", serial)
-        assert "state: ok" in control.ask(server, "zonestatus", "s.test")[1]
+        wait_for("its state", lambda: "state: ok" in control.ask(
+            server, "zonestatus", "s.test")[1])
         # One that lives does not go back.
         primary.serial = serial - 1
         asked = primary.count("SOA")
