@@ -85,6 +85,9 @@ xfrd_loader_change_zones(struct xfrd *one, const struct zone_message *message,
 
 		assert_true(asked_count <= ASKED_MAX);
 		ask->message = number;
+		ask->on_end = NULL;
+		ask->err = NSD_OK;
+		ask->file = IPC_ZONE_NO_FILE;
 		snprintf(ask->text, sizeof(ask->text), "%s %s%s", change.name,
 			change.pattern, change.anew ? "!" : "");
 	}
@@ -152,6 +155,16 @@ flush(int error)
 	xfrd_changes_on_synced(&xfrd, flushes, error);
 }
 
+/* Ends a request. NULL: loaders died of it. */
+static void
+give(request_on_end **to, void *ctx, const struct ipc_message *m)
+{
+	request_on_end *taker = *to;
+
+	*to = NULL;
+	taker(ctx, m);
+}
+
 /* An answer to the first ones of a message. */
 static void
 answer_first(unsigned number, unsigned count)
@@ -175,7 +188,7 @@ answer_first(unsigned number, unsigned count)
 	}
 	memcpy(m.payload, &message.payload, message.len);
 	m.len = message.len;
-	messages[number].on_end(messages[number].ctx, &m);
+	give(&messages[number].on_end, messages[number].ctx, &m);
 }
 
 /* A message is answered when all of its changes are. */
@@ -206,7 +219,29 @@ answer_read(unsigned number, enum nsd_err err, const char *reasons)
 
 	memcpy(done.reasons, reasons, strlen(reasons));
 	memcpy(m.payload, &done, m.len);
-	asked[number].on_end(asked[number].ctx, &m);
+	give(&asked[number].on_end, asked[number].ctx, &m);
+}
+
+/* Refuses all that is asked for, until nothing is. */
+static void
+settle(void)
+{
+	for (unsigned turn = 0; turn < 20; turn++) {
+		unsigned count = message_count, reads = asked_count;
+
+		message_count = asked_count = 0;
+		for (unsigned i = 0; i < reads; i++) {
+			asked[i].err = NSD_E_DENIED;
+			asked[i].file = IPC_ZONE_NO_FILE;
+		}
+		for (unsigned i = 0; i < reads; i++)
+			if (asked[i].on_end != NULL)
+				give(&asked[i].on_end, asked[i].ctx, NULL);
+		for (unsigned i = 0; i < count; i++)
+			if (messages[i].on_end != NULL)
+				answer_first(i, messages[i].count);
+		flush(0);
+	}
 }
 
 #endif

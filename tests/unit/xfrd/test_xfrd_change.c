@@ -63,6 +63,7 @@ start(void **state)
 static int
 end(void **state)
 {
+	settle();
 	event_free(xfrd.changes->begin_event);
 	event_free(xfrd.changes->renew_event);
 	zonelist_close(xfrd.changes->list);
@@ -242,14 +243,14 @@ zone_that_loaders_die_of_fails_alone(void **state)
 	change(XFRD_CHANGE_ADD, "x", "p", "x");
 	change(XFRD_CHANGE_ADD, "y", "p", "y");
 	flush(0);
-	messages[0].on_end(messages[0].ctx, NULL);
+	give(&messages[0].on_end, messages[0].ctx, NULL);
 	assert_string_equal(ended, "");
 	while (asked_count < 4) {
 		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
 		xfrd_changes_on_synced(&xfrd, flushes, 0);
 	}
 	assert_int_equal(message_count, 3);
-	messages[1].on_end(messages[1].ctx, NULL);
+	give(&messages[1].on_end, messages[1].ctx, NULL);
 	/* One of them had done it, and told main. */
 	answer(3, NSD_E_ZONE);
 	flush(0);
@@ -535,7 +536,7 @@ file_that_takes_long_ends_in_any_case(void **state)
 	flush(0);
 	answer_file(0, NSD_OK, IPC_ZONE_LATER);
 	answer_file(1, NSD_OK, IPC_ZONE_LATER);
-	asked[2].on_end(asked[2].ctx, NULL);
+	give(&asked[2].on_end, asked[2].ctx, NULL);
 	assert_non_null(strstr(ended, "x:8 the loader died"));
 	answer_read(3, NSD_E_NOT_FOUND, "");
 	assert_non_null(strstr(ended, "y:8 the zone was removed"));
