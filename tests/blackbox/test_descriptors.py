@@ -17,11 +17,21 @@ WATCHED = 3  # seconds
 BUSY = 0.1  # of a processor: what has nothing to do takes far less
 
 
+def lasting_descriptors(pid):
+    """Not those of questions and transfers under way, which it asks each
+    second."""
+    used = {int(n) for n in open_files(pid)}
+    for _ in range(40):
+        time.sleep(0.05)
+        used &= {int(n) for n in open_files(pid)}
+    return used
+
+
 @contextlib.contextmanager
 def spare_descriptors(pid, count):
     """The process can open so many more, and not one beyond."""
     soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    used, limit, left = {int(n) for n in open_files(pid)}, 0, count
+    used, limit, left = lasting_descriptors(pid), 0, count
     while limit in used or left > 0:
         left -= limit not in used
         limit += 1
