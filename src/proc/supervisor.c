@@ -221,7 +221,10 @@ static void
 supervisor_on_zone_changed(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
-	zone_change_keep(s->server.conf, m);
+	/* The writer may not be let into the folder that the file lies in now.
+	 * At a stop there would be no other one. */
+	if (zone_change_keep(s->server.conf, m))
+		post_roll(&s->writer);
 }
 
 static void

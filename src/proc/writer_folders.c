@@ -179,6 +179,9 @@ folders_add_files(struct writer_folders *folders, const struct server *server,
 bool
 writer_folders_have(const struct writer_folders *folders, const char *path)
 {
+	/* Where that leads cannot be asked any more. */
+	if (folders_goes_up(path))
+		return true;
 	for (size_t i = 0; i < folders->count; i++)
 		if (folders_has(folders->paths[i], path))
 			return true;

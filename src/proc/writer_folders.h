@@ -28,7 +28,8 @@ struct writer_folders {
  */
 void writer_folders_init(struct writer_folders *folders,
 	const struct server *server, const struct store_view *view);
-/* True if a file lies in one of them. */
+/* True if a file lies in one of them, as far as its name says: one that goes up
+ * (`..`) counts as such. */
 bool writer_folders_have(const struct writer_folders *folders,
 	const char *path);
 

@@ -171,6 +171,19 @@ name_that_goes_up_is_where_it_leads(void **state)
 	check(2, files, "/a /c");
 }
 
+/* Its letters are in none of the folders that are let into. */
+static void
+name_that_goes_up_counts_as_in_one(void **state)
+{
+	static const char *const files[] = {"a/../c/x"};
+
+	set_files(1, files);
+	find(1);
+	assert_string_equal(found(), "/c");
+	assert_true(writer_folders_have(&folders, names[0]));
+	drop();
+}
+
 static void
 relative_names_lie_in_the_folder_of_zones(void **state)
 {
@@ -236,6 +249,7 @@ main(void)
 		cmocka_unit_test(percent_ends_what_is_common),
 		cmocka_unit_test(parent_stands_for_what_is_not_there),
 		cmocka_unit_test(name_that_goes_up_is_where_it_leads),
+		cmocka_unit_test(name_that_goes_up_counts_as_in_one),
 		cmocka_unit_test(relative_names_lie_in_the_folder_of_zones),
 		cmocka_unit_test(zones_that_are_not_written_do_not_count),
 		cmocka_unit_test(too_many_give_way_to_their_parents),
