@@ -530,38 +530,40 @@ table_set_group(struct store_writer *writer, store_ref ref, uint32_t group)
 		__atomic_store_n(&entry->group, group, __ATOMIC_RELEASE);
 }
 
+/* Publishes other options, or another pattern, in an entry, which becomes their
+ * holder, and lets go of what was there. */
+static void
+entry_swap(struct store_writer *writer, store_ref *field, store_ref to,
+	void (*release)(struct releaser *r, store_ref ref))
+{
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer, NULL};
+	store_ref old = *field;
+
+	if (old == to)
+		return;
+	entry_hold(r.heap, to);
+	store_publish_ref(writer, field, to);
+	if (old != STORE_NONE)
+		release(&r, old);
+}
+
 void
 table_set_options(struct store_writer *writer, store_ref ref,
 	store_ref options)
 {
-	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer, NULL};
-	struct zone_entry *entry = store_edit(r.heap, ref);
-	store_ref old = entry->options;
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
-	if (old == options)
-		return;
-	entry_hold(r.heap, options);
-	store_publish_ref(writer, &entry->options, options);
-	if (old != STORE_NONE)
-		release_options(&r, old);
+	entry_swap(writer, &entry->options, options, release_options);
 }
 
 void
 table_set_pattern(struct store_writer *writer, store_ref ref,
 	store_ref pattern)
 {
-	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer, NULL};
-	struct zone_entry *entry = store_edit(r.heap, ref);
-	store_ref old = entry->pattern;
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
-	if (old == pattern)
-		return;
-	entry_hold(r.heap, pattern);
-	store_publish_ref(writer, &entry->pattern, pattern);
-	if (old != STORE_NONE)
-		release_pattern(&r, old);
+	entry_swap(writer, &entry->pattern, pattern, release_pattern);
 }
 
 static enum nsd_err

@@ -40,8 +40,8 @@ struct xfrd_wish {
 	void *ctx;
 };
 
-/* From an occasion to the round that looks for files: main ends a writer that
- * knows old names, and many zones may change together. */
+/* From an occasion to the round that looks for files: main replaces a writer
+ * that is not let into new folders, and many zones may change together. */
 #define LOOK_SEC 1
 
 static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
