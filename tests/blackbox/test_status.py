@@ -25,15 +25,18 @@ def without_times(troubles):
 
 def troubles(server):
     """What status says is wrong; as JSON it says the same."""
-    def ask():
-        return control.ask(server, "status")[1]
+    def ask(*words):
+        # An xfrd that a new store replaces says so, and answers nothing else.
+        code, text = control.ask(server, *words, "status")
+        return text if code == 0 else None
 
     def steady():
         # A transfer may have failed between two questions.
-        text = ask()
-        told = json.loads(control.ask(server, "-j", "status")[1])["trouble"]
-        return (text, told) if without_times([ask()]) == without_times(
-            [text]) else None
+        text, told, again = ask(), ask("-j"), ask()
+        if None in (text, told, again):
+            return None
+        return (text, json.loads(told)["trouble"]) if without_times(
+            [again]) == without_times([text]) else None
     text, told = wait_for("no change between two questions", steady)
     lines = [line for line in text.splitlines()
              if line.startswith("trouble: ")]
