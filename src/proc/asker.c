@@ -24,6 +24,8 @@ asker_answer(struct supervisor *s, struct asker *asker, enum ipc_type request,
 	struct child *xfrd = s->xfrd.current;
 	bool waits = xfrd != NULL && xfrd->number == asker->child;
 
+	assert(len >= sizeof(asker->ticket));
+	assert(ipc_rows[request].answer != IPC_NO_ANSWER);
 	asker->child = 0;
 	if (!waits)
 		return;

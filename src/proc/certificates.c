@@ -1,6 +1,7 @@
 /* certificates.c - keys and certificates of TLS come and go. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -45,6 +46,7 @@ certificates_tell(struct supervisor *s)
 	struct texts_telling telling;
 
 	telling.fd = tls_texts_pack(s->server.tls, &telling.message);
+	assert(s->server.tls != NULL);
 	s->certificates.untold = telling.fd == -1;
 	if (telling.fd == -1) {
 		log_error("workers keep the certificates that they have, for"
@@ -75,6 +77,7 @@ certificates_ask(struct child *child, const struct secrets *texts,
 	enum nsd_err err = NSD_E_SYSTEM;
 	int pair[2], fds[2], error;
 
+	assert(texts != NULL && child->role != ROLE_LOADER);
 	if (pipe2(pair, O_CLOEXEC) == -1)
 		return NSD_E_SYSTEM;
 	fds[0] = tls_texts_pack(texts, &message);
@@ -188,6 +191,7 @@ certificates_take(struct supervisor *s, struct secrets *texts)
 {
 	if (texts == NULL)
 		return false;
+	assert(texts != s->server.tls);
 	secrets_drop(s->server.tls);
 	s->server.tls = texts;
 	log_notice("the key and the certificates of TLS have been read anew");

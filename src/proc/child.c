@@ -63,6 +63,7 @@ child_create(struct post *post, struct generation *generation)
 	struct supervisor *s = post->supervisor;
 	struct child *child = calloc(1, sizeof(*child));
 
+	assert(generation != NULL && post->role != ROLE_MAIN);
 	if (child == NULL)
 		return NULL;
 	child->supervisor = s;
@@ -94,6 +95,7 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 	};
 	enum nsd_err err = link_send(&child->link, &parcel);
 
+	assert((payload == NULL) == (len == 0));
 	if (err == NSD_OK || err == NSD_E_PEER)
 		return err;
 	log_error("cannot send %s to %s (pid %ld): %s", ipc_rows[type].name,
@@ -112,6 +114,7 @@ child_kill(const struct child *child)
 	/* The number may be another process's by now. */
 	if (child->reaped)
 		return;
+	assert(child->pid > 0); /* others are groups of processes */
 	privilege_kill(child->role == ROLE_WORKER
 			? &child->supervisor->server.worker_user
 			: NULL,
@@ -153,6 +156,7 @@ child_stop(struct child *child)
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
 	bool writer = child->role == ROLE_WRITER;
 
+	assert(child->overdue_event != NULL);
 	if (writer && !child->supervisor->stopping)
 		wait.tv_sec = STOP_WAIT_WRITER_SEC;
 	if (child->told_stop) {
@@ -201,6 +205,7 @@ child_log_end(const struct child *child, int status)
 void
 child_note_end(struct child *child)
 {
+	assert(!child->reaped && child->hand != NULL);
 	child->reaped = true;
 	/* Any role can write this word, and has its post filled at once by
 	 * it. */
@@ -269,6 +274,7 @@ child_watch(struct child *child)
 
 	if (pages == MAP_FAILED)
 		return false;
+	assert(child->hand == NULL && child->overdue_event == NULL);
 	child->hand = pages;
 	child->link.calls = &child_calls;
 	child->link.owner = child;

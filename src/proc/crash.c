@@ -1,6 +1,7 @@
 /* crash.c - crashes that a damaged store may have caused. */
 #include "config.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -139,6 +140,7 @@ crash_count(struct supervisor *s, int64_t now)
 {
 	struct crashes *c = &s->crashes;
 
+	assert(s->serving != NULL && !s->serving->yields);
 	if (c->count == 0 || now - c->first_msec > CRASHES_MSEC) {
 		c->count = 0;
 		c->first_msec = now;
@@ -154,6 +156,7 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	struct generation *g = child->generation;
 	int64_t now = clock_now_msec();
 
+	assert(child->reaped);
 	if (!crash_is_one(status) || g->damaged || s->stopping)
 		return;
 	/* Somebody has cut the file short, or the disk fails. Readers would

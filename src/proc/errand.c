@@ -1,6 +1,7 @@
 /* errand.c - something that children are told to do, until all have done it. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ errand_end(struct errand *errand, const struct child *late)
 {
 	struct supervisor *s = errand->supervisor;
 
+	assert(s->errands + errand->kind == errand);
 	errand_forget(s, errand->kind);
 	errand->on_end(s, late);
 }
@@ -109,6 +111,7 @@ errand_begin(struct supervisor *s, enum errand_kind kind,
 	struct errand_telling telling = {&s->errands[kind], *order, roles};
 	struct errand *errand = telling.errand;
 
+	assert(errand->on_end != NULL && (roles & ~ROLE_CHILDREN) == 0);
 	errand_forget(s, kind);
 	if (event_add(errand->late_event, &late_wait) == -1)
 		return NSD_E_MEMORY;
@@ -127,6 +130,7 @@ errand_on_obeyed(struct supervisor *s, struct child *child,
 {
 	uint64_t number;
 
+	assert(m->len >= sizeof(number));
 	memcpy(&number, m->payload, sizeof(number));
 	child->deaf_looks = 0;
 	for (unsigned i = 0; i < ERRAND_COUNT; i++)
@@ -150,6 +154,7 @@ errand_init(struct supervisor *s, enum errand_kind kind,
 {
 	struct errand *errand = &s->errands[kind];
 
+	assert(kind < ERRAND_COUNT && errand->on_end == NULL);
 	errand->supervisor = s;
 	errand->kind = kind;
 	errand->on_end = on_end;

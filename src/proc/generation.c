@@ -93,6 +93,7 @@ generation_replace_loader(struct supervisor *s, const struct generation *g)
 	static const struct timeval at_once = {.tv_sec = 0};
 	struct child *loader = s->loader.current;
 
+	assert(g != NULL);
 	if (loader != NULL && loader->generation != g)
 		return;
 	s->loader.failures = 0; /* none of its own */
@@ -170,7 +171,7 @@ generation_offer_file(struct supervisor *s)
 static void
 generation_keep_file(struct supervisor *s, struct store *store)
 {
-	assert(s->kept == NULL);
+	assert(s->kept == NULL && store != NULL);
 	s->kept = store;
 	(void)store_keep_file(store);
 	generation_offer_file(s);
@@ -181,6 +182,7 @@ generation_release(struct supervisor *s, struct generation *g)
 {
 	if (g->users > 0 || g == s->serving || g == s->building)
 		return;
+	assert(s->loader.current == NULL || s->loader.current->generation != g);
 	if (g->in_file) /* at a stop too: its last reader may end only then */
 		generation_keep_file(s, g->store);
 	else

@@ -1,6 +1,7 @@
 /* holder.c - readers that keep old versions in the store: main's part. */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -70,6 +71,7 @@ holder_on_holder(struct supervisor *s, struct child *loader,
 	struct holder_search search = {.generation = loader->generation};
 	struct child *child;
 
+	assert(loader->role == ROLE_LOADER && m->len == sizeof(holder));
 	memcpy(&holder, m->payload, sizeof(holder));
 	search.slot = holder.slot;
 	children_walk(s, holder_compare, &search);

@@ -1,6 +1,7 @@
 /* introduce.c - main makes its children known to each other. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ introduce_pair(struct supervisor *s, struct child *xfrd, struct child *other)
 {
 	struct ipc_channel a, b;
 
+	assert(xfrd->role == ROLE_XFRD && other->role != ROLE_XFRD);
 	if (xfrd->told_stop || other->told_stop || xfrd->reaped
 		|| other->reaped)
 		return;
@@ -95,6 +97,7 @@ introduce_end_of_xfrd(struct child *child, void *arg)
 void
 introduce_end(struct supervisor *s, const struct child *child)
 {
+	assert(child->reaped);
 	if (child->role == ROLE_XFRD)
 		children_walk(s, introduce_end_of_xfrd,
 			(void *)(uintptr_t)child);

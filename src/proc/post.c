@@ -124,6 +124,8 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.in_file = self->generation->in_file,
 	};
 
+	assert(self->stop_fd != -1 && self->hand != NULL);
+	assert(!self->stands_by || post->role == ROLE_WORKER);
 	self->stop_fd = -1;
 	self->hand = NULL;
 	post_leave_main(s, self);
@@ -158,6 +160,7 @@ post_lend_sockets(struct post *post)
 	int fds[IPC_FDS_MAX];
 	unsigned count = 0;
 
+	assert(post->role == ROLE_WORKER);
 	if (adopter == NULL || post->deadly)
 		return;
 	for (unsigned i = 0; i < all->count; i++) {
@@ -187,6 +190,7 @@ post_drop_adopter(struct supervisor *s, const struct child *adopter,
 {
 	bool found = false;
 
+	assert(adopter->reaped);
 	for (unsigned i = 0; i < s->worker_count; i++) {
 		if (s->workers[i].adopter != adopter)
 			continue;
@@ -223,6 +227,8 @@ post_fork(struct post *post, struct generation *generation, bool stands_by)
 	int64_t before = clock_thread_nsec();
 	struct ipc_channel theirs;
 
+	/* A process that no post knows would never be told to end. */
+	assert((stands_by ? post->next : post->current) == NULL);
 	post->filled_msec = clock_now_msec();
 	if (child == NULL
 		|| ipc_channel_open_pair(ROLE_MAIN, post->role,
@@ -375,6 +381,7 @@ post_tend(struct post *post)
 	struct supervisor *s = post->supervisor;
 	unsigned wait;
 
+	assert(post->role == ROLE_WORKER);
 	if (post->current == NULL)
 		(void)standby_promote(post);
 	if (post->current != NULL && (!post->wants_next || post->next != NULL))
@@ -459,6 +466,7 @@ post_rest_writer(struct post *post, const struct child *lost, int status)
 	int64_t now = clock_now_msec();
 	unsigned pause = WRITER_PAUSE_MSEC;
 
+	assert(post->role == ROLE_WRITER && lost->reaped);
 	if (status == 0 || lost->told_stop
 		|| now - lost->started_msec > POST_LIVED_WELL_MSEC)
 		post->failures = 0;
@@ -502,6 +510,7 @@ post_on_serving(struct post *post)
 {
 	struct ipc_adopt adopt = {.server = post->index};
 
+	assert(post->role == ROLE_WORKER && !post->current->reaped);
 	post->current->serving = true;
 	post_tend(post);
 	if (post->adopter != NULL)
@@ -520,6 +529,9 @@ post_roll(struct post *post)
 {
 	struct generation *serving = post->supervisor->serving;
 
+	assert(post->role != ROLE_LOADER);
+	assert(post->role == ROLE_WORKER
+		|| (post->leaving == NULL && post->next == NULL));
 	if (post->supervisor->stopping)
 		return;
 	if (post->next != NULL && post->next->generation != serving)
@@ -558,6 +570,7 @@ post_refill(struct post *post, const struct child *lost)
 	int64_t now = clock_now_msec();
 	bool lived_well;
 
+	assert(lost->reaped && post->role != ROLE_WRITER);
 	if (s->stopping)
 		return;
 	lived_well = now - lost->started_msec > POST_LIVED_WELL_MSEC;
@@ -588,6 +601,7 @@ post_refill(struct post *post, const struct child *lost)
 void
 post_lose_next(struct post *post, const struct child *lost)
 {
+	assert(lost->reaped && post->next == NULL);
 	if (post->supervisor->stopping)
 		return;
 	if (lost->told_stop)

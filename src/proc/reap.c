@@ -34,6 +34,8 @@ reap_child(struct post *post, struct child *child, int status)
 	bool was_current = child == post->current;
 	bool was_next = child == post->next;
 
+	assert(was_current || was_next || child == post->leaving);
+	assert(child->role == post->role && !child->reaped);
 	/* Messages that the child sent before it died still count: that the
 	 * store is damaged, that a zone was added. */
 	child_note_end(child);

@@ -2,6 +2,7 @@
  * dies. */
 #include "config.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ standby_promote(struct post *post)
 	if (child == NULL || child->told_stop || child->hung
 		|| child->generation != s->serving)
 		return false;
+	assert(post->role == ROLE_WORKER && post->current == NULL);
 	post->next = NULL;
 	post->current = child;
 	child->stands_by = false;
@@ -68,6 +70,7 @@ standby_pay(struct supervisor *s, int64_t now_usec, int64_t took_usec)
 {
 	int64_t cost = FORK_TIMES * took_usec;
 
+	assert(took_usec >= 0);
 	if (s->forked_usec < now_usec)
 		s->forked_usec = now_usec;
 	s->forked_usec += cost > FORK_USEC ? cost : FORK_USEC;

@@ -1,6 +1,7 @@
 /* supervisor.c - what main does for as long as the server runs. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -93,6 +94,7 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 {
 	struct generation *old = s->serving;
 
+	assert(g != NULL && g != old && !g->damaged);
 	if (old == NULL && s->untried == 0)
 		supervisor_on_started(s);
 	s->serving = g;
@@ -240,6 +242,7 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 {
 	struct post *post = &s->workers[worker->index];
 
+	assert(worker->role == ROLE_WORKER && worker->index < s->worker_count);
 	/* The dead serve nobody. */
 	if (post->current == worker && !worker->reaped)
 		post_on_serving(post);
@@ -421,6 +424,7 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 {
 	enum nsd_err err;
 
+	assert(s->server.conf->server.server_count > 0);
 	s->handlers = supervisor_handlers;
 	s->worker_count = s->server.conf->server.server_count;
 	s->workers = calloc(s->worker_count, sizeof(*s->workers));

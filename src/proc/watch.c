@@ -2,6 +2,7 @@
  * posts. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ watch_judge(struct watch *w, const struct watch_limits *limits,
 {
 	enum watch_verdict kind;
 
+	assert(w->silent_msec >= 0);
 	if (w->silent_msec == 0)
 		w->cpu_first_msec = w->cpu_msec = sight->cpu_msec;
 	kind = watch_kind(w, sight);
@@ -197,6 +199,7 @@ watch_on_hung(struct child *child, enum watch_verdict verdict)
 	};
 	bool replace = child->supervisor->server.conf->server.replace_hung;
 
+	assert(verdict < sizeof(why) / sizeof(*why) && why[verdict] != NULL);
 	if (replace || !child->watch.told)
 		log_error("%s (pid %ld) hangs: %s for %lld ms%s",
 			child_name(child), (long)child->pid, why[verdict],
@@ -261,6 +264,7 @@ watch_child(struct child *child, void *arg)
 	struct watch_limits limits;
 	struct watch_sight sight;
 
+	assert(!child->reaped);
 	if (child->hung)
 		return;
 	if (beat != child->watch.beat) {

@@ -44,7 +44,9 @@ setup(void **state)
 static void
 crash(int number)
 {
+	worker.reaped = true;
 	crash_note(&s, &worker, number);
+	worker.reaped = false;
 }
 
 /* The other store has been filled, in no time, and is as the first. */

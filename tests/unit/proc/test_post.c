@@ -142,7 +142,7 @@ static int64_t left_of_pause(const struct post *post);
 static void
 worker_that_has_read_is_replaced_without_a_pause(void **state)
 {
-	children[0].has_read = true;
+	children[0].has_read = children[0].reaped = true;
 	workers[0].current = NULL;
 	workers[0].failures = 30;
 	s.forked_usec = clock_now_usec() + 200000 + 50000;
@@ -182,7 +182,7 @@ worker_that_hangs_serves_nobody(void **state)
 {
 	workers[2].current = NULL;
 	workers[0].current = NULL;
-	children[1].hung = true;
+	children[0].reaped = children[1].hung = true;
 	workers[0].failures = 30;
 	post_refill(&workers[0], &children[0]);
 	assert_true(left_of_pause(&workers[0]) <= 200);
@@ -226,9 +226,11 @@ static void
 lose(unsigned i, bool crashed)
 {
 	workers[i].current = NULL;
+	children[i].reaped = true;
 	if (post_drop_adopter(&s, &children[i], crashed))
 		workers[i].failures = 0;
 	post_refill(&workers[i], &children[i]);
+	children[i].reaped = false; /* the next one, at the same place */
 }
 
 /* It has done so before. */

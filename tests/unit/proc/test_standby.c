@@ -94,6 +94,7 @@ one_that_stands_by_serves_whatever_the_last_has_died_of(void **state)
 {
 	struct child lost = child;
 
+	lost.reaped = true;
 	post.failures = 30;
 	lost.has_read = false;
 	post_refill(&post, &lost);
@@ -110,6 +111,7 @@ only_workers_have_turned_to_clients(void **state)
 	child_note_end(&child);
 	assert_false(child.has_read);
 	child.role = ROLE_WORKER;
+	child.reaped = false;
 	child_note_end(&child);
 	assert_true(child.has_read);
 }
@@ -142,6 +144,7 @@ one_stands_by_only_after_two_deaths_in_a_minute(void **state)
 {
 	struct child lost = child;
 
+	lost.reaped = true;
 	lost.has_read = true;
 	lost.started_msec = post.killed_msec = 0;
 	post_refill(&post, &lost);
