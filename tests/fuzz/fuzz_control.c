@@ -70,6 +70,9 @@ enum who { WHO_CALLER = 31, WHO_NET = 0x60, WHO_IP6 = 128 };
 #define LITTLE_ROOM 2304
 #define LITTLE_OCTETS 100u
 #define ENDLESS 100u /* waits until nobody is left */
+/* Waits for an answer: the queue of a listener holds 1,024, and where there is
+ * one place, the next of them is taken after two waits. */
+#define UNHEARD 4096u
 #define FEW 8u
 
 struct caller {
@@ -473,7 +476,7 @@ ask_anew(struct control *c, uint8_t way, const char *request)
 
 	come(c, (uint8_t)(way << 4), 0, true);
 	say(caller, (const uint8_t *)request, strlen(request));
-	for (unsigned i = 0; i < ENDLESS && caller->heard == 0; i++) {
+	for (unsigned i = 0; i < UNHEARD && caller->heard == 0; i++) {
 		turn(c);
 		world_pass(50);
 		hear(c, caller, SIZE_MAX);
