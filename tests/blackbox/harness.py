@@ -135,7 +135,9 @@ def at_once(story, servers):
 
 def read_proc(pid, name):
     try:
-        return pathlib.Path(f"/proc/{pid}/{name}").read_text()
+        # Names of other programs' sockets may be any octets.
+        return pathlib.Path(f"/proc/{pid}/{name}").read_text(
+            errors="surrogateescape")
     except OSError:
         return ""
 

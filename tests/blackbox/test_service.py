@@ -178,9 +178,10 @@ def sockets_of(server, role):
 def datagram_socket(server, role):
     """Of the datagram socket of a role that is connected and has no name."""
     mine = sockets_of(server, role)
-    datagram = {f"socket:[{line.split()[6]}]"
-                for line in read_proc("net", "unix").splitlines()[1:]
-                if line.split()[4] == "0002" and len(line.split()) == 7}
+    # A name may hold what ends a line.
+    rows = [line.split() for line in read_proc("net", "unix").splitlines()]
+    datagram = {f"socket:[{row[6]}]" for row in rows
+                if len(row) == 7 and row[4] == "0002"}
     return next(iter(mine & datagram), None)
 
 
