@@ -384,6 +384,8 @@ struct conf_zone {
 	uint32_t index;       /* its place in conf.zones */
 	bool was_secondary;   /* it has no request-xfr, and had some since the
 			       * start: conf_change_zone, conf_keep_roles */
+	bool is_added;        /* it has memory of its own; for this layer
+			       * only */
 };
 
 struct conf {
@@ -502,6 +504,19 @@ enum nsd_err conf_add_zone(struct conf *conf, const char *name,
  *     changed.
  */
 enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
+	const char *pattern) MUST_USE;
+
+/*
+ * The same where options of zones are read elsewhere (xfrd, in the store): all
+ * that is said of them here are their names and those of their patterns, which
+ * need not be there. pattern: NULL: the zone stands in nsd.conf. As many names
+ * of patterns are kept as there ever were.
+ * returns as conf_add_zone, but never NSD_E_NOT_FOUND; conf_change_name:
+ *     NSD_OK, NSD_E_MEMORY.
+ */
+enum nsd_err conf_add_name(struct conf *conf, const char *name,
+	const char *pattern, const struct conf_zone **zone) MUST_USE;
+enum nsd_err conf_change_name(struct conf *conf, const struct conf_zone *zone,
 	const char *pattern) MUST_USE;
 
 /* Notes which zones of conf are no secondaries any more, but were under the

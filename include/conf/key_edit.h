@@ -1,6 +1,6 @@
 /*
  * key_edit.h - TSIG keys of a configuration that come, go or change while the
- * server runs. Main, the loader and xfrd each do the same to theirs.
+ * server runs. Main and the loader each do the same to theirs.
  */
 #ifndef CONF_KEY_EDIT_H
 #define CONF_KEY_EDIT_H
@@ -50,6 +50,9 @@ enum nsd_err key_edit_check(const struct conf *conf,
 /* A zone whose lists have the key; NULL: there is none. */
 const struct conf_zone *key_edit_find_user(const struct conf *conf,
 	const struct conf_key *key);
+
+/* True if a key may have this algorithm, in the words of nsd.conf. */
+bool key_edit_has_algorithm(const char *name);
 
 /* Decodes a secret in base64. The octets are the caller's: to wipe and free.
  * NULL: it is none, or is empty, or there is no memory. */

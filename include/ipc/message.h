@@ -510,8 +510,7 @@ struct ipc_credit {
 		"main")                                                      \
 	X(KEY_DONE, ROLE_LOADER | ROLE_MAIN, ROLE_MAIN | ROLE_XFRD,          \
 		IPC_KEY_MIN, sizeof(struct ipc_key), 0, 0, NO_ANSWER,        \
-		"a CHANGE_KEY, or KEY, is published or has failed; xfrd is " \
-		"to do the same then")                                       \
+		"a CHANGE_KEY, or KEY, is published or has failed")          \
 	X(COOKIES, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_cookies),         \
 		sizeof(struct ipc_cookies), 0, 1, COOKIES_DONE,              \
 		"the operator wants this of the secrets of cookies")         \

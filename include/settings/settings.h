@@ -208,6 +208,8 @@ struct settings {
 	struct settings_text identity; /* none: refuse (hide-identity) */
 	struct settings_text version;  /* none: refuse (hide-version) */
 	struct settings_text nsid;
+	struct settings_text key_names; /* as written, each with its NUL, in the
+					 * order of the keys */
 	struct settings_text report_channel; /* edns-report-channel: a name in
 					      * wire form; none: no agent */
 	uint32_t key_count;

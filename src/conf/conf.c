@@ -93,7 +93,7 @@ conf_destroy(struct conf *conf)
 	map_fini(&owner->keys);
 	map_fini(&owner->tls_auths);
 	for (size_t i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->pattern_name != NULL)
+		if (conf->zones[i]->is_added)
 			added_zone_free(conf->zones[i]);
 	for (size_t i = 0; i < conf->key_count; i++)
 		if (conf->keys[i]->file == NULL)
@@ -259,22 +259,20 @@ added_zone_create(const char *name, const uint8_t *wire, size_t wire_len)
 	memcpy(added->text + wire_len, name, strlen(name) + 1);
 	added->zone.wire = (const uint8_t *)added->text;
 	added->zone.name = added->text + wire_len;
+	added->zone.is_added = true;
 	return &added->zone;
 }
 
-enum nsd_err
-conf_add_zone(struct conf *conf, const char *name, const char *pattern,
-	const struct conf_zone **zone)
+static enum nsd_err
+zone_add(struct conf *conf, const char *name,
+	const struct conf_pattern *options, const struct conf_zone **zone)
 {
 	struct conf_owner *owner = (struct conf_owner *)conf;
-	const struct conf_pattern *options = conf_find_pattern(conf, pattern);
 	uint8_t wire[NAME_MAX_LEN];
 	struct conf_zone *added;
 	const char *why;
 	size_t len;
 
-	if (options == NULL)
-		return NSD_E_NOT_FOUND;
 	if (zone_parse_name(name, wire, &len, &why) != NSD_OK)
 		return NSD_E_SYNTAX;
 	if (map_find(&owner->zones, wire, len) != NULL)
@@ -292,6 +290,16 @@ conf_add_zone(struct conf *conf, const char *name, const char *pattern,
 	owner->added_size += added_zone_size(name, wire);
 	*zone = added;
 	return NSD_OK;
+}
+
+enum nsd_err
+conf_add_zone(struct conf *conf, const char *name, const char *pattern,
+	const struct conf_zone **zone)
+{
+	const struct conf_pattern *options = conf_find_pattern(conf, pattern);
+
+	return options == NULL ? NSD_E_NOT_FOUND
+		: zone_add(conf, name, options, zone);
 }
 
 /* The map's own. */
@@ -322,6 +330,55 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 	conf->secondary_count += zone_is_secondary(zone);
 	zone->zonefile = options->zonefile;
 	zone->pattern_name = options->name;
+	return NSD_OK;
+}
+
+/* ---- names without options ----------------------------------------------- */
+
+/* Of zones of nsd.conf. */
+static const struct conf_pattern no_pattern;
+
+/* The pattern with this name; one that has nothing but the name, if there is
+ * none. NULL: no memory. */
+static const struct conf_pattern *
+pattern_of_name(struct conf *conf, const char *name)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+	const struct conf_pattern *found;
+	struct conf_pattern *made;
+
+	if (name == NULL)
+		return &no_pattern;
+	found = conf_find_pattern(conf, name);
+	if (found != NULL)
+		return found;
+	made = arena_alloc_zero(&owner->arena, sizeof(*made));
+	if (made == NULL)
+		return NULL;
+	made->name = arena_copy_text(&owner->arena, name, strlen(name));
+	return made->name != NULL && map_add(&owner->patterns, made) == NSD_OK
+		? made : NULL;
+}
+
+enum nsd_err
+conf_add_name(struct conf *conf, const char *name, const char *pattern,
+	const struct conf_zone **zone)
+{
+	const struct conf_pattern *options = pattern_of_name(conf, pattern);
+
+	return options == NULL ? NSD_E_MEMORY
+		: zone_add(conf, name, options, zone);
+}
+
+enum nsd_err
+conf_change_name(struct conf *conf, const struct conf_zone *zone,
+	const char *pattern)
+{
+	const struct conf_pattern *options = pattern_of_name(conf, pattern);
+
+	if (options == NULL)
+		return NSD_E_MEMORY;
+	conf_get_zone(conf, zone)->pattern_name = options->name;
 	return NSD_OK;
 }
 
@@ -359,7 +416,6 @@ conf_note_member(struct conf *conf, const struct conf_zone *zone,
 	struct conf_zone *own = conf_get_zone(conf, zone);
 	char *copy = NULL;
 
-	assert(own->pattern_name != NULL);
 	if (id != NULL && (copy = strdup(id)) == NULL)
 		return NSD_E_MEMORY;
 	owner->added_size -= member_id_size(own);
@@ -407,7 +463,7 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 	last = conf->zones[--conf->zone_count];
 	conf->zones[zone->index] = last;
 	last->index = zone->index;
-	if (zone->pattern_name != NULL) {
+	if (zone->is_added) {
 		size_t size = added_zone_size(zone->name, zone->wire)
 			+ member_id_size(zone);
 

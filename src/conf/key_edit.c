@@ -394,6 +394,12 @@ key_edit_apply(struct conf *conf, const struct key_edit *edit)
 	return NSD_E_BUG;
 }
 
+bool
+key_edit_has_algorithm(const char *name)
+{
+	return decode_algorithm(name) != NULL;
+}
+
 uint8_t *
 key_edit_decode(const char *text, uint32_t *len)
 {

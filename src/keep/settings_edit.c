@@ -563,6 +563,8 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 	settings->version = text_add(settings, setup->version,
 		text_len(setup->version));
 	settings->nsid = text_add(settings, setup->nsid, setup->nsid_len);
+	settings->key_names = text_add(settings, setup->key_names,
+		setup->key_names_len);
 	settings->report_channel = text_add(settings, setup->report_channel,
 		report_len(setup));
 	settings->tcp_cpu_whitelist = text_add(settings,
@@ -583,7 +585,7 @@ settings_edit_publish(struct settings_edit *edit,
 			* sizeof(store_ref)
 		+ (size_t)setup->key_count * sizeof(*setup->secrets)
 		+ text_len(setup->identity) + text_len(setup->version)
-		+ setup->nsid_len + report_len(setup)
+		+ setup->nsid_len + setup->key_names_len + report_len(setup)
 		+ elements_len(setup->tcp_cpu_whitelist_count)
 		+ elements_len(setup->allow_proxy_count);
 	struct settings *settings;

@@ -314,6 +314,26 @@ elements_convert(const struct conf_acls *from)
 	return elements;
 }
 
+/* The names of the keys as written. NULL: there is no memory. */
+static char *
+names_convert(const struct conf *conf, uint32_t *len)
+{
+	size_t all = 0, at = 0;
+	char *names;
+
+	for (size_t i = 0; i < conf->key_count; i++)
+		all += strlen(conf->keys[i]->name) + 1;
+	names = malloc(all + 1);
+	for (size_t i = 0; names != NULL && i < conf->key_count; i++) {
+		size_t size = strlen(conf->keys[i]->name) + 1;
+
+		memcpy(names + at, conf->keys[i]->name, size);
+		at += size;
+	}
+	*len = (uint32_t)all;
+	return names;
+}
+
 /* What refers to objects of the store. */
 static enum nsd_err
 objects_make(struct settings_edit *edit, const struct conf *conf,
@@ -350,8 +370,9 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 	struct acl_element *whitelist = elements_convert(
 		&o->tcp_cpu_whitelist);
 	struct acl_element *proxies = elements_convert(&o->allow_proxy);
+	char *names = names_convert(conf, &setup.key_names_len);
 	enum nsd_err err = refs != NULL && secrets != NULL && whitelist != NULL
-			&& proxies != NULL
+			&& proxies != NULL && names != NULL
 		? NSD_OK : NSD_E_MEMORY;
 	char host[256] = "";
 
@@ -361,6 +382,7 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 		gethostname(host, sizeof(host) - 1);
 		setup.identity = host;
 	}
+	setup.key_names = names;
 	setup.tcp_cpu_whitelist = whitelist;
 	setup.tcp_cpu_whitelist_count = o->tcp_cpu_whitelist.count;
 	setup.allow_proxy = proxies;
@@ -371,6 +393,7 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 	free(secrets);
 	free(whitelist);
 	free(proxies);
+	free(names);
 	return err;
 }
 

@@ -86,6 +86,17 @@ key_change_on_listed(struct supervisor *s, const struct child *loader)
 
 /* ---- its begin ----------------------------------------------------------- */
 
+/* Who has asked is told of a zone that uses the key, if there is room. */
+static void
+key_change_name_user(const struct conf *conf, struct key_edit *edit)
+{
+	const struct conf_zone *zone = key_edit_find_user(conf,
+		conf_find_key(conf, edit->key));
+
+	if (strlen(zone->name) + strlen(edit->key) + 3 <= IPC_KEY_TEXT_MAX)
+		edit->zone = zone->name;
+}
+
 /* Puts the secret into the vault, and the change into effect in main. */
 static enum nsd_err
 key_change_apply(struct supervisor *s, struct key_message *message)
@@ -93,8 +104,11 @@ key_change_apply(struct supervisor *s, struct key_message *message)
 	struct key_edit *edit = &message->edit;
 	bool has_secret = edit->what == KEY_EDIT_ADD
 		|| edit->what == KEY_EDIT_SECRET;
-	enum nsd_err err = key_edit_check(s->server.conf, edit);
+	const struct conf *conf = s->server.conf;
+	enum nsd_err err = key_edit_check(conf, edit);
 
+	if (err == NSD_E_DENIED && edit->what == KEY_EDIT_REMOVE)
+		key_change_name_user(conf, edit);
 	edit->place = (struct vault_place){0, 0};
 	if (err != NSD_OK)
 		return err;
@@ -147,7 +161,7 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 	err = key_change_apply(s, &message);
 	message.secret_len = 0;
 	message.err = NSD_OK;
-	/* It is shorter than what has come. */
+	/* There was room for what has come. */
 	if (key_message_write(&message, &change->answer, &change->len)
 		!= NSD_OK)
 		err = NSD_E_BUG;

@@ -1,7 +1,7 @@
 /*
  * control_key_edit.c - TSIG keys that come, go or change: update_tsig,
- * add_tsig, assoc_tsig, del_tsig. Main takes one at a time, and answers when it
- * is published; then xfrd does the same to its own configuration.
+ * add_tsig, assoc_tsig, del_tsig. Main takes one at a time, says what is wrong
+ * with it, or answers when it is published.
  */
 #include "config.h"
 
@@ -17,23 +17,18 @@
 /* ---- what is wrong ------------------------------------------------------- */
 
 static void
-edit_print_user(const struct conf *conf, const struct key_edit *edit,
-	struct ctl_call *call)
+edit_print_user(const struct key_edit *edit, struct ctl_call *call)
 {
-	const struct conf_key *key = conf_find_key(conf, edit->key);
-	const struct conf_zone *zone = key == NULL ? NULL
-		: key_edit_find_user(conf, key);
-
-	if (zone != NULL)
-		ctl_printf(call, "zone %s uses key %s\n", zone->name,
+	if (*edit->zone != '\0')
+		ctl_printf(call, "zone %s uses key %s\n", edit->zone,
 			edit->key);
 	ctl_printf(call, "error: key: %s is in use and cannot be deleted\n",
 		edit->key);
 }
 
 static void
-edit_print_error(const struct conf *conf, const struct key_edit *edit,
-	enum nsd_err err, struct ctl_call *call)
+edit_print_error(const struct key_edit *edit, enum nsd_err err,
+	struct ctl_call *call)
 {
 	switch (err) {
 	case NSD_E_NOT_FOUND:
@@ -52,7 +47,7 @@ edit_print_error(const struct conf *conf, const struct key_edit *edit,
 			ctl_printf(call, "error: key %s already exists\n",
 				edit->key);
 		else
-			edit_print_user(conf, edit, call);
+			edit_print_user(edit, call);
 		break;
 	case NSD_E_SYNTAX:
 		ctl_printf(call, "error: could not parse key name: %s\n",
@@ -63,7 +58,7 @@ edit_print_error(const struct conf *conf, const struct key_edit *edit,
 		break;
 	case NSD_E_LIMIT:
 		if (edit->what == KEY_EDIT_ADD
-			&& key_edit_check(conf, edit) == NSD_E_LIMIT)
+			&& !key_edit_has_algorithm(edit->algorithm))
 			ctl_printf(call, "error: unknown algorithm: %s\n",
 				edit->algorithm);
 		else
@@ -82,22 +77,17 @@ edit_print_error(const struct conf *conf, const struct key_edit *edit,
 
 /* ---- to main and back ---------------------------------------------------- */
 
-/* Main has it so: if we cannot, the next xfrd has. */
+/* It is published: a zone with other keys is asked for anew. */
 static void
 edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 {
-	struct conf *conf = xfrd->role.server->conf;
 	struct xfrd_zone *zone = edit->what == KEY_EDIT_ASSOC
 		? xfrd_zone_find_text(&xfrd->zones.table, edit->zone) : NULL;
-	enum nsd_err err;
 
-	if (zone != NULL)
-		xfrd_come_rest(xfrd, zone);
-	err = key_edit_apply(conf, edit);
-	if (zone != NULL)
-		xfrd_turn_join(xfrd, zone);
-	if (err != NSD_OK)
-		role_stop(&xfrd->role);
+	if (zone == NULL)
+		return;
+	xfrd_come_rest(xfrd, zone);
+	xfrd_turn_join(xfrd, zone);
 }
 
 static void
@@ -113,8 +103,7 @@ edit_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 		edit_take_over(xfrd, &message.edit);
 		ctl_printf(call, "ok\n");
 	} else {
-		edit_print_error(xfrd->role.server->conf, &message.edit,
-			message.err, call);
+		edit_print_error(&message.edit, message.err, call);
 	}
 	ctl_end(call);
 }
@@ -136,22 +125,6 @@ edit_ask(struct xfrd *xfrd, struct ctl_call *call,
 }
 
 /* ---- verbs --------------------------------------------------------------- */
-
-/* What can be seen to be wrong from here is not asked for. */
-static void
-edit_begin(struct xfrd *xfrd, struct ctl_call *call,
-	struct key_message *message)
-{
-	const struct conf *conf = xfrd->role.server->conf;
-	enum nsd_err err = key_edit_check(conf, &message->edit);
-
-	if (err == NSD_OK) {
-		edit_ask(xfrd, call, message);
-		return;
-	}
-	edit_print_error(conf, &message->edit, err, call);
-	ctl_end(call);
-}
 
 /* False: an argument is missing, which is the answer, and the call is ended. */
 static bool
@@ -193,7 +166,7 @@ edit_with_secret(struct xfrd *xfrd, struct ctl_call *call,
 		return;
 	}
 	message.secret = secret;
-	edit_begin(xfrd, call, &message);
+	edit_ask(xfrd, call, &message);
 	explicit_bzero(secret, message.secret_len);
 	free(secret);
 }
@@ -223,7 +196,7 @@ control_on_assoc_tsig(struct xfrd *xfrd, struct ctl_call *call)
 	if (edit_has_argument(call, 0, "zonename")
 		&& edit_has_argument(call, 1, "keyname")
 		&& control_find_zone(xfrd, call, message.edit.zone) != NULL)
-		edit_begin(xfrd, call, &message);
+		edit_ask(xfrd, call, &message);
 }
 
 void
@@ -237,5 +210,5 @@ control_on_del_tsig(struct xfrd *xfrd, struct ctl_call *call)
 	}};
 
 	if (edit_has_argument(call, 0, "keyname"))
-		edit_begin(xfrd, call, &message);
+		edit_ask(xfrd, call, &message);
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/conf.h"
-#include "dns/name.h"
+#include "dns/tsig.h"
+#include "settings/settings.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
@@ -15,20 +15,27 @@
 
 /* An answer on its way. */
 struct control_keys {
-	const struct server *server;
-	size_t next; /* of conf.keys */
+	struct xfrd *xfrd;
+	uint32_t next; /* of the keys that are published */
 	bool found;
+};
+
+/* A key that is published. */
+struct keys_key {
+	const char *name; /* as written */
+	const struct settings_key *key;
+	struct vault_place place;
 };
 
 /* A secret in base64. free() it. *len: its octets.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_NOT_FOUND: it is another one by now, or
  * there is none. */
 static enum nsd_err
-keys_print_secret(const struct server *server, const struct conf_key *key,
+keys_print_secret(const struct vault *vault, struct vault_place place,
 	char **text, size_t *len)
 {
 	size_t octets, again;
-	const uint8_t *secret = vault_get(server->vault, key->place, &octets);
+	const uint8_t *secret = vault_get(vault, place, &octets);
 
 	if (secret == NULL)
 		return NSD_E_NOT_FOUND;
@@ -38,7 +45,7 @@ keys_print_secret(const struct server *server, const struct conf_key *key,
 		return NSD_E_MEMORY;
 	EVP_EncodeBlock((unsigned char *)*text, secret, (int)octets);
 	/* Main may have overwritten it meanwhile. */
-	if (vault_get(server->vault, key->place, &again) == secret)
+	if (vault_get(vault, place, &again) == secret)
 		return NSD_OK;
 	explicit_bzero(*text, *len);
 	free(*text);
@@ -46,18 +53,22 @@ keys_print_secret(const struct server *server, const struct conf_key *key,
 }
 
 static enum nsd_err
-keys_print(const struct server *server, const struct conf_key *key,
+keys_print(const struct vault *vault, const struct keys_key *key,
 	struct ctl_call *call)
 {
+	/* Its first label is what nsd.conf calls it. */
+	const uint8_t *algorithm = tsig_algorithm_name(
+		(enum mac_kind)key->key->algorithm);
 	char *text;
 	size_t len;
-	enum nsd_err err = keys_print_secret(server, key, &text, &len);
+	enum nsd_err err = keys_print_secret(vault, key->place, &text, &len);
 
 	if (err != NSD_OK)
 		return err;
 	ctl_printf(call, "key: name: \"%s\" secret: \"", key->name);
 	ctl_write_secret(call, text, len);
-	ctl_printf(call, "\" algorithm: %s\n", key->algorithm_name);
+	ctl_printf(call, "\" algorithm: %.*s\n", (int)*algorithm,
+		(const char *)algorithm + 1);
 	explicit_bzero(text, len);
 	free(text);
 	return NSD_OK;
@@ -70,38 +81,59 @@ keys_end(struct control_keys *keys, struct ctl_call *call)
 	ctl_end(call);
 }
 
+/* Those of a turn. True: there are more. */
+static bool
+keys_print_some(struct control_keys *keys, const struct store_view *view,
+	struct ctl_call *call, enum nsd_err *err)
+{
+	const struct settings *settings = settings_get(view);
+	const char *name = (const char *)settings_read_text(settings,
+		&settings->key_names), *wanted = ctl_argument(call, 0);
+	uint32_t from = keys->next;
+
+	for (uint32_t i = 0; i < settings->key_count; i++) {
+		const struct keys_key key = {
+			.name = name,
+			.key = store_get(view, settings_keys(settings)[i]),
+			.place = settings_secrets(settings)[i],
+		};
+
+		name += strlen(name) + 1;
+		if (i < from)
+			continue;
+		if (i - from == TURN_KEYS)
+			return true;
+		keys->next++;
+		if (wanted != NULL && strcmp(key.name, wanted) != 0)
+			continue;
+		keys->found = true;
+		*err = keys_print(keys->xfrd->role.server->vault, &key, call);
+		if (*err != NSD_OK)
+			return false;
+	}
+	return false;
+}
+
 static void
 keys_on_room(struct ctl_call *call)
 {
 	struct control_keys *keys = ctl_hooks(call)->ctx;
-	const struct conf *conf = keys->server->conf;
-	const char *name = ctl_argument(call, 0);
+	enum nsd_err err = NSD_OK;
+	bool more = keys_print_some(keys, xfrd_read_begin(keys->xfrd), call,
+		&err);
 
-	for (unsigned i = 0; i < TURN_KEYS; i++) {
-		const struct conf_key *key;
-		enum nsd_err err;
-
-		if (keys->next == conf->key_count) {
-			if (name != NULL && !keys->found)
-				ctl_printf(call, "error: no such key with"
-						 " name: %s\n", name);
-			keys_end(keys, call);
-			return;
-		}
-		key = conf->keys[keys->next++];
-		if (name != NULL && strcmp(key->name, name) != 0)
-			continue;
-		keys->found = true;
-		err = keys_print(keys->server, key, call);
-		if (err != NSD_OK) {
-			ctl_printf(call, err == NSD_E_MEMORY
-				? "error out of memory\n"
-				: "error keys have been replaced meanwhile:"
-				  " try again\n");
-			keys_end(keys, call);
-			return;
-		}
-	}
+	xfrd_read_end(keys->xfrd);
+	if (more)
+		return;
+	if (err != NSD_OK)
+		ctl_printf(call, err == NSD_E_MEMORY
+			? "error out of memory\n"
+			: "error keys have been replaced meanwhile:"
+			  " try again\n");
+	else if (ctl_argument(call, 0) != NULL && !keys->found)
+		ctl_printf(call, "error: no such key with name: %s\n",
+			ctl_argument(call, 0));
+	keys_end(keys, call);
 }
 
 static void
@@ -120,7 +152,7 @@ control_on_print_tsig(struct xfrd *xfrd, struct ctl_call *call)
 		ctl_end(call);
 		return;
 	}
-	keys->server = xfrd->role.server;
+	keys->xfrd = xfrd;
 	ctl_hooks(call)->ctx = keys;
 	ctl_hooks(call)->on_gone = keys_on_gone;
 	ctl_stream(call, keys_on_room);

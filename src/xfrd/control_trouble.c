@@ -264,13 +264,16 @@ status_begin_json(struct control_trouble *t)
 }
 
 static void
-status_begin(const struct xfrd *xfrd, struct ctl_call *call)
+status_begin(struct xfrd *xfrd, struct ctl_call *call)
 {
+	const struct settings *settings = settings_get(xfrd_read_begin(xfrd));
+
 	ctl_printf(call, "version: %s\n", PACKAGE_VERSION);
 	ctl_printf(call, "verbosity: %u\n", log_verbosity());
 	if (RATELIMIT)
 		ctl_printf(call, "ratelimit: %u\n",
-			xfrd->role.server->conf->server.rrl_ratelimit);
+			settings->rrl_ratelimit);
+	xfrd_read_end(xfrd);
 }
 
 void

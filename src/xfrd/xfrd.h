@@ -71,6 +71,7 @@ struct xfrd_notified {
 struct xfrd_zones {
 	struct xfrd_zone_table table;
 	struct xfr_machine *machine;
+	uint32_t secondary_count; /* zones that it has primaries of */
 	struct event *event;      /* the machine may have something to do */
 	struct event *look_event; /* what is served is being looked at */
 	uint32_t looked;          /* number that is looked at next */

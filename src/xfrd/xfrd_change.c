@@ -60,9 +60,7 @@ change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
 {
 	*outcome = XFRD_CHANGED_NO_PATTERN;
 	if (change->kind != XFRD_CHANGE_DELETE
-		&& conf_find_pattern(change->xfrd->role.server->conf,
-			   change->pattern)
-			== NULL)
+		&& !xfrd_has_pattern(change->xfrd, change->pattern))
 		return false;
 	/* An empty line of delzones is no error in NSD. */
 	*outcome = change->kind == XFRD_CHANGE_DELETE && *change->name == '\0'

@@ -176,10 +176,9 @@ xfrd_change_settle(struct xfrd_change *change)
 		return NSD_OK;
 	}
 	xfrd_come_rest(xfrd, zone);
-	err = conf_change_zone(change_conf(xfrd), zone->conf->wire,
+	err = conf_change_name(change_conf(xfrd), zone->conf,
 		change->pattern);
-	assert(err == NSD_OK);
-	return change_settle_zone(change, zone);
+	return err != NSD_OK ? err : change_settle_zone(change, zone);
 }
 
 /* ---- the list is written anew -------------------------------------------- */

@@ -16,7 +16,7 @@ xfrd_come_add(struct xfrd *xfrd, const char *name, const char *pattern,
 {
 	struct conf *conf = xfrd->role.server->conf;
 	const struct conf_zone *added;
-	enum nsd_err err = conf_add_zone(conf, name, pattern, &added);
+	enum nsd_err err = conf_add_name(conf, name, pattern, &added);
 
 	if (err != NSD_OK)
 		return err;

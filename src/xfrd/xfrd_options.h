@@ -57,6 +57,9 @@ const char *xfrd_options_pattern(const struct xfrd_options *options);
 /* The zone's file, % and all; NULL: it has none. */
 const char *xfrd_options_file(const struct xfrd_options *options);
 
+/* True if zones may be added with this pattern. */
+bool xfrd_has_pattern(struct xfrd *xfrd, const char *name);
+
 /* The same, where one of them is all that is asked for. */
 bool xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone);
 uint32_t xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,

@@ -118,8 +118,8 @@ measure(const struct xfrd *xfrd, struct statistics *s)
 	s->xfrd_mem = used;
 	s->config_disk = list != NULL ? list->end : 0;
 	s->config_mem = conf_memory_size(server->conf);
-	s->secondary_zones = server->conf->secondary_count;
-	s->primary_zones = server->conf->zone_count - s->secondary_zones;
+	s->secondary_zones = xfrd->zones.secondary_count;
+	s->primary_zones = xfrd->zones.table.count - s->secondary_zones;
 }
 
 static void

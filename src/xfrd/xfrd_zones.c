@@ -219,6 +219,8 @@ xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	if (err != NSD_OK)
 		return err;
 	xfr_set_user(zones->machine, zone->handle, zone->number);
+	zones->secondary_count += xfr_is_secondary(zones->machine,
+		zone->handle);
 	zone->coming = ++zones->coming;
 	return NSD_OK;
 }
@@ -227,6 +229,8 @@ void
 xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	assert(xfrd_zones_get(xfrd, zone->handle) == zone);
+	xfrd->zones.secondary_count -= xfr_is_secondary(xfrd->zones.machine,
+		zone->handle);
 	xfr_remove_zone(xfrd->zones.machine, zone->handle);
 	zone->handle = XFR_NONE;
 	xfrd_said_forget(&zone->said);

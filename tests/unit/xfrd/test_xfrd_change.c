@@ -16,6 +16,7 @@
 
 #include "changes.h"
 #include "lib/files.h"
+#include "lib/store_fixture.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
@@ -25,6 +26,7 @@
 
 static char folder[] = "/tmp/test_xfrd_change.XXXXXX";
 static char path[64];
+static struct store_fixture store; /* nothing is published */
 
 static int
 start(void **state)
@@ -53,6 +55,9 @@ start(void **state)
 			return 1;
 		conf_note_listed(server.conf, zone, 1);
 	}
+	store_fixture_init(&store, 1);
+	if (store_reader_open(store.store, 0, "xfrd", &xfrd.reader) != NSD_OK)
+		return 1;
 	CDS_INIT_LIST_HEAD(&xfrd.jobs);
 	if (xfrd_zones_init(&xfrd) != NSD_OK)
 		return 1;
@@ -71,6 +76,8 @@ end(void **state)
 	xfrd_zone_table_fini(&xfrd.zones.table);
 	xfr_machine_destroy(xfrd.zones.machine);
 	event_base_free(xfrd.role.base);
+	store_reader_close(xfrd.reader);
+	store_fixture_fini(&store);
 	conf_destroy(server.conf);
 	return 0;
 }

@@ -378,6 +378,18 @@ texts_are_those_that_are_published(void **state)
 	close_xfrd();
 }
 
+static void
+patterns_are_those_that_are_published(void **state)
+{
+	open_xfrd("pattern: name: p zonefile: f\n");
+	assert_true(xfrd_has_pattern(&xfrd, "p"));
+	assert_false(xfrd_has_pattern(&xfrd, "q"));
+	publish("pattern: name: q zonefile: f\n");
+	assert_false(xfrd_has_pattern(&xfrd, "p"));
+	assert_true(xfrd_has_pattern(&xfrd, "q"));
+	close_xfrd();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int
@@ -391,6 +403,7 @@ main(void)
 		TEST(zone_that_has_lost_its_servers_is_let_alone),
 		TEST(job_keeps_its_copies),
 		TEST(texts_are_those_that_are_published),
+		TEST(patterns_are_those_that_are_published),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
