@@ -37,13 +37,20 @@ struct ipc_load_result {
 	uint64_t failed;  /* not read; an older version may be served */
 };
 
-/* How the first pass of a loader went. The payload ends where the text ends. */
+/* How the first pass over the zones of a configuration went. The payload ends
+ * where the text ends. */
 #define IPC_REASONS_MAX 2000
 struct ipc_loaded {
 	struct ipc_load_result result;
+	uint64_t conf;   /* the number of the configuration that it was over */
 	uint32_t unread; /* zones that are not as their files say, and had not
 			  * failed so before: those of another nsd.conf */
 	char reasons[IPC_REASONS_MAX]; /* lines about them; no final NUL */
+};
+
+/* Another configuration for the loader. */
+struct ipc_configure {
+	uint64_t number; /* of server.conf_number */
 };
 
 /* Which worker's sockets a worker is lent, or gives back. */
@@ -411,7 +418,7 @@ struct ipc_credit {
 		"yet answers SERVFAIL")                                      \
 	X(LOADED, ROLE_LOADER, ROLE_MAIN, IPC_LOADED_MIN, IPC_LOADED_MAX, 0, \
 		0, NO_ANSWER,                                                \
-		"the first pass over all zones is done")                     \
+		"the first pass over the zones of a configuration is done")  \
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
 		sizeof(struct ipc_load_result), 0, 0, NO_ANSWER,             \
 		"a RELOAD is done")                                          \
@@ -434,6 +441,10 @@ struct ipc_credit {
 		NO_ANSWER,                                                   \
 		"leave what the store in memory holds in this file at the "  \
 		"end: that of a damaged one")                                \
+	X(CONFIGURE, ROLE_MAIN, ROLE_LOADER, sizeof(struct ipc_configure),   \
+		sizeof(struct ipc_configure), 1, 0, NO_ANSWER,               \
+		"go on with this configuration (conf/image.h): LOADED says " \
+		"when all of it is published")                               \
 	X(UPDATE, ROLE_XFRD, ROLE_LOADER, sizeof(struct ipc_update),         \
 		sizeof(struct ipc_update), 1, 128, UPDATED,                  \
 		"changes of a zone (load/load_update.h), to be published "   \

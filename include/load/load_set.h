@@ -85,6 +85,16 @@ enum nsd_err load_set_remove(struct load_set *set, struct store_writer *writer,
 	struct load_set_removed *removed)
 	MUST_USE;
 
+/* Takes a zone out of the table and the set: its configuration has gone.
+ * Returns as load_set_remove. */
+enum nsd_err load_set_drop(struct load_set *set, struct store_writer *writer,
+	struct load_zone *zone, bool pass, struct load_set_removed *removed)
+	MUST_USE;
+
+/* A place for a zone that has no entry yet; NULL: the set is full. */
+struct load_zone *load_set_take(struct load_set *set,
+	const struct conf_zone *conf);
+
 /* No pass runs any more: all free places may be used again. */
 void load_set_end_pass(struct load_set *set);
 

@@ -23,6 +23,7 @@ struct role_hooks;
 
 struct server {
 	struct conf *conf;        /* with the flags folded in */
+	uint64_t conf_number;     /* of main: how many it has had before */
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;

@@ -136,3 +136,21 @@ list_add_list(struct conf_parser *p, struct conf_list *list,
 		more->count * item_size);
 	return true;
 }
+
+uint32_t
+list_count_used(const struct conf_list *list)
+{
+	return list->count > 0 ? list_room(list)->used : 0;
+}
+
+void *
+list_restore(struct arena *arena, uint32_t count, size_t item_size)
+{
+	struct list_room *room = arena_alloc_zero(arena,
+		sizeof(*room) + count * item_size);
+
+	if (room == NULL)
+		return NULL;
+	*room = (struct list_room){count, count};
+	return room + 1;
+}

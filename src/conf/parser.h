@@ -3,8 +3,8 @@
  * layer do for it. Private to the layer.
  *
  * From below to above: error, option, map, decode, list, address, acl and
- * interface, value, compare, effect, stray; then clause and source; lexer above
- * source; grammar above lexer and clause; check; parser on top.
+ * interface, value, compare, image, effect, stray; then clause and source;
+ * lexer above source; grammar above lexer and clause; check; parser on top.
  */
 #ifndef CONF_PARSER_H
 #define CONF_PARSER_H
@@ -228,6 +228,13 @@ void *list_add_item(struct conf_parser *p, struct conf_list *list,
 /* Appends the items of another list. False: as NULL above. */
 bool list_add_list(struct conf_parser *p, struct conf_list *list,
 	const struct conf_list *more, size_t item_size);
+
+/* How many items the room of the list has, of all lists that share it. Not of
+ * a list of struct conf_server that a flag has given. */
+uint32_t list_count_used(const struct conf_list *list);
+/* Room for so many items, all zero, in which lists can go on as in that of
+ * list_add_item. NULL: no memory. */
+void *list_restore(struct arena *arena, uint32_t count, size_t item_size);
 
 /* ---- addresses (address.c, acl.c, interface.c)
  * Each returns false if the words are wrong or without memory; that was said.

@@ -59,6 +59,16 @@ set_take(struct load_set *set)
 	return zone;
 }
 
+struct load_zone *
+load_set_take(struct load_set *set, const struct conf_zone *conf)
+{
+	struct load_zone *zone = set_take(set);
+
+	if (zone != NULL)
+		zone->conf = conf;
+	return zone;
+}
+
 static void
 set_give(struct load_set *set, struct load_zone *zone, bool pass)
 {
@@ -115,12 +125,11 @@ load_set_add(struct load_set *set, struct store_writer *writer,
 
 	if (err != NSD_OK)
 		return err;
-	place = set_take(set);
+	place = load_set_take(set, added);
 	if (place == NULL) {
 		err = NSD_E_LIMIT;
 		goto undo_conf;
 	}
-	place->conf = added;
 	err = set_list(set, writer, conf, place);
 	if (err != NSD_OK)
 		goto undo_place;
@@ -143,7 +152,8 @@ load_set_find(const struct load_set *set, const struct store_view *view,
 	if (table_find_apex(view, conf->wire, &ref) != NSD_OK)
 		return NULL;
 	entry = store_get(view, ref);
-	return entry->id < set->count && set->zones[entry->id].conf == conf
+	return entry->id < set->count && set->zones[entry->id].conf != NULL
+			&& set->zones[entry->id].entry == ref
 		? &set->zones[entry->id]
 		: NULL;
 }
@@ -192,6 +202,29 @@ load_set_change(struct load_set *set, struct store_writer *writer,
 }
 
 enum nsd_err
+load_set_drop(struct load_set *set, struct store_writer *writer,
+	struct load_zone *zone, bool pass, struct load_set_removed *removed)
+{
+	const struct zone_entry *entry = store_get(store_writer_view(writer),
+		zone->entry);
+	enum nsd_err err;
+
+	/* This side sets removed and then looks at reading, load_read_zone
+	 * does the opposite: one of the two sees the other. */
+	__atomic_store_n(&zone->removed, true, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&zone->reading, __ATOMIC_SEQ_CST))
+		return NSD_E_AGAIN;
+	removed->entry = zone->entry;
+	memcpy(removed->apex, entry->name, entry->leaf.name_len + 1u);
+	err = table_take(writer, removed->apex, &removed->zone);
+	if (err == NSD_OK)
+		set_give(set, zone, pass);
+	else
+		__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
+	return err;
+}
+
+enum nsd_err
 load_set_remove(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, bool pass,
 	struct load_set_removed *removed)
@@ -199,22 +232,8 @@ load_set_remove(struct load_set *set, struct store_writer *writer,
 	const struct conf_zone *zone_conf = conf_find_zone_text(conf, name);
 	struct load_zone *zone = zone_conf == NULL ? NULL
 		: load_set_find(set, store_writer_view(writer), zone_conf);
-	enum nsd_err err;
+	enum nsd_err err = zone == NULL ? NSD_E_NOT_FOUND
+		: load_set_drop(set, writer, zone, pass, removed);
 
-	if (zone == NULL)
-		return NSD_E_NOT_FOUND;
-	/* This side sets removed and then looks at reading, load_read_zone
-	 * does the opposite: one of the two sees the other. */
-	__atomic_store_n(&zone->removed, true, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&zone->reading, __ATOMIC_SEQ_CST))
-		return NSD_E_AGAIN;
-	err = table_take(writer, zone_conf->wire, &removed->zone);
-	if (err != NSD_OK) {
-		__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
-		return err;
-	}
-	removed->entry = zone->entry;
-	memcpy(removed->apex, zone_conf->wire, name_len(zone_conf->wire));
-	set_give(set, zone, pass);
-	return conf_remove_zone(conf, zone_conf->wire);
+	return err != NSD_OK ? err : conf_remove_zone(conf, zone_conf->wire);
 }

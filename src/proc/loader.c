@@ -96,6 +96,7 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 	X(STATISTICS, loader_on_statistics)                                  \
 	X(RELOAD, loader_on_reload)                                          \
 	X(DATABASE, loader_on_database)                                      \
+	X(CONFIGURE, loader_on_configure)                                    \
 	X(UPDATE, loader_on_update)                                          \
 	X(EXPIRY, loader_on_expiry)                                          \
 	X(CHANGE_ZONE, loader_on_change_zone)                                \
@@ -188,20 +189,12 @@ loader_init_context(struct loader *loader)
 		.chroot = server->chroot,
 		.threads_max = affinity_count(),
 		.beside_answers = loader->past >= STORE_PAST_LISTED,
-		.timed = server->conf->server.rssac002,
-		.nsec3_iterations_max = server->conf->server
-			.nsec3_max_iterations,
-		.limits = {
-			.records_per_type = server->conf->server
-				.max_records_per_type,
-			.types_per_name = server->conf->server
-				.max_types_per_name,
-		},
 		.progress = &loader->progress,
 		.busy_lock = &loader->busy_lock,
 		.retire = &loader->retire,
 		.loop = loader->loop,
 	};
+	loader_set_options(loader);
 }
 
 static enum nsd_err
@@ -289,6 +282,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	loader->retire.on_work = loader_on_retire;
 	loader->retire.ctx = loader;
 	loader_init_context(loader);
+	loader_init_follow(loader);
 	if (err == NSD_OK)
 		err = loader_take_over(loader);
 	if (err == NSD_OK)

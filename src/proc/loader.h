@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/textlist.h"
+#include "load/load_follow.h"
 #include "load/load_pool.h"
 #include "load/load_prepare.h"
 #include "load/load_retire.h"
@@ -21,7 +22,8 @@
 
 struct store_writer;
 
-/* Zones that the first pass has found not to be as their files say. */
+/* Zones that a pass which ends with LOADED has found not to be as their files
+ * say. */
 struct loader_unread {
 	size_t len; /* of said.reasons */
 	struct ipc_loaded said;
@@ -31,6 +33,8 @@ struct loader_unread {
 enum loader_pass {
 	LOADER_PASS_NONE,   /* none runs */
 	LOADER_PASS_FIRST,  /* at its start, over all zones; ends with LOADED */
+	LOADER_PASS_CONFIGURED, /* the same with another configuration, for
+				 * zones that are new or have other files */
 	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
 	LOADER_PASS_ASKED,  /* xfrd has, for some zones or all: see
 			     * loader_reload.c */
@@ -99,6 +103,7 @@ struct loader {
 				       * runs */
 
 	enum loader_pass pass;
+	bool configured;          /* LOADER_PASS_CONFIGURED is to be next */
 	bool reload_wanted;       /* another one is to follow this pass */
 	struct loader_read *reads; /* xfrd's requests, those that are being
 			     * done first */
@@ -113,6 +118,8 @@ struct loader {
 	size_t suspect_count, suspect_next;
 	struct ipc_load_result result; /* of the pass */
 	struct loader_unread *unread; /* of the first pass; NULL: none */
+	uint64_t conf; /* the number of the configuration that the pass is
+			* over */
 	uint64_t told; /* the channel of the xfrd that knows what is served; 0:
 			* none does */
 	bool altered; /* main knows that there was an update */
@@ -129,6 +136,8 @@ struct loader {
 	/* What can wait, a little at a time. */
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
+	struct load_follow follow; /* zones that are, of another configuration
+				    * than is run with */
 	struct load_retire retire;
 	struct load_prepare prepare;
 	struct loader_trim trim;
@@ -174,8 +183,14 @@ loader_end_threads(struct loader *loader)
 
 /* ---- loader_pass.c: passes over the zones -------------------------------- */
 
+/* No thread of a pass runs: zones are read with the options of the
+ * configuration from now on. */
+void loader_set_options(struct loader *loader);
 /* Starts the first pass. */
 void loader_start_first_pass(struct loader *loader);
+/* Another configuration is published: starts a pass over its zones, or has one
+ * follow the one that runs. */
+void loader_start_configured_pass(struct loader *loader);
 /* The message RELOAD: starts a pass, or has one follow the one that runs. */
 void loader_on_reload(struct role *role, const struct ipc_message *m);
 /* The message READ: the same for xfrd. */
@@ -286,7 +301,11 @@ void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_wait.c: changes that wait, and answers ----------------------- */
 
-/* A zone is no longer busy: has the changes applied that waited for it. */
+/* Another configuration cannot be followed: ends the loader. The next one has
+ * what main has, and publishes that. */
+void loader_check_follows(enum nsd_err err);
+/* A zone is no longer busy: has it follow another configuration, and the
+ * changes applied that waited for it. */
 void loader_retry_updates(struct loader *loader);
 /* Answers the UPDATE that has come with a ticket on a channel, and sets what is
  * left of *result. apex: in lower case. */
@@ -325,6 +344,16 @@ void loader_cancel_transfers(struct loader *loader);
 
 /* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);
+
+/* A zone has gone: ends what was to be done with it. ctx: the loader. */
+void loader_on_removed(void *ctx, const struct load_set_removed *removed);
+
+/* ---- loader_configure.c: another configuration --------------------------- */
+
+/* Before the first. */
+void loader_init_follow(struct loader *loader);
+/* The message CONFIGURE. */
+void loader_on_configure(struct role *role, const struct ipc_message *m);
 
 /* ---- loader_keys.c: keys that come and go -------------------------------- */
 

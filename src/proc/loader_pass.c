@@ -36,6 +36,7 @@ loader_report_first(struct loader *loader)
 		len = loader->unread->len;
 	}
 	said.result = loader->result;
+	said.conf = loader->conf;
 	role_send(&loader->role, IPC_LOADED, &said, IPC_LOADED_MIN + len);
 	free(loader->unread);
 	loader->unread = NULL;
@@ -47,6 +48,7 @@ loader_report_pass(struct loader *loader, enum loader_pass pass)
 {
 	switch (pass) {
 	case LOADER_PASS_FIRST:
+	case LOADER_PASS_CONFIGURED:
 		loader_report_first(loader);
 		break;
 	case LOADER_PASS_RELOAD:
@@ -107,7 +109,9 @@ loader_end_pass(struct loader *loader)
 		platform_heap_trim();
 		loader_trim(loader);
 	}
-	if (loader->reload_wanted)
+	if (loader->configured)
+		loader_start_pass(loader, LOADER_PASS_CONFIGURED);
+	else if (loader->reload_wanted)
 		loader_start_pass(loader, LOADER_PASS_RELOAD);
 	else
 		loader_start_reload(loader);
@@ -228,6 +232,8 @@ static enum load_which
 loader_choose_which(const struct loader *loader)
 {
 	/* What has failed says why once more to xfrd. */
+	if (loader->pass == LOADER_PASS_CONFIGURED)
+		return LOAD_MISSING;
 	if (loader->pass != LOADER_PASS_FIRST)
 		return loader_reload_waits(loader) ? LOAD_STALE : LOAD_CHANGED;
 	/* Since the end of an earlier first pass nobody has asked to look at
@@ -265,6 +271,19 @@ loader_start_reload(struct loader *loader)
 		loader_start_pass(loader, LOADER_PASS_ASKED);
 }
 
+void
+loader_set_options(struct loader *loader)
+{
+	const struct conf_server *o = &loader->role.server->conf->server;
+
+	loader->context.timed = o->rssac002;
+	loader->context.nsec3_iterations_max = o->nsec3_max_iterations;
+	loader->context.limits = (struct zone_limits){
+		.records_per_type = o->max_records_per_type,
+		.types_per_name = o->max_types_per_name,
+	};
+}
+
 static void
 loader_start_pass(struct loader *loader, enum loader_pass pass)
 {
@@ -273,9 +292,13 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 	size_t size = (set->count + 1) * sizeof(struct load_zone *);
 	bool all;
 
-	if (pass != LOADER_PASS_ASKED)
+	if (pass == LOADER_PASS_CONFIGURED)
+		loader->configured = false;
+	else if (pass != LOADER_PASS_ASKED)
 		loader->reload_wanted = false;
 	loader->pass = pass;
+	loader->conf = loader->role.server->conf_number;
+	loader_set_options(loader);
 	loader->context.which = loader_choose_which(loader);
 	memset(&loader->result, 0, sizeof(loader->result));
 	all = loader_begin_reload(loader, pass != LOADER_PASS_ASKED);
@@ -339,6 +362,14 @@ loader_start_first_pass(struct loader *loader)
 		loader->journal = load_journal_open(path);
 	loader->context.journal = loader->journal;
 	loader_start_pass(loader, LOADER_PASS_FIRST);
+}
+
+void
+loader_start_configured_pass(struct loader *loader)
+{
+	loader->configured = true;
+	if (loader->pass == LOADER_PASS_NONE)
+		loader_start_pass(loader, LOADER_PASS_CONFIGURED);
 }
 
 void

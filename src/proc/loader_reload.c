@@ -135,8 +135,9 @@ loader_note_unread(struct loader *loader, const struct load_result *result)
 
 	/* At a start, nobody waits for it. And which zones have failed before
 	 * is in the store: they are left alone unless their files change. */
-	if (loader->pass != LOADER_PASS_FIRST || result->awaited
-		|| loader->context.which != LOAD_MISSING)
+	if ((loader->pass != LOADER_PASS_FIRST
+			&& loader->pass != LOADER_PASS_CONFIGURED)
+		|| result->awaited || loader->context.which != LOAD_MISSING)
 		return;
 	if (unread == NULL)
 		unread = loader->unread = calloc(1, sizeof(*unread));

@@ -3,15 +3,29 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "load/load_update.h"
 #include "proc/loader.h"
+
+void
+loader_check_follows(enum nsd_err err)
+{
+	if (err == NSD_OK)
+		return;
+	log_error("cannot take the new configuration: %s; ending",
+		err_text(err));
+	_exit(1);
+}
 
 void
 loader_retry_updates(struct loader *loader)
 {
 	struct timeval at_once = {.tv_sec = 0};
 
+	loader_check_follows(load_follow_up(&loader->follow,
+		loader->role.server->conf, loader->pass != LOADER_PASS_NONE));
 	load_wait_restart(&loader->wait);
 	if (loader->wait.trying)
 		event_add(loader->updates_event, &at_once);

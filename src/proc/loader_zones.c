@@ -100,6 +100,18 @@ loader_add_zone(struct loader *loader, struct zone_change *change,
 	return err;
 }
 
+void
+loader_on_removed(void *ctx, const struct load_set_removed *removed)
+{
+	struct loader *loader = ctx;
+
+	load_settle_remove(&loader->settle, removed->entry);
+	load_prepare_remove(&loader->prepare, removed->entry);
+	load_retire_add(&loader->retire, loader->writer, removed->apex,
+		removed->zone);
+	loader->gone++;
+}
+
 static enum nsd_err
 loader_remove_zone(struct loader *loader, const struct zone_change *change)
 {
@@ -110,11 +122,7 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 
 	if (err != NSD_OK)
 		return err;
-	load_settle_remove(&loader->settle, removed.entry);
-	load_prepare_remove(&loader->prepare, removed.entry);
-	load_retire_add(&loader->retire, loader->writer, removed.apex,
-		removed.zone);
-	loader->gone++;
+	loader_on_removed(loader, &removed);
 	return NSD_OK;
 }
 

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "conf/compare.h"
+#include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "proc/child.h"
 #include "proc/errand.h"
@@ -37,6 +39,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
+	s->server.conf_number++;
 	log_change_take(s, before, &new->log);
 	periods_follow(s, before);
 	sockets_follow(&s->server.listeners, &before->server,
@@ -50,16 +53,36 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	reconfig_new_drop(&old);
 }
 
-/* The next loader brings it to those who read the store. This one may be killed
- * at any moment, as every loader may. */
+/* False: it cannot be told, and another one is to take its place. */
+static bool
+reconfig_configure_loader(const struct supervisor *s, struct child *loader)
+{
+	const struct ipc_configure configure = {s->server.conf_number};
+	enum nsd_err err;
+	int fd;
+
+	if (!loader->loaded || s->building != NULL
+		|| conf_image_write(s->server.conf, &fd) != NSD_OK)
+		return false;
+	err = child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
+		&fd, 1);
+	close(fd);
+	return err == NSD_OK;
+}
+
+/* The loader brings it to those who read the store: the one that is there, or,
+ * while that has not looked at all zones for the first time, the next one. It
+ * may be killed at any moment, as every loader may. */
 static void
-reconfig_replace_loader(struct supervisor *s)
+reconfig_tell_loader(struct supervisor *s)
 {
 	struct child *loader = s->loader.current;
 
 	if (loader == NULL)
 		return; /* the next one has it */
 	s->loader.failures = 0;
+	if (reconfig_configure_loader(s, loader))
+		return;
 	loader->outdated = true;
 	child_kill(loader);
 }
@@ -299,7 +322,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	r->under_way = true;
 	r->replaces_nobody = false;
 	reconfig_take(s, new);
-	reconfig_replace_loader(s);
+	reconfig_tell_loader(s);
 	/* The next one knows where files lie now. */
 	post_roll(&s->writer);
 }

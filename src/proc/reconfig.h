@@ -4,13 +4,14 @@
  *
  * The new configuration is read, checked and compared with the one that runs.
  * If anything is wrong with it, or with the files of certificates, nothing has
- * changed. Else main takes it, but
- * for the options that wait for the next start, and the loader is replaced: the
- * next one publishes what is new in the store that is served, and reads the
- * files of zones that are new. Workers see it there, between two batches of
+ * changed. Else main takes it, but for the options that wait for the next
+ * start, and hands it to the loader, which publishes what is new in the store
+ * that is served, and reads the files of zones that are new. A loader that has
+ * not looked at all zones once, or fills another store, is replaced instead.
+ * Workers see what is new in the store, between two batches of
  * queries, and secrets in the vault; what a worker has copied it looks at anew,
  * and says so. xfrd is replaced last, once it has answered
- * (doc/decisions/0085, 0095).
+ * (doc/decisions/0085, 0095, 0159).
  */
 #ifndef PROC_RECONFIG_H
 #define PROC_RECONFIG_H
@@ -34,7 +35,7 @@ struct reconfig {
 	const struct conf *first;   /* that of the start, which stays: options
 				     * that wait for the next one are its */
 	struct flags *applied;      /* of the configuration that runs */
-	bool under_way;             /* the loader is being replaced; or */
+	bool under_way;             /* the loader publishes it; or */
 	bool replaces_nobody;       /* workers have been told of certificates,
 				     * and nothing else is new */
 	uint32_t unread;            /* zones that are not as their files say, by

@@ -141,6 +141,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 		(unsigned long long)result.read,
 		(unsigned long long)result.failed);
 	loader->generation->past = STORE_PAST_LOADED;
+	loader->loaded = true;
 	/* What is served now has all zones. */
 	if (result.failed > 0
 		&& generation_is_beside(s, loader->generation)) {
@@ -149,8 +150,8 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	}
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
-	/* One that was killed for it does not know of it. */
-	if (!loader->outdated)
+	/* It may be over zones of one before. */
+	if (said.conf == s->server.conf_number)
 		reconfig_on_loaded(s, &said, m->len - IPC_LOADED_MIN);
 	/* A loader that got so far does not fail at its start. */
 	if (s->loader.failures > 1)

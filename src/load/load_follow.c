@@ -1,0 +1,314 @@
+/* load_follow.c - another configuration, while zones of the one before are
+ * served and some of them are being read. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/log.h"
+#include "keep/table_edit.h"
+#include "load/load_follow.h"
+#include "load/load_history.h"
+#include "load/load_settings.h"
+#include "load/zone_setup.h"
+#include "store/writer.h"
+#include "zone/table.h"
+
+/* ---- zones that cannot follow yet ---------------------------------------- */
+
+static enum nsd_err
+follow_put_off(struct load_follow *f, struct load_zone *zone)
+{
+	struct load_zone **behind;
+
+	for (size_t i = 0; i < f->count; i++)
+		if (f->behind[i] == zone)
+			return NSD_OK;
+	behind = grow_array(f->behind, f->count, &f->room, sizeof(*behind));
+	if (behind == NULL)
+		return NSD_E_MEMORY;
+	f->behind = behind;
+	f->behind[f->count++] = zone;
+	return NSD_OK;
+}
+
+static enum nsd_err
+follow_keep_former(struct load_follow *f, struct conf *conf)
+{
+	struct load_former *former;
+
+	if (conf == f->kept)
+		return NSD_OK;
+	former = malloc(sizeof(*former));
+	if (former == NULL)
+		return NSD_E_MEMORY;
+	*former = (struct load_former){f->formers, conf};
+	f->formers = former;
+	return NSD_OK;
+}
+
+/* Nothing points into them any more. */
+static void
+follow_drop_formers(struct load_follow *f)
+{
+	struct load_former *former;
+
+	assert(f->count == 0);
+	while ((former = f->formers) != NULL) {
+		f->formers = former->next;
+		conf_destroy(former->conf);
+		free(former);
+	}
+}
+
+/* ---- zones that go ------------------------------------------------------- */
+
+static enum nsd_err
+follow_remove(struct load_follow *f, struct load_zone *zone, bool pass)
+{
+	struct load_set_removed removed;
+	enum nsd_err err = load_set_drop(f->set, f->writer, zone, pass,
+		&removed);
+
+	if (err == NSD_OK)
+		f->on_removed(f->ctx, &removed);
+	return err == NSD_E_AGAIN ? follow_put_off(f, zone) : err;
+}
+
+static enum nsd_err
+follow_remove_others(struct load_follow *f, const struct conf *old,
+	const struct conf *new, bool pass)
+{
+	const struct store_view *view = store_writer_view(f->writer);
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; i < old->zone_count && err == NSD_OK; i++) {
+		const struct conf_zone *zone = old->zones[i];
+		struct load_zone *found;
+
+		if (conf_find_zone(new, zone->wire) != NULL)
+			continue;
+		found = load_set_find(f->set, view, zone);
+		if (found != NULL)
+			err = follow_remove(f, found, pass);
+	}
+	return err;
+}
+
+/* ---- zones that stay ----------------------------------------------------- */
+
+/* A zone that is made a primary, or a secondary, has its files forgotten, which
+ * a thread may look at: it has what readers see later, too. */
+static bool
+follow_changes_role(const struct store_view *view, const struct load_zone *zone,
+	const struct zone_setup *setup)
+{
+	const struct zone_entry *entry = store_get(view, zone->entry);
+
+	return ((entry->flags ^ setup->flags) & ZONE_ENTRY_SECONDARY) != 0;
+}
+
+static enum nsd_err
+follow_stay(struct load_follow *f, struct load_zone *zone,
+	const struct conf_zone *conf, const struct zone_setup *setup)
+{
+	const struct store_view *view = store_writer_view(f->writer);
+	bool claimed = load_zone_claim(zone, false);
+	enum nsd_err err = NSD_OK;
+
+	if (claimed || !follow_changes_role(view, zone, setup))
+		err = table_adopt(f->writer, setup, &zone->entry);
+	/* It may have been about to go. */
+	__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
+	if (!claimed)
+		return err == NSD_OK ? follow_put_off(f, zone) : err;
+	zone->conf = conf;
+	if (err == NSD_OK)
+		load_history_settle(f->writer, zone);
+	if (load_zone_release(zone))
+		f->on_file(f->ctx, zone);
+	return err;
+}
+
+/* ---- zones that come ----------------------------------------------------- */
+
+/* Zones that no entry has been found for. */
+struct follow_new {
+	struct zone_setup *setups;
+	store_ref *entries;
+	size_t count;
+};
+
+/* Its place is taken; its entry is made with those of others, unless there is
+ * one of a zone that messages have made. */
+static enum nsd_err
+follow_come(struct load_follow *f, const struct conf_zone *conf,
+	struct zone_setup *setup, struct follow_new *missing)
+{
+	struct load_zone *zone = load_set_take(f->set, conf);
+	enum nsd_err err = NSD_E_LIMIT;
+
+	if (zone == NULL)
+		return err;
+	setup->id = (uint32_t)(zone - f->set->zones);
+	err = table_adopt(f->writer, setup, &zone->entry);
+	if (err != NSD_E_NOT_FOUND)
+		return err;
+	missing->setups[missing->count++] = *setup;
+	return NSD_OK;
+}
+
+static enum nsd_err
+follow_add_missing(struct load_follow *f, struct follow_new *missing)
+{
+	enum nsd_err err = table_add(f->writer, missing->setups,
+		missing->count, missing->entries);
+
+	for (size_t i = 0; err == NSD_OK && i < missing->count; i++)
+		f->set->zones[missing->setups[i].id].entry =
+			missing->entries[i];
+	return err;
+}
+
+/* Those that stay are found before the first that comes takes a place. */
+static enum nsd_err
+follow_zones(struct load_follow *f, const struct conf *new,
+	struct zone_setups *setups, struct follow_new *missing)
+{
+	const struct store_view *view = store_writer_view(f->writer);
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; i < new->zone_count && err == NSD_OK; i++) {
+		const struct conf_zone *zone = new->zones[i];
+		/* Also one that is still to go. */
+		struct load_zone *found = load_set_find(f->set, view, zone);
+
+		if (found == NULL) {
+			err = follow_come(f, zone, &setups->items[i], missing);
+			continue;
+		}
+		setups->items[i].id = (uint32_t)(found - f->set->zones);
+		err = follow_stay(f, found, zone, &setups->items[i]);
+	}
+	return err == NSD_OK ? follow_add_missing(f, missing) : err;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+/* Zones that were added at run time, and what was secondary, are this loader's
+ * to know: main may not have been told yet. */
+static enum nsd_err
+follow_add_listed(const struct conf *old, struct conf *new)
+{
+	const struct conf_zone *added;
+
+	for (size_t i = 0; i < old->zone_count; i++) {
+		const struct conf_zone *zone = old->zones[i];
+		enum nsd_err err;
+
+		if (zone->pattern_name == NULL)
+			continue;
+		err = conf_add_zone(new, zone->name, zone->pattern_name,
+			&added);
+		if (err == NSD_E_NOT_FOUND)
+			log_error("pattern does not exist for zone %s pattern"
+				  " %s",
+				zone->name, zone->pattern_name);
+		else if (err != NSD_OK && err != NSD_E_ZONE)
+			return err;
+	}
+	conf_keep_roles(new, old);
+	return NSD_OK;
+}
+
+static enum nsd_err
+follow_publish(struct load_follow *f, const struct conf *new)
+{
+	struct zone_setups setups;
+	struct follow_new missing = {
+		.setups = calloc(new->zone_count + 1,
+			sizeof(struct zone_setup)),
+		.entries = calloc(new->zone_count + 1, sizeof(store_ref)),
+	};
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (missing.setups != NULL && missing.entries != NULL)
+		err = zone_setups_init(&setups, f->writer, new);
+	if (err == NSD_OK) {
+		err = load_settings_publish(setups.edit, new);
+		if (err == NSD_OK)
+			err = follow_zones(f, new, &setups, &missing);
+		zone_setups_fini(&setups);
+	}
+	free(missing.setups);
+	free(missing.entries);
+	return err;
+}
+
+enum nsd_err
+load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
+	bool pass)
+{
+	enum nsd_err err = follow_add_listed(old, new);
+
+	if (err == NSD_OK)
+		err = follow_keep_former(f, old);
+	if (err == NSD_OK)
+		err = follow_publish(f, new);
+	if (err == NSD_OK)
+		err = follow_remove_others(f, old, new, pass);
+	if (err == NSD_OK && f->count == 0)
+		follow_drop_formers(f);
+	return err;
+}
+
+/* One that could not. True: it is done. */
+static bool
+follow_again(struct load_follow *f, const struct conf *conf,
+	struct load_zone *zone, bool pass, enum nsd_err *err)
+{
+	const struct zone_entry *entry;
+	const struct conf_zone *now;
+	struct load_set_removed removed;
+
+	if (zone->conf == NULL)
+		return true; /* it has gone by another way */
+	entry = store_get(store_writer_view(f->writer), zone->entry);
+	now = conf_find_zone(conf, entry->name);
+	if (now == NULL) {
+		*err = load_set_drop(f->set, f->writer, zone, pass, &removed);
+		if (*err == NSD_OK)
+			f->on_removed(f->ctx, &removed);
+		if (*err != NSD_E_AGAIN)
+			return true;
+		*err = NSD_OK;
+		return false;
+	}
+	if (!load_zone_claim(zone, false))
+		return false;
+	zone->conf = now;
+	*err = load_set_list_anew(f->set, f->writer, conf, now);
+	(void)load_zone_release(zone);
+	/* It may be of another file by now. */
+	f->on_file(f->ctx, zone);
+	return true;
+}
+
+enum nsd_err
+load_follow_up(struct load_follow *f, const struct conf *conf, bool pass)
+{
+	enum nsd_err err = NSD_OK;
+	size_t left = 0;
+
+	if (f->count == 0)
+		return NSD_OK;
+	for (size_t i = 0; i < f->count; i++)
+		if (err != NSD_OK
+			|| !follow_again(f, conf, f->behind[i], pass, &err))
+			f->behind[left++] = f->behind[i];
+	f->count = left;
+	if (err == NSD_OK && left == 0)
+		follow_drop_formers(f);
+	return err;
+}
