@@ -72,16 +72,16 @@ reconfig_configure_loader(const struct supervisor *s, struct child *loader)
 
 /* The loader brings it to those who read the store: the one that is there, or,
  * while that has not looked at all zones for the first time, the next one. It
- * may be killed at any moment, as every loader may. */
+ * may be killed at any moment, as every loader may. stays: it may go on. */
 static void
-reconfig_tell_loader(struct supervisor *s)
+reconfig_tell_loader(struct supervisor *s, bool stays)
 {
 	struct child *loader = s->loader.current;
 
 	if (loader == NULL)
 		return; /* the next one has it */
 	s->loader.failures = 0;
-	if (reconfig_configure_loader(s, loader))
+	if (stays && reconfig_configure_loader(s, loader))
 		return;
 	loader->outdated = true;
 	child_kill(loader);
@@ -295,13 +295,24 @@ reconfig_say_what_changes(const struct supervisor *s,
 	talk_add_difference(talk, d);
 }
 
+/* Zones may be on their way to the loader that are of a pattern which is gone:
+ * only the next loader refuses them. */
+static bool
+reconfig_takes_patterns(const struct conf *old, const struct conf *new)
+{
+	for (size_t i = 0; i < old->pattern_count; i++)
+		if (conf_find_pattern(new, old->patterns[i]->name) == NULL)
+			return true;
+	return false;
+}
+
 static void
 reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct talk *talk)
 {
 	struct reconfig *r = &s->reconfig;
 	struct conf_difference d;
-	bool certificates;
+	bool certificates, stays;
 
 	/* What the server runs with has been told of. What waits comes last. */
 	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
@@ -321,8 +332,9 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	errand_forget(s, ERRAND_SETTINGS);
 	r->under_way = true;
 	r->replaces_nobody = false;
+	stays = !reconfig_takes_patterns(s->server.conf, new->conf);
 	reconfig_take(s, new);
-	reconfig_tell_loader(s);
+	reconfig_tell_loader(s, stays);
 	/* The next one knows where files lie now. */
 	post_roll(&s->writer);
 }

@@ -3,7 +3,6 @@ configuration (doc/decisions/0159)."""
 import contextlib
 import os
 import signal
-import threading
 
 import pytest
 
@@ -346,51 +345,6 @@ def test_zone_that_came_with_a_pattern_that_goes(server):
 
 
 # ---- beside others ------------------------------------------------------------
-
-def come_and_go(server, number, over, wrong):
-    """A client: a zone of its own that comes and goes; then one that stays."""
-    name = f"c{number}.test"
-    file_of(server, name)
-    while not over.is_set() and not wrong:
-        for words, rcode in ((("addzone", name, "p"), "NOERROR"),
-                             (("delzone", name), "REFUSED")):
-            said = control.ask(server, *words)
-            if said != (0, "ok\n") or server.rcode(name, "SOA") != rcode:
-                wrong.append((words, said, server.rcode(name, "SOA")))
-    control.ask(server, "addzone", name, "p")
-
-
-def test_zones_come_and_go_amid_reconfigs(server):
-    fixed = [f"fixed{i}.test" for i in range(20)]
-    for name in fixed:
-        file_of(server, name)
-    configure(server)
-    server.start()
-    over, wrong = threading.Event(), []
-    clients = [threading.Thread(target=come_and_go,
-                                args=(server, number, over, wrong))
-               for number in range(4)]
-    with staying(server):
-        for client in clients:
-            client.start()
-        try:
-            for i, name in enumerate(fixed):
-                reconfig(server, zone(name), identity=f'"of {i}"')
-                assert server.serial(name) == 1
-        finally:
-            over.set()
-            for client in clients:
-                client.join()
-    assert wrong == []
-    assert {name for name in fixed if server.serial(name)} == {fixed[-1]}
-    for number in range(4):
-        assert server.serial(f"c{number}.test") == 1
-    # What it says is what main has, too.
-    server.wait_replaced("loader", server.kill("loader"))
-    server.wait_log("zones: 0 read, 0 failed", len(server.read_log()) // 2)
-    for number in range(4):
-        assert server.serial(f"c{number}.test") == 1
-
 
 def resident(pid):
     return int(read_proc(pid, "statm").split()[1])
