@@ -1,6 +1,8 @@
 /* load_expiry.c - when zones expire: the loader's part. */
 #include "config.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/octets.h"
 #include "dns/name.h"
@@ -102,6 +104,7 @@ load_expiry_hold(struct store_writer *writer, struct load_zone *zone)
 
 	if (zone->held)
 		return;
+	assert(zone->entry != STORE_NONE);
 	zone->held = true;
 	zone->expires_sec = entry->expires_sec;
 	table_set_expiry(writer, zone->entry, HELD);

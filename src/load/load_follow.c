@@ -250,8 +250,10 @@ enum nsd_err
 load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
 	bool pass)
 {
-	enum nsd_err err = follow_add_listed(old, new);
+	enum nsd_err err;
 
+	assert(old != new);
+	err = follow_add_listed(old, new);
 	if (err == NSD_OK)
 		err = follow_keep_former(f, old);
 	if (err == NSD_OK)
@@ -287,6 +289,7 @@ follow_again(struct load_follow *f, const struct conf *conf,
 	}
 	if (!load_zone_claim(zone, false))
 		return false;
+	assert(!zone->busy);
 	zone->conf = now;
 	*err = load_set_list_anew(f->set, f->writer, conf, now);
 	(void)load_zone_release(zone);

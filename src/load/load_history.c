@@ -2,6 +2,7 @@
  * read. */
 #include "config.h"
 
+#include <assert.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
@@ -139,6 +140,7 @@ history_publish_drafts(const struct load_context *context,
 	const struct ixfr_drafts *drafts = &result->history;
 	store_ref entry = result->zone->entry;
 
+	assert(drafts->count > 0 && limits.number > 0);
 	history_clear(context->writer, entry);
 	for (size_t i = drafts->count; i-- > 0; )
 		history_push(context->writer, entry, &drafts->items[i]);

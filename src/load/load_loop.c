@@ -36,6 +36,7 @@ loop_on_wake(evutil_socket_t fd, short what, void *arg)
 	struct loop_call *call;
 	uint64_t count;
 
+	assert(load_loop_is_own(loop));
 	if (read(fd, &count, sizeof(count)) == -1)
 		return;
 	pthread_mutex_lock(&loop->lock);

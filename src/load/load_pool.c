@@ -106,6 +106,7 @@ pool_read(struct load_pool *pool, struct store_heap *heap,
 {
 	struct load_result *result = pool_make_result(pool);
 
+	assert(zone != NULL);
 	if (result == NULL)
 		return;
 	load_read_zone(pool->context, zone, heap, large, result);
@@ -240,6 +241,7 @@ load_pool_finish(struct load_pool *pool)
 	unsigned started = pool->threads.started;
 
 	threads_join(&pool->threads);
+	assert(pool->running == 0);
 	for (unsigned i = 0; i < started; i++)
 		store_heap_destroy(pool->heaps[i]);
 	if (pool->wake_event != NULL)
@@ -298,6 +300,7 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 	struct timeval period = {.tv_usec = TAKE_USEC};
 	enum nsd_err err = NSD_E_MEMORY;
 
+	assert(on_results != NULL);
 	if (count < threads)
 		threads = count > 0 ? (unsigned)count : 1;
 	p = calloc(1, sizeof(*p) + threads * sizeof(p->heaps[0]));

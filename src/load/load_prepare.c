@@ -2,6 +2,7 @@
  * time. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "load/load_prepare.h"
@@ -52,6 +53,7 @@ load_prepare_is_wanted(const struct load_prepare *prepare)
 bool
 load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 {
+	assert(prepare->next <= prepare->count);
 	if (!prepare->at_one && prepare->next < prepare->count) {
 		store_ref entry = prepare->entries[prepare->next++];
 

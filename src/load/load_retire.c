@@ -1,6 +1,7 @@
 /* load_retire.c - retires versions of zones that are no longer served. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ load_retire_step(struct load_retire *retire, struct store_writer *writer)
 		if (retire_step(writer, one->work, STEP_OBJECTS))
 			continue;
 		retire->first = one->next;
+		assert(__atomic_load_n(one->mark, __ATOMIC_RELAXED) > 0);
 		__atomic_fetch_sub(one->mark, 1, __ATOMIC_RELEASE);
 		free(one);
 	} while (retire->first != NULL && !load_turn_is_over(&turn));

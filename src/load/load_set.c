@@ -49,6 +49,7 @@ set_take(struct load_set *set)
 
 	if (set->free != NONE) {
 		zone = &set->zones[set->free];
+		assert(zone->conf == NULL);
 		set->free = zone->entry;
 	} else if (set->count < set->room) {
 		zone = &set->zones[set->count++];
@@ -75,6 +76,7 @@ set_give(struct load_set *set, struct load_zone *zone, bool pass)
 	uint32_t *list = pass ? &set->resting : &set->free;
 
 	assert(zone >= set->zones && zone < set->zones + set->count);
+	assert(!__atomic_load_n(&zone->reading, __ATOMIC_RELAXED));
 	zone->conf = NULL;
 	zone->entry = *list;
 	*list = (uint32_t)(zone - set->zones);
@@ -209,6 +211,7 @@ load_set_drop(struct load_set *set, struct store_writer *writer,
 		zone->entry);
 	enum nsd_err err;
 
+	assert(zone->conf != NULL);
 	/* This side sets removed and then looks at reading, load_read_zone
 	 * does the opposite: one of the two sees the other. */
 	__atomic_store_n(&zone->removed, true, __ATOMIC_SEQ_CST);

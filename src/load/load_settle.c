@@ -25,6 +25,7 @@ settle_find(const struct load_settle *settle, store_ref entry)
 {
 	size_t i = settle_home(settle, entry);
 
+	assert(settle->count <= settle->mask); /* one is free */
 	while (settle->slots[i] != STORE_NONE && settle->slots[i] != entry)
 		i = (i + 1) & settle->mask;
 	return i;
@@ -56,6 +57,7 @@ load_settle_add(struct load_settle *settle, store_ref entry)
 {
 	size_t i;
 
+	assert(entry != STORE_NONE);
 	if (!settle_reserve(settle))
 		return;
 	i = settle_find(settle, entry);

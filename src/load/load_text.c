@@ -1,6 +1,7 @@
 /* load_text.c - reads what a transfer has brought. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ octets_read_entry(struct text_source *s, uint8_t *data, size_t len,
 static enum nsd_err
 octets_read(struct text_source *s, uint8_t *data, size_t len)
 {
+	assert(len <= s->text->len - s->at);
 	if (s->text->data != NULL) {
 		memcpy(data, s->text->data + s->at, len);
 		s->at += len;
@@ -199,6 +201,7 @@ text_append(struct text_reader *t, const struct changes_rr *rr)
 
 	if (err != NSD_OK)
 		return err;
+	assert(t->batch != NULL && rr->owner_len <= NAME_MAX_LEN);
 	if (t->last_len == rr->owner_len
 		&& memcmp(t->last, owner, t->last_len) == 0) {
 		owner = NULL;
@@ -250,6 +253,7 @@ text_go_on(struct text_reader *t)
 	size_t left = changes_left(&t->changes), len;
 	enum nsd_err err;
 
+	assert(left < t->size); /* or no more would come */
 	memmove(t->buffer, t->changes.cursor.at, left);
 	err = text_fill(t, left, &len);
 	if (err == NSD_OK)

@@ -1,6 +1,8 @@
 /* load_tidy.c - makes small zones anew where their memory is scattered. */
 #include "config.h"
 
+#include <assert.h>
+
 #include "load/load_tidy.h"
 #include "load/load_turn.h"
 #include "store/writer.h"
@@ -40,6 +42,7 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 	struct store_stats stats;
 	uint64_t records = 0;
 
+	assert(tidy->left == 0 || set->count > 0);
 	/* A zone is made anew without a look at the clock. */
 	while (tidy->left > 0 && !load_turn_is_over(&turn)) {
 		const struct load_zone *zone =

@@ -1,6 +1,8 @@
 /* load_zone.c - what the loader knows of one zone of the configuration. */
 #include "config.h"
 
+#include <assert.h>
+
 #include "load/load_zone.h"
 #include "store/writer.h"
 #include "zone/sources.h"
@@ -13,6 +15,7 @@ load_zone_published(const struct store_view *view,
 	const struct zone_entry *entry = store_get(view, zone->entry);
 	store_ref ref = store_load_ref(&entry->zone);
 
+	assert(zone->entry != STORE_NONE);
 	return ref == STORE_NONE ? NULL : store_get(view, ref);
 }
 
@@ -59,6 +62,7 @@ load_zone_claim(struct load_zone *zone, bool pass)
 bool
 load_zone_release(struct load_zone *zone)
 {
+	assert(__atomic_load_n(&zone->reading, __ATOMIC_RELAXED));
 	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
 	return __atomic_exchange_n(&zone->skipped, false, __ATOMIC_SEQ_CST);
 }

@@ -2,6 +2,7 @@
  * main has read. Main's part is reconfig.c. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ loader_on_configure(struct role *role, const struct ipc_message *m)
 	struct ipc_configure configure;
 	enum nsd_err err;
 
+	assert(m->len == sizeof(configure));
 	memcpy(&configure, m->payload, sizeof(configure));
 	err = m->fd_count == 1 ? conf_image_read(m->fds[0], &new) : NSD_E_WIRE;
 	if (err == NSD_OK)

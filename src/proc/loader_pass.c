@@ -125,6 +125,7 @@ loader_go_on(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = AGAIN_SEC};
 
+	assert(loader->pool == NULL);
 	if (loader->stopping) {
 		loader_end_threads(loader);
 	} else if (loader->again_count > 0) {
@@ -197,6 +198,7 @@ loader_run_pool(struct loader *loader)
 {
 	enum nsd_err err;
 
+	assert(loader->pass != LOADER_PASS_NONE && loader->results == NULL);
 	err = load_pool_start(&loader->context, loader->todo,
 		loader->todo_count, loader->role.base, loader_on_results,
 		loader, &loader->pool);
@@ -292,6 +294,7 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 	size_t size = (set->count + 1) * sizeof(struct load_zone *);
 	bool all;
 
+	assert(loader->pass == LOADER_PASS_NONE && loader->pool == NULL);
 	if (pass == LOADER_PASS_CONFIGURED)
 		loader->configured = false;
 	else if (pass != LOADER_PASS_ASKED)

@@ -1,6 +1,7 @@
 /* loader_publish.c - publishes what came of reading zones, in the loader. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -345,6 +346,8 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	bool journal = load_journal_has(context, zone)
 		|| (context->journal != NULL && load_zone_is_secondary(zone));
 
+	/* Nobody else has changed or removed it meanwhile. */
+	assert(zone->conf != NULL && zone->reading);
 	pthread_mutex_lock(context->busy_lock);
 	zone->busy = false;
 	pthread_mutex_unlock(context->busy_lock);

@@ -2,6 +2,7 @@
  * brought, and zones that the journal leads on from. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 
@@ -32,6 +33,7 @@ loader_queue_transfer(struct loader_transfers *t,
 {
 	struct timeval at_once = {.tv_sec = 0};
 
+	assert(one->zone->reading && one->zone->conf != NULL);
 	one->next = t->waiting;
 	t->waiting = one;
 	t->waiting_count++;
@@ -45,6 +47,7 @@ loader_queue_transfer(struct loader_transfers *t,
 void
 loader_end_replay(struct loader *loader, struct load_zone *zone)
 {
+	assert(zone->conf != NULL && zone->reading);
 	load_deaths_survive(&loader->context, zone);
 	load_settle_add(&loader->settle, zone->entry);
 	load_expiry_let_go(loader->writer, zone);

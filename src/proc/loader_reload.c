@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ static void
 reload_add_reasons(char text[IPC_REASONS_MAX], size_t *at,
 	const char *reasons)
 {
+	assert(*at <= IPC_REASONS_MAX);
 	while (*reasons != '\0') {
 		size_t len = strcspn(reasons, "\n");
 
@@ -83,6 +85,7 @@ loader_end_reload(struct loader *loader)
 			at = &one->next;
 			continue;
 		}
+		assert(loader->pass == LOADER_PASS_NONE);
 		*at = one->next;
 		reload_answer(loader, one);
 		free(one);
