@@ -142,7 +142,8 @@ enum ipc_order_what {
 	ORDER_VERBOSITY,  /* value: from now on */
 	ORDER_SETTINGS,   /* not the operator's: other settings are published;
 			   * those of connections are to be looked at, and
-			   * keys made of secrets before to be dropped */
+			   * keys made of secrets before to be dropped.
+			   * value: not 0: zones may be others, too */
 };
 
 /* An order on its way to main, and from there to each child. */
@@ -510,8 +511,7 @@ struct ipc_credit {
 		"the operator wants nsd.conf to be read")                    \
 	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
 		IPC_RECONFIGURED_MAX, 0, 0, NO_ANSWER,                       \
-		"what came of a RECONFIG; after CHANGED this xfrd is "       \
-		"replaced, unless only certificates are new")                \
+		"what came of a RECONFIG")                                   \
 	X(KEY, ROLE_XFRD, ROLE_MAIN, IPC_KEY_MIN, sizeof(struct ipc_key), 0, \
 		1, KEY_DONE,                                                 \
 		"the operator wants a key of TSIG to come, go or change")    \

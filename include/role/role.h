@@ -75,6 +75,9 @@ struct role {
 	void (*on_beat)(struct role *role);
 	/* Other settings are published (ORDER_SETTINGS). NULL: nothing. */
 	void (*on_settings)(struct role *role);
+	/* The same with zones that may be others, too: sends OBEYED with the
+	 * ticket once that is followed. NULL: as on_settings. */
+	void (*on_zones)(struct role *role, uint64_t ticket);
 	/* Another role can be talked to, or more can be sent to it; it has
 	 * died. NULL: nothing. */
 	void (*on_peer)(struct role *role, struct peer *peer);
@@ -125,6 +128,9 @@ role_beat(const struct role *role)
  * again. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
+
+/* An OBEY with this ticket is done. */
+void role_send_obeyed(struct role *role, uint64_t ticket);
 
 /*
  * Asks something of main, as requests_add does. A handler of the answer's kind

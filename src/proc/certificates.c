@@ -259,10 +259,11 @@ certificates_renew_clients(struct supervisor *s)
 		post_roll(&s->xfrd);
 }
 
-void
+bool
 certificates_follow_settings(struct supervisor *s, const struct conf *before)
 {
 	struct secrets *old = s->server.tls_clients;
+	bool is_other;
 
 	/* They stand in the order of the settings' tls-auth clauses: those of
 	 * other clauses are of no use. */
@@ -270,7 +271,9 @@ certificates_follow_settings(struct supervisor *s, const struct conf *before)
 		tls_texts_clients_are_alike(before, s->server.conf) ? old
 								    : NULL,
 		&s->server.tls_clients);
+	is_other = !tls_texts_are_same(old, s->server.tls_clients);
 	secrets_drop(old);
+	return is_other;
 }
 
 /* ---- looking ------------------------------------------------------------- */

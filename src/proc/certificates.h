@@ -71,10 +71,10 @@ bool certificates_take(struct supervisor *s, struct secrets *texts);
  * cannot be read stays as it was. */
 void certificates_renew_clients(struct supervisor *s);
 
-/* Has those of clients be what other settings name. They are for the next xfrd,
- * which the caller makes come. What cannot be read stays as it was if the
- * settings before named the same files. */
-void certificates_follow_settings(struct supervisor *s,
+/* Has those of clients be what other settings name. What cannot be read stays
+ * as it was if the settings before named the same files. True: they are others,
+ * for the next xfrd, which the caller makes come. */
+bool certificates_follow_settings(struct supervisor *s,
 	const struct conf *before);
 
 #endif

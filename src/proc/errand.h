@@ -22,7 +22,7 @@ struct supervisor;
 /* Who waits: one of each kind at a time. */
 enum errand_kind {
 	ERRAND_ORDER,    /* the operator: order.h */
-	ERRAND_SETTINGS, /* a reconfig, for workers: reconfig.h */
+	ERRAND_SETTINGS, /* a reconfig, for workers and xfrd: reconfig.h */
 	ERRAND_SECRETS,  /* old secrets of keys, to be wiped: key_change.h */
 	ERRAND_COUNT
 };

@@ -14,6 +14,7 @@
 #include "conf/secret_keys.h"
 #include "proc/child.h"
 #include "proc/errand.h"
+#include "proc/key_change.h"
 #include "proc/periods.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
@@ -25,6 +26,35 @@
 #define LATE_MAX 64u
 
 /* ---- taking it ----------------------------------------------------------- */
+
+/* True if xfrd is to have what is new from its start: it follows what is
+ * published alone. pem: the key or the certificate of the control channel is
+ * another one. */
+static bool
+reconfig_concerns_start_of_xfrd(const struct conf *old, const struct conf *new,
+	bool pem)
+{
+	static const struct {
+		const char *clause, *prefix;
+	} rows[] = {
+		{"remote-control", ""},
+		{"server", "metrics-"},
+		{"server", "cookie-secret-file"},
+		{"server", "outgoing-tcp-mss"},
+		{"server", "tcp-timeout"},
+		{"server", "xfrd"}, /* -tcp-max, -tcp-pipeline; xfrdir ... */
+		{"server", "zonefiles-write"},
+	};
+	struct conf_difference d;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!conf_options_are_same(old, new, rows[i].clause,
+				rows[i].prefix))
+			return true;
+	/* Files that only main may read. */
+	conf_compare(old, new, &d);
+	return pem || d.tls_auths > 0;
+}
 
 /* Main runs with the new one from now on. */
 static void
@@ -44,7 +74,10 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	periods_follow(s, before);
 	sockets_follow(&s->server.listeners, &before->server,
 		&s->server.conf->server);
-	certificates_follow_settings(s, before);
+	/* One that is under way may have wanted it, too. */
+	r->replaces_xfrd |= reconfig_concerns_start_of_xfrd(before,
+		s->server.conf, new->doors.pem != NULL);
+	r->replaces_xfrd |= certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
@@ -165,20 +198,31 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 	r->talk = NULL;
 	r->under_way = false;
 	log_notice("reconfig: done");
-	/* xfrd sends the answer before it exits. */
-	if (!r->replaces_nobody)
+	/* xfrd sends the answer before it exits. Whoever used old secrets has
+	 * been told, or begins anew. */
+	if (r->replaces_xfrd)
 		post_roll(&s->xfrd);
+	else
+		key_change_sweep(s);
+	r->replaces_xfrd = false;
 }
 
-/* Workers have been told. They say when they have got that far. */
+/* Workers have been told, and xfrd if it stays. They say when they have got
+ * that far. */
 static void
 reconfig_begin_errand(struct supervisor *s)
 {
-	const struct ipc_order order = {.what = ORDER_SETTINGS};
+	const struct reconfig *r = &s->reconfig;
+	const struct ipc_order order = {
+		.what = ORDER_SETTINGS,
+		.value = !r->replaces_nobody,
+	};
+	unsigned roles = r->replaces_nobody || r->replaces_xfrd ? ROLE_WORKER
+		: ROLE_WORKER | ROLE_XFRD;
 
-	if (errand_begin(s, ERRAND_SETTINGS, &order, ROLE_WORKER) == NSD_OK)
+	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
 		return;
-	talk_add(s->reconfig.talk, "error out of memory to tell workers");
+	talk_add(s->reconfig.talk, "error out of memory to tell others");
 	reconfig_end(s, RECONFIGURED_LATE);
 }
 
@@ -190,7 +234,7 @@ reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 {
 	struct reconfig *r = &s->reconfig;
 
-	if (r->under_way && !talk->in_log) {
+	if (r->under_way && (certificates || !talk->in_log)) {
 		reconfig_wait(s, talk);
 	} else if (certificates) {
 		reconfig_wait(s, talk);
@@ -397,12 +441,18 @@ reconfig_on_loader_end(struct supervisor *s)
 }
 
 /* What is published is in effect in each worker, but for what one has copied
- * that does not answer. */
+ * that does not answer. An xfrd that has not got that far is replaced: the next
+ * one has it from its start. */
 static void
 reconfig_on_settings(struct supervisor *s, const struct child *late)
 {
 	if (!s->reconfig.under_way)
 		return;
+	if (late != NULL && late->role == ROLE_XFRD) {
+		log_warning("reconfig: xfrd takes long: replacing it");
+		s->reconfig.replaces_xfrd = true;
+		late = NULL;
+	}
 	if (late != NULL) {
 		talk_make_room(s->reconfig.talk, LATE_MAX);
 		talk_add(s->reconfig.talk, "error changes applied, but not in"

@@ -38,6 +38,7 @@ struct reconfig {
 	bool under_way;             /* the loader publishes it; or */
 	bool replaces_nobody;       /* workers have been told of certificates,
 				     * and nothing else is new */
+	bool replaces_xfrd;         /* it takes what is new at its start */
 	uint32_t unread;            /* zones that are not as their files say, by
 				     * what is new */
 	struct talk *talk; /* to be told at the end; NULL: none is

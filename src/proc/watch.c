@@ -234,14 +234,16 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
-/* It beats. Whoever owes something to an errand is to have done it by now. */
+/* It beats. Whoever owes something to an errand is to have done it by now, but
+ * for xfrd with many zones to look at: see reconfig_on_settings. */
 static void
 watch_on_deaf(struct child *child)
 {
 	bool owes = false;
 
 	for (unsigned i = 0; i < ERRAND_COUNT; i++)
-		owes |= child->owes[i] != 0;
+		owes |= child->owes[i] != 0
+			&& (child->role != ROLE_XFRD || i != ERRAND_SETTINGS);
 	if (!owes || child->told_stop || child->supervisor->stopping
 		|| (child->role & (ROLE_WORKER | ROLE_XFRD)) == 0) {
 		child->deaf_looks = 0;

@@ -93,17 +93,27 @@ role_on_log(struct role *role, const struct ipc_message *m)
 }
 
 void
+role_send_obeyed(struct role *role, uint64_t ticket)
+{
+	role_send(role, IPC_OBEYED, &ticket, sizeof(ticket));
+}
+
+void
 role_on_obey(struct role *role, const struct ipc_message *m)
 {
 	struct ipc_order order;
 
 	memcpy(&order, m->payload, sizeof(order));
+	if (order.what == ORDER_SETTINGS && order.value != 0
+		&& role->on_zones != NULL) {
+		role->on_zones(role, order.request.ticket);
+		return;
+	}
 	if (order.what == ORDER_VERBOSITY)
 		log_set_verbosity(order.value);
 	else if (order.what == ORDER_SETTINGS && role->on_settings != NULL)
 		role->on_settings(role);
-	role_send(role, IPC_OBEYED, &order.request.ticket,
-		sizeof(order.request.ticket));
+	role_send_obeyed(role, order.request.ticket);
 }
 
 static bool

@@ -55,6 +55,12 @@ xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
 }
 
 static void
+xfrd_on_zones(struct role *role, uint64_t ticket)
+{
+	xfrd_follow((struct xfrd *)role, ticket);
+}
+
+static void
 xfrd_on_served(struct role *role, const struct ipc_message *m)
 {
 	xfrd_turn_look((struct xfrd *)role);
@@ -277,6 +283,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	secrets_drop(start->server->tls);
 	start->server->tls = NULL;
 	xfrd->role.handlers = xfrd_handlers;
+	xfrd->role.on_zones = xfrd_on_zones;
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
 	xfrd->role.on_stop = xfrd_on_stop;
@@ -302,6 +309,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		err = xfrd_zones_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_turn_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_follow_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_jobs_init(xfrd);
 	if (err == NSD_OK)

@@ -20,6 +20,7 @@
  *   xfrd_change.c  zones that come and go, in batches: has it done everywhere
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
+ *   xfrd_follow.c  the same, after a reconfig
  *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
  *   xfrd_zones.c   joins them to the machine that knows what is to be done
  *                  (xfr/machine.h), and to what is served
@@ -141,6 +142,22 @@ struct xfrd_writes {
 	struct xfrd_steps steps;
 };
 
+/* Another configuration is gone on with: see xfrd_follow.c. */
+struct xfrd_follow {
+	enum {
+		XFRD_FOLLOW_NONE,
+		XFRD_FOLLOW_WANTED,  /* when a batch of changes has ended */
+		XFRD_FOLLOW_ZONES,   /* those of the table, by number */
+		XFRD_FOLLOW_ENTRIES, /* those of the store, in their order */
+	} step;
+	struct event *event;        /* the next turn */
+	uint64_t ticket;            /* of the order, for the answer */
+	uint32_t next;              /* number */
+	bool has_last;
+	uint8_t last[NAME_MAX_LEN]; /* apex that was looked at */
+	size_t gone;
+};
+
 struct xfrd {
 	struct role role;
 	struct store_reader *reader;
@@ -169,6 +186,7 @@ struct xfrd {
 	uint64_t loader; /* the channel to the one that was there last */
 	struct xfrd_changes *changes; /* of zones; NULL: none can be made, */
 	char changes_why[300];        /* for this reason */
+	struct xfrd_follow follow;
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
 	struct xfrd_statistics *resets; /* the look that is to set statistics
@@ -550,6 +568,9 @@ bool xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
 /* Sets in *start what the zone's past says of that. */
 void xfrd_left_get_start(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, struct xfr_start *start);
+/* True: its options are others than those that it has begun with, as far as
+ * they count for what it leaves. */
+bool xfrd_left_is_other(struct xfrd *xfrd, const struct xfrd_zone *zone);
 /* The zone has a handle now. */
 void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Writes all to the file, at the end. */
@@ -563,13 +584,16 @@ enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 void xfrd_turn_look(struct xfrd *xfrd);
 /* Looks at one zone that has just come to be served, or has other options. */
 void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone);
+/* The zone has the options that are published now, which may be others. False:
+ * there is no memory for it now. */
+bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 
 /* ---- xfrd_come.c --------------------------------------------------------- */
 
 /* Adds a zone to the configuration of this process, and nothing else. As
- * conf_add_zone. */
+ * conf_add_name. */
 enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
 	const char *pattern, struct xfrd_zone **zone) MUST_USE;
 /* The zone's options are to become others, or it is to go: nothing is done for
@@ -577,5 +601,16 @@ enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
 void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The zone is not there any more, for this process. */
 void xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
+
+/* ---- xfrd_follow.c ------------------------------------------------------- */
+
+/* NSD_E_MEMORY. */
+enum nsd_err xfrd_follow_init(struct xfrd *xfrd) MUST_USE;
+/* Another configuration is published. Follows it, once no batch of changes is
+ * under way, and sends OBEYED with the ticket; from the start, if it does so
+ * already. */
+void xfrd_follow(struct xfrd *xfrd, uint64_t ticket);
+/* What was wanted begins: no batch of changes is under way. */
+void xfrd_follow_begin(struct xfrd *xfrd);
 
 #endif

@@ -452,7 +452,11 @@ changes_refuse(struct xfrd_changes *changes, int error)
 void
 xfrd_changes_go_on(struct xfrd *xfrd)
 {
-	if (xfrd->changes->step == XFRD_CHANGES_NONE)
+	if (xfrd->changes->step == XFRD_CHANGES_NONE
+		&& xfrd->follow.step == XFRD_FOLLOW_WANTED)
+		xfrd_follow_begin(xfrd);
+	else if (xfrd->changes->step == XFRD_CHANGES_NONE
+		&& xfrd->follow.step == XFRD_FOLLOW_NONE)
 		changes_begin(xfrd);
 	else if (xfrd->changes->step == XFRD_CHANGES_LOADER)
 		changes_ask(xfrd);

@@ -293,6 +293,13 @@ xfrd_left_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	start->lifetime_msec = left->lifetime_msec;
 }
 
+bool
+xfrd_left_is_other(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	return zone->handle != XFR_NONE
+		&& zone->options != left_hash_options(xfrd, zone);
+}
+
 void
 xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone)
 {

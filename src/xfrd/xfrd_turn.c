@@ -122,6 +122,14 @@ xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_zones_go_on(xfrd);
 }
 
+bool
+xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	if (xfrd_left_is_other(xfrd, zone))
+		xfrd_come_rest(xfrd, zone);
+	return turn_look_at(xfrd, zone);
+}
+
 void
 xfrd_turn_look(struct xfrd *xfrd)
 {

@@ -112,7 +112,10 @@ def test_files_that_cannot_be_read_by_a_reconfig(primary, secondary,
                            + "\tmin-refresh-time: 1\n"
                              "\tmax-refresh-time: 1\n")
     down.signal(signal.SIGHUP)
-    down.wait_replaced("xfrd", xfrd)
+    down.wait_log("reconfig: done")
+    assert down.role("xfrd") == xfrd
+    # The next one has it from main.
+    down.wait_replaced("xfrd", down.kill("xfrd"))
     up.write_zone("example", zone_text(2, "192.0.2.7"))
     up.signal(signal.SIGHUP)
     wait_address(down, "192.0.2.7")
