@@ -68,6 +68,13 @@ xfrd_write_look(struct xfrd *one)
 {
 }
 
+/* It goes on until a test ends it. */
+void
+xfrd_follow_begin(struct xfrd *one)
+{
+	one->follow.step = XFRD_FOLLOW_ZONES;
+}
+
 enum nsd_err
 xfrd_loader_change_zones(struct xfrd *one, const struct zone_message *message,
 	request_on_end *on_end, void *ctx)

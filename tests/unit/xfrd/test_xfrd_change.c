@@ -139,6 +139,29 @@ what_comes_while_a_batch_is_done_is_the_next_one(void **state)
 	assert_string_equal(ended, "x:0 y:0 ");
 }
 
+/* The zones of a reconfig are looked at when all zones of the list that are
+ * published are known. */
+static void
+reconfig_is_followed_between_two_batches(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	xfrd.follow.step = XFRD_FOLLOW_WANTED;
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(xfrd.follow.step, XFRD_FOLLOW_WANTED);
+	answer(0, NSD_OK);
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(xfrd.follow.step, XFRD_FOLLOW_ZONES);
+	files_assert(path, HEAD "add x p\n");
+	xfrd.follow.step = XFRD_FOLLOW_NONE;
+	event_active(xfrd.changes->begin_event, EV_TIMEOUT, 0);
+	flush(0);
+	files_assert(path, HEAD "add x p\nadd y p\n");
+	answer(1, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 ");
+}
+
 static void
 second_change_of_a_zone_is_of_the_next_batch(void **state)
 {
@@ -588,6 +611,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_comes_in_a_turn_is_a_batch),
 		TEST(what_comes_while_a_batch_is_done_is_the_next_one),
+		TEST(reconfig_is_followed_between_two_batches),
 		TEST(second_change_of_a_zone_is_of_the_next_batch),
 		TEST(place_of_a_line_is_free_once_its_zone_is_gone),
 		TEST(zone_that_is_being_read_is_asked_for_again),
