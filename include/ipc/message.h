@@ -544,6 +544,10 @@ struct ipc_credit {
 		"connections that come from now on are shown other "         \
 		"certificates; those of the control channel from the next "  \
 		"xfrd on. How they are goes into the second descriptor")     \
+	X(TLS_CLIENTS, ROLE_MAIN, ROLE_XFRD, IPC_NONE, IPC_NONE, 1, 0,       \
+		NO_ANSWER,                                                   \
+		"ask primaries over TLS with these keys and certificates "   \
+		"from now on")                                               \
 	X(TLS_TRIED, ROLE_WORKER | ROLE_XFRD, ROLE_MAIN,                     \
 		sizeof(struct trial_report), sizeof(struct trial_report), 0, \
 		0, NO_ANSWER,                                                \

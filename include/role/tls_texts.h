@@ -45,10 +45,28 @@ void tls_texts_refuse(const struct conf_server *options,
 enum nsd_err tls_texts_check_bundle(const struct server *server,
 	const struct conf *conf, struct diag_sink *sink) MUST_USE;
 
+/* The texts of a tls-auth. */
+enum tls_client_text {
+	TLS_CLIENT_NAME,     /* these three with a NUL; */
+	TLS_CLIENT_DOMAIN,
+	TLS_CLIENT_PASSWORD, /* empty: none */
+	TLS_CLIENT_CHAIN,    /* client-cert */
+	TLS_CLIENT_KEY,
+	TLS_CLIENT_TEXTS
+};
+
+/* The place of one of them among the texts of xfrd: tls-cert-bundle is the
+ * first. */
+static inline size_t
+tls_client_index(size_t auth, enum tls_client_text text)
+{
+	return 1 + auth * TLS_CLIENT_TEXTS + text;
+}
+
 /*
- * Reads the files that xfrd asks primaries with: tls-cert-bundle, then
- * client-cert and client-key of each tls-auth, in their order. What cannot be
- * read is said in the log, and is as in old, of the same clauses; NULL: empty.
+ * Gets the texts that xfrd asks primaries with, reading files: tls-cert-bundle,
+ * then those of each tls-auth, in their order. What cannot be read is said in
+ * the log, and is as in old, of the same clauses; NULL: empty.
  * whole: false if that may pass.
  * returns NSD_OK with *texts (secrets_drop), NULL: there is no tls-auth;
  * NSD_E_MEMORY.
@@ -83,6 +101,11 @@ int tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message);
  * NSD_E_MEMORY. */
 enum nsd_err tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 	struct secrets **texts) MUST_USE;
+
+/* The same for any number of texts, also none (NULL), without a message: the
+ * file says how long each is. */
+int tls_texts_pack_all(const struct secrets *texts);
+enum nsd_err tls_texts_unpack_all(int fd, struct secrets **texts) MUST_USE;
 
 /* What a process says that has parsed texts. Zeroed but for said.err. */
 struct tls_report {

@@ -241,6 +241,26 @@ clients_read(struct supervisor *s, const struct secrets *old,
 	return err == NSD_OK;
 }
 
+/* To xfrd: the next one has them from main. */
+static void
+clients_tell(struct supervisor *s)
+{
+	struct child *xfrd = s->xfrd.current;
+	int fd;
+
+	if (xfrd == NULL)
+		return;
+	fd = tls_texts_pack_all(s->server.tls_clients);
+	if (fd == -1) {
+		log_error("cannot tell xfrd of certificates for primaries: %s",
+			strerror(errno));
+		post_roll(&s->xfrd);
+		return;
+	}
+	(void)child_send(xfrd, IPC_TLS_CLIENTS, NULL, 0, &fd, 1);
+	close(fd);
+}
+
 void
 certificates_renew_clients(struct supervisor *s)
 {
@@ -255,15 +275,13 @@ certificates_renew_clients(struct supervisor *s)
 	secrets_drop(s->server.tls_clients);
 	s->server.tls_clients = texts;
 	log_notice("certificates for primaries have been read anew");
-	if (s->xfrd.current != NULL)
-		post_roll(&s->xfrd);
+	clients_tell(s);
 }
 
-bool
+void
 certificates_follow_settings(struct supervisor *s, const struct conf *before)
 {
 	struct secrets *old = s->server.tls_clients;
-	bool is_other;
 
 	/* They stand in the order of the settings' tls-auth clauses: those of
 	 * other clauses are of no use. */
@@ -271,9 +289,9 @@ certificates_follow_settings(struct supervisor *s, const struct conf *before)
 		tls_texts_clients_are_alike(before, s->server.conf) ? old
 								    : NULL,
 		&s->server.tls_clients);
-	is_other = !tls_texts_are_same(old, s->server.tls_clients);
+	if (!tls_texts_are_same(old, s->server.tls_clients))
+		clients_tell(s);
 	secrets_drop(old);
-	return is_other;
 }
 
 /* ---- looking ------------------------------------------------------------- */

@@ -67,14 +67,13 @@ enum nsd_err certificates_read(struct supervisor *s,
 /* Tells the workers. True: there was something to take. */
 bool certificates_take(struct supervisor *s, struct secrets *texts);
 
-/* Reads those of clients. Another xfrd has them, if they are others; what
- * cannot be read stays as it was. */
+/* Reads those of clients, and tells xfrd if they are others; what cannot be
+ * read stays as it was. */
 void certificates_renew_clients(struct supervisor *s);
 
-/* Has those of clients be what other settings name. What cannot be read stays
- * as it was if the settings before named the same files. True: they are others,
- * for the next xfrd, which the caller makes come. */
-bool certificates_follow_settings(struct supervisor *s,
+/* Has those of clients be what other settings name, and tells xfrd. What cannot
+ * be read stays as it was if the settings before named the same files. */
+void certificates_follow_settings(struct supervisor *s,
 	const struct conf *before);
 
 #endif

@@ -45,15 +45,12 @@ reconfig_concerns_start_of_xfrd(const struct conf *old, const struct conf *new,
 		{"server", "xfrd"}, /* -tcp-max, -tcp-pipeline; xfrdir ... */
 		{"server", "zonefiles-write"},
 	};
-	struct conf_difference d;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!conf_options_are_same(old, new, rows[i].clause,
 				rows[i].prefix))
 			return true;
-	/* Files that only main may read. */
-	conf_compare(old, new, &d);
-	return pem || d.tls_auths > 0;
+	return pem;
 }
 
 /* Main runs with the new one from now on. */
@@ -77,7 +74,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	/* One that is under way may have wanted it, too. */
 	r->replaces_xfrd |= reconfig_concerns_start_of_xfrd(before,
 		s->server.conf, new->doors.pem != NULL);
-	r->replaces_xfrd |= certificates_follow_settings(s, before);
+	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);

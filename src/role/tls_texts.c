@@ -34,13 +34,15 @@ static const char *const system_bundles[] = {
 	"/etc/ssl/cert.pem",
 };
 
-/* What is read: an option, its file, and where its octets go. */
+/* What is read: an option, its file, and where its octets go. Or it is a word
+ * of nsd.conf itself. */
 struct tls_file {
 	const char *option;
 	const char *path;   /* NULL: there is none */
 	size_t max;
 	uint8_t *octets;
 	size_t len;
+	const char *word;
 };
 
 static bool
@@ -88,6 +90,11 @@ file_read(struct tls_file *file, const char *chroot, struct diag_sink *sink)
 	enum nsd_err err;
 	int error;
 
+	if (is_given(file->word)) {
+		file->octets = (uint8_t *)strdup(file->word);
+		file->len = strlen(file->word) + 1;
+		return file->octets != NULL ? NSD_OK : NSD_E_MEMORY;
+	}
 	if (!is_given(file->path))
 		return NSD_OK;
 	file->octets = malloc(file->max);
@@ -175,14 +182,14 @@ tls_texts_read(const struct server *server, const struct conf_server *o,
 {
 	struct tls_file files[TLS_SERVER_TEXTS] = {
 		[TLS_SERVER_KEY] = {"tls-service-key", o->tls_service_key,
-			PEM_MAX, NULL, 0},
+			PEM_MAX, NULL, 0, NULL},
 		[TLS_SERVER_CHAIN] = {"tls-service-pem", o->tls_service_pem,
-			PEM_MAX, NULL, 0},
+			PEM_MAX, NULL, 0, NULL},
 		[TLS_SERVER_OCSP] = {"tls-service-ocsp", o->tls_service_ocsp,
-			PEM_MAX, NULL, 0},
+			PEM_MAX, NULL, 0, NULL},
 		[TLS_SERVER_BUNDLE] = {"tls-cert-bundle",
 			o->tls_auth_port != 0 ? texts_choose_bundle(o) : NULL,
-			BUNDLE_MAX, NULL, 0},
+			BUNDLE_MAX, NULL, 0, NULL},
 	};
 	struct tls_file *tickets = &files[TLS_SERVER_TICKETS];
 	enum nsd_err err = server->tls != NULL
@@ -204,7 +211,7 @@ tls_texts_check_bundle(const struct server *server, const struct conf *conf,
 	struct diag_sink *sink)
 {
 	struct tls_file file = {"tls-cert-bundle",
-		conf->server.tls_cert_bundle, BUNDLE_MAX, NULL, 0};
+		conf->server.tls_cert_bundle, BUNDLE_MAX, NULL, 0, NULL};
 	enum nsd_err err = NSD_OK;
 
 	if (conf->tls_auth_count > 0)
@@ -215,17 +222,24 @@ tls_texts_check_bundle(const struct server *server, const struct conf *conf,
 
 /* ---- of clients ---------------------------------------------------------- */
 
-/* Those of tls-auth i: 1 + 2 * i and the next one. */
 static void
 clients_name(const struct conf *conf, struct tls_file *files)
 {
-	files[0] = (struct tls_file){"tls-cert-bundle",
-		texts_choose_bundle(&conf->server), BUNDLE_MAX, NULL, 0};
+	files[0] = (struct tls_file){.option = "tls-cert-bundle",
+		.path = texts_choose_bundle(&conf->server), .max = BUNDLE_MAX};
 	for (size_t i = 0; i < conf->tls_auth_count; i++) {
-		files[1 + 2 * i] = (struct tls_file){"client-cert",
-			conf->tls_auths[i]->client_cert, PEM_MAX, NULL, 0};
-		files[2 + 2 * i] = (struct tls_file){"client-key",
-			conf->tls_auths[i]->client_key, PEM_MAX, NULL, 0};
+		const struct conf_tls_auth *auth = conf->tls_auths[i];
+		struct tls_file *of = &files[tls_client_index(i, 0)];
+
+		of[TLS_CLIENT_NAME].word = auth->name;
+		of[TLS_CLIENT_DOMAIN].word = auth->auth_domain_name;
+		of[TLS_CLIENT_PASSWORD].word = auth->client_key_pw;
+		of[TLS_CLIENT_CHAIN] = (struct tls_file){
+			.option = "client-cert", .path = auth->client_cert,
+			.max = PEM_MAX};
+		of[TLS_CLIENT_KEY] = (struct tls_file){
+			.option = "client-key", .path = auth->client_key,
+			.max = PEM_MAX};
 	}
 }
 
@@ -258,7 +272,7 @@ tls_texts_read_clients(const struct server *server, const struct secrets *old,
 	bool *whole, struct secrets **texts)
 {
 	size_t auths = server->conf->tls_auth_count;
-	size_t count = auths > 0 ? 1 + 2 * auths : 0;
+	size_t count = auths > 0 ? tls_client_index(auths, 0) : 0;
 	struct diag_sink log = {.on_diag = log_diag};
 	struct tls_file *files;
 	enum nsd_err err = NSD_OK;
@@ -359,22 +373,24 @@ tls_texts_are_same(const struct secrets *a, const struct secrets *b)
 
 /* ---- messages ------------------------------------------------------------ */
 
-int
-tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message)
+/* with_len: the length of each is before it. */
+static int
+pack_texts(const struct secrets *texts, bool with_len)
 {
 	int fd = memfd_create("nsd-tls", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	enum nsd_err err = NSD_OK;
 	int error;
 
-	*message = (struct ipc_tls_texts){{0}};
 	if (fd == -1)
 		return -1;
 	for (size_t i = 0; err == NSD_OK && i < secrets_count(texts); i++) {
 		size_t len;
 		const uint8_t *at = secrets_get(texts, i, &len);
 
-		message->len[i] = (uint32_t)len;
-		err = fs_write_all(fd, at, len);
+		if (with_len)
+			err = fs_write_all(fd, &len, sizeof(len));
+		if (err == NSD_OK)
+			err = fs_write_all(fd, at, len);
 	}
 	/* All who use them share it: none spoils it for the others. */
 	if (err == NSD_OK
@@ -386,6 +402,75 @@ tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message)
 	close(fd);
 	errno = error;
 	return -1;
+}
+
+int
+tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message)
+{
+	*message = (struct ipc_tls_texts){{0}};
+	for (size_t i = 0; i < secrets_count(texts); i++) {
+		size_t len;
+
+		(void)secrets_get(texts, i, &len);
+		message->len[i] = (uint32_t)len;
+	}
+	return pack_texts(texts, false);
+}
+
+int
+tls_texts_pack_all(const struct secrets *texts)
+{
+	return pack_texts(texts, true);
+}
+
+/* Adds what the octets have to *texts; NULL: only counts. NSD_E_SYNTAX. */
+static enum nsd_err
+unpack_octets(const uint8_t *octets, size_t size, struct secrets *texts,
+	size_t *count)
+{
+	size_t len;
+
+	for (*count = 0; size > 0; ++*count) {
+		if (size < sizeof(len))
+			return NSD_E_SYNTAX;
+		memcpy(&len, octets, sizeof(len));
+		octets += sizeof(len);
+		size -= sizeof(len);
+		if (len > size)
+			return NSD_E_SYNTAX;
+		if (texts != NULL)
+			secrets_add(texts, (struct secrets_octets){octets,
+				len});
+		octets += len;
+		size -= len;
+	}
+	return NSD_OK;
+}
+
+enum nsd_err
+tls_texts_unpack_all(int fd, struct secrets **texts)
+{
+	struct stat st;
+	uint8_t *octets;
+	enum nsd_err err;
+	size_t size, count;
+
+	*texts = NULL;
+	if (fstat(fd, &st) == -1 || st.st_size < 0)
+		return NSD_E_SYNTAX;
+	size = (size_t)st.st_size;
+	if (size == 0)
+		return NSD_OK;
+	octets = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (octets == MAP_FAILED)
+		return NSD_E_MEMORY;
+	err = unpack_octets(octets, size, NULL, &count);
+	if (err == NSD_OK)
+		err = secrets_create(count, size, texts);
+	if (err == NSD_OK)
+		err = unpack_octets(octets, size, *texts, &count);
+	(void)munmap(octets, size);
+	return err;
 }
 
 enum nsd_err

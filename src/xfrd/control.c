@@ -139,7 +139,8 @@ control_init(struct xfrd *xfrd)
 	enum nsd_err err;
 
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
-	/* It may be asked to parse keys when it can open no file. */
+	/* Keys are parsed, those of clients of primaries, too, when it can open
+	 * no file. */
 	tls_read_settings();
 	if (doors->count == 0)
 		return;

@@ -23,6 +23,7 @@
 #include "journal/journal.h"
 #include "role/affinity.h"
 #include "role/hooks.h"
+#include "role/tls_texts.h"
 #include "store/store.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_change.h"
@@ -58,6 +59,25 @@ static void
 xfrd_on_zones(struct role *role, uint64_t ticket)
 {
 	xfrd_follow((struct xfrd *)role, ticket);
+}
+
+static void
+xfrd_on_clients(struct role *role, const struct ipc_message *m)
+{
+	struct xfrd *xfrd = (struct xfrd *)role;
+	struct secrets *texts;
+	enum nsd_err err = m->fd_count != 1 ? NSD_E_WIRE
+		: tls_texts_unpack_all(m->fds[0], &texts);
+
+	if (err == NSD_OK) {
+		err = xfrd_tls_take(&xfrd->tls, &xfrd->asks, texts);
+		secrets_drop(texts);
+	}
+	if (err == NSD_OK)
+		return;
+	log_error("xfrd: certificates for primaries: %s: ending, so that the"
+		  " next one has them", err_text(err));
+	role_stop(role);
 }
 
 static void
@@ -192,6 +212,7 @@ xfrd_on_term(struct role *role)
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
 	X(KEY_DONE, role_on_answer)                                          \
 	X(TLS_TEXTS, control_on_tls_texts)                                   \
+	X(TLS_CLIENTS, xfrd_on_clients)                                      \
 	X(NOTIFY, xfrd_on_notify)                                            \
 	X(LET_GO, xfrd_on_let_go)
 
@@ -304,7 +325,10 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_init_asks(xfrd);
-	err = xfrd_tls_init(&xfrd->tls, start->server);
+	err = xfrd_tls_take(&xfrd->tls, &xfrd->asks,
+		start->server->tls_clients);
+	secrets_drop(start->server->tls_clients);
+	start->server->tls_clients = NULL;
 	if (err == NSD_OK)
 		err = xfrd_zones_init(xfrd);
 	if (err == NSD_OK)

@@ -133,6 +133,20 @@ peer_get(struct xfrd_asks *asks, const struct xfrd_ask_server *server)
 	return peer;
 }
 
+/* No question is asked with it. */
+static const char former_tls;
+
+void
+xfrd_asks_forget_tls(struct xfrd_asks *asks, const struct tls_client *tls)
+{
+	struct ask_peer *peer;
+
+	cds_list_for_each_entry(peer, &asks->servers, node)
+		if (tls != NULL && peer->server.tls == tls)
+			peer->server.tls =
+				(const struct tls_client *)&former_tls;
+}
+
 static void
 peer_drop_unused(struct ask_peer *peer)
 {

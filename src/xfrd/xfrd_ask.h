@@ -44,7 +44,7 @@ struct xfrd_ask_server {
 	struct sockaddr_storage from; /* family 0: the system's choice */
 	bool tcp;
 	const struct tls_client *tls; /* over TCP: with TLS; NULL: plain. Lent
-				       * as long as the asks are */
+				       * until xfrd_asks_forget_tls */
 };
 
 enum xfrd_ask_next {
@@ -73,6 +73,9 @@ struct xfrd_ask_how {
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);
+/* No question will be asked with these credentials any more. Connections that
+ * were made with them go on with what is under way. */
+void xfrd_asks_forget_tls(struct xfrd_asks *asks, const struct tls_client *tls);
 /* Nothing is read from connections for now; or it is, again. */
 void xfrd_asks_pause(struct xfrd_asks *asks, bool pause);
 

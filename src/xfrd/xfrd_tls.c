@@ -1,55 +1,87 @@
 /* xfrd_tls.c - clients of TLS. */
 #include "config.h"
 
-#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
-#include "role/server.h"
+#include "base/secrets.h"
 #include "role/tls_texts.h"
 #include "tls/client.h"
+#include "xfrd/xfrd_ask.h"
 #include "xfrd/xfrd_tls.h"
 
-enum nsd_err
-xfrd_tls_init(struct xfrd_tls *tls, struct server *server)
+static void
+tls_fini(struct xfrd_tls *tls)
 {
-	const struct conf *conf = server->conf;
-	struct diag_sink sink = {.on_diag = log_diag};
-	enum nsd_err err = NSD_OK;
-
-	if (server->tls_clients == NULL)
-		return NSD_OK;
-	tls->clients = calloc(conf->tls_auth_count, sizeof(*tls->clients));
-	if (tls->clients == NULL)
-		return NSD_E_MEMORY;
-	tls->count = conf->tls_auth_count;
-	assert(secrets_count(server->tls_clients) == 1 + 2 * tls->count);
-	for (size_t i = 0; i < tls->count && err != NSD_E_MEMORY; i++) {
-		const struct conf_tls_auth *auth = conf->tls_auths[i];
-		const struct tls_client_options options = {
-			.name = auth->name,
-			.domain = auth->auth_domain_name,
-			.bundle = tls_get_text(server->tls_clients, 0),
-			.chain = tls_get_text(server->tls_clients, 1 + 2 * i),
-			.key = tls_get_text(server->tls_clients, 2 + 2 * i),
-			.password = auth->client_key_pw,
-		};
-
-		err = tls_client_create(&options, &sink, &tls->clients[i]);
+	for (size_t i = 0; i < tls->count; i++) {
+		free(tls->auths[i].name);
+		tls_client_destroy(tls->auths[i].client);
 	}
-	secrets_drop(server->tls_clients);
-	server->tls_clients = NULL;
-	return err == NSD_E_MEMORY ? err : NSD_OK;
+	free(tls->auths);
+}
+
+/* NULL: the text is empty. */
+static const char *
+tls_word(const struct secrets *texts, size_t auth, enum tls_client_text which)
+{
+	struct tls_text text = tls_get_text(texts,
+		tls_client_index(auth, which));
+
+	return text.len > 0 ? (const char *)text.at : NULL;
+}
+
+static enum nsd_err
+tls_make(struct xfrd_tls_auth *auth, const struct secrets *texts, size_t i)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	const char *domain = tls_word(texts, i, TLS_CLIENT_DOMAIN);
+	const struct tls_client_options options = {
+		.name = tls_word(texts, i, TLS_CLIENT_NAME),
+		.domain = domain != NULL ? domain : "",
+		.bundle = tls_get_text(texts, 0),
+		.chain = tls_get_text(texts, tls_client_index(i,
+			TLS_CLIENT_CHAIN)),
+		.key = tls_get_text(texts, tls_client_index(i,
+			TLS_CLIENT_KEY)),
+		.password = tls_word(texts, i, TLS_CLIENT_PASSWORD),
+	};
+
+	auth->name = strdup(options.name != NULL ? options.name : "");
+	if (auth->name == NULL)
+		return NSD_E_MEMORY;
+	return tls_client_create(&options, &sink, &auth->client);
+}
+
+enum nsd_err
+xfrd_tls_take(struct xfrd_tls *tls, struct xfrd_asks *asks,
+	const struct secrets *texts)
+{
+	size_t count = secrets_count(texts) / TLS_CLIENT_TEXTS;
+	struct xfrd_tls made = {.auths = calloc(count + 1,
+		sizeof(*made.auths))};
+	enum nsd_err err = made.auths != NULL ? NSD_OK : NSD_E_MEMORY;
+
+	while (made.count < count && err != NSD_E_MEMORY) {
+		err = tls_make(&made.auths[made.count], texts, made.count);
+		made.count++;
+	}
+	if (err == NSD_E_MEMORY) {
+		tls_fini(&made);
+		return err;
+	}
+	for (size_t i = 0; i < tls->count; i++)
+		xfrd_asks_forget_tls(asks, tls->auths[i].client);
+	tls_fini(tls);
+	*tls = made;
+	return NSD_OK;
 }
 
 const struct tls_client *
-xfrd_tls_find(const struct xfrd_tls *tls, const struct conf *conf,
-	const char *name)
+xfrd_tls_find(const struct xfrd_tls *tls, const char *name)
 {
-	const struct conf_tls_auth *auth = conf_find_tls_auth(conf, name);
-
 	for (size_t i = 0; i < tls->count; i++)
-		if (conf->tls_auths[i] == auth)
-			return tls->clients[i];
+		if (strcmp(tls->auths[i].name, name) == 0)
+			return tls->auths[i].client;
 	return NULL;
 }

@@ -6,24 +6,31 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "conf/conf.h"
 
-struct server;
+struct secrets;
 struct tls_client;
+struct xfrd_asks;
+
+struct xfrd_tls_auth {
+	char *name;
+	struct tls_client *client; /* NULL: it cannot be used */
+};
 
 struct xfrd_tls {
-	struct tls_client **clients; /* of conf.tls_auths, in their order; NULL:
-				      * it cannot be used */
+	struct xfrd_tls_auth *auths; /* NULL: none */
 	size_t count;
 };
 
-/* Makes the clients from what main has read, and drops that. What is wrong with
- * one is said in the log. NSD_E_MEMORY. */
-enum nsd_err xfrd_tls_init(struct xfrd_tls *tls, struct server *server)
-	MUST_USE;
+/* Has the clients be what main has read (role/tls_texts.h), which is borrowed;
+ * NULL: there are none. What is wrong with one is said in the log. Questions
+ * that were sent to servers with former ones go on; no other joins them.
+ * NSD_E_MEMORY: all is as it was. */
+enum nsd_err xfrd_tls_take(struct xfrd_tls *tls, struct xfrd_asks *asks,
+	const struct secrets *texts) MUST_USE;
 
-/* Lends the client of a tls-auth, by its name; NULL: it cannot be used. */
+/* Lends the client of a tls-auth, by its name, until others are taken; NULL: it
+ * cannot be used. */
 const struct tls_client *xfrd_tls_find(const struct xfrd_tls *tls,
-	const struct conf *conf, const char *name);
+	const char *name);
 
 #endif

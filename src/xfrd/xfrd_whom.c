@@ -55,7 +55,6 @@ xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 	server->tcp = tcp;
 	if (tcp && job->whom.tls_auth_name != NULL)
 		server->tls = xfrd_tls_find(&job->xfrd->tls,
-			job->xfrd->role.server->conf,
 			job->whom.tls_auth_name);
 	job_get_address(job, &server->to);
 	if (nth >= job->ours_count)

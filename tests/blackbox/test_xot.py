@@ -87,11 +87,33 @@ def test_clauses_come_by_a_reconfig(primary, secondary):
         '"ns2.example"\ntls-auth:\n', 1)
         + "\tmin-refresh-time: 1\n\tmax-refresh-time: 1\n")
     down.signal(signal.SIGHUP)
-    down.wait_replaced("xfrd", xfrd)
+    down.wait_log("reconfig: done")
+    assert down.role("xfrd") == xfrd
     up.write_zone("example", zone_text(2, "192.0.2.7"))
     up.signal(signal.SIGHUP)
     wait_address(down, "192.0.2.7")
     assert "was killed by signal" not in down.read_log()
+
+
+def test_first_clause_comes_by_a_reconfig(primary, secondary):
+    """And another one, and its domain name is corrected."""
+    up = primary()
+    down = secondary(up, "ns.wrong", ready=False,
+                     options={"reload-config": "yes"})
+    down.wait_log("nsd started")
+    text = down.config.read_text()
+    zone = text.index("tls-auth:")
+    down.config.write_text(text[:zone])
+    down.signal(signal.SIGHUP)
+    down.wait_log("reconfig: done")
+    xfrd = down.role("xfrd")
+    down.config.write_text(text)
+    down.signal(signal.SIGHUP)
+    down.wait_log("tls-auth up: TLS: certificate: hostname mismatch")
+    down.config.write_text(text.replace("ns.wrong", "ns.example"))
+    down.signal(signal.SIGHUP)
+    wait_address(down, "192.0.2.1")
+    assert down.role("xfrd") == xfrd
 
 
 def test_files_that_cannot_be_read_by_a_reconfig(primary, secondary,

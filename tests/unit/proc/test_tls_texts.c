@@ -21,6 +21,7 @@
 #include "lib/files.h"
 #include "role/server.h"
 #include "role/tls_texts.h"
+#include "tls/pem.h"
 #include "tls/server.h"
 
 /* ---- to workers ---------------------------------------------------------- */
@@ -66,6 +67,43 @@ what_is_packed_is_unpacked(void **state)
 	assert_true(tls_texts_are_same(texts, expected));
 	secrets_drop(texts);
 	secrets_drop(expected);
+	close(fd);
+}
+
+/* As many texts as there are, and no half of one. */
+static void
+any_number_is_packed_and_unpacked(void **state)
+{
+	struct secrets *expected = make_texts(words, TLS_SERVER_TEXTS), *texts;
+	size_t whole[TLS_SERVER_TEXTS + 1] = {0}, count = 0, size = 0;
+	int fd = tls_texts_pack_all(expected), cut;
+	uint8_t octets[200];
+
+	assert_int_equal(tls_texts_unpack_all(fd, &texts), NSD_OK);
+	assert_true(tls_texts_are_same(texts, expected));
+	secrets_drop(texts);
+	for (size_t i = 0; i < TLS_SERVER_TEXTS; i++)
+		whole[i + 1] = whole[i] + sizeof(size_t) + strlen(words[i]);
+	assert_int_equal(pread(fd, octets, sizeof(octets), 0),
+		whole[TLS_SERVER_TEXTS]);
+	for (size = 0; size <= whole[TLS_SERVER_TEXTS]; size++) {
+		bool is_whole = size == whole[count];
+
+		cut = memfd_create("cut", MFD_CLOEXEC);
+		assert_int_equal(write(cut, octets, size), size);
+		assert_int_equal(tls_texts_unpack_all(cut, &texts),
+			is_whole ? NSD_OK : NSD_E_SYNTAX);
+		if (is_whole) {
+			assert_int_equal(secrets_count(texts), count++);
+			secrets_drop(texts);
+		}
+		close(cut);
+	}
+	secrets_drop(expected);
+	close(fd);
+	fd = tls_texts_pack_all(NULL);
+	assert_int_equal(tls_texts_unpack_all(fd, &texts), NSD_OK);
+	assert_null(texts);
 	close(fd);
 }
 
@@ -187,7 +225,7 @@ read_clients(const struct secrets *old, bool expected_whole)
 	assert_int_equal(tls_texts_read_clients(&server, old, &whole, &texts),
 		NSD_OK);
 	assert_int_equal(whole, expected_whole);
-	assert_int_equal(secrets_count(texts), 3);
+	assert_int_equal(secrets_count(texts), 1 + TLS_CLIENT_TEXTS);
 	return texts;
 }
 
@@ -209,8 +247,10 @@ check_clients(const struct secrets *old, bool whole, const char *cert_text,
 	struct secrets *texts = read_clients(old, whole);
 
 	assert_text(texts, 0, "all");
-	assert_text(texts, 1, cert_text);
-	assert_text(texts, 2, key_text);
+	assert_memory_equal(tls_get_text(texts, tls_client_index(0,
+		TLS_CLIENT_NAME)).at, "a", 2);
+	assert_text(texts, tls_client_index(0, TLS_CLIENT_CHAIN), cert_text);
+	assert_text(texts, tls_client_index(0, TLS_CLIENT_KEY), key_text);
 	secrets_drop(texts);
 }
 
@@ -285,6 +325,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_packed_is_unpacked),
+		cmocka_unit_test(any_number_is_packed_and_unpacked),
 		cmocka_unit_test(what_is_packed_is_sealed),
 		cmocka_unit_test(a_file_of_another_size_is_refused),
 		cmocka_unit_test(same_texts_have_the_same_octets),
