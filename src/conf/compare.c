@@ -309,11 +309,12 @@ zones_compare(const struct conf *old, const struct conf *new,
 	struct conf_difference *d)
 {
 	struct compare_last last = {NULL, NULL, false};
+	size_t near = 0;
 
 	for (size_t i = 0; i < new->zone_count; i++) {
 		const struct conf_zone *zone = new->zones[i];
-		const struct conf_zone *before = conf_find_zone(old,
-			zone->wire);
+		const struct conf_zone *before = conf_find_zone_near(old,
+			zone->wire, &near);
 
 		if (before == NULL)
 			d->zones_added++;

@@ -136,6 +136,19 @@ conf_find_zone(const struct conf *conf, const uint8_t *wire)
 	return map_find(&owner->zones, lower, len);
 }
 
+const struct conf_zone *
+conf_find_zone_near(const struct conf *conf, const uint8_t *wire, size_t *near)
+{
+	const struct conf_zone *zone = *near < conf->zone_count
+		? conf->zones[*near] : NULL;
+
+	if (zone == NULL || !name_equal(zone->wire, wire))
+		zone = conf_find_zone(conf, wire);
+	if (zone != NULL)
+		*near = zone->index + 1u;
+	return zone;
+}
+
 /* The name may or may not end with a dot. In lower case. */
 static enum nsd_err
 zone_parse_name(const char *name, uint8_t wire[NAME_MAX_LEN], size_t *len,
@@ -385,10 +398,12 @@ conf_change_name(struct conf *conf, const struct conf_zone *zone,
 void
 conf_keep_roles(struct conf *conf, const struct conf *before)
 {
+	size_t near = 0;
+
 	for (size_t i = 0; i < conf->zone_count; i++) {
 		struct conf_zone *zone = conf->zones[i];
-		const struct conf_zone *old = zone_is_secondary(zone)
-			? NULL : conf_find_zone(before, zone->wire);
+		const struct conf_zone *old = zone_is_secondary(zone) ? NULL
+			: conf_find_zone_near(before, zone->wire, &near);
 
 		zone->was_secondary = old != NULL && (old->was_secondary
 			|| zone_is_secondary(old));

@@ -82,12 +82,13 @@ follow_remove_others(struct load_follow *f, const struct conf *old,
 {
 	const struct store_view *view = store_writer_view(f->writer);
 	enum nsd_err err = NSD_OK;
+	size_t near = 0;
 
 	for (size_t i = 0; i < old->zone_count && err == NSD_OK; i++) {
 		const struct conf_zone *zone = old->zones[i];
 		struct load_zone *found;
 
-		if (conf_find_zone(new, zone->wire) != NULL)
+		if (conf_find_zone_near(new, zone->wire, &near) != NULL)
 			continue;
 		found = load_set_find(f->set, view, zone);
 		if (found != NULL)
