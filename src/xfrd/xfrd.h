@@ -599,6 +599,8 @@ enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
 /* The zone's options are to become others, or it is to go: nothing is done for
  * it until xfrd_turn_join, for which its past has what is known. */
 void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone);
+/* A reconfig has removed it, and so what the journal has of it. */
+void xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The zone is not there any more, for this process. */
 void xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
 

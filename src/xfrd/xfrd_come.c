@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "conf/conf.h"
+#include "journal/journal.h"
 #include "xfrd/xfrd.h"
 
 enum nsd_err
@@ -44,6 +45,14 @@ xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
 		past->left = left;
 	xfrd_state_drop(xfrd);
 	xfrd_zones_go_on(xfrd);
+}
+
+void
+xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	if (xfrd->journal != NULL)
+		journal_drop(xfrd->journal, xfrd_zone_apex(zone));
+	xfrd_come_remove(xfrd, zone);
 }
 
 void

@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "conf/zonelist.h"
-#include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 #include "zone/table.h"
@@ -24,15 +23,6 @@
 #define TURN_ZONES 500u
 
 /* ---- zones that xfrd has ------------------------------------------------- */
-
-static void
-follow_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
-{
-	if (xfrd->journal != NULL)
-		journal_drop(xfrd->journal, xfrd_zone_apex(zone));
-	xfrd_come_remove(xfrd, zone);
-	xfrd->follow.gone++;
-}
 
 /* A zone of the zone list may stand in nsd.conf by now: its line goes. */
 static bool
@@ -63,11 +53,11 @@ follow_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 		xfrd_options_pattern(&options));
 
 	xfrd_read_end(xfrd);
-	if (!is_there)
-		follow_remove(xfrd, zone);
-	else if (done)
-		done = xfrd_turn_follow(xfrd, zone);
-	return done;
+	if (is_there)
+		return done && xfrd_turn_follow(xfrd, zone);
+	xfrd_come_lose(xfrd, zone);
+	xfrd->follow.gone++;
+	return true;
 }
 
 /* ---- zones that it lacks ------------------------------------------------- */

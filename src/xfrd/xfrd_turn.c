@@ -76,6 +76,20 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 	return done;
 }
 
+/* True: nsd.conf has lost it. The loader may have had it in hand when the
+ * reconfig was followed. */
+static bool
+turn_is_gone(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	/* What the machine knows was published. */
+	bool gone = options.entry == NULL && zone->handle != XFR_NONE
+		&& zone->conf->pattern_name == NULL;
+
+	xfrd_read_end(xfrd);
+	return gone;
+}
+
 static void
 turn_on_look(evutil_socket_t fd, short what, void *arg)
 {
@@ -88,7 +102,9 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		i++) {
 		struct xfrd_zone *zone = xfrd_zone_at(table, zones->looked);
 
-		if (zone != NULL && !turn_look_at(xfrd, zone)) {
+		if (zone != NULL && turn_is_gone(xfrd, zone)) {
+			xfrd_come_lose(xfrd, zone);
+		} else if (zone != NULL && !turn_look_at(xfrd, zone)) {
 			soon.tv_sec = 1;
 			break;
 		}
