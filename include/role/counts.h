@@ -57,6 +57,7 @@ struct counts_store {
 	uint64_t retired;            /* octets that readers may still hold */
 	uint64_t epoch, oldest;      /* oldest: that a reader is in */
 	uint64_t pins;
+	uint64_t config; /* octets of the configuration */
 	uint64_t groups; /* of zones that books have room for */
 	/* Of the pass over zone files that runs: zones that it has looked at,
 	 * and all that it is to look at; 0: none runs. */

@@ -39,6 +39,7 @@ counts_say_store(struct loader *loader)
 	put(&to->epoch, stats.epoch);
 	put(&to->oldest, stats.oldest_reader_epoch);
 	put(&to->pins, stats.pins);
+	put(&to->config, conf_memory_size(loader->role.server->conf));
 }
 
 void

@@ -117,7 +117,7 @@ measure(const struct xfrd *xfrd, struct statistics *s)
 	platform_heap_measure(&used, &kept);
 	s->xfrd_mem = used;
 	s->config_disk = list != NULL ? list->end : 0;
-	s->config_mem = conf_memory_size(server->conf);
+	s->config_mem = __atomic_load_n(&store->config, __ATOMIC_RELAXED);
 	s->secondary_zones = xfrd->zones.secondary_count;
 	s->primary_zones = xfrd->zones.table.count - s->secondary_zones;
 }

@@ -71,6 +71,11 @@ def reconfig(server, *clauses):
     control.apply(server)
 
 
+def counted(server, name):
+    return int(re.search(rf"^{name}=(\d+)$", control.ask(
+        server, "stats_noreset")[1], re.M)[1])
+
+
 def statuses(server):
     return set(re.findall(r"^zone:\s+(\S+)", control.ask(
         server, "zonestatus")[1], re.M))
@@ -183,6 +188,8 @@ def test_zones_of_nsd_conf_come_and_go(server):
         xfrd = server.role("xfrd")
         reconfig(server, *(secondary(f"n{i}.test", primary)
                            for i in range(1200)))
+        assert counted(server, "zone.secondary") == 1200
+        assert counted(server, "zone.primary") == 1
         assert "error" in control.ask(server, "zonestatus", "a.test")[1]
         assert server.rcode("a.test", "SOA") == "REFUSED"
         assert len(statuses(server)) == 1201
@@ -192,6 +199,15 @@ def test_zones_of_nsd_conf_come_and_go(server):
         assert statuses(server) == {"example", "a.test"}
         server.wait_serial("a.test", 7)
     assert server.role("xfrd") == xfrd
+
+
+def test_statistics_are_of_what_is_new(server):
+    server.start()
+    before = counted(server, "size.config.mem")
+    reconfig(server, PATTERN.format("q"), *(
+        f"\tprovide-xfr: 192.0.2.{n % 250} NOKEY\n" for n in range(2000)))
+    wait_for("octets", lambda: counted(server, "size.config.mem")
+             > before + 100_000)
 
 
 def test_zone_of_the_list_comes_into_nsd_conf(server):
