@@ -141,10 +141,14 @@ change_begin(struct xfrd_change *change)
 	}
 	if (xfrd_change_find(changes, change->wire) != NULL)
 		return false;
-	if (!change->is_listed && !change_list(change))
-		return true;
-	changes->more += (change->kind == XFRD_CHANGE_ADD)
-		- (change->kind == XFRD_CHANGE_DELETE);
+	if (!change->is_listed) {
+		if (!change_list(change))
+			return true;
+		/* One that was listed before may stay busy for long: it does
+		 * not end the batch for all others. */
+		changes->more += (change->kind == XFRD_CHANGE_ADD)
+			- (change->kind == XFRD_CHANGE_DELETE);
+	}
 	change_move(change, &changes->batch);
 	changes->batch_count++;
 	xfrd_change_note(change);

@@ -84,8 +84,8 @@ xfrd_change_list(struct xfrd_change *change, const struct xfrd_zone *zone)
 
 	switch (change->kind) {
 	case XFRD_CHANGE_ADD:
-		err = zonelist_add(list, change->name, change->pattern, NULL,
-			&change->at);
+		err = zonelist_add(list, change->name, change->pattern,
+			change->member, &change->at);
 		break;
 	case XFRD_CHANGE_DELETE:
 		if (zone->conf->listed_at != 0)
@@ -235,6 +235,20 @@ xfrd_change_renew(struct xfrd *xfrd)
 	return true;
 }
 
+/* The new list has no lines of changes that are not done, those that the last
+ * xfrd has left and those that are busy: they are written when they are begun
+ * again. */
+static void
+changes_list_again(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change;
+
+	cds_list_for_each_entry(change, &changes->waiting, node) {
+		change->is_listed = false;
+		change->at = 0;
+	}
+}
+
 /* The file is durable, then its name is. */
 bool
 xfrd_change_renew_next(struct xfrd *xfrd, int error)
@@ -258,6 +272,7 @@ xfrd_change_renew_next(struct xfrd *xfrd, int error)
 		changes_fail_renewal(changes);
 		return false;
 	}
+	changes_list_again(changes);
 	changes->renewed_fd = -1;
 	changes->flush = syncer_ask(changes->syncer, -1,
 		changes->list->folder);

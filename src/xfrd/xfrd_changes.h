@@ -71,7 +71,8 @@ struct xfrd_changes {
 	enum xfrd_changes_step step;
 	uint64_t flush;            /* number of the one that is waited for */
 	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* those of the batch */
-	long more;                 /* zones that the batch brings */
+	long more;                 /* zones that the batch brings, but for those
+				    * that were listed before it */
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
 	struct event *renew_event; /* after a renewal that failed: */
 	bool resting;              /* it is not tried now */
