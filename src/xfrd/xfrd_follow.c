@@ -170,16 +170,19 @@ follow_turn(struct xfrd *xfrd)
 			follow_end(xfrd);
 		return done;
 	}
-	for (unsigned i = 0; i < TURN_ZONES && follow->next < table->end; i++) {
+	/* Once for all zones of the turn: each time has its cost. */
+	(void)xfrd_read_begin(xfrd);
+	for (unsigned i = 0; i < TURN_ZONES && follow->next < table->end
+		&& done; i++) {
 		struct xfrd_zone *zone = xfrd_zone_at(table, follow->next);
 
-		if (zone != NULL && !follow_zone(xfrd, zone))
-			return false;
-		follow->next++;
+		done = zone == NULL || follow_zone(xfrd, zone);
+		follow->next += done;
 	}
+	xfrd_read_end(xfrd);
 	if (follow->next >= table->end)
 		follow->step = XFRD_FOLLOW_ENTRIES;
-	return true;
+	return done;
 }
 
 static void
