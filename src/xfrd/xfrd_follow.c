@@ -109,10 +109,13 @@ static bool
 follow_entries(struct xfrd *xfrd, const struct store_view *view, bool *end)
 {
 	struct xfrd_follow *follow = &xfrd->follow;
+	const struct zone_table *zones = table_get(view);
 	struct trie_iter iter;
 	store_ref ref;
 
-	*end = table_get(view) == NULL;
+	/* Each zone of xfrd was found in the store: as many are the same. */
+	*end = zones == NULL || (!follow->has_last
+		&& zones->zone_count == xfrd->zones.table.count);
 	if (*end)
 		return true;
 	follow_find(follow, view, &iter);
