@@ -584,8 +584,9 @@ enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 void xfrd_turn_look(struct xfrd *xfrd);
 /* Looks at one zone that has just come to be served, or has other options. */
 void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* The zone has the options that are published now, which may be others. False:
- * there is no memory for it now. */
+/* The zone has the options that are published now, which may be others; if its
+ * checks have failed, there is one now. False: there is no memory for it
+ * now. */
 bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);

@@ -138,12 +138,33 @@ xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_zones_go_on(xfrd);
 }
 
+/* What its checks have failed of may be mended: a key, or a certificate. A
+ * check that has begun may yet fail of it, and is followed by another one. */
+static void
+turn_try_again(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	struct xfr_machine *machine = xfrd->zones.machine;
+	int64_t now = clock_now_msec();
+	struct xfr_status status;
+
+	if (zone->handle == XFR_NONE)
+		return;
+	xfr_get_status(machine, zone->handle, now, &status);
+	if (status.is_checking ? status.primary != XFR_NONE
+				|| status.turn_primary != XFR_NONE
+			       : status.failed_rounds > 0)
+		xfr_on_command(machine, zone->handle, now, false);
+}
+
 bool
 xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	if (xfrd_left_is_other(xfrd, zone))
 		xfrd_come_rest(xfrd, zone);
-	return turn_look_at(xfrd, zone);
+	if (!turn_look_at(xfrd, zone))
+		return false;
+	turn_try_again(xfrd, zone);
+	return true;
 }
 
 void

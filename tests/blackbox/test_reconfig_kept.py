@@ -6,11 +6,14 @@ import signal
 import subprocess
 import threading
 
+import dns.rcode
+import dns.tsigkeyring
 import pytest
 
 import control
 from harness import DEADLINE, wait_for, zone_text
-from scripted_primary import ScriptedPrimary, records, reply, soa, whole
+from scripted_primary import (ScriptedPrimary, error, records, reply, soa,
+                              whole)
 
 # What is not to be asked for again while a test lasts.
 TIMERS = "3600 3600 86400 300"
@@ -178,6 +181,30 @@ def test_other_primary_is_asked(server):
         wait_for("the look", lambda: f"127.0.0.1@{second.port}" in control.ask(
             server, "zonestatus", "a.test")[1])
     assert server.role("xfrd") == xfrd
+
+
+def test_zone_that_could_not_be_had_is_tried_at_once(server):
+    """Its key is another one, and is taken."""
+    def say(apex, rdtype, query):
+        if query.keyname.to_text() != "right.":
+            return error(query, dns.rcode.REFUSED)
+        return [reply(query, soa(apex, 7, TIMERS)) if rdtype == "SOA"
+                else whole(query, apex, 7, timers=TIMERS)]
+
+    with ScriptedPrimary(say, keyring=dns.tsigkeyring.from_text(
+            {"wrong": "AAECAw==", "right": "AAECAw=="})) as primary:
+        server.base += KEY.format("wrong") + KEY.format("right")
+        request = f"request-xfr: 127.0.0.1@{primary.port} "
+        configure(server, zone("a.test", request + "wrong",
+                               "min-retry-time: 3600"))
+        server.start()
+        wait_for("failures", lambda: "REFUSED" in control.ask(
+            server, "zonestatus", "a.test")[1])
+        xfrd = server.role("xfrd")
+        reconfig(server, zone("a.test", request + "right",
+                              "min-retry-time: 3600"))
+        server.wait_serial("a.test", 7)
+        assert server.role("xfrd") == xfrd
 
 
 def test_zones_of_nsd_conf_come_and_go(server):
