@@ -1,6 +1,8 @@
 """Zones of several clients come, go and change together, while processes
 die."""
+import os
 import random
+import signal
 import threading
 import time
 
@@ -109,3 +111,41 @@ def test_what_clients_are_told_is_so(server, role):
     for client in clients:
         for name in client.names:
             assert there.get(name) in client.may_be[name]
+
+
+def tell(server, may_be, verb, name, *pattern):
+    """The answer; "" if there is none. may_be: zones that may be there."""
+    if verb == "addzone":
+        may_be.add(name)
+    with control.connect(server) as client:
+        client.settimeout(5)
+        client.sendall(f"NSDCT1 {' '.join([verb, name, *pattern])}\n".encode())
+        try:
+            answer = client.recv(100).decode()
+        except TimeoutError:
+            return ""
+    if verb == "delzone" and answer == "ok\n":
+        may_be.remove(name)
+    return answer
+
+
+def test_main_has_heard_of_what_was_told_before_it_makes_another_xfrd(server):
+    """More than it hears in a turn: so much that no more is answered."""
+    main = server.kill("main", signal.SIGSTOP)
+    may_be = set()
+    # There is one at any time, and the next one takes the place in the list
+    # of the one before it.
+    for number in range(999):
+        verbs = ["addzone", f"z{number:03}", "p"], ["delzone",
+                                                    f"z{number - 1:03}"]
+        told = [tell(server, may_be, *words) for words in verbs]
+        if "" in told:
+            break
+    pid = server.kill("xfrd")
+    os.kill(main, signal.SIGCONT)
+    server.wait_replaced("xfrd", pid)
+    wait_for("xfrd", lambda: control.ask(server, "status")[0] == 0)
+    names = [f"z{i:03}" for i in range(number + 1)]
+    wait_for("an agreement", lambda: agree(server, names))
+    assert set(listed(server)) <= may_be
+    assert "was cut short" not in server.read_log()
