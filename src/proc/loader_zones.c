@@ -117,7 +117,13 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 {
 	struct load_set_removed removed;
 	struct conf *conf = loader->role.server->conf;
-	enum nsd_err err = load_set_remove(&loader->set, loader->writer, conf,
+	const struct conf_zone *zone = conf_find_zone_text(conf, change->name);
+	enum nsd_err err;
+
+	/* A reconfig may have brought it while the change waited. */
+	if (zone != NULL && zone->pattern_name == NULL)
+		return NSD_E_DENIED;
+	err = load_set_remove(&loader->set, loader->writer, conf,
 		change->name, loader->pass != LOADER_PASS_NONE, &removed);
 
 	if (err != NSD_OK)

@@ -279,6 +279,25 @@ def test_zone_in_reading_goes_and_returns(server):
         server.wait_serial("b.test", 9)
 
 
+def test_zone_that_was_to_go_is_one_of_nsd_conf_by_then(server):
+    """delzone waits for the end of the reading."""
+    file_of(server, "b.test")
+    configure(server)
+    server.start()
+    assert control.ask(server, "addzone", "b.test", "p") == (0, "ok\n")
+    with reading(server, "b.test", 2):
+        going = control.begin(server, "delzone", "b.test")
+        wait_for("its line", lambda: "del b.test" in (
+            server.directory / "zone.list").read_text())
+        server.options["identity"] = '"two"'
+        configure(server, zone("b.test"))
+        client = control.begin(server, "reconfig")
+        wait_for("the identity", lambda: server.identity() == "two")
+    client.communicate(timeout=120)
+    assert going.communicate(timeout=120)[0].startswith("error")
+    server.wait_serial("b.test", 2)
+
+
 # ---- deaths -------------------------------------------------------------------
 
 def test_it_dies_with_the_message_in_hand(server):
