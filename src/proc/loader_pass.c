@@ -233,9 +233,10 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 static enum load_which
 loader_choose_which(const struct loader *loader)
 {
-	/* What has failed says why once more to xfrd. */
+	/* Nobody has asked to look at files that have changed. */
 	if (loader->pass == LOADER_PASS_CONFIGURED)
 		return LOAD_MISSING;
+	/* What has failed says why once more to xfrd. */
 	if (loader->pass != LOADER_PASS_FIRST)
 		return loader_reload_waits(loader) ? LOAD_STALE : LOAD_CHANGED;
 	/* Since the end of an earlier first pass nobody has asked to look at
@@ -286,6 +287,26 @@ loader_set_options(struct loader *loader)
 	};
 }
 
+/* Makes all that waits for a pass part of this one. True: it is over all
+ * zones. */
+static bool
+loader_gather(struct loader *loader, enum loader_pass pass)
+{
+	bool all;
+
+	/* It looks at no file that has merely changed: what waits goes on. */
+	if (pass == LOADER_PASS_CONFIGURED) {
+		loader->configured = false;
+		return true;
+	}
+	if (pass != LOADER_PASS_ASKED)
+		loader->reload_wanted = false;
+	all = loader_begin_reload(loader, pass != LOADER_PASS_ASKED);
+	if (all)
+		loader->again_count = 0; /* these are among them */
+	return all;
+}
+
 static void
 loader_start_pass(struct loader *loader, enum loader_pass pass)
 {
@@ -295,18 +316,12 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 	bool all;
 
 	assert(loader->pass == LOADER_PASS_NONE && loader->pool == NULL);
-	if (pass == LOADER_PASS_CONFIGURED)
-		loader->configured = false;
-	else if (pass != LOADER_PASS_ASKED)
-		loader->reload_wanted = false;
 	loader->pass = pass;
 	loader->conf = loader->role.server->conf_number;
 	loader_set_options(loader);
 	loader->context.which = loader_choose_which(loader);
 	memset(&loader->result, 0, sizeof(loader->result));
-	all = loader_begin_reload(loader, pass != LOADER_PASS_ASKED);
-	if (all)
-		loader->again_count = 0; /* these are among them */
+	all = loader_gather(loader, pass);
 	loader->todo = malloc(size);
 	loader->suspects = malloc(size);
 	loader->todo_count = loader->suspect_count = loader->suspect_next = 0;
@@ -371,7 +386,8 @@ void
 loader_start_configured_pass(struct loader *loader)
 {
 	loader->configured = true;
-	if (loader->pass == LOADER_PASS_NONE)
+	/* What is to be read again is of the pass before. */
+	if (loader->pass == LOADER_PASS_NONE && loader->again_count == 0)
 		loader_start_pass(loader, LOADER_PASS_CONFIGURED);
 }
 

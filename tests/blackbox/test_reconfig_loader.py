@@ -279,6 +279,25 @@ def test_zone_in_reading_goes_and_returns(server):
         server.wait_serial("b.test", 9)
 
 
+def test_reload_that_waits_is_not_that_of_the_reconfig(server):
+    """A reconfig looks at no file that has merely changed, and what waits for a
+    pass waits for one that does."""
+    for name in "b.test", "c.test":
+        file_of(server, name)
+    configure(server, zone("b.test"), zone("c.test"))
+    server.start()
+    with reading(server, "b.test", 2):
+        file_of(server, "c.test", 2)
+        assert control.ask(server, "--no-wait", "reload", "c.test")[0] == 0
+        server.options["identity"] = '"two"'
+        configure(server, zone("b.test"), zone("c.test"))
+        client = control.begin(server, "reconfig")
+        wait_for("the identity", lambda: server.identity() == "two")
+    assert client.communicate(timeout=120)[0].endswith(control.APPLIED)
+    server.wait_serial("b.test", 2)
+    server.wait_serial("c.test", 2)
+
+
 def test_zone_that_was_to_go_is_one_of_nsd_conf_by_then(server):
     """delzone waits for the end of the reading."""
     file_of(server, "b.test")
