@@ -22,6 +22,7 @@
 #include "dns/name.h"
 
 #define MAGIC UINT64_C(0x676d692d666e6f63) /* "conf-img" */
+#define BUFFER_SIZE 65536u
 /* Length of a text that is not there. */
 #define NO_TEXT UINT32_MAX
 
@@ -35,10 +36,12 @@ struct image {
 	struct conf_owner *owner; /* of a reader, that is made */
 	bool reads;
 	enum nsd_err err;         /* the first one; nothing is done then */
-	/* Of a writer: what it has written. Of a reader: the mapped file. */
+	/* Of a writer: what is still to go to the file. Of a reader: the mapped
+	 * file, and how far it is. */
 	uint8_t *octets;
-	size_t len, room;
-	size_t at;                /* of a reader */
+	size_t len;
+	size_t at;
+	int fd;                   /* of a writer */
 	/* Of lists: of a writer by address, of a reader by number. */
 	struct conf_map lists;
 	struct arena scratch;     /* of a writer: struct image_list */
@@ -60,18 +63,30 @@ image_fail(struct image *image, enum nsd_err err)
 /* ---- octets -------------------------------------------------------------- */
 
 static void
+image_flush(struct image *image)
+{
+	if (image->err == NSD_OK)
+		image->err = fs_write_all(image->fd, image->octets,
+			image->len);
+	image->len = 0;
+}
+
+static void
 image_append(struct image *image, const void *data, size_t len)
 {
-	uint8_t *octets = grow_octets(image->octets, image->len + len,
-		&image->room);
+	const uint8_t *from = data;
 
-	if (octets == NULL) {
-		image_fail(image, NSD_E_MEMORY);
-		return;
+	while (len > 0) {
+		size_t part = len < BUFFER_SIZE - image->len
+			? len : BUFFER_SIZE - image->len;
+
+		memcpy(image->octets + image->len, from, part);
+		image->len += part;
+		from += part;
+		len -= part;
+		if (image->len == BUFFER_SIZE)
+			image_flush(image);
 	}
-	image->octets = octets;
-	memcpy(octets + image->len, data, len);
-	image->len += len;
 }
 
 /* NULL: so many are not there. */
@@ -609,27 +624,12 @@ image_run(struct image *image)
 		image_write_zones(image);
 }
 
+/* What is in the file stays as it is. */
 static enum nsd_err
-image_save(const struct image *image, int *fd)
+image_seal(int fd)
 {
-	int file = memfd_create("nsd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	enum nsd_err err = file == -1 ? NSD_E_SYSTEM
-		: fs_write_all(file, image->octets, image->len);
-	int error = errno;
-
-	if (err == NSD_OK && fcntl(file, F_ADD_SEALS, F_SEAL_SEAL
-			| F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == -1) {
-		error = errno;
-		err = NSD_E_SYSTEM;
-	}
-	if (err == NSD_OK) {
-		*fd = file;
-		return NSD_OK;
-	}
-	if (file != -1)
-		close(file);
-	errno = error;
-	return err;
+	return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK
+		| F_SEAL_GROW | F_SEAL_WRITE) != -1 ? NSD_OK : NSD_E_SYSTEM;
 }
 
 enum nsd_err
@@ -638,17 +638,35 @@ conf_image_write(const struct conf *conf, int *fd)
 	struct image image = {
 		.owner = (struct conf_owner *)(uintptr_t)conf,
 		.err = NSD_OK,
+		.octets = malloc(BUFFER_SIZE),
+		.fd = memfd_create("nsd-conf",
+			MFD_CLOEXEC | MFD_ALLOW_SEALING),
 	};
-	enum nsd_err err;
+	int error = errno;
 
 	arena_init(&image.scratch, NULL, 0);
 	map_init(&image.lists, image_list_key);
-	image_run(&image);
-	err = image.err == NSD_OK ? image_save(&image, fd) : image.err;
+	if (image.octets == NULL)
+		image.err = NSD_E_MEMORY;
+	else if (image.fd == -1)
+		image.err = NSD_E_SYSTEM;
+	else
+		image_run(&image);
+	if (image.err == NSD_OK)
+		image_flush(&image);
+	if (image.err == NSD_OK)
+		image.err = image_seal(image.fd);
+	if (image.err == NSD_E_SYSTEM && image.fd != -1)
+		error = errno;
 	map_fini(&image.lists);
 	arena_fini(&image.scratch);
 	free(image.octets);
-	return err;
+	if (image.err == NSD_OK)
+		*fd = image.fd;
+	else if (image.fd != -1)
+		close(image.fd);
+	errno = error;
+	return image.err;
 }
 
 enum nsd_err

@@ -225,6 +225,35 @@ one_that_is_cut_is_refused(void **state)
 	close(fd);
 }
 
+/* It is written in many parts. */
+static void
+a_large_one_goes_over(void **state)
+{
+	char *large, *before, *after;
+	size_t len;
+	FILE *file = open_memstream(&large, &len);
+	struct conf *conf, *again = NULL;
+	int fd;
+
+	assert_non_null(file);
+	for (unsigned i = 0; i < 5000; i++)
+		fprintf(file, "zone: name: z%u.example zonefile: f%u"
+			" allow-query: 192.0.2.%u NOKEY\n", i, i, i % 256);
+	fclose(file);
+	conf = reader_accept(large);
+	fd = write_image(conf);
+	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	print(conf, &before);
+	conf_destroy(conf);
+	print(again, &after);
+	assert_string_equal(after, before);
+	free(large);
+	free(before);
+	free(after);
+	conf_destroy(again);
+	close(fd);
+}
+
 static void
 an_empty_one_goes_over(void **state)
 {
@@ -254,6 +283,7 @@ main(void)
 		cmocka_unit_test(no_secret_is_in_it_and_nobody_can_change_it),
 		cmocka_unit_test(one_that_is_cut_is_refused),
 		cmocka_unit_test(an_empty_one_goes_over),
+		cmocka_unit_test(a_large_one_goes_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
