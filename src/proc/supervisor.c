@@ -94,7 +94,7 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 {
 	struct generation *old = s->serving;
 
-	assert(g != NULL && g != old && !g->damaged);
+	assert(g != NULL && g != old);
 	if (old == NULL && s->untried == 0)
 		supervisor_on_started(s);
 	s->serving = g;
