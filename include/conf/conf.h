@@ -471,12 +471,12 @@ size_t conf_memory_size(const struct conf *conf);
 /* ---- finding: constant time; NULL: absent; lent ------------------------- */
 
 const struct conf_zone *conf_find_zone(const struct conf *conf,
-	const uint8_t *wire);
+	const uint8_t *wire); /* without regard to case */
 /* The same of a name in lower case that is likely to be the one at *near in
  * conf.zones; *near is then the place behind it. Of two configurations that are
  * walked side by side, most are found without a search. */
 const struct conf_zone *conf_find_zone_near(const struct conf *conf,
-	const uint8_t *wire, size_t *near); /* without regard to case */
+	const uint8_t *wire, size_t *near);
 const struct conf_zone *conf_find_zone_text(const struct conf *conf,
 	const char *name); /* trailing dot optional */
 /* The wire form of such a name, in lower case; wire has room for NAME_MAX_LEN
