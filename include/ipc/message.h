@@ -286,8 +286,6 @@ enum ipc_write_flag {
 			      * primaries differ by, beside its file */
 	IPC_WRITE_UNSURE = 8, /* that may have been done: if files are there
 			       * that are newer than the zone file, it is */
-	IPC_WRITE_LAST = 16, /* nobody asks again: never NSD_E_AGAIN, and no
-			      * comment that is about another version */
 };
 struct ipc_write {
 	struct ipc_request request;

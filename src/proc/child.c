@@ -215,7 +215,8 @@ child_note_end(struct child *child)
 
 /* ---- its channel --------------------------------------------------------- */
 
-/* Messages that arrive while the server stops are ignored. */
+/* Messages that arrive while the server stops are ignored, but that zone files
+ * are still to be written. */
 static void
 child_on_message(struct link *link, const struct ipc_message *m)
 {
@@ -226,7 +227,7 @@ child_on_message(struct link *link, const struct ipc_message *m)
 	if (s->handlers[m->type] == NULL)
 		log_error("refused a message from %s (pid %ld)",
 			child_name(child), (long)child->pid);
-	else if (!s->stopping)
+	else if (!s->stopping || m->type == IPC_WANT_WRITER)
 		s->handlers[m->type](s, child, m);
 }
 

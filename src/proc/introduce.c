@@ -29,8 +29,9 @@ introduce_pair(struct supervisor *s, struct child *xfrd, struct child *other)
 	struct ipc_channel a, b;
 
 	assert(xfrd->role == ROLE_XFRD && other->role != ROLE_XFRD);
-	if (xfrd->told_stop || other->told_stop || xfrd->reaped
-		|| other->reaped)
+	/* Whoever ends has zone files written first. */
+	if ((xfrd->told_stop && other->role != ROLE_WRITER)
+		|| other->told_stop || xfrd->reaped || other->reaped)
 		return;
 	if (ipc_channel_open_pair(ROLE_XFRD, other->role, &a, &b) != NSD_OK) {
 		log_error("cannot connect xfrd and %s: %s",

@@ -408,6 +408,10 @@ post_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct post *post = arg;
 	struct supervisor *s = post->supervisor;
 
+	if (post->role == ROLE_WRITER) {
+		post_want_writer(s);
+		return;
+	}
 	if (s->stopping)
 		return;
 	if (post->role == ROLE_WORKER && s->serving != NULL) {
@@ -440,6 +444,14 @@ post_init(struct post *post, struct supervisor *s, enum ipc_role role,
 /* The shortest pause between two writers, however often xfrd asks for one. */
 #define WRITER_PAUSE_MSEC 1000
 
+/* At a stop one is forked for xfrd alone, which ends when all is written. */
+static bool
+post_may_fill_writer(const struct supervisor *s)
+{
+	return s->serving != NULL
+		&& (!s->stopping || s->xfrd.current != NULL);
+}
+
 void
 post_want_writer(struct supervisor *s)
 {
@@ -447,7 +459,7 @@ post_want_writer(struct supervisor *s)
 	int64_t left = post->rests_until - clock_now_msec();
 	struct timeval when;
 
-	if (s->stopping || s->serving == NULL || post->current != NULL
+	if (!post_may_fill_writer(s) || post->current != NULL
 		|| event_pending(post->timer, EV_TIMEOUT, NULL))
 		return;
 	if (left <= 0) {

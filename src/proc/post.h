@@ -32,13 +32,13 @@ void post_fill_loader(struct supervisor *s);
 void post_fill_to_close(struct supervisor *s);
 
 /* Xfrd has zones to write: fills the post of the writer unless it is filled;
- * later, if the last writer ended less than a pause ago. */
+ * later, if the last writer ended less than a pause ago. Also at a stop. */
 void post_want_writer(struct supervisor *s);
 /* The writer has ended: its post stays empty until post_want_writer. status:
  * of waitpid. */
 void post_rest_writer(struct post *post, const struct child *lost, int status);
-/* At a stop: forks a writer, as xfrd may have zones to write and cannot ask
- * for one any more. */
+/* At a stop: forks a writer, as xfrd may have zones to write. It asks for
+ * another one itself if that ends too early. */
 void post_fill_to_write(struct supervisor *s);
 
 /*

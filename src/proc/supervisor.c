@@ -224,10 +224,7 @@ static void
 supervisor_on_zone_changed(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
-	/* The writer may not be let into the folder that the file lies in now.
-	 * At a stop there would be no other one. */
-	if (zone_change_keep(s->server.conf, m))
-		post_roll(&s->writer);
+	zone_change_keep(s->server.conf, m);
 }
 
 static void

@@ -50,6 +50,7 @@ struct writer {
 	struct event *idle_event;
 	int64_t began_msec;
 	struct writer_folders folders; /* that it was let into */
+	bool has_answered;
 	bool is_shut_out; /* what is asked now is for the next one */
 };
 
@@ -196,15 +197,17 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 }
 
 /* Where it may write was looked up as it began. True: its successor may be able
- * to, if the zone has come since, or a folder was made anew. */
+ * to, if the zone has come since, or a folder was made anew. Of the first thing
+ * that it is asked it knows no less than any successor: so no zone is passed on
+ * for ever. */
 static bool
 writer_is_shut_out(struct writer *writer, const struct writer_zone *zone,
-	enum nsd_err err, uint32_t flags)
+	enum nsd_err err)
 {
 	int error = errno;
 
 	writer->is_shut_out = err == NSD_E_SYSTEM && error == EACCES
-		&& (flags & IPC_WRITE_LAST) == 0
+		&& writer->has_answered
 		&& (!writer_folders_have(&writer->folders, zone->path)
 			|| clock_now_msec() - writer->began_msec > OLD_MSEC);
 	errno = error;
@@ -218,7 +221,7 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	uint32_t serial;
 	enum nsd_err err = writer_write(writer, zone, zone->path, &serial);
 
-	if (writer_is_shut_out(writer, zone, err, flags)) {
+	if (writer_is_shut_out(writer, zone, err)) {
 		written->err = NSD_E_AGAIN;
 		return;
 	}
@@ -283,8 +286,7 @@ writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
 	written->err = unsure && ixfr_file_is_new(zone->path)
 		? NSD_OK
 		: writer_write_steps_of_file(writer, zone, &writeback, &sink);
-	if (writer_is_shut_out(writer, zone, (enum nsd_err)written->err,
-		    flags)) {
+	if (writer_is_shut_out(writer, zone, (enum nsd_err)written->err)) {
 		written->err = NSD_E_AGAIN;
 		return;
 	}
@@ -364,12 +366,8 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 	written->err = writer_find(writer, what->flags, zone);
 	store_reader_offline(writer->reader);
 	if (written->err == NSD_OK) {
-		bool is_last = (what->flags & IPC_WRITE_LAST) != 0;
-		bool fits = zone->served->serial == what->serial;
-
-		if (!fits)
-			zone->received = NULL;
-		if (!fits && !is_last && *what->received != '\0')
+		if (*what->received != '\0'
+			&& zone->served->serial != what->serial)
 			written->err = NSD_E_AGAIN;
 		else if ((what->flags & IPC_WRITE_STEPS) != 0)
 			writer_write_steps_alone(writer, zone, what->flags,
@@ -401,6 +399,22 @@ writer_rest(struct writer *writer)
 	static const struct timeval idle = {.tv_sec = IDLE_SEC};
 
 	event_add(writer->idle_event, &idle);
+}
+
+static void
+writer_answer(struct writer *writer, const struct ipc_message *m,
+	const void *payload, size_t len)
+{
+	role_answer(&writer->role, m->channel, &(struct role_answer){
+		.of = m->type,
+		.payload = payload,
+		.len = len,
+	});
+	writer->has_answered = true;
+	if (writer->is_shut_out)
+		role_stop(&writer->role);
+	else
+		writer_rest(writer);
 }
 
 /* Reads the apex of a zone from a message. */
@@ -437,15 +451,7 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 		zone.received = what.received;
 	if (written.err == NSD_OK)
 		writer_pin_and_write(writer, &zone, &what, &written);
-	role_answer(role, m->channel, &(struct role_answer){
-		.of = IPC_WRITE_ZONE,
-		.payload = &written,
-		.len = sizeof(written),
-	});
-	if (writer->is_shut_out)
-		role_stop(role);
-	else
-		writer_rest(writer);
+	writer_answer(writer, m, &written, sizeof(written));
 }
 
 /* ---- looking ------------------------------------------------------------- */
@@ -492,12 +498,7 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 		found = writer_look(writer, &zone);
 		answer.count += found;
 	}
-	role_answer(role, m->channel, &(struct role_answer){
-		.of = IPC_FIND_FILES,
-		.payload = &answer,
-		.len = sizeof(answer),
-	});
-	writer_rest(writer);
+	writer_answer(writer, m, &answer, sizeof(answer));
 }
 
 /* ---- its life ------------------------------------------------------------ */

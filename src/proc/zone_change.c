@@ -23,22 +23,19 @@ zone_change_apply(struct conf *conf, const struct zone_change *change)
 			    : conf_remove_zone(conf, zone->wire);
 }
 
-bool
+void
 zone_change_keep(struct conf *conf, const struct ipc_message *m)
 {
 	struct zone_message message;
 	struct zone_change change;
-	bool is_other = false;
 
 	if (zone_message_read(&message, m) != NSD_OK)
-		return false;
+		return;
 	while (zone_message_next(&message, &change)) {
 		enum nsd_err err = zone_change_apply(conf, &change);
 
-		is_other |= err == NSD_OK && change.anew;
 		if (err != NSD_OK)
 			log_error("zone %s: main cannot keep its change: %s",
 				change.name, err_text(err));
 	}
-	return is_other;
 }

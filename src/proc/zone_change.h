@@ -3,8 +3,6 @@
 #ifndef PROC_ZONE_CHANGE_H
 #define PROC_ZONE_CHANGE_H
 
-#include <stdbool.h>
-
 #include "conf/conf.h"
 #include "ipc/channel.h"
 
@@ -12,8 +10,8 @@
  * The message ZONE_CHANGED of a loader: puts into main's configuration what it
  * has done, and only that. The next loader takes its zones from there. So a
  * zone is served for good, or was never told as added. A failure is said in the
- * log. Returns true if a zone that was there has other options.
+ * log.
  */
-bool zone_change_keep(struct conf *conf, const struct ipc_message *m);
+void zone_change_keep(struct conf *conf, const struct ipc_message *m);
 
 #endif

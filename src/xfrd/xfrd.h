@@ -129,7 +129,6 @@ struct xfrd_writes {
 	bool files_wanted;           /* a round that looks for files */
 	struct xfrd_look look;
 	bool busy;                   /* a zone, or look, is with the writer: */
-	unsigned tries;
 	uint8_t apex[NAME_MAX_LEN];
 	uint32_t serial;
 	uint64_t entry;              /* of the journal, which leads there */

@@ -40,8 +40,8 @@ struct xfrd_wish {
 	void *ctx;
 };
 
-/* From an occasion to the round that looks for files: main replaces a writer
- * that is not let into new folders, and many zones may change together. */
+/* From an occasion to the round that looks for files: many zones may change
+ * together. */
 #define LOOK_SEC 1
 
 static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
@@ -328,8 +328,7 @@ static bool
 write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 {
 	struct ipc_write what = {.flags = IPC_WRITE_STEPS
-			| (unsure ? IPC_WRITE_UNSURE : 0)
-			| xfrd_write_flags(&xfrd->writes)};
+			| (unsure ? IPC_WRITE_UNSURE : 0)};
 	const struct link_parcel parcel = {
 		.type = IPC_WRITE_ZONE,
 		.payload = &what,
@@ -361,13 +360,11 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 		memcpy(&written, answer->payload, sizeof(written));
 	/* It may be gone. */
 	if (written.err == NSD_E_AGAIN && zone != NULL
-		&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 		&& write_ask_steps(xfrd, zone, false))
 		return;
 	if (written.err != NSD_OK && zone != NULL)
 		write_say_no_steps(xfrd, zone, (enum nsd_err)written.err,
 			(int)written.error);
-	writes->tries = 0;
 	writes->busy = false;
 	xfrd_write_go_on(xfrd);
 }
@@ -436,7 +433,6 @@ write_end_one(struct xfrd *xfrd)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
-	writes->tries = 0;
 	if (writes->state == XFRD_WRITES_ZONE) {
 		writes->state = XFRD_WRITES_NONE;
 		write_end_wishes(writes);
@@ -467,7 +463,6 @@ write_look_missed(struct xfrd *xfrd)
 		return false;
 	log_at(1, LOG_LEVEL_NOTICE, "xfrd: zone %s has no zone file: it is"
 		" written", xfrd_zone_print_name(xfrd, zone, name));
-	xfrd->writes.tries = 0;
 	return write_ask(xfrd, zone, &entry);
 }
 
@@ -509,7 +504,6 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 	/* It may be gone. */
 	if (zone != NULL) {
 		if (written.err == NSD_E_AGAIN
-			&& ++writes->tries < XFRD_WRITE_TRIES_MAX
 			&& xfrd_write_judge(xfrd, zone, &entry) != WRITE_NOTHING
 			&& write_ask(xfrd, zone, &entry))
 			return;
@@ -526,36 +520,13 @@ xfrd_write_on_writer(struct xfrd *xfrd, struct link *link)
 	requests_go_on(&xfrd->writes.requests, link);
 }
 
-/* True if a file lacks what is served. That a file may be gone is no reason to
- * say so. */
-static bool
-write_is_left(struct xfrd *xfrd)
-{
-	const struct xfrd_zone_table *table = &xfrd->zones.table;
-	struct journal_entry entry;
-
-	for (uint32_t i = 0; xfrd->journal != NULL && i < table->end; i++) {
-		struct xfrd_zone *zone = xfrd_zone_at(table, i);
-
-		if (zone != NULL
-			&& xfrd_write_judge(xfrd, zone, &entry) == WRITE_ZONE)
-			return true;
-	}
-	return xfrd->writes.steps.due_count > 0;
-}
-
 void
 xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
 	requests_stop(&writes->requests, replaced);
-	if (writes->ending) { /* there will be no other one */
-		if (writes->then != NULL && write_is_left(xfrd))
-			log_warning("xfrd: not all zone files were written, as"
-				    " the writer has ended");
-		write_finish(writes);
-	} else if (writes->busy)
+	if (writes->busy)
 		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
 }
 

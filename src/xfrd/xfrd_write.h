@@ -7,9 +7,6 @@
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 
-/* Times that a zone is asked for, until its turn is over. */
-#define XFRD_WRITE_TRIES_MAX 4u
-
 /* What is to be done for a zone. */
 enum xfrd_write_need {
 	WRITE_NOTHING,
@@ -25,9 +22,6 @@ enum xfrd_write_need xfrd_write_judge(struct xfrd *xfrd,
  * leads on from a file that may not be there. */
 enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct journal_entry *entry);
-
-/* The flags of a request that say whether it may be asked again. */
-uint32_t xfrd_write_flags(const struct xfrd_writes *writes);
 
 /* Asks the writer for a zone. on_end has ctx xfrd. False: it cannot be asked
  * for now. */

@@ -99,13 +99,6 @@ xfrd_write_print_received(char *out, size_t size,
 		(unsigned long)entry->to, when, source);
 }
 
-uint32_t
-xfrd_write_flags(const struct xfrd_writes *writes)
-{
-	return writes->ending || writes->tries == XFRD_WRITE_TRIES_MAX - 1
-		? IPC_WRITE_LAST : 0;
-}
-
 bool
 xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct journal_entry *entry, request_on_end *on_end)
@@ -120,7 +113,7 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	};
 	enum nsd_err err;
 
-	what.flags = IPC_WRITE_COPY | xfrd_write_flags(writes);
+	what.flags = IPC_WRITE_COPY;
 	/* One that is there need not be made again. */
 	if (done->to == IPC_WRITTEN_COPY) {
 		what.flags |= IPC_WRITE_HAS_COPY;

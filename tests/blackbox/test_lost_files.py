@@ -203,6 +203,45 @@ def test_another_name(start, primary, rename, is_written):
     server.wait_serial("s.test", 1)
 
 
+@pytest.mark.parametrize("rename", [changezone, reconfig])
+def test_another_name_right_before_a_stop(start, primary, rename):
+    """The writer that is there is not let into the new folder, and may have been
+    told to end: another one comes, also at a stop."""
+    server = start(zones=pattern(primary, "p", "a/%s")
+                   + pattern(primary, "q", "b/%s"))
+    (server.directory / "b").mkdir()
+    (server.directory / "b").chmod(0o777)
+    assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+    server.wait_serial("s.test", 1)
+    write(server)
+    writer = server.roles()["writer"]
+    os.kill(writer, signal.SIGSTOP)
+    rename(server)
+    os.kill(server.main_pid, signal.SIGTERM)
+    wait_for("the end of workers", lambda: "server 1" not in server.roles())
+    os.kill(writer, signal.SIGCONT)
+    assert server.process.wait(DEADLINE) == 0
+    assert is_whole(server.directory / "b/s.test")
+    assert "not all zone files" not in server.read_log()
+
+
+def test_many_names_right_before_a_stop(start, primary):
+    """All of them are written, as often as that is done."""
+    server = start(zones=pattern(primary, "p", "a/%s")
+                   + pattern(primary, "q", "b/%s"))
+    names = [f"z{n}.test" for n in range(20)]
+    for name in names:
+        assert ask(server, "addzone", name, "p") == (0, "ok\n")
+    for name in names:
+        server.wait_serial(name, 1)
+    write(server)
+    for name in names:
+        assert ask(server, "changezone", name, "q") == (0, "ok\n")
+    assert server.stop() == 0
+    assert [name for name in names
+            if not is_whole(server.directory / "b" / name)] == []
+
+
 class Differing(Primary):
     """Sends what a version adds to the one before."""
 
