@@ -179,11 +179,16 @@ def store_stat(loader):
 
 
 def session_of(pid):
-    stat = read_proc(pid, "stat")
-    return int(stat.rpartition(")")[2].split()[3]) if stat else 0
+    """0 if there is no such process."""
+    try:
+        return os.getsid(int(pid))
+    except ProcessLookupError:
+        return 0
 
 
 def pids_of_session(session):
+    """Tests that wait look again and again: no file of each process of the
+    machine is read."""
     return [int(p) for p in os.listdir("/proc")
             if p.isdigit() and session_of(p) == session and is_alive(p)]
 
