@@ -373,10 +373,6 @@ struct conf_zone {
 	const char *zonefile; /* as written, % and all; NULL: none */
 	/* Set by conf_add_zone, NULL for zones of the file. */
 	const char *pattern_name;
-	uint64_t listed_at;   /* where its line of the zone list begins; 0: it
-			       * has none, or nobody has looked (zonelist.h) */
-	const char *member_id; /* of a catalog's member, if its line has been
-			       * looked at; NULL: it is none */
 	/* Where its clause stands; NULL and 0: made by conf_add_zone. Of a
 	 * configuration that is refused, NULL: the clause has errors. */
 	const char *file;
@@ -511,31 +507,9 @@ enum nsd_err conf_add_zone(struct conf *conf, const char *name,
 enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
 	const char *pattern) MUST_USE;
 
-/*
- * The same where options of zones are read elsewhere (xfrd, in the store): all
- * that is said of them here are their names and those of their patterns, which
- * need not be there. pattern: NULL: the zone stands in nsd.conf. As many names
- * of patterns are kept as there ever were.
- * returns as conf_add_zone, but never NSD_E_NOT_FOUND; conf_change_name:
- *     NSD_OK, NSD_E_MEMORY.
- */
-enum nsd_err conf_add_name(struct conf *conf, const char *name,
-	const char *pattern, const struct conf_zone **zone) MUST_USE;
-enum nsd_err conf_change_name(struct conf *conf, const struct conf_zone *zone,
-	const char *pattern) MUST_USE;
-
 /* Notes which zones of conf are no secondaries any more, but were under the
  * configuration before it (was_secondary). */
 void conf_keep_roles(struct conf *conf, const struct conf *before);
-
-/* Notes where the line of a zone is (listed_at). */
-void conf_note_listed(struct conf *conf, const struct conf_zone *zone,
-	uint64_t offset);
-
-/* Notes the ID of a zone of conf_add_zone in its catalog; copies it. NULL: it
- * has none. NSD_E_MEMORY: nothing has changed. */
-enum nsd_err conf_note_member(struct conf *conf, const struct conf_zone *zone,
-	const char *id) MUST_USE;
 
 /*
  * Removes a zone. A zone of conf_add_zone is gone with that; the memory of

@@ -95,9 +95,11 @@ struct zonelist {
 			      * zonelist_note_change */
 	uint8_t last[NAME_MAX_LEN]; /* if so: the zone that was changed then */
 	size_t free;         /* `del` lines */
-	struct fs_replace renewed; /* while it is written anew */
-	const struct conf_zone **order; /* and its zones then, as they lie */
-	size_t order_count;
+	struct fs_replace renewed; /* while it is written anew: */
+	uint64_t renewed_end;      /* octets of that */
+	char *buffer;              /* the last ones, not written yet; NULL: all
+				    * are */
+	size_t buffered;
 	struct zonelist_places places[ZONELIST_LINE_MAX + 1]; /* by length */
 };
 
@@ -157,21 +159,24 @@ void zonelist_note_change(struct zonelist *list, size_t zone_count,
 bool zonelist_wants_renewal(const struct zonelist *list, size_t zone_count);
 
 /*
- * Writes the list anew, in three steps: zonelist_renew makes FILE~ (*fd,
- * borrowed, is to be flushed); zonelist_take_renewed puts it in the place of
- * the list and notes where the lines are (conf_zone.listed_at); then
- * list->folder is to be flushed. Between the two no zone comes or goes. The
- * zones are in canonical order, as in NSD's, if they are not more than 100,000;
- * but see zonelist_note_change.
- * returns NSD_OK; NSD_E_SYSTEM with errno: the list is as it was.
- * cost: both are linear in the number of zones; the order of 100,000 takes
- *     some 50 ms.
+ * Writes the list anew. zonelist_renew_begin makes FILE~. zonelist_renew_add
+ * adds the line of a zone, and zonelist_renew_copy a copy of the line that it
+ * has now. zonelist_renew_end: *fd, borrowed, has all of it, and is to be
+ * flushed. zonelist_take_renewed puts it in the place of the list; then
+ * list->folder is to be flushed. *offset: where the line is from then on; 0: it
+ * would be too long, or the one to be copied is not there, and is left out.
+ * NSD's has its zones in canonical order; but see zonelist_note_change.
+ * returns NSD_OK; NSD_E_SYSTEM with errno: the list is as it was, and there is
+ *     no FILE~.
  */
-enum nsd_err zonelist_renew(struct zonelist *list, const struct conf *conf,
-	int *fd) MUST_USE;
-enum nsd_err zonelist_take_renewed(struct zonelist *list,
-	struct conf *conf) MUST_USE;
-/* Instead of the second step: removes FILE~. errno stays. */
+enum nsd_err zonelist_renew_begin(struct zonelist *list) MUST_USE;
+enum nsd_err zonelist_renew_add(struct zonelist *list, const char *name,
+	const char *pattern, const char *id, uint64_t *offset) MUST_USE;
+enum nsd_err zonelist_renew_copy(struct zonelist *list, uint64_t from,
+	uint64_t *offset) MUST_USE;
+enum nsd_err zonelist_renew_end(struct zonelist *list, int *fd) MUST_USE;
+enum nsd_err zonelist_take_renewed(struct zonelist *list) MUST_USE;
+/* Instead of the last step: removes FILE~. errno stays. */
 void zonelist_drop_renewed(struct zonelist *list);
 
 #endif

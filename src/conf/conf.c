@@ -74,13 +74,6 @@ conf_wipe_secrets(struct conf *conf)
 	}
 }
 
-static void
-added_zone_free(struct conf_zone *zone)
-{
-	free((char *)(uintptr_t)zone->member_id);
-	free(zone);
-}
-
 void
 conf_destroy(struct conf *conf)
 {
@@ -94,7 +87,7 @@ conf_destroy(struct conf *conf)
 	map_fini(&owner->tls_auths);
 	for (size_t i = 0; i < conf->zone_count; i++)
 		if (conf->zones[i]->is_added)
-			added_zone_free(conf->zones[i]);
+			free(conf->zones[i]);
 	for (size_t i = 0; i < conf->key_count; i++)
 		if (conf->keys[i]->file == NULL)
 			free(conf->keys[i]);
@@ -276,16 +269,19 @@ added_zone_create(const char *name, const uint8_t *wire, size_t wire_len)
 	return &added->zone;
 }
 
-static enum nsd_err
-zone_add(struct conf *conf, const char *name,
-	const struct conf_pattern *options, const struct conf_zone **zone)
+enum nsd_err
+conf_add_zone(struct conf *conf, const char *name, const char *pattern,
+	const struct conf_zone **zone)
 {
+	const struct conf_pattern *options = conf_find_pattern(conf, pattern);
 	struct conf_owner *owner = (struct conf_owner *)conf;
 	uint8_t wire[NAME_MAX_LEN];
 	struct conf_zone *added;
 	const char *why;
 	size_t len;
 
+	if (options == NULL)
+		return NSD_E_NOT_FOUND;
 	if (zone_parse_name(name, wire, &len, &why) != NSD_OK)
 		return NSD_E_SYNTAX;
 	if (map_find(&owner->zones, wire, len) != NULL)
@@ -303,16 +299,6 @@ zone_add(struct conf *conf, const char *name,
 	owner->added_size += added_zone_size(name, wire);
 	*zone = added;
 	return NSD_OK;
-}
-
-enum nsd_err
-conf_add_zone(struct conf *conf, const char *name, const char *pattern,
-	const struct conf_zone **zone)
-{
-	const struct conf_pattern *options = conf_find_pattern(conf, pattern);
-
-	return options == NULL ? NSD_E_NOT_FOUND
-		: zone_add(conf, name, options, zone);
 }
 
 /* The map's own. */
@@ -346,55 +332,6 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 	return NSD_OK;
 }
 
-/* ---- names without options ----------------------------------------------- */
-
-/* Of zones of nsd.conf. */
-static const struct conf_pattern no_pattern;
-
-/* The pattern with this name; one that has nothing but the name, if there is
- * none. NULL: no memory. */
-static const struct conf_pattern *
-pattern_of_name(struct conf *conf, const char *name)
-{
-	struct conf_owner *owner = (struct conf_owner *)conf;
-	const struct conf_pattern *found;
-	struct conf_pattern *made;
-
-	if (name == NULL)
-		return &no_pattern;
-	found = conf_find_pattern(conf, name);
-	if (found != NULL)
-		return found;
-	made = arena_alloc_zero(&owner->arena, sizeof(*made));
-	if (made == NULL)
-		return NULL;
-	made->name = arena_copy_text(&owner->arena, name, strlen(name));
-	return made->name != NULL && map_add(&owner->patterns, made) == NSD_OK
-		? made : NULL;
-}
-
-enum nsd_err
-conf_add_name(struct conf *conf, const char *name, const char *pattern,
-	const struct conf_zone **zone)
-{
-	const struct conf_pattern *options = pattern_of_name(conf, pattern);
-
-	return options == NULL ? NSD_E_MEMORY
-		: zone_add(conf, name, options, zone);
-}
-
-enum nsd_err
-conf_change_name(struct conf *conf, const struct conf_zone *zone,
-	const char *pattern)
-{
-	const struct conf_pattern *options = pattern_of_name(conf, pattern);
-
-	if (options == NULL)
-		return NSD_E_MEMORY;
-	conf_get_zone(conf, zone)->pattern_name = options->name;
-	return NSD_OK;
-}
-
 void
 conf_keep_roles(struct conf *conf, const struct conf *before)
 {
@@ -408,36 +345,6 @@ conf_keep_roles(struct conf *conf, const struct conf *before)
 		zone->was_secondary = old != NULL && (old->was_secondary
 			|| zone_is_secondary(old));
 	}
-}
-
-void
-conf_note_listed(struct conf *conf, const struct conf_zone *zone,
-	uint64_t offset)
-{
-	conf_get_zone(conf, zone)->listed_at = offset;
-}
-
-static size_t
-member_id_size(const struct conf_zone *zone)
-{
-	return zone->member_id == NULL ? 0 : strlen(zone->member_id) + 1;
-}
-
-enum nsd_err
-conf_note_member(struct conf *conf, const struct conf_zone *zone,
-	const char *id)
-{
-	struct conf_owner *owner = (struct conf_owner *)conf;
-	struct conf_zone *own = conf_get_zone(conf, zone);
-	char *copy = NULL;
-
-	if (id != NULL && (copy = strdup(id)) == NULL)
-		return NSD_E_MEMORY;
-	owner->added_size -= member_id_size(own);
-	free((char *)(uintptr_t)own->member_id);
-	own->member_id = copy;
-	owner->added_size += member_id_size(own);
-	return NSD_OK;
 }
 
 /* Gives memory back each time that half of many zones have gone. */
@@ -479,12 +386,11 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 	conf->zones[zone->index] = last;
 	last->index = zone->index;
 	if (zone->is_added) {
-		size_t size = added_zone_size(zone->name, zone->wire)
-			+ member_id_size(zone);
+		size_t size = added_zone_size(zone->name, zone->wire);
 
 		assert(owner->added_size >= size);
 		owner->added_size -= size;
-		added_zone_free(zone);
+		free(zone);
 	}
 	conf_shrink(owner);
 	return NSD_OK;

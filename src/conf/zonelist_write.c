@@ -2,6 +2,7 @@
  * time. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +18,6 @@
 #include "dns/name.h"
 
 #define MODE 0644
-/* Zones of a list that is written in order. */
-#define SORTED_MAX 100000u
 /* Octets that are written at a time. */
 #define WRITE_SIZE (256u << 10)
 /* What a disk writes wholly or not, at least. */
@@ -29,13 +28,6 @@ list_line_len(const char *name, const char *pattern, const char *id)
 {
 	return ZONELIST_WORD + strlen(name) + 1 + strlen(pattern) + 1
 		+ (id != NULL ? strlen(id) + 1 : 0);
-}
-
-/* What it has to be. */
-static size_t
-list_zone_len(const struct conf_zone *zone)
-{
-	return list_line_len(zone->name, zone->pattern_name, zone->member_id);
 }
 
 static int
@@ -220,12 +212,15 @@ list_forget_places(struct zonelist *list)
 	list->free = 0;
 }
 
+/* errno stays. */
 static void
-list_forget_order(struct zonelist *list)
+list_drop_buffer(struct zonelist *list)
 {
-	free(list->order);
-	list->order = NULL;
-	list->order_count = 0;
+	int error = errno;
+
+	free(list->buffer);
+	list->buffer = NULL;
+	errno = error;
 }
 
 void
@@ -239,7 +234,6 @@ zonelist_close(struct zonelist *list)
 		close(list->folder);
 	if (list->renewed.path != NULL)
 		zonelist_drop_renewed(list);
-	list_forget_order(list);
 	list_forget_places(list);
 	free(list->path);
 	free(list);
@@ -339,16 +333,24 @@ list_print(const struct zonelist *list, const char *name, const char *pattern,
 	return NSD_OK;
 }
 
-/* Octets of the line at a place, with its newline: that of a member of a
+/* Reads the line at a place. Octets with its newline: that of a member of a
  * catalog has an ID, too. 0: it cannot be found out. */
+static size_t
+list_read_line_at(const struct zonelist *list, uint64_t offset,
+	char line[ZONELIST_LINE_MAX])
+{
+	ssize_t n = pread(list->fd, line, ZONELIST_LINE_MAX, (off_t)offset);
+	const char *end = n > 0 ? memchr(line, '\n', (size_t)n) : NULL;
+
+	return end != NULL ? (size_t)(end - line) + 1 : 0;
+}
+
 static size_t
 list_find_len(const struct zonelist *list, uint64_t offset)
 {
 	char line[ZONELIST_LINE_MAX];
-	ssize_t n = pread(list->fd, line, sizeof(line), (off_t)offset);
-	const char *end = n > 0 ? memchr(line, '\n', (size_t)n) : NULL;
 
-	return end != NULL ? (size_t)(end - line) + 1 : 0;
+	return list_read_line_at(list, offset, line);
 }
 
 enum nsd_err
@@ -452,118 +454,104 @@ zonelist_wants_renewal(const struct zonelist *list, size_t zone_count)
 		|| list_is_gone(list);
 }
 
-static int
-list_compare_zones(const void *a, const void *b)
+enum nsd_err
+zonelist_renew_begin(struct zonelist *list)
 {
-	return name_compare((*(const struct conf_zone *const *)a)->wire,
-		(*(const struct conf_zone *const *)b)->wire);
-}
-
-/* A zone goes behind all others. */
-static void
-list_put_last(struct zonelist *list, const uint8_t *wire)
-{
-	const struct conf_zone **order = list->order, *zone;
-	size_t at = 0, behind;
-
-	while (at < list->order_count && !name_equal(order[at]->wire, wire))
-		at++;
-	if (at == list->order_count)
-		return;
-	zone = order[at];
-	behind = list->order_count - at - 1;
-	memmove(&order[at], &order[at + 1], behind * sizeof(*order));
-	order[at + behind] = zone;
-}
-
-static enum nsd_err
-list_find_order(struct zonelist *list, const struct conf *conf)
-{
-	list_forget_order(list);
-	list->order = calloc(conf->zone_count + 1, sizeof(*list->order));
-	if (list->order == NULL)
-		return NSD_E_MEMORY;
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		const struct conf_zone *zone = conf->zones[i];
-
-		if (zone->pattern_name != NULL
-			&& list_zone_len(zone) <= ZONELIST_LINE_MAX)
-			list->order[list->order_count++] = zone;
-	}
-	/* xfrd does nothing else meanwhile. */
-	if (list->order_count <= SORTED_MAX)
-		qsort(list->order, list->order_count, sizeof(*list->order),
-			list_compare_zones);
-	if (list->sparse)
-		list_put_last(list, list->last);
-	return NSD_OK;
-}
-
-static enum nsd_err
-list_write_zones(int fd, const struct zonelist *list)
-{
-	char *text = malloc(WRITE_SIZE + ZONELIST_LINE_MAX + 1);
 	size_t len = strlen(ZONELIST_HEAD);
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err;
 
-	if (text == NULL) {
+	assert(list->buffer == NULL && list->renewed.path == NULL);
+	list->buffer = malloc(WRITE_SIZE + ZONELIST_LINE_MAX + 1);
+	if (list->buffer == NULL) {
 		errno = ENOMEM;
 		return NSD_E_SYSTEM;
 	}
-	memcpy(text, ZONELIST_HEAD, len);
-	for (size_t i = 0; i < list->order_count && err == NSD_OK; i++) {
-		const struct conf_zone *zone = list->order[i];
-
-		len += (size_t)list_print_line(text + len, zone->name,
-			zone->pattern_name, zone->member_id);
-		if (len < WRITE_SIZE)
-			continue;
-		err = fs_write_all(fd, text, len);
-		len = 0;
-	}
+	memcpy(list->buffer, ZONELIST_HEAD, len);
+	list->buffered = list->renewed_end = len;
+	err = fs_replace_open_tilde(&list->renewed, list->path, O_RDWR, MODE);
 	if (err == NSD_OK)
-		err = fs_write_all(fd, text, len);
-	free(text);
-	return err;
-}
-
-enum nsd_err
-zonelist_renew(struct zonelist *list, const struct conf *conf, int *fd)
-{
-	enum nsd_err err = list_find_order(list, conf);
-
-	if (err == NSD_OK)
-		err = fs_replace_open_tilde(&list->renewed, list->path, O_RDWR,
-			MODE);
+		return NSD_OK;
 	if (err == NSD_E_MEMORY)
 		errno = ENOMEM;
-	if (err != NSD_OK)
-		return NSD_E_SYSTEM;
-	*fd = list->renewed.fd;
-	if (list_write_zones(*fd, list) == NSD_OK)
-		return NSD_OK;
-	zonelist_drop_renewed(list);
+	list_drop_buffer(list);
 	return NSD_E_SYSTEM;
 }
 
-enum nsd_err
-zonelist_take_renewed(struct zonelist *list, struct conf *conf)
+static enum nsd_err
+list_write_buffer(struct zonelist *list)
 {
-	uint64_t at = strlen(ZONELIST_HEAD);
+	if (fs_write_all(list->renewed.fd, list->buffer, list->buffered)
+		!= NSD_OK) {
+		zonelist_drop_renewed(list);
+		return NSD_E_SYSTEM;
+	}
+	list->buffered = 0;
+	return NSD_OK;
+}
+
+/* A line of len octets is in the buffer. */
+static enum nsd_err
+list_renew_put(struct zonelist *list, size_t len, uint64_t *offset)
+{
+	*offset = list->renewed_end;
+	list->renewed_end += len;
+	list->buffered += len;
+	assert(list->buffered <= WRITE_SIZE + ZONELIST_LINE_MAX);
+	return list->buffered < WRITE_SIZE ? NSD_OK : list_write_buffer(list);
+}
+
+enum nsd_err
+zonelist_renew_add(struct zonelist *list, const char *name,
+	const char *pattern, const char *id, uint64_t *offset)
+{
+	size_t len = list_line_len(name, pattern, id);
+
+	assert(list->buffer != NULL);
+	*offset = 0;
+	if (len > ZONELIST_LINE_MAX)
+		return NSD_OK;
+	(void)list_print_line(list->buffer + list->buffered, name, pattern,
+		id);
+	return list_renew_put(list, len, offset);
+}
+
+enum nsd_err
+zonelist_renew_copy(struct zonelist *list, uint64_t from, uint64_t *offset)
+{
+	size_t len;
+
+	assert(list->buffer != NULL);
+	*offset = 0;
+	if (list->fd == -1 || from == 0)
+		return NSD_OK;
+	len = list_read_line_at(list, from, list->buffer + list->buffered);
+	return len == 0 ? NSD_OK : list_renew_put(list, len, offset);
+}
+
+enum nsd_err
+zonelist_renew_end(struct zonelist *list, int *fd)
+{
+	assert(list->buffer != NULL);
+	if (list_write_buffer(list) != NSD_OK)
+		return NSD_E_SYSTEM;
+	list_drop_buffer(list);
+	*fd = list->renewed.fd;
+	return NSD_OK;
+}
+
+enum nsd_err
+zonelist_take_renewed(struct zonelist *list)
+{
 	int fd;
 
+	assert(list->buffer == NULL);
 	if (fs_replace_take(&list->renewed, &fd) != NSD_OK)
 		return NSD_E_SYSTEM;
 	if (list->fd != -1)
 		close(list->fd);
 	list->fd = fd;
 	list_forget_places(list);
-	for (size_t i = 0; i < list->order_count; i++) {
-		conf_note_listed(conf, list->order[i], at);
-		at += list_zone_len(list->order[i]);
-	}
-	list_forget_order(list);
-	list->end = at;
+	list->end = list->renewed_end;
 	list->renew = false;
 	list->sparse = false;
 	return NSD_OK;
@@ -572,6 +560,6 @@ zonelist_take_renewed(struct zonelist *list, struct conf *conf)
 void
 zonelist_drop_renewed(struct zonelist *list)
 {
-	list_forget_order(list);
+	list_drop_buffer(list);
 	fs_replace_abort(&list->renewed);
 }

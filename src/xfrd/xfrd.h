@@ -20,6 +20,7 @@
  *   xfrd_change.c  zones that come and go, in batches: has it done everywhere
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
+ *   xfrd_walk.c    finds those that are published
  *   xfrd_follow.c  the same, after a reconfig
  *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
  *   xfrd_zones.c   joins them to the machine that knows what is to be done
@@ -141,6 +142,13 @@ struct xfrd_writes {
 	struct xfrd_steps steps;
 };
 
+/* A walk over the zones that are published, in their order: xfrd_walk. */
+struct xfrd_walk {
+	bool has_last;
+	bool is_over;
+	uint8_t last[NAME_MAX_LEN]; /* apex that was looked at */
+};
+
 /* Another configuration is gone on with: see xfrd_follow.c. */
 struct xfrd_follow {
 	enum {
@@ -152,8 +160,7 @@ struct xfrd_follow {
 	struct event *event;        /* the next turn */
 	uint64_t ticket;            /* of the order, for the answer */
 	uint32_t next;              /* number */
-	bool has_last;
-	uint8_t last[NAME_MAX_LEN]; /* apex that was looked at */
+	struct xfrd_walk walk;
 	size_t gone;
 };
 
@@ -590,12 +597,23 @@ bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 
+/* ---- xfrd_walk.c --------------------------------------------------------- */
+
+/* A zone that was just added to the table. Its line of the zone list, if it is
+ * of that, has not been looked for. */
+typedef void xfrd_walk_on_new(struct xfrd *xfrd, struct xfrd_zone *zone);
+/*
+ * Goes on with a walk, which is empty at first: looks at the next entries of
+ * the store, `most` at most, and adds the zones that the table lacks. Then
+ * walk->is_over says whether there are more.
+ * returns NSD_OK; NSD_E_MEMORY: there is none for one of them now; the walk can
+ *     be gone on with.
+ */
+enum nsd_err xfrd_walk(struct xfrd *xfrd, struct xfrd_walk *walk,
+	unsigned most, xfrd_walk_on_new *on_new) MUST_USE;
+
 /* ---- xfrd_come.c --------------------------------------------------------- */
 
-/* Adds a zone to the configuration of this process, and nothing else. As
- * conf_add_name. */
-enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
-	const char *pattern, struct xfrd_zone **zone) MUST_USE;
 /* The zone's options are to become others, or it is to go: nothing is done for
  * it until xfrd_turn_join, for which its past has what is known. */
 void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone);

@@ -69,6 +69,19 @@ change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
 	return conf_parse_zone_name(change->name, change->wire);
 }
 
+/* True: it is published with the pattern that it is to get. */
+static bool
+change_has_pattern(const struct xfrd_change *change,
+	const struct xfrd_zone *zone)
+{
+	struct xfrd_options options = xfrd_options_begin(change->xfrd, zone);
+	const char *pattern = xfrd_options_pattern(&options);
+	bool has = pattern != NULL && strcmp(pattern, change->pattern) == 0;
+
+	xfrd_read_end(change->xfrd);
+	return has;
+}
+
 /* Finds out whether there is something to be done. *outcome: if not, why. */
 static bool
 change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
@@ -85,11 +98,12 @@ change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 		return change->created;
 	}
 	*outcome = XFRD_CHANGED_FIXED;
-	if (zone->conf->pattern_name == NULL)
+	if (!zone->is_listed)
 		return false;
 	*outcome = XFRD_CHANGED;
-	if (change->kind == XFRD_CHANGE_DELETE
-		|| strcmp(zone->conf->pattern_name, change->pattern) != 0)
+	/* The loader may have done what a dead xfrd has left, but not here. */
+	if (change->kind == XFRD_CHANGE_DELETE || change->on_end == NULL
+		|| !change_has_pattern(change, zone))
 		return true;
 	xfrd_change_note_idle(change->xfrd, zone);
 	return false;

@@ -1,61 +1,58 @@
 /*
  * xfrd_change_list.c - changes in the zone list: a line is written, and taken
- * back if the change fails; what was done, xfrd itself knows. The list is
- * written anew.
+ * back if the change fails; what was done, xfrd itself knows.
  *
- * Until a change is done xfrd knows its zone as it was before: that says what a
- * line is to be again, and what a list that is written anew has.
+ * Until a change is done its zone is published as it was before, and xfrd knows
+ * where its line was: that says what a line is to be again.
  */
 #include "config.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <event2/event.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "conf/zonelist.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
-/* A list that could not be written anew is tried again after this, then after
- * twice as long each time. */
-#define RENEW_PAUSE_SEC 1u
-#define RENEW_PAUSE_SEC_MAX 60u
-
-static struct conf *
-change_conf(const struct xfrd *xfrd)
-{
-	return xfrd->role.server->conf;
-}
-
-/* Zones that there will be with the batch. */
-static size_t
-change_count_zones(const struct xfrd *xfrd)
-{
-	return change_conf(xfrd)->zone_count + (size_t)xfrd->changes->more;
-}
-
 /* ---- lines --------------------------------------------------------------- */
 
-/* Where it can, in the same place; else the new line comes before the old one
- * goes: there is always one. *at: where it is now. */
+/* What is published of a zone for its line. */
+struct change_texts {
+	const char *pattern; /* NULL: nothing is published */
+	const char *id;
+	char name[NAME_TEXT_MAX];
+};
+
+/* Reads them. Until xfrd_read_end. */
+static void
+change_read_texts(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	struct change_texts *texts)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+
+	texts->pattern = xfrd_options_pattern(&options);
+	texts->id = xfrd_zone_member(&xfrd->zones.table, zone);
+	(void)xfrd_zone_print_name(xfrd, zone, texts->name);
+}
+
+/* Where it can, in the same place, if it can be said what was there; else the
+ * new line comes before the old one goes: there is always one. *at: where it is
+ * now. */
 static enum nsd_err
-change_relist(struct zonelist *list, const struct conf_zone *zone,
-	const char *pattern, uint64_t *at)
+change_put_line(struct zonelist *list, const struct xfrd_zone *zone,
+	const struct change_texts *texts, const char *pattern, uint64_t *at)
 {
 	enum nsd_err err;
 	int error;
 
 	*at = zone->listed_at;
-	if (*at != 0) {
-		err = zonelist_replace(list, *at, zone->name, pattern,
-			zone->member_id);
+	if (*at != 0 && texts->pattern != NULL) {
+		err = zonelist_replace(list, *at, texts->name, pattern,
+			texts->id);
 		if (err != NSD_E_LIMIT)
 			return err;
 	}
-	err = zonelist_add(list, zone->name, pattern, zone->member_id, at);
+	err = zonelist_add(list, texts->name, pattern, texts->id, at);
 	if (err != NSD_OK || zone->listed_at == 0)
 		return err;
 	err = zonelist_remove(list, zone->listed_at);
@@ -68,11 +65,25 @@ change_relist(struct zonelist *list, const struct conf_zone *zone,
 	return err;
 }
 
+static enum nsd_err
+change_relist(struct xfrd_change *change, const struct xfrd_zone *zone)
+{
+	struct xfrd *xfrd = change->xfrd;
+	struct change_texts texts;
+	enum nsd_err err;
+
+	change_read_texts(xfrd, zone, &texts);
+	err = change_put_line(xfrd->changes->list, zone, &texts,
+		change->pattern, &change->at);
+	xfrd_read_end(xfrd);
+	return err;
+}
+
 void
 xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
-	zonelist_note_change(xfrd->changes->list, change_count_zones(xfrd),
-		zone->conf->wire);
+	zonelist_note_change(xfrd->changes->list, xfrd_change_count_zones(xfrd),
+		xfrd_zone_apex(zone));
 }
 
 enum nsd_err
@@ -82,37 +93,45 @@ xfrd_change_list(struct xfrd_change *change, const struct xfrd_zone *zone)
 	struct zonelist *list = changes->list;
 	enum nsd_err err = NSD_OK;
 
+	assert(change->at == 0 && !change->is_listed);
+	assert((zone == NULL) == (change->kind == XFRD_CHANGE_ADD));
 	switch (change->kind) {
 	case XFRD_CHANGE_ADD:
 		err = zonelist_add(list, change->name, change->pattern,
 			change->member, &change->at);
 		break;
 	case XFRD_CHANGE_DELETE:
-		if (zone->conf->listed_at != 0)
-			err = zonelist_remove(list, zone->conf->listed_at);
+		if (zone->listed_at != 0)
+			err = zonelist_remove(list, zone->listed_at);
 		break;
 	case XFRD_CHANGE_PATTERN:
 		xfrd_change_note_idle(change->xfrd, zone);
-		err = change_relist(list, zone->conf, change->pattern,
-			&change->at);
+		err = change_relist(change, zone);
 		break;
 	}
 	change->is_listed = err == NSD_OK;
 	return err;
 }
 
-/* The line that a zone had. */
+/* The line that a zone had. at: where that of the change is. */
 static enum nsd_err
-change_restore(struct zonelist *list, const struct conf_zone *zone,
-	uint64_t at)
+change_restore(struct xfrd *xfrd, const struct xfrd_zone *zone, uint64_t at)
 {
+	struct zonelist *list = xfrd->changes->list;
+	struct change_texts texts;
+	enum nsd_err err = NSD_E_NOT_FOUND;
+
 	if (zone->listed_at == 0)
 		return NSD_E_NOT_FOUND;
-	return at == zone->listed_at
-		? zonelist_replace(list, at, zone->name, zone->pattern_name,
-			  zone->member_id)
-		: zonelist_restore(list, zone->listed_at,
-			  zone->member_id != NULL);
+	if (at != zone->listed_at)
+		return zonelist_restore(list, zone->listed_at,
+			zone->is_member);
+	change_read_texts(xfrd, zone, &texts);
+	if (texts.pattern != NULL)
+		err = zonelist_replace(list, at, texts.name, texts.pattern,
+			texts.id);
+	xfrd_read_end(xfrd);
+	return err;
 }
 
 void
@@ -125,9 +144,9 @@ xfrd_change_unlist(struct xfrd_change *change)
 	enum nsd_err err = NSD_OK;
 
 	if (zone != NULL)
-		err = change_restore(list, zone->conf, change->at);
+		err = change_restore(xfrd, zone, change->at);
 	if (err == NSD_OK && change->at != 0
-		&& (zone == NULL || zone->conf->listed_at != change->at)) {
+		&& (zone == NULL || zone->listed_at != change->at)) {
 		err = zonelist_remove(list, change->at);
 		if (err == NSD_OK)
 			zonelist_free_place(list, change->at);
@@ -138,143 +157,34 @@ xfrd_change_unlist(struct xfrd_change *change)
 
 /* ---- what xfrd itself knows ---------------------------------------------- */
 
-static enum nsd_err
-change_settle_zone(struct xfrd_change *change, struct xfrd_zone *zone)
-{
-	struct conf *conf = change_conf(change->xfrd);
-	enum nsd_err err;
-
-	conf_note_listed(conf, zone->conf, change->at);
-	if (change->member != NULL) {
-		err = conf_note_member(conf, zone->conf, change->member);
-		if (err != NSD_OK)
-			return err;
-	}
-	xfrd_turn_join(change->xfrd, zone);
-	return NSD_OK;
-}
-
 enum nsd_err
 xfrd_change_settle(struct xfrd_change *change)
 {
 	struct xfrd *xfrd = change->xfrd;
-	struct zonelist *list = xfrd->changes->list;
-	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
-		change->wire);
-	enum nsd_err err;
+	struct xfrd_zone_table *table = &xfrd->zones.table;
+	/* A reconfig that was followed since it was asked for may have brought
+	 * or removed the zone: what is published is so. */
+	struct xfrd_zone *zone = xfrd_zone_find(table, change->wire);
+	enum nsd_err err = NSD_OK;
 
-	if (change->kind == XFRD_CHANGE_ADD) {
-		err = xfrd_come_add(xfrd, change->name, change->pattern,
-			&zone);
-		return err != NSD_OK ? err : change_settle_zone(change, zone);
-	}
-	assert(zone != NULL); /* no other change of it is under way */
-	if (zone->conf->listed_at != 0 && zone->conf->listed_at != change->at)
-		zonelist_free_place(list, zone->conf->listed_at);
+	if (zone != NULL && zone->listed_at != 0
+		&& zone->listed_at != change->at)
+		zonelist_free_place(xfrd->changes->list, zone->listed_at);
 	if (change->kind == XFRD_CHANGE_DELETE) {
-		xfrd_come_remove(xfrd, zone);
+		if (zone != NULL)
+			xfrd_come_remove(xfrd, zone);
 		return NSD_OK;
 	}
-	xfrd_come_rest(xfrd, zone);
-	err = conf_change_name(change_conf(xfrd), zone->conf,
-		change->pattern);
-	return err != NSD_OK ? err : change_settle_zone(change, zone);
-}
-
-/* ---- the list is written anew -------------------------------------------- */
-
-bool
-xfrd_change_wants_renewal(const struct xfrd *xfrd)
-{
-	const struct xfrd_changes *changes = xfrd->changes;
-
-	return !changes->resting
-		&& zonelist_wants_renewal(changes->list,
-			change_count_zones(xfrd));
-}
-
-/* A list that is whole is gone on with meanwhile; to one that is not, nothing
- * is added. */
-static void
-changes_fail_renewal(struct xfrd_changes *changes)
-{
-	struct timeval pause;
-
-	changes->failed_error = errno;
-	changes->failed_msec = clock_now_msec();
-	changes->pause_sec = changes->pause_sec == 0 ? RENEW_PAUSE_SEC
-						     : 2 * changes->pause_sec;
-	if (changes->pause_sec > RENEW_PAUSE_SEC_MAX)
-		changes->pause_sec = RENEW_PAUSE_SEC_MAX;
-	log_error("cannot write %s anew: %s; again in %u s",
-		changes->list->path, strerror(changes->failed_error),
-		changes->pause_sec);
-	pause = (struct timeval){.tv_sec = changes->pause_sec};
-	changes->resting = true;
-	event_add(changes->renew_event, &pause);
-	changes->renewed_fd = -1;
-}
-
-bool
-xfrd_change_renew(struct xfrd *xfrd)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-
-	if (changes->unused > 0)
-		log_warning("zone list %s is written anew without %zu lines of"
-			    " zones that could not be added from it",
-			changes->list->path, changes->unused);
-	changes->unused = 0;
-	if (zonelist_renew(changes->list, change_conf(xfrd),
-		    &changes->renewed_fd)
-		!= NSD_OK) {
-		changes_fail_renewal(changes);
-		return false;
-	}
-	changes->flush = syncer_ask(changes->syncer, changes->renewed_fd, -1);
-	return true;
-}
-
-/* The new list has no lines of changes that are not done, those that the last
- * xfrd has left and those that are busy: they are written when they are begun
- * again. */
-static void
-changes_list_again(struct xfrd_changes *changes)
-{
-	struct xfrd_change *change;
-
-	cds_list_for_each_entry(change, &changes->waiting, node) {
-		change->is_listed = false;
-		change->at = 0;
-	}
-}
-
-/* The file is durable, then its name is. */
-bool
-xfrd_change_renew_next(struct xfrd *xfrd, int error)
-{
-	struct xfrd_changes *changes = xfrd->changes;
-	enum nsd_err err = NSD_E_SYSTEM;
-
-	errno = error;
-	if (changes->renewed_fd == -1) {
-		changes->pause_sec = error == 0 ? 0 : changes->pause_sec;
-		changes->list->renew |= error != 0;
-		if (error != 0)
-			changes_fail_renewal(changes);
-		return false;
-	}
-	if (error != 0)
-		zonelist_drop_renewed(changes->list);
+	if (zone != NULL)
+		xfrd_come_rest(xfrd, zone);
 	else
-		err = zonelist_take_renewed(changes->list, change_conf(xfrd));
-	if (err != NSD_OK) {
-		changes_fail_renewal(changes);
-		return false;
-	}
-	changes_list_again(changes);
-	changes->renewed_fd = -1;
-	changes->flush = syncer_ask(changes->syncer, -1,
-		changes->list->folder);
-	return true;
+		err = xfrd_zone_add(table, change->wire, &zone);
+	if (err != NSD_OK)
+		return err;
+	xfrd_zone_set_listed(table, zone, true, change->at);
+	if (change->member != NULL)
+		err = xfrd_zone_set_member(table, zone, change->member);
+	if (err == NSD_OK)
+		xfrd_turn_join(xfrd, zone);
+	return err;
 }

@@ -2,6 +2,7 @@
  * xfrd has left. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
@@ -42,15 +43,13 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 /* While the list is read. */
 struct changes_read {
 	struct xfrd *xfrd;
-	size_t known; /* zones that main knew */
-	bool *gone;   /* by their places: these have a line that says so */
+	bool *gone; /* by number: these have a line that says so */
 };
 
-/* A line of a zone that main did not know. */
+/* A line of a zone that is not published. */
 static enum nsd_err
 changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 {
-	const struct conf *conf = xfrd->role.server->conf;
 	const struct xfrd_change_ask ask = {
 		.kind = XFRD_CHANGE_ADD,
 		.name = line->name,
@@ -58,7 +57,7 @@ changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 	};
 	uint8_t wire[NAME_MAX_LEN];
 
-	if (conf_find_pattern(conf, line->pattern) == NULL
+	if (!xfrd_has_pattern(xfrd, line->pattern)
 		|| !conf_parse_zone_name(line->name, wire)) {
 		xfrd->changes->unused++;
 		return NSD_OK;
@@ -70,36 +69,55 @@ changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 	return NSD_OK;
 }
 
+/* The line of a zone that is published, with this pattern. */
+static enum nsd_err
+changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
+	const struct zonelist_line *line)
+{
+	struct xfrd_zone_table *table = &xfrd->zones.table;
+	char name[NAME_TEXT_MAX];
+	const struct xfrd_change_ask ask = {
+		.kind = XFRD_CHANGE_PATTERN,
+		.name = name,
+		.pattern = line->pattern,
+	};
+
+	xfrd_zone_set_listed(table, zone, true, line->offset);
+	if (strcmp(pattern, line->pattern) == 0)
+		return xfrd_zone_set_member(table, zone, line->id);
+	(void)xfrd_zone_print_name(xfrd, zone, name);
+	return changes_repeat(xfrd, &ask, line);
+}
+
 /* A line of the list, which main has mostly taken in. */
 static enum nsd_err
 changes_on_line(void *ctx, const struct zonelist_line *line)
 {
 	struct xfrd *xfrd = ((struct changes_read *)ctx)->xfrd;
-	struct conf *conf = xfrd->role.server->conf;
-	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
-	struct xfrd_change_ask ask = {
-		.kind = XFRD_CHANGE_PATTERN,
-		.pattern = line->pattern,
-	};
+	struct xfrd_zone *zone = xfrd_zone_find_text(&xfrd->zones.table,
+		line->name);
+	struct xfrd_options options;
+	const char *pattern;
+	enum nsd_err err = NSD_OK;
 
 	/* Nobody was told that it is there, or main knows the whole of it. */
 	if (line->cut)
 		return NSD_OK;
 	if (zone == NULL)
 		return changes_on_new(xfrd, line);
-	if (zone->pattern_name == NULL || zone->listed_at != 0
-		|| conf_find_pattern(conf, line->pattern) == NULL) {
+	options = xfrd_options_begin(xfrd, zone);
+	pattern = xfrd_options_pattern(&options);
+	if (pattern != NULL && zone->is_listed && zone->listed_at == 0
+		&& xfrd_has_pattern(xfrd, line->pattern)) {
+		err = changes_on_zone(xfrd, zone, pattern, line);
+	} else {
 		/* Main has said so. A second line would bring a zone back that
 		 * has been deleted. */
 		xfrd->changes->odd = true;
 		xfrd->changes->unused++;
-		return NSD_OK;
 	}
-	conf_note_listed(conf, zone, line->offset);
-	if (strcmp(zone->pattern_name, line->pattern) == 0)
-		return conf_note_member(conf, zone, line->id);
-	ask.name = zone->name;
-	return changes_repeat(xfrd, &ask, line);
+	xfrd_read_end(xfrd);
+	return err;
 }
 
 /* A line of a zone that has been deleted: that of a catalog's member has an
@@ -108,18 +126,32 @@ static void
 changes_on_free(void *ctx, const struct zonelist_line *line)
 {
 	const struct changes_read *read = ctx;
-	const struct conf *conf = read->xfrd->role.server->conf;
-	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
+	const struct xfrd_zone_table *table = &read->xfrd->zones.table;
+	const struct xfrd_zone *zone = xfrd_zone_find_text(table, line->name);
 	const char *space = strrchr(line->name, ' ');
 	char name[ZONELIST_LINE_MAX];
 
 	if (zone == NULL && space != NULL) {
 		snprintf(name, sizeof(name), "%.*s",
 			(int)(space - line->name), line->name);
-		zone = conf_find_zone_text(conf, name);
+		zone = xfrd_zone_find_text(table, name);
 	}
-	if (zone != NULL && zone->index < read->known)
-		read->gone[zone->index] = true;
+	if (zone != NULL) {
+		assert(zone->number < table->end);
+		read->gone[zone->number] = true;
+	}
+}
+
+static enum nsd_err
+changes_remove(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	char name[NAME_TEXT_MAX];
+	const struct xfrd_change_ask ask = {
+		.kind = XFRD_CHANGE_DELETE,
+		.name = xfrd_zone_print_name(xfrd, zone, name),
+	};
+
+	return changes_repeat(xfrd, &ask, NULL);
 }
 
 /* Zones that have no line any more, but one that they had, go. Without either,
@@ -128,24 +160,19 @@ static enum nsd_err
 changes_remove_unlisted(const struct changes_read *read)
 {
 	struct xfrd *xfrd = read->xfrd;
-	struct conf *conf = xfrd->role.server->conf;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	enum nsd_err err = NSD_OK;
 	size_t kept = 0;
 
-	for (size_t i = conf->zone_count; i > 0 && err == NSD_OK; i--) {
-		const struct conf_zone *zone = conf->zones[i - 1];
-		const struct xfrd_change_ask ask = {
-			.kind = XFRD_CHANGE_DELETE,
-			.name = zone->name,
-		};
+	for (uint32_t i = 0; i < table->end && err == NSD_OK; i++) {
+		const struct xfrd_zone *zone = xfrd_zone_at(table, i);
 
-		if (zone->pattern_name == NULL || zone->listed_at != 0)
+		if (zone == NULL || !zone->is_listed || zone->listed_at != 0)
 			continue;
-		if (!read->gone[i - 1]) {
+		if (!read->gone[i])
 			kept++;
-			continue;
-		}
-		err = changes_repeat(xfrd, &ask, NULL);
+		else
+			err = changes_remove(xfrd, zone);
 	}
 	if (kept == 0)
 		return err;
@@ -159,15 +186,12 @@ changes_remove_unlisted(const struct changes_read *read)
 static void
 changes_keep_unlisted(struct xfrd *xfrd, const char *path)
 {
-	const struct conf *conf = xfrd->role.server->conf;
-	size_t count = 0;
+	uint32_t count = xfrd->zones.table.listed_count;
 
-	for (size_t i = 0; i < conf->zone_count; i++)
-		count += conf->zones[i]->pattern_name != NULL;
 	if (count == 0)
 		return;
-	log_error("zone list %s is gone: it is written anew, with the %zu"
-		  " zones that it had", path, count);
+	log_error("zone list %s is gone: it is written anew, with the %u"
+		  " zones that it had", path, (unsigned)count);
 	xfrd->changes->list->renew = true;
 }
 
@@ -175,11 +199,9 @@ static enum nsd_err
 changes_read_list(struct xfrd *xfrd, const char *path)
 {
 	struct xfrd_changes *changes = xfrd->changes;
-	const size_t known = xfrd->role.server->conf->zone_count;
 	struct changes_read read = {
 		.xfrd = xfrd,
-		.known = known,
-		.gone = calloc(known + 1, sizeof(*read.gone)),
+		.gone = calloc(xfrd->zones.table.end + 1u, sizeof(*read.gone)),
 	};
 	const struct zonelist_reader reader = {
 		.ctx = &read,
@@ -190,6 +212,8 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 	struct diag_sink sink = {.on_diag = NULL};
 	enum nsd_err err = NSD_E_MEMORY;
 
+	/* Once for all lines: each time has its cost. */
+	(void)xfrd_read_begin(xfrd);
 	if (read.gone != NULL)
 		err = zonelist_open(path, xfrd->role.server->list, &reader,
 			&sink, &changes->list);
@@ -198,6 +222,7 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 		changes_keep_unlisted(xfrd, path);
 	else if (err == NSD_OK)
 		err = changes_remove_unlisted(&read);
+	xfrd_read_end(xfrd);
 	free(read.gone);
 	return err;
 }

@@ -5,7 +5,8 @@
  *   xfrd_change_start.c  opens the zone list, and finds what the last xfrd has
  *                        left undone
  *   xfrd_change.c        gathers changes, and takes batches from step to step
- *   xfrd_change_list.c   the lines of changes; the list written anew
+ *   xfrd_change_list.c   the lines of changes
+ *   xfrd_change_renew.c  the list is written anew
  *   xfrd_change_read.c   waits for large files of zones that have come
  *   xfrd_change_one.c    one change: made, found, freed
  */
@@ -47,6 +48,12 @@ struct xfrd_change {
 	char name[];
 };
 
+/* A line of a list that is written anew. */
+struct xfrd_new_line {
+	struct xfrd_zone *zone;
+	uint64_t at; /* where it is; 0: it is left out */
+};
+
 /* What the batch is waiting for. */
 enum xfrd_changes_step {
 	XFRD_CHANGES_NONE,    /* there is no batch */
@@ -74,6 +81,9 @@ struct xfrd_changes {
 	long more;                 /* zones that the batch brings, but for those
 				    * that were listed before it */
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
+	struct xfrd_new_line *lines; /* of that, in its order: no zone of the
+				    * list comes or goes meanwhile; or NULL */
+	size_t line_count;
 	struct event *renew_event; /* after a renewal that failed: */
 	bool resting;              /* it is not tried now */
 	unsigned pause_sec;        /* how long not; 0: the last one was well */
@@ -110,6 +120,11 @@ void xfrd_change_unlist(struct xfrd_change *change);
 enum nsd_err xfrd_change_settle(struct xfrd_change *change) MUST_USE;
 /* A zone gets the pattern that it has. To NSD that is a change, too. */
 void xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone);
+
+/* ---- xfrd_change_renew.c ------------------------------------------------- */
+
+/* Zones that there will be with the batch. */
+size_t xfrd_change_count_zones(const struct xfrd *xfrd);
 /* True: the list is to be written anew before a batch begins, or goes on to
  * be gathered. */
 bool xfrd_change_wants_renewal(const struct xfrd *xfrd);

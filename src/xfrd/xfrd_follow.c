@@ -9,9 +9,8 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "conf/zonelist.h"
@@ -24,23 +23,13 @@
 
 /* ---- zones that xfrd has ------------------------------------------------- */
 
-/* A zone of the zone list may stand in nsd.conf by now: its line goes. */
-static bool
-follow_name(struct xfrd *xfrd, const struct xfrd_zone *zone,
-	const char *pattern)
+/* Its line goes, or comes. */
+static void
+follow_list(struct xfrd *xfrd, struct xfrd_zone *zone, bool is_listed)
 {
-	struct conf *conf = xfrd->role.server->conf;
-	const char *old = zone->conf->pattern_name;
-
-	if (pattern == NULL ? old == NULL
-			    : old != NULL && strcmp(pattern, old) == 0)
-		return true;
-	if (conf_change_name(conf, zone->conf, pattern) != NSD_OK)
-		return false;
-	conf_note_listed(conf, zone->conf, 0);
+	xfrd_zone_set_listed(&xfrd->zones.table, zone, is_listed, 0);
 	if (xfrd->changes != NULL)
 		xfrd->changes->list->renew = true;
-	return true;
 }
 
 /* False: there is no memory for it now. */
@@ -49,91 +38,49 @@ follow_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
 	bool is_there = options.entry != NULL;
-	bool done = !is_there || follow_name(xfrd, zone,
-		xfrd_options_pattern(&options));
+	/* A zone of the zone list may stand in nsd.conf by now. */
+	bool is_listed = xfrd_options_pattern(&options) != NULL;
 
 	xfrd_read_end(xfrd);
-	if (is_there)
-		return done && xfrd_turn_follow(xfrd, zone);
-	xfrd_come_lose(xfrd, zone);
-	xfrd->follow.gone++;
-	return true;
+	if (!is_there) {
+		xfrd_come_lose(xfrd, zone);
+		xfrd->follow.gone++;
+		return true;
+	}
+	if (zone->is_listed != is_listed)
+		follow_list(xfrd, zone, is_listed);
+	return xfrd_turn_follow(xfrd, zone);
 }
 
 /* ---- zones that it lacks ------------------------------------------------- */
 
-static bool
-follow_add(struct xfrd *xfrd, const struct store_view *view,
-	const struct zone_entry *entry)
+static void
+follow_on_new(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	char text[NAME_TEXT_MAX];
-	const char *name = zone_entry_name(view, entry, text);
-	const struct settings_pattern *pattern = store_get(view,
-		store_load_ref(&entry->pattern));
-	bool is_listed = (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
-		& ZONE_ENTRY_LISTED) != 0;
-	struct xfrd_zone *zone;
-
-	if (xfrd_come_add(xfrd, name, is_listed
-			? settings_pattern_text(pattern, pattern->name_at)
-			: NULL, &zone)
-		!= NSD_OK)
-		return false;
-	if (is_listed && xfrd->changes != NULL)
+	if (zone->is_listed && xfrd->changes != NULL)
 		xfrd->changes->list->renew = true;
 	/* Without memory, it is looked at later. */
 	if (!xfrd_turn_follow(xfrd, zone))
 		xfrd_turn_look(xfrd);
-	return true;
-}
-
-/* The zones behind the last one that was looked at. */
-static void
-follow_find(const struct xfrd_follow *follow, const struct store_view *view,
-	struct trie_iter *iter)
-{
-	const struct trie_entry *root = &table_get(view)->apexes.root;
-	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
-	struct trie_name key;
-
-	if (!follow->has_last) {
-		trie_iter_init(iter, view, root);
-		return;
-	}
-	table_split_apex(follow->last, name, label_at, &key);
-	trie_iter_init_after(iter, view, root, &key);
 }
 
 /* False: there is no memory for one of them now. *end: it was the last one. */
 static bool
-follow_entries(struct xfrd *xfrd, const struct store_view *view, bool *end)
+follow_entries(struct xfrd *xfrd, bool *end)
 {
 	struct xfrd_follow *follow = &xfrd->follow;
-	const struct zone_table *zones = table_get(view);
-	struct trie_iter iter;
-	store_ref ref;
-
+	const struct zone_table *zones = table_get(xfrd_read_begin(xfrd));
 	/* Each zone of xfrd was found in the store: as many are the same. */
-	*end = zones == NULL || (!follow->has_last
+	bool same = zones == NULL || (!follow->walk.has_last
 		&& zones->zone_count == xfrd->zones.table.count);
-	if (*end)
-		return true;
-	follow_find(follow, view, &iter);
-	for (unsigned i = 0; i < TURN_ZONES; i++) {
-		const struct zone_entry *entry;
+	enum nsd_err err = NSD_OK;
 
-		ref = trie_iter_next(&iter);
-		*end = ref == STORE_NONE;
-		if (*end)
-			return true;
-		entry = store_get(view, ref);
-		if (xfrd_zone_find(&xfrd->zones.table, entry->name) == NULL
-			&& !follow_add(xfrd, view, entry))
-			return false;
-		memcpy(follow->last, entry->name, name_len(entry->name));
-		follow->has_last = true;
-	}
-	return true;
+	if (!same)
+		err = xfrd_walk(xfrd, &follow->walk, TURN_ZONES,
+			follow_on_new);
+	xfrd_read_end(xfrd);
+	*end = same || follow->walk.is_over;
+	return err == NSD_OK;
 }
 
 /* ---- turns --------------------------------------------------------------- */
@@ -167,8 +114,7 @@ follow_turn(struct xfrd *xfrd)
 	bool done = true, end;
 
 	if (follow->step == XFRD_FOLLOW_ENTRIES) {
-		done = follow_entries(xfrd, xfrd_read_begin(xfrd), &end);
-		xfrd_read_end(xfrd);
+		done = follow_entries(xfrd, &end);
 		if (done && end)
 			follow_end(xfrd);
 		return done;
@@ -203,9 +149,11 @@ xfrd_follow_begin(struct xfrd *xfrd)
 {
 	struct xfrd_follow *follow = &xfrd->follow;
 
+	assert(xfrd->changes == NULL
+		|| xfrd->changes->step == XFRD_CHANGES_NONE);
 	follow->step = XFRD_FOLLOW_ZONES;
 	follow->next = 0;
-	follow->has_last = false;
+	follow->walk = (struct xfrd_walk){.has_last = false};
 	follow->gone = 0;
 	event_active(follow->event, EV_TIMEOUT, 0);
 }

@@ -589,6 +589,22 @@ xfrd_keep_is_lost(struct xfrd *xfrd)
 	return true;
 }
 
+static bool
+keep_has_secondaries(struct xfrd *xfrd)
+{
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
+	bool found = false;
+
+	(void)xfrd_read_begin(xfrd);
+	for (uint32_t i = 0; i < table->end && !found; i++) {
+		const struct xfrd_zone *zone = xfrd_zone_at(table, i);
+
+		found = zone != NULL && xfrd_zone_is_secondary(xfrd, zone);
+	}
+	xfrd_read_end(xfrd);
+	return found;
+}
+
 /* To put a journal in order takes more calls, and mostly another folder, than a
  * confined xfrd may use. So the next one tries. */
 static void
@@ -596,7 +612,7 @@ keep_retry(struct xfrd *xfrd)
 {
 	static const struct timeval wait = {.tv_sec = RETRY_SEC};
 
-	if (xfrd->role.server->conf->secondary_count > 0
+	if (keep_has_secondaries(xfrd)
 		&& event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
 			   keep_on_retry, xfrd, &wait)
 			== -1)

@@ -105,11 +105,8 @@ xfrd_options_file(const struct xfrd_options *options)
 bool
 xfrd_has_pattern(struct xfrd *xfrd, const char *name)
 {
-	const struct store_view *view = xfrd_read_begin(xfrd);
-	/* Before the first publish: what is to be published. */
-	bool has = store_root(view, STORE_ROOT_SETTINGS) != STORE_NONE
-		? settings_find_pattern(view, name) != STORE_NONE
-		: conf_find_pattern(xfrd->role.server->conf, name) != NULL;
+	bool has = settings_find_pattern(xfrd_read_begin(xfrd), name)
+		!= STORE_NONE;
 
 	xfrd_read_end(xfrd);
 	return has;

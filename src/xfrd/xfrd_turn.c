@@ -84,7 +84,7 @@ turn_is_gone(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
 	/* What the machine knows was published. */
 	bool gone = options.entry == NULL && zone->handle != XFR_NONE
-		&& zone->conf->pattern_name == NULL;
+		&& !zone->is_listed;
 
 	xfrd_read_end(xfrd);
 	return gone;

@@ -7,10 +7,12 @@
 #include "config.h"
 
 #include <assert.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "conf/conf.h"
 #include "dns/name.h"
 #include "xfrd/xfrd_zone.h"
 
@@ -31,7 +33,7 @@ xfrd_zone_at(const struct xfrd_zone_table *table, uint32_t number)
 	struct xfrd_zone *zone = number < table->end
 		? zone_place(table, number) : NULL;
 
-	return zone != NULL && zone->conf != NULL ? zone : NULL;
+	return zone != NULL && zone->apex != NULL ? zone : NULL;
 }
 
 /* A free place. NULL: no memory. */
@@ -43,7 +45,7 @@ zone_take_place(struct xfrd_zone_table *table)
 
 	if (table->unused != XFR_NONE) {
 		zone = zone_place(table, table->unused);
-		assert(zone->conf == NULL);
+		assert(zone->apex == NULL);
 		table->unused = zone->next;
 		return zone;
 	}
@@ -69,7 +71,7 @@ zone_take_place(struct xfrd_zone_table *table)
 static void
 zone_leave_place(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 {
-	zone->conf = NULL;
+	assert(zone->apex == NULL);
 	zone->next = table->unused;
 	table->unused = zone->number;
 	if (table->count > 0)
@@ -126,7 +128,7 @@ buckets_split(struct xfrd_zone_table *table)
 	for (at = from; *at != XFR_NONE;) {
 		struct xfrd_zone *zone = zone_place(table, *at);
 
-		if (zone_bucket(table, zone->conf->wire) != to) {
+		if (zone_bucket(table, zone->apex) != to) {
 			at = &zone->next;
 			continue;
 		}
@@ -149,7 +151,7 @@ xfrd_zone_find(const struct xfrd_zone_table *table, const uint8_t *apex)
 	for (at = *zone_bucket(table, lower); at != XFR_NONE;) {
 		struct xfrd_zone *zone = zone_place(table, at);
 
-		if (name_equal(zone->conf->wire, lower))
+		if (name_equal(zone->apex, lower))
 			return zone;
 		at = zone->next;
 	}
@@ -165,35 +167,142 @@ xfrd_zone_find_text(const struct xfrd_zone_table *table, const char *name)
 						: NULL;
 }
 
-/* ---- zones come and go --------------------------------------------------- */
+/* ---- the zone list ------------------------------------------------------- */
+
+void
+xfrd_zone_set_listed(struct xfrd_zone_table *table, struct xfrd_zone *zone,
+	bool is_listed, uint64_t at)
+{
+	assert(is_listed || at == 0);
+	assert(!zone->is_listed || table->listed_count > 0);
+	table->listed_count += is_listed;
+	table->listed_count -= zone->is_listed;
+	assert(table->listed_count <= table->count);
+	zone->is_listed = is_listed;
+	zone->listed_at = at;
+}
+
+struct xfrd_member {
+	uint32_t number; /* of its zone; must be first: it is looked for */
+	char id[];
+};
+
+static int
+member_compare(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* Where the table has it. NULL: the zone has none. */
+static struct xfrd_member **
+member_find(const struct xfrd_zone_table *table, const struct xfrd_zone *zone)
+{
+	struct xfrd_member **place = tfind(&zone->number, &table->members,
+		member_compare);
+
+	assert((place != NULL) == zone->is_member);
+	return place;
+}
+
+static void
+member_drop(struct xfrd_zone_table *table, struct xfrd_zone *zone)
+{
+	struct xfrd_member *member;
+
+	if (!zone->is_member)
+		return;
+	member = *member_find(table, zone);
+	tdelete(member, &table->members, member_compare);
+	free(member);
+	zone->is_member = false;
+}
 
 enum nsd_err
-xfrd_zone_add(struct xfrd_zone_table *table, const struct conf_zone *conf,
+xfrd_zone_set_member(struct xfrd_zone_table *table, struct xfrd_zone *zone,
+	const char *id)
+{
+	size_t size = id != NULL ? strlen(id) + 1 : 0;
+	struct xfrd_member *member, **place;
+
+	if (id == NULL) {
+		member_drop(table, zone);
+		return NSD_OK;
+	}
+	member = malloc(sizeof(*member) + size);
+	if (member == NULL)
+		return NSD_E_MEMORY;
+	member->number = zone->number;
+	memcpy(member->id, id, size);
+	place = tsearch(member, &table->members, member_compare);
+	if (place == NULL) {
+		free(member);
+		return NSD_E_MEMORY;
+	}
+	if (*place != member) {
+		free(*place);
+		*place = member;
+	}
+	zone->is_member = true;
+	return NSD_OK;
+}
+
+const char *
+xfrd_zone_member(const struct xfrd_zone_table *table,
+	const struct xfrd_zone *zone)
+{
+	return zone->is_member ? (*member_find(table, zone))->id : NULL;
+}
+
+/* ---- zones come and go --------------------------------------------------- */
+
+/* NULL: no memory. */
+static uint8_t *
+zone_copy_apex(const uint8_t *apex)
+{
+	size_t len = name_len(apex);
+	uint8_t *copy = malloc(len);
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, apex, len);
+	name_lower(copy);
+	return copy;
+}
+
+enum nsd_err
+xfrd_zone_add(struct xfrd_zone_table *table, const uint8_t *apex,
 	struct xfrd_zone **zone)
 {
 	uint32_t *buckets = grow_array(table->buckets, table->bucket_count,
 		&table->bucket_room, sizeof(*buckets)), *bucket, number;
 	struct xfrd_zone *added;
+	uint8_t *copy;
 
 	if (buckets == NULL)
 		return NSD_E_MEMORY;
 	table->buckets = buckets;
-	assert(xfrd_zone_find(table, conf->wire) == NULL);
-	added = zone_take_place(table);
-	if (added == NULL)
+	assert(xfrd_zone_find(table, apex) == NULL);
+	copy = zone_copy_apex(apex);
+	added = copy != NULL ? zone_take_place(table) : NULL;
+	if (added == NULL) {
+		free(copy);
 		return NSD_E_MEMORY;
+	}
 	if (table->bucket_count <= table->count)
 		buckets_split(table);
-	bucket = zone_bucket(table, conf->wire);
+	bucket = zone_bucket(table, copy);
 	number = added->number;
 	*added = (struct xfrd_zone){
-		.conf = conf,
+		.apex = copy,
 		.number = number,
 		.next = *bucket,
 		.handle = XFR_NONE,
 	};
 	*bucket = number;
 	table->count++;
+	assert(table->count <= table->end);
 	*zone = added;
 	return NSD_OK;
 }
@@ -201,14 +310,20 @@ xfrd_zone_add(struct xfrd_zone_table *table, const struct conf_zone *conf,
 void
 xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 {
-	uint32_t *at = zone_bucket(table, zone->conf->wire);
+	uint32_t *at = zone_bucket(table, zone->apex);
 
 	assert(zone->handle == XFR_NONE && zone->past == NULL
 		&& zone->said == NULL && table->count > 0);
-	while (*at != zone->number)
+	xfrd_zone_set_listed(table, zone, false, 0);
+	member_drop(table, zone);
+	while (*at != zone->number) {
+		assert(*at != XFR_NONE); /* it is in its bucket */
 		at = &zone_place(table, *at)->next;
+	}
 	*at = zone->next;
 	table->count--;
+	free((uint8_t *)(uintptr_t)zone->apex);
+	zone->apex = NULL;
 	zone_leave_place(table, zone);
 }
 
@@ -219,7 +334,7 @@ xfrd_zone_get_past(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 {
 	struct xfrd_past *past = table->past_unused;
 
-	assert(zone->handle == XFR_NONE);
+	assert(zone->handle == XFR_NONE && zone->apex != NULL);
 	if (zone->past != NULL)
 		return zone->past;
 	if (past != NULL)
@@ -238,6 +353,7 @@ xfrd_zone_drop_past(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 {
 	if (zone->past == NULL)
 		return;
+	assert(table->past_count > 0);
 	zone->past->next = table->past_unused;
 	table->past_unused = zone->past;
 	zone->past = NULL;
@@ -263,8 +379,11 @@ xfrd_zone_table_init(struct xfrd_zone_table *table,
 void
 xfrd_zone_table_fini(struct xfrd_zone_table *table)
 {
+	for (uint32_t i = 0; i < table->end; i++)
+		free((uint8_t *)(uintptr_t)zone_place(table, i)->apex);
 	while (table->chunk_count > 0)
 		free(table->chunks[--table->chunk_count]);
+	tdestroy(table->members, free);
 	free(table->chunks);
 	free(table->buckets);
 	arena_fini(&table->pasts);

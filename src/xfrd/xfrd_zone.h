@@ -1,10 +1,13 @@
 /*
  * xfrd_zone.h - what xfrd knows of a zone, and the table of all zones.
  *
- * A zone has an object from the moment that it is configured until it is
+ * A zone has an object from the moment that xfrd knows of it until it is
  * removed. The object stays where it is, and keeps its number: whoever walks
  * over all zones in several turns of the loop remembers the number that is
  * next. A number that has become free is taken by a zone that comes later.
+ *
+ * What the configuration says of a zone - its name as written, its pattern -
+ * is read in the store (xfrd_options.h). Here is what nobody publishes.
  */
 #ifndef XFRD_XFRD_ZONE_H
 #define XFRD_XFRD_ZONE_H
@@ -15,7 +18,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "conf/conf.h"
 #include "guard/siphash.h"
 #include "store/store.h"
 #include "xfr/machine.h"
@@ -90,10 +92,16 @@ struct xfrd_past {
 };
 
 struct xfrd_zone {
-	const struct conf_zone *conf; /* its name, apex and options */
+	const uint8_t *apex;          /* in wire form, lower case; as long as
+				       * the zone */
 	struct xfrd_past *past;       /* until it has a handle; NULL: nothing is
 				       * known */
 	struct xfrd_said_way *said;   /* of servers that fail: xfrd_said.h */
+	/* Where its line of the zone list begins; 0: it has none, or nobody
+	 * has looked. */
+	uint64_t listed_at : 62;
+	bool is_listed : 1;           /* it is of the zone list */
+	bool is_member : 1;           /* its line has an ID: xfrd_zone_member */
 	uint32_t number;
 	uint32_t next;                /* number of the next zone of its bucket,
 				       * or of the next free place */
@@ -109,14 +117,15 @@ struct xfrd_zone {
 	uint64_t options;             /* with a handle: see xfrd_left_zone */
 };
 
-/* With what the machine takes for a zone, less than 300 octets. */
-_Static_assert(sizeof(struct xfrd_zone) <= 96, "a zone is small");
+/* With its apex, its bucket and what the machine takes for a zone, less than
+ * 300 octets. */
+_Static_assert(sizeof(struct xfrd_zone) <= 104, "a zone is small");
 
 /* The zone's name in wire form, lower case; as long as the zone. */
 static inline const uint8_t *
 xfrd_zone_apex(const struct xfrd_zone *zone)
 {
-	return zone->conf->wire;
+	return zone->apex;
 }
 
 struct xfrd_zone_table {
@@ -124,6 +133,7 @@ struct xfrd_zone_table {
 	size_t chunk_count, chunk_room;
 	uint32_t end;               /* numbers below were given out */
 	uint32_t count;             /* zones */
+	uint32_t listed_count;      /* of these, those of the zone list */
 	uint32_t unused;            /* first free place below end; XFR_NONE */
 	uint32_t *buckets;          /* by the hash of the apex: the first zone,
 				     * or XFR_NONE */
@@ -133,6 +143,8 @@ struct xfrd_zone_table {
 	struct arena pasts;
 	struct xfrd_past *past_unused;
 	uint32_t past_count; /* zones that have one */
+	void *members; /* struct xfrd_member, of <search.h>: most zones are no
+			* members of a catalog */
 };
 
 /* Begins a table without zones. key: random octets, copied. */
@@ -141,12 +153,12 @@ void xfrd_zone_table_init(struct xfrd_zone_table *table,
 void xfrd_zone_table_fini(struct xfrd_zone_table *table);
 
 /*
- * Adds a zone, whose apex is not in the table. Keeps conf until the zone is
- * removed. Gives *zone until then.
+ * Adds a zone that is not in the table. Copies apex, in lower case. Gives *zone
+ * until it is removed.
  * returns NSD_OK; NSD_E_MEMORY: nothing has changed. Constant time.
  */
-enum nsd_err xfrd_zone_add(struct xfrd_zone_table *table,
-	const struct conf_zone *conf, struct xfrd_zone **zone) MUST_USE;
+enum nsd_err xfrd_zone_add(struct xfrd_zone_table *table, const uint8_t *apex,
+	struct xfrd_zone **zone) MUST_USE;
 
 /* Removes a zone that nobody knows any more: it has no handle and no past.
  * Constant time. */
@@ -162,6 +174,18 @@ struct xfrd_zone *xfrd_zone_find_text(const struct xfrd_zone_table *table,
 /* The zone of a number. NULL: that place is free, or there is no such place. */
 struct xfrd_zone *xfrd_zone_at(const struct xfrd_zone_table *table,
 	uint32_t number);
+
+/* It is of the zone list from now on, with its line there, or not any more: 0,
+ * then. 0 with is_listed: its line is to be written. */
+void xfrd_zone_set_listed(struct xfrd_zone_table *table,
+	struct xfrd_zone *zone, bool is_listed, uint64_t at);
+
+/* The ID that the line of a member of a catalog has: sets it (NULL: none), a
+ * copy; gets it, lent until then. NSD_E_MEMORY: nothing has changed. */
+enum nsd_err xfrd_zone_set_member(struct xfrd_zone_table *table,
+	struct xfrd_zone *zone, const char *id) MUST_USE;
+const char *xfrd_zone_member(const struct xfrd_zone_table *table,
+	const struct xfrd_zone *zone);
 
 /* Gets the past of a zone without a handle; makes one that knows nothing, if
  * there is none. NULL: without memory. Lent until it is dropped. */

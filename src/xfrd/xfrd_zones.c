@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <event2/event.h>
+#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,30 +289,21 @@ struct zones_seeds {
 	uint8_t table[SIPHASH_KEY_LEN];
 };
 
-static enum nsd_err
-zones_add_all(struct xfrd_zone_table *table, const struct conf *conf)
-{
-	enum nsd_err err = NSD_OK;
-	struct xfrd_zone *zone;
-
-	for (size_t i = 0; i < conf->zone_count && err == NSD_OK; i++)
-		err = xfrd_zone_add(table, conf->zones[i], &zone);
-	return err;
-}
-
 enum nsd_err
 xfrd_zones_init(struct xfrd *xfrd)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
 	struct xfr_limits limits = xfr_limits_usual;
 	struct zones_seeds seeds = {.machine = 0};
+	struct xfrd_walk walk = {.has_last = false};
 	enum nsd_err err;
 
 	if (getrandom(&seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
 		seeds.machine = (uint64_t)clock_now_usec();
 	limits.transfers = zones_count_transfers(&xfrd->asks);
 	xfrd_zone_table_init(&zones->table, seeds.table);
-	err = zones_add_all(&zones->table, xfrd->role.server->conf);
+	/* Main starts no xfrd before the loader has listed them. */
+	err = xfrd_walk(xfrd, &walk, UINT_MAX, NULL);
 	return err != NSD_OK ? err
 		: xfr_machine_create(&limits, seeds.machine, clock_now_msec(),
 			&zones->machine);

@@ -178,26 +178,44 @@ list_cut_anywhere_is_read(void **state)
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* What a test of writing has. */
-static struct conf *conf;
+#define LINES_MAX 8u
+
+/* What a test of writing has: a list, and where its lines are. */
 static struct zonelist *list;
+static struct line {
+	char name[16], pattern[8], id[8]; /* without an ID: "" */
+	uint64_t at;
+} lines[LINES_MAX];
+static size_t line_count;
+
+static struct line *
+find(const char *name)
+{
+	for (size_t i = 0; i < line_count; i++)
+		if (strcmp(lines[i].name, name) == 0)
+			return &lines[i];
+	return NULL;
+}
 
 static enum nsd_err
 note_line(void *ctx, const struct zonelist_line *line)
 {
-	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
+	struct line *noted = &lines[line_count++];
 
-	if (zone == NULL)
-		return NSD_OK;
-	conf_note_listed(conf, zone, line->offset);
-	return conf_note_member(conf, zone, line->id);
+	assert_in_range(line_count, 1, LINES_MAX);
+	snprintf(noted->name, sizeof(noted->name), "%s", line->name);
+	snprintf(noted->pattern, sizeof(noted->pattern), "%s", line->pattern);
+	snprintf(noted->id, sizeof(noted->id), "%s",
+		line->id != NULL ? line->id : "");
+	noted->at = line->offset;
+	return NSD_OK;
 }
 
 static int
-make_conf(void **state)
+begin(void **state)
 {
-	conf = reader_accept(CONF);
 	unlink(path);
+	line_count = 0;
 	return 0;
 }
 
@@ -206,7 +224,6 @@ close_all(void **state)
 {
 	zonelist_close(list);
 	list = NULL;
-	conf_destroy(conf);
 	return 0;
 }
 
@@ -217,30 +234,60 @@ open_list(void)
 	const struct zonelist_reader reader = {.on_zone = note_line};
 
 	zonelist_close(list);
+	line_count = 0;
 	assert_int_equal(zonelist_open(path, -1, &reader, NULL, &list), NSD_OK);
 }
 
 static void
 add(const char *name, const char *pattern)
 {
-	const struct conf_zone *zone;
-	uint64_t offset;
+	struct zonelist_line line = {.name = name, .pattern = pattern};
 
-	assert_int_equal(conf_add_zone(conf, name, pattern, &zone), NSD_OK);
 	assert_int_equal(zonelist_add(list, name, pattern, NULL,
-		&offset), NSD_OK);
-	conf_note_listed(conf, zone, offset);
+		&line.offset), NSD_OK);
+	assert_int_equal(note_line(NULL, &line), NSD_OK);
 }
 
 static void
 cut(const char *name)
 {
-	const struct conf_zone *zone = conf_find_zone_text(conf, name);
+	struct line *line = find(name);
 
-	assert_non_null(zone);
-	assert_int_equal(zonelist_remove(list, zone->listed_at), NSD_OK);
-	zonelist_free_place(list, zone->listed_at);
-	assert_int_equal(conf_remove_zone(conf, zone->wire), NSD_OK);
+	assert_non_null(line);
+	assert_int_equal(zonelist_remove(list, line->at), NSD_OK);
+	zonelist_free_place(list, line->at);
+	line_count--;
+	memmove(line, line + 1,
+		(size_t)(&lines[line_count] - line) * sizeof(*line));
+}
+
+/* Where the line is by then. */
+static enum nsd_err
+renew_line(struct line *line)
+{
+	return zonelist_renew_add(list, line->name, line->pattern,
+		*line->id != '\0' ? line->id : NULL, &line->at);
+}
+
+static void
+renew(void)
+{
+	int fd;
+
+	assert_int_equal(zonelist_renew_begin(list), NSD_OK);
+	for (size_t i = 0; i < line_count; i++)
+		assert_int_equal(renew_line(&lines[i]), NSD_OK);
+	assert_int_equal(zonelist_renew_end(list, &fd), NSD_OK);
+	assert_int_equal(access(temp, F_OK), 0);
+	assert_int_equal(zonelist_take_renewed(list), NSD_OK);
+	assert_int_equal(access(temp, F_OK), -1);
+}
+
+/* There is a zone in nsd.conf, too. */
+static bool
+wants_renewal(void)
+{
+	return zonelist_wants_renewal(list, line_count + 1);
 }
 
 static void
@@ -274,8 +321,7 @@ line_becomes_another_at_its_place(void **state)
 	add("a.test", "p");
 	add("b.test", "p");
 	assert_int_equal(zonelist_replace(list,
-		conf_find_zone_text(conf, "a.test")->listed_at, "a.test", "q",
-		NULL), NSD_OK);
+		find("a.test")->at, "a.test", "q", NULL), NSD_OK);
 	files_assert(path, HEAD "add a.test q\nadd b.test p\n");
 }
 
@@ -285,9 +331,8 @@ line_of_a_member_goes_with_its_id(void **state)
 	uint64_t at;
 
 	files_write(path, HEAD "cat a.test p id\ncat b.test q id\n");
-	assert_int_equal(zonelist_load(conf, path, NULL, &was_cut), NSD_OK);
 	open_list();
-	at = conf_find_zone_text(conf, "b.test")->listed_at;
+	at = find("b.test")->at;
 	assert_int_equal(zonelist_replace(list, at, "b.test", "p", NULL),
 		NSD_E_LIMIT);
 	cut("a.test");
@@ -300,20 +345,17 @@ line_of_a_member_goes_with_its_id(void **state)
 static void
 member_has_its_id_in_a_list_that_is_written_anew(void **state)
 {
-	const struct conf_zone *zone;
+	struct line *line;
 	uint64_t at;
-	int fd;
 
 	files_write(path, HEAD "cat a.test p id\ncat b.test q other\n"
 		"add c.test q\n");
-	assert_int_equal(zonelist_load(conf, path, NULL, &was_cut), NSD_OK);
 	open_list();
-	zone = conf_find_zone_text(conf, "a.test");
-	assert_int_equal(zonelist_replace(list, zone->listed_at, "a.test", "q",
-		zone->member_id), NSD_OK);
-	assert_int_equal(conf_change_zone(conf, zone->wire, "q"), NSD_OK);
-	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
-	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
+	line = find("a.test");
+	assert_int_equal(zonelist_replace(list, line->at, "a.test", "q",
+		line->id), NSD_OK);
+	strcpy(line->pattern, "q");
+	renew();
 	files_assert(path, HEAD "cat a.test q id\ncat b.test q other\n"
 		"add c.test q\n");
 	/* Lines are where they are thought to be. */
@@ -372,28 +414,23 @@ place_over_two_sectors_is_not_used_again(void **state)
 static void
 list_with_more_free_lines_than_zones_is_written_anew(void **state)
 {
-	int fd;
-
 	open_list();
 	add("a.test", "p");
 	add("bb.test", "p");
 	add("ccc.test", "q");
 	cut("a.test");
-	assert_false(zonelist_wants_renewal(list, conf->zone_count));
+	assert_false(wants_renewal());
 	cut("bb.test");
-	assert_false(zonelist_wants_renewal(list, conf->zone_count));
-	assert_int_equal(conf->zone_count, 2);
+	assert_false(wants_renewal());
+	assert_int_equal(line_count, 1);
 	/* Fixed ones count. */
 	cut("ccc.test");
 	add("dd.test", "p");
 	add("e", "q");
 	cut("dd.test");
-	assert_true(zonelist_wants_renewal(list, conf->zone_count));
-	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
-	assert_int_equal(access(temp, F_OK), 0);
-	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
-	assert_int_equal(access(temp, F_OK), -1);
-	assert_false(zonelist_wants_renewal(list, conf->zone_count));
+	assert_true(wants_renewal());
+	renew();
+	assert_false(wants_renewal());
 	files_assert(path, HEAD "add e q\n");
 	cut("e");
 	files_assert(path, HEAD "del e q\n");
@@ -405,18 +442,75 @@ static void
 torn_line_is_no_head_of_another(void **state)
 {
 	uint64_t offset;
-	int fd;
 
 	files_write(path, HEAD "add a.test p\nadd b.t");
-	assert_int_equal(zonelist_load(conf, path, NULL, &was_cut), NSD_OK);
 	open_list();
 	assert_int_equal(zonelist_add(list, "c", "p", NULL, &offset),
 		NSD_E_AGAIN);
-	assert_true(zonelist_wants_renewal(list, conf->zone_count));
-	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
-	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
+	assert_true(wants_renewal());
+	renew();
 	add("c", "p");
 	files_assert(path, HEAD "add a.test p\nadd c p\n");
+}
+
+/* Whole, with what it says of a zone that nobody else knows. */
+static void
+line_is_copied_as_it_is(void **state)
+{
+	uint64_t offset, none;
+	int fd;
+
+	files_write(path, HEAD "add a.test p\ncat B. q id\nadd c.t");
+	open_list();
+	assert_int_equal(zonelist_renew_begin(list), NSD_OK);
+	assert_int_equal(zonelist_renew_copy(list, find("B.")->at, &offset),
+		NSD_OK);
+	assert_int_equal(offset, sizeof(HEAD) - 1);
+	/* One that was cut short, and one that is not there. */
+	assert_int_equal(zonelist_renew_copy(list, sizeof(HEAD) - 1 + 25,
+		&none), NSD_OK);
+	assert_int_equal(none, 0);
+	assert_int_equal(zonelist_renew_copy(list, 0, &none), NSD_OK);
+	assert_int_equal(none, 0);
+	assert_int_equal(zonelist_renew_add(list, "d", "p", NULL, &offset),
+		NSD_OK);
+	assert_int_equal(zonelist_renew_end(list, &fd), NSD_OK);
+	assert_int_equal(zonelist_take_renewed(list), NSD_OK);
+	files_assert(path, HEAD "cat B. q id\nadd d p\n");
+	assert_int_equal(zonelist_remove(list, offset), NSD_OK);
+	files_assert(path, HEAD "cat B. q id\ndel d p\n");
+}
+
+/* What is longer than a line can be is left out; what is larger than a buffer
+ * is written all the same. */
+static void
+long_list_is_written_anew(void **state)
+{
+	static char name[ZONELIST_LINE_MAX];
+	uint64_t offset, end = sizeof(HEAD) - 1;
+	int fd;
+
+	open_list();
+	assert_int_equal(zonelist_renew_begin(list), NSD_OK);
+	for (size_t i = 0; i < 1000; i++) {
+		size_t len = 1 + i % (ZONELIST_LINE_MAX - 1);
+		bool fits = 4 + len + 3 <= ZONELIST_LINE_MAX;
+
+		memset(name, 'a', len);
+		name[len] = '\0';
+		assert_int_equal(zonelist_renew_add(list, name, "p", NULL,
+			&offset), NSD_OK);
+		assert_int_equal(offset, fits ? end : 0);
+		end += fits ? 4 + len + 3 : 0;
+	}
+	memset(name, 'a', sizeof(name) - 1);
+	assert_int_equal(zonelist_renew_add(list, name, "p", NULL, &offset),
+		NSD_OK);
+	assert_int_equal(offset, 0);
+	assert_int_equal(zonelist_renew_end(list, &fd), NSD_OK);
+	assert_int_equal(lseek(fd, 0, SEEK_END), end);
+	assert_int_equal(zonelist_take_renewed(list), NSD_OK);
+	assert_int_equal(list->end, end);
 }
 
 /* RLIMIT_FSIZE stands for a full disk. */
@@ -439,7 +533,8 @@ full_disk_changes_nothing(void **state)
 	assert_int_equal(errno, EFBIG);
 	limit.rlim_cur = 10;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_E_SYSTEM);
+	assert_int_equal(zonelist_renew_begin(list), NSD_OK);
+	assert_int_equal(zonelist_renew_end(list, &fd), NSD_E_SYSTEM);
 	assert_int_equal(access(temp, F_OK), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	files_assert(path, HEAD "add a.test p\n####\n");
@@ -485,7 +580,8 @@ link_in_the_place_of_the_list_is_not_followed(void **state)
 	unlink(path);
 	open_list();
 	assert_int_equal(symlink(other, temp), 0);
-	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
+	assert_int_equal(zonelist_renew_begin(list), NSD_OK);
+	assert_int_equal(zonelist_renew_end(list, &fd), NSD_OK);
 	assert_int_equal(access(other, F_OK), -1);
 	zonelist_drop_renewed(list);
 	assert_int_equal(access(temp, F_OK), -1);
@@ -494,7 +590,7 @@ link_in_the_place_of_the_list_is_not_followed(void **state)
 int
 main(void)
 {
-#define WRITING(name) cmocka_unit_test_setup_teardown(name, make_conf, \
+#define WRITING(name) cmocka_unit_test_setup_teardown(name, begin, \
 	close_all)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
@@ -510,6 +606,8 @@ main(void)
 		WRITING(place_over_two_sectors_is_not_used_again),
 		WRITING(list_with_more_free_lines_than_zones_is_written_anew),
 		WRITING(torn_line_is_no_head_of_another),
+		WRITING(line_is_copied_as_it_is),
+		WRITING(long_list_is_written_anew),
 		WRITING(full_disk_changes_nothing),
 		WRITING(word_with_a_newline_is_refused),
 		WRITING(link_in_the_place_of_the_list_is_not_followed),

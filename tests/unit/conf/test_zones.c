@@ -551,33 +551,6 @@ zone_that_was_a_secondary_is_known(void **state)
 	conf_destroy(conf);
 }
 
-static void
-name_needs_no_pattern_that_is_there(void **state)
-{
-	struct conf *conf = reader_accept("pattern: name: p zonefile: f\n");
-	const struct conf_zone *fixed, *added, *other;
-
-	assert_int_equal(conf_add_name(conf, "A.test", NULL, &fixed), NSD_OK);
-	assert_int_equal(conf_add_name(conf, "b.test", "q", &added), NSD_OK);
-	assert_int_equal(conf_add_name(conf, "c.test", "q", &other), NSD_OK);
-	assert_int_equal(conf_add_name(conf, "a.test", "p", &other),
-		NSD_E_ZONE);
-	assert_ptr_equal(zone(conf, "a.test"), fixed);
-	assert_string_equal(fixed->name, "A.test");
-	assert_null(fixed->pattern_name);
-	assert_string_equal(added->pattern_name, "q");
-	assert_ptr_equal(added->pattern_name,
-		zone(conf, "c.test")->pattern_name);
-	assert_int_equal(conf_change_name(conf, added, "p"), NSD_OK);
-	assert_string_equal(added->pattern_name, "p");
-	assert_int_equal(conf_change_name(conf, added, NULL), NSD_OK);
-	assert_null(added->pattern_name);
-	assert_int_equal(conf_remove_zone(conf, added->wire), NSD_OK);
-	assert_int_equal(conf_remove_zone(conf, fixed->wire), NSD_OK);
-	assert_int_equal(conf->zone_count, 1);
-	conf_destroy(conf);
-}
-
 int
 main(void)
 {
@@ -605,7 +578,6 @@ main(void)
 		cmocka_unit_test(path_in_chroot_loses_it),
 		cmocka_unit_test(secondary_zones_are_counted),
 		cmocka_unit_test(zone_that_was_a_secondary_is_known),
-		cmocka_unit_test(name_needs_no_pattern_that_is_there),
 		cmocka_unit_test(semantic_errors_are_found),
 		cmocka_unit_test(what_is_left_out_of_long_lists_is_said),
 		cmocka_unit_test(identity_and_version_fit_a_txt_string),

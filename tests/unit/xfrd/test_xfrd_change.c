@@ -15,80 +15,12 @@
 #include <cmocka.h>
 
 #include "changes.h"
+#include "fixture.h"
 #include "lib/files.h"
-#include "lib/store_fixture.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
-#define HEAD "# NSD zone list\n# name pattern\n"
-#define CONF "pattern: name: p zonefile: a\npattern: name: q zonefile: b\n" \
-	     "pattern: name: long zonefile: c\nserver: zonelistfile: \"%s\"\n"
-
 static char folder[] = "/tmp/test_xfrd_change.XXXXXX";
-static char path[64];
-static struct store_fixture store; /* nothing is published */
-
-static int
-start(void **state)
-{
-	char text[512];
-	int len = snprintf(text, sizeof(text), CONF, path);
-
-	files_write(path, HEAD);
-	memset(&xfrd, 0, sizeof(xfrd));
-	xfrd.role.server = &server;
-	xfrd.role.base = event_base_new();
-	*ended = '\0';
-	asked_count = message_count = 0;
-	hasty = false;
-	read_error = NSD_OK;
-	if (conf_load_text("t", text, (size_t)len, false, NULL, &server.conf)
-		!= NSD_OK)
-		return 1;
-	/* Zones enough for free lines. */
-	for (int i = 0; i < 8; i++) {
-		const struct conf_zone *zone;
-		char name[16];
-
-		snprintf(name, sizeof(name), "fixed%d", i);
-		if (conf_add_zone(server.conf, name, "q", &zone) != NSD_OK)
-			return 1;
-		conf_note_listed(server.conf, zone, 1);
-	}
-	store_fixture_init(&store, 1);
-	if (store_reader_open(store.store, 0, "xfrd", &xfrd.reader) != NSD_OK)
-		return 1;
-	CDS_INIT_LIST_HEAD(&xfrd.jobs);
-	if (xfrd_zones_init(&xfrd) != NSD_OK)
-		return 1;
-	xfrd_change_init(&xfrd);
-	return xfrd.changes == NULL;
-}
-
-static int
-end(void **state)
-{
-	settle();
-	event_free(xfrd.changes->begin_event);
-	event_free(xfrd.changes->renew_event);
-	zonelist_close(xfrd.changes->list);
-	free(xfrd.changes);
-	xfrd_zone_table_fini(&xfrd.zones.table);
-	xfr_machine_destroy(xfrd.zones.machine);
-	event_base_free(xfrd.role.base);
-	store_reader_close(xfrd.reader);
-	store_fixture_fini(&store);
-	conf_destroy(server.conf);
-	return 0;
-}
-
-static bool
-has(const char *name, const char *pattern)
-{
-	const struct conf_zone *zone = conf_find_zone_text(server.conf, name);
-
-	return zone != NULL && strcmp(zone->pattern_name, pattern) == 0;
-}
 
 /* ---- batches ------------------------------------------------------------- */
 
@@ -101,10 +33,10 @@ what_comes_in_a_turn_is_a_batch(void **state)
 	change(XFRD_CHANGE_ADD, "y", "p", "y");
 	change(XFRD_CHANGE_ADD, "y", "none", "none");
 	assert_int_equal(flushes, before);
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
 	assert_int_equal(flushes, before + 1);
 	assert_int_equal(asked_count, 0);
-	xfrd_changes_on_synced(&xfrd, flushes, 0);
+	xfrd_changes_on_synced(&fixture.xfrd, flushes, 0);
 	assert_int_equal(asked_count, 2);
 	assert_false(has("x", "p"));
 	answer(0, NSD_OK);
@@ -121,15 +53,15 @@ what_comes_while_a_batch_is_done_is_the_next_one(void **state)
 	uint64_t before = flushes;
 
 	change(XFRD_CHANGE_ADD, "x", "p", "x");
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
 	change(XFRD_CHANGE_ADD, "y", "p", "y");
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
-	files_assert(path, HEAD "add x p\n");
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	files_assert(list_path, HEAD "add x p\n");
 	/* A flush of something before it is none. */
-	xfrd_changes_on_synced(&xfrd, before, 0);
+	xfrd_changes_on_synced(&fixture.xfrd, before, 0);
 	assert_int_equal(asked_count, 0);
-	xfrd_changes_on_synced(&xfrd, before + 1, 0);
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	xfrd_changes_on_synced(&fixture.xfrd, before + 1, 0);
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
 	assert_int_equal(asked_count, 1);
 	assert_int_equal(flushes, before + 1);
 	answer(0, NSD_OK);
@@ -146,18 +78,18 @@ reconfig_is_followed_between_two_batches(void **state)
 {
 	change(XFRD_CHANGE_ADD, "x", "p", "x");
 	flush(0);
-	xfrd.follow.step = XFRD_FOLLOW_WANTED;
+	fixture.xfrd.follow.step = XFRD_FOLLOW_WANTED;
 	change(XFRD_CHANGE_ADD, "y", "p", "y");
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
-	assert_int_equal(xfrd.follow.step, XFRD_FOLLOW_WANTED);
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(fixture.xfrd.follow.step, XFRD_FOLLOW_WANTED);
 	answer(0, NSD_OK);
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
-	assert_int_equal(xfrd.follow.step, XFRD_FOLLOW_ZONES);
-	files_assert(path, HEAD "add x p\n");
-	xfrd.follow.step = XFRD_FOLLOW_NONE;
-	event_active(xfrd.changes->begin_event, EV_TIMEOUT, 0);
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(fixture.xfrd.follow.step, XFRD_FOLLOW_ZONES);
+	files_assert(list_path, HEAD "add x p\n");
+	fixture.xfrd.follow.step = XFRD_FOLLOW_NONE;
+	event_active(fixture.xfrd.changes->begin_event, EV_TIMEOUT, 0);
 	flush(0);
-	files_assert(path, HEAD "add x p\nadd y p\n");
+	files_assert(list_path, HEAD "add x p\nadd y p\n");
 	answer(1, NSD_OK);
 	assert_string_equal(ended, "x:0 y:0 ");
 }
@@ -195,12 +127,12 @@ place_of_a_line_is_free_once_its_zone_is_gone(void **state)
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
 	change(XFRD_CHANGE_ADD, "y", "p", "y");
 	flush(0);
-	files_assert(path, HEAD "del x p\nadd y p\n");
+	files_assert(list_path, HEAD "del x p\nadd y p\n");
 	answer(1, NSD_OK);
 	answer(2, NSD_OK);
 	change(XFRD_CHANGE_ADD, "z", "p", "z");
 	flush(0);
-	files_assert(path, HEAD "add z p\nadd y p\n");
+	files_assert(list_path, HEAD "add z p\nadd y p\n");
 }
 
 /* Nobody waits for it but changes of that zone. */
@@ -223,12 +155,12 @@ zone_that_is_being_read_is_asked_for_again(void **state)
 	answer(3, NSD_E_AGAIN);
 	/* By itself, too. */
 	while (asked_count == 4) {
-		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
-		xfrd_changes_on_synced(&xfrd, flushes, 0);
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
+		xfrd_changes_on_synced(&fixture.xfrd, flushes, 0);
 	}
 	answer(4, NSD_OK);
 	flush(0);
-	files_assert(path, HEAD "add x q\nadd y p\n");
+	files_assert(list_path, HEAD "add x q\nadd y p\n");
 	answer(5, NSD_OK);
 	assert_string_equal(ended, "x:0 y:0 del:0 again:0 ");
 }
@@ -276,8 +208,8 @@ zone_that_loaders_die_of_fails_alone(void **state)
 	give(&messages[0].on_end, messages[0].ctx, NULL);
 	assert_string_equal(ended, "");
 	while (asked_count < 4) {
-		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
-		xfrd_changes_on_synced(&xfrd, flushes, 0);
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
+		xfrd_changes_on_synced(&fixture.xfrd, flushes, 0);
 	}
 	assert_int_equal(message_count, 3);
 	give(&messages[1].on_end, messages[1].ctx, NULL);
@@ -285,23 +217,10 @@ zone_that_loaders_die_of_fails_alone(void **state)
 	answer(3, NSD_E_ZONE);
 	flush(0);
 	assert_string_equal(ended, "y:0 x:7 ");
-	files_assert(path, HEAD "del x p\nadd y p\n");
+	files_assert(list_path, HEAD "del x p\nadd y p\n");
 }
 
 /* ---- failures ------------------------------------------------------------ */
-
-/* x, y and z. */
-static void
-add_three(void)
-{
-	change(XFRD_CHANGE_ADD, "x", "p", "x");
-	change(XFRD_CHANGE_ADD, "y", "p", "y");
-	change(XFRD_CHANGE_ADD, "z", "p", "z");
-	flush(0);
-	for (unsigned i = 0; i < 3; i++)
-		answer(i, NSD_OK);
-	*ended = '\0';
-}
 
 static void
 batch_that_cannot_be_flushed_has_failed(void **state)
@@ -314,14 +233,14 @@ batch_that_cannot_be_flushed_has_failed(void **state)
 	flush(EIO);
 	assert_string_equal(ended, "del:6 q:6 long:6 v:6 ");
 	assert_int_equal(asked_count, 3);
-	files_assert(path, HEAD "add x p\nadd y p\nadd z p\n"
+	files_assert(list_path, HEAD "add x p\nadd y p\nadd z p\n"
 		"del z long\ndel v p\n");
 	assert_true(has("x", "p") && has("y", "p") && has("z", "p"));
 	assert_false(has("v", "p"));
 	/* The places of lines are free. */
 	change(XFRD_CHANGE_ADD, "v", "long", "again");
 	flush(0);
-	files_assert(path, HEAD "add x p\nadd y p\nadd z p\n"
+	files_assert(list_path, HEAD "add x p\nadd y p\nadd z p\n"
 		"add v long\ndel v p\n");
 }
 
@@ -336,7 +255,7 @@ what_the_loader_refuses_is_as_before(void **state)
 	change(XFRD_CHANGE_ADD, "v", "p", "v");
 	change(XFRD_CHANGE_ADD, "w", "p", "w");
 	flush(0);
-	files_assert(path, HEAD "del x p\nadd y q\ndel z p\nadd z long\n"
+	files_assert(list_path, HEAD "del x p\nadd y q\ndel z p\nadd z long\n"
 		"add v p\nadd w p\n");
 	for (unsigned i = 3; i < 7; i++)
 		answer(i, NSD_E_LIMIT);
@@ -344,11 +263,11 @@ what_the_loader_refuses_is_as_before(void **state)
 	answer(7, NSD_OK);
 	flush(0);
 	assert_string_equal(ended, "w:0 del:7 q:7 long:7 v:7 ");
-	files_assert(path, HEAD "add x p\nadd y p\nadd z p\ndel z long\n"
+	files_assert(list_path, HEAD "add x p\nadd y p\nadd z p\ndel z long\n"
 		"del v p\nadd w p\n");
 	assert_true(has("x", "p") && has("y", "p") && has("z", "p"));
 	assert_true(has("w", "p"));
-	assert_null(conf_find_zone_text(server.conf, "v"));
+	assert_null(fixture_find("v"));
 }
 
 static void
@@ -364,7 +283,7 @@ refused_zone_that_is_deleted_was_not_there(void **state)
 	assert_string_equal(ended, "add:7 del:2 ");
 	answer(1, NSD_OK);
 	assert_string_equal(ended, "add:7 del:2 again:0 ");
-	files_assert(path, HEAD "add x q\n");
+	files_assert(list_path, HEAD "add x q\n");
 	assert_true(has("x", "q"));
 }
 
@@ -378,10 +297,10 @@ failure_is_told_when_what_was_taken_back_is_durable(void **state)
 	flush(0);
 	before = flushes;
 	answer(0, NSD_E_LIMIT);
-	files_assert(path, HEAD "del x p\n");
+	files_assert(list_path, HEAD "del x p\n");
 	assert_int_equal(flushes, before + 1);
 	/* One that was asked for before that is none. */
-	xfrd_changes_on_synced(&xfrd, before, 0);
+	xfrd_changes_on_synced(&fixture.xfrd, before, 0);
 	assert_string_equal(ended, "");
 	change(XFRD_CHANGE_ADD, "x", "p", "again");
 	flush(0);
@@ -389,7 +308,7 @@ failure_is_told_when_what_was_taken_back_is_durable(void **state)
 	flush(0);
 	answer(1, NSD_OK);
 	assert_string_equal(ended, "add:7 again:0 ");
-	files_assert(path, HEAD "add x p\n");
+	files_assert(list_path, HEAD "add x p\n");
 	/* A disk that does not write is not waited for. */
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
 	flush(0);
@@ -404,129 +323,21 @@ member_that_cannot_go_keeps_its_id(void **state)
 	change(XFRD_CHANGE_ADD, "x", "p", "add");
 	flush(0);
 	answer(0, NSD_OK);
-	assert_int_equal(conf_note_member(server.conf,
-		conf_find_zone_text(server.conf, "x"), "id"), NSD_OK);
+	assert_int_equal(xfrd_zone_set_member(&fixture.xfrd.zones.table,
+		fixture_find("x"), "id"), NSD_OK);
 	change(XFRD_CHANGE_PATTERN, "x", "q", "change");
 	flush(0);
 	answer(1, NSD_OK);
-	files_assert(path, HEAD "del x p\ncat x q id\n");
+	files_assert(list_path, HEAD "del x p\ncat x q id\n");
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
 	flush(0);
 	answer(2, NSD_E_LIMIT);
 	flush(0);
-	files_assert(path, HEAD "del x p\ncat x q id\n");
-	assert_string_equal(conf_find_zone_text(server.conf, "x")->member_id,
-		"id");
+	files_assert(list_path, HEAD "del x p\ncat x q id\n");
+	assert_string_equal(member("x"), "id");
 }
 
-/* ---- a start ------------------------------------------------------------- */
-
-/* What main knows, and what the list has, at the start of xfrd. */
-static void
-start_with(const char *list)
-{
-	static const char *const names[] = {"x", "y", "z"};
-	struct xfrd_zone *zone;
-
-	event_free(xfrd.changes->begin_event);
-	event_free(xfrd.changes->renew_event);
-	zonelist_close(xfrd.changes->list);
-	free(xfrd.changes);
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(xfrd_come_add(&xfrd, names[i], "long", &zone),
-			NSD_OK);
-	files_write(path, list);
-	xfrd_change_init(&xfrd);
-	assert_non_null(xfrd.changes);
-}
-
-static void
-zone_goes_if_the_list_says_so(void **state)
-{
-	start_with(HEAD "add x long\ndel y long id\nadd z long\n");
-	flush(0);
-	assert_true(has("x", "long") && has("z", "long"));
-	assert_int_equal(asked_count, 1);
-	assert_string_equal(asked[0].text, "y ");
-	answer(0, NSD_OK);
-	assert_false(has("y", "long"));
-}
-
-static void
-zone_comes_if_the_list_says_so(void **state)
-{
-	start_with(HEAD "add x long\nadd y long\nadd z q\ncat v p id\n"
-		"add v q\n");
-	assert_true(xfrd.changes->odd);
-	flush(0); /* it is written anew first, */
-	flush(0); /* and has its name */
-	flush(0);
-	assert_int_equal(asked_count, 2);
-	assert_string_equal(asked[0].text, "z q!");
-	assert_string_equal(asked[1].text, "v p");
-	answer(0, NSD_OK);
-	/* The last loader had it from the last xfrd. */
-	answer(1, NSD_E_ZONE);
-	assert_true(has("z", "q") && has("v", "p"));
-	assert_string_equal(conf_find_zone_text(server.conf, "v")->member_id,
-		"id");
-}
-
-/* At each octet. */
-static void
-zone_stays_if_the_list_was_cut_short(void **state)
-{
-	static const char text[] = HEAD "add x long\nadd y long\n"
-					"add z long\n";
-	char cut[sizeof(text)];
-
-	for (size_t len = 0; len < sizeof(text) - 1; len++) {
-		if (len > 0 && len < 16)
-			continue; /* no list */
-		if (len > 0)
-			assert_int_equal(end(state), 0);
-		if (len > 0)
-			assert_int_equal(start(state), 0);
-		memcpy(cut, text, len);
-		cut[len] = '\0';
-		start_with(cut);
-		assert_true(has("x", "long") && has("y", "long")
-			&& has("z", "long"));
-		assert_int_equal(asked_count, 0);
-		assert_int_equal(xfrd.changes->step, XFRD_CHANGES_RENEWAL);
-		flush(0);
-		flush(0);
-		assert_int_equal(xfrd.changes->step, XFRD_CHANGES_NONE);
-		for (unsigned i = 0; i < 3; i++)
-			assert_non_null(conf_find_zone_text(server.conf,
-				(const char *[]){"x", "y", "z"}[i]));
-	}
-}
-
-/* NSD writes the list anew then, if it has more free lines than zones while the
- * zone is neither here nor there. */
-static void
-zone_that_gets_the_pattern_it_has_changes(void **state)
-{
-	while (server.conf->zone_count > 0)
-		xfrd_come_remove(&xfrd, xfrd_zone_find(&xfrd.zones.table,
-			server.conf->zones[0]->wire));
-	change(XFRD_CHANGE_ADD, "x", "p", "add");
-	change(XFRD_CHANGE_ADD, "y", "p", "other");
-	flush(0);
-	answer(0, NSD_OK);
-	answer(1, NSD_OK);
-	change(XFRD_CHANGE_DELETE, "y", NULL, "del");
-	flush(0);
-	answer(2, NSD_OK);
-	files_assert(path, HEAD "add x p\ndel y p\n");
-	change(XFRD_CHANGE_PATTERN, "x", "p", "same");
-	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
-	assert_string_equal(ended, "add:0 other:0 del:0 same:0 ");
-	assert_int_equal(asked_count, 3);
-	flush(0);
-	files_assert(path, HEAD "add x p\n");
-}
+/* ---- files --------------------------------------------------------------- */
 
 static void
 file_that_is_broken_is_told(void **state)
@@ -536,7 +347,7 @@ file_that_is_broken_is_told(void **state)
 	answer_file(0, NSD_OK, IPC_ZONE_BROKEN);
 	assert_string_equal(ended, "add:8 f:1: why\n");
 	assert_true(has("x", "p"));
-	files_assert(path, HEAD "add x p\n");
+	files_assert(list_path, HEAD "add x p\n");
 }
 
 static void
@@ -587,7 +398,7 @@ reading_that_has_no_room_is_tried_again(void **state)
 	read_error = NSD_OK;
 	assert_int_equal(asked_count, 1);
 	while (asked_count == 1)
-		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
 	answer_read(1, NSD_OK, "");
 	assert_string_equal(ended, "x:0 ");
 }
@@ -603,7 +414,8 @@ file_that_takes_long_is_not_waited_for_in_haste(void **state)
 	assert_int_equal(asked_count, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, changes_begin, \
+	changes_end)
 
 int
 main(void)
@@ -623,10 +435,6 @@ main(void)
 		TEST(refused_zone_that_is_deleted_was_not_there),
 		TEST(failure_is_told_when_what_was_taken_back_is_durable),
 		TEST(member_that_cannot_go_keeps_its_id),
-		TEST(zone_goes_if_the_list_says_so),
-		TEST(zone_comes_if_the_list_says_so),
-		TEST(zone_stays_if_the_list_was_cut_short),
-		TEST(zone_that_gets_the_pattern_it_has_changes),
 		TEST(file_that_is_broken_is_told),
 		TEST(file_that_takes_long_is_waited_for),
 		TEST(file_that_takes_long_ends_in_any_case),
@@ -637,9 +445,9 @@ main(void)
 
 	if (mkdtemp(folder) == NULL)
 		return 1;
-	snprintf(path, sizeof(path), "%s/zone.list", folder);
+	snprintf(list_path, sizeof(list_path), "%s/zone.list", folder);
 	result = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(path);
+	unlink(list_path);
 	rmdir(folder);
 	return result;
 }

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <event2/event.h>
-#include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +13,7 @@
 
 #include <cmocka.h>
 
-#include "lib/store_fixture.h"
-#include "load/load_list.h"
+#include "fixture.h"
 #include "xfrd/xfrd.h"
 
 #define MANY 1200u
@@ -23,88 +21,42 @@
 	     "pattern: name: p zonefile: f\npattern: name: q zonefile: f\n"
 #define BASE "request-xfr: 192.0.2.1 NOKEY "
 
-static struct server server;
-static struct store_fixture store;
-static struct xfrd xfrd;
 static struct ipc_channel from_main;
 
-static void
-on_event(evutil_socket_t fd, short what, void *arg)
-{
-}
-
 /* zones: behind HEAD. added: a zone of the zone list, or NULL. */
-static struct conf *
-load(const char *zones, const char *added)
-{
-	static char text[100 * MANY];
-	const struct conf_zone *zone;
-	struct conf *conf;
-	int len = snprintf(text, sizeof(text), HEAD "%s", zones);
-
-	assert_int_equal(conf_load_text("t", text, (size_t)len, false, NULL,
-		&conf), NSD_OK);
-	if (added != NULL)
-		assert_int_equal(conf_add_zone(conf, added, "p", &zone),
-			NSD_OK);
-	return conf;
-}
-
 static void
-publish(const char *text, const char *added)
+publish(const char *zones, const char *added)
 {
-	struct conf *conf = load(text, added);
-	struct load_zone *zones = calloc(conf->zone_count + 1, sizeof(*zones));
-	struct load_list_result result;
+	static char text[200 * MANY];
 
-	assert_non_null(zones);
-	assert_int_equal(load_list_publish(store.writer, conf, zones, &result),
-		NSD_OK);
-	free(zones);
-	conf_destroy(conf);
+	snprintf(text, sizeof(text), HEAD "%s", zones);
+	fixture_publish(text);
+	if (added != NULL)
+		assert_int_equal(fixture_list(added, "p"), NSD_OK);
 }
 
 static void
 open_xfrd(const char *zones, const char *added)
 {
 	static const struct link_calls calls;
+	struct xfrd *xfrd = &fixture.xfrd;
 
 	publish(zones, added);
-	memset(&xfrd, 0, sizeof(xfrd));
-	xfrd.role.server = &server;
-	server.conf = load(zones, added);
-	xfrd.role.base = event_base_new();
-	xfrd.role.link.calls = &calls;
-	CDS_INIT_LIST_HEAD(&xfrd.jobs);
-	assert_int_equal(store_reader_open(store.store, 0, "xfrd",
-		&xfrd.reader), NSD_OK);
-	assert_int_equal(xfrd_zones_init(&xfrd), NSD_OK);
-	xfrd.zones.event = event_new(xfrd.role.base, -1, 0, on_event, NULL);
-	assert_int_equal(xfrd_follow_init(&xfrd), NSD_OK);
+	fixture_open();
+	xfrd->role.link.calls = &calls;
+	assert_int_equal(xfrd_follow_init(xfrd), NSD_OK);
 	assert_int_equal(ipc_channel_open_pair(ROLE_XFRD, ROLE_MAIN,
-		&xfrd.role.link.channel, &from_main), NSD_OK);
-	assert_true(link_open(&xfrd.role.link, xfrd.role.base));
+		&xfrd->role.link.channel, &from_main), NSD_OK);
+	assert_true(link_open(&xfrd->role.link, xfrd->role.base));
 }
 
 static void
 close_xfrd(void)
 {
-	link_close(&xfrd.role.link);
+	link_close(&fixture.xfrd.role.link);
 	ipc_channel_close(&from_main);
-	event_free(xfrd.zones.event);
-	event_free(xfrd.follow.event);
-	event_base_free(xfrd.role.base);
-	store_reader_close(xfrd.reader);
-	for (uint32_t i = 0; i < xfrd.zones.table.end; i++) {
-		struct xfrd_zone *zone = xfrd_zone_at(&xfrd.zones.table, i);
-
-		if (zone != NULL)
-			xfrd_said_forget(&zone->said);
-	}
-	xfr_machine_destroy(xfrd.zones.machine);
-	tdestroy(xfrd.zones.configs, free);
-	xfrd_zone_table_fini(&xfrd.zones.table);
-	conf_destroy(server.conf);
+	event_free(fixture.xfrd.follow.event);
+	fixture_close();
 }
 
 static bool
@@ -121,33 +73,13 @@ follow(void)
 {
 	unsigned turns = 0;
 
-	xfrd_follow(&xfrd, 7);
-	for (; xfrd.follow.step != XFRD_FOLLOW_NONE; turns++) {
+	xfrd_follow(&fixture.xfrd, 7);
+	for (; fixture.xfrd.follow.step != XFRD_FOLLOW_NONE; turns++) {
 		assert_false(was_obeyed());
-		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
 	}
 	assert_true(was_obeyed());
 	return turns;
-}
-
-static struct xfrd_zone *
-find(const char *name)
-{
-	return xfrd_zone_find_text(&xfrd.zones.table, name);
-}
-
-static int
-start(void **state)
-{
-	store_fixture_init(&store, 1);
-	return 0;
-}
-
-static int
-end(void **state)
-{
-	store_fixture_fini(&store);
-	return 0;
 }
 
 /* ---- tests --------------------------------------------------------------- */
@@ -155,26 +87,28 @@ end(void **state)
 static void
 zones_go_come_and_get_their_options(void **state)
 {
+	char name[NAME_TEXT_MAX];
+
 	open_xfrd("zone: name: a zonefile: f " BASE "\n"
 		  "zone: name: b zonefile: f " BASE "\n"
 		  "zone: name: c zonefile: f\n", NULL);
 	for (unsigned i = 0; i < 2; i++)
-		xfrd_turn_join(&xfrd, find(i == 0 ? "a" : "b"));
-	assert_int_not_equal(find("b")->handle, XFR_NONE);
-	assert_int_equal(xfrd.zones.secondary_count, 2);
+		xfrd_turn_join(&fixture.xfrd, fixture_find(i == 0 ? "a" : "b"));
+	assert_int_not_equal(fixture_find("b")->handle, XFR_NONE);
+	assert_int_equal(fixture.xfrd.zones.secondary_count, 2);
 	publish("zone: name: a zonefile: f\n"
 		"zone: name: c zonefile: f " BASE "\n"
 		"zone: name: New.Name zonefile: f " BASE "\n", NULL);
 	(void)follow();
-	assert_int_equal(find("a")->handle, XFR_NONE);
-	assert_null(find("b"));
-	assert_int_not_equal(find("c")->handle, XFR_NONE);
-	assert_string_equal(find("new.name")->conf->name, "New.Name");
-	assert_null(find("new.name")->conf->pattern_name);
-	assert_int_not_equal(find("new.name")->handle, XFR_NONE);
-	assert_int_equal(xfrd.zones.table.count, 3);
-	assert_int_equal(server.conf->zone_count, 3);
-	assert_int_equal(xfrd.zones.secondary_count, 2);
+	assert_int_equal(fixture_find("a")->handle, XFR_NONE);
+	assert_null(fixture_find("b"));
+	assert_int_not_equal(fixture_find("c")->handle, XFR_NONE);
+	assert_string_equal(xfrd_zone_print_name(&fixture.xfrd,
+		fixture_find("new.name"), name), "New.Name");
+	assert_false(fixture_find("new.name")->is_listed);
+	assert_int_not_equal(fixture_find("new.name")->handle, XFR_NONE);
+	assert_int_equal(fixture.xfrd.zones.table.count, 3);
+	assert_int_equal(fixture.xfrd.zones.secondary_count, 2);
 	close_xfrd();
 }
 
@@ -193,13 +127,13 @@ many_zones_take_many_turns(void **state)
 	assert_in_range(follow(), 3, 8);
 	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		assert_non_null(find(name));
+		assert_non_null(fixture_find(name));
 	}
 	close_xfrd();
 	open_xfrd(text, NULL);
 	publish("", NULL);
 	assert_in_range(follow(), 3, 8);
-	assert_int_equal(xfrd.zones.table.count, 0);
+	assert_int_equal(fixture.xfrd.zones.table.count, 0);
 	close_xfrd();
 }
 
@@ -208,12 +142,12 @@ static void
 second_order_begins_anew(void **state)
 {
 	open_xfrd("zone: name: a zonefile: f\n", NULL);
-	xfrd_follow(&xfrd, 6);
-	event_base_loop(xfrd.role.base, EVLOOP_ONCE);
+	xfrd_follow(&fixture.xfrd, 6);
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
 	publish("zone: name: b zonefile: f\n", NULL);
 	(void)follow();
-	assert_null(find("a"));
-	assert_non_null(find("b"));
+	assert_null(fixture_find("a"));
+	assert_non_null(fixture_find("b"));
 	close_xfrd();
 }
 
@@ -221,19 +155,20 @@ static void
 zone_of_the_list_comes_into_nsd_conf_and_back(void **state)
 {
 	open_xfrd("", "x");
-	assert_string_equal(find("x")->conf->pattern_name, "p");
+	assert_true(fixture_find("x")->is_listed);
 	publish("zone: name: x zonefile: f\n", NULL);
 	(void)follow();
-	assert_null(find("x")->conf->pattern_name);
+	assert_false(fixture_find("x")->is_listed);
 	close_xfrd();
 	open_xfrd("zone: name: x zonefile: f\n", NULL);
 	publish("", "x");
 	(void)follow();
-	assert_string_equal(find("x")->conf->pattern_name, "p");
+	assert_true(fixture_find("x")->is_listed);
 	close_xfrd();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, \
+	fixture_end)
 
 int
 main(void)

@@ -100,8 +100,9 @@ begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone,
 {
 	static const uint8_t flags[1];
 	const struct xfr_config options = {.primaries = flags,
-		.primary_count = zone->conf->options->request_xfr.count,
-		.target_count = zone->conf->options->notify.count};
+		.primary_count = xfrd_zone_count(xfrd, zone,
+			SETTINGS_REQUEST_XFR),
+		.target_count = xfrd_zone_count(xfrd, zone, SETTINGS_NOTIFY)};
 	uint32_t config;
 
 	assert_int_equal(xfr_add_config(xfrd->zones.machine, &options,
@@ -245,15 +246,13 @@ zone_that_takes_a_free_number_begins_without(void **state)
 {
 	struct xfrd xfrd;
 	struct xfrd_zone *zone;
-	const struct conf_zone *conf;
 
 	take(&xfrd, 1, size);
 	zone = xfrd_zone_at(&xfrd.zones.table, 0);
-	conf = zone->conf;
 	xfrd_zone_drop_past(&xfrd.zones.table, zone);
 	xfrd_zone_remove(&xfrd.zones.table, zone);
-	assert_int_equal(xfrd_zone_add(&xfrd.zones.table, conf, &zone),
-		NSD_OK);
+	assert_int_equal(xfrd_zone_add(&xfrd.zones.table,
+		(const uint8_t *)"\1a", &zone), NSD_OK);
 	assert_int_equal(zone->number, 0);
 	assert_false(is_told(&xfrd, 0, 7));
 	assert_int_equal(written_at(&xfrd, 0), 0);

@@ -15,7 +15,6 @@
 #define ZONES 3000u
 
 static struct xfrd_zone_table table;
-static struct conf_zone confs[ZONES];
 static uint8_t wires[ZONES][8];
 static struct xfrd_zone *zones[ZONES]; /* NULL: not in the table */
 
@@ -29,7 +28,6 @@ start(void **state)
 	xfrd_zone_table_init(&table, key);
 	for (unsigned i = 0; i < ZONES; i++) {
 		snprintf((char *)wires[i], sizeof(wires[i]), "%cz%04u", 5, i);
-		confs[i].wire = wires[i];
 		zones[i] = NULL;
 	}
 	return 0;
@@ -45,7 +43,7 @@ end(void **state)
 static void
 add(unsigned i)
 {
-	assert_int_equal(xfrd_zone_add(&table, &confs[i], &zones[i]), NSD_OK);
+	assert_int_equal(xfrd_zone_add(&table, wires[i], &zones[i]), NSD_OK);
 }
 
 static void
@@ -58,7 +56,8 @@ check_all(void)
 		if (zones[i] == NULL)
 			continue;
 		count++;
-		assert_ptr_equal(zones[i]->conf, &confs[i]);
+		assert_memory_equal(xfrd_zone_apex(zones[i]), wires[i],
+			sizeof(wires[i]) - 1);
 		assert_ptr_equal(xfrd_zone_at(&table, zones[i]->number),
 			zones[i]);
 	}
@@ -118,6 +117,54 @@ names_are_found_in_any_case(void **state)
 	assert_null(xfrd_zone_find_text(&table, "z0008"));
 	assert_null(xfrd_zone_find_text(&table, "z0007.z0007"));
 	assert_null(xfrd_zone_find_text(&table, "a..b"));
+}
+
+static void
+apex_is_a_copy_in_lower_case(void **state)
+{
+	uint8_t wire[] = "\2Ab\1C";
+	struct xfrd_zone *zone;
+
+	assert_int_equal(xfrd_zone_add(&table, wire, &zone), NSD_OK);
+	memset(wire, 0, sizeof(wire));
+	assert_memory_equal(xfrd_zone_apex(zone), "\2ab\1c", 6);
+	assert_ptr_equal(xfrd_zone_find_text(&table, "AB.c"), zone);
+}
+
+/* What is said of lines goes with its zone, and is not that of another one with
+ * its number. */
+static void
+lines_and_members_go_with_their_zones(void **state)
+{
+	add(0);
+	add(1);
+	assert_int_equal(table.listed_count, 0);
+	xfrd_zone_set_listed(&table, zones[0], true, 77);
+	xfrd_zone_set_listed(&table, zones[0], true, UINT64_C(1) << 40);
+	xfrd_zone_set_listed(&table, zones[1], true, 0);
+	assert_int_equal(table.listed_count, 2);
+	assert_true(zones[0]->listed_at == UINT64_C(1) << 40);
+	assert_null(xfrd_zone_member(&table, zones[0]));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(xfrd_zone_set_member(&table, zones[i], "old"),
+			NSD_OK);
+		assert_int_equal(xfrd_zone_set_member(&table, zones[i],
+			i == 0 ? "one" : "other"), NSD_OK);
+	}
+	assert_string_equal(xfrd_zone_member(&table, zones[0]), "one");
+	assert_string_equal(xfrd_zone_member(&table, zones[1]), "other");
+	xfrd_zone_set_listed(&table, zones[1], false, 0);
+	assert_int_equal(table.listed_count, 1);
+	xfrd_zone_remove(&table, zones[0]);
+	assert_int_equal(table.listed_count, 0);
+	add(2);
+	assert_int_equal(zones[2]->number, 0);
+	assert_false(zones[2]->is_listed);
+	assert_null(xfrd_zone_member(&table, zones[2]));
+	assert_int_equal(xfrd_zone_set_member(&table, zones[1], NULL), NSD_OK);
+	assert_null(xfrd_zone_member(&table, zones[1]));
+	/* The end frees it. */
+	assert_int_equal(xfrd_zone_set_member(&table, zones[2], "x"), NSD_OK);
 }
 
 static void
@@ -184,6 +231,8 @@ main(void)
 		TEST(zones_stay_where_they_are_while_others_come_and_go),
 		TEST(free_numbers_are_used_again),
 		TEST(names_are_found_in_any_case),
+		TEST(apex_is_a_copy_in_lower_case),
+		TEST(lines_and_members_go_with_their_zones),
 		TEST(table_without_zones_takes_no_memory_for_them),
 		TEST(pasts_take_no_memory_when_all_are_gone),
 	};

@@ -14,93 +14,29 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "lib/store_fixture.h"
-#include "load/load_list.h"
+#include "fixture.h"
 #include "xfrd/xfrd.h"
 
 #define BASE "request-xfr: 192.0.2.1 NOKEY notify: 192.0.2.7 NOKEY "
 #define TLS "tls-auth: name: t auth-domain-name: t.example\n"
 #define SEC INT64_C(1000)
 
-static struct server server;
-static struct store_fixture store;
-static struct xfrd xfrd;
-
-static struct conf *
-load(const char *text)
-{
-	struct conf *conf;
-
-	assert_int_equal(conf_load_text("t", text, strlen(text), false, NULL,
-		&conf), NSD_OK);
-	return conf;
-}
-
-/* The loader has these zones with these options. */
+/* xfrd knows of a zone that is not published. */
 static void
-publish(const char *text)
+know(const char *name)
 {
-	struct conf *conf = load(text);
-	struct load_zone *zones = calloc(conf->zone_count + 1, sizeof(*zones));
-	struct load_list_result result;
+	uint8_t apex[NAME_MAX_LEN];
+	struct xfrd_zone *zone;
 
-	assert_non_null(zones);
-	assert_int_equal(load_list_publish(store.writer, conf, zones, &result),
+	assert_true(conf_parse_zone_name(name, apex));
+	assert_int_equal(xfrd_zone_add(&fixture.xfrd.zones.table, apex, &zone),
 		NSD_OK);
-	free(zones);
-	conf_destroy(conf);
-}
-
-static void
-on_event(evutil_socket_t fd, short what, void *arg)
-{
-}
-
-static void
-open_xfrd(const char *text)
-{
-	memset(&xfrd, 0, sizeof(xfrd));
-	xfrd.role.server = &server;
-	server.conf = load(text);
-	xfrd.role.base = event_base_new();
-	CDS_INIT_LIST_HEAD(&xfrd.jobs);
-	assert_int_equal(store_reader_open(store.store, 0, "xfrd",
-		&xfrd.reader), NSD_OK);
-	assert_int_equal(xfrd_zones_init(&xfrd), NSD_OK);
-	xfrd.zones.event = event_new(xfrd.role.base, -1, 0, on_event, NULL);
-	assert_non_null(xfrd.zones.event);
-}
-
-static void
-close_xfrd(void)
-{
-	event_free(xfrd.zones.event);
-	event_base_free(xfrd.role.base);
-	store_reader_close(xfrd.reader);
-	xfr_machine_destroy(xfrd.zones.machine);
-	tdestroy(xfrd.zones.configs, free);
-	xfrd_zone_table_fini(&xfrd.zones.table);
-	conf_destroy(server.conf);
-}
-
-static int
-start(void **state)
-{
-	store_fixture_init(&store, 1);
-	return 0;
-}
-
-static int
-end(void **state)
-{
-	store_fixture_fini(&store);
-	return 0;
 }
 
 static struct xfrd_zone *
 zone(const char *name)
 {
-	struct xfrd_zone *found = xfrd_zone_find_text(&xfrd.zones.table, name);
+	struct xfrd_zone *found = fixture_find(name);
 
 	assert_non_null(found);
 	return found;
@@ -111,7 +47,7 @@ config(const char *name)
 {
 	uint32_t id;
 
-	assert_int_equal(xfrd_zones_get_config(&xfrd, zone(name), &id),
+	assert_int_equal(xfrd_zones_get_config(&fixture.xfrd, zone(name), &id),
 		NSD_OK);
 	return id;
 }
@@ -121,7 +57,7 @@ expect_unpublished(const char *name)
 {
 	uint32_t id;
 
-	assert_int_equal(xfrd_zones_get_config(&xfrd, zone(name), &id),
+	assert_int_equal(xfrd_zones_get_config(&fixture.xfrd, zone(name), &id),
 		NSD_E_NOT_FOUND);
 }
 
@@ -143,15 +79,15 @@ zones_that_say_the_same_share_it(void **state)
 		"zone: name: none zonefile: f allow-query: ::1 NOKEY\n"
 		"zone: name: bare zonefile: f\n";
 
-	publish(text);
-	open_xfrd(text);
+	fixture_publish(text);
+	fixture_open();
 	assert_int_equal(config("a"), config("b"));
 	assert_int_equal(config("a"), config("own"));
 	assert_int_equal(config("a"), config("signed"));
 	assert_int_equal(config("a"), config("asked"));
 	assert_int_equal(config("none"), XFR_NONE);
 	assert_int_equal(config("bare"), XFR_NONE);
-	close_xfrd();
+	fixture_close();
 }
 
 /* By a zone that has it beside what the zone "base" has. */
@@ -195,8 +131,8 @@ each_option_that_counts_makes_another(void **state)
 		at += (size_t)snprintf(text + at, sizeof(text) - at,
 			"zone: name: z%u zonefile: f %s\n", i, options[i]);
 	assert_in_range(at, 1, sizeof(text) - 1);
-	publish(text);
-	open_xfrd(text);
+	fixture_publish(text);
+	fixture_open();
 	seen[COUNT] = config("base");
 	for (unsigned i = 0; i < COUNT; i++) {
 		snprintf(name, sizeof(name), "z%u", i);
@@ -205,27 +141,26 @@ each_option_that_counts_makes_another(void **state)
 		for (unsigned k = 0; k < i; k++)
 			assert_int_not_equal(seen[i], seen[k]);
 	}
-	close_xfrd();
+	fixture_close();
 }
 
 /* Until then nothing is done for the zone. */
 static void
 zone_waits_until_its_options_are_published(void **state)
 {
-	publish("zone: name: a zonefile: f " BASE "\n");
-	open_xfrd("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
-		BASE "\n"
-		"zone: name: new zonefile: f " BASE "\n");
+	fixture_publish("zone: name: a zonefile: f " BASE "\n");
+	fixture_open();
+	know("new");
 	expect_unpublished("new");
-	xfrd_turn_join(&xfrd, zone("new"));
+	xfrd_turn_join(&fixture.xfrd, zone("new"));
 	assert_int_equal(zone("new")->handle, XFR_NONE);
-	publish("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
+	fixture_publish("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
 		BASE "\n"
 		"zone: name: new zonefile: f " BASE "\n");
 	assert_int_not_equal(config("a"), config("new"));
-	xfrd_turn_join(&xfrd, zone("new"));
+	xfrd_turn_join(&fixture.xfrd, zone("new"));
 	assert_int_not_equal(zone("new")->handle, XFR_NONE);
-	close_xfrd();
+	fixture_close();
 }
 
 static struct xfr_status
@@ -233,7 +168,7 @@ status_of(const char *name)
 {
 	struct xfr_status status;
 
-	xfr_get_status(xfrd.zones.machine, zone(name)->handle,
+	xfr_get_status(fixture.xfrd.zones.machine, zone(name)->handle,
 		clock_now_msec(), &status);
 	return status;
 }
@@ -248,25 +183,25 @@ zone_that_has_begun_follows_what_is_published(void **state)
 	static const char text[] = "zone: name: a zonefile: f " BASE "\n";
 	int64_t now = clock_now_msec();
 
-	publish(text);
-	open_xfrd(text);
-	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a"), config("a"),
+	fixture_publish(text);
+	fixture_open();
+	assert_int_equal(xfrd_zones_begin(&fixture.xfrd, zone("a"), config("a"),
 		&begin), NSD_OK);
 	assert_true(status_of("a").check_at > now + 4000 * SEC);
 	assert_int_equal(status_of("a").lifetime_msec, 1000000 * SEC);
-	xfrd_turn_join(&xfrd, zone("a"));
+	xfrd_turn_join(&fixture.xfrd, zone("a"));
 	assert_true(status_of("a").has_data);
-	publish("zone: name: a zonefile: f max-refresh-time: 100 max-retry-time: 100 "
+	fixture_publish("zone: name: a zonefile: f max-refresh-time: 100 max-retry-time: 100 "
 		"min-expire-time: 2000000 " BASE "\n");
-	xfrd_turn_join(&xfrd, zone("a"));
+	xfrd_turn_join(&fixture.xfrd, zone("a"));
 	/* It has begun anew: without data, as nothing is served here. */
 	assert_false(status_of("a").has_data);
-	xfrd_zones_end(&xfrd, zone("a"));
-	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a"), config("a"),
+	xfrd_zones_end(&fixture.xfrd, zone("a"));
+	assert_int_equal(xfrd_zones_begin(&fixture.xfrd, zone("a"), config("a"),
 		&begin), NSD_OK);
 	assert_true(status_of("a").check_at <= now + 200 * SEC);
 	assert_int_equal(status_of("a").lifetime_msec, 2000000 * SEC);
-	close_xfrd();
+	fixture_close();
 }
 
 /* It may be about to leave: the machine's index leads to no server then. */
@@ -279,25 +214,25 @@ zone_that_has_lost_its_servers_is_let_alone(void **state)
 	struct xfr_action action = {.act = XFR_PROBE};
 	struct xfrd_job *job;
 
-	publish(text);
-	open_xfrd(text);
-	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a"), config("a"),
+	fixture_publish(text);
+	fixture_open();
+	assert_int_equal(xfrd_zones_begin(&fixture.xfrd, zone("a"), config("a"),
 		&begin), NSD_OK);
 	action.zone = zone("a")->handle;
-	job = xfrd_job_create(&xfrd, &action);
+	job = xfrd_job_create(&fixture.xfrd, &action);
 	assert_non_null(job);
 	assert_string_equal(job->whom.spec, "192.0.2.1");
 	assert_string_equal(job->name, "a");
 	xfrd_job_free(job);
 	action.primary = 1;
-	assert_null(xfrd_job_create(&xfrd, &action));
-	publish("zone: name: a zonefile: f\n");
+	assert_null(xfrd_job_create(&fixture.xfrd, &action));
+	fixture_publish("zone: name: a zonefile: f\n");
 	action.primary = 0;
-	assert_null(xfrd_job_create(&xfrd, &action));
-	xfrd_turn_join(&xfrd, zone("a"));
+	assert_null(xfrd_job_create(&fixture.xfrd, &action));
+	xfrd_turn_join(&fixture.xfrd, zone("a"));
 	assert_int_equal(zone("a")->handle, XFR_NONE);
 	assert_null(zone("a")->past);
-	close_xfrd();
+	fixture_close();
 }
 
 /* A job has what was published when it began. */
@@ -314,17 +249,17 @@ job_keeps_its_copies(void **state)
 	struct xfr_action action = {.act = XFR_PROBE};
 	struct xfrd_job *asks, *tells;
 
-	publish(text);
-	open_xfrd(text);
-	assert_int_equal(xfrd_zones_begin(&xfrd, zone("a.b"), config("a.b"),
-		&begin), NSD_OK);
+	fixture_publish(text);
+	fixture_open();
+	assert_int_equal(xfrd_zones_begin(&fixture.xfrd, zone("a.b"),
+		config("a.b"), &begin), NSD_OK);
 	action.zone = zone("a.b")->handle;
-	asks = xfrd_job_create(&xfrd, &action);
+	asks = xfrd_job_create(&fixture.xfrd, &action);
 	action.act = XFR_NOTIFY;
-	tells = xfrd_job_create(&xfrd, &action);
+	tells = xfrd_job_create(&fixture.xfrd, &action);
 	assert_non_null(asks);
 	assert_non_null(tells);
-	publish("zone: name: a.b zonefile: f\n");
+	fixture_publish("zone: name: a.b zonefile: f\n");
 	assert_string_equal(asks->name, "A.B");
 	assert_memory_equal(asks->apex, "\1a\1b", 5);
 	assert_string_equal(asks->whom.spec, "192.0.2.1@5");
@@ -346,7 +281,7 @@ job_keeps_its_copies(void **state)
 	assert_int_equal(tells->ours[0].port, 9);
 	xfrd_job_free(asks);
 	xfrd_job_free(tells);
-	close_xfrd();
+	fixture_close();
 }
 
 static void
@@ -355,42 +290,75 @@ texts_are_those_that_are_published(void **state)
 	struct xfrd_options options;
 	char name[NAME_TEXT_MAX];
 
-	publish("zone: name: Dot. zonefile: f " BASE "\n");
-	open_xfrd("zone: name: dot zonefile: g\nzone: name: new zonefile: g\n");
-	options = xfrd_options_begin(&xfrd, zone("dot"));
+	fixture_publish("zone: name: Dot. zonefile: f " BASE "\n");
+	fixture_open();
+	know("new");
+	options = xfrd_options_begin(&fixture.xfrd, zone("dot"));
 	assert_string_equal(xfrd_options_file(&options), "f");
 	assert_null(xfrd_options_pattern(&options));
 	assert_string_equal(xfrd_options_texts(&options, SETTINGS_NOTIFY,
 		0).spec, "192.0.2.7");
 	assert_null(xfrd_options_texts(&options, SETTINGS_NOTIFY, 1).spec);
-	assert_string_equal(xfrd_zone_print_name(&xfrd, zone("dot"), name),
-		"Dot.");
-	xfrd_read_end(&xfrd);
-	assert_true(xfrd_zone_is_secondary(&xfrd, zone("dot")));
-	options = xfrd_options_begin(&xfrd, zone("new"));
+	assert_string_equal(xfrd_zone_print_name(&fixture.xfrd, zone("dot"),
+		name), "Dot.");
+	xfrd_read_end(&fixture.xfrd);
+	assert_true(xfrd_zone_is_secondary(&fixture.xfrd, zone("dot")));
+	options = xfrd_options_begin(&fixture.xfrd, zone("new"));
 	assert_null(options.entry);
 	assert_null(xfrd_options_lists(&options));
 	assert_null(xfrd_options_file(&options));
 	assert_null(xfrd_options_pattern(&options));
-	assert_string_equal(xfrd_zone_print_name(&xfrd, zone("new"), name),
-		"new");
-	xfrd_read_end(&xfrd);
-	close_xfrd();
+	assert_string_equal(xfrd_zone_print_name(&fixture.xfrd, zone("new"),
+		name), "new");
+	xfrd_read_end(&fixture.xfrd);
+	fixture_close();
+}
+
+/* However they came to be there; in the order of the store. */
+static void
+zones_are_those_that_are_published(void **state)
+{
+	static const char *const names[] = {"a", "b.a", "c", "x"};
+
+	fixture_publish("pattern: name: p zonefile: f\n"
+		"zone: name: c zonefile: f\nzone: name: A zonefile: f\n"
+		"zone: name: b.a. zonefile: f\n");
+	assert_int_equal(fixture_list("X", "p"), NSD_OK);
+	fixture_open();
+	assert_int_equal(fixture.xfrd.zones.table.count, 4);
+	assert_int_equal(fixture.xfrd.zones.table.listed_count, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(zone(names[i])->number, i);
+		assert_int_equal(zone(names[i])->is_listed, i == 3);
+		assert_int_equal(zone(names[i])->listed_at, 0);
+	}
+	fixture_close();
+}
+
+static void
+xfrd_begins_without_zones(void **state)
+{
+	fixture_publish("pattern: name: p zonefile: f\n");
+	fixture_open();
+	assert_int_equal(fixture.xfrd.zones.table.count, 0);
+	fixture_close();
 }
 
 static void
 patterns_are_those_that_are_published(void **state)
 {
-	open_xfrd("pattern: name: p zonefile: f\n");
-	assert_true(xfrd_has_pattern(&xfrd, "p"));
-	assert_false(xfrd_has_pattern(&xfrd, "q"));
-	publish("pattern: name: q zonefile: f\n");
-	assert_false(xfrd_has_pattern(&xfrd, "p"));
-	assert_true(xfrd_has_pattern(&xfrd, "q"));
-	close_xfrd();
+	fixture_publish("pattern: name: p zonefile: f\n");
+	fixture_open();
+	assert_true(xfrd_has_pattern(&fixture.xfrd, "p"));
+	assert_false(xfrd_has_pattern(&fixture.xfrd, "q"));
+	fixture_publish("pattern: name: q zonefile: f\n");
+	assert_false(xfrd_has_pattern(&fixture.xfrd, "p"));
+	assert_true(xfrd_has_pattern(&fixture.xfrd, "q"));
+	fixture_close();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, \
+	fixture_end)
 
 int
 main(void)
@@ -403,6 +371,8 @@ main(void)
 		TEST(zone_that_has_lost_its_servers_is_let_alone),
 		TEST(job_keeps_its_copies),
 		TEST(texts_are_those_that_are_published),
+		TEST(zones_are_those_that_are_published),
+		TEST(xfrd_begins_without_zones),
 		TEST(patterns_are_those_that_are_published),
 	};
 

@@ -1,0 +1,36 @@
+/* fixture.h - an xfrd that reads a store, and the loader that fills it, for
+ * tests. */
+#ifndef TESTS_UNIT_XFRD_FIXTURE_H
+#define TESTS_UNIT_XFRD_FIXTURE_H
+
+#include "lib/store_fixture.h"
+#include "xfrd/xfrd.h"
+
+/* One a test: memory that is left is a leak of that test. */
+struct xfrd_fixture {
+	struct store_fixture store;
+	struct server server; /* conf: the configuration that is published */
+	struct xfrd xfrd;
+};
+
+extern struct xfrd_fixture fixture;
+
+/* Makes and removes the store: setup and teardown of a test. */
+int fixture_begin(void **state);
+int fixture_end(void **state);
+
+/* The loader publishes a configuration: the text of nsd.conf. */
+void fixture_publish(const char *text);
+/* It publishes, with the options of a pattern, a zone of the zone list beside
+ * what is published; with another pattern; or none of that name any more
+ * (NULL). What comes of it: as conf_add_zone and the others. */
+enum nsd_err fixture_list(const char *name, const char *pattern);
+
+/* An xfrd begins, with what is published then. */
+void fixture_open(void);
+void fixture_close(void);
+
+/* NULL: it does not know the zone. */
+struct xfrd_zone *fixture_find(const char *name);
+
+#endif
