@@ -11,6 +11,7 @@ import time
 import pytest
 
 import control
+from forked import forked
 from harness import DEADLINE, zone_text
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -70,13 +71,16 @@ class Zsh:
 
     def __init__(self, directory):
         self.out = directory / "line"
-        pid, self.fd = pty.fork()
-        if pid == 0:
-            os.environ["TERM"] = "dumb"
-            os.environ["PATH"] = f"{control.BUILD}:{os.environ['PATH']}"
-            os.execvp("zsh", ["zsh", "-f", "-i"])
-        self.pid = pid
+        self.pid, self.fd = forked(self.become, pty.fork)
         self.seen = ""
+
+    @staticmethod
+    def become():
+        os.environ["TERM"] = "dumb"
+        os.environ["PATH"] = f"{control.BUILD}:{os.environ['PATH']}"
+        os.execvp("zsh", ["zsh", "-f", "-i"])
+
+    def prepare(self):
         self.type(ZSH.format(folder=TOP / "tools/zsh-completion",
                              out=self.out).replace("\n", "\r"))
         self.type("print so''far\r")
@@ -90,7 +94,13 @@ class Zsh:
         while not done():
             assert time.monotonic() < end, self.seen
             if select.select([self.fd], [], [], 0.05)[0]:
-                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+                self.seen += self.read()
+
+    def read(self):
+        try:
+            return os.read(self.fd, 65536).decode(errors="replace")
+        except OSError as error:
+            raise AssertionError(f"zsh has ended: {self.seen}") from error
 
     def complete(self, line):
         """What a line becomes by a tab."""
@@ -109,8 +119,11 @@ class Zsh:
 @pytest.fixture
 def zsh(directory):
     shell = Zsh(directory)
-    yield shell
-    shell.close()
+    try:
+        shell.prepare()
+        yield shell
+    finally:
+        shell.close()
 
 
 def test_bash_knows_the_verbs_and_the_zones(server):

@@ -13,6 +13,7 @@ import dns.message
 import control
 import harness
 from away import while_away
+from forked import forked
 from harness import Load, is_alive, wait_for, zone_text
 
 
@@ -332,14 +333,15 @@ def test_stranger_cannot_end_workers(nsd):
     pid = server.role("server 1")
     server.kill("main")
     server.wait_log("main process is gone")
-    child = os.fork()
-    if child == 0:
+
+    def be_nobody():
         os.setresuid(65534, 65534, 65534)
         s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         s.settimeout(harness.DEADLINE)
         s.connect(address)
         # Closed by the worker, which goes on.
-        os._exit(0 if s.recv(1) == b"" else 1)
+        return 0 if s.recv(1) == b"" else 1
+    child = forked(be_nobody)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert is_alive(pid)
     assert server.answer("www.example", "A") == ["192.0.2.1"]

@@ -2,12 +2,14 @@
 none for a machine that does."""
 
 import os
+import pty
 import signal
 import time
 
 import pytest
 
-from harness import DEADLINE, Load, wait_for, zone_text
+from forked import forked
+from harness import Load, wait_for, zone_text
 from steady import Steady
 
 LIMIT = 0.5
@@ -44,15 +46,7 @@ def be_a_client(server):
 
 
 def test_client_that_stands_still_blames_nobody(server):
-    child = os.fork()
-    if child == 0:
-        status = 2
-        try:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(DEADLINE)
-            status = be_a_client(server)
-        finally:
-            os._exit(status)
+    child = forked(lambda: be_a_client(server))
     try:
         # Not to wait for anything: to be in its midst, and to last.
         time.sleep(0.5)
@@ -62,3 +56,13 @@ def test_client_that_stands_still_blames_nobody(server):
     finally:
         _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.parametrize("fork", [os.fork, pty.fork])
+def test_child_that_cannot_be_what_it_should_ends(fork):
+    """The program that is not there: nothing of this run goes on in it."""
+    made = forked(lambda: os.execvp("/no/such/program", ["program"]), fork)
+    pid = made if fork is os.fork else made[0]
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+    if fork is pty.fork:
+        os.close(made[1])
