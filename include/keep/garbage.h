@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "store/store.h"
 
 struct store_writer;
@@ -25,6 +26,10 @@ struct garbage {
 	size_t room;
 	bool lost; /* there was no memory to remember one: do not publish */
 };
+
+/* Makes room to remember so many more: garbage_add does not lose them.
+ * NSD_E_MEMORY. */
+enum nsd_err garbage_reserve(struct garbage *garbage, size_t more) MUST_USE;
 
 /* Remembers a branch; sets `lost` if there is no memory. To be the on_garbage
  * of a struct trie_edit: ctx is the struct garbage. */

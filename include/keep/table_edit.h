@@ -25,6 +25,35 @@ struct zone_setup {
 };
 
 /*
+ * A change of the set of zones: some come and some go, and readers see all of
+ * it at once, when it is published. What cannot be done of it leaves the rest
+ * as it was, and publishing cannot fail. Zones that come in it may be given
+ * versions before that. No other change of the set is made meanwhile.
+ */
+struct table_change;
+/* NSD_E_MEMORY. */
+enum nsd_err table_change_begin(struct store_writer *writer,
+	struct table_change **change) MUST_USE;
+/* Finds the entry of a zone that there will be (wire name in any case).
+ * NSD_E_NOT_FOUND: *entry is not set. */
+enum nsd_err table_change_find(const struct table_change *change,
+	const uint8_t *apex, store_ref *entry) MUST_USE;
+/* Adds a zone. *entry: its entry, not loaded yet. NSD_E_ZONE: there is one with
+ * this name; NSD_E_MEMORY: the store or the process has none. */
+enum nsd_err table_change_add(struct table_change *change,
+	const struct zone_setup *setup, store_ref *entry) MUST_USE;
+/* Removes the zone with this apex (wire name in any case). NSD_E_NOT_FOUND;
+ * NSD_E_MEMORY. */
+enum nsd_err table_change_remove(struct table_change *change,
+	const uint8_t *apex) MUST_USE;
+/* A zone that no reader finds any more: it retires its version, and lets the
+ * entry be. */
+typedef void table_on_removed(void *ctx, store_ref entry);
+/* Publishes all, in one store of a reference, and frees the change. on_removed:
+ * called for each that has gone. */
+void table_change_publish(struct table_change *change,
+	table_on_removed *on_removed, void *ctx);
+/*
  * Adds zones, all or none, in one publish.
  * out: entries[i], the entry of setups[i], not loaded yet; room for count.
  * returns NSD_OK; NSD_E_ZONE if one of them is in the table already, or comes
@@ -35,18 +64,6 @@ enum nsd_err table_add(struct store_writer *writer,
 	const struct zone_setup *setups, size_t count, store_ref *entries)
 	MUST_USE;
 /*
- * Removes the zone with this apex (wire name in any case), and retires its
- * version.
- * returns NSD_OK; NSD_E_NOT_FOUND if it is not in the table; NSD_E_MEMORY if
- * the store or the process has no memory, and then the zone stays.
- */
-enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
-	MUST_USE;
-/* The same, but gives its version as *zone: the caller retires it, unless it is
- * none. */
-enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
-	store_ref *zone) MUST_USE;
-/*
  * Finds a zone that is in the table already, for a loader that takes over, and
  * gives it the id and all that the configuration says of it. The group stays,
  * and so does the time at which a secondary zone expires; another one has none.
@@ -55,6 +72,9 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
  */
 enum nsd_err table_adopt(struct store_writer *writer,
 	const struct zone_setup *setup, store_ref *entry) MUST_USE;
+/* The same for an entry that was found, also in a change. */
+enum nsd_err table_set_up(struct store_writer *writer, store_ref entry,
+	const struct zone_setup *setup) MUST_USE;
 /* Publishes a version of a zone's data and retires the old one. zone none: the
  * zone becomes "not loaded". Cannot fail. */
 void table_set_zone(struct store_writer *writer, store_ref entry,

@@ -11,7 +11,7 @@
 #ifndef LOAD_LOAD_FOLLOW_H
 #define LOAD_LOAD_FOLLOW_H
 
-#include "load/load_set.h"
+#include "load/load_batch.h"
 
 /* A configuration that zones may still point into. */
 struct load_former {
@@ -22,8 +22,7 @@ struct load_former {
 struct load_follow {
 	struct load_set *set;
 	struct store_writer *writer;
-	/* A zone has gone; pass: see load_set_remove. */
-	void (*on_removed)(void *ctx, const struct load_set_removed *removed);
+	table_on_removed *on_removed;
 	/* The file of a zone is to be looked at, as no pass could. */
 	void (*on_file)(void *ctx, struct load_zone *zone);
 	void *ctx;
@@ -41,14 +40,14 @@ struct load_follow {
  * returns NSD_OK: old is destroyed now or later, unless it is f->kept;
  *     NSD_E_MEMORY, NSD_E_LIMIT (a list of addresses is too long, or the set is
  *     full): some of it may be done, and this loader cannot go on.
- * cost: linear in the zones of both; a publish for each that goes.
+ * cost: linear in the zones of both.
  */
 enum nsd_err load_follow_begin(struct load_follow *f, struct conf *old,
 	struct conf *new, bool pass) MUST_USE;
 
 /* Results were taken: has zones follow that could not. Returns as
  * load_follow_begin. Cheap if there are none. */
-enum nsd_err load_follow_up(struct load_follow *f, const struct conf *conf,
+enum nsd_err load_follow_up(struct load_follow *f, struct conf *conf,
 	bool pass) MUST_USE;
 
 #endif

@@ -50,6 +50,11 @@ enum nsd_err table_find_apex(const struct store_view *view,
  * case). The name is not the root. */
 unsigned table_filter_bit(const uint8_t *name);
 
+/* Finds an entry in a table, published or not. Returns as table_find_apex. */
+enum nsd_err table_find_in(const struct store_view *view,
+	const struct zone_table *table, const uint8_t *apex, store_ref *entry)
+	MUST_USE;
+
 /* Splits a wire name for a look-up in the trie of apexes. name gets it in lower
  * case. key keeps name and label_at. */
 void table_split_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],

@@ -1,7 +1,27 @@
 /* garbage.c - remembers what is retired once a change is published. */
+#include <string.h>
+
 #include "base/grow.h"
 #include "keep/garbage.h"
 #include "store/writer.h"
+
+enum nsd_err
+garbage_reserve(struct garbage *g, size_t more)
+{
+	size_t room = 2 * g->count + more;
+	struct garbage_item *items;
+
+	if (g->room - g->count >= more)
+		return NSD_OK;
+	items = arena_alloc(g->arena, room * sizeof(*items));
+	if (items == NULL)
+		return NSD_E_MEMORY;
+	if (g->count > 0)
+		memcpy(items, g->items, g->count * sizeof(*items));
+	g->items = items;
+	g->room = room;
+	return NSD_OK;
+}
 
 void
 garbage_add(void *ctx, store_ref ref, size_t len)

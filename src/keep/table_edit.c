@@ -1,7 +1,10 @@
 /* table_edit.c - changes the set of zones that are served. */
+#include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "keep/garbage.h"
 #include "keep/release.h"
 #include "keep/retire.h"
@@ -35,7 +38,6 @@ filter_add(struct zone_table *table, const struct zone_entry *entry)
 	table->tld_filter[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
-/* A change of the table under way. */
 struct table_change {
 	struct store_writer *writer;
 	struct store_heap *heap;
@@ -48,7 +50,10 @@ struct table_change {
 	store_ref ref;
 	struct trie_owned owned;      /* the branches that were made */
 	bool rebuilt;                 /* no branch is shared with the old */
-	uint64_t memory[256];         /* the arena's first, for one zone */
+	bool is_other;                /* there is something to publish */
+	store_ref *removed;           /* entries, which readers still have */
+	size_t removed_count, removed_room;
+	uint64_t memory[1024];        /* the arena's first, for some zones */
 };
 
 static struct trie_edit
@@ -58,9 +63,13 @@ change_edit(struct table_change *c)
 		&c->owned};
 }
 
-static enum nsd_err
-change_begin(struct table_change *c, struct store_writer *writer)
+enum nsd_err
+table_change_begin(struct store_writer *writer, struct table_change **change)
 {
+	struct table_change *c = malloc(sizeof(*c));
+
+	if (c == NULL)
+		return NSD_E_MEMORY;
 	memset(c, 0, offsetof(struct table_change, memory));
 	c->writer = writer;
 	c->heap = store_writer_lasting(writer);
@@ -69,14 +78,17 @@ change_begin(struct table_change *c, struct store_writer *writer)
 	if (c->old_ref != STORE_NONE)
 		c->old = store_get(c->view, c->old_ref);
 	c->table = store_alloc(c->heap, sizeof(*c->table), &c->ref);
-	if (c->table == NULL)
+	if (c->table == NULL) {
+		free(c);
 		return NSD_E_MEMORY;
+	}
 	memset(c->table, 0, sizeof(*c->table));
 	if (c->old != NULL)
 		*c->table = *c->old;
 	arena_init(&c->arena, c->memory, sizeof(c->memory));
 	c->garbage.arena = &c->arena;
 	c->owned.arena = &c->arena;
+	*change = c;
 	return NSD_OK;
 }
 
@@ -86,31 +98,22 @@ change_abandon(struct table_change *c)
 	trie_owned_free(&c->owned, c->heap);
 	store_free(c->heap, c->ref, sizeof(*c->table));
 	arena_fini(&c->arena);
+	free(c);
 }
 
-static void
-retire_branch(void *ctx, store_ref ref, size_t len)
+/* What a step of the change lets go of can be remembered: no step is half
+ * done for lack of memory. */
+static enum nsd_err
+change_reserve(struct table_change *c)
 {
-	store_retire(ctx, ref, len);
+	return garbage_reserve(&c->garbage, TRIE_KEY_MAX + 1);
 }
 
-static void
-change_publish(struct table_change *c)
+enum nsd_err
+table_change_find(const struct table_change *c, const uint8_t *apex,
+	store_ref *entry)
 {
-	c->table->only = STORE_NONE;
-	if (c->table->zone_count == 1) {
-		struct trie_iter iter;
-
-		trie_iter_init(&iter, c->view, &c->table->apexes.root);
-		c->table->only = trie_iter_next(&iter);
-	}
-	store_publish(c->writer, STORE_ROOT_ZONES, c->ref);
-	garbage_retire(&c->garbage, c->writer);
-	if (c->rebuilt)
-		trie_visit(c->view, &c->old->apexes, retire_branch, c->writer);
-	if (c->old != NULL)
-		store_retire(c->writer, c->old_ref, sizeof(*c->old));
-	arena_fini(&c->arena);
+	return table_find_in(c->view, c->table, apex, entry);
 }
 
 /* ---- adding ------------------------------------------------------------ */
@@ -296,18 +299,30 @@ entries_sort(struct table_change *c, const store_ref *entries, size_t count,
 	return NSD_OK;
 }
 
+static void
+change_count_in(struct table_change *c, store_ref entry)
+{
+	c->is_other = true;
+	c->table->zone_count++;
+	filter_add(c->table, store_get(c->view, entry));
+}
+
 /* Makes a new trie from the old entries and the new ones. */
 static enum nsd_err
-change_rebuild(struct table_change *c, const struct owner *sorted,
-	size_t count)
+change_rebuild(struct table_change *c, const store_ref *entries, size_t count)
 {
 	size_t old_count = c->old != NULL ? c->old->zone_count : 0, n = 0;
 	store_ref *all = arena_alloc(&c->arena,
 		(old_count + count) * sizeof(*all));
+	struct owner *sorted;
 	struct trie_iter iter;
 	size_t at = 0;
 	store_ref ref;
+	enum nsd_err err = entries_sort(c, entries, count, &sorted);
 
+	assert(!c->is_other);
+	if (err != NSD_OK)
+		return err;
 	if (all == NULL)
 		return NSD_E_MEMORY;
 	trie_iter_init(&iter, c->view, &c->table->apexes.root);
@@ -328,61 +343,58 @@ change_rebuild(struct table_change *c, const struct owner *sorted,
 	if (trie_build(c->heap, all, n, &c->table->apexes) != NSD_OK)
 		return NSD_E_MEMORY;
 	c->rebuilt = c->old != NULL;
+	for (size_t i = 0; i < count; i++)
+		change_count_in(c, entries[i]);
 	return NSD_OK;
 }
 
-static store_ref
-table_find_exact(const struct store_view *view, const struct zone_table *table,
-	const struct zone_entry *entry)
-{
-	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_walk walk;
-
-	walk.root = &table->apexes.root;
-	trie_name_of_leaf(&walk.name, &entry->leaf, label_at);
-	trie_find(view, &walk);
-	return walk.exact;
-}
-
-/* Puts the new entries into the trie one by one. */
 static enum nsd_err
-change_put_each(struct table_change *c, const struct owner *sorted,
-	size_t count)
+change_put(struct table_change *c, store_ref ref)
 {
+	const struct zone_entry *entry = store_get(c->view, ref);
 	struct trie_edit edit = change_edit(c);
-	store_ref replaced;
+	store_ref other;
+	enum nsd_err err;
 
-	for (size_t i = 0; i < count; i++)
-		if (table_find_exact(c->view, c->table,
-			    store_get(c->view, sorted[i].rr_count))
-			!= STORE_NONE)
-			return NSD_E_ZONE;
-	for (size_t i = 0; i < count; i++)
-		if (trie_put(&edit, &c->table->apexes, sorted[i].rr_count,
-			    &replaced) != NSD_OK)
-			return NSD_E_MEMORY;
-	return c->garbage.lost ? NSD_E_MEMORY : NSD_OK;
+	if (table_change_find(c, entry->name, &other) == NSD_OK)
+		return NSD_E_ZONE;
+	err = change_reserve(c);
+	if (err == NSD_OK)
+		err = trie_put(&edit, &c->table->apexes, ref, &other);
+	assert(!c->garbage.lost);
+	if (err != NSD_OK)
+		return err;
+	assert(other == STORE_NONE);
+	change_count_in(c, ref);
+	return NSD_OK;
+}
+
+enum nsd_err
+table_change_add(struct table_change *c, const struct zone_setup *setup,
+	store_ref *entry)
+{
+	enum nsd_err err = entry_create(c->heap, setup, entry);
+
+	if (err != NSD_OK)
+		return err;
+	err = change_put(c, *entry);
+	if (err != NSD_OK)
+		entries_free(c->heap, entry, 1);
+	return err;
 }
 
 static enum nsd_err
-change_add(struct table_change *c, const store_ref *entries, size_t count)
+change_add_many(struct table_change *c, const store_ref *entries, size_t count)
 {
 	size_t old_count = c->old != NULL ? c->old->zone_count : 0;
-	struct owner *sorted;
-	enum nsd_err err = entries_sort(c, entries, count, &sorted);
+	enum nsd_err err = NSD_OK;
 
-	if (err != NSD_OK)
-		return err;
 	if (count > 1 + old_count / REBUILD_RATIO)
-		err = change_rebuild(c, sorted, count);
+		err = change_rebuild(c, entries, count);
 	else
-		err = change_put_each(c, sorted, count);
-	if (err != NSD_OK)
-		return err;
-	c->table->zone_count += (uint32_t)count;
-	for (size_t i = 0; i < count; i++)
-		filter_add(c->table, store_get(c->view, entries[i]));
-	return NSD_OK;
+		for (size_t i = 0; i < count && err == NSD_OK; i++)
+			err = change_put(c, entries[i]);
+	return err;
 }
 
 enum nsd_err
@@ -390,7 +402,7 @@ table_add(struct store_writer *writer, const struct zone_setup *setups,
 	size_t count, store_ref *entries)
 {
 	struct store_heap *heap = store_writer_lasting(writer);
-	struct table_change c;
+	struct table_change *c;
 	enum nsd_err err;
 
 	if (count == 0)
@@ -398,21 +410,20 @@ table_add(struct store_writer *writer, const struct zone_setup *setups,
 	err = entries_create(heap, setups, count, entries);
 	if (err != NSD_OK)
 		return err;
-	err = change_begin(&c, writer);
+	err = table_change_begin(writer, &c);
 	if (err == NSD_OK) {
-		err = change_add(&c, entries, count);
-		if (err != NSD_OK)
-			change_abandon(&c);
+		err = change_add_many(c, entries, count);
+		if (err == NSD_OK)
+			table_change_publish(c, NULL, NULL);
+		else
+			change_abandon(c);
 	}
-	if (err != NSD_OK) {
+	if (err != NSD_OK)
 		entries_free(heap, entries, count);
-		return err;
-	}
-	change_publish(&c);
-	return NSD_OK;
+	return err;
 }
 
-/* ---- removing and changing --------------------------------------------- */
+/* ---- removing ---------------------------------------------------------- */
 
 static void
 filter_remake(struct table_change *c)
@@ -429,49 +440,82 @@ filter_remake(struct table_change *c)
 }
 
 enum nsd_err
-table_take(struct store_writer *writer, const uint8_t *apex, store_ref *zone)
+table_change_remove(struct table_change *c, const uint8_t *apex)
 {
 	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
-	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer, NULL};
+	struct trie_edit edit = change_edit(c);
 	struct trie_name key;
-	struct table_change c;
-	struct trie_edit edit;
-	store_ref removed;
+	store_ref *removed;
 	enum nsd_err err;
 
 	table_split_apex(apex, name, label_at, &key);
-	if (table_get(r.view) == NULL)
-		return NSD_E_NOT_FOUND;
-	err = change_begin(&c, writer);
+	removed = grow_arena(&c->arena, c->removed, c->removed_count,
+		&c->removed_room, sizeof(*removed));
+	if (removed == NULL || change_reserve(c) != NSD_OK)
+		return NSD_E_MEMORY;
+	c->removed = removed;
+	err = trie_remove(&edit, &c->table->apexes, &key,
+		&removed[c->removed_count]);
+	assert(!c->garbage.lost);
 	if (err != NSD_OK)
 		return err;
-	edit = change_edit(&c);
-	err = trie_remove(&edit, &c.table->apexes, &key, &removed);
-	if (err == NSD_OK && c.garbage.lost)
-		err = NSD_E_MEMORY;
-	if (err != NSD_OK) {
-		change_abandon(&c);
-		return err;
-	}
-	c.table->zone_count--;
-	filter_remake(&c);
-	change_publish(&c);
-	*zone = ((const struct zone_entry *)store_get(r.view, removed))->zone;
-	entry_release(&r, removed);
+	assert(c->table->zone_count > 0);
+	c->table->zone_count--;
+	c->removed_count++;
+	c->is_other = true;
 	return NSD_OK;
 }
 
-enum nsd_err
-table_remove(struct store_writer *writer, const uint8_t *apex)
-{
-	store_ref zone;
-	enum nsd_err err = table_take(writer, apex, &zone);
+/* ---- publishing -------------------------------------------------------- */
 
-	if (err == NSD_OK)
-		retire_zone(writer, zone);
-	return err;
+static void
+retire_branch(void *ctx, store_ref ref, size_t len)
+{
+	store_retire(ctx, ref, len);
 }
+
+static void
+change_let_go(struct table_change *c, table_on_removed *on_removed, void *ctx)
+{
+	struct releaser r = {c->view, store_writer_heap(c->writer), c->writer,
+		NULL};
+
+	for (size_t i = 0; i < c->removed_count; i++) {
+		on_removed(ctx, c->removed[i]);
+		entry_release(&r, c->removed[i]);
+	}
+}
+
+void
+table_change_publish(struct table_change *c, table_on_removed *on_removed,
+	void *ctx)
+{
+	assert(store_root(c->view, STORE_ROOT_ZONES) == c->old_ref);
+	if (!c->is_other) {
+		change_abandon(c);
+		return;
+	}
+	if (c->removed_count > 0)
+		filter_remake(c);
+	c->table->only = STORE_NONE;
+	if (c->table->zone_count == 1) {
+		struct trie_iter iter;
+
+		trie_iter_init(&iter, c->view, &c->table->apexes.root);
+		c->table->only = trie_iter_next(&iter);
+	}
+	store_publish(c->writer, STORE_ROOT_ZONES, c->ref);
+	garbage_retire(&c->garbage, c->writer);
+	if (c->rebuilt)
+		trie_visit(c->view, &c->old->apexes, retire_branch, c->writer);
+	if (c->old != NULL)
+		store_retire(c->writer, c->old_ref, sizeof(*c->old));
+	change_let_go(c, on_removed, ctx);
+	arena_fini(&c->arena);
+	free(c);
+}
+
+/* ---- entries ----------------------------------------------------------- */
 
 store_ref
 table_swap_zone(struct store_writer *writer, store_ref ref, store_ref zone)
@@ -584,28 +628,34 @@ entry_set_own(struct store_writer *writer, struct zone_entry *entry,
 }
 
 enum nsd_err
-table_adopt(struct store_writer *writer, const struct zone_setup *setup,
-	store_ref *ref)
+table_set_up(struct store_writer *writer, store_ref ref,
+	const struct zone_setup *setup)
 {
-	struct zone_entry *entry;
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
-	if (table_find_apex(store_writer_view(writer), setup->apex, ref)
-		!= NSD_OK)
-		return NSD_E_NOT_FOUND;
-	entry = store_edit(store_writer_heap(writer), *ref);
 	if (entry_set_own(writer, entry, setup) != NSD_OK)
 		return NSD_E_MEMORY;
 	entry->id = setup->id;
 	/* What is served of a zone that was secondary need not be in the file
 	 * that was read once: as a primary it has none. */
 	if ((entry->flags & ~setup->flags & ZONE_ENTRY_SECONDARY) != 0)
-		sources_set(writer, *ref, NULL, 0, 0);
+		sources_set(writer, ref, NULL, 0, 0);
 	/* Nor does it expire. */
 	if ((setup->flags & ZONE_ENTRY_SECONDARY) == 0
 		&& entry->expires_sec != 0)
-		table_set_expiry(writer, *ref, 0);
-	table_set_flags(writer, *ref, setup->flags);
-	table_set_options(writer, *ref, setup->options);
-	table_set_pattern(writer, *ref, setup->pattern);
+		table_set_expiry(writer, ref, 0);
+	table_set_flags(writer, ref, setup->flags);
+	table_set_options(writer, ref, setup->options);
+	table_set_pattern(writer, ref, setup->pattern);
 	return NSD_OK;
+}
+
+enum nsd_err
+table_adopt(struct store_writer *writer, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	if (table_find_apex(store_writer_view(writer), setup->apex, ref)
+		!= NSD_OK)
+		return NSD_E_NOT_FOUND;
+	return table_set_up(writer, *ref, setup);
 }

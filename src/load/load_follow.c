@@ -65,20 +65,8 @@ follow_drop_formers(struct load_follow *f)
 /* ---- zones that go ------------------------------------------------------- */
 
 static enum nsd_err
-follow_remove(struct load_follow *f, struct load_zone *zone, bool pass)
-{
-	struct load_set_removed removed;
-	enum nsd_err err = load_set_drop(f->set, f->writer, zone, pass,
-		&removed);
-
-	if (err == NSD_OK)
-		f->on_removed(f->ctx, &removed);
-	return err == NSD_E_AGAIN ? follow_put_off(f, zone) : err;
-}
-
-static enum nsd_err
-follow_remove_others(struct load_follow *f, const struct conf *old,
-	const struct conf *new, bool pass)
+follow_remove_others(struct load_follow *f, struct load_batch *batch,
+	const struct conf *old)
 {
 	const struct store_view *view = store_writer_view(f->writer);
 	enum nsd_err err = NSD_OK;
@@ -88,11 +76,14 @@ follow_remove_others(struct load_follow *f, const struct conf *old,
 		const struct conf_zone *zone = old->zones[i];
 		struct load_zone *found;
 
-		if (conf_find_zone_near(new, zone->wire, &near) != NULL)
+		if (conf_find_zone_near(batch->conf, zone->wire, &near)
+			!= NULL)
 			continue;
 		found = load_set_find(f->set, view, zone);
 		if (found != NULL)
-			err = follow_remove(f, found, pass);
+			err = load_batch_drop(batch, found);
+		if (err == NSD_E_AGAIN)
+			err = follow_put_off(f, found);
 	}
 	return err;
 }
@@ -119,7 +110,7 @@ follow_stay(struct load_follow *f, struct load_zone *zone,
 	enum nsd_err err = NSD_OK;
 
 	if (claimed || !follow_changes_role(view, zone, setup))
-		err = table_adopt(f->writer, setup, &zone->entry);
+		err = table_set_up(f->writer, zone->entry, setup);
 	/* It may have been about to go. */
 	__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
 	if (!claimed)
@@ -134,50 +125,24 @@ follow_stay(struct load_follow *f, struct load_zone *zone,
 
 /* ---- zones that come ----------------------------------------------------- */
 
-/* Zones that no entry has been found for. */
-struct follow_new {
-	struct zone_setup *setups;
-	store_ref *entries;
-	size_t count;
-};
-
-/* Its place is taken; its entry is made with those of others, unless there is
- * one of a zone that messages have made. */
 static enum nsd_err
-follow_come(struct load_follow *f, const struct conf_zone *conf,
-	struct zone_setup *setup, struct follow_new *missing)
+follow_come(struct load_follow *f, struct load_batch *batch,
+	const struct conf_zone *conf, struct zone_setup *setup)
 {
 	struct load_zone *zone = load_set_take(f->set, conf);
-	enum nsd_err err = NSD_E_LIMIT;
 
 	if (zone == NULL)
-		return err;
+		return NSD_E_LIMIT;
 	setup->id = (uint32_t)(zone - f->set->zones);
-	err = table_adopt(f->writer, setup, &zone->entry);
-	if (err != NSD_E_NOT_FOUND)
-		return err;
-	missing->setups[missing->count++] = *setup;
-	return NSD_OK;
+	return load_batch_list(batch, setup, zone);
 }
 
 static enum nsd_err
-follow_add_missing(struct load_follow *f, struct follow_new *missing)
-{
-	enum nsd_err err = table_add(f->writer, missing->setups,
-		missing->count, missing->entries);
-
-	for (size_t i = 0; err == NSD_OK && i < missing->count; i++)
-		f->set->zones[missing->setups[i].id].entry =
-			missing->entries[i];
-	return err;
-}
-
-/* Those that stay are found before the first that comes takes a place. */
-static enum nsd_err
-follow_zones(struct load_follow *f, const struct conf *new,
-	struct zone_setups *setups, struct follow_new *missing)
+follow_zones(struct load_follow *f, struct load_batch *batch,
+	struct zone_setup *setups)
 {
 	const struct store_view *view = store_writer_view(f->writer);
+	const struct conf *new = batch->conf;
 	enum nsd_err err = NSD_OK;
 
 	for (size_t i = 0; i < new->zone_count && err == NSD_OK; i++) {
@@ -186,13 +151,13 @@ follow_zones(struct load_follow *f, const struct conf *new,
 		struct load_zone *found = load_set_find(f->set, view, zone);
 
 		if (found == NULL) {
-			err = follow_come(f, zone, &setups->items[i], missing);
+			err = follow_come(f, batch, zone, &setups[i]);
 			continue;
 		}
-		setups->items[i].id = (uint32_t)(found - f->set->zones);
-		err = follow_stay(f, found, zone, &setups->items[i]);
+		setups[i].id = (uint32_t)(found - f->set->zones);
+		err = follow_stay(f, found, zone, &setups[i]);
 	}
-	return err == NSD_OK ? follow_add_missing(f, missing) : err;
+	return err;
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -223,27 +188,38 @@ follow_add_listed(const struct conf *old, struct conf *new)
 	return NSD_OK;
 }
 
-static enum nsd_err
-follow_publish(struct load_follow *f, const struct conf *new)
+static struct load_batch
+follow_batch(const struct load_follow *f, struct conf *conf, bool pass)
 {
-	struct zone_setups setups;
-	struct follow_new missing = {
-		.setups = calloc(new->zone_count + 1,
-			sizeof(struct zone_setup)),
-		.entries = calloc(new->zone_count + 1, sizeof(store_ref)),
+	return (struct load_batch){
+		.set = f->set,
+		.writer = f->writer,
+		.conf = conf,
+		.pass = pass,
+		.on_removed = f->on_removed,
+		.ctx = f->ctx,
 	};
-	enum nsd_err err = NSD_E_MEMORY;
+}
 
-	if (missing.setups != NULL && missing.entries != NULL)
-		err = zone_setups_init(&setups, f->writer, new);
-	if (err == NSD_OK) {
-		err = load_settings_publish(setups.edit, new);
-		if (err == NSD_OK)
-			err = follow_zones(f, new, &setups, &missing);
-		zone_setups_fini(&setups);
-	}
-	free(missing.setups);
-	free(missing.entries);
+/* Places of zones that go are not free before the last that comes has one: by
+ * its place it is known which zones stay. */
+static enum nsd_err
+follow_publish(struct load_follow *f, const struct conf *old, struct conf *new,
+	bool pass)
+{
+	struct load_batch batch = follow_batch(f, new, pass);
+	struct zone_setups setups;
+	enum nsd_err err = zone_setups_init(&setups, f->writer, new);
+
+	if (err != NSD_OK)
+		return err;
+	err = load_settings_publish(setups.edit, new);
+	if (err == NSD_OK)
+		err = follow_zones(f, &batch, setups.items);
+	zone_setups_fini(&setups);
+	if (err == NSD_OK)
+		err = follow_remove_others(f, &batch, old);
+	load_batch_publish(&batch);
 	return err;
 }
 
@@ -258,9 +234,7 @@ load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
 	if (err == NSD_OK)
 		err = follow_keep_former(f, old);
 	if (err == NSD_OK)
-		err = follow_publish(f, new);
-	if (err == NSD_OK)
-		err = follow_remove_others(f, old, new, pass);
+		err = follow_publish(f, old, new, pass);
 	if (err == NSD_OK && f->count == 0)
 		follow_drop_formers(f);
 	return err;
@@ -268,21 +242,18 @@ load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
 
 /* One that could not. True: it is done. */
 static bool
-follow_again(struct load_follow *f, const struct conf *conf,
-	struct load_zone *zone, bool pass, enum nsd_err *err)
+follow_again(struct load_follow *f, struct load_batch *batch,
+	struct load_zone *zone, enum nsd_err *err)
 {
 	const struct zone_entry *entry;
 	const struct conf_zone *now;
-	struct load_set_removed removed;
 
 	if (zone->conf == NULL)
 		return true; /* it has gone by another way */
 	entry = store_get(store_writer_view(f->writer), zone->entry);
-	now = conf_find_zone(conf, entry->name);
+	now = conf_find_zone(batch->conf, entry->name);
 	if (now == NULL) {
-		*err = load_set_drop(f->set, f->writer, zone, pass, &removed);
-		if (*err == NSD_OK)
-			f->on_removed(f->ctx, &removed);
+		*err = load_batch_drop(batch, zone);
 		if (*err != NSD_E_AGAIN)
 			return true;
 		*err = NSD_OK;
@@ -292,7 +263,7 @@ follow_again(struct load_follow *f, const struct conf *conf,
 		return false;
 	assert(!zone->busy);
 	zone->conf = now;
-	*err = load_set_list_anew(f->set, f->writer, conf, now);
+	*err = load_batch_list_anew(batch, now);
 	(void)load_zone_release(zone);
 	/* It may be of another file by now. */
 	f->on_file(f->ctx, zone);
@@ -300,8 +271,9 @@ follow_again(struct load_follow *f, const struct conf *conf,
 }
 
 enum nsd_err
-load_follow_up(struct load_follow *f, const struct conf *conf, bool pass)
+load_follow_up(struct load_follow *f, struct conf *conf, bool pass)
 {
+	struct load_batch batch = follow_batch(f, conf, pass);
 	enum nsd_err err = NSD_OK;
 	size_t left = 0;
 
@@ -309,8 +281,9 @@ load_follow_up(struct load_follow *f, const struct conf *conf, bool pass)
 		return NSD_OK;
 	for (size_t i = 0; i < f->count; i++)
 		if (err != NSD_OK
-			|| !follow_again(f, conf, f->behind[i], pass, &err))
+			|| !follow_again(f, &batch, f->behind[i], &err))
 			f->behind[left++] = f->behind[i];
+	load_batch_publish(&batch);
 	f->count = left;
 	if (err == NSD_OK && left == 0)
 		follow_drop_formers(f);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dns/name.h"
 #include "keep/mark.h"
+#include "keep/retire.h"
 #include "keep/table_edit.h"
 #include "load/load_expiry.h"
 #include "load/load_history.h"
@@ -54,6 +54,16 @@ list_add_missing(struct store_writer *writer, const struct zone_setup *setups,
 	return err;
 }
 
+static void
+list_on_removed(void *ctx, store_ref entry)
+{
+	struct store_writer *writer = ctx;
+	const struct zone_entry *e = store_get(store_writer_view(writer),
+		entry);
+
+	retire_zone(writer, e->zone);
+}
+
 /* Removes the zones of the store that are not in the list. *others: how many
  * there are at most; set to how many were removed. */
 static enum nsd_err
@@ -61,26 +71,31 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 	size_t count, size_t *others)
 {
 	const struct store_view *view = store_writer_view(writer);
-	uint8_t (*names)[NAME_MAX_LEN] = calloc(*others, sizeof(*names));
-	enum nsd_err err = NSD_OK;
+	const struct zone_entry **gone = calloc(*others, sizeof(*gone));
+	struct table_change *change;
 	struct trie_iter iter;
 	store_ref ref;
 	size_t n = 0;
+	enum nsd_err err = NSD_E_MEMORY;
 
-	if (names == NULL)
-		return NSD_E_MEMORY;
+	if (gone != NULL)
+		err = table_change_begin(writer, &change);
+	if (err != NSD_OK) {
+		free(gone);
+		return err;
+	}
 	trie_iter_init(&iter, view, &table_get(view)->apexes.root);
 	while ((ref = trie_iter_next(&iter)) != STORE_NONE && n < *others) {
 		const struct zone_entry *entry = store_get(view, ref);
 
 		if (entry->id >= count || zones[entry->id].entry != ref)
-			memcpy(names[n++], entry->name,
-				entry->leaf.name_len + 1u);
+			gone[n++] = entry;
 	}
 	for (size_t i = 0; i < n && err == NSD_OK; i++)
-		err = table_remove(writer, names[i]);
+		err = table_change_remove(change, gone[i]->name);
+	table_change_publish(change, list_on_removed, writer);
 	*others = n;
-	free(names);
+	free(gone);
 	return err;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/textlist.h"
+#include "load/load_batch.h"
 #include "load/load_follow.h"
 #include "load/load_pool.h"
 #include "load/load_prepare.h"
@@ -345,8 +346,10 @@ void loader_cancel_transfers(struct loader *loader);
 /* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);
 
+/* Zones that come, go or change now, until they are published. */
+struct load_batch loader_begin_batch(struct loader *loader);
 /* A zone has gone: ends what was to be done with it. ctx: the loader. */
-void loader_on_removed(void *ctx, const struct load_set_removed *removed);
+void loader_on_removed(void *ctx, store_ref entry);
 
 /* ---- loader_configure.c: another configuration --------------------------- */
 

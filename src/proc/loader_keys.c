@@ -29,14 +29,14 @@ loader_publish_settings(struct loader *loader)
 static enum nsd_err
 loader_take_key(struct loader *loader, const struct key_edit *edit)
 {
-	struct conf *conf = loader->role.server->conf;
-	enum nsd_err err = key_edit_apply(conf, edit);
+	struct load_batch batch = loader_begin_batch(loader);
+	enum nsd_err err = key_edit_apply(batch.conf, edit);
 
 	if (err != NSD_OK)
 		return err;
 	if (edit->what == KEY_EDIT_ASSOC)
-		return load_set_list_anew(&loader->set, loader->writer, conf,
-			conf_find_zone_text(conf, edit->zone));
+		return load_batch_list_anew(&batch,
+			conf_find_zone_text(batch.conf, edit->zone));
 	return loader_publish_settings(loader);
 }
 

@@ -82,60 +82,66 @@ loader_read_zone(struct loader *loader, struct load_zone *zone,
 }
 
 static enum nsd_err
-loader_add_zone(struct loader *loader, struct zone_change *change,
-	char **reasons)
+loader_add_zone(struct loader *loader, struct load_batch *batch,
+	struct zone_change *change, char **reasons)
 {
-	struct conf *conf = loader->role.server->conf;
 	struct load_zone *zone;
 	enum nsd_err err = NSD_E_NOT_FOUND;
 
 	if (change->anew)
-		err = load_set_change(&loader->set, loader->writer, conf,
-			change->name, change->pattern, &zone);
+		err = load_batch_change(batch, change->name, change->pattern,
+			&zone);
 	if (err == NSD_E_NOT_FOUND)
-		err = load_set_add(&loader->set, loader->writer, conf,
-			change->name, change->pattern, &zone);
+		err = load_batch_add(batch, change->name, change->pattern,
+			&zone);
 	if (err == NSD_OK)
 		loader_read_zone(loader, zone, change, reasons);
 	return err;
 }
 
 void
-loader_on_removed(void *ctx, const struct load_set_removed *removed)
+loader_on_removed(void *ctx, store_ref ref)
 {
 	struct loader *loader = ctx;
+	const struct zone_entry *entry = store_get(
+		store_writer_view(loader->writer), ref);
 
-	load_settle_remove(&loader->settle, removed->entry);
-	load_prepare_remove(&loader->prepare, removed->entry);
-	load_retire_add(&loader->retire, loader->writer, removed->apex,
-		removed->zone);
+	load_settle_remove(&loader->settle, ref);
+	load_prepare_remove(&loader->prepare, ref);
+	load_retire_add(&loader->retire, loader->writer, entry->name,
+		entry->zone);
 	loader->gone++;
 }
 
-static enum nsd_err
-loader_remove_zone(struct loader *loader, const struct zone_change *change)
+struct load_batch
+loader_begin_batch(struct loader *loader)
 {
-	struct load_set_removed removed;
-	struct conf *conf = loader->role.server->conf;
-	const struct conf_zone *zone = conf_find_zone_text(conf, change->name);
-	enum nsd_err err;
+	return (struct load_batch){
+		.set = &loader->set,
+		.writer = loader->writer,
+		.conf = loader->role.server->conf,
+		.pass = loader->pass != LOADER_PASS_NONE,
+		.on_removed = loader_on_removed,
+		.ctx = loader,
+	};
+}
+
+static enum nsd_err
+loader_remove_zone(struct load_batch *batch, const struct zone_change *change)
+{
+	const struct conf_zone *zone = conf_find_zone_text(batch->conf,
+		change->name);
 
 	/* A reconfig may have brought it while the change waited. */
 	if (zone != NULL && zone->pattern_name == NULL)
 		return NSD_E_DENIED;
-	err = load_set_remove(&loader->set, loader->writer, conf,
-		change->name, loader->pass != LOADER_PASS_NONE, &removed);
-
-	if (err != NSD_OK)
-		return err;
-	loader_on_removed(loader, &removed);
-	return NSD_OK;
+	return load_batch_remove(batch, change->name);
 }
 
 /* True: main is to know of it. */
 static bool
-loader_change_zone(struct loader *loader, struct zone_change *change,
-	bool again, char **reasons)
+loader_change_zone(struct loader *loader, struct load_batch *batch,
+	struct zone_change *change, bool again, char **reasons)
 {
 	change->file = IPC_ZONE_NO_FILE;
 	change->reasons = NULL;
@@ -143,8 +149,8 @@ loader_change_zone(struct loader *loader, struct zone_change *change,
 	if (again && loader_change_was_done(loader, change))
 		return false;
 	change->err = *change->pattern != '\0'
-		? loader_add_zone(loader, change, reasons)
-		: loader_remove_zone(loader, change);
+		? loader_add_zone(loader, batch, change, reasons)
+		: loader_remove_zone(batch, change);
 	return change->err == NSD_OK;
 }
 
@@ -177,12 +183,14 @@ loader_answer_changes(struct loader *loader, uint64_t channel,
 
 /* Does the changes of a message, or the first ones: until its turn is over, or
  * there is something to be said of a file, which needs room. The others come
- * again. */
+ * again. What was done is published together, zones that come with what their
+ * files say. */
 void
 loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
 	struct load_turn turn = load_turn_begin();
+	struct load_batch batch = loader_begin_batch(loader);
 	struct zone_message asked, answer, done;
 	struct zone_change change;
 	char *reasons = NULL;
@@ -195,7 +203,7 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 	zone_message_init(&done);
 	answer.payload.request.ticket = asked.payload.request.ticket;
 	while (reasons == NULL && zone_message_next(&asked, &change)) {
-		bool is_new = loader_change_zone(loader, &change,
+		bool is_new = loader_change_zone(loader, &batch, &change,
 			asked.payload.request.again != 0, &reasons);
 
 		loader_note_change(&answer, &change);
@@ -205,6 +213,7 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 		if (load_turn_is_over(&turn))
 			break;
 	}
+	load_batch_publish(&batch);
 	loader_answer_changes(loader, m->channel, &answer, &done);
 	free(reasons);
 	loader_reclaim(loader);

@@ -16,9 +16,8 @@
 
 /* Changes of a batch: their lines are written in one turn. */
 #define BATCH_MAX 4096u
-/* The loader is asked for so many in a message, of so many octets, which leaves
- * room for what is wrong with files. */
-#define TOGETHER_MAX 16u
+/* The loader is asked for as many in a message as come to so many octets, which
+ * leaves room for what is wrong with files. */
 #define MESSAGE_LEN_MAX 1000u
 /* It has so many messages in hand, at most: transfers need it, too. */
 #define ASKED_MAX 4u
@@ -326,8 +325,8 @@ changes_put(struct xfrd_changes *changes, struct zone_message *message,
 		};
 		enum nsd_err err;
 
-		if (count > 0 && (change->alone || count == TOGETHER_MAX
-			|| message->len > MESSAGE_LEN_MAX))
+		if (count > 0
+			&& (change->alone || message->len > MESSAGE_LEN_MAX))
 			break;
 		err = zone_message_add(message, &wanted);
 		if (err != NSD_OK && count > 0)

@@ -80,15 +80,12 @@ table_split_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
 }
 
 enum nsd_err
-table_find_apex(const struct store_view *view, const uint8_t *apex,
-	store_ref *entry)
+table_find_in(const struct store_view *view, const struct zone_table *table,
+	const uint8_t *apex, store_ref *entry)
 {
-	const struct zone_table *table = table_get(view);
 	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
 	struct trie_walk walk;
 
-	if (table == NULL)
-		return NSD_E_NOT_FOUND;
 	table_split_apex(apex, name, label_at, &walk.name);
 	walk.root = &table->apexes.root;
 	trie_find(view, &walk);
@@ -96,4 +93,14 @@ table_find_apex(const struct store_view *view, const uint8_t *apex,
 		return NSD_E_NOT_FOUND;
 	*entry = walk.exact;
 	return NSD_OK;
+}
+
+enum nsd_err
+table_find_apex(const struct store_view *view, const uint8_t *apex,
+	store_ref *entry)
+{
+	const struct zone_table *table = table_get(view);
+
+	return table == NULL ? NSD_E_NOT_FOUND
+			     : table_find_in(view, table, apex, entry);
 }

@@ -13,6 +13,7 @@
 #include "keep/share.h"
 #include "keep/table_edit.h"
 #include "lib/history_fixture.h"
+#include "lib/table_remove.h"
 #include "soak/zones.h"
 #include "store/writer.h"
 #include "update/update.h"

@@ -11,6 +11,7 @@
 #include "keep/release.h"
 #include "keep/table_edit.h"
 #include "lib/failing.h"
+#include "lib/table_remove.h"
 #include "lib/zone_check.h"
 #include "store/writer.h"
 

@@ -15,6 +15,7 @@
 #include "lib/history_fixture.h"
 #include "lib/one_fixture.h"
 #include "lib/store_check.h"
+#include "lib/table_remove.h"
 #include "store/writer.h"
 #include "zone/history.h"
 #include "zone/measure.h"

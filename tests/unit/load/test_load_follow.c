@@ -33,11 +33,24 @@ static struct fixture {
 } f;
 
 static void
-on_removed(void *ctx, const struct load_set_removed *removed)
+on_removed(void *ctx, store_ref ref)
 {
+	const struct zone_entry *entry = store_get(
+		store_writer_view(f.writer), ref);
+
 	f.removed++;
-	if (removed->zone != STORE_NONE)
-		retire_zone(f.writer, removed->zone);
+	retire_zone(f.writer, entry->zone);
+}
+
+static struct load_batch
+begin(void)
+{
+	return (struct load_batch){
+		.set = &f.set,
+		.writer = f.writer,
+		.conf = f.conf,
+		.on_removed = on_removed,
+	};
 }
 
 static void
@@ -138,9 +151,11 @@ static void
 zones_stay_come_and_go(void **state)
 {
 	struct load_zone *a = find("a"), *zone;
+	struct load_batch batch = begin();
 
-	assert_int_equal(load_set_add(&f.set, f.writer, f.conf, "run.time",
-				 "p", &zone), NSD_OK);
+	assert_int_equal(load_batch_add(&batch, "run.time", "p", &zone),
+		NSD_OK);
+	load_batch_publish(&batch);
 	follow(PATTERN ZONE("a", "other") ZONE("c", "c"));
 	assert_ptr_equal(find("a"), a);
 	assert_string_equal(file_of(a), "other");
@@ -253,19 +268,20 @@ file_that_a_pass_has_left_out_is_looked_at(void **state)
 static void
 zone_that_was_removed_by_another_way_is_forgotten(void **state)
 {
-	struct load_set_removed removed;
+	struct load_batch batch = begin();
 	struct load_zone *zone;
 
-	assert_int_equal(load_set_add(&f.set, f.writer, f.conf, "z", "p",
-				 &zone), NSD_OK);
+	assert_int_equal(load_batch_add(&batch, "z", "p", &zone), NSD_OK);
+	load_batch_publish(&batch);
 	assert_true(load_zone_claim(zone, false));
 	follow(PATTERN ZONE("a", "a"));
 	(void)load_zone_release(zone);
-	assert_int_equal(load_set_remove(&f.set, f.writer, f.conf, "z", false,
-				 &removed), NSD_OK);
+	batch = begin();
+	assert_int_equal(load_batch_remove(&batch, "z"), NSD_OK);
+	load_batch_publish(&batch);
 	follow_up();
 	assert_int_equal(f.follow.count, 0);
-	assert_int_equal(f.removed, 1); /* b */
+	assert_int_equal(f.removed, 2); /* b, too */
 }
 
 #define TEST(name) \

@@ -10,6 +10,7 @@
 #include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
+#include "lib/table_remove.h"
 #include "store/writer.h"
 #include "zone/table.h"
 

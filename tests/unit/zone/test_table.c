@@ -16,6 +16,7 @@
 #include "keep/table_edit.h"
 #include "lib/one_fixture.h"
 #include "lib/settings_fixture.h"
+#include "lib/table_remove.h"
 #include "store/writer.h"
 #include "zone/measure.h"
 #include "zone/sources.h"

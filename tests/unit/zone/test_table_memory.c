@@ -12,6 +12,7 @@
 #include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
+#include "lib/table_remove.h"
 #include "zone/table.h"
 
 static struct store_fixture s;

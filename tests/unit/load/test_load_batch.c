@@ -1,4 +1,4 @@
-/* test_load_set.c - zones of the loader that come and go. */
+/* test_load_batch.c - zones of the loader that come, go and change. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -15,10 +15,11 @@
 #include "build/build.h"
 #include "keep/retire.h"
 #include "keep/table_edit.h"
+#include "lib/failing.h"
 #include "lib/history_fixture.h"
+#include "load/load_batch.h"
 #include "load/load_history.h"
 #include "load/load_list.h"
-#include "load/load_set.h"
 #include "settings/pattern.h"
 #include "store/writer.h"
 #include "zone/table.h"
@@ -28,6 +29,7 @@ static struct fixture {
 	struct store_writer *writer;
 	struct conf *conf;
 	struct load_set set;
+	unsigned removed;
 } f;
 
 static int
@@ -45,6 +47,7 @@ open_fixture(void **state)
 	};
 	struct load_list_result result;
 
+	f.removed = 0;
 	assert_int_equal(store_create(&options, &f.store), NSD_OK);
 	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
 	assert_int_equal(conf_load_text("test", text, strlen(text), false,
@@ -77,20 +80,45 @@ find(const uint8_t *apex)
 		: NULL;
 }
 
+static void
+on_removed(void *ctx, store_ref ref)
+{
+	const struct zone_entry *entry = store_get(
+		store_writer_view(f.writer), ref);
+
+	f.removed++;
+	retire_zone(f.writer, entry->zone);
+}
+
+static struct load_batch
+begin(bool pass)
+{
+	return (struct load_batch){
+		.set = &f.set,
+		.writer = f.writer,
+		.conf = f.conf,
+		.pass = pass,
+		.on_removed = on_removed,
+	};
+}
+
 static enum nsd_err
 add(const char *name, struct load_zone **zone)
 {
-	return load_set_add(&f.set, f.writer, f.conf, name, "p", zone);
+	struct load_batch batch = begin(false);
+	enum nsd_err err = load_batch_add(&batch, name, "p", zone);
+
+	load_batch_publish(&batch);
+	return err;
 }
 
 static enum nsd_err
 drop(const char *name, bool pass)
 {
-	struct load_set_removed removed = {.zone = STORE_NONE};
-	enum nsd_err err = load_set_remove(&f.set, f.writer, f.conf, name,
-		pass, &removed);
+	struct load_batch batch = begin(pass);
+	enum nsd_err err = load_batch_remove(&batch, name);
 
-	retire_zone(f.writer, removed.zone);
+	load_batch_publish(&batch);
 	return err;
 }
 
@@ -111,6 +139,7 @@ zone_is_in_all_three_or_in_none(void **state)
 	const struct store_view *view = store_writer_view(f.writer);
 	const struct settings_options *options;
 	const struct zone_entry *entry;
+	struct load_batch batch = begin(false);
 	struct load_zone *zone;
 	char text[NAME_TEXT_MAX];
 
@@ -135,8 +164,7 @@ zone_is_in_all_three_or_in_none(void **state)
 	assert_int_equal(add("c.d", &zone), NSD_E_ZONE);
 	assert_int_equal(add("a", &zone), NSD_E_ZONE);
 	assert_int_equal(add("d..", &zone), NSD_E_SYNTAX);
-	assert_int_equal(load_set_add(&f.set, f.writer, f.conf, "e", "q",
-				 &zone),
+	assert_int_equal(load_batch_add(&batch, "e", "q", &zone),
 		NSD_E_NOT_FOUND);
 	assert_int_equal(f.conf->zone_count, 3);
 	assert_int_equal(drop("c.D.", false), NSD_OK);
@@ -228,11 +256,12 @@ serve(const struct load_zone *zone, uint32_t serial)
 static void
 differences_go_with_their_option(void **state)
 {
+	struct load_batch batch = begin(false);
 	struct load_zone *zone;
 	struct history_limits limits;
 
-	assert_int_equal(load_set_add(&f.set, f.writer, f.conf, "c", "zk",
-		&zone), NSD_OK);
+	assert_int_equal(load_batch_add(&batch, "c", "zk", &zone), NSD_OK);
+	load_batch_publish(&batch);
 	limits = load_zone_get_history(zone);
 	assert_int_equal(limits.number, 5);
 	assert_int_equal(limits.octets, 1048576);
@@ -248,10 +277,120 @@ differences_go_with_their_option(void **state)
 	serve(zone, 3);
 	load_history_settle(f.writer, zone);
 	assert_int_not_equal(find(zone->conf->wire)->history, STORE_NONE);
-	assert_int_equal(load_set_change(&f.set, f.writer, f.conf, "c", "p",
-		&zone), NSD_OK);
+	assert_int_equal(load_batch_change(&batch, "c", "p", &zone), NSD_OK);
 	assert_int_equal(load_zone_get_history(zone).number, 0);
 	assert_int_equal(find(zone->conf->wire)->history, STORE_NONE);
+}
+
+/* Zones that come have what their files say before anybody finds them. */
+static void
+readers_see_all_of_a_batch_or_nothing(void **state)
+{
+	const struct store_view *view = store_writer_view(f.writer);
+	const struct zone_table *before = table_get(view);
+	struct load_batch batch = begin(false);
+	struct load_zone *c, *d;
+
+	assert_int_equal(load_batch_add(&batch, "c", "p", &c), NSD_OK);
+	serve(c, 7);
+	assert_int_equal(load_batch_remove(&batch, "a"), NSD_OK);
+	assert_int_equal(load_batch_add(&batch, "d", "zk", &d), NSD_OK);
+	assert_int_equal(load_batch_change(&batch, "d", "p", &d), NSD_OK);
+	assert_ptr_equal(table_get(view), before);
+	assert_non_null(find((const uint8_t *)"\1a"));
+	assert_null(find((const uint8_t *)"\1c"));
+	assert_null(find((const uint8_t *)"\1d"));
+	assert_int_equal(f.removed, 0);
+	load_batch_publish(&batch);
+	assert_null(find((const uint8_t *)"\1a"));
+	assert_int_equal(f.removed, 1);
+	assert_ptr_equal(find((const uint8_t *)"\1d"),
+		store_get(view, d->entry));
+	assert_int_equal(load_zone_published(view, c)->serial, 7);
+	assert_ptr_equal(find((const uint8_t *)"\1c"),
+		store_get(view, c->entry));
+	assert_int_equal(table_get(view)->zone_count, 3);
+	assert_int_equal(table_get(view)->only, STORE_NONE);
+}
+
+static void
+zone_is_found_as_the_batch_has_left_it(void **state)
+{
+	const struct store_view *view = store_writer_view(f.writer);
+	struct load_batch batch = begin(false);
+	struct load_zone *c, *a, *twice;
+	char text[NAME_TEXT_MAX];
+
+	assert_int_equal(load_batch_add(&batch, "c", "zk", &c), NSD_OK);
+	assert_int_equal(load_batch_add(&batch, "c", "zk", &twice),
+		NSD_E_ZONE);
+	assert_int_equal(load_batch_change(&batch, "c", "p", &twice), NSD_OK);
+	assert_ptr_equal(c, twice);
+	assert_int_equal(load_batch_remove(&batch, "c"), NSD_OK);
+	assert_int_equal(load_batch_remove(&batch, "c"), NSD_E_NOT_FOUND);
+	assert_int_equal(load_batch_add(&batch, "c", "p", &c), NSD_OK);
+	assert_int_equal(load_batch_remove(&batch, "a"), NSD_OK);
+	assert_int_equal(load_batch_add(&batch, "A.", "p", &a), NSD_OK);
+	serve(a, 3);
+	load_batch_publish(&batch);
+	assert_int_equal(f.removed, 2);
+	assert_string_equal(zone_entry_name(view, find((const uint8_t *)"\1a"),
+		text), "A.");
+	assert_int_equal(load_zone_published(view, a)->serial, 3);
+	assert_ptr_equal(find((const uint8_t *)"\1c"),
+		store_get(view, c->entry));
+	assert_int_equal(table_get(view)->zone_count, 3);
+	assert_int_equal(f.conf->zone_count, 3);
+}
+
+/* Wherever memory runs out, the others of the batch are done. */
+static void
+zone_that_fails_leaves_the_others(void **state)
+{
+	struct load_zone *b = &f.set.zones[find((const uint8_t *)"\1b")->id];
+	struct load_zone *zone;
+	enum nsd_err err = NSD_E_MEMORY, gone = NSD_E_MEMORY;
+	uint64_t before = live();
+	unsigned n;
+
+	for (n = 0; err != NSD_OK || gone != NSD_OK; n++) {
+		struct load_batch batch = begin(false);
+
+		assert_int_equal(load_batch_add(&batch, "x", "p", &zone),
+			NSD_OK);
+		assert_int_equal(load_batch_add(&batch, "y", "p", &zone),
+			NSD_OK);
+		b->reading = true;
+		assert_int_equal(load_batch_remove(&batch, "b"), NSD_E_AGAIN);
+		b->reading = false;
+		assert_int_equal(load_batch_add(&batch, "z", "no", &zone),
+			NSD_E_NOT_FOUND);
+		failing_once((int)n);
+		err = load_batch_add(&batch, "z", "p", &zone);
+		failing_once((int)n);
+		gone = load_batch_remove(&batch, "y");
+		failing_once(-1);
+		assert_true(err == NSD_OK || err == NSD_E_MEMORY);
+		assert_true(gone == NSD_OK || gone == NSD_E_MEMORY);
+		assert_int_equal(load_batch_add(&batch, "w", "p", &zone),
+			NSD_OK);
+		load_batch_publish(&batch);
+		assert_non_null(find((const uint8_t *)"\1b"));
+		assert_non_null(find((const uint8_t *)"\1w"));
+		assert_non_null(find((const uint8_t *)"\1x"));
+		assert_true((find((const uint8_t *)"\1y") == NULL)
+			== (gone == NSD_OK));
+		assert_true((find((const uint8_t *)"\1z") != NULL)
+			== (err == NSD_OK));
+		assert_int_equal(drop("w", false), NSD_OK);
+		assert_int_equal(drop("x", false), NSD_OK);
+		assert_int_equal(drop("y", false), gone == NSD_OK
+			? NSD_E_NOT_FOUND : NSD_OK);
+		assert_int_equal(drop("z", false), err == NSD_OK ? NSD_OK
+			: NSD_E_NOT_FOUND);
+		assert_int_equal(live(), before);
+	}
+	assert_true(n > 3);
 }
 
 int
@@ -265,6 +404,9 @@ main(void)
 		TEST(zone_that_is_being_read_stays_until_then),
 		TEST(zones_come_and_go_without_a_trace),
 		TEST(differences_go_with_their_option),
+		TEST(readers_see_all_of_a_batch_or_nothing),
+		TEST(zone_is_found_as_the_batch_has_left_it),
+		TEST(zone_that_fails_leaves_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
