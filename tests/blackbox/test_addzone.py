@@ -218,6 +218,22 @@ def test_addzone_of_a_large_file_is_ok_when_it_is_served(server):
     assert "300.0.0.1" in text or " read with 1 errors" in text
 
 
+def test_zone_comes_with_what_its_file_says(server):
+    """There is no time at which it is found and has no data."""
+    path = server.directory / "some.test.zone"
+    path.write_text(zone_text(4) + "".join(
+        f"n{n} A 192.0.2.1\n" for n in range(100000)))
+    rcodes = {server.rcode("www.some.test", "A")}
+    asker = threading.Thread(target=control.ask, args=(
+        server, "addzone", "some.test", "p"))
+    asker.start()
+    while asker.is_alive():
+        rcodes.add(server.rcode("www.some.test", "A"))
+    asker.join()
+    assert serves(server, "some.test")
+    assert rcodes <= {"REFUSED", "NOERROR"}
+
+
 # ---- what was told is so ----------------------------------------------------
 
 @pytest.mark.parametrize("first, second, answer, rcode", [
