@@ -13,6 +13,12 @@
 
 #include "conf/conf.h"
 
+/* What of it. */
+enum conf_image_part {
+	CONF_IMAGE_ALL,
+	CONF_IMAGE_OPTIONS, /* without zones */
+};
+
 /*
  * Writes the image to a file in memory that nobody can change any more.
  * out: *fd, to be closed by the caller.
@@ -20,7 +26,8 @@
  * cost: linear in clauses and elements; lists that patterns share are written
  *     once.
  */
-enum nsd_err conf_image_write(const struct conf *conf, int *fd) MUST_USE;
+enum nsd_err conf_image_write(const struct conf *conf,
+	enum conf_image_part part, int *fd) MUST_USE;
 
 /*
  * Reads one, from its beginning. Borrows fd. The writer is trusted; lengths are

@@ -48,6 +48,10 @@ enum nsd_err ctl_metrics_create(const struct ctl_metrics_options *options,
 /* Takes connections from a listening socket, non-blocking, which is kept.
  * NSD_E_MEMORY. */
 enum nsd_err ctl_metrics_listen(struct ctl_metrics *metrics, int fd) MUST_USE;
+/* Takes no connection any more; those that there are go on. */
+void ctl_metrics_close(struct ctl_metrics *metrics);
+/* The page lies there, for requests that come from now on. path: kept. */
+void ctl_metrics_set_path(struct ctl_metrics *metrics, const char *path);
 /* Closes all connections. NULL is fine. */
 void ctl_metrics_destroy(struct ctl_metrics *metrics);
 

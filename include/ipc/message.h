@@ -48,9 +48,15 @@ struct ipc_loaded {
 	char reasons[IPC_REASONS_MAX]; /* lines about them; no final NUL */
 };
 
-/* Another configuration for the loader. */
+/* Another configuration. The first descriptor is its image, without zones for
+ * xfrd; there those behind it are sockets of operators that are listened to, a
+ * bit of the maps for each, from bit 0 on. */
 struct ipc_configure {
-	uint64_t number; /* of server.conf_number */
+	uint64_t number;      /* of server.conf_number */
+	uint32_t control_map; /* those of the control channel, not of metrics */
+	uint32_t plain_map;   /* of these: those without TLS */
+	uint32_t more;        /* 1: another such message has more sockets */
+	uint32_t unused;      /* 0 */
 };
 
 /* Which worker's sockets a worker is lent, or gives back. */
@@ -440,10 +446,12 @@ struct ipc_credit {
 		NO_ANSWER,                                                   \
 		"leave what the store in memory holds in this file at the "  \
 		"end: that of a damaged one")                                \
-	X(CONFIGURE, ROLE_MAIN, ROLE_LOADER, sizeof(struct ipc_configure),   \
-		sizeof(struct ipc_configure), 1, 0, NO_ANSWER,               \
-		"go on with this configuration (conf/image.h): LOADED says " \
-		"when all of it is published")                               \
+	X(CONFIGURE, ROLE_MAIN, ROLE_LOADER | ROLE_XFRD,                     \
+		sizeof(struct ipc_configure), sizeof(struct ipc_configure),  \
+		IPC_FDS_MAX, 0, NO_ANSWER,                                   \
+		"go on with this configuration (conf/image.h): of the "      \
+		"loader LOADED says when all of it is published; xfrd gets " \
+		"options of the server, and the sockets of operators")       \
 	X(UPDATE, ROLE_XFRD, ROLE_LOADER, sizeof(struct ipc_update),         \
 		sizeof(struct ipc_update), 1, 128, UPDATED,                  \
 		"changes of a zone (load/load_update.h), to be published "   \
@@ -540,8 +548,8 @@ struct ipc_credit {
 		sizeof(struct ipc_tls_texts), sizeof(struct ipc_tls_texts),  \
 		2, 0, NO_ANSWER,                                             \
 		"connections that come from now on are shown other "         \
-		"certificates; those of the control channel from the next "  \
-		"xfrd on. How they are goes into the second descriptor")     \
+		"certificates; with a second descriptor they are tried, and "\
+		"how they are goes into it")                                 \
 	X(TLS_CLIENTS, ROLE_MAIN, ROLE_XFRD, IPC_NONE, IPC_NONE, 1, 0,       \
 		NO_ANSWER,                                                   \
 		"ask primaries over TLS with these keys and certificates "   \

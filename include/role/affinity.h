@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/diag.h"
 #include "base/err.h"
@@ -19,6 +20,9 @@ enum nsd_err affinity_check(const struct conf_server *options,
 void affinity_set_all(const struct conf_server *options);
 void affinity_set_server(const struct conf_server *options, unsigned server);
 void affinity_set_xfrd(const struct conf_server *options);
+/* The same of the xfrd that runs as pid, from main, which it is bound like
+ * without xfrd-cpu-affinity. */
+void affinity_follow_xfrd(const struct conf_server *options, pid_t pid);
 
 /* The processor that a worker (from 0) is bound to. False: to none alone. */
 bool affinity_find_cpu(const struct conf_server *options, unsigned server,

@@ -33,8 +33,6 @@ struct server {
 	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_doors control; /* of xfrd alone */
-	struct doors former;      /* those that the xfrd that is there has, and
-				   * the next one has not; main's */
 	struct vault *vault;      /* the secrets of conf.keys; main's, and who
 				   * needs none leaves it */
 	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none
@@ -47,8 +45,6 @@ struct server {
 	int lifeline;             /* see lifeline.h; -1: none */
 	int list;                 /* zonelistfile, opened before root is given
 				   * up, for xfrd alone; -1: it was not there */
-	int left;                 /* file in memory for what an xfrd leaves to
-				   * the next one; -1: none */
 	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
 				   * nsd.conf that wait for a restart; lines,
 				   * and a NUL */

@@ -42,6 +42,7 @@ struct image {
 	size_t len;
 	size_t at;
 	int fd;                   /* of a writer */
+	size_t zone_end;          /* the same: zones before it are written */
 	/* Of lists: of a writer by address, of a reader by number. */
 	struct conf_map lists;
 	struct arena scratch;     /* of a writer: struct image_list */
@@ -567,10 +568,10 @@ image_write_zones(struct image *image)
 	const struct conf *conf = &image->owner->conf;
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < conf->zone_count; i++)
+	for (size_t i = 0; i < image->zone_end; i++)
 		count += conf->zones[i]->pattern_name == NULL;
 	(void)image_number(image, count);
-	for (size_t i = 0; i < conf->zone_count; i++)
+	for (size_t i = 0; i < image->zone_end; i++)
 		if (conf->zones[i]->pattern_name == NULL)
 			image_zone(image, conf->zones[i]);
 }
@@ -633,12 +634,13 @@ image_seal(int fd)
 }
 
 enum nsd_err
-conf_image_write(const struct conf *conf, int *fd)
+conf_image_write(const struct conf *conf, enum conf_image_part part, int *fd)
 {
 	struct image image = {
 		.owner = (struct conf_owner *)(uintptr_t)conf,
 		.err = NSD_OK,
 		.octets = malloc(BUFFER_SIZE),
+		.zone_end = part == CONF_IMAGE_ALL ? conf->zone_count : 0,
 		.fd = memfd_create("nsd-conf",
 			MFD_CLOEXEC | MFD_ALLOW_SEALING),
 	};
@@ -680,7 +682,7 @@ conf_image_read(int fd, struct conf **conf)
 	if (st.st_size < (off_t)sizeof(uint64_t))
 		return NSD_E_WIRE;
 	image.len = (size_t)st.st_size;
-	image.octets = mmap(NULL, image.len, PROT_READ, MAP_SHARED, fd, 0);
+	image.octets = mmap(NULL, image.len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (image.octets == MAP_FAILED)
 		return NSD_E_SYSTEM;
 	image.err = conf_owner_create(&image.owner);

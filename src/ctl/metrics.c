@@ -344,19 +344,31 @@ ctl_metrics_create(const struct ctl_metrics_options *options,
 }
 
 void
+ctl_metrics_set_path(struct ctl_metrics *m, const char *path)
+{
+	m->options.path = path;
+}
+
+void
+ctl_metrics_close(struct ctl_metrics *m)
+{
+	while (m->doors != NULL) {
+		struct metrics_door *door = m->doors;
+
+		m->doors = door->next;
+		door_close(door->door);
+		free(door);
+	}
+}
+
+void
 ctl_metrics_destroy(struct ctl_metrics *m)
 {
-	struct metrics_door *door, *next;
-
 	if (m == NULL)
 		return;
 	while (!cds_list_empty(&m->conns))
 		conn_close(cds_list_entry(m->conns.next, struct metrics_conn,
 			crowd.node));
-	for (door = m->doors; door != NULL; door = next) {
-		next = door->next;
-		door_close(door->door);
-		free(door);
-	}
+	ctl_metrics_close(m);
 	free(m);
 }

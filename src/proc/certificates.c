@@ -65,6 +65,28 @@ certificates_rest(struct certificates *c)
 	c->rest = c->failures < 8 ? 1u << c->failures : REST_MAX;
 }
 
+void
+certificates_tell_control(struct supervisor *s)
+{
+	struct ipc_tls_texts message;
+	struct child *xfrd = s->xfrd.current;
+	int fd;
+
+	assert(s->server.control.pem != NULL);
+	if (xfrd == NULL)
+		return;
+	fd = tls_texts_pack(s->server.control.pem, &message);
+	if (fd == -1) {
+		log_error("cannot tell xfrd of the certificate of the control"
+			  " channel: %s", strerror(errno));
+		post_roll(&s->xfrd);
+		return;
+	}
+	(void)child_send(xfrd, IPC_TLS_TEXTS, &message, sizeof(message), &fd,
+		1);
+	close(fd);
+}
+
 /* ---- trying -------------------------------------------------------------- */
 
 /* Sends them to a process, and waits for what it says. NSD_E_SYSTEM with

@@ -71,6 +71,9 @@ bool certificates_take(struct supervisor *s, struct secrets *texts);
  * read stays as it was. */
 void certificates_renew_clients(struct supervisor *s);
 
+/* Sends xfrd the key and the certificate of the control channel. */
+void certificates_tell_control(struct supervisor *s);
+
 /* Has those of clients be what other settings name, and tells xfrd. What cannot
  * be read stays as it was if the settings before named the same files. */
 void certificates_follow_settings(struct supervisor *s,

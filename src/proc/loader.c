@@ -248,12 +248,9 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 		priority_publish();
 	sockets_close(&server->listeners);
 	doors_leave(&server->metrics);
-	doors_leave(&server->former);
 	server_leave_secrets(server);
 	if (server->lifeline != -1)
 		close(server->lifeline);
-	if (server->left != -1)
-		close(server->left);
 	if (server->list != -1)
 		close(server->list);
 	return role_init_loop(&loader->role, start);

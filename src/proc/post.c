@@ -267,10 +267,8 @@ post_fill(struct post *post, struct generation *generation)
 {
 	struct child *child;
 
-	if (post->role == ROLE_XFRD) { /* no xfrd runs now */
+	if (post->role == ROLE_XFRD) /* none runs now */
 		key_change_sweep(post->supervisor);
-		doors_leave(&post->supervisor->server.former);
-	}
 	child = post_fork(post, generation, false);
 	if (child == NULL)
 		return;

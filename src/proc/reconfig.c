@@ -21,36 +21,34 @@
 #include "proc/reconfig_new.h"
 #include "proc/supervisor.h"
 #include "proc/talk.h"
+#include "role/affinity.h"
 
 /* Octets of a line about a worker. */
 #define LATE_MAX 64u
 
 /* ---- taking it ----------------------------------------------------------- */
 
-/* True if xfrd is to have what is new from its start: it follows what is
- * published alone. pem: the key or the certificate of the control channel is
- * another one. */
-static bool
-reconfig_concerns_start_of_xfrd(const struct conf *old, const struct conf *new,
-	bool pem)
+/* Options of the server, and the sockets of operators. The rest xfrd reads in
+ * the store. One that cannot be told is followed by one that has it from its
+ * start. */
+static void
+reconfig_configure_xfrd(struct supervisor *s, const struct conf *before)
 {
-	static const struct {
-		const char *clause, *prefix;
-	} rows[] = {
-		{"remote-control", ""},
-		{"server", "metrics-"},
-		{"server", "cookie-secret-file"},
-		{"server", "outgoing-tcp-mss"},
-		{"server", "tcp-timeout"},
-		{"server", "xfrd"}, /* -tcp-max, -tcp-pipeline; xfrdir ... */
-		{"server", "zonefiles-write"},
-	};
+	const struct conf_server *o = &s->server.conf->server;
+	int image;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!conf_options_are_same(old, new, rows[i].clause,
-				rows[i].prefix))
-			return true;
-	return pem;
+	if (s->xfrd.current == NULL)
+		return;
+	if (o->xfrd_cpu_affinity != before->server.xfrd_cpu_affinity)
+		affinity_follow_xfrd(o, s->xfrd.current->pid);
+	if (conf_image_write(s->server.conf, CONF_IMAGE_OPTIONS, &image)
+		!= NSD_OK) {
+		log_error("reconfig: xfrd cannot be told: replacing it");
+		post_roll(&s->xfrd);
+		return;
+	}
+	reconfig_doors_send(&s->server, s->xfrd.current, image);
+	close(image);
 }
 
 /* Main runs with the new one from now on. */
@@ -71,15 +69,14 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	periods_follow(s, before);
 	sockets_follow(&s->server.listeners, &before->server,
 		&s->server.conf->server);
-	/* One that is under way may have wanted it, too. */
-	r->replaces_xfrd |= reconfig_concerns_start_of_xfrd(before,
-		s->server.conf, new->doors.pem != NULL);
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
 	cookie_keeper_wipe(&new->cookies);
-	reconfig_doors_take(&s->server, &new->doors);
+	if (reconfig_doors_take(&s->server, &new->doors))
+		certificates_tell_control(s);
+	reconfig_configure_xfrd(s, before);
 	reconfig_new_drop(&old);
 }
 
@@ -87,12 +84,15 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 static bool
 reconfig_configure_loader(const struct supervisor *s, struct child *loader)
 {
-	const struct ipc_configure configure = {s->server.conf_number};
+	const struct ipc_configure configure = {
+		.number = s->server.conf_number,
+	};
 	enum nsd_err err;
 	int fd;
 
 	if (!loader->loaded || s->building != NULL
-		|| conf_image_write(s->server.conf, &fd) != NSD_OK)
+		|| conf_image_write(s->server.conf, CONF_IMAGE_ALL, &fd)
+			!= NSD_OK)
 		return false;
 	err = child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
 		&fd, 1);
@@ -195,17 +195,11 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 	r->talk = NULL;
 	r->under_way = false;
 	log_notice("reconfig: done");
-	/* xfrd sends the answer before it exits. Whoever used old secrets has
-	 * been told, or begins anew. */
-	if (r->replaces_xfrd)
-		post_roll(&s->xfrd);
-	else
-		key_change_sweep(s);
-	r->replaces_xfrd = false;
+	/* Whoever used old secrets has been told. */
+	key_change_sweep(s);
 }
 
-/* Workers have been told, and xfrd if it stays. They say when they have got
- * that far. */
+/* Workers and xfrd have been told. They say when they have got that far. */
 static void
 reconfig_begin_errand(struct supervisor *s)
 {
@@ -214,8 +208,8 @@ reconfig_begin_errand(struct supervisor *s)
 		.what = ORDER_SETTINGS,
 		.value = !r->replaces_nobody,
 	};
-	unsigned roles = r->replaces_nobody || r->replaces_xfrd ? ROLE_WORKER
-		: ROLE_WORKER | ROLE_XFRD;
+	unsigned roles = r->replaces_nobody ? ROLE_WORKER
+					    : ROLE_WORKER | ROLE_XFRD;
 
 	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
 		return;
@@ -438,23 +432,20 @@ reconfig_on_loader_end(struct supervisor *s)
 }
 
 /* What is published is in effect in each worker, but for what one has copied
- * that does not answer. An xfrd that has not got that far is replaced: the next
- * one has it from its start. */
+ * that does not answer. */
 static void
 reconfig_on_settings(struct supervisor *s, const struct child *late)
 {
 	if (!s->reconfig.under_way)
 		return;
-	if (late != NULL && late->role == ROLE_XFRD) {
-		log_warning("reconfig: xfrd takes long: replacing it");
-		s->reconfig.replaces_xfrd = true;
-		late = NULL;
-	}
 	if (late != NULL) {
+		char who[sizeof("server ") + 10];
+
+		snprintf(who, sizeof(who), late->role == ROLE_XFRD ? "xfrd"
+			: "server %u", late->index + 1);
 		talk_make_room(s->reconfig.talk, LATE_MAX);
 		talk_add(s->reconfig.talk, "error changes applied, but not in"
-			" all processes yet: server %u does not answer",
-			late->index + 1);
+			" all processes yet: %s does not answer", who);
 	}
 	reconfig_end(s, late != NULL           ? RECONFIGURED_LATE
 		: s->reconfig.unread > 0 ? RECONFIGURED_UNREAD

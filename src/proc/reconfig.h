@@ -10,8 +10,9 @@
  * not looked at all zones once, or fills another store, is replaced instead.
  * Workers see what is new in the store, between two batches of
  * queries, and secrets in the vault; what a worker has copied it looks at anew,
- * and says so. xfrd is replaced last, once it has answered
- * (doc/decisions/0085, 0095, 0159).
+ * and says so. xfrd gets options of the server and the sockets of operators in
+ * a message, and follows what is published
+ * (doc/decisions/0085, 0095, 0158, 0159, 0164).
  */
 #ifndef PROC_RECONFIG_H
 #define PROC_RECONFIG_H
@@ -38,7 +39,6 @@ struct reconfig {
 	bool under_way;             /* the loader publishes it; or */
 	bool replaces_nobody;       /* workers have been told of certificates,
 				     * and nothing else is new */
-	bool replaces_xfrd;         /* it takes what is new at its start */
 	uint32_t unread;            /* zones that are not as their files say, by
 				     * what is new */
 	struct talk *talk; /* to be told at the end; NULL: none is

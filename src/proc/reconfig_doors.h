@@ -1,11 +1,9 @@
 /*
  * reconfig_doors.h - the sockets of operators, and the key of the control
  * channel, of another configuration: opened and read before anything has
- * changed, so that what cannot be had refuses it; taken with it.
- *
- * The xfrd that is there goes on with what it has until the next one comes
- * (server->former), and one that asks has its answer by then. An address that
- * both have is one socket.
+ * changed, so that what cannot be had refuses it; taken with it, and handed to
+ * xfrd. Connections that there are stay. An address that both configurations
+ * have is one socket.
  */
 #ifndef PROC_RECONFIG_DOORS_H
 #define PROC_RECONFIG_DOORS_H
@@ -16,6 +14,8 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "role/server.h"
+
+struct child;
 
 /* Zeroed: nothing is other. */
 struct reconfig_doors {
@@ -40,8 +40,14 @@ enum nsd_err reconfig_doors_read_pem(const struct server *server,
 	const struct conf *conf, struct diag_sink *sink,
 	struct reconfig_doors *doors) MUST_USE;
 
-/* Main has them from now on, for the next xfrd. */
-void reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
+/* Main has them from now on, and closes others. True: the key of the control
+ * channel is another one. */
+bool reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
+
+/* Sends xfrd the sockets that main has, and a configuration (conf/image.h),
+ * which is borrowed: CONFIGURE. */
+void reconfig_doors_send(const struct server *server, struct child *xfrd,
+	int image);
 
 /* Gives back what was not taken. */
 void reconfig_doors_drop(struct reconfig_doors *doors);

@@ -380,7 +380,6 @@ main_settle(struct supervisor *s, const struct start *start)
 	priority_probe();
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(start->lifeline_key);
-	s->server.left = memfd_create("nsd-xfrd", MFD_CLOEXEC);
 	s->server.list = open(conf_path_in_chroot(s->server.chroot,
 		o->zonelistfile), O_RDWR | O_CLOEXEC | O_NOFOLLOW
 			| O_NONBLOCK | O_NOCTTY);

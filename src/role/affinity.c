@@ -74,12 +74,12 @@ affinity_ask(void)
 }
 
 static void
-affinity_apply(const cpu_set_t *set)
+affinity_apply(const cpu_set_t *set, pid_t pid)
 {
 	if (!trial_may_call(affinity_ask))
 		log_warning("cannot set the CPU affinity: a filter of system"
 			    " calls forbids it");
-	else if (sched_setaffinity(0, sizeof(*set), set) == -1)
+	else if (sched_setaffinity(pid, sizeof(*set), set) == -1)
 		log_warning("cannot set the CPU affinity: %s",
 			strerror(errno));
 }
@@ -93,7 +93,7 @@ affinity_set_all(const struct conf_server *options)
 	for (uint32_t i = 0; i < options->cpu_affinity.count; i++)
 		CPU_SET(options->cpu_affinity.items[i], &set);
 	if (options->cpu_affinity.count > 0)
-		affinity_apply(&set);
+		affinity_apply(&set, 0);
 }
 
 static void
@@ -103,7 +103,7 @@ affinity_set_one(uint32_t cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	affinity_apply(&set);
+	affinity_apply(&set, 0);
 }
 
 bool
@@ -136,6 +136,19 @@ affinity_set_xfrd(const struct conf_server *options)
 {
 	if (options->xfrd_cpu_affinity >= 0)
 		affinity_set_one((uint32_t)options->xfrd_cpu_affinity);
+}
+
+void
+affinity_follow_xfrd(const struct conf_server *options, pid_t pid)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (options->xfrd_cpu_affinity >= 0)
+		CPU_SET((uint32_t)options->xfrd_cpu_affinity, &set);
+	else if (sched_getaffinity(0, sizeof(set), &set) == -1)
+		return;
+	affinity_apply(&set, pid);
 }
 
 unsigned

@@ -77,29 +77,80 @@ control_parse(const struct secrets *pem, struct tls_report *report,
 		tls_get_text(pem, CONTROL_PEM_CERT), &report->sink, tls);
 }
 
-/* Those of the next xfrd. */
+/* Takes connections at all sockets of the control channel, and no others. */
+static enum nsd_err
+control_listen(struct xfrd *xfrd)
+{
+	const struct control_doors *doors = &xfrd->role.server->control;
+	struct control *control = &xfrd->control;
+	enum nsd_err err = NSD_OK;
+
+	ctl_channel_close(control->channel);
+	for (unsigned i = 0; i < doors->count && err == NSD_OK
+		&& !xfrd->told_stop; i++)
+		err = ctl_channel_listen(control->channel, doors->items[i].fd,
+			doors->items[i].plain ? NULL : control->tls);
+	return err;
+}
+
+/* Those who connect from now on are shown other certificates. Without NSD_OK
+ * all is as it was. */
+static enum nsd_err
+control_take_tls(struct xfrd *xfrd, struct ctl_tls *tls)
+{
+	struct control *control = &xfrd->control;
+	struct ctl_tls *old = control->tls;
+	enum nsd_err err;
+
+	control->tls = tls;
+	err = control_listen(xfrd);
+	if (err != NSD_OK) {
+		control->tls = old;
+		ctl_tls_destroy(tls);
+		(void)!control_listen(xfrd);
+		return err;
+	}
+	/* Connections that there are have their own part of it. */
+	ctl_tls_destroy(old);
+	return NSD_OK;
+}
+
 void
 control_on_tls_texts(struct role *role, const struct ipc_message *m)
 {
+	struct xfrd *xfrd = (struct xfrd *)role;
 	struct ipc_tls_texts message;
 	struct tls_report report;
 	struct ctl_tls *tls;
 	struct secrets *pem;
+	bool tries = m->fd_count == 2;
+	enum nsd_err err;
 
 	memcpy(&message, m->payload, sizeof(message));
-	if (m->fd_count != 2
+	if (m->fd_count == 0
 		|| tls_texts_unpack(&message, m->fds[0], &pem) != NSD_OK)
 		return;
 	control_parse(pem, &report, &tls);
-	if (report.said.err == NSD_OK)
-		ctl_tls_destroy(tls);
 	secrets_drop(pem);
-	(void)!fs_write_all(m->fds[1], &report.said, sizeof(report.said));
+	err = (enum nsd_err)report.said.err;
+	if (tries) {
+		if (err == NSD_OK)
+			ctl_tls_destroy(tls);
+		(void)!fs_write_all(m->fds[1], &report.said,
+			sizeof(report.said));
+		return;
+	}
+	if (err == NSD_OK)
+		err = control_take_tls(xfrd, tls);
+	if (err != NSD_OK)
+		log_error("the control channel goes on with the certificate"
+			  " that it has: %s", err_text(err));
 }
 
 static enum nsd_err
-control_open_tls(struct xfrd *xfrd, const struct control_doors *doors)
+control_open_tls(struct xfrd *xfrd)
 {
+	const struct control_doors *doors = &xfrd->role.server->control;
 	struct tls_report report;
 
 	if (doors->pem == NULL)
@@ -111,46 +162,50 @@ control_open_tls(struct xfrd *xfrd, const struct control_doors *doors)
 }
 
 static enum nsd_err
-control_open(struct xfrd *xfrd, const struct control_doors *doors)
+control_open(struct xfrd *xfrd)
 {
-	struct control *control = &xfrd->control;
 	struct ctl_channel_options options = {
 		.base = xfrd->role.base,
 		.on_call = control_on_call,
 		.ctx = xfrd,
 	};
-	enum nsd_err err = control_open_tls(xfrd, doors);
+	enum nsd_err err = control_open_tls(xfrd);
 
 	if (err == NSD_OK && getrandom(&options.seed, sizeof(options.seed), 0)
 			!= sizeof(options.seed))
 		err = NSD_E_SYSTEM;
 	if (err == NSD_OK)
-		err = ctl_channel_create(&options, &control->channel);
-	for (unsigned i = 0; i < doors->count && err == NSD_OK; i++)
-		err = ctl_channel_listen(control->channel, doors->items[i].fd,
-			doors->items[i].plain ? NULL : control->tls);
-	return err;
+		err = ctl_channel_create(&options, &xfrd->control.channel);
+	return err != NSD_OK ? err : control_listen(xfrd);
 }
 
 void
 control_init(struct xfrd *xfrd)
 {
-	const struct control_doors *doors = &xfrd->role.server->control;
 	enum nsd_err err;
 
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
 	/* Keys are parsed, those of clients of primaries, too, when it can open
 	 * no file. */
 	tls_read_settings();
-	if (doors->count == 0)
-		return;
-	err = control_open(xfrd, doors);
+	err = control_open(xfrd);
 	if (err == NSD_OK)
 		return;
 	/* Zones are kept fresh all the same. */
 	log_error("there is no control channel: %s", err_text(err));
 	ctl_channel_destroy(xfrd->control.channel);
 	xfrd->control.channel = NULL;
+}
+
+void
+control_follow(struct xfrd *xfrd)
+{
+	enum nsd_err err = xfrd->control.channel != NULL ? control_listen(xfrd)
+							 : control_open(xfrd);
+
+	if (err != NSD_OK)
+		log_error("there is no control channel, or a part of it: %s",
+			err_text(err));
 }
 
 /* ---- end ----------------------------------------------------------------- */

@@ -104,7 +104,11 @@ CONTROL_HANDLERS(CONTROL_DECLARE)
 /* Takes commands, if nsd.conf wants it; before xfrd is confined. What is wrong
  * is said in the log, and leaves xfrd without the channel. */
 void control_init(struct xfrd *xfrd);
-/* The message TLS_TEXTS: says whether the next xfrd could use them. */
+/* The server has other sockets of the control channel: those are listened to,
+ * and no others. Connections that there are stay. */
+void control_follow(struct xfrd *xfrd);
+/* The message TLS_TEXTS: those who connect are shown other certificates; or it
+ * is said whether they could be. */
 void control_on_tls_texts(struct role *role, const struct ipc_message *m);
 /* Xfrd is told to end: who comes now waits for the next one, and of what comes
  * on connections that are there only stop is taken. */

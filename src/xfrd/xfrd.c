@@ -150,9 +150,6 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 		link_return(&worker->link, IPC_NOTIFY);
 }
 
-/* In place of tcp-timeout: 0. */
-#define TCP_TIMEOUT_SEC 120
-
 /* ---- end ----------------------------------------------------------------- */
 
 static void
@@ -212,6 +209,7 @@ xfrd_on_term(struct role *role)
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
 	X(KEY_DONE, role_on_answer)                                          \
 	X(TLS_TEXTS, control_on_tls_texts)                                   \
+	X(CONFIGURE, xfrd_on_configure)                                      \
 	X(TLS_CLIENTS, xfrd_on_clients)                                      \
 	X(NOTIFY, xfrd_on_notify)                                            \
 	X(LET_GO, xfrd_on_let_go)
@@ -220,14 +218,14 @@ static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
-/* It has the folder of the journal, and if zones may come and go, that of their
- * list. The journal's threads start when that
- * is so; but to put a journal in order takes more calls than to use it. */
+/* It has the folder of the journal, and that of the zone list: without a
+ * control channel, too, as there may be one later. The journal's threads start
+ * when that is so; but to put a journal in order takes more calls than to use
+ * it. */
 static enum nsd_err
 xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 {
 	const struct sandbox *sandbox = &start->server->sandbox;
-	bool control = start->server->conf->remote_control.control_enable;
 	char path[PATH_MAX], list[PATH_MAX];
 	const char *folders[3];
 	unsigned count = 0;
@@ -236,47 +234,36 @@ xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 	if (server_find_journal(start->server, path, sizeof(path))
 		&& journal_make_folder(path) == NSD_OK)
 		folders[count++] = path;
-	/* Nobody else has zones come and go. */
-	folders[count] = control ? xfrd_change_find_folder(xfrd, list,
-				     sizeof(list))
-				 : NULL;
+	folders[count] = xfrd_change_find_folder(xfrd, list, sizeof(list));
 	folders[count + (folders[count] != NULL)] = NULL;
 	err = sandbox_enter_folders(sandbox, ROLE_XFRD, folders);
 	if (err != NSD_OK)
 		return err;
 	xfrd_keep_init(xfrd);
-	if (control)
-		xfrd_change_init(xfrd);
+	xfrd_change_init(xfrd);
 	return sandbox_enter_calls(sandbox, ROLE_XFRD);
 }
 
 static void
 xfrd_init_asks(struct xfrd *xfrd)
 {
-	const struct conf_server *o = &xfrd->role.server->conf->server;
-
 	xfrd->asks.base = xfrd->role.base;
-	xfrd->asks.pool.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
-	xfrd->asks.pool.per_conn = o->xfrd_tcp_pipeline > 0
-		? o->xfrd_tcp_pipeline : 1;
-	xfrd->asks.timeout_sec = o->tcp_timeout > 0 ? o->tcp_timeout
-						    : TCP_TIMEOUT_SEC;
-	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;
 	xfrd->asks.hand = xfrd->role.hand;
+	xfrd_asks_follow(&xfrd->asks, &xfrd->role.server->conf->server);
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
 }
 
-/* Leaves open: the log, what leads to main, what the last xfrd has left, the
- * doors of the control channel and of metrics. */
+/* Leaves open: the log, what leads to main, the zone list, the doors of the
+ * control channel and of metrics. */
 static enum nsd_err
 xfrd_close_descriptors(const struct role_start *start)
 {
 	const struct control_doors *doors = &start->server->control;
 	const struct doors *metrics = &start->server->metrics;
-	int *keep = calloc(doors->count + metrics->count + 4u + LOG_FDS_MAX,
+	int *keep = calloc(doors->count + metrics->count + 3u + LOG_FDS_MAX,
 		sizeof(*keep));
 	unsigned count = 0;
 
@@ -284,7 +271,6 @@ xfrd_close_descriptors(const struct role_start *start)
 		return NSD_E_MEMORY;
 	keep[count++] = start->channel.fd;
 	keep[count++] = start->stop_fd;
-	keep[count++] = start->server->left;
 	keep[count++] = start->server->list;
 	count += log_list_fds(keep + count);
 	for (unsigned i = 0; i < doors->count; i++)
@@ -304,6 +290,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	secrets_drop(start->server->tls);
 	start->server->tls = NULL;
 	xfrd->role.handlers = xfrd_handlers;
+	xfrd->first = start->server->conf;
 	xfrd->role.on_zones = xfrd_on_zones;
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
@@ -342,11 +329,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);
-	/* Its files may have other names now. */
-	if (xfrd_left_take(xfrd, start->server->left))
-		xfrd_write_look(xfrd);
 	control_init(xfrd);
-	xfrd_metrics_init(xfrd);
+	xfrd_metrics_follow(xfrd);
 	return xfrd_enter_sandbox(xfrd, start);
 }
 
@@ -366,8 +350,6 @@ xfrd_main(const struct role_start *start)
 		start->server->hooks->on_xfrd(xfrd);
 	role_run(&xfrd->role);
 	xfrd_state_save(xfrd);
-	if (xfrd->told_stop)
-		xfrd_left_save(xfrd);
 	xfrd_keep_fini(xfrd);
 	_exit(0);
 }

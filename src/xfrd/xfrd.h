@@ -16,7 +16,8 @@
  *   xfrd_reasons.c  why questions have failed
  *   xfrd_received.c  the last transfer of each zone
  *   xfrd_state.c   keeps timers over a restart
- *   xfrd_left.c    what it leaves to the next one
+ *   xfrd_left.c    what a zone leaves to itself that begins anew
+ *   xfrd_configure.c  other options of the server, other sockets
  *   xfrd_change.c  zones that come and go, in batches: has it done everywhere
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
@@ -37,7 +38,10 @@
 #ifndef XFRD_XFRD_H
 #define XFRD_XFRD_H
 
+#include "conf/conf.h"
 #include "load/load_text.h"
+#include "role/control_doors.h"
+#include "role/doors.h"
 #include "role/requests.h"
 #include "role/role.h"
 #include "role/zone_message.h"
@@ -164,8 +168,17 @@ struct xfrd_follow {
 	size_t gone;
 };
 
+/* Sockets of operators that have come, and are not listened to yet. */
+struct xfrd_coming_doors {
+	struct control_doors control; /* without keys */
+	struct doors metrics;
+};
+
 struct xfrd {
 	struct role role;
+	const struct conf *first; /* role.server->conf of the start, parts of
+				   * which role.server lends */
+	struct xfrd_coming_doors coming;
 	struct store_reader *reader;
 	struct xfrd_reading reading;
 	struct requests requests; /* to the loader */
@@ -174,7 +187,6 @@ struct xfrd {
 	struct xfrd_tls tls;
 	struct xfrd_zones zones;
 	struct xfrd_state state;
-	int left_fd;              /* -1: none */
 	struct xfrd_writes writes;
 	struct xfrd_notified notified;
 	bool told_stop;
@@ -481,6 +493,8 @@ typedef void xfrd_write_on_end(void *ctx,
 enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_write_on_end *on_end, void *ctx) MUST_USE;
 
+/* There are other options of the server. */
+void xfrd_write_follow(struct xfrd *xfrd);
 /* Zones have other options: soon has those written that nothing but a file has
  * that is not there. */
 void xfrd_write_look(struct xfrd *xfrd);
@@ -564,9 +578,6 @@ void xfrd_state_save(struct xfrd *xfrd);
 
 /* ---- xfrd_left.c --------------------------------------------------------- */
 
-/* Takes what there is from the file, which keeps nothing of it. fd: of the file
- * (server.h), or -1. True: an xfrd before this one has ended as it should. */
-bool xfrd_left_take(struct xfrd *xfrd, int fd);
 /* Gets what is to be left of a zone. False: it has no handle, or there is
  * nothing. */
 bool xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
@@ -579,8 +590,11 @@ void xfrd_left_get_start(struct xfrd *xfrd,
 bool xfrd_left_is_other(struct xfrd *xfrd, const struct xfrd_zone *zone);
 /* The zone has a handle now. */
 void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* Writes all to the file, at the end. */
-void xfrd_left_save(struct xfrd *xfrd);
+
+/* ---- xfrd_configure.c ---------------------------------------------------- */
+
+/* The message CONFIGURE. */
+void xfrd_on_configure(struct role *role, const struct ipc_message *m);
 
 /* ---- xfrd_turn.c --------------------------------------------------------- */
 

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/octets.h"
+#include "conf/conf.h"
 #include "net/client.h"
 #include "net/socket.h"
 #include "role/hand.h"
@@ -32,6 +33,8 @@
 #define UDP_SEC 3
 /* A connection without questions is kept for the next one. */
 #define IDLE_SEC 10
+/* In place of tcp-timeout: 0. */
+#define TCP_TIMEOUT_SEC 120
 /* Until those that wait for a connection are looked through. */
 #define ROOM_MSEC 10
 
@@ -536,6 +539,17 @@ ask_on_silence(evutil_socket_t fd, short what, void *arg)
 	conn_leave(ask, true);
 	ask->calls->on_fail(ask->ctx, ETIMEDOUT, NULL);
 	ask_free(ask);
+}
+
+void
+xfrd_asks_follow(struct xfrd_asks *asks, const struct conf_server *o)
+{
+	asks->pool.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
+	asks->pool.per_conn = o->xfrd_tcp_pipeline > 0 ? o->xfrd_tcp_pipeline
+						       : 1;
+	asks->timeout_sec = o->tcp_timeout > 0 ? o->tcp_timeout
+					       : TCP_TIMEOUT_SEC;
+	asks->tcp_mss = (int)o->outgoing_tcp_mss;
 }
 
 void

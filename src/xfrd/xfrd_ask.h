@@ -18,6 +18,7 @@
 struct event;
 struct event_base;
 struct tls_client;
+struct conf_server;
 struct hand;
 struct xfrd_ask;
 
@@ -73,6 +74,8 @@ struct xfrd_ask_how {
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);
+/* Has questions that come from now on bound by these options. */
+void xfrd_asks_follow(struct xfrd_asks *asks, const struct conf_server *o);
 /* No question will be asked with these credentials any more. Connections that
  * were made with them go on with what is under way. */
 void xfrd_asks_forget_tls(struct xfrd_asks *asks, const struct tls_client *tls);

@@ -276,7 +276,9 @@ xfrd_change_init(struct xfrd *xfrd)
 	}
 	snprintf(xfrd->changes_why, sizeof(xfrd->changes_why),
 		"zone list %s: %s", path, xfrd_change_text(err));
-	log_error("zones cannot be added or deleted: %s", xfrd->changes_why);
+	if (xfrd->role.server->conf->remote_control.control_enable)
+		log_error("zones cannot be added or deleted: %s",
+			xfrd->changes_why);
 	xfrd->changes = NULL;
 }
 

@@ -63,26 +63,37 @@ page_close(void *arg)
 	free(page);
 }
 
-void
-xfrd_metrics_init(struct xfrd *xfrd)
+/* Takes connections at all sockets of metrics, and no others. */
+static enum nsd_err
+metrics_listen(struct xfrd *xfrd)
 {
-	const struct server *server = xfrd->role.server;
+	const struct doors *doors = &xfrd->role.server->metrics;
+	enum nsd_err err = NSD_OK;
+
+	ctl_metrics_set_path(xfrd->metrics,
+		xfrd->role.server->conf->server.metrics_path);
+	ctl_metrics_close(xfrd->metrics);
+	for (unsigned i = 0; i < doors->count && err == NSD_OK; i++)
+		err = ctl_metrics_listen(xfrd->metrics, doors->fds[i]);
+	return err;
+}
+
+void
+xfrd_metrics_follow(struct xfrd *xfrd)
+{
 	const struct ctl_metrics_options options = {
 		.base = xfrd->role.base,
-		.path = server->conf->server.metrics_path,
 		.open = page_open,
 		.print = page_print,
 		.close = page_close,
 		.ctx = xfrd,
 	};
-	enum nsd_err err;
+	enum nsd_err err = NSD_OK;
 
-	if (server->metrics.count == 0)
-		return;
-	err = ctl_metrics_create(&options, &xfrd->metrics);
-	for (unsigned i = 0; i < server->metrics.count && err == NSD_OK; i++)
-		err = ctl_metrics_listen(xfrd->metrics,
-			server->metrics.fds[i]);
+	if (xfrd->metrics == NULL)
+		err = ctl_metrics_create(&options, &xfrd->metrics);
+	if (err == NSD_OK)
+		err = metrics_listen(xfrd);
 	if (err == NSD_OK)
 		return;
 	/* Zones are kept fresh all the same. */

@@ -41,6 +41,6 @@ bool xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
 
 /* Serves metrics, if nsd.conf wants it; before xfrd is confined. What is wrong
  * is said in the log, and leaves xfrd without them. */
-void xfrd_metrics_init(struct xfrd *xfrd);
+void xfrd_metrics_follow(struct xfrd *xfrd);
 
 #endif

@@ -180,14 +180,13 @@ write_begin_round(struct xfrd *xfrd, bool is_whole)
 		wish->taken |= wish->all;
 }
 
-/* Rounds are so many seconds from main's start: an xfrd that is replaced, as by
- * each reconfig, does not put them off. */
+/* Rounds are so many seconds from main's start: an xfrd that is replaced does
+ * not put them off. */
 static void
 write_await_period(struct xfrd *xfrd)
 {
-	const struct server *server = xfrd->role.server;
-	int64_t period = server->conf->server.zonefiles_write;
-	int64_t past = (int64_t)(time(NULL) - server->boot);
+	int64_t period = xfrd->role.server->conf->server.zonefiles_write;
+	int64_t past = (int64_t)(time(NULL) - xfrd->role.server->boot);
 	struct timeval wait = {.tv_sec = 0};
 
 	if (period == 0)
@@ -562,6 +561,16 @@ xfrd_write_look(struct xfrd *xfrd)
 	if (xfrd->role.server->conf->server.zonefiles_write > 0
 		&& !event_pending(xfrd->writes.look_event, EV_TIMEOUT, NULL))
 		event_add(xfrd->writes.look_event, &soon);
+}
+
+void
+xfrd_write_follow(struct xfrd *xfrd)
+{
+	struct xfrd_writes *writes = &xfrd->writes;
+
+	event_del(writes->period_event);
+	if (writes->state != XFRD_WRITES_ROUND && !writes->ending)
+		write_await_period(xfrd);
 }
 
 static void

@@ -111,10 +111,8 @@ def test_metrics_come_move_and_go(server):
 ])
 def test_metrics_that_cannot_be_had(server, changed, why):
     port = free_port()
-    old = server.role("xfrd")
     control.apply(server, metrics_enable="yes", identity='"one"',
                   metrics_interface="127.0.0.1", metrics_port=port)
-    wait_for("its end", lambda: not harness.is_alive(old))
     status_of(port, 200)
     roles = server.roles()
     with socket.socket() as taken:
@@ -186,22 +184,65 @@ def test_a_signal_is_refused_in_the_log(made, directory):
     assert page(port) == 200 and roles == server.roles()
 
 
-def test_taken_back_before_the_next_xfrd_is_there(made):
-    """The xfrd that is to go has the old socket yet: it is no obstacle."""
+def test_taken_back_before_xfrd_looks(made):
+    """It listens at the old socket yet: the address is in use until it has
+    heard of the new one."""
     first, second = free_port(), free_port()
     made.options.update({
         "metrics-enable": "yes", "metrics-interface": "127.0.0.1",
         "metrics-port": first, "reload-config": "yes"})
     server = control.config(made).start()
-    old = server.role("xfrd")
-    os.kill(old, signal.SIGSTOP)
+    xfrd = server.role("xfrd")
     for port in second, first, second, first:
         server.options["metrics-port"] = port
-        hup(server)
-    os.kill(old, signal.SIGCONT)
-    server.wait_replaced("xfrd", old)
+        hup(server, "reconfig: 1 options")
+    server.options["metrics-port"] = second
+    os.kill(xfrd, signal.SIGSTOP)
+    hup(server, "reconfig: 1 options")
+    server.options["metrics-port"] = first
+    hup(server, f"can't bind tcp socket 127.0.0.1@{first}")
+    os.kill(xfrd, signal.SIGCONT)
+    server.wait_log("reconfig: done")
+    status_of(second, 200)
+    status_of(first, None)
+    hup(server)
     status_of(first, 200)
     status_of(second, None)
+    assert server.role("xfrd") == xfrd
+
+
+def test_those_who_are_there_stay(made):
+    """A page in hand is served, and commands go on where they came."""
+    first, second = free_port(), free_port()
+    made.options.update({
+        "metrics-enable": "yes", "metrics-interface": "127.0.0.1",
+        "metrics-port": first})
+    made.extra = "pattern:\n\tname: p\n"
+    server = control.config(made).start()
+    xfrd, old = server.role("xfrd"), pathlib.Path(server.control)
+    new = server.directory / "other.sock"
+    with socket.create_connection(("127.0.0.1", first)) as page_in_hand, \
+            socket.socket(socket.AF_UNIX) as lines:
+        page_in_hand.settimeout(harness.DEADLINE)
+        page_in_hand.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n")
+        lines.settimeout(harness.DEADLINE)
+        lines.connect(str(old))
+        lines.sendall(b"NSDCT1  addzones\na.test p\n")
+        assert lines.recv(100).startswith(b"added: a.test")
+        server.extra = server.extra.replace(str(old), str(new))
+        server.options["metrics-port"] = second
+        server.write_config()
+        assert is_done(control.ask(server, "-s", old, "reconfig"))
+        server.control = str(new)
+        status_of(first, None)
+        status_of(second, 200)
+        assert control.ask(server, "status")[0] == 0
+        page_in_hand.sendall(b"\r\n")
+        assert control.read_all(page_in_hand).startswith("HTTP/1.1 200 OK\r\n")
+        lines.sendall(b"b.test p\n\x04\n")
+        assert "added: b.test" in control.read_all(lines)
+    assert server.role("xfrd") == xfrd
+    assert control.ask(server, "zonestatus", "b.test")[0] == 0
 
 
 @pytest.mark.parametrize("role", ["xfrd", "loader"])
@@ -501,10 +542,7 @@ def test_as_another_user_in_a_chroot(made, directory):
             assert control.say(server, b"NSDCT1  status\n")
             # Again, now that main is inside.
             server.extra += f"\tcontrol-interface: {inside}/b\n"
-            old = server.role("xfrd")
             control.apply(server)
-            # The one that goes answers until it has gone.
-            wait_for("its end", lambda: not harness.is_alive(old))
             wait_for("an answer", lambda: control.ask(
                 server, "status")[0] == 0)
             roles = server.roles()

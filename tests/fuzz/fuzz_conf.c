@@ -171,7 +171,6 @@ edit_zones(struct conf *conf)
 		if (err != NSD_OK)
 			continue;
 		if (conf_find_zone(conf, zone->wire) != zone
-			|| conf_note_member(conf, zone, "id") != NSD_OK
 			|| conf_change_zone(conf, zone->wire, pattern)
 				!= NSD_OK)
 			abort();

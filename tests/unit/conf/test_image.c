@@ -75,7 +75,7 @@ write_image(struct conf *conf)
 	int fd;
 
 	conf_wipe_secrets(conf);
-	assert_int_equal(conf_image_write(conf, &fd), NSD_OK);
+	assert_int_equal(conf_image_write(conf, CONF_IMAGE_ALL, &fd), NSD_OK);
 	return fd;
 }
 
