@@ -2,11 +2,12 @@
  * conf.h - the configuration of the server: nsd.conf read, checked and
  * resolved (doc/surface.md section 1).
  *
- * A configuration is one arena. Everything below that is pointed to belongs to
- * it and is lent until conf_destroy. Once conf_load has given it, only
- * conf_add_zone, conf_change_zone, conf_remove_zone and key_edit.h change it.
- * Fields are named like their options, with underscores. Strings are as written
- * between the quotes; NULL: not given.
+ * A configuration is an arena, and one of its zones. Everything below that is
+ * pointed to belongs to it and is lent until conf_destroy; zones until
+ * conf_drop_zones, too. Once conf_load has given it, only conf_add_zone,
+ * conf_change_zone, conf_remove_zone, conf_drop_zones, image.h and key_edit.h
+ * change it. Fields are named like their options, with underscores. Strings are
+ * as written between the quotes; NULL: not given.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -446,6 +447,10 @@ enum nsd_err conf_load_text(const char *name, const char *text, size_t len,
 /* Takes conf with all that belongs to it. NULL is fine. */
 void conf_destroy(struct conf *conf);
 
+/* Forgets all zones, those of nsd.conf and others, with what they alone point
+ * at, and gives back their memory. All else stays where it is. */
+void conf_drop_zones(struct conf *conf);
+
 /* Overwrites the secrets of all keys. From then on they are empty. */
 void conf_wipe_secrets(struct conf *conf);
 
@@ -510,6 +515,8 @@ enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
 /* Notes which zones of conf are no secondaries any more, but were under the
  * configuration before it (was_secondary). */
 void conf_keep_roles(struct conf *conf, const struct conf *before);
+/* The same of a zone that was a secondary. */
+void conf_note_role(struct conf *conf, const struct conf_zone *zone);
 
 /*
  * Removes a zone. A zone of conf_add_zone is gone with that; the memory of

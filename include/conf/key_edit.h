@@ -51,6 +51,10 @@ enum nsd_err key_edit_check(const struct conf *conf,
 const struct conf_zone *key_edit_find_user(const struct conf *conf,
 	const struct conf_key *key);
 
+/* True if the zone has a key of KEY_EDIT_ASSOC. Linear in such keys and in what
+ * their zones had before. */
+bool key_edit_is_assoc(const struct conf *conf, const struct conf_zone *zone);
+
 /* True if a key may have this algorithm, in the words of nsd.conf. */
 bool key_edit_has_algorithm(const char *name);
 

@@ -7,7 +7,8 @@
  *	add example.com master
  *	del example.org slave      a free place, for a line of the same length
  *
- * Main reads it at a start. xfrd alone writes it: a line is overwritten at its
+ * Main reads it at a start, and when nsd.conf is read anew; so does a loader
+ * that fills a store. xfrd alone writes it: a line is overwritten at its
  * place or added at the end, so that a change costs no more with many zones.
  * What writes does not flush: the caller has zonelist.fd and zonelist.folder
  * flushed, and after a failure takes its change back.
@@ -75,6 +76,16 @@ enum nsd_err zonelist_parse(const char *path, char *text, size_t len,
  */
 enum nsd_err zonelist_load(struct conf *conf, const char *path,
 	struct diag_sink *sink, bool *cut) MUST_USE;
+
+/*
+ * The same while xfrd may be writing it: what is wrong with it has been said,
+ * and a line at its end without a newline is a line to be, unless the list was
+ * cut short at the start. opened: the file as it was then, if this process may
+ * not open it any more; -1: there was none.
+ * returns as zonelist_load; NSD_E_SYSTEM with errno.
+ */
+enum nsd_err zonelist_load_again(struct conf *conf, const char *path,
+	int opened, bool was_cut) MUST_USE;
 
 /* ---- writing ------------------------------------------------------------- */
 

@@ -467,11 +467,10 @@ struct ipc_credit {
 		sizeof(struct ipc_zone), 0, 128, ZONE_CHANGED,               \
 		"zones with the options of a pattern are to be served, or "  \
 		"are not to be any more")                                    \
-	X(ZONE_CHANGED, ROLE_LOADER, ROLE_MAIN | ROLE_XFRD, IPC_ZONE_MIN,    \
+	X(ZONE_CHANGED, ROLE_LOADER, ROLE_XFRD, IPC_ZONE_MIN,                \
 		sizeof(struct ipc_zone), 0, 0, NO_ANSWER,                    \
 		"what became of the changes of a CHANGE_ZONE, or of the "    \
-		"first ones of them; what is published main hears first, "   \
-		"which keeps it for the next loader")                        \
+		"first ones of them")                                        \
 	X(READ, ROLE_XFRD, ROLE_LOADER, IPC_READ_MIN, IPC_READ_MAX, 0, 16,   \
 		READ_DONE,                                                   \
 		"read the file of a zone, or of all, if it has changed")     \
@@ -524,10 +523,11 @@ struct ipc_credit {
 	X(CHANGE_KEY, ROLE_MAIN, ROLE_LOADER, IPC_KEY_MIN,                   \
 		sizeof(struct ipc_key), 0, 0, KEY_DONE,                      \
 		"do so, and publish it; the next loader knows it from "      \
-		"main")                                                      \
+		"main; of REMOVE and ASSOC also: say what is wrong")         \
 	X(KEY_DONE, ROLE_LOADER | ROLE_MAIN, ROLE_MAIN | ROLE_XFRD,          \
 		IPC_KEY_MIN, sizeof(struct ipc_key), 0, 0, NO_ANSWER,        \
-		"a CHANGE_KEY, or KEY, is published or has failed")          \
+		"a CHANGE_KEY, or KEY, is published or has failed; to "      \
+		"main also: a zone has lost a key that it was given")        \
 	X(COOKIES, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_cookies),         \
 		sizeof(struct ipc_cookies), 0, 1, COOKIES_DONE,              \
 		"the operator wants this of the secrets of cookies")         \

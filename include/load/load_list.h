@@ -9,6 +9,7 @@
 #include "conf/conf.h"
 #include "load/load_zone.h"
 
+struct store_view;
 struct store_writer;
 
 /*
@@ -19,6 +20,15 @@ struct store_writer;
  */
 enum nsd_err load_list_sweep(struct store_writer *writer, uint64_t *octets)
 	MUST_USE;
+
+/*
+ * Adds the zones of a store that were added at run time to a configuration that
+ * has those of nsd.conf, and notes which of all were secondaries. One whose
+ * pattern has gone is said in the log, and left out.
+ * returns NSD_OK; NSD_E_MEMORY.
+ */
+enum nsd_err load_list_restore(const struct store_view *view,
+	struct conf *conf) MUST_USE;
 
 /* How many zones were there already, are new, and are not configured any
  * more. */

@@ -21,8 +21,21 @@ struct role_hooks;
 /* Octets of the lines about options that wait for a restart. */
 #define SERVER_WAITING_MAX 2000
 
+/* A zone that was given a key at run time (conf/key_edit.h). */
+struct server_assoc {
+	struct server_assoc *next;
+	char *key;
+	char zone[]; /* its name, and that of the key */
+};
+
 struct server {
-	struct conf *conf;        /* with the flags folded in */
+	struct conf *conf;        /* with the flags folded in; of main: without
+				   * zones (proc/conf_zones.h) */
+	int zones;                /* main's image of those of nsd.conf, for the
+				   * loader alone; 0: none */
+	struct server_assoc *assocs; /* which the next loader is to know */
+	bool may_write;           /* zones may have to be written before the
+				   * server ends */
 	uint64_t conf_number;     /* of main: how many it has had before */
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */

@@ -101,7 +101,7 @@ static bool
 acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	struct conf_acl *acl, const struct conf_word *word, uint32_t count)
 {
-	struct arena *arena = &p->owner->arena;
+	struct arena *arena = p->arena;
 
 	if (option->type == TYPE_ACL_REQUEST && count > 2
 		&& (strcasecmp(word->text, "AXFR") == 0

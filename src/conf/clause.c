@@ -64,6 +64,8 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 		&count) - conf_options);
 	p->clause_place = token->place;
 	p->clause_errors = p->errors;
+	p->arena = p->clause == CLAUSE_ZONE ? &p->owner->zone_arena
+					    : &p->owner->arena;
 	memset(&p->here, 0, sizeof(p->here));
 	p->stray = false;
 	switch ((enum conf_clause)p->clause) {
@@ -205,7 +207,7 @@ zone_option(struct conf_parser *p, const struct conf_option *option,
 	if (option->type != TYPE_NAME
 		&& option->offset != offsetof(struct conf_pattern, zonefile))
 		return false;
-	*field = arena_copy_text(&p->owner->arena, word->text, word->len);
+	*field = arena_copy_text(p->arena, word->text, word->len);
 	if (*field == NULL)
 		error_memory(p);
 	return true;
@@ -301,7 +303,7 @@ clause_has_name(struct conf_parser *p, const char *name, const char *what)
 static void *
 clause_keep(struct conf_parser *p, const void *object, size_t size)
 {
-	void *kept = arena_alloc(&p->owner->arena, size);
+	void *kept = arena_alloc(p->arena, size);
 
 	if (kept == NULL)
 		error_memory(p);
@@ -506,7 +508,7 @@ zone_keep_own(struct conf_parser *p)
 {
 	static const char head[] = "_implicit_";
 	size_t len = strlen(p->zone_name);
-	char *name = arena_alloc(&p->owner->arena, sizeof(head) + len);
+	char *name = arena_alloc(p->arena, sizeof(head) + len);
 
 	if (name == NULL) {
 		error_memory(p);
@@ -532,7 +534,7 @@ zone_make_wire(struct conf_parser *p)
 	const uint8_t *wire;
 	const char *why;
 
-	wire = conf_zone_wire(owner, p->zone_name, &why);
+	wire = conf_zone_wire(p->arena, p->zone_name, &why);
 	if (wire == NULL) {
 		if (why == NULL)
 			error_memory(p);
@@ -580,7 +582,7 @@ zone_end(struct conf_parser *p)
 	if (options == NULL)
 		return;
 	zone_check_producer(p, options);
-	zone = arena_alloc_zero(&owner->arena, sizeof(*zone));
+	zone = arena_alloc_zero(p->arena, sizeof(*zone));
 	if (zone == NULL) {
 		error_memory(p);
 		return;

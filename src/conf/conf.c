@@ -42,6 +42,7 @@ conf_owner_create(struct conf_owner **owner)
 	if (o == NULL)
 		return NSD_E_MEMORY;
 	arena_init(&o->arena, NULL, 0);
+	arena_init(&o->zone_arena, NULL, 0);
 	map_init(&o->zones, zone_key);
 	map_init(&o->patterns, pattern_key);
 	map_init(&o->keys, key_key);
@@ -74,6 +75,39 @@ conf_wipe_secrets(struct conf *conf)
 	}
 }
 
+/* All but their arena. */
+static void
+owner_free_zones(struct conf_owner *owner)
+{
+	struct conf *conf = &owner->conf;
+
+	map_fini(&owner->zones);
+	for (size_t i = 0; i < conf->zone_count; i++)
+		if (conf->zones[i]->is_added)
+			free(conf->zones[i]);
+	free(conf->zones);
+}
+
+void
+conf_drop_zones(struct conf *conf)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+
+	owner_free_zones(owner);
+	arena_fini(&owner->zone_arena);
+	arena_init(&owner->zone_arena, NULL, 0);
+	map_init(&owner->zones, zone_key);
+	conf->zones = NULL;
+	conf->zone_count = 0;
+	conf->secondary_count = 0;
+	owner->assocs = NULL;
+	owner->spare_assocs = NULL;
+	owner->zone_room = 0;
+	owner->zone_peak = 0;
+	owner->added_size = 0;
+	platform_heap_trim();
+}
+
 void
 conf_destroy(struct conf *conf)
 {
@@ -81,20 +115,17 @@ conf_destroy(struct conf *conf)
 
 	if (conf == NULL)
 		return;
-	map_fini(&owner->zones);
+	owner_free_zones(owner);
 	map_fini(&owner->patterns);
 	map_fini(&owner->keys);
 	map_fini(&owner->tls_auths);
-	for (size_t i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->is_added)
-			free(conf->zones[i]);
 	for (size_t i = 0; i < conf->key_count; i++)
 		if (conf->keys[i]->file == NULL)
 			free(conf->keys[i]);
-	free(conf->zones);
 	free(conf->patterns);
 	free(conf->keys);
 	free(conf->tls_auths);
+	arena_fini(&owner->zone_arena);
 	arena_fini(&owner->arena);
 	free(owner);
 }
@@ -105,6 +136,7 @@ conf_memory_size(const struct conf *conf)
 	const struct conf_owner *owner = (const struct conf_owner *)conf;
 
 	return sizeof(*owner) + owner->arena.mapped
+		+ owner->zone_arena.mapped
 		+ map_memory_size(&owner->zones)
 		+ map_memory_size(&owner->patterns)
 		+ map_memory_size(&owner->keys)
@@ -204,7 +236,7 @@ conf_find_tls_auth(const struct conf *conf, const char *name)
 /* ---- zones ------------------------------------------------------------- */
 
 const uint8_t *
-conf_zone_wire(struct conf_owner *owner, const char *name, const char **why)
+conf_zone_wire(struct arena *arena, const char *name, const char **why)
 {
 	uint8_t wire[NAME_MAX_LEN];
 	size_t len;
@@ -212,7 +244,7 @@ conf_zone_wire(struct conf_owner *owner, const char *name, const char **why)
 	if (zone_parse_name(name, wire, &len, why) != NSD_OK)
 		return NULL;
 	*why = NULL;
-	return arena_copy(&owner->arena, wire, len);
+	return arena_copy(arena, wire, len);
 }
 
 static bool
@@ -330,6 +362,12 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 	zone->zonefile = options->zonefile;
 	zone->pattern_name = options->name;
 	return NSD_OK;
+}
+
+void
+conf_note_role(struct conf *conf, const struct conf_zone *zone)
+{
+	conf_get_zone(conf, zone)->was_secondary = !zone_is_secondary(zone);
 }
 
 void

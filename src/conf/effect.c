@@ -58,6 +58,12 @@ effect_note(struct conf_parser *p, size_t row, const struct conf_place *place,
 		vain->more++;
 		return;
 	}
+	/* Zones may go before it is told. */
+	name = arena_copy_text(&p->owner->arena, name, strlen(name));
+	if (name == NULL) {
+		error_memory(p);
+		return;
+	}
 	vain->first = *place;
 	vain->name = name;
 	vain->clause = (uint8_t)p->clause;

@@ -46,6 +46,17 @@ options_have_key(const struct conf_pattern *options,
 	return false;
 }
 
+bool
+key_edit_is_assoc(const struct conf *conf, const struct conf_zone *zone)
+{
+	const struct conf_owner *owner = (const struct conf_owner *)conf;
+	const struct conf_assoc *at = owner->assocs;
+
+	while (at != NULL && &at->options != zone->options)
+		at = at->next;
+	return at != NULL;
+}
+
 const struct conf_zone *
 key_edit_find_user(const struct conf *conf, const struct conf_key *key)
 {
@@ -213,7 +224,7 @@ assoc_list(struct conf_assoc *assoc, unsigned list)
 static struct conf_assoc *
 assoc_copy(struct conf_owner *owner, const struct conf_pattern *from)
 {
-	struct conf_assoc *assoc = arena_alloc_zero(&owner->arena,
+	struct conf_assoc *assoc = arena_alloc_zero(&owner->zone_arena,
 		sizeof(*assoc));
 	bool whole = assoc != NULL;
 
@@ -222,7 +233,7 @@ assoc_copy(struct conf_owner *owner, const struct conf_pattern *from)
 		assoc->from = from;
 	}
 	for (unsigned l = 0; whole && l < LISTS_ASSOC; l++)
-		whole = acls_copy(&owner->arena, assoc_list(assoc, l));
+		whole = acls_copy(&owner->zone_arena, assoc_list(assoc, l));
 	return whole ? assoc : NULL;
 }
 
@@ -290,7 +301,7 @@ assoc_make(struct conf_owner *owner, const struct conf_pattern *from,
 		assoc = assoc_copy(owner, from);
 	if (assoc == NULL)
 		return NULL;
-	if (!assoc_name_key(&owner->arena, assoc, key)) {
+	if (!assoc_name_key(&owner->zone_arena, assoc, key)) {
 		assoc->next = owner->spare_assocs;
 		owner->spare_assocs = assoc;
 		return NULL;

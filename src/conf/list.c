@@ -54,12 +54,22 @@ list_has_room(const struct conf_list *list, uint32_t count)
 		&& count <= room->capacity - room->used;
 }
 
+/* The same of a list that is read. Zones may go before patterns do
+ * (conf_drop_zones): they add nothing to what is those'. */
+static bool
+list_may_go_on(const struct conf_parser *p, const struct conf_list *list,
+	uint32_t count)
+{
+	return (p->clause != CLAUSE_ZONE || list->capacity > 0)
+		&& list_has_room(list, count);
+}
+
 /* Gives the list room of its own. */
 static bool
 list_make_room(struct conf_parser *p, struct conf_list *list,
 	uint32_t capacity, size_t item_size)
 {
-	struct list_room *room = arena_alloc(&p->owner->arena,
+	struct list_room *room = arena_alloc(p->arena,
 		sizeof(*room) + capacity * item_size);
 
 	if (room == NULL) {
@@ -104,7 +114,7 @@ list_add_item(struct conf_parser *p, struct conf_list *list, size_t item_size)
 	/* Room doubles from 1, not from what grow_arena begins with: most of
 	 * the many lists have one or two items. */
 	capacity = list->count < 2 ? list->count + 1 : list->count * 2;
-	if (!list_has_room(list, 1)
+	if (!list_may_go_on(p, list, 1)
 		&& !list_make_room(p, list, capacity, item_size))
 		return NULL;
 	return memset(list_take_room(list, 1, item_size), 0, item_size);
@@ -129,7 +139,7 @@ list_add_list(struct conf_parser *p, struct conf_list *list,
 		return false;
 	if (more->count == 0)
 		return true;
-	if (!list_has_room(list, more->count)
+	if (!list_may_go_on(p, list, more->count)
 		&& !list_make_room(p, list, capacity, item_size))
 		return false;
 	memcpy(list_take_room(list, more->count, item_size), from,

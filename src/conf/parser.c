@@ -107,6 +107,7 @@ parser_init(struct conf_parser *p, const char *file)
 	p->clause = -1;
 	p->producers_end = &p->producers;
 	p->conf = &p->owner->conf;
+	p->arena = &p->owner->arena;
 	p->conf->file = arena_copy_text(&p->owner->arena, file, strlen(file));
 	if (p->conf->file == NULL)
 		return NSD_E_MEMORY;

@@ -3,7 +3,8 @@
  * layer do for it. Private to the layer.
  *
  * From below to above: error, option, map, decode, list, address, acl and
- * interface, value, compare, image, effect, stray; then clause and source;
+ * interface, value, compare, pack, image, effect, stray; then clause and
+ * source;
  * lexer above source; grammar above lexer and clause; check; parser on top.
  */
 #ifndef CONF_PARSER_H
@@ -48,6 +49,8 @@ struct conf_assoc {
 struct conf_owner {
 	struct conf conf;
 	struct arena arena;
+	struct arena zone_arena;   /* what zones alone point at: see
+				    * conf_drop_zones */
 	struct conf_map zones;     /* struct conf_zone by wire, lower case */
 	struct conf_map patterns;  /* by name */
 	struct conf_map keys;
@@ -56,7 +59,7 @@ struct conf_owner {
 	/* By row of the table. places: of clauses that are there once. */
 	struct conf_place *places;
 	struct conf_vain *vain;
-	struct conf_assoc *assocs; /* in the arena */
+	struct conf_assoc *assocs; /* in that of zones */
 	struct conf_assoc *spare_assocs; /* their keys have gone: for others */
 	size_t zone_room;          /* items of conf.zones */
 	size_t zone_peak;          /* zones, since half of them went */
@@ -143,6 +146,7 @@ struct conf_producer {
 struct conf_parser {
 	struct conf_owner *owner;
 	struct conf *conf;      /* of owner */
+	struct arena *arena;    /* of owner, for the clause at hand */
 	struct diag_sink *sink;
 	struct conf_origin origin;
 	bool files;             /* include: may read files */
@@ -348,7 +352,7 @@ enum nsd_err conf_owner_create(struct conf_owner **owner) MUST_USE;
 
 /* Lower-case wire form of a zone's name in the arena. NULL: *why says what was
  * expected, or is NULL without memory. */
-const uint8_t *conf_zone_wire(struct conf_owner *owner, const char *name,
+const uint8_t *conf_zone_wire(struct arena *arena, const char *name,
 	const char **why);
 /* Adds a zone whose name is not there yet, and keeps it. NSD_E_MEMORY: nothing
  * changed. */

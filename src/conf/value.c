@@ -42,7 +42,7 @@ static bool
 set_text(const struct setting *s, const char *text, size_t len,
 	const char **field)
 {
-	*field = arena_copy_text(&s->p->owner->arena, text, len);
+	*field = arena_copy_text(s->p->arena, text, len);
 	if (*field == NULL)
 		error_memory(s->p);
 	return *field != NULL;
@@ -309,13 +309,13 @@ set_nsid(const struct setting *s)
 	if (strncmp(text, ascii, sizeof(ascii) - 1) == 0) {
 		text += sizeof(ascii) - 1;
 		len -= sizeof(ascii) - 1;
-		data = arena_copy(&s->p->owner->arena, text, len);
+		data = arena_copy(s->p->arena, text, len);
 	} else if (len % 2 != 0) {
 		return set_nsid_refuse(s,
 			"the NSID must be a hex string of an even length.");
 	} else {
 		len /= 2;
-		data = arena_alloc(&s->p->owner->arena, len + 1);
+		data = arena_alloc(s->p->arena, len + 1);
 		for (i = 0; data != NULL && i < len; i++) {
 			high = decode_hex_digit(text[2 * i]);
 			low = decode_hex_digit(text[2 * i + 1]);
@@ -374,7 +374,7 @@ set_domain(const struct setting *s)
 		return false;
 	}
 	name_lower(wire);
-	name = arena_copy(&s->p->owner->arena, wire, len);
+	name = arena_copy(s->p->arena, wire, len);
 	if (name == NULL) {
 		error_memory(s->p);
 		return false;

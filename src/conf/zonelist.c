@@ -195,6 +195,7 @@ struct list_load {
 	struct conf *conf;
 	const char *path;
 	struct diag_sink *sink;
+	bool takes_cut; /* a line without its newline, too */
 };
 
 static enum nsd_err
@@ -202,9 +203,11 @@ list_load_zone(void *ctx, const struct zonelist_line *line)
 {
 	struct list_load *load = ctx;
 	const struct conf_zone *zone;
-	enum nsd_err err = conf_add_zone(load->conf, line->name, line->pattern,
-		&zone);
+	enum nsd_err err;
 
+	if (line->cut && !load->takes_cut)
+		return NSD_OK;
+	err = conf_add_zone(load->conf, line->name, line->pattern, &zone);
 	if (err == NSD_OK || err == NSD_E_MEMORY)
 		return err;
 	if (err == NSD_E_NOT_FOUND)
@@ -218,19 +221,33 @@ list_load_zone(void *ctx, const struct zonelist_line *line)
 	return NSD_OK;
 }
 
+static enum nsd_err
+list_load_file(struct list_load *load, int fd, bool *cut)
+{
+	const struct zonelist_reader reader = {
+		.ctx = load,
+		.on_zone = list_load_zone,
+	};
+	size_t len, whole;
+	char *text;
+	enum nsd_err err = zonelist_read_fd(fd, &text, &len);
+
+	if (err != NSD_OK)
+		return err;
+	err = zonelist_parse(load->path, text, len, &reader, load->sink,
+		&whole);
+	*cut = len == 0 || whole < len;
+	free(text);
+	return err;
+}
+
 enum nsd_err
 zonelist_load(struct conf *conf, const char *path, struct diag_sink *sink,
 	bool *cut)
 {
-	struct list_load load = {conf, path, sink};
-	const struct zonelist_reader reader = {
-		.ctx = &load,
-		.on_zone = list_load_zone,
-	};
+	struct list_load load = {conf, path, sink, .takes_cut = true};
 	enum nsd_err err;
-	size_t len, whole;
 	struct stat st;
-	char *text;
 	int fd;
 
 	*cut = false;
@@ -238,15 +255,32 @@ zonelist_load(struct conf *conf, const char *path, struct diag_sink *sink,
 	if (err != NSD_OK && errno == ENOENT)
 		return NSD_OK;
 	if (err == NSD_OK) {
-		err = zonelist_read_fd(fd, &text, &len);
+		err = list_load_file(&load, fd, cut);
 		close(fd);
 	}
 	if (err == NSD_E_SYSTEM)
 		zonelist_say_closed(sink, path);
-	if (err != NSD_OK)
-		return err;
-	err = zonelist_parse(path, text, len, &reader, sink, &whole);
-	*cut = len == 0 || whole < len;
-	free(text);
 	return err;
+}
+
+enum nsd_err
+zonelist_load_again(struct conf *conf, const char *path, int opened,
+	bool was_cut)
+{
+	struct list_load load = {conf, path, NULL, .takes_cut = was_cut};
+	enum nsd_err err;
+	struct stat st;
+	bool cut;
+	int fd;
+
+	err = fs_open_to_read(path, false, &fd, &st);
+	if (err == NSD_OK) {
+		err = list_load_file(&load, fd, &cut);
+		close(fd);
+		return err;
+	}
+	if (errno == EACCES || errno == EPERM)
+		return opened == -1 ? NSD_OK
+				    : list_load_file(&load, opened, &cut);
+	return errno == ENOENT ? NSD_OK : err;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "dns/name.h"
 #include "keep/mark.h"
 #include "keep/retire.h"
 #include "keep/table_edit.h"
@@ -13,6 +15,7 @@
 #include "load/load_list.h"
 #include "load/load_settings.h"
 #include "load/zone_setup.h"
+#include "settings/pattern.h"
 #include "store/writer.h"
 #include "zone/table.h"
 
@@ -28,6 +31,48 @@ load_list_sweep(struct store_writer *writer, uint64_t *octets)
 	err = store_sweep_end(sweep, octets);
 	if (err == NSD_OK)
 		(void)store_reclaim(writer);
+	return err;
+}
+
+/* A zone of a store. It may be one of nsd.conf by now. */
+static enum nsd_err
+list_restore_zone(const struct store_view *view,
+	const struct zone_entry *entry, struct conf *conf)
+{
+	const unsigned was = ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY;
+	const struct settings_pattern *pattern = store_get(view,
+		entry->pattern);
+	const char *of = settings_pattern_text(pattern, pattern->name_at);
+	char text[NAME_TEXT_MAX];
+	const char *name = zone_entry_name(view, entry, text);
+	const struct conf_zone *zone = NULL;
+	enum nsd_err err = NSD_OK;
+
+	if ((entry->flags & ZONE_ENTRY_LISTED) != 0 && of != NULL)
+		err = conf_add_zone(conf, name, of, &zone);
+	if (err == NSD_E_NOT_FOUND)
+		log_error("pattern does not exist for zone %s pattern %s",
+			name, of);
+	if ((entry->flags & was) != 0 && zone == NULL)
+		zone = conf_find_zone(conf, entry->name);
+	if ((entry->flags & was) != 0 && zone != NULL)
+		conf_note_role(conf, zone);
+	return err == NSD_E_MEMORY ? err : NSD_OK;
+}
+
+enum nsd_err
+load_list_restore(const struct store_view *view, struct conf *conf)
+{
+	const struct zone_table *table = table_get(view);
+	enum nsd_err err = NSD_OK;
+	struct trie_iter iter;
+	store_ref ref;
+
+	if (table == NULL)
+		return NSD_OK;
+	trie_iter_init(&iter, view, &table->apexes.root);
+	while (err == NSD_OK && (ref = trie_iter_next(&iter)) != STORE_NONE)
+		err = list_restore_zone(view, store_get(view, ref), conf);
 	return err;
 }
 

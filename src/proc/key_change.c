@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "conf/secret_keys.h"
 #include "proc/child.h"
+#include "proc/conf_zones.h"
 #include "proc/errand.h"
 #include "proc/key_change.h"
 #include "proc/supervisor.h"
@@ -59,83 +60,135 @@ key_change_pass(struct supervisor *s)
 		log_error("out of memory to have old secrets wiped");
 }
 
+/* True if zones have to be looked at, which only the loader has: it does the
+ * change first. */
+static bool
+key_change_is_of_zones(enum key_edit_what what)
+{
+	return what == KEY_EDIT_REMOVE || what == KEY_EDIT_ASSOC;
+}
+
+/* What a loader has done the next one is to find done, whoever has asked for it
+ * and may have died since. But if nsd.conf was read anew, that says what there
+ * is by now. */
+static void
+key_change_follow(struct supervisor *s, uint64_t number,
+	const struct key_edit *edit)
+{
+	const struct key_change *change = &s->key_change;
+	enum nsd_err err = NSD_OK;
+
+	if (change->conf_number != s->server.conf_number
+		|| number < change->first)
+		return;
+	if (edit->what == KEY_EDIT_ASSOC)
+		err = conf_zones_keep_assoc(&s->server, edit);
+	else
+		conf_zones_forget_key(&s->server, edit->key);
+	if (err == NSD_OK && edit->what == KEY_EDIT_REMOVE)
+		err = key_edit_apply(s->server.conf, edit);
+	if (err != NSD_OK)
+		log_error("key %s: main cannot keep its change: %s", edit->key,
+			err_text(err));
+}
+
 void
 key_change_on_done(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
+	struct key_change *change = &s->key_change;
+	struct key_message message;
 	struct ipc_key done;
 
-	memcpy(&done, m->payload, IPC_KEY_MIN);
-	if (!s->key_change.under_way
-		|| done.request.ticket != s->key_change.number)
+	if (key_message_read(m, &done, &message) != NSD_OK) {
+		log_error("refused a KEY_DONE of the loader");
 		return;
-	if (done.err == NSD_OK)
+	}
+	/* Nobody has asked. */
+	if (message.ticket == 0) {
+		conf_zones_lose_key(&s->server, message.edit.zone);
+		return;
+	}
+	if (message.err == NSD_OK && key_change_is_of_zones(message.edit.what))
+		key_change_follow(s, message.ticket, &message.edit);
+	if (!change->under_way || message.ticket != change->number)
+		return;
+	if (message.err == NSD_OK) {
 		key_change_pass(s);
-	else
-		key_change_end(s, (enum nsd_err)done.err);
+		return;
+	}
+	/* It may name a zone. */
+	change->answer = done;
+	change->len = m->len;
+	key_change_end(s, message.err);
 }
 
+static void key_change_tell_loader(struct supervisor *s,
+	struct child *loader);
+
 void
-key_change_on_listed(struct supervisor *s, const struct child *loader)
+key_change_on_listed(struct supervisor *s, struct child *loader)
 {
+	struct key_change *change = &s->key_change;
+
 	/* One that was told answers by itself. */
-	if (s->key_change.under_way && loader->pid != s->key_change.loader
-		&& !loader->outdated)
+	if (!change->under_way || loader->pid == change->loader
+		|| loader->outdated)
+		return;
+	if (key_change_is_of_zones((enum key_edit_what)change->answer.what))
+		key_change_tell_loader(s, loader);
+	else
 		key_change_pass(s);
 }
 
 /* ---- its begin ----------------------------------------------------------- */
-
-/* Who has asked is told of a zone that uses the key, if there is room. */
-static void
-key_change_name_user(const struct conf *conf, struct key_edit *edit)
-{
-	const struct conf_zone *zone = key_edit_find_user(conf,
-		conf_find_key(conf, edit->key));
-
-	if (strlen(zone->name) + strlen(edit->key) + 3 <= IPC_KEY_TEXT_MAX)
-		edit->zone = zone->name;
-}
 
 /* Puts the secret into the vault, and the change into effect in main. */
 static enum nsd_err
 key_change_apply(struct supervisor *s, struct key_message *message)
 {
 	struct key_edit *edit = &message->edit;
-	bool has_secret = edit->what == KEY_EDIT_ADD
-		|| edit->what == KEY_EDIT_SECRET;
-	const struct conf *conf = s->server.conf;
-	enum nsd_err err = key_edit_check(conf, edit);
+	enum nsd_err err = key_edit_check(s->server.conf, edit);
 
-	if (err == NSD_E_DENIED && edit->what == KEY_EDIT_REMOVE)
-		key_change_name_user(conf, edit);
-	edit->place = (struct vault_place){0, 0};
 	if (err != NSD_OK)
 		return err;
-	/* Who serves yet has another store than the one that is filled: the
-	 * one would not have it. */
-	if (s->serving == NULL || s->building != NULL)
-		return NSD_E_AGAIN;
-	if (has_secret)
-		err = vault_add(s->server.vault, message->secret,
-			message->secret_len, &edit->place);
-	if (err == NSD_OK)
-		err = key_edit_apply(s->server.conf, edit);
-	if (err != NSD_OK && has_secret)
+	err = vault_add(s->server.vault, message->secret, message->secret_len,
+		&edit->place);
+	if (err != NSD_OK)
+		return err;
+	err = key_edit_apply(s->server.conf, edit);
+	if (err != NSD_OK)
 		vault_remove(s->server.vault, edit->place);
 	return err;
 }
 
-/* Without a loader, or if it dies, the next one has it from main. */
+static enum nsd_err
+key_change_begin(struct supervisor *s, struct key_message *message)
+{
+	struct key_edit *edit = &message->edit;
+
+	edit->place = (struct vault_place){0, 0};
+	/* Who serves yet has another store than the one that is filled: the
+	 * one would not have it. */
+	if (s->serving == NULL || s->building != NULL)
+		return NSD_E_AGAIN;
+	return key_change_is_of_zones(edit->what) ? NSD_OK
+		: key_change_apply(s, message);
+}
+
+/* Without a loader, or if it dies, the next one has it from main, or is told.
+ */
 static void
-key_change_tell_loader(struct supervisor *s)
+key_change_tell_loader(struct supervisor *s, struct child *loader)
 {
 	struct key_change *change = &s->key_change;
-	struct child *loader = s->loader.current;
 	struct ipc_key payload = change->answer;
 
 	change->loader = 0;
 	change->number++;
+	if (change->conf_number != s->server.conf_number)
+		change->first = change->number;
+	change->conf_number = s->server.conf_number;
 	if (loader == NULL || loader->outdated)
 		return;
 	change->loader = loader->pid;
@@ -158,7 +211,7 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 		return;
 	}
 	key_change_sweep(s);
-	err = key_change_apply(s, &message);
+	err = key_change_begin(s, &message);
 	message.secret_len = 0;
 	message.err = NSD_OK;
 	/* There was room for what has come. */
@@ -169,7 +222,7 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 	change->asker = asker_of(xfrd, m);
 	change->under_way = true;
 	if (err == NSD_OK)
-		key_change_tell_loader(s);
+		key_change_tell_loader(s, s->loader.current);
 	else
 		key_change_end(s, err);
 }

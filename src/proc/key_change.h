@@ -4,8 +4,10 @@
  *
  * Main puts the secret into the vault and changes its configuration, which the
  * next processes have; the loader does the same and publishes it: from then on
- * it counts for all who answer. Then xfrd does it, and says so to the operator.
- * If the loader dies, the next one publishes it at its start.
+ * it counts for all who answer. Then xfrd says so to the operator. If the
+ * loader dies, the next one publishes it at its start. What has to do with
+ * zones - a key goes that none may use, or a zone gets one - the loader does
+ * first, as main has no zones; if it dies, the next one is asked.
  *
  * The secret that was there before is overwritten when all workers and xfrd
  * have said that they have come past it, or have had ten seconds to (errand.h);
@@ -31,6 +33,8 @@ struct key_change {
 	struct asker asker;
 	pid_t loader;    /* that was told; 0: none was there */
 	uint64_t number; /* ours, of the last one */
+	uint64_t first;  /* the first one that was told with ... */
+	uint64_t conf_number; /* main's configuration at the last one */
 	size_t len;
 	struct ipc_key answer; /* what the asker is told if it is done */
 };
@@ -46,7 +50,7 @@ void key_change_on_key(struct supervisor *s, struct child *xfrd,
 void key_change_on_done(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m);
 /* A loader has published settings at its start. */
-void key_change_on_listed(struct supervisor *s, const struct child *loader);
+void key_change_on_listed(struct supervisor *s, struct child *loader);
 
 /* Removes the secrets that nothing refers to which anybody may still read. */
 void key_change_sweep(struct supervisor *s);

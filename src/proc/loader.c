@@ -2,9 +2,11 @@
  * writes. */
 #include "config.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +17,7 @@
 #include "load/load_expiry.h"
 #include "load/load_list.h"
 #include "load/load_loop.h"
+#include "proc/conf_zones.h"
 #include "proc/database.h"
 #include "proc/loader.h"
 #include "role/affinity.h"
@@ -143,11 +146,33 @@ loader_take_over(struct loader *loader)
 	return NSD_OK;
 }
 
+/* This process has none yet. */
 static enum nsd_err
-loader_list_zones(struct loader *loader, const struct conf *conf)
+loader_find_zones(struct loader *loader)
 {
+	struct server *server = loader->role.server;
+	enum nsd_err err = conf_zones_add(server,
+		loader->past < STORE_PAST_LISTED
+			? NULL : store_writer_view(loader->writer));
+
+	if (err != NSD_OK)
+		log_error("the zones of the configuration cannot be found: %s",
+			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+	close(server->zones);
+	if (server->list != -1)
+		close(server->list);
+	return err;
+}
+
+static enum nsd_err
+loader_list_zones(struct loader *loader)
+{
+	const struct conf *conf = loader->role.server->conf;
 	struct load_list_result result;
-	enum nsd_err err;
+	enum nsd_err err = loader_find_zones(loader);
+
+	if (err != NSD_OK)
+		return err;
 
 	/* What a file of an earlier start says was of another clock. */
 	if (loader->close == LOADER_CLOSE_FILE
@@ -251,8 +276,6 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	server_leave_secrets(server);
 	if (server->lifeline != -1)
 		close(server->lifeline);
-	if (server->list != -1)
-		close(server->list);
 	return role_init_loop(&loader->role, start);
 }
 
@@ -285,7 +308,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	if (err == NSD_OK)
 		err = loader_init_counts(loader);
 	if (err == NSD_OK)
-		err = loader_list_zones(loader, start->server->conf);
+		err = loader_list_zones(loader);
 	if (err == NSD_OK && loader->past >= STORE_PAST_USED)
 		loader_prepare(loader);
 	return err;

@@ -43,7 +43,9 @@ loader_on_configure(struct role *role, const struct ipc_message *m)
 
 	assert(m->len == sizeof(configure));
 	memcpy(&configure, m->payload, sizeof(configure));
-	err = m->fd_count == 1 ? conf_image_read(m->fds[0], &new) : NSD_E_WIRE;
+	err = m->fd_count == 2 ? conf_image_read(m->fds[0], &new) : NSD_E_WIRE;
+	if (err == NSD_OK)
+		err = conf_image_read_zones(m->fds[1], new);
 	if (err == NSD_OK)
 		err = load_follow_begin(&loader->follow, old, new,
 			loader->pass != LOADER_PASS_NONE);

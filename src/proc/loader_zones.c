@@ -1,20 +1,22 @@
 /* loader_zones.c - the loader's part when zones come and go while the server
- * runs. Main's part is zone_change.c. */
+ * runs. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "conf/key_edit.h"
 #include "load/load_read.h"
 #include "load/load_turn.h"
 #include "proc/loader.h"
+#include "role/key_message.h"
 #include "role/zone_message.h"
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* A change that comes again, and finds things as it wants them, is done: main
- * knows of it, or this loader would not have the zones so. */
+/* A change that comes again, and finds things as it wants them, is done: a
+ * loader before this one has published it. */
 static bool
 loader_change_was_done(struct loader *loader, struct zone_change *change)
 {
@@ -26,8 +28,10 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 
 	if ((conf != NULL) != (*change->pattern != '\0'))
 		return false;
+	/* A key that it had before may have come back from main. */
 	if (change->anew && (conf->pattern_name == NULL
-		|| strcmp(conf->pattern_name, change->pattern) != 0))
+		|| strcmp(conf->pattern_name, change->pattern) != 0
+		|| key_edit_is_assoc(loader->role.server->conf, conf)))
 		return false;
 	if (conf != NULL && table_find_apex(view, conf->wire, &ref) == NSD_OK) {
 		entry = store_get(view, ref);
@@ -138,20 +142,45 @@ loader_remove_zone(struct load_batch *batch, const struct zone_change *change)
 	return load_batch_remove(batch, change->name);
 }
 
-/* True: main is to know of it. */
-static bool
+/* Has main forget that the zone was given a key, before what is done is
+ * answered. */
+static void
+loader_lose_key(struct loader *loader, const char *zone)
+{
+	const struct key_message message = {
+		.edit = {
+			.what = KEY_EDIT_ASSOC,
+			.key = "",
+			.zone = zone,
+			.algorithm = "",
+		},
+	};
+	struct ipc_key payload;
+	size_t len;
+
+	if (key_message_write(&message, &payload, &len) == NSD_OK)
+		role_send(&loader->role, IPC_KEY_DONE, &payload, len);
+}
+
+/* Where it comes again, a loader that has died may not have told main that the
+ * zone has lost its key. */
+static void
 loader_change_zone(struct loader *loader, struct load_batch *batch,
 	struct zone_change *change, bool again, char **reasons)
 {
+	const struct conf *conf = loader->role.server->conf;
+	const struct conf_zone *zone = conf_find_zone_text(conf, change->name);
+	bool had_key = again || (zone != NULL && key_edit_is_assoc(conf, zone));
+
 	change->file = IPC_ZONE_NO_FILE;
 	change->reasons = NULL;
 	change->err = NSD_OK;
-	if (again && loader_change_was_done(loader, change))
-		return false;
-	change->err = *change->pattern != '\0'
-		? loader_add_zone(loader, batch, change, reasons)
-		: loader_remove_zone(batch, change);
-	return change->err == NSD_OK;
+	if (!again || !loader_change_was_done(loader, change))
+		change->err = *change->pattern != '\0'
+			? loader_add_zone(loader, batch, change, reasons)
+			: loader_remove_zone(batch, change);
+	if (had_key && change->err == NSD_OK)
+		loader_lose_key(loader, change->name);
 }
 
 /* What has come in a message fits into one, but for reasons. */
@@ -163,11 +192,9 @@ loader_note_change(struct zone_message *message,
 		abort();
 }
 
-/* Main has to know what is done, for the next loader, before it is answered:
- * what goes to others is sent behind what goes to main. */
 static void
 loader_answer_changes(struct loader *loader, uint64_t channel,
-	struct zone_message *answer, const struct zone_message *done)
+	struct zone_message *answer)
 {
 	const struct role_answer to_asker = {
 		.of = IPC_CHANGE_ZONE,
@@ -175,9 +202,6 @@ loader_answer_changes(struct loader *loader, uint64_t channel,
 		.len = answer->len,
 	};
 
-	if (done->len >= IPC_ZONE_MIN)
-		role_send(&loader->role, IPC_ZONE_CHANGED, &done->payload,
-			done->len);
 	role_answer(&loader->role, channel, &to_asker);
 }
 
@@ -191,7 +215,7 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 	struct loader *loader = (struct loader *)role;
 	struct load_turn turn = load_turn_begin();
 	struct load_batch batch = loader_begin_batch(loader);
-	struct zone_message asked, answer, done;
+	struct zone_message asked, answer;
 	struct zone_change change;
 	char *reasons = NULL;
 
@@ -200,21 +224,16 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 		return;
 	}
 	zone_message_init(&answer);
-	zone_message_init(&done);
 	answer.payload.request.ticket = asked.payload.request.ticket;
 	while (reasons == NULL && zone_message_next(&asked, &change)) {
-		bool is_new = loader_change_zone(loader, &batch, &change,
+		loader_change_zone(loader, &batch, &change,
 			asked.payload.request.again != 0, &reasons);
-
 		loader_note_change(&answer, &change);
-		change.reasons = NULL;
-		if (is_new)
-			loader_note_change(&done, &change);
 		if (load_turn_is_over(&turn))
 			break;
 	}
 	load_batch_publish(&batch);
-	loader_answer_changes(loader, m->channel, &answer, &done);
+	loader_answer_changes(loader, m->channel, &answer);
 	free(reasons);
 	loader_reclaim(loader);
 }

@@ -130,6 +130,8 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 	self->hand = NULL;
 	post_leave_main(s, self);
 	post_leave_privileges(post);
+	if (post->role != ROLE_LOADER && s->server.zones > 0)
+		close(s->server.zones);
 	counts_leave(s->server.counts, post->role, post->index);
 	post_run_role(post, &start);
 }
@@ -487,29 +489,12 @@ post_rest_writer(struct post *post, const struct child *lost, int status)
 	post->rests_until = now + pause;
 }
 
-/* True if zones may have to be written before the server ends. */
-static bool
-post_may_write(const struct conf *conf)
-{
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		const struct conf_zone *zone = conf->zones[i];
-
-		if (zone->options->request_xfr.count > 0 || zone->was_secondary
-			|| (zone->options->store_ixfr
-				&& zone->options->create_ixfr))
-			return true;
-	}
-	return false;
-}
-
 void
 post_fill_to_write(struct supervisor *s)
 {
-	const struct conf *conf = s->server.conf;
-
 	if (s->writer.current == NULL && s->xfrd.current != NULL
-		&& s->serving != NULL && conf->server.zonefiles_write > 0
-		&& post_may_write(conf))
+		&& s->serving != NULL && s->server.may_write
+		&& s->server.conf->server.zonefiles_write > 0)
 		post_fill(&s->writer, s->serving);
 }
 

@@ -13,6 +13,7 @@
 #include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "proc/child.h"
+#include "proc/conf_zones.h"
 #include "proc/errand.h"
 #include "proc/key_change.h"
 #include "proc/periods.h"
@@ -41,8 +42,7 @@ reconfig_configure_xfrd(struct supervisor *s, const struct conf *before)
 		return;
 	if (o->xfrd_cpu_affinity != before->server.xfrd_cpu_affinity)
 		affinity_follow_xfrd(o, s->xfrd.current->pid);
-	if (conf_image_write(s->server.conf, CONF_IMAGE_OPTIONS, &image)
-		!= NSD_OK) {
+	if (conf_image_write(s->server.conf, &image) != NSD_OK) {
 		log_error("reconfig: xfrd cannot be told: replacing it");
 		post_roll(&s->xfrd);
 		return;
@@ -65,6 +65,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 		old.conf = NULL;
 	s->server.conf = new->conf;
 	s->server.conf_number++;
+	conf_zones_take(&s->server, new->zones);
 	log_change_take(s, before, &new->log);
 	periods_follow(s, before);
 	sockets_follow(&s->server.listeners, &before->server,
@@ -88,15 +89,14 @@ reconfig_configure_loader(const struct supervisor *s, struct child *loader)
 		.number = s->server.conf_number,
 	};
 	enum nsd_err err;
-	int fd;
+	int fds[2] = {-1, s->server.zones};
 
 	if (!loader->loaded || s->building != NULL
-		|| conf_image_write(s->server.conf, CONF_IMAGE_ALL, &fd)
-			!= NSD_OK)
+		|| conf_image_write(s->server.conf, &fds[0]) != NSD_OK)
 		return false;
 	err = child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
-		&fd, 1);
-	close(fd);
+		fds, 2);
+	close(fds[0]);
 	return err == NSD_OK;
 }
 
@@ -353,6 +353,9 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
 	reconfig_say_what_waits(s, new, talk);
 	conf_compare(s->server.conf, new->conf, &d);
+	s->server.may_write |= conf_zones_may_write(new->conf);
+	conf_drop_zones(s->server.conf);
+	conf_drop_zones(new->conf);
 	certificates = reconfig_take_certificates(s, new, talk);
 	reconfig_count_files(s, new, &d);
 	if (!conf_difference_is_live(&d)) {
@@ -395,6 +398,7 @@ reconfig_read(struct supervisor *s, struct asker asker, bool hasty)
 		reconfig_apply(s, &new, talk);
 		return;
 	}
+	conf_drop_zones(s->server.conf);
 	log_error("reconfig: refused, nothing has changed");
 	reconfig_tell(s, RECONFIGURED_REFUSED, talk);
 	reconfig_new_drop(&new);

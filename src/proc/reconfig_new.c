@@ -2,11 +2,16 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "conf/compare.h"
+#include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "net/socket.h"
+#include "proc/conf_zones.h"
 #include "proc/reconfig_new.h"
 #include "proc/supervisor.h"
 #include "proc/talk.h"
@@ -30,6 +35,18 @@ new_apply_flags(const struct flags *flags, struct reconfig_new *new)
 	new->flags->nsid_data = NULL;
 	err = flags_apply(new->flags, new->conf);
 	new->flags->addresses = NULL; /* the first one's */
+	return err;
+}
+
+/* Those of before, which main does not keep. */
+static enum nsd_err
+new_find_zones(const struct supervisor *s, struct talk *talk)
+{
+	enum nsd_err err = conf_zones_add(&s->server, NULL);
+
+	if (err == NSD_E_SYSTEM)
+		talk_add(talk, "error: the zones that there are cannot be read:"
+			" %s", strerror(errno));
 	return err;
 }
 
@@ -59,6 +76,18 @@ new_add_zones(const struct conf *old, struct reconfig_new *new,
 		whole = false;
 	}
 	return whole ? NSD_OK : NSD_E_SYNTAX;
+}
+
+/* Main keeps none of them. */
+static enum nsd_err
+new_write_zones(struct reconfig_new *new)
+{
+	int fd;
+	enum nsd_err err = conf_image_write_zones(new->conf, &fd);
+
+	if (err == NSD_OK)
+		new->zones = fd;
+	return err;
 }
 
 /* ---- what waits this time ------------------------------------------------ */
@@ -254,6 +283,8 @@ void
 reconfig_new_drop(struct reconfig_new *new)
 {
 	conf_destroy(new->conf);
+	if (new->zones > 0)
+		close(new->zones);
 	secrets_drop(new->tls);
 	log_change_drop(&new->log);
 	cookie_keeper_wipe(&new->cookies);
@@ -275,12 +306,16 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 		err = new_apply_flags(r->flags, new);
 	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
 		err = NSD_E_SYNTAX;
+	/* With what there was, to be compared and added. */
+	if (err == NSD_OK)
+		err = new_find_zones(s, talk);
 	if (err == NSD_OK)
 		err = new_add_zones(s->server.conf, new, talk);
 	if (err == NSD_OK)
+		err = new_write_zones(new);
+	if (err == NSD_OK)
 		err = new_keep_tls(s, new);
 	if (err == NSD_OK) {
-		conf_keep_roles(new->conf, s->server.conf);
 		new_keep_buffers(s, new);
 		new_keep_limits(s, new);
 	}

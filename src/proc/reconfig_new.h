@@ -23,7 +23,8 @@ struct talk;
 
 /* What is to be run with. */
 struct reconfig_new {
-	struct conf *conf;
+	struct conf *conf;   /* with its zones, until they are compared */
+	int zones;           /* their image; 0: none */
 	struct flags *flags;
 	struct cookie_choice cookies;
 	bool cookies_differ;

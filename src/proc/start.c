@@ -17,10 +17,12 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "conf/zonelist.h"
 #include "dns/name.h"
 #include "net/socket.h"
+#include "proc/conf_zones.h"
 #include "proc/flags.h"
 #include "proc/lifeline.h"
 #include "proc/private_folder.h"
@@ -245,6 +247,24 @@ main_use_cookies(struct supervisor *s)
 	return err;
 }
 
+/* Who needs them finds them (conf_zones.h). */
+static enum nsd_err
+main_put_zones_away(struct server *server)
+{
+	int fd;
+	enum nsd_err err = conf_image_write_zones(server->conf, &fd);
+
+	if (err != NSD_OK) {
+		log_error("cannot keep the zones of the configuration: %s",
+			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+		return err;
+	}
+	conf_zones_take(server, fd);
+	server->may_write = conf_zones_may_write(server->conf);
+	conf_drop_zones(server->conf);
+	return NSD_OK;
+}
+
 /* All that can go wrong, and be bound, before there is a daemon. */
 static enum nsd_err
 main_prepare(struct supervisor *s, const char *program, struct start *start)
@@ -266,6 +286,8 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		return NSD_E_SYSTEM;
 	}
 	conf_list_without_effect(s->server.conf, NULL, &sink);
+	if ((err = main_put_zones_away(&s->server)) != NSD_OK)
+		return err;
 	start->lifeline_key = "nsd";
 	if (o->pidfile != NULL && *o->pidfile != '\0') {
 		start->lifeline_key = o->pidfile;

@@ -24,7 +24,6 @@
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "proc/supervisor.h"
-#include "proc/zone_change.h"
 #include "role/counts.h"
 #include "role/hooks.h"
 #include "role/tls_texts.h"
@@ -221,13 +220,6 @@ supervisor_on_reloaded(struct supervisor *s, struct child *loader,
 }
 
 static void
-supervisor_on_zone_changed(struct supervisor *s, struct child *loader,
-	const struct ipc_message *m)
-{
-	zone_change_keep(s->server.conf, m);
-}
-
-static void
 supervisor_on_want_writer(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
@@ -262,7 +254,6 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(ALTERED, supervisor_on_altered)                                    \
 	X(RELOADED, supervisor_on_reloaded)                                  \
 	X(DAMAGED, supervisor_on_damaged)                                    \
-	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \
 	X(WANT_WRITER, supervisor_on_want_writer)                            \
 	X(RECONFIG, reconfig_on_reconfig)                                    \
 	X(KEY, key_change_on_key)                                            \

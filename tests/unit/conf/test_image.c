@@ -14,6 +14,7 @@
 
 #include "conf/compare.h"
 #include "conf/image.h"
+#include "conf/key_edit.h"
 #include "conf/parser.h"
 #include "reader.h"
 
@@ -42,6 +43,8 @@ static const char text[] =
 	" request-xfr: UDP 192.0.2.2 NOKEY\n"
 	" allow-notify: 192.0.2.0/24 other allow-notify: 10.0.0.1-10.0.0.9\n"
 	" BLOCKED rrl-whitelist: nxdomain size-limit-xfr: 5\n"
+	" provide-xfr: 192.0.2.4 NOKEY provide-xfr: 192.0.2.5 other\n"
+	" provide-xfr: 192.0.2.6 NOKEY\n"
 	"pattern:\n name: two include-pattern: one\n"
 	" allow-notify: 10.0.0.0&255.0.0.0 NOKEY notify: 192.0.2.9 other\n"
 	"pattern:\n name: three include-pattern: two\n"
@@ -69,27 +72,50 @@ print(const struct conf *conf, char **out)
 	fclose(file);
 }
 
-static int
-write_image(struct conf *conf)
+struct images {
+	int options, zones;
+};
+
+static struct images
+write_images(struct conf *conf)
 {
-	int fd;
+	struct images images;
 
 	conf_wipe_secrets(conf);
-	assert_int_equal(conf_image_write(conf, CONF_IMAGE_ALL, &fd), NSD_OK);
-	return fd;
+	assert_int_equal(conf_image_write(conf, &images.options), NSD_OK);
+	assert_int_equal(conf_image_write_zones(conf, &images.zones), NSD_OK);
+	return images;
+}
+
+static struct conf *
+read_images(struct images images)
+{
+	struct conf *conf = NULL;
+
+	assert_int_equal(conf_image_read(images.options, &conf), NSD_OK);
+	assert_int_equal(conf->zone_count, 0);
+	assert_int_equal(conf_image_read_zones(images.zones, conf), NSD_OK);
+	return conf;
+}
+
+static void
+close_images(struct images images)
+{
+	close(images.options);
+	close(images.zones);
 }
 
 static void
 all_of_it_is_there_when_its_writer_is_gone(void **state)
 {
-	struct conf *conf = reader_accept(text), *again = NULL;
+	struct conf *conf = reader_accept(text), *again;
 	char *before, *after;
-	int fd;
+	struct images images;
 
 	conf->keys[0]->place = (struct vault_place){7, 9};
-	fd = write_image(conf);
+	images = write_images(conf);
 	print(conf, &before);
-	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	again = read_images(images);
 	conf_destroy(conf); /* whoever points into it is found by sanitizers */
 	print(again, &after);
 	assert_string_equal(after, before);
@@ -102,35 +128,35 @@ all_of_it_is_there_when_its_writer_is_gone(void **state)
 	free(before);
 	free(after);
 	conf_destroy(again);
-	close(fd);
+	close_images(images);
 }
 
 static void
 it_is_no_difference(void **state)
 {
-	struct conf *conf = reader_accept(text), *again = NULL;
+	struct conf *conf = reader_accept(text), *again;
 	struct conf_difference d;
-	int fd = write_image(conf);
+	struct images images = write_images(conf);
 
-	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	again = read_images(images);
 	conf_compare(conf, again, &d);
 	assert_false(conf_difference_is_live(&d));
 	assert_int_equal(d.waiting, 0);
 	assert_int_equal(again->secondary_count, conf->secondary_count);
 	conf_destroy(conf);
 	conf_destroy(again);
-	close(fd);
+	close_images(images);
 }
 
 /* Keys, tls-auths and patterns are those of the same configuration. */
 static void
 it_refers_to_its_own(void **state)
 {
-	struct conf *conf = reader_accept(text), *again = NULL;
+	struct conf *conf = reader_accept(text), *again;
 	const struct conf_pattern *one, *two, *three;
-	int fd = write_image(conf);
+	struct images images = write_images(conf);
 
-	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	again = read_images(images);
 	conf_destroy(conf);
 	one = conf_find_pattern(again, "one");
 	two = conf_find_pattern(again, "two");
@@ -147,21 +173,21 @@ it_refers_to_its_own(void **state)
 	assert_int_equal(one->allow_notify.count, 2);
 	assert_int_equal(three->allow_notify.count, 4);
 	conf_destroy(again);
-	close(fd);
+	close_images(images);
 }
 
 /* The reader has its own. */
 static void
 zones_that_were_added_are_left_out(void **state)
 {
-	struct conf *conf = reader_accept(text), *again = NULL;
+	struct conf *conf = reader_accept(text), *again;
 	const struct conf_zone *added;
-	int fd;
+	struct images images;
 
 	assert_int_equal(conf_add_zone(conf, "added.example", "two", &added),
 		NSD_OK);
-	fd = write_image(conf);
-	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	images = write_images(conf);
+	again = read_images(images);
 	assert_int_equal(again->zone_count, conf->zone_count - 1);
 	assert_null(conf_find_zone_text(again, "added.example"));
 	/* They can be added, and go. */
@@ -171,7 +197,7 @@ zones_that_were_added_are_left_out(void **state)
 		NSD_OK);
 	conf_destroy(conf);
 	conf_destroy(again);
-	close(fd);
+	close_images(images);
 }
 
 static uint8_t *
@@ -187,20 +213,25 @@ map(int fd, size_t *len)
 	return octets;
 }
 
+/* Neither of the two. */
 static void
 no_secret_is_in_it_and_nobody_can_change_it(void **state)
 {
 	struct conf *conf = reader_accept(text);
-	int fd = write_image(conf);
-	size_t len;
-	uint8_t *octets = map(fd, &len);
+	struct images images = write_images(conf);
+	const int fds[] = {images.options, images.zones};
 
-	assert_null(memmem(octets, len, "aGlkZGVu", 8));
-	assert_null(memmem(octets, len, "hidden", 6));
-	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
-	munmap(octets, len);
+	for (size_t i = 0; i < 2; i++) {
+		size_t len;
+		uint8_t *octets = map(fds[i], &len);
+
+		assert_null(memmem(octets, len, "aGlkZGVu", 8));
+		assert_null(memmem(octets, len, "hidden", 6));
+		assert_int_equal(pwrite(fds[i], "x", 1, 0), -1);
+		munmap(octets, len);
+	}
 	conf_destroy(conf);
-	close(fd);
+	close_images(images);
 }
 
 /* Wherever it is cut: refused, and nothing is lost or read beyond. */
@@ -208,12 +239,13 @@ static void
 one_that_is_cut_is_refused(void **state)
 {
 	struct conf *conf = reader_accept(text), *again;
-	int fd = write_image(conf), cut;
+	struct images images = write_images(conf);
 	size_t len;
-	uint8_t *octets = map(fd, &len);
+	uint8_t *octets = map(images.options, &len);
 
 	for (size_t i = 0; i < len; i++) {
-		cut = memfd_create("cut", MFD_CLOEXEC);
+		int cut = memfd_create("cut", MFD_CLOEXEC);
+
 		assert_int_equal(write(cut, octets, i), i);
 		again = NULL;
 		assert_int_equal(conf_image_read(cut, &again), NSD_E_WIRE);
@@ -221,8 +253,104 @@ one_that_is_cut_is_refused(void **state)
 		close(cut);
 	}
 	munmap(octets, len);
+	octets = map(images.zones, &len);
+	for (size_t i = 0; i < len; i++) {
+		int cut = memfd_create("cut", MFD_CLOEXEC);
+
+		assert_int_equal(write(cut, octets, i), i);
+		assert_int_equal(conf_image_read(images.options, &again),
+			NSD_OK);
+		assert_int_equal(conf_image_read_zones(cut, again),
+			NSD_E_WIRE);
+		conf_destroy(again);
+		close(cut);
+	}
+	munmap(octets, len);
 	conf_destroy(conf);
-	close(fd);
+	close_images(images);
+}
+
+/* One is not the other. */
+static void
+one_of_another_kind_is_refused(void **state)
+{
+	struct conf *conf = reader_accept(text), *again = NULL;
+	struct images images = write_images(conf);
+
+	assert_int_equal(conf_image_read(images.zones, &again), NSD_E_WIRE);
+	assert_null(again);
+	conf_drop_zones(conf);
+	assert_int_equal(conf_image_read_zones(images.options, conf),
+		NSD_E_WIRE);
+	conf_destroy(conf);
+	close_images(images);
+}
+
+/* What remains is whole, and does not lead to what has gone: the last zone has
+ * added to a list of a pattern that had room. */
+static void
+zones_go_and_come_back_to_the_same_options(void **state)
+{
+	struct conf *conf = reader_accept(text), *again;
+	const struct conf_zone *added;
+	struct images images = write_images(conf), rest;
+	char *before, *after;
+
+	print(conf, &before);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(conf_add_zone(conf, "added.example", "two",
+			&added), NSD_OK);
+		conf_drop_zones(conf);
+		assert_int_equal(conf->zone_count, 0);
+		assert_int_equal(conf->secondary_count, 0);
+		assert_null(conf_find_zone_text(conf, "a.example"));
+		rest = write_images(conf);
+		conf_destroy(read_images(rest));
+		close_images(rest);
+		assert_int_equal(conf_image_read_zones(images.zones, conf),
+			NSD_OK);
+		print(conf, &after);
+		assert_string_equal(after, before);
+		free(after);
+	}
+	again = read_images(images);
+	assert_int_equal(again->secondary_count, conf->secondary_count);
+	free(before);
+	conf_destroy(again);
+	conf_destroy(conf);
+	close_images(images);
+}
+
+/* A key has gone, and another one has come, since zones were written. */
+static void
+zones_come_back_when_keys_are_others(void **state)
+{
+	static const char with_keys[] =
+		"key:\n name: k algorithm: sha256 secret: aGlkZGVu\n"
+		"zone:\n name: z zonefile: f provide-xfr: 192.0.2.1 k\n";
+	struct conf *conf = reader_accept(with_keys);
+	struct images images = write_images(conf);
+	struct key_edit edit = {.what = KEY_EDIT_REMOVE, .key = "k"};
+	const struct conf_zone *zone;
+
+	conf_drop_zones(conf);
+	assert_int_equal(key_edit_apply(conf, &edit), NSD_OK);
+	assert_int_equal(conf_image_read_zones(images.zones, conf), NSD_OK);
+	zone = conf_find_zone_text(conf, "z");
+	assert_null(zone->options->provide_xfr.items[0].key);
+	edit = (struct key_edit){.what = KEY_EDIT_ADD, .key = "n",
+		.algorithm = "sha256"};
+	assert_int_equal(key_edit_apply(conf, &edit), NSD_OK);
+	edit = (struct key_edit){.what = KEY_EDIT_ASSOC, .key = "n",
+		.zone = "z"};
+	assert_false(key_edit_is_assoc(conf, zone));
+	assert_int_equal(key_edit_apply(conf, &edit), NSD_OK);
+	assert_true(key_edit_is_assoc(conf, zone));
+	conf_drop_zones(conf);
+	edit = (struct key_edit){.what = KEY_EDIT_REMOVE, .key = "n"};
+	assert_int_equal(key_edit_apply(conf, &edit), NSD_OK);
+	conf_destroy(conf);
+	close_images(images);
 }
 
 /* It is written in many parts. */
@@ -232,8 +360,8 @@ a_large_one_goes_over(void **state)
 	char *large, *before, *after;
 	size_t len;
 	FILE *file = open_memstream(&large, &len);
-	struct conf *conf, *again = NULL;
-	int fd;
+	struct conf *conf, *again;
+	struct images images;
 
 	assert_non_null(file);
 	for (unsigned i = 0; i < 5000; i++)
@@ -241,8 +369,8 @@ a_large_one_goes_over(void **state)
 			" allow-query: 192.0.2.%u NOKEY\n", i, i, i % 256);
 	fclose(file);
 	conf = reader_accept(large);
-	fd = write_image(conf);
-	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	images = write_images(conf);
+	again = read_images(images);
 	print(conf, &before);
 	conf_destroy(conf);
 	print(again, &after);
@@ -251,17 +379,17 @@ a_large_one_goes_over(void **state)
 	free(before);
 	free(after);
 	conf_destroy(again);
-	close(fd);
+	close_images(images);
 }
 
 static void
 an_empty_one_goes_over(void **state)
 {
-	struct conf *conf = reader_accept(""), *again = NULL;
-	int fd = write_image(conf);
+	struct conf *conf = reader_accept(""), *again;
+	struct images images = write_images(conf);
 	char *before, *after;
 
-	assert_int_equal(conf_image_read(fd, &again), NSD_OK);
+	again = read_images(images);
 	print(conf, &before);
 	print(again, &after);
 	assert_string_equal(after, before);
@@ -269,7 +397,7 @@ an_empty_one_goes_over(void **state)
 	free(after);
 	conf_destroy(conf);
 	conf_destroy(again);
-	close(fd);
+	close_images(images);
 }
 
 int
@@ -282,6 +410,9 @@ main(void)
 		cmocka_unit_test(zones_that_were_added_are_left_out),
 		cmocka_unit_test(no_secret_is_in_it_and_nobody_can_change_it),
 		cmocka_unit_test(one_that_is_cut_is_refused),
+		cmocka_unit_test(one_of_another_kind_is_refused),
+		cmocka_unit_test(zones_go_and_come_back_to_the_same_options),
+		cmocka_unit_test(zones_come_back_when_keys_are_others),
 		cmocka_unit_test(an_empty_one_goes_over),
 		cmocka_unit_test(a_large_one_goes_over),
 	};

@@ -16,6 +16,7 @@
 #include "base/diag.h"
 #include "conf/secret_keys.h"
 #include "proc/child.h"
+#include "proc/conf_zones.h"
 #include "proc/errand.h"
 #include "proc/key_change.h"
 #include "role/key_message.h"
@@ -63,6 +64,7 @@ open_world(void **state)
 		NSD_OK);
 	assert_int_equal(secret_keys_move(s.server.conf, NULL,
 				 s.server.vault), NSD_OK);
+	conf_drop_zones(s.server.conf);
 	xfrd = open_child(&s.xfrd, ROLE_XFRD, XFRD_PID, &xfrd_end);
 	loader = open_child(&s.loader, ROLE_LOADER, LOADER_PID, &loader_end);
 	assert_int_equal(key_change_init(&s), NSD_OK);
@@ -73,6 +75,8 @@ open_world(void **state)
 static int
 close_world(void **state)
 {
+	conf_zones_forget_key(&s.server, "k");
+	assert_null(s.server.assocs);
 	child_unwatch(xfrd);
 	child_unwatch(loader);
 	free(xfrd);
@@ -155,6 +159,24 @@ loader_says(uint64_t ticket, enum nsd_err err)
 		.len = IPC_KEY_MIN};
 
 	memcpy(m.payload, &done, IPC_KEY_MIN);
+	key_change_on_done(&s, loader, &m);
+}
+
+/* As the loader does: with what it was told, and perhaps another zone. */
+static void
+loader_answers(const struct key_message *told, enum nsd_err err,
+	const char *zone)
+{
+	struct key_message answer = *told;
+	struct ipc_message m = {.from = ROLE_LOADER, .type = IPC_KEY_DONE};
+	struct ipc_key payload;
+
+	answer.err = err;
+	if (zone != NULL)
+		answer.edit.zone = zone;
+	assert_int_equal(key_message_write(&answer, &payload, &m.len),
+		NSD_OK);
+	memcpy(m.payload, &payload, m.len);
 	key_change_on_done(&s, loader, &m);
 }
 
@@ -312,8 +334,6 @@ wrong_changes_leave_no_secret(void **state)
 	expect_error(1, NSD_E_NOT_FOUND);
 	ask(2, KEY_EDIT_ADD, "k", "new");
 	expect_error(2, NSD_E_DENIED);
-	ask(3, KEY_EDIT_REMOVE, "k", "");
-	expect_error(3, NSD_E_DENIED);
 	assert_true(vault_place_is_same(k, place_of("k")));
 	s.building = &generation;
 	ask(4, KEY_EDIT_SECRET, "k", "new");
@@ -348,6 +368,135 @@ next_loader_publishes_it(void **state)
 	key_change_on_listed(&s, loader);
 	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
 	assert_int_equal(message.ticket, 8);
+}
+
+/* ---- what the loader does first, as it has the zones --------------------- */
+
+static void
+a_key_goes_once_the_loader_lets_it_go(void **state)
+{
+	struct key_message told, done;
+
+	ask(1, KEY_EDIT_REMOVE, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	assert_non_null(conf_find_key(s.server.conf, "k"));
+	loader_answers(&told, NSD_E_DENIED, "a zone");
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
+	assert_int_equal(done.ticket, 1);
+	assert_int_equal(done.err, NSD_E_DENIED);
+	assert_string_equal(done.edit.key, "k");
+	assert_string_equal(done.edit.zone, "a zone");
+	assert_non_null(conf_find_key(s.server.conf, "k"));
+	ask(2, KEY_EDIT_REMOVE, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	loader_answers(&told, NSD_OK, NULL);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
+	assert_int_equal(done.err, NSD_OK);
+	assert_null(conf_find_key(s.server.conf, "k"));
+}
+
+/* For one that has died. */
+static void
+the_next_loader_is_asked_for_it(void **state)
+{
+	struct key_message told, done;
+
+	ask(1, KEY_EDIT_REMOVE, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	key_change_on_listed(&s, loader);
+	assert_false(take(&loader_end, IPC_CHANGE_KEY, &told));
+	loader->pid++;
+	key_change_on_listed(&s, loader);
+	assert_false(take(&xfrd_end, IPC_KEY_DONE, &done));
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	loader_answers(&told, NSD_OK, NULL);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
+	assert_null(conf_find_key(s.server.conf, "k"));
+	/* None was there. */
+	s.loader.current = NULL;
+	ask(2, KEY_EDIT_REMOVE, "k", "");
+	key_change_on_listed(&s, loader);
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	loader_answers(&told, NSD_E_NOT_FOUND, NULL);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
+	assert_int_equal(done.err, NSD_E_NOT_FOUND);
+}
+
+/* Whoever has asked may have died: it is done. */
+static void
+main_follows_the_loader_in_any_case(void **state)
+{
+	struct key_message told, other;
+
+	ask(1, KEY_EDIT_REMOVE, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	replace_xfrd();
+	ask(2, KEY_EDIT_ADD, "n", "new");
+	loader_answers(&told, NSD_OK, NULL);
+	assert_null(conf_find_key(s.server.conf, "k"));
+	assert_false(take(&xfrd_end, IPC_KEY_DONE, &other));
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	loader_answers(&told, NSD_OK, NULL);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &other));
+	assert_non_null(conf_find_key(s.server.conf, "n"));
+}
+
+/* That came to the loader behind the change. */
+static void
+but_not_if_another_configuration_has_come(void **state)
+{
+	struct key_message told, second;
+
+	ask(1, KEY_EDIT_REMOVE, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	s.server.conf_number++;
+	loader_answers(&told, NSD_OK, NULL);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &second));
+	assert_int_equal(second.err, NSD_OK);
+	assert_non_null(conf_find_key(s.server.conf, "k"));
+	/* Nor where the next change is of the new one. */
+	ask(2, KEY_EDIT_REMOVE, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &second));
+	loader_answers(&told, NSD_OK, NULL);
+	assert_non_null(conf_find_key(s.server.conf, "k"));
+	loader_answers(&second, NSD_OK, NULL);
+	assert_null(conf_find_key(s.server.conf, "k"));
+}
+
+static void
+zone_loses_key(const char *zone)
+{
+	const struct key_message lost = {.edit = {.what = KEY_EDIT_ASSOC,
+		.key = "", .algorithm = ""}};
+
+	loader_answers(&lost, NSD_OK, zone);
+}
+
+static void
+a_zone_has_its_key_until_it_changes_or_goes(void **state)
+{
+	struct key_message told, done;
+
+	for (unsigned i = 0; i < 3; i++) {
+		ask(i, KEY_EDIT_ASSOC, "k", "");
+		assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+		assert_true(i == 1 || s.server.assocs == NULL);
+		loader_answers(&told, NSD_OK, NULL);
+		assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
+		assert_int_equal(done.err, NSD_OK);
+		assert_string_equal(s.server.assocs->zone, "z");
+		assert_string_equal(s.server.assocs->key, "k");
+		assert_null(s.server.assocs->next);
+		zone_loses_key("other");
+		assert_non_null(s.server.assocs);
+		if (i > 0)
+			zone_loses_key("Z.");
+	}
+	assert_null(s.server.assocs);
+	ask(3, KEY_EDIT_ASSOC, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
+	loader_answers(&told, NSD_E_ZONE, NULL);
+	assert_null(s.server.assocs);
 }
 
 static void
@@ -446,6 +595,11 @@ main(void)
 		TEST(what_the_loader_cannot_do_is_an_error),
 		TEST(wrong_changes_leave_no_secret),
 		TEST(next_loader_publishes_it),
+		TEST(a_key_goes_once_the_loader_lets_it_go),
+		TEST(the_next_loader_is_asked_for_it),
+		TEST(main_follows_the_loader_in_any_case),
+		TEST(but_not_if_another_configuration_has_come),
+		TEST(a_zone_has_its_key_until_it_changes_or_goes),
 		TEST(one_at_a_time_and_dead_xfrds_make_way),
 		TEST(malformed_messages_are_refused),
 		TEST(what_is_too_long_is_not_written),
