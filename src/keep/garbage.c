@@ -1,4 +1,5 @@
 /* garbage.c - remembers what is retired once a change is published. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/grow.h"
@@ -42,6 +43,7 @@ garbage_add(void *ctx, store_ref ref, size_t len)
 void
 garbage_retire(const struct garbage *g, struct store_writer *writer)
 {
+	assert(!g->lost);
 	for (size_t i = 0; i < g->count; i++)
 		store_retire(writer, g->items[i].ref, g->items[i].len);
 }

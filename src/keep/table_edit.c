@@ -123,8 +123,13 @@ table_change_find(const struct table_change *c, const uint8_t *apex,
 static void
 entry_hold(struct store_heap *heap, store_ref ref)
 {
-	if (ref != STORE_NONE)
-		++*(uint32_t *)store_edit(heap, ref);
+	uint32_t *holders;
+
+	if (ref == STORE_NONE)
+		return;
+	holders = store_edit(heap, ref);
+	assert(*holders < UINT32_MAX);
+	++*holders;
 }
 
 static size_t
@@ -503,6 +508,8 @@ table_change_publish(struct table_change *c, table_on_removed *on_removed,
 
 		trie_iter_init(&iter, c->view, &c->table->apexes.root);
 		c->table->only = trie_iter_next(&iter);
+		assert(c->table->only != STORE_NONE);
+		assert(trie_iter_next(&iter) == STORE_NONE);
 	}
 	store_publish(c->writer, STORE_ROOT_ZONES, c->ref);
 	garbage_retire(&c->garbage, c->writer);

@@ -42,14 +42,21 @@ enum nsd_err
 load_batch_list(struct load_batch *b, const struct zone_setup *setup,
 	struct load_zone *zone)
 {
+	const struct store_view *view = store_writer_view(b->writer);
 	enum nsd_err err;
 
 	assert(setup->id == (uint32_t)(zone - b->set->zones));
-	if (batch_find_entry(b, setup->apex, &zone->entry) == NSD_OK)
-		return table_set_up(b->writer, zone->entry, setup);
-	err = batch_open(b);
-	return err != NSD_OK ? err
-		: table_change_add(b->change, setup, &zone->entry);
+	if (batch_find_entry(b, setup->apex, &zone->entry) == NSD_OK) {
+		err = table_set_up(b->writer, zone->entry, setup);
+	} else {
+		err = batch_open(b);
+		if (err == NSD_OK)
+			err = table_change_add(b->change, setup, &zone->entry);
+	}
+	/* Readers of the table lead back here by the entry. */
+	assert(err != NSD_OK
+		|| load_set_at(b->set, view, zone->entry) == zone);
+	return err;
 }
 
 static enum nsd_err

@@ -111,6 +111,7 @@ follow_stay(struct load_follow *f, struct load_zone *zone,
 
 	if (claimed || !follow_changes_role(view, zone, setup))
 		err = table_set_up(f->writer, zone->entry, setup);
+	assert(load_set_at(f->set, view, zone->entry) == zone);
 	/* It may have been about to go. */
 	__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
 	if (!claimed)

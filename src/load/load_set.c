@@ -45,13 +45,14 @@ load_set_take(struct load_set *set, const struct conf_zone *conf)
 
 	if (set->free != NONE) {
 		zone = &set->zones[set->free];
-		assert(zone->conf == NULL);
+		assert(zone->conf == NULL && !zone->reading);
 		set->free = zone->entry;
 	} else if (set->count < set->room) {
 		zone = &set->zones[set->count++];
 	} else {
 		return NULL;
 	}
+	assert(conf != NULL && set->count <= set->room);
 	*zone = (struct load_zone){.conf = conf, .entry = STORE_NONE};
 	return zone;
 }

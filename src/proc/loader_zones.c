@@ -2,6 +2,7 @@
  * runs. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,7 @@ loader_read_zone(struct loader *loader, struct load_zone *zone,
 	struct load_result result;
 	bool served;
 
+	assert(zone->conf != NULL && zone->entry != STORE_NONE);
 	loader_count_zone(loader, zone);
 	load_read_zone(&loader->context, zone,
 		store_writer_heap(loader->writer), false, &result);
@@ -110,6 +112,8 @@ loader_on_removed(void *ctx, store_ref ref)
 	const struct zone_entry *entry = store_get(
 		store_writer_view(loader->writer), ref);
 
+	assert(load_set_at(&loader->set, store_writer_view(loader->writer),
+		       ref) == NULL);
 	load_settle_remove(&loader->settle, ref);
 	load_prepare_remove(&loader->prepare, ref);
 	load_retire_add(&loader->retire, loader->writer, entry->name,
