@@ -1,7 +1,9 @@
-"""Fixtures: servers that are gone after the test, whatever happened in it."""
+"""Which tests run, and in which order; and fixtures: servers that are gone after
+the test, whatever happened in it."""
 
 import contextlib
 import faulthandler
+import os
 import pathlib
 import shutil
 import signal
@@ -16,6 +18,78 @@ from certificates import Authority
 from ports import free_port
 
 LIMIT = 5 * harness.DEADLINE
+
+
+def pytest_addoption(parser):
+    parser.addoption("--only-plain", action="store_true", help="only tests that"
+                     " are marked as plain: a build with sanitizers runs all")
+    parser.addoption("--cases", metavar="FILE", help="where to write down which"
+                     " cases there are, and which have run")
+
+
+def is_left_out(item):
+    if harness.is_sanitized():
+        return item.get_closest_marker("plain_only") is not None
+    return (item.config.getoption("only_plain")
+            and not item.get_closest_marker("plain")
+            and not item.get_closest_marker("plain_only"))
+
+
+def seconds_of(item):
+    marker = item.get_closest_marker("lasts")
+    return marker.args[0] if marker else 0
+
+
+def deal(items, hands):
+    """The longest first, one to each process in turn. Of xdist, each process
+    is given a part of the first quarter to begin with, whatever comes first."""
+    size = max(len(items) // hands // 4, 2)
+    longest = sorted((i for i in items if seconds_of(i)), key=seconds_of,
+                     reverse=True)[:size * hands]
+    first = set(longest)
+    others = [i for i in items if i not in first]
+    dealt = []
+    for hand in range(hands):
+        mine = longest[hand::hands]
+        more = size - len(mine)
+        dealt += mine + others[:more]
+        others = others[more:]
+    return dealt + others
+
+
+def pytest_collection_modifyitems(config, items):
+    # Each process of xdist collects all of them; one writes them down.
+    worker = getattr(config, "workerinput", {})
+    if config.getoption("cases") and worker.get("workerid", "gw0") == "gw0":
+        write_cases(config, "case", [item.nodeid for item in items])
+    left_out = [item for item in items if is_left_out(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = deal([item for item in items if not is_left_out(item)],
+                    worker.get("workercount", 1))
+
+
+def write_cases(config, what, names):
+    with open(config.getoption("cases"), "a", encoding="utf-8") as file:
+        file.writelines(f"{what}\t{name}\n" for name in names)
+
+
+class Outcomes:
+    """Of all tests, as the process that starts the others hears them."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.outcome == "skipped":
+            write_cases(self.config, "skipped" if report.skipped else "ran",
+                        [report.nodeid])
+
+
+def pytest_configure(config):
+    if config.getoption("cases") and not hasattr(config, "workerinput"):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(config.getoption("cases"))
+        config.pluginmanager.register(Outcomes(config))
 
 
 @contextlib.contextmanager

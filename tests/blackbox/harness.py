@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import functools
 import os
 import pathlib
 import re
@@ -97,6 +98,7 @@ def zone_text(serial=1, address="192.0.2.1"):
     return ZONE.format(serial=serial, address=address)
 
 
+@functools.cache
 def is_sanitized():
     """Built with AddressSanitizer: memory figures mean nothing then."""
     return b"__asan_init" in NSD.read_bytes()

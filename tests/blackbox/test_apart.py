@@ -9,7 +9,9 @@ import sys
 import pytest
 
 import control
-from harness import is_sanitized, wait_for, zone_text
+from harness import wait_for, zone_text
+
+pytestmark = pytest.mark.plain
 
 NOBODY = 65534
 
@@ -89,7 +91,7 @@ def has_in_memory(pid, octets):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
-@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what was freed")
+@pytest.mark.plain_only  # sanitizers keep what was freed
 def test_secrets_that_were_printed_are_wiped(make_server):
     text = base64.b64encode(os.urandom(40)).decode()
     server = control.config(make_server(
@@ -105,7 +107,7 @@ def test_secrets_that_were_printed_are_wiped(make_server):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
-@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what was freed")
+@pytest.mark.plain_only  # sanitizers keep what was freed
 def test_secrets_are_where_they_are_needed(nsd):
     """Those of TSIG keys; nowhere as they stand in nsd.conf."""
     secret = os.urandom(40)

@@ -186,6 +186,7 @@ def peak_kib(*command):
     return int(peak)
 
 
+@pytest.mark.plain
 def test_little_memory(tmp_path):
     path = tmp_path / "zone"
     path.write_text(odd_zone(700000, 4000))

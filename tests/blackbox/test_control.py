@@ -16,6 +16,8 @@ import control
 from harness import DEADLINE, open_files, wait_for, zone_text
 from ports import free_port
 
+pytestmark = pytest.mark.plain
+
 BROKEN = zone_text() + "bad\tIN A 192.0.2.999\n"
 
 

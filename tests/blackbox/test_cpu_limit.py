@@ -16,6 +16,8 @@ from ports import free_port
 from test_proxy import header
 from tls_client import context_for
 
+pytestmark = pytest.mark.plain
+
 ATTACKER, OTHER = "127.0.0.1", "127.0.0.2"
 WWW = ["192.0.2.1"]
 # Of a second: so little that any flood is above it, so much that a few

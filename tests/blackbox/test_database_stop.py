@@ -7,9 +7,13 @@ import signal
 import time
 
 import harness
+
+import pytest
 from harness import wait_for, zone_text
 from test_database import (  # the first two are fixtures
     check, damage, database, overwrite_spans, restart, server, wait_left)
+
+pytestmark = pytest.mark.plain
 
 
 def stop_with_a_held_loader(server):

@@ -182,6 +182,7 @@ def test_updates_go_on_meanwhile(start_deadly):
     assert 1 <= server.read_log().count(FILLED) <= 8
 
 
+@pytest.mark.lasts(15)
 @pytest.mark.parametrize("workers", [1, 4])
 def test_messages_that_kill_do_not_have_stores_filled_all_the_time(
         start_deadly, workers):

@@ -11,6 +11,8 @@ import control
 from harness import DEADLINE, open_files, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, reply, soa, whole
 
+pytestmark = pytest.mark.plain
+
 ZONES = [f"n{i}.test" for i in range(10)]
 TICKS = os.sysconf("SC_CLK_TCK")
 WATCHED = 3  # seconds

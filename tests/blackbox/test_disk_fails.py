@@ -132,6 +132,7 @@ def start_alone(server, primary, name, serial):
 
 # ---- the journal ---------------------------------------------------------------
 
+@pytest.mark.lasts(15)
 @pytest.mark.parametrize("name", ["s.test", "large.test"])
 @pytest.mark.parametrize("error, calls", [
     (errno.EIO, WRITES), (errno.EIO, FLUSHES), (errno.ENOSPC, WRITES),
@@ -243,6 +244,7 @@ def test_part_of_a_state_counts_as_none(make, primary, directory, size):
     assert state.read_text().rstrip().endswith("NSDXFRD2")
 
 
+@pytest.mark.lasts(15)
 def test_state_that_could_not_be_written_is_written_later(make, primary, disk,
                                                           directory):
     """Soon when a zone expires, and every minute. Nothing else suffers."""

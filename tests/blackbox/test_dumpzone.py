@@ -118,6 +118,7 @@ def test_clients_that_do_not_read_hold_nobody_and_little(server):
             client.close()
 
 
+@pytest.mark.lasts(65)
 def test_client_that_reads_slowly_is_cut_off(server):
     """After a minute: it would hold the version for days."""
     server.write_zone("example", large_text(5))

@@ -90,6 +90,7 @@ def notify(server, serial):
     dns.query.udp(query, server.address, port=server.port, timeout=DEADLINE)
 
 
+@pytest.mark.lasts(15)
 def test_zone_expires_while_it_is_transferred(server, primary):
     """The half that is there is not served; with the rest all is, at once."""
     primary.free.clear()
@@ -104,6 +105,7 @@ def test_zone_expires_while_it_is_transferred(server, primary):
     assert wait_state(server, 8, "ok")
 
 
+@pytest.mark.lasts(15)
 def test_zone_whose_newer_version_was_told_expires(server, primary):
     """A NOTIFY does not keep it; the version that it told of does."""
     primary.is_broken = True
@@ -124,6 +126,7 @@ def test_zone_whose_newer_version_was_told_expires(server, primary):
     server.wait_serial("short.test", 10)
 
 
+@pytest.mark.lasts(15)
 def test_expired_zone_is_revived_by_the_same_serial(server, primary):
     """RFC 1034 section 4.3.5: it is known to be right again."""
     primary.is_broken = True
@@ -133,6 +136,7 @@ def test_expired_zone_is_revived_by_the_same_serial(server, primary):
     assert server.answer("www.short.test", "A") == ["192.0.2.9"]
 
 
+@pytest.mark.lasts(15)
 def test_expired_zone_is_revived_after_a_restart(server, primary):
     """That it stays expired until then, test_primaries.py shows."""
     primary.is_broken = True
@@ -154,6 +158,7 @@ def unhurried(make_server, primary):
     return start_with(make_server, primary, "\tmin-refresh-time: 3600\n")
 
 
+@pytest.mark.lasts(10)
 def test_zone_is_checked_before_it_expires(unhurried, primary):
     asked = len(primary.asked)
     wait_for("two checks", lambda: len(primary.asked) >= asked + 2)
@@ -161,6 +166,7 @@ def test_zone_is_checked_before_it_expires(unhurried, primary):
     assert "short.test has expired" not in unhurried.read_log()
 
 
+@pytest.mark.lasts(10)
 def test_zone_is_checked_when_it_expires(unhurried, primary):
     """Though a check has just failed, whose retry is far."""
     primary.errors = 2  # the SOA, and the transfer
@@ -195,6 +201,7 @@ def wait_state(server, serial=7, state=".*"):
     return status[1]
 
 
+@pytest.mark.lasts(15)
 @pytest.mark.parametrize("sec", [DAY, YEARS], ids=["day", "years"])
 def test_dates_of_the_future_say_nothing(server, primary, sec):
     """The zone is fresh as of now, for its time and no longer; and the primary
@@ -224,6 +231,7 @@ def start_expired(server, primary):
     server.wait_serial("short.test", 7)
 
 
+@pytest.mark.lasts(15)
 @pytest.mark.parametrize("sec", [DAY, -DAY], ids=["back", "forth"])
 def test_no_clock_revives_what_expired(server, primary, sec):
     primary.is_broken = True

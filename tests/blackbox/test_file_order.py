@@ -90,6 +90,7 @@ def answers(server):
     return found
 
 
+@pytest.mark.lasts(15)
 @pytest.mark.parametrize("order", ["shuffled", "apart"])
 def test_answers_are_the_same_in_any_order(make_server, order):
     zones = make_lines(1), make_lines(2, gone=(5, 500), more="new TXT here")

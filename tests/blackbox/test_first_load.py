@@ -7,6 +7,8 @@ import harness
 from test_replace import (check_referral, delegations, files_kib, own_kib,
                           peak_kib)
 
+pytestmark = pytest.mark.plain
+
 COUNT = 400000
 # Peak over rest, both without the pages of files; with all records in memory
 # it is over 2.5.

@@ -141,6 +141,7 @@ def is_forced_amid_a_write(server, primary):
     return in_time
 
 
+@pytest.mark.lasts(20)
 def test_version_that_is_forced_amid_a_write_is_not_forgotten(controlled,
                                                               primary):
     """The file has the one before, of the same serial."""

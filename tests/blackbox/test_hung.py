@@ -204,6 +204,7 @@ def test_stopped_process_is_replaced_in_a_chroot(make_server, directory):
             pid).values(), role
 
 
+@pytest.mark.plain
 def test_busy_loader_is_no_hung_one(nsd):
     """Much longer than a worker may be silent."""
     count = 100 if harness.is_sanitized() else 1000

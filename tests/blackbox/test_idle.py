@@ -64,6 +64,7 @@ def over_tls(server, _):
     return Client(server.tls_port, server.context).sock
 
 
+@pytest.mark.plain
 def test_idle_connections_cost_others_nothing(server):
     held = []
     try:

@@ -20,6 +20,8 @@ from scripted_primary import ScriptedPrimary, records, reply, soa
 from test_status import troubles
 from tls_client import Client, context_for
 
+pytestmark = pytest.mark.plain
+
 TOOL = os.path.join(os.path.dirname(__file__), "../fuzz/replay-message")
 FILES = 16
 

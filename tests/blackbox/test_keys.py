@@ -225,6 +225,7 @@ def test_secrets_are_not_logged(server):
     assert SECRETS[1] not in log and SECRETS[2] not in log
 
 
+@pytest.mark.lasts(35)
 @pytest.mark.parametrize("role", ["loader", "xfrd", "server 1"])
 def test_process_dies_meanwhile(server, role):
     """An error, or ok; if it is ok, it is so."""

@@ -115,6 +115,7 @@ def check_given_up(server, primary, key):
     assert "update to serial 2 " not in server.read_log()
 
 
+@pytest.mark.lasts(30)
 @pytest.mark.parametrize("key, keys, seen", (
     ("NOKEY", {}, None),
     ("NOKEY", {"n": SECRETS["other"]}, None),

@@ -16,6 +16,8 @@ from away import while_away
 from forked import forked
 from harness import Load, is_alive, wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 
 def memory_files(pids):
     """The memory files that these processes map or hold open."""

@@ -317,6 +317,7 @@ def kill_again_and_again(server, number):
     assert "damaged" not in server.read_log()
 
 
+@pytest.mark.lasts(15)
 def test_damaged_store_is_left_behind(nsd):
     """And so is a worker that hangs and does not leave it."""
     server = nsd(zones={"example": zone_text()},

@@ -10,6 +10,8 @@ import pytest
 import harness
 from harness import process_state, wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 COUNT = 1000
 # A warning each: delegations whose name server has no address.
 WARNINGS = "".join(f"d{i} NS ns.d{i}\n" for i in range(COUNT))

@@ -19,6 +19,8 @@ import pytest
 import harness
 from harness import wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 # Runs a program whose standard error output is what it is told, and full.
 LAUNCH = """\
 import os, socket, sys

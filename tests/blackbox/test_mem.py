@@ -4,8 +4,12 @@ import re
 import subprocess
 
 import control
+
+import pytest
 from harness import (BUILD, DEADLINE, is_sanitized, read_proc, wait_for,
                      zone_text)
+
+pytestmark = pytest.mark.plain
 
 PROGRAM = BUILD / "nsd-mem"
 

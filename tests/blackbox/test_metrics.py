@@ -14,6 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from harness import wait_for, zone_text
 from ports import free_port
 
+pytestmark = pytest.mark.plain
+
 NAMES = {
     "nsd_queries": "counter",
     "nsd_queries_by_type": "counter",

@@ -12,6 +12,8 @@ import pytest
 import control
 from harness import wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 NAMES = [f"z{i}.test" for i in range(10)]
 
 

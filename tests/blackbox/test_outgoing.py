@@ -5,6 +5,8 @@ from harness import wait_for, zone_text
 from ports import free_port
 from scripted_primary import ScriptedPrimary, reply, soa, whole
 
+pytestmark = pytest.mark.plain
+
 LOOPBACK_6 = "::1"
 
 

@@ -319,6 +319,7 @@ def choose(cuts, default):
                   + cuts[-1:])
 
 
+@pytest.mark.lasts(40)
 @pytest.mark.parametrize("database", [False, True], ids=["memory", "file"])
 def test_what_was_served_is_served_after_a_power_cut(make_server, tmp_path,
                                                      database):

@@ -155,6 +155,7 @@ def test_question_avoids_a_connection_that_is_held_up(make_server):
         assert not re.search("zone n.*failed", server.read_log())
 
 
+@pytest.mark.lasts(20)
 def test_connection_that_goes_mute_is_left(make_server):
     """As one does whose state a firewall has lost; new ones work."""
     serial = [1]
@@ -239,6 +240,7 @@ def test_zone_that_finds_all_connections_in_use_waits_for_one(make_server):
             server.wait_serial(name, 2)
 
 
+@pytest.mark.lasts(15)
 def test_expired_zone_stays_expired_after_a_crash(make_server):
     """Without what was written down it would be served for another EXPIRE."""
     def answer(apex, rdtype, query):

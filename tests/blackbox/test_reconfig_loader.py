@@ -11,7 +11,7 @@ import dns.query
 import dns.tsigkeyring
 
 import control
-from harness import Held, is_sanitized, read_proc, wait_for, zone_text
+from harness import Held, read_proc, wait_for, zone_text
 
 SECRET = "K2tf3TRjvQkVCmJF3/Z9vA=="
 KEY = ('key:\n\tname: "k"\n\talgorithm: hmac-sha256\n'
@@ -388,7 +388,7 @@ def resident(pid):
     return int(read_proc(pid, "statm").split()[1])
 
 
-@pytest.mark.skipif(is_sanitized(), reason="memory figures mean nothing")
+@pytest.mark.plain_only
 def test_what_was_is_not_kept(server):
     """A configuration of 4,000 zones has 1 MiB, and one is gone with the
     next."""

@@ -14,6 +14,8 @@ import dns.query
 import control
 from harness import sockets_of, zone_text
 
+pytestmark = pytest.mark.plain
+
 SO_SNDBUFFORCE = 32
 
 

@@ -14,6 +14,8 @@ import harness
 from harness import Load, wait_for, zone_text
 from steady import Steady
 
+pytestmark = pytest.mark.plain
+
 COUNT = 2000
 SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 
@@ -226,8 +228,7 @@ def test_workers_wait_for_no_loader(nsd):
     assert server.role("loader") == loader
 
 
-@pytest.mark.skipif(harness.is_sanitized(),
-                    reason="sanitizers end a process that has no memory left")
+@pytest.mark.plain_only  # sanitizers end a process that has no memory left
 def test_lack_of_memory_is_no_fault_of_the_file(nsd):
     """The next reload reads it, though it has not changed since."""
     server = nsd(zones={"example": zone_text(1)})

@@ -102,6 +102,7 @@ def check_referral(server, word, i):
             f"ns{n}.hoster-number-{i % 500}.net." for n in (1, 2)}
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("stride", [1, 7919])
 def test_peak_of_memory(nsd, stride):
     server = nsd(zones={"example": delegations(1, "old", count=PEAK_COUNT)},

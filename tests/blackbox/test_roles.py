@@ -179,6 +179,7 @@ def test_other_primaries_are_asked(make):
         assert len(old.asked) == asked
 
 
+@pytest.mark.lasts(10)
 def test_other_options_do_not_put_an_expiry_off(make):
     """Neither the change does, nor the start behind it."""
     with Primary(expire=10) as primary:

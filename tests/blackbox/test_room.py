@@ -9,8 +9,7 @@ import pytest
 import harness
 from harness import store_stat, wait_for, zone_text
 
-without_sanitizer = pytest.mark.skipif(
-    harness.is_sanitized(), reason="its own address space is above any limit")
+pytestmark = pytest.mark.plain
 
 LARGE = "".join(f"h{i} TXT some-more-text-for-memory-{i}\n"
                 for i in range(200000))
@@ -99,7 +98,7 @@ def workers_of(server):
     return {p for r, p in server.roles().items() if r.startswith("server")}
 
 
-@without_sanitizer
+@pytest.mark.plain_only  # a sanitizer has more room than any limit
 def test_version_without_room_beside_the_old_one(crowded):
     """Another store is filled, and takes the place of the full one."""
     server = crowded
@@ -149,7 +148,7 @@ def kill_who_fills(server):
     raise AssertionError("each loader was done before it was killed")
 
 
-@without_sanitizer
+@pytest.mark.plain_only  # a sanitizer has more room than any limit
 @pytest.mark.parametrize("fault", ["too large", "another zone", "death"])
 def test_other_store_that_lacks_a_zone_is_not_served(crowded, fault):
     """What is served stays, and its workers do not change."""
@@ -178,7 +177,7 @@ def test_other_store_that_lacks_a_zone_is_not_served(crowded, fault):
     server.wait_serial("example", 20)
 
 
-@without_sanitizer
+@pytest.mark.plain_only  # a sanitizer has more room than any limit
 def test_updates_are_in_no_zone_file(make_server):
     """So no other store is filled: what they did would be lost."""
     server = make_server(zones={"example": half_of_it(1), "other": zone_text(1)},

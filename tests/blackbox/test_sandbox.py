@@ -8,6 +8,8 @@ import pytest
 import less_kernel
 from harness import is_sanitized, read_proc, wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 ROLES = ("loader", "server 1", "server 2", "xfrd")
 
 

@@ -213,6 +213,7 @@ def private_kib(pid):
     return int(re.search(r"RssAnon:\s+(\d+)", text)[1])
 
 
+@pytest.mark.plain_only
 def test_worker_and_main_are_small(nsd):
     server = nsd(zones={f"z{i}.example": zone_text() for i in range(500)},
                  options={"server-count": 2})
@@ -220,8 +221,6 @@ def test_worker_and_main_are_small(nsd):
         server.query("www.z7.example", "A")
         server.query("www.z7.example", "A", tcp=True)
     sizes = {name: private_kib(pid) for name, pid in server.roles().items()}
-    if harness.is_sanitized():
-        pytest.skip("sanitizers take memory of their own")
     for name in ("main", "server 1", "server 2", "xfrd"):
         assert sizes[name] < 1536, sizes
 

@@ -193,6 +193,7 @@ def is_read_only(pid, folder):
     return None
 
 
+@pytest.mark.plain
 @pytest.mark.skipif(os.geteuid() != 0, reason="the unit starts as root")
 @pytest.mark.parametrize("worker", [None, "nobody"])
 def test_runs_under_the_unit_of_debian(make_server, directory, manager,

@@ -9,8 +9,12 @@ import urllib.request
 import dns.message
 
 import control
+
+import pytest
 from harness import wait_for, zone_text
 from ports import free_port
+
+pytestmark = pytest.mark.plain
 
 
 def xstats(server, pid, known=0):

@@ -15,6 +15,8 @@ import control
 import harness
 from harness import NSD, wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 VERSION = re.search(r'#define PACKAGE_VERSION "([^"]*)"',
                     (harness.BUILD / "config.h").read_text())[1]
 LINE = (r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] nsd\[\d+\]: "

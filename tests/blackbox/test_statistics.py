@@ -18,6 +18,8 @@ import control
 from harness import DEADLINE, read_proc, wait_for, zone_text
 from ports import free_port
 
+pytestmark = pytest.mark.plain
+
 GROUPS = """\
 pattern:
 	name: grouped

@@ -21,10 +21,12 @@ import pytest
 import control
 from away import while_away
 from certificates import Authority
-from harness import (DEADLINE, LATE, is_sanitized, open_files, wait_for,
+from harness import (DEADLINE, LATE, open_files, wait_for,
                      zone_text)
 from ports import free_port
 from tls_client import Client, context_for
+
+pytestmark = pytest.mark.plain
 
 WWW = ["192.0.2.1"]
 SECRET = "c2VjcmV0IG9mIHRoaXJ0eS10d28gb2N0ZXRzISEhISE="
@@ -204,7 +206,7 @@ def heap_kib(server):
     return int(re.search(r"RssAnon:\s+(\d+)", status.read_text())[1])
 
 
-@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what is freed")
+@pytest.mark.plain_only  # sanitizers keep what is freed
 def test_memory_of_connections_comes_back(start_tls, authority):
     server = start_tls(**{"tcp-count": 1000})
     context = context_for(authority, version=ssl.TLSVersion.TLSv1_3)
@@ -331,6 +333,7 @@ def test_bad_certificates_replace_nothing(start_tls, authority, directory):
     cert.write_text(text)
 
 
+@pytest.mark.lasts(15)
 def test_certificates_are_tried_again(start_tls, authority):
     """What passes, such as a lack of descriptors, is no reason to keep those
     that run out. Nobody touches the files again."""
@@ -442,6 +445,7 @@ def stapled(server, authority):
     return re.search(rb"Next Update: (.*)", output).group(1)
 
 
+@pytest.mark.lasts(10)
 @pytest.mark.parametrize("told", [True, False])
 def test_ocsp(start_tls, authority, told):
     """Another response is shown once it is there. It may be all that is

@@ -135,6 +135,7 @@ def connections(server):
         text=True).stdout.count("\n")
 
 
+@pytest.mark.plain
 def test_clients_that_do_not_read_are_bounded(big):
     """In memory and in time, and others are served meanwhile."""
     with Client(big) as client:

@@ -78,6 +78,7 @@ NO_SOA = {
 }
 
 
+@pytest.mark.lasts(15)
 @pytest.mark.parametrize("options", ("", "\tmulti-primary-check: yes\n"),
                          ids=("one", "all"))
 @pytest.mark.parametrize("name", NO_SOA)
@@ -104,6 +105,7 @@ def test_primary_without_soa_is_followed(make_server, name, options):
             assert "well again" not in server.read_log()
 
 
+@pytest.mark.lasts(20)
 def test_primary_that_answers_no_soa_at_all_is_followed(make_server):
     with Primary() as primary:
         server = start(make_server, primary)
@@ -280,6 +282,7 @@ def test_primary_that_closes_at_edns_is_followed(make_server, what):
         assert "error:" not in server.read_log()
 
 
+@pytest.mark.lasts(25)
 def test_primary_that_drops_edns_is_followed(make_server):
     with Drops((), []) as primary:
         server = start(make_server, primary)

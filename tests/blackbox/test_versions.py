@@ -16,6 +16,8 @@ import transferred
 from harness import DEADLINE, is_sanitized, read_proc, zone_text
 from scripted_primary import ScriptedPrimary, reply, soa
 
+pytestmark = pytest.mark.plain
+
 APEX = "example."
 SOA = dns.rdatatype.SOA
 NAMES = 8000

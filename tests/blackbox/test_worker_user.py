@@ -9,8 +9,8 @@ import pytest
 
 from harness import read_proc, wait_for, zone_text
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0,
-                                reason="being another user needs root")
+pytestmark = [pytest.mark.plain, pytest.mark.skipif(
+    os.geteuid() != 0, reason="being another user needs root")]
 
 NOBODY, DAEMON = 65534, 1
 SETGID_AND_SETUID = 1 << 6 | 1 << 7

@@ -17,6 +17,8 @@ from harness import (DEADLINE, is_alive, process_state, wait_for,
 from written import (Primary, read, secondary, start_controlled,
                      wait_file)
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture
 def primary():
@@ -77,6 +79,7 @@ def test_written_by_the_clock(start, primary):
     assert "writing zone" not in server.read_log()[known:]
 
 
+@pytest.mark.lasts(15)
 def test_writer_is_there_while_it_is_needed(start, primary):
     server = start(zonefiles_write=8)
     wait_file(server.directory / "s.test.zone", 1)

@@ -17,6 +17,8 @@ from certificates import Authority
 from harness import DEADLINE, wait_for, zone_text
 from ports import free_port
 
+pytestmark = pytest.mark.plain
+
 WWW = ["192.0.2.1"]
 FAILED = (r"error: example: Could not tcp connect to 127.0.0.1@\d+ with"
           " tls-auth up: ")

@@ -5,6 +5,8 @@ import pytest
 import control
 from harness import DEADLINE, wait_for, zone_text
 
+pytestmark = pytest.mark.plain
+
 HEAD = "# NSD zone list\n# name pattern\n"
 PATTERN = 'pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
 

@@ -203,6 +203,7 @@ def test_wrong_differences_are_followed_by_the_whole_zone(make_server):
 
 # ---- nsd-checkzone
 
+@pytest.mark.lasts(25)
 @pytest.mark.parametrize("count", (1, 42000), ids=("whole", "stream"))
 def test_checkzone_looks_at_digests(tmp_path, count):
     """A file of more than 8 MiB in order is checked while it is read."""
