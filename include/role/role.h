@@ -48,6 +48,9 @@ struct role_start {
 	/* Of the loader: */
 	enum store_past past;
 	bool in_file;   /* the store is a file, to be closed clean at the end */
+	/* Of xfrd: */
+	bool is_behind; /* another store is being filled beside this one, and
+			 * has zones that have come or gone since */
 };
 
 struct role {

@@ -122,6 +122,8 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.is_careful = post->wants_next,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
+		.is_behind = s->building != NULL
+			&& s->building != self->generation,
 	};
 
 	assert(self->stop_fd != -1 && self->hand != NULL);

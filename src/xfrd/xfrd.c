@@ -289,6 +289,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 
 	secrets_drop(start->server->tls);
 	start->server->tls = NULL;
+	xfrd->is_behind = start->is_behind;
 	xfrd->role.handlers = xfrd_handlers;
 	xfrd->first = start->server->conf;
 	xfrd->role.on_zones = xfrd_on_zones;

@@ -110,7 +110,7 @@ struct xfrd_look {
 
 /* Primary zones whose differences are written to files: see xfrd_steps.c. */
 struct xfrd_steps {
-	uint32_t due_count; /* zones whose steps.is_due */
+	uint32_t due_count; /* zones whose steps_due */
 	uint32_t next;      /* number that is looked at next */
 };
 
@@ -180,6 +180,7 @@ struct xfrd {
 				   * which role.server lends */
 	struct xfrd_coming_doors coming;
 	struct store_reader *reader;
+	bool is_behind; /* the store: see struct role_start */
 	struct xfrd_reading reading;
 	struct requests requests; /* to the loader */
 	struct control control;   /* of the operator */

@@ -2,6 +2,7 @@
  * batches. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,7 @@ change_begin(struct xfrd_change *change)
 	struct xfrd_changes *changes = change->xfrd->changes;
 	enum xfrd_changed outcome;
 
+	assert(changes->step == XFRD_CHANGES_NONE);
 	if (!change->is_listed && !change_parse(change, &outcome)) {
 		change_end(change, outcome, NULL);
 		return true;
@@ -176,6 +178,10 @@ changes_begin(struct xfrd *xfrd)
 	struct xfrd_changes *changes = xfrd->changes;
 	struct xfrd_change *change;
 
+	assert(cds_list_empty(&changes->batch)
+		&& cds_list_empty(&changes->busy)
+		&& cds_list_empty(&changes->failed));
+	assert(changes->asked_count == 0);
 	changes->batch_count = 0;
 	changes->more = 0;
 	do {
@@ -221,6 +227,9 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 {
 	struct xfrd *xfrd = change->xfrd;
 
+	/* What nobody has in the list, nobody has told. */
+	assert(change->is_listed
+		&& xfrd->changes->step == XFRD_CHANGES_LOADER);
 	xfrd_change_forget(change);
 	if (xfrd_change_settle(change) != NSD_OK) {
 		log_error("zone %s: out of memory", change->name);
@@ -294,6 +303,9 @@ changes_on_answer(void *ctx, const struct ipc_message *answer)
 	struct zone_change done;
 	struct xfrd_change *change;
 
+	assert(changes->asked_count > 0
+		&& changes->step == XFRD_CHANGES_LOADER);
+	assert(!cds_list_empty(&asked->list));
 	changes->asked_count--;
 	if (answer == NULL || zone_message_read(&message, answer) != NSD_OK) {
 		changes_give_up(changes, asked);
@@ -389,6 +401,8 @@ changes_return(struct xfrd_changes *changes)
 {
 	struct xfrd_change *change;
 
+	assert(changes->step == XFRD_CHANGES_LOADER
+		&& cds_list_empty(&changes->batch));
 	cds_list_for_each_entry(change, &changes->failed, node)
 		xfrd_change_unlist(change);
 	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
@@ -402,6 +416,9 @@ changes_end_batch(struct xfrd_changes *changes)
 {
 	struct xfrd_change *change;
 
+	assert(changes->step != XFRD_CHANGES_NONE && changes->asked_count == 0);
+	assert(cds_list_empty(&changes->batch)
+		&& cds_list_empty(&changes->failed));
 	cds_list_for_each_entry(change, &changes->busy, node)
 		xfrd_change_forget(change);
 	if (!cds_list_empty(&changes->busy))
@@ -418,6 +435,7 @@ changes_ask(struct xfrd *xfrd)
 {
 	struct xfrd_changes *changes = xfrd->changes;
 
+	assert(changes->asked_count <= ASKED_MAX);
 	while (!cds_list_empty(&changes->batch)
 		&& changes->asked_count < ASKED_MAX
 		&& changes_ask_some(xfrd) == NSD_OK)
@@ -455,6 +473,7 @@ changes_refuse(struct xfrd_changes *changes, int error)
 {
 	struct xfrd_change *change;
 
+	assert(changes->step == XFRD_CHANGES_FLUSH);
 	cds_list_for_each_entry(change, &changes->batch, node)
 		xfrd_change_unlist(change);
 	(void)syncer_ask(changes->syncer, changes->list->fd,

@@ -143,6 +143,7 @@ xfrd_change_unlist(struct xfrd_change *change)
 		change->wire);
 	enum nsd_err err = NSD_OK;
 
+	assert(change->is_listed);
 	if (zone != NULL)
 		err = change_restore(xfrd, zone, change->at);
 	if (err == NSD_OK && change->at != 0
@@ -167,6 +168,7 @@ xfrd_change_settle(struct xfrd_change *change)
 	struct xfrd_zone *zone = xfrd_zone_find(table, change->wire);
 	enum nsd_err err = NSD_OK;
 
+	assert((change->at == 0) == (change->kind == XFRD_CHANGE_DELETE));
 	if (zone != NULL && zone->listed_at != 0
 		&& zone->listed_at != change->at)
 		zonelist_free_place(xfrd->changes->list, zone->listed_at);

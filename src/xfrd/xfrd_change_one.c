@@ -2,6 +2,7 @@
  * error of it is. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	size_t size = strlen(ask->name) + 1;
 	struct xfrd_change *change = calloc(1, sizeof(*change) + size);
 
+	assert(ask->kind == XFRD_CHANGE_DELETE || ask->pattern != NULL);
 	if (change == NULL)
 		return NULL;
 	CDS_INIT_LIST_HEAD(&change->node);
@@ -60,6 +62,8 @@ change_bucket(const uint8_t *wire)
 void
 xfrd_change_note(struct xfrd_change *change)
 {
+	assert(cds_list_empty(&change->same));
+	assert(xfrd_change_find(change->xfrd->changes, change->wire) == NULL);
 	cds_list_add_tail(&change->same,
 		&change->xfrd->changes->same[change_bucket(change->wire)]);
 }

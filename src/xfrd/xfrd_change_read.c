@@ -2,6 +2,7 @@
  * waits for that. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,7 @@ xfrd_change_await_file(struct xfrd_change *change)
 		.why = "",
 	};
 
+	assert(change->on_end != NULL);
 	if (read != NULL) {
 		*read = all;
 		memcpy(read->apex, change->wire, sizeof(read->apex));

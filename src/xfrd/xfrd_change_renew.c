@@ -191,7 +191,8 @@ xfrd_change_renew(struct xfrd *xfrd)
 			    " zones that could not be added from it",
 			changes->list->path, changes->unused);
 	changes->unused = 0;
-	assert(changes->renewed_fd == -1);
+	assert(changes->step == XFRD_CHANGES_NONE && changes->renewed_fd == -1);
+	assert(cds_list_empty(&changes->batch));
 	errno = ENOMEM;
 	if (!changes_find_lines(xfrd) || changes_write_lines(xfrd) != NSD_OK) {
 		changes_fail_renewal(changes);
@@ -222,6 +223,8 @@ xfrd_change_renew_next(struct xfrd *xfrd, int error)
 	struct xfrd_changes *changes = xfrd->changes;
 	enum nsd_err err = NSD_E_SYSTEM;
 
+	assert(changes->step == XFRD_CHANGES_RENEWAL);
+	assert((changes->renewed_fd == -1) == (changes->lines == NULL));
 	errno = error;
 	if (changes->renewed_fd == -1) {
 		changes->pause_sec = error == 0 ? 0 : changes->pause_sec;

@@ -21,6 +21,7 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 {
 	struct xfrd_change *change = xfrd_change_create(xfrd, ask);
 
+	assert(xfrd->changes->step == XFRD_CHANGES_NONE);
 	if (change == NULL)
 		return NSD_E_MEMORY;
 	if (line != NULL && line->id != NULL) {
@@ -154,6 +155,14 @@ changes_remove(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	return changes_repeat(xfrd, &ask, NULL);
 }
 
+/* It was deleted while another store was filled; the next xfrd reads that.
+ * Until then it is not in the list. */
+static void
+changes_leave_out(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	xfrd_zone_set_listed(&xfrd->zones.table, zone, false, 0);
+}
+
 /* Zones that have no line any more, but one that they had, go. Without either,
  * somebody has cut the list short: they stay, and are written to it anew. */
 static enum nsd_err
@@ -165,14 +174,16 @@ changes_remove_unlisted(const struct changes_read *read)
 	size_t kept = 0;
 
 	for (uint32_t i = 0; i < table->end && err == NSD_OK; i++) {
-		const struct xfrd_zone *zone = xfrd_zone_at(table, i);
+		struct xfrd_zone *zone = xfrd_zone_at(table, i);
 
 		if (zone == NULL || !zone->is_listed || zone->listed_at != 0)
 			continue;
-		if (!read->gone[i])
-			kept++;
-		else
+		if (read->gone[i])
 			err = changes_remove(xfrd, zone);
+		else if (xfrd->is_behind)
+			changes_leave_out(xfrd, zone);
+		else
+			kept++;
 	}
 	if (kept == 0)
 		return err;

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
@@ -20,6 +22,7 @@ xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
 		return;
 	is_left = xfrd_left_get(xfrd, zone, clock_now_msec(), &left);
 	xfrd_zones_end(xfrd, zone);
+	assert(zone->handle == XFR_NONE);
 	/* Without memory it is answered from as long as workers know. */
 	past = is_left ? xfrd_zone_get_past(&xfrd->zones.table, zone) : NULL;
 	if (past != NULL)

@@ -90,6 +90,7 @@ follow_end(struct xfrd *xfrd)
 {
 	struct xfrd_follow *follow = &xfrd->follow;
 
+	assert(follow->step == XFRD_FOLLOW_ENTRIES);
 	follow->step = XFRD_FOLLOW_NONE;
 	if (follow->gone > 0)
 		log_notice("xfrd: %zu zones are not in the configuration any"
@@ -119,6 +120,7 @@ follow_turn(struct xfrd *xfrd)
 			follow_end(xfrd);
 		return done;
 	}
+	assert(follow->step == XFRD_FOLLOW_ZONES);
 	/* Once for all zones of the turn: each time has its cost. */
 	(void)xfrd_read_begin(xfrd);
 	for (unsigned i = 0; i < TURN_ZONES && follow->next < table->end

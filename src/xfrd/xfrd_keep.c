@@ -537,13 +537,14 @@ keep_has_zone(void *ctx, const uint8_t *apex)
 }
 
 /* Zones that have left nsd.conf since the last start. Not those of which a zone
- * list that was cut short knows no more. */
+ * list that was cut short knows no more, nor those that have come into another
+ * store. */
 static void
 keep_drop_others(struct xfrd *xfrd)
 {
 	size_t count = 0;
 
-	if (!xfrd->role.server->list_was_cut)
+	if (!xfrd->role.server->list_was_cut && !xfrd->is_behind)
 		count = journal_drop_others(xfrd->journal, keep_has_zone,
 			xfrd);
 	if (count > 0)

@@ -15,7 +15,6 @@
 #include "config.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "xfrd/xfrd.h"
 
@@ -38,36 +37,36 @@ steps_are_kept(struct xfrd *xfrd, const struct xfrd_zone *zone)
 
 /* Whether files are to be written, or to go. */
 static bool
-steps_are_due(const struct xfrd_steps_zone *seen, const struct xfrd_soa *soa)
+steps_are_due(const struct xfrd_zone *zone, const struct xfrd_soa *soa)
 {
 	bool has_steps = soa->has_history || soa->steps_stale;
 
-	if (!seen->known)
+	if (!zone->steps_known)
 		return has_steps;
-	return seen->serial != soa->numbers.serial
-		|| seen->had_steps != soa->has_history
-		|| (has_steps && seen->sources != soa->sources);
+	return zone->steps.serial != soa->numbers.serial
+		|| zone->had_steps != soa->has_history
+		|| (has_steps && zone->steps.sources != soa->sources);
 }
 
 bool
 xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	struct xfrd_steps_zone *seen = &zone->steps;
 	struct xfrd_soa soa;
 
 	if (!steps_are_kept(xfrd, zone)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return false;
-	if (steps_are_due(seen, &soa)) {
-		xfrd->writes.steps.due_count += !seen->is_due;
-		seen->is_due = true;
-		seen->unsure = !seen->known && !soa.steps_stale;
+	if (steps_are_due(zone, &soa)) {
+		xfrd->writes.steps.due_count += !zone->steps_due;
+		zone->steps_due = true;
+		zone->steps_unsure = !zone->steps_known
+			&& !soa.steps_stale;
 	}
-	seen->known = true;
-	seen->serial = soa.numbers.serial;
-	seen->sources = soa.sources;
-	seen->had_steps = soa.has_history;
-	return seen->is_due;
+	zone->steps_known = true;
+	zone->steps.serial = soa.numbers.serial;
+	zone->steps.sources = soa.sources;
+	zone->had_steps = soa.has_history;
+	return zone->steps_due;
 }
 
 void
@@ -87,16 +86,15 @@ xfrd_steps_look_at_all(struct xfrd *xfrd)
 static void
 steps_end_due(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	assert(xfrd->writes.steps.due_count >= zone->steps.is_due);
-	xfrd->writes.steps.due_count -= zone->steps.is_due;
-	zone->steps.is_due = false;
+	assert(xfrd->writes.steps.due_count >= zone->steps_due);
+	xfrd->writes.steps.due_count -= zone->steps_due;
+	zone->steps_due = false;
 }
 
 void
 xfrd_steps_forget(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	steps_end_due(xfrd, zone);
-	memset(&zone->steps, 0, sizeof(zone->steps));
 }
 
 struct xfrd_zone *
@@ -111,10 +109,10 @@ xfrd_steps_take(struct xfrd *xfrd, bool *unsure)
 		if (steps->next >= table->end)
 			steps->next = 0;
 		zone = xfrd_zone_at(table, steps->next++);
-		if (zone == NULL || !zone->steps.is_due)
+		if (zone == NULL || !zone->steps_due)
 			continue;
 		steps_end_due(xfrd, zone);
-		*unsure = zone->steps.unsure;
+		*unsure = zone->steps_unsure;
 		if (steps_are_kept(xfrd, zone))
 			return zone;
 	}

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "dns/name.h"
@@ -54,6 +55,7 @@ xfrd_walk(struct xfrd *xfrd, struct xfrd_walk *walk, unsigned most,
 	enum nsd_err err = NSD_OK;
 	struct trie_iter iter;
 
+	assert(most > 0 && !walk->is_over);
 	walk->is_over = table_get(view) == NULL;
 	if (!walk->is_over)
 		walk_find(walk, view, &iter);

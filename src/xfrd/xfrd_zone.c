@@ -174,6 +174,7 @@ xfrd_zone_set_listed(struct xfrd_zone_table *table, struct xfrd_zone *zone,
 	bool is_listed, uint64_t at)
 {
 	assert(is_listed || at == 0);
+	assert(at >> 48 == 0); /* a file that long cannot be read again */
 	assert(!zone->is_listed || table->listed_count > 0);
 	table->listed_count += is_listed;
 	table->listed_count -= zone->is_listed;

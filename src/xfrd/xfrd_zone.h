@@ -32,8 +32,8 @@ struct xfrd_written {
 	uint32_t file_serial; /* of what the file holds, with in_file */
 	uint16_t error;       /* errno, with NSD_E_SYSTEM */
 	uint8_t err;          /* enum nsd_err, of the zone file */
-	uint8_t to;           /* enum ipc_written_to */
-	bool in_file;         /* the file was written */
+	uint8_t to : 7;       /* enum ipc_written_to */
+	bool in_file : 1;     /* the file was written */
 };
 
 /* The last transfer of a zone that was published. */
@@ -46,15 +46,11 @@ struct xfrd_received {
 	bool asked_diffs; /* these were asked for */
 };
 
-/* The version of a primary zone that was served when it was looked at last, and
+/* The version of a primary zone that was served when it was looked at last:
  * whether the differences that lead to it are to be written (xfrd_steps.c). */
 struct xfrd_steps_zone {
 	uint32_t serial;
 	store_ref sources;
-	bool had_steps : 1;
-	bool known : 1;  /* it was looked at */
-	bool is_due : 1; /* its .ixfr files must be written */
-	bool unsure : 1; /* seen at the first look: they may be current */
 };
 
 /* What xfrdfile said of a zone, without names: see xfrd_state.c. */
@@ -99,9 +95,15 @@ struct xfrd_zone {
 	struct xfrd_said_way *said;   /* of servers that fail: xfrd_said.h */
 	/* Where its line of the zone list begins; 0: it has none, or nobody
 	 * has looked. */
-	uint64_t listed_at : 62;
+	uint64_t listed_at : 48;
 	bool is_listed : 1;           /* it is of the zone list */
 	bool is_member : 1;           /* its line has an ID: xfrd_zone_member */
+	/* Of steps: */
+	bool had_steps : 1;
+	bool steps_known : 1;         /* it was looked at */
+	bool steps_due : 1;           /* its .ixfr files must be written */
+	bool steps_unsure : 1;        /* seen at the first look: they may be
+				       * current */
 	uint32_t number;
 	uint32_t next;                /* number of the next zone of its bucket,
 				       * or of the next free place */
@@ -119,7 +121,7 @@ struct xfrd_zone {
 
 /* With its apex, its bucket and what the machine takes for a zone, less than
  * 300 octets. */
-_Static_assert(sizeof(struct xfrd_zone) <= 104, "a zone is small");
+_Static_assert(sizeof(struct xfrd_zone) <= 96, "a zone is small");
 
 /* The zone's name in wire form, lower case; as long as the zone. */
 static inline const uint8_t *

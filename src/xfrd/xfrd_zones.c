@@ -214,7 +214,8 @@ xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	struct xfrd_zones *zones = &xfrd->zones;
 	enum nsd_err err;
 
-	assert(zone->handle == XFR_NONE);
+	assert(zone->handle == XFR_NONE && config != XFR_NONE);
+	assert(zone->said == NULL);
 	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
 		&zone->handle);
 	if (err != NSD_OK)
@@ -230,6 +231,7 @@ void
 xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	assert(xfrd_zones_get(xfrd, zone->handle) == zone);
+	assert(xfrd->zones.secondary_count <= xfrd->zones.table.count);
 	xfrd->zones.secondary_count -= xfr_is_secondary(xfrd->zones.machine,
 		zone->handle);
 	xfr_remove_zone(xfrd->zones.machine, zone->handle);

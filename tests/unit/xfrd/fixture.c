@@ -85,6 +85,7 @@ fixture_open(void)
 
 	memset(xfrd, 0, sizeof(*xfrd));
 	xfrd->role.server = &fixture.server;
+	xfrd->is_behind = fixture.behind;
 	xfrd->role.base = event_base_new();
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	assert_int_equal(store_reader_open(fixture.store.store, 0, "xfrd",

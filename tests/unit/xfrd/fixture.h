@@ -11,6 +11,7 @@ struct xfrd_fixture {
 	struct store_fixture store;
 	struct server server; /* conf: the configuration that is published */
 	struct xfrd xfrd;
+	bool behind; /* the next one that begins is (xfrd.is_behind) */
 };
 
 extern struct xfrd_fixture fixture;

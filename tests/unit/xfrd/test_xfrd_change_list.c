@@ -168,6 +168,21 @@ zone_goes_if_the_list_says_so(void **state)
 	assert_false(has("y", "long"));
 }
 
+/* Its line is another zone's by now. */
+static void
+zone_that_is_gone_elsewhere_gets_no_line(void **state)
+{
+	fixture.behind = true;
+	start_with(HEAD "add x long\nadd z long\n");
+	fixture.behind = false;
+	flush(0);
+	assert_int_equal(asked_count, 0);
+	assert_int_equal(fixture.xfrd.changes->step, XFRD_CHANGES_NONE);
+	files_assert(list_path, HEAD "add x long\nadd z long\n");
+	assert_non_null(fixture_find("y"));
+	assert_false(has("y", "long"));
+}
+
 static void
 zone_comes_if_the_list_says_so(void **state)
 {
@@ -278,6 +293,7 @@ main(void)
 		TEST(hidden_zone_that_cannot_change_keeps_its_line),
 		TEST(change_that_was_left_is_done_here_too),
 		TEST(zone_goes_if_the_list_says_so),
+		TEST(zone_that_is_gone_elsewhere_gets_no_line),
 		TEST(zone_comes_if_the_list_says_so),
 		TEST(zone_stays_if_the_list_was_cut_short),
 		TEST(zone_that_gets_the_pattern_it_has_changes),
