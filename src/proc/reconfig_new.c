@@ -44,9 +44,11 @@ new_find_zones(const struct supervisor *s, struct talk *talk)
 {
 	enum nsd_err err = conf_zones_add(&s->server, NULL);
 
-	if (err == NSD_E_SYSTEM)
-		talk_add(talk, "error: the zones that there are cannot be read:"
-			" %s", strerror(errno));
+	if (err != NSD_OK && err != NSD_E_MEMORY)
+		talk_add(talk, "error: zones that were added cannot be read in"
+			" zone list %s: %s",
+			s->server.conf->server.zonelistfile,
+			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
 	return err;
 }
 

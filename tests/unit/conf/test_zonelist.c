@@ -176,6 +176,48 @@ list_cut_anywhere_is_read(void **state)
 	conf_destroy(conf);
 }
 
+/* As one reads it that is forked later. */
+static void
+list_that_is_being_written_is_read(void **state)
+{
+	static const char text[] = HEAD "add a.test p\nadd b.test q";
+	struct conf *conf = reader_accept(CONF);
+	int fd;
+
+	files_write(path, text);
+	assert_int_equal(zonelist_load_again(conf, path, -1, false), NSD_OK);
+	assert_non_null(conf_find_zone_text(conf, "a.test"));
+	assert_null(conf_find_zone_text(conf, "b.test"));
+	/* It was like that before. */
+	assert_int_equal(zonelist_load_again(conf, path, -1, true), NSD_OK);
+	assert_non_null(conf_find_zone_text(conf, "b.test"));
+	conf_drop_zones(conf);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_not_equal(fd, -1);
+	/* Who may not open it has it from before, or there was none. */
+	if (geteuid() == 0) {
+		assert_int_equal(seteuid(65534), 0);
+		assert_int_equal(zonelist_load_again(conf, path, -1, false),
+			NSD_OK);
+		assert_int_equal(conf->zone_count, 0);
+		for (unsigned i = 0; i < 2; i++) {
+			assert_int_equal(zonelist_load_again(conf, path, fd,
+				false), NSD_OK);
+			assert_int_equal(conf->zone_count, 1);
+		}
+		assert_int_equal(seteuid(0), 0);
+	}
+	close(fd);
+	files_write(path, "no list");
+	assert_int_equal(zonelist_load_again(conf, path, -1, false),
+		NSD_E_SYNTAX);
+	assert_int_equal(zonelist_load_again(conf, folder, -1, false),
+		NSD_E_SYSTEM);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(zonelist_load_again(conf, path, -1, false), NSD_OK);
+	conf_destroy(conf);
+}
+
 /* ---- writing ------------------------------------------------------------- */
 
 #define LINES_MAX 8u
@@ -598,6 +640,7 @@ main(void)
 		cmocka_unit_test(what_makes_no_sense_is_said_and_left_out),
 		cmocka_unit_test(file_that_is_no_list_is_refused),
 		cmocka_unit_test(list_cut_anywhere_is_read),
+		cmocka_unit_test(list_that_is_being_written_is_read),
 		WRITING(line_is_free_for_the_next_one_of_its_length),
 		WRITING(line_becomes_another_at_its_place),
 		WRITING(line_of_a_member_goes_with_its_id),
