@@ -363,8 +363,7 @@ struct ipc_let_go {
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
 	uint16_t role;  /* of the other side */
-	uint16_t replaced; /* PEER_GONE: main has ended it to have another one
-			    * in its place: it has died of nothing */
+	uint16_t unused; /* 0 */
 	uint32_t index; /* of the other side, among the workers */
 };
 

@@ -15,7 +15,6 @@ struct peer {
 	struct peer *next;
 	struct peers *peers;
 	struct link link; /* its channel says who is at the other end */
-	bool replaced;    /* once gone: main has ended it for another one */
 };
 
 struct peers {

@@ -72,9 +72,8 @@ requests_are_full(const struct requests *requests)
 /* The other side is there, or takes more. The link is kept until
  * requests_stop. */
 void requests_go_on(struct requests *requests, struct link *link);
-/* The loader has died, and its last answers are taken. replaced: main has ended
- * it for another one, so it has died of no request. */
-void requests_stop(struct requests *requests, bool replaced);
+/* The other side has died, and its last answers are taken. */
+void requests_stop(struct requests *requests);
 /* An answer of the other side. One to no request is refused, and the log says
  * so. */
 void requests_take_answer(struct requests *requests,

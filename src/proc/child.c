@@ -184,7 +184,7 @@ child_log_end(const struct child *child, int status)
 		: ", replacing it";
 
 	/* A writer ends by itself when it has nothing to do. */
-	if (child->told_stop || child->outdated
+	if (child->told_stop
 		|| (status == 0 && (stopping || child->role == ROLE_WRITER)))
 		return;
 	if (!stopping)

@@ -287,7 +287,7 @@ inhand_tell(struct supervisor *s, const struct child *child, int status)
 	uint64_t left_out;
 	size_t count;
 
-	if (child->told_stop || child->outdated || s->stopping || status == 0
+	if (child->told_stop || s->stopping || status == 0
 		|| child->hand == NULL)
 		return;
 	count = hand_read(child->hand, messages);

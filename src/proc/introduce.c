@@ -74,8 +74,6 @@ introduce_tell_end(struct child *child, uint64_t id, const struct child *dead)
 	const struct ipc_peer peer = {
 		.id = id,
 		.role = (uint16_t)dead->role,
-		.replaced = dead->outdated
-			|| (dead->told_stop && !dead->given_up),
 		.index = dead->index,
 	};
 

@@ -132,8 +132,7 @@ key_change_on_listed(struct supervisor *s, struct child *loader)
 	struct key_change *change = &s->key_change;
 
 	/* One that was told answers by itself. */
-	if (!change->under_way || loader->pid == change->loader
-		|| loader->outdated)
+	if (!change->under_way || loader->pid == change->loader)
 		return;
 	if (key_change_is_of_zones((enum key_edit_what)change->answer.what))
 		key_change_tell_loader(s, loader);
@@ -189,7 +188,7 @@ key_change_tell_loader(struct supervisor *s, struct child *loader)
 	if (change->conf_number != s->server.conf_number)
 		change->first = change->number;
 	change->conf_number = s->server.conf_number;
-	if (loader == NULL || loader->outdated)
+	if (loader == NULL)
 		return;
 	change->loader = loader->pid;
 	payload.request.ticket = change->number;

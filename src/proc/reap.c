@@ -37,7 +37,7 @@ reap_child(struct post *post, struct child *child, int status)
 	assert(was_current || was_next || child == post->leaving);
 	assert(child->role == post->role && !child->reaped);
 	/* Messages that the child sent before it died still count: that the
-	 * store is damaged, that a zone was added. */
+	 * store is damaged, that a key is of a zone. */
 	child_note_end(child);
 	link_read_out(&child->link);
 	introduce_end(s, child);
@@ -86,18 +86,6 @@ reap_child(struct post *post, struct child *child, int status)
 	free(child);
 }
 
-/* Zones that the loader has had come or go: who asked for them may have been
- * told, and dies before main has looked. The next xfrd would compare the zone
- * list with what there was. */
-static void
-reap_hear_loader(struct supervisor *s)
-{
-	if (s->loader.leaving != NULL)
-		link_read_out(&s->loader.leaving->link);
-	if (s->loader.current != NULL)
-		link_read_out(&s->loader.current->link);
-}
-
 static void
 reap_from_post(struct post *post, pid_t pid, int status)
 {
@@ -114,8 +102,6 @@ reap_pid(struct supervisor *s, pid_t pid, int status)
 {
 	for (unsigned i = 0; i < s->worker_count; i++)
 		reap_from_post(&s->workers[i], pid, status);
-	if (s->xfrd.current != NULL && s->xfrd.current->pid == pid)
-		reap_hear_loader(s);
 	reap_from_post(&s->xfrd, pid, status);
 	reap_from_post(&s->writer, pid, status);
 	reap_from_post(&s->loader, pid, status);

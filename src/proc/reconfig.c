@@ -78,6 +78,10 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	if (reconfig_doors_take(&s->server, &new->doors))
 		certificates_tell_control(s);
 	reconfig_configure_xfrd(s, before);
+	/* The writer is let into this folder at its start, and into those of
+	 * zone files: without one of those it ends by itself. */
+	if (!conf_options_are_same(before, s->server.conf, "server", "xfrdir"))
+		post_roll(&s->writer);
 	reconfig_new_drop(&old);
 }
 
@@ -91,8 +95,7 @@ reconfig_configure_loader(const struct supervisor *s, struct child *loader)
 	enum nsd_err err;
 	int fds[2] = {-1, s->server.zones};
 
-	if (!loader->loaded || s->building != NULL
-		|| conf_image_write(s->server.conf, &fds[0]) != NSD_OK)
+	if (conf_image_write(s->server.conf, &fds[0]) != NSD_OK)
 		return false;
 	err = child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
 		fds, 2);
@@ -101,20 +104,17 @@ reconfig_configure_loader(const struct supervisor *s, struct child *loader)
 }
 
 /* The loader brings it to those who read the store: the one that is there, or,
- * while that has not looked at all zones for the first time, the next one. It
- * may be killed at any moment, as every loader may. stays: it may go on. */
+ * without memory to tell it, the next one. */
 static void
-reconfig_tell_loader(struct supervisor *s, bool stays)
+reconfig_tell_loader(struct supervisor *s)
 {
 	struct child *loader = s->loader.current;
 
 	if (loader == NULL)
 		return; /* the next one has it */
 	s->loader.failures = 0;
-	if (stays && reconfig_configure_loader(s, loader))
-		return;
-	loader->outdated = true;
-	child_kill(loader);
+	if (!reconfig_configure_loader(s, loader))
+		child_kill(loader);
 }
 
 static void
@@ -188,8 +188,6 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 {
 	struct reconfig *r = &s->reconfig;
 
-	if (!r->replaces_nobody)
-		post_roll(&s->writer);
 	reconfig_tell(s, what, r->talk);
 	free(r->talk);
 	r->talk = NULL;
@@ -206,9 +204,9 @@ reconfig_begin_errand(struct supervisor *s)
 	const struct reconfig *r = &s->reconfig;
 	const struct ipc_order order = {
 		.what = ORDER_SETTINGS,
-		.value = !r->replaces_nobody,
+		.value = !r->only_certificates,
 	};
-	unsigned roles = r->replaces_nobody ? ROLE_WORKER
+	unsigned roles = r->only_certificates ? ROLE_WORKER
 					    : ROLE_WORKER | ROLE_XFRD;
 
 	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
@@ -229,7 +227,7 @@ reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 		reconfig_wait(s, talk);
 	} else if (certificates) {
 		reconfig_wait(s, talk);
-		r->under_way = r->replaces_nobody = true;
+		r->under_way = r->only_certificates = true;
 		r->unread = 0;
 		reconfig_begin_errand(s);
 	} else {
@@ -330,24 +328,13 @@ reconfig_say_what_changes(const struct supervisor *s,
 	talk_add_difference(talk, d);
 }
 
-/* Zones may be on their way to the loader that are of a pattern which is gone:
- * only the next loader refuses them. */
-static bool
-reconfig_takes_patterns(const struct conf *old, const struct conf *new)
-{
-	for (size_t i = 0; i < old->pattern_count; i++)
-		if (conf_find_pattern(new, old->patterns[i]->name) == NULL)
-			return true;
-	return false;
-}
-
 static void
 reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct talk *talk)
 {
 	struct reconfig *r = &s->reconfig;
 	struct conf_difference d;
-	bool certificates, stays;
+	bool certificates;
 
 	/* What the server runs with has been told of. What waits comes last. */
 	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
@@ -369,12 +356,9 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	reconfig_wait(s, talk);
 	errand_forget(s, ERRAND_SETTINGS);
 	r->under_way = true;
-	r->replaces_nobody = false;
-	stays = !reconfig_takes_patterns(s->server.conf, new->conf);
+	r->only_certificates = false;
 	reconfig_take(s, new);
-	reconfig_tell_loader(s, stays);
-	/* The next one knows where files lie now. */
-	post_roll(&s->writer);
+	reconfig_tell_loader(s);
 }
 
 static void

@@ -6,9 +6,8 @@
  * If anything is wrong with it, or with the files of certificates, nothing has
  * changed. Else main takes it, but for the options that wait for the next
  * start, and hands it to the loader, which publishes what is new in the store
- * that is served, and reads the files of zones that are new. A loader that has
- * not looked at all zones once, or fills another store, is replaced instead.
- * Workers see what is new in the store, between two batches of
+ * that is served, or filled, and reads the files of zones that are new. Workers
+ * see what is new in the store, between two batches of
  * queries, and secrets in the vault; what a worker has copied it looks at anew,
  * and says so. xfrd gets options of the server and the sockets of operators in
  * a message, and follows what is published
@@ -37,7 +36,7 @@ struct reconfig {
 				     * that wait for the next one are its */
 	struct flags *applied;      /* of the configuration that runs */
 	bool under_way;             /* the loader publishes it; or */
-	bool replaces_nobody;       /* workers have been told of certificates,
+	bool only_certificates;     /* workers have been told of certificates,
 				     * and nothing else is new */
 	uint32_t unread;            /* zones that are not as their files say, by
 				     * what is new */

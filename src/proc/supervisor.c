@@ -147,7 +147,9 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 		child_kill(loader);
 		return;
 	}
-	if (loader->generation == s->building)
+	/* Who serves waits for zones of a configuration that has come since. */
+	if (loader->generation == s->building
+		&& (s->serving == NULL || said.conf == s->server.conf_number))
 		supervisor_serve(s, s->building);
 	/* It may be over zones of one before. */
 	if (said.conf == s->server.conf_number)

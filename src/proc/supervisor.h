@@ -90,8 +90,6 @@ struct child {
 	unsigned deaf_looks; /* at which it had beaten, and owed something; it
 			      * has done nothing that it was told since */
 	bool loaded;    /* of a loader: its first pass is over */
-	bool outdated;  /* of a loader: killed, as there is another
-			 * configuration */
 	int64_t started_msec;
 	struct holder_told told; /* of a reader */
 	struct hand *hand; /* pages that it shares with main alone */

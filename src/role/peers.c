@@ -138,7 +138,6 @@ peers_remove(struct peers *peers, const struct ipc_message *m)
 	if (peer == NULL)
 		return;
 	link_read_out(&peer->link);
-	peer->replaced = what.replaced != 0;
 	*at = peer->next;
 	if (peers->on_gone != NULL)
 		peers->on_gone(peers->owner, peer);

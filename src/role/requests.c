@@ -207,7 +207,7 @@ requests_find_deadly(struct requests *requests)
 }
 
 void
-requests_stop(struct requests *requests, bool replaced)
+requests_stop(struct requests *requests)
 {
 	const char *role = requests->link != NULL
 		? ipc_role_name(requests->link->channel.peer)
@@ -222,7 +222,7 @@ requests_stop(struct requests *requests, bool replaced)
 			continue;
 		one->sent = false;
 		request_head(one)->again = 1;
-		one->deaths += !replaced;
+		one->deaths++;
 	}
 	while ((at = requests_find_deadly(requests)) != NULL) {
 		log_error("%u %ss have died with %s %llu in hand: it is"

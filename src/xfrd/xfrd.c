@@ -108,10 +108,10 @@ xfrd_on_peer_gone(struct role *role, struct peer *peer)
 	struct xfrd *xfrd = (struct xfrd *)role;
 
 	if (peer->link.channel.peer == ROLE_LOADER)
-		requests_stop(&xfrd->requests, peer->replaced);
+		requests_stop(&xfrd->requests);
 	/* Its successor may be here already. */
 	if (&peer->link == xfrd->writes.requests.link)
-		xfrd_write_on_writer_gone(xfrd, peer->replaced);
+		xfrd_write_on_writer_gone(xfrd);
 }
 
 static void
@@ -218,14 +218,14 @@ static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
-/* It has the folder of the journal, and that of the zone list: without a
- * control channel, too, as there may be one later. The journal's threads start
- * when that is so; but to put a journal in order takes more calls than to use
- * it. */
+/* It has the folder of the journal, and if zones may come and go, that of their
+ * list. The journal's threads start when that is so; but to put a journal in
+ * order takes more calls than to use it. */
 static enum nsd_err
 xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 {
 	const struct sandbox *sandbox = &start->server->sandbox;
+	bool control = start->server->conf->remote_control.control_enable;
 	char path[PATH_MAX], list[PATH_MAX];
 	const char *folders[3];
 	unsigned count = 0;
@@ -234,13 +234,17 @@ xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 	if (server_find_journal(start->server, path, sizeof(path))
 		&& journal_make_folder(path) == NSD_OK)
 		folders[count++] = path;
-	folders[count] = xfrd_change_find_folder(xfrd, list, sizeof(list));
+	/* Nobody else has zones come and go. */
+	folders[count] = control ? xfrd_change_find_folder(xfrd, list,
+				     sizeof(list))
+				 : NULL;
 	folders[count + (folders[count] != NULL)] = NULL;
 	err = sandbox_enter_folders(sandbox, ROLE_XFRD, folders);
 	if (err != NSD_OK)
 		return err;
 	xfrd_keep_init(xfrd);
-	xfrd_change_init(xfrd);
+	if (control)
+		xfrd_change_init(xfrd);
 	return sandbox_enter_calls(sandbox, ROLE_XFRD);
 }
 

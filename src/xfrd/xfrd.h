@@ -506,7 +506,7 @@ void xfrd_write_print_received(char *out, size_t size,
 
 /* There is a writer, or it takes more; it has ended. */
 void xfrd_write_on_writer(struct xfrd *xfrd, struct link *link);
-void xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced);
+void xfrd_write_on_writer_gone(struct xfrd *xfrd);
 
 /* Told to end: writes what has changed, for some seconds at most, and then has
  * `then` happen, which it keeps. False: there is nothing to write. */

@@ -287,9 +287,7 @@ xfrd_change_init(struct xfrd *xfrd)
 	}
 	snprintf(xfrd->changes_why, sizeof(xfrd->changes_why),
 		"zone list %s: %s", path, xfrd_change_text(err));
-	if (xfrd->role.server->conf->remote_control.control_enable)
-		log_error("zones cannot be added or deleted: %s",
-			xfrd->changes_why);
+	log_error("zones cannot be added or deleted: %s", xfrd->changes_why);
 	xfrd->changes = NULL;
 }
 

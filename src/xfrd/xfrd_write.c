@@ -520,11 +520,11 @@ xfrd_write_on_writer(struct xfrd *xfrd, struct link *link)
 }
 
 void
-xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced)
+xfrd_write_on_writer_gone(struct xfrd *xfrd)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
-	requests_stop(&writes->requests, replaced);
+	requests_stop(&writes->requests);
 	if (writes->busy)
 		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
 }

@@ -265,6 +265,22 @@ def test_one_dies_meanwhile(made, role):
         status_of(other, None)
 
 
+def test_control_channel_comes(made):
+    """With zones that come and go: another xfrd is let into the folder of
+    their list."""
+    made.options["reload-config"] = "yes"
+    made.extra = "pattern:\n\tname: p\n"
+    made.write_config()
+    server = made.start()
+    control.config(server)
+    hup(server)
+    wait_for("an answer", lambda: control.ask(server, "status")[0] == 0)
+    assert control.ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    xfrd = server.role("xfrd")
+    control.apply(server, identity='"two"')
+    assert server.role("xfrd") == xfrd
+
+
 def test_control_socket_moves(server):
     old = pathlib.Path(server.control)
     new = server.directory / "other.sock"

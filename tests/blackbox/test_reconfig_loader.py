@@ -237,6 +237,40 @@ def test_zone_in_reading_is_read_once(server):
         "zone b.test serial 1 is updated to 2") == 1
 
 
+def test_first_pass_goes_on(server):
+    """Also of a zone that has other options meanwhile, and beside one that
+    goes. What is new is read behind it."""
+    for name in "b.test", "gone.test":
+        file_of(server, name)
+    file_of(server, "new.test", 5)
+    more = Held(server.directory / "more.inc")
+    server.zone_file("b.test").write_text(zone_text(2)
+                                          + "$INCLUDE more.inc\n")
+    configure(server, zone("b.test"), zone("gone.test"))
+    server.start(ready=False)
+    with staying(server):
+        with more.opened():
+            # After a second it serves what is read by then.
+            server.wait_serial("gone.test", 1)
+            server.options["identity"] = '"two"'
+            configure(server, KEY, zone("new.test"),
+                      zone("b.test", "provide-xfr: 127.0.0.1 NOKEY"))
+            client = control.begin(server, "reconfig")
+            wait_for("the identity", lambda: server.identity() == "two")
+            wait_for("its end",
+                     lambda: server.rcode("gone.test", "SOA") == "REFUSED")
+            assert server.rcode("b.test", "SOA") == "SERVFAIL"
+            assert control.ask(server, "addzone", "p.test", "p") == (0, "ok\n")
+            more.write("more A 192.0.2.7\n")
+        text = client.communicate(timeout=120)[0]
+        assert client.returncode == 0 and text.endswith(control.APPLIED)
+        assert server.serial("new.test") == 5
+        assert server.answer("more.b.test", "A") == ["192.0.2.7"]
+        assert transfers(server, "b.test")
+    log = server.read_log()
+    assert log.count("zone b.test read with success") == 1
+
+
 def test_zone_in_reading_goes(server):
     file_of(server, "b.test")
     configure(server, zone("b.test"))
