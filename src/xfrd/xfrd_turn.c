@@ -35,6 +35,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (xfrd_steps_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
 	xfrd_keep_look(xfrd, zone);
+	zone->acts_secondary |= xfrd_zone_is_secondary(xfrd, zone);
 	err = xfrd_zones_get_config(xfrd, zone, &config);
 	if (err != NSD_OK)
 		return err == NSD_E_NOT_FOUND;
@@ -74,6 +75,14 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 	done = turn_look(xfrd, zone);
 	xfrd_read_end(xfrd);
 	return done;
+}
+
+/* The loader has followed what is published, and has looked at files. */
+static bool
+turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	zone->acts_secondary = false;
+	return turn_look_at(xfrd, zone);
 }
 
 /* True: nsd.conf has lost it. The loader may have had it in hand when the
@@ -130,7 +139,7 @@ xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 	char name[NAME_TEXT_MAX];
 
 	/* Without memory, it is known from the next look on. */
-	if (!turn_look_at(xfrd, zone))
+	if (!turn_follow(xfrd, zone))
 		log_error("zone %s is not kept fresh: out of memory",
 			xfrd_zone_print_name(xfrd, zone, name));
 	else if (xfrd->zones.told && zone->handle != XFR_NONE)
@@ -161,7 +170,7 @@ xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	if (xfrd_left_is_other(xfrd, zone))
 		xfrd_come_rest(xfrd, zone);
-	if (!turn_look_at(xfrd, zone))
+	if (!turn_follow(xfrd, zone))
 		return false;
 	turn_try_again(xfrd, zone);
 	return true;

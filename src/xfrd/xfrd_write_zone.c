@@ -5,7 +5,9 @@
  * A zone is due as long as a live entry of the journal leads to what is served.
  * So nothing else has to remember which zones have changed, also over a
  * restart. Others are due if their file is not there, as nothing else has them
- * (doc/decisions/0135). A secondary that is made a primary is due at once.
+ * (doc/decisions/0135). A secondary that is made a primary is due once xfrd has
+ * followed that: by then the loader has looked at its file, which may be a
+ * newer one of the operator's.
  */
 #include "config.h"
 
@@ -53,6 +55,9 @@ xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 	if (!role.has_file || (!role.is_secondary && !role.was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
+		return WRITE_NOTHING;
+	/* Published, and not followed yet. */
+	if (!role.is_secondary && zone->acts_secondary)
 		return WRITE_NOTHING;
 	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
 		    soa.numbers.serial, entry)) {

@@ -98,6 +98,8 @@ struct xfrd_zone {
 	uint64_t listed_at : 48;
 	bool is_listed : 1;           /* it is of the zone list */
 	bool is_member : 1;           /* its line has an ID: xfrd_zone_member */
+	bool acts_secondary : 1;      /* it was one when xfrd followed the last
+				       * time: what is published may be ahead */
 	/* Of steps: */
 	bool had_steps : 1;
 	bool steps_known : 1;         /* it was looked at */

@@ -4,7 +4,7 @@ import dns.zone
 import pytest
 
 import control
-from harness import wait_for, zone_text
+from harness import Held, wait_for, zone_text
 from test_roles import Primary, WAYS, Zone, of
 
 
@@ -91,3 +91,39 @@ def test_newer_file_is_read_by_a_promoted_zone(make_server, way, serial):
         assert zone.server.rcode("own.z.test", "TXT") == "NOERROR"
         if serial != 6:
             assert path.read_text() == text
+
+
+@pytest.mark.parametrize("amid", (False, True), ids=("alone", "amid reload"))
+def test_file_that_is_still_to_be_read_is_not_written_over(make_server, amid):
+    """It may be newer than what is served."""
+    with Primary(serial=6, expire=3600) as primary:
+        zone = Zone(make_server, "reconfig", of(primary),
+                    "\tnotify: 127.0.0.1@9 NOKEY\n",
+                    **{"zonefiles-write": 0, "verbosity": 2})
+        server = zone.server
+        server.wait_serial("z.test", 6)
+        held = [Held(server.directory / f"{n}.inc") for n in range(2)]
+        path = server.zone_file("z.test")
+        text = zone_text(9) + "$INCLUDE 1.inc\n"
+        path.write_text(text)
+        server.extra = server.extra.replace("include-pattern: before",
+                                            "include-pattern: after")
+        server.write_config()
+        if amid:
+            server.write_zone("example", zone_text(2) + "$INCLUDE 0.inc\n")
+            reload = control.begin(server, "reload", "example")
+            with held[0].opened():
+                client = control.begin(server, "reconfig")
+                server.wait_log("reconfig: 0 options")
+                wait_for("its part", lambda: control.ask(
+                    server, "write", "z.test")[0] == 0
+                    and "state: primary" in zone.status())
+            assert reload.communicate(timeout=60)[0] == "ok\n"
+        else:
+            client = control.begin(server, "reconfig")
+        with held[1].opened():
+            for what in ["z.test"], []:
+                assert control.ask(server, "write", *what) == (0, "ok\n")
+        assert client.communicate(timeout=60)[0].endswith(control.APPLIED)
+        assert server.serial("z.test") == 9
+        assert path.read_text() == text
