@@ -250,11 +250,13 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 }
 
 static void
-change_fail(struct xfrd_change *change, const char *why)
+change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
+	const char *why)
 {
 	struct xfrd_changes *changes = change->xfrd->changes;
 
 	log_error("zone %s cannot be changed: %s", change->name, why);
+	change->outcome = outcome;
 	change->why = why;
 	change_move(change, &changes->failed);
 }
@@ -273,7 +275,7 @@ change_take_answer(struct xfrd_change *change, const struct zone_change *done)
 	else if (done->err == NSD_E_AGAIN)
 		change_move(change, &change->xfrd->changes->busy);
 	else
-		change_fail(change, err_text(done->err));
+		change_fail(change, XFRD_CHANGED_FAILED, err_text(done->err));
 }
 
 /* Loaders have died of one of them: the others are done without it. */
@@ -284,7 +286,8 @@ changes_give_up(struct xfrd_changes *changes, struct changes_asked *asked)
 		struct xfrd_change, node);
 
 	if (change->node.next == &asked->list)
-		change_fail(change, "loaders have died of it");
+		change_fail(change, XFRD_CHANGED_FAILED,
+			"loaders have died of it");
 	while ((change = list_first_or_null(&asked->list, struct xfrd_change,
 			node)) != NULL) {
 		change->alone = true;
@@ -344,7 +347,8 @@ changes_put(struct xfrd_changes *changes, struct zone_message *message,
 		if (err != NSD_OK && count > 0)
 			break;
 		if (err != NSD_OK) {
-			change_fail(change, xfrd_change_text(err));
+			change_fail(change, XFRD_CHANGED_FAILED,
+				xfrd_change_text(err));
 			continue;
 		}
 		change_move(change, list);
@@ -401,8 +405,7 @@ changes_return(struct xfrd_changes *changes)
 {
 	struct xfrd_change *change;
 
-	assert(changes->step == XFRD_CHANGES_LOADER
-		&& cds_list_empty(&changes->batch));
+	assert(cds_list_empty(&changes->batch) && changes->asked_count == 0);
 	cds_list_for_each_entry(change, &changes->failed, node)
 		xfrd_change_unlist(change);
 	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
@@ -463,24 +466,22 @@ changes_end_failed(struct xfrd_changes *changes, int error)
 			log_error("zone %s: a change that failed may come"
 				  " again: %s: %s", change->name,
 				changes->list->path, strerror(error));
-		change_end(change, XFRD_CHANGED_FAILED, change->why);
+		change_end(change, change->outcome, change->why);
 	}
 }
 
-/* The batch is not in the list. Nobody waits for a disk that does not write. */
+/* Nobody knows which lines of the batch are on the disk. */
 static void
 changes_refuse(struct xfrd_changes *changes, int error)
 {
 	struct xfrd_change *change;
 
 	assert(changes->step == XFRD_CHANGES_FLUSH);
-	cds_list_for_each_entry(change, &changes->batch, node)
-		xfrd_change_unlist(change);
-	(void)syncer_ask(changes->syncer, changes->list->fd,
-		changes->list->folder);
+	log_error("cannot write %s: %s", changes->list->path, strerror(error));
 	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
 			node)) != NULL)
-		change_refuse(change, strerror(error));
+		change_fail(change, XFRD_CHANGED_UNLISTED, strerror(error));
+	changes_return(changes);
 }
 
 /* ---- one after the other ------------------------------------------------- */
@@ -531,7 +532,6 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 			break;
 		}
 		changes_refuse(changes, error);
-		changes_end_batch(changes);
 		return;
 	case XFRD_CHANGES_RETURN:
 		changes_end_failed(changes, error);

@@ -43,7 +43,8 @@ struct xfrd_change {
 	char *pattern;             /* NULL with DELETE */
 	char *member;              /* the ID that its line has, of one found at
 				    * the start; or NULL */
-	const char *why;           /* it has failed */
+	enum xfrd_changed outcome; /* it has failed so, */
+	const char *why;           /* for this */
 	uint8_t wire[NAME_MAX_LEN];
 	char name[];
 };

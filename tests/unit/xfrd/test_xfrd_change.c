@@ -231,6 +231,9 @@ batch_that_cannot_be_flushed_has_failed(void **state)
 	change(XFRD_CHANGE_PATTERN, "z", "long", "long");
 	change(XFRD_CHANGE_ADD, "v", "p", "v");
 	flush(EIO);
+	/* What is told to have failed is not on the disk, either. */
+	assert_string_equal(ended, "");
+	flush(0);
 	assert_string_equal(ended, "del:6 q:6 long:6 v:6 ");
 	assert_int_equal(asked_count, 3);
 	files_assert(list_path, HEAD "add x p\nadd y p\nadd z p\n"
