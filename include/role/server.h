@@ -9,6 +9,7 @@
 
 #include "base/vault.h"
 #include "conf/conf.h"
+#include "dns/name.h"
 #include "role/control_doors.h"
 #include "role/doors.h"
 #include "role/privilege.h"
@@ -24,6 +25,7 @@ struct role_hooks;
 /* A zone that was given a key at run time (conf/key_edit.h). */
 struct server_assoc {
 	struct server_assoc *next;
+	uint8_t wire[NAME_MAX_LEN]; /* the zone, in lower case */
 	char *key;
 	char zone[]; /* its name, and that of the key */
 };

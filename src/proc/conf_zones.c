@@ -36,32 +36,15 @@ conf_zones_may_write(const struct conf *conf)
 
 /* ---- keys of zones ------------------------------------------------------- */
 
-/* A dot at the end, and the case of letters, make no difference. */
-static bool
-assoc_is_of_zone(const struct server_assoc *assoc, const char *zone)
-{
-	uint8_t wire[NAME_MAX_LEN], own[NAME_MAX_LEN];
-
-	return conf_parse_zone_name(zone, wire)
-		&& conf_parse_zone_name(assoc->zone, own)
-		&& name_equal(own, wire);
-}
-
-static bool
-assoc_is_of_key(const struct server_assoc *assoc, const char *key)
-{
-	return strcmp(assoc->key, key) == 0;
-}
-
+/* Those of a zone, or if that is NULL, of a key. */
 static void
-assocs_drop(struct server *server,
-	bool (*is_of)(const struct server_assoc *assoc, const char *name),
-	const char *name)
+assocs_drop(struct server *server, const uint8_t *wire, const char *key)
 {
 	struct server_assoc **at = &server->assocs, *assoc;
 
 	while ((assoc = *at) != NULL) {
-		if (!is_of(assoc, name)) {
+		if (wire != NULL ? !name_equal(assoc->wire, wire)
+				 : strcmp(assoc->key, key) != 0) {
 			at = &assoc->next;
 			continue;
 		}
@@ -76,9 +59,13 @@ conf_zones_keep_assoc(struct server *server, const struct key_edit *edit)
 	size_t len = strlen(edit->zone) + 1, key_len = strlen(edit->key) + 1;
 	struct server_assoc *assoc = malloc(sizeof(*assoc) + len + key_len);
 
-	assocs_drop(server, assoc_is_of_zone, edit->zone);
+	conf_zones_lose_key(server, edit->zone);
 	if (assoc == NULL)
 		return NSD_E_MEMORY;
+	if (!conf_parse_zone_name(edit->zone, assoc->wire)) {
+		free(assoc);
+		return NSD_E_SYNTAX;
+	}
 	memcpy(assoc->zone, edit->zone, len);
 	assoc->key = assoc->zone + len;
 	memcpy(assoc->key, edit->key, key_len);
@@ -88,15 +75,18 @@ conf_zones_keep_assoc(struct server *server, const struct key_edit *edit)
 }
 
 void
-conf_zones_forget_key(struct server *server, const char *key)
+conf_zones_lose_key(struct server *server, const char *zone)
 {
-	assocs_drop(server, assoc_is_of_key, key);
+	uint8_t wire[NAME_MAX_LEN];
+
+	if (conf_parse_zone_name(zone, wire))
+		assocs_drop(server, wire, NULL);
 }
 
 void
-conf_zones_lose_key(struct server *server, const char *zone)
+conf_zones_forget_key(struct server *server, const char *key)
 {
-	assocs_drop(server, assoc_is_of_zone, zone);
+	assocs_drop(server, NULL, key);
 }
 
 /* ---- the zones ----------------------------------------------------------- */

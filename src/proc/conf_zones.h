@@ -34,7 +34,7 @@ enum nsd_err conf_zones_add(const struct server *server,
 	const struct store_view *view) MUST_USE;
 
 /* A zone has been given a key, in place of what it was given before.
- * NSD_E_MEMORY. */
+ * NSD_E_MEMORY; NSD_E_SYNTAX: that is no name. Linear in such zones. */
 enum nsd_err conf_zones_keep_assoc(struct server *server,
 	const struct key_edit *edit) MUST_USE;
 /* A key goes that no zone has. */

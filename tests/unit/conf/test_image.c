@@ -321,6 +321,28 @@ zones_go_and_come_back_to_the_same_options(void **state)
 	close_images(images);
 }
 
+static void
+count_diag(struct diag_sink *sink, const struct diag *d)
+{
+	assert_non_null(strstr(d->text, "zone some.example"));
+}
+
+/* The next nsd.conf is compared with it. */
+static void
+what_has_no_effect_in_zones_is_told_without_them(void **state)
+{
+	struct conf *conf = reader_accept(
+		"zone: name: some.example zonefile: f verify-zone: yes\n");
+	struct diag_sink sink = {.on_diag = count_diag};
+
+	conf_drop_zones(conf);
+	conf_list_without_effect(conf, NULL, &sink);
+	assert_int_equal(sink.warnings, 1);
+	conf_list_without_effect(conf, conf, &sink);
+	assert_int_equal(sink.warnings, 1);
+	conf_destroy(conf);
+}
+
 /* A key has gone, and another one has come, since zones were written. */
 static void
 zones_come_back_when_keys_are_others(void **state)
@@ -412,6 +434,7 @@ main(void)
 		cmocka_unit_test(one_that_is_cut_is_refused),
 		cmocka_unit_test(one_of_another_kind_is_refused),
 		cmocka_unit_test(zones_go_and_come_back_to_the_same_options),
+		cmocka_unit_test(what_has_no_effect_in_zones_is_told_without_them),
 		cmocka_unit_test(zones_come_back_when_keys_are_others),
 		cmocka_unit_test(an_empty_one_goes_over),
 		cmocka_unit_test(a_large_one_goes_over),
