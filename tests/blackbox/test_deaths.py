@@ -182,6 +182,36 @@ def test_updates_go_on_meanwhile(start_deadly):
     assert 1 <= server.read_log().count(FILLED) <= 8
 
 
+def test_reconfig_while_another_store_is_filled(start_deadly):
+    """The loader that fills it goes on, with what is new; that store is served
+    once it has zones that are new, too."""
+    made = start_deadly(2, **{"reload-config": "yes"})
+    more = harness.Held(made.directory / "more.inc")
+    made.zone_file("example").write_text(zone_text(2) + "$INCLUDE more.inc\n")
+    for _ in range(2):
+        known = deaths(made)
+        kill(made, "die-segv", False)
+        wait_for("its end", lambda known=known: deaths(made) > known)
+        made.wait_serving()
+    made.wait_log(FILLED)
+    with more.opened():
+        loader = made.role("loader")
+        made.zone_file("new").write_text(zone_text(5))
+        made.zones["new"] = None
+        made.write_config()
+        made.signal(signal.SIGHUP)
+        made.wait_log("1 zones are new")
+        # Nobody has it yet; the store from before is served.
+        assert made.serial("example") == 1
+    wait_for_one_store(made)
+    made.wait_serial("new", 5)
+    made.wait_serial("example", 2)
+    made.wait_log("reconfig: done")
+    assert made.role("loader") == loader
+    # Two workers, and the loader of the store from before.
+    assert deaths(made) == 3
+
+
 @pytest.mark.lasts(15)
 @pytest.mark.parametrize("workers", [1, 4])
 def test_messages_that_kill_do_not_have_stores_filled_all_the_time(
