@@ -113,6 +113,54 @@ def test_what_clients_are_told_is_so(server, role):
             assert there.get(name) in client.may_be[name]
 
 
+def known(server):
+    """What xfrd knows of: the pattern of each zone; None: of nsd.conf."""
+    lines = control.ask(server, "listzones")[1].splitlines()
+    return {name: pattern or None for name, _, pattern in
+            (line.partition("\t") for line in lines)}
+
+
+def reconfigure(server, base, zones):
+    """nsd.conf has these zones, too. The answer may be lost."""
+    server.extra = base + "".join(
+        f'zone:\n\tname: {zone}\n\tzonefile: "some.zone"\n'
+        for zone in zones)
+    server.write_config()
+    return control.ask(server, "reconfig")
+
+
+@pytest.mark.parametrize("role", ["loader", "xfrd"])
+def test_what_clients_are_told_is_so_beside_reconfigs(server, role):
+    """A process dies while the zones of nsd.conf are on their way."""
+    base = server.extra
+    clients = [Client(server, i) for i in range(CLIENTS)]
+    for client in clients:
+        client.thread.start()
+    for i in range(2 * KILLS):
+        # Each adds one and removes another.
+        thread = threading.Thread(target=reconfigure, args=(
+            server, base, [f"f{i}", f"f{i + 1}"]))
+        thread.start()
+        time.sleep(0.005 * i)
+        pid = server.kill(role)
+        server.wait_replaced(role, pid)
+        thread.join()
+        wait_for("xfrd", lambda: control.ask(server, "status")[0] == 0)
+    for client in clients:
+        client.enough.set()
+        client.thread.join()
+        assert client.wrong == []
+    reconfigure(server, base, ["end"])
+    wait_for("the last one", lambda: server.serial("end") == 3)
+    names = [name for client in clients for name in client.names]
+    wait_for("an agreement", lambda: agree(server, names))
+    there = listed(server)
+    for client in clients:
+        for name in client.names:
+            assert there.get(name) in client.may_be[name]
+    assert known(server) == {"example": None, "end": None, **there}
+
+
 def tell(server, may_be, verb, name, *pattern):
     """The answer; "" if there is none. may_be: zones that may be there."""
     if verb == "addzone":
