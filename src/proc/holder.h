@@ -15,10 +15,6 @@ struct child;
 struct ipc_message;
 struct supervisor;
 
-/* Octets a second of a transfer: who takes less holds a version of its zone for
- * longer than the slowest line explains. */
-#define HOLDER_STREAM_RATE 8192u
-
 /* Who has been told to let go, and has beaten at so many looks of main since,
  * has had the message. */
 #define HOLDER_LOOKS 8u
@@ -26,15 +22,6 @@ struct supervisor;
 /* Looks of the loader. Who has kept no more than it may at so many, one after
  * the other, is as one that was told nothing. */
 #define HOLDER_QUIET_LOOKS 2u
-
-/* What a reader may keep. */
-struct holder_bounds {
-	uint64_t octets;
-	int64_t age_msec;
-};
-
-/* Of a store in which so many octets have been served: the more, the more. */
-void holder_get_bounds(uint64_t served, struct holder_bounds *bounds);
 
 /* What a child was told to let go of. */
 struct holder_told {

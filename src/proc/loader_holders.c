@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "base/clock.h"
-#include "proc/holder.h"
+#include "proc/holder_bounds.h"
 #include "proc/loader.h"
 #include "proc/statistics.h"
 #include "store/writer.h"

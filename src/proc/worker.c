@@ -16,7 +16,7 @@
 #include "ipc/handlers.h"
 #include "net/server.h"
 #include "proc/cpu_limit.h"
-#include "proc/holder.h"
+#include "proc/holder_bounds.h"
 #include "proc/let_go.h"
 #include "proc/lifeline.h"
 #include "proc/limit_log.h"
