@@ -1,6 +1,7 @@
 /* control_ask.c - commands that ask something of main. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "ctl/call.h"
@@ -18,6 +19,8 @@ question_on_end(void *ctx, const struct ipc_message *answer)
 {
 	struct control_question *question = ctx;
 
+	/* Main does not die before xfrd does: nothing is given up. */
+	assert(answer != NULL);
 	question->on_answer(question->xfrd, question->call, answer);
 	free(question);
 }

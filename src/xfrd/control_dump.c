@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ dump_end(struct control_dump *dump)
 {
 	struct ctl_call *call = dump->call;
 
+	assert(*dump->place == dump);
 	store_reader_unpin(dump->xfrd->reader, &dump->pin);
 	*dump->place = NULL;
 	zone_cursor_destroy(dump->cursor);
@@ -96,6 +98,7 @@ dump_on_room(struct ctl_call *call)
 	bool more;
 	enum nsd_err err = dump_print(dump, &more);
 
+	assert(dump->call == call);
 	if (err == NSD_OK && more)
 		return;
 	if (err == NSD_OK)
@@ -176,6 +179,7 @@ dump_create(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
 	struct control_dump *dump = calloc(1, sizeof(*dump));
 	enum nsd_err err;
 
+	assert(*place == NULL);
 	if (dump == NULL)
 		return NSD_E_MEMORY;
 	dump->xfrd = xfrd;

@@ -2,6 +2,7 @@
  * has the others do it, and answers. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ order_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 	struct ipc_order_done done;
 	char text[TEXT_MAX];
 
+	assert(answer != NULL); /* as in question_on_end */
 	memcpy(&done, answer->payload, sizeof(done));
 	order_print(&done, text);
 	if (done.err != NSD_OK)

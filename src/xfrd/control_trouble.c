@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,6 +106,8 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 	trouble = xfrd_trouble_find(t->xfrd, zone, &status);
 	if (trouble == STATISTICS_ZONE_WELL || t->zones++ >= NAMED_MAX)
 		return;
+	assert(trouble < STATISTICS_ZONE_TROUBLES
+		&& what_is_wrong[trouble] != NULL);
 	if (trouble == STATISTICS_ZONE_NOT_HEARD)
 		why = trouble_explain_notify(t->xfrd, zone, error);
 	else if (xfrd_zone_is_secondary(t->xfrd, zone))

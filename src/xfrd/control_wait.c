@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,7 @@ wait_print(const struct control_wait *w)
 {
 	unsigned told = w->failed < TOLD_MAX ? w->failed : TOLD_MAX;
 
+	assert(w->removed <= w->looked && w->looked == w->count);
 	if (w->failed == 0 && w->all && !wait_is_notify(w))
 		ctl_printf(w->call, "ok, %zu zones\n", w->count - w->removed);
 	else if (w->failed == 0)
@@ -207,6 +209,7 @@ wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 	struct wait_zone *zones = grow_array(w->zones, w->count, &w->room,
 		sizeof(*zones));
 
+	assert(zone->handle != XFR_NONE);
 	if (zones == NULL)
 		return false;
 	w->zones = zones;

@@ -2,6 +2,7 @@
  * addzone, delzone, changezone, addzones, delzones. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,7 @@ zones_tell(struct zones_call *zones)
 	struct zones_line *line;
 
 	while ((line = zones->first) != NULL && line->ended) {
+		assert(zones->waiting > 0);
 		if (line->said != NULL)
 			ctl_printf(zones->call, "%s", line->said);
 		if (zones->many && line->good)
@@ -132,6 +134,7 @@ zones_check_end(struct zones_call *zones)
 	}
 	if (!zones->no_more || zones->waiting > 0)
 		return;
+	assert(zones->first == NULL && !zones->held);
 	if (zones->many)
 		ctl_printf(call, zones->kind == XFRD_CHANGE_DELETE
 				? "deleted %u zones\n"
@@ -147,6 +150,7 @@ zones_on_changed(void *ctx, const struct xfrd_change_end *end)
 	struct zones_call *zones = line->of;
 	char text[TEXT_MAX];
 
+	assert(!line->ended && zones->waiting > 0);
 	line->ended = true;
 	line->unread = end->outcome == XFRD_CHANGED_UNREAD;
 	if (zones_print(line, end, &line->good, text) > 0) {
@@ -176,6 +180,7 @@ zones_add_line(struct zones_call *zones, const char *name, const char *pattern)
 	memcpy(line->name + name_size, pattern, pattern_size);
 	line->pattern = line->name + name_size;
 	line->of = zones;
+	assert(*zones->end == NULL && zones->waiting < LINES_MAX);
 	*zones->end = line;
 	zones->end = &line->next;
 	if (++zones->waiting == LINES_MAX) {

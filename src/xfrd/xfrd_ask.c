@@ -95,6 +95,7 @@ ask_random(void)
 static void
 ask_free(struct xfrd_ask *ask)
 {
+	assert(ask->pool.conn == NULL); /* it has left it */
 	net_client_close(ask->client);
 	if (ask->event != NULL)
 		event_free(ask->event);
@@ -215,6 +216,14 @@ conn_await(struct conn *conn)
 			? 0 : IDLE_SEC * 1000);
 }
 
+/* Each slot has a question, may yet get messages for one, or is free. */
+static void
+conn_check(const struct conn *conn)
+{
+	assert(conn->pool.open + conn->pool.spent + conn->free_count
+		== conn->slot_count);
+}
+
 /* Takes a question off its connection. is_spent: more messages to it may
  * come. */
 static void
@@ -223,11 +232,13 @@ conn_leave(struct xfrd_ask *ask, bool is_spent)
 	struct conn *conn = conn_of(ask);
 	bool was_held = conn->pool.is_held;
 
+	assert(conn->slots[ask->slot] == ask && conn->pool.open > 0);
 	xfr_pool_leave(&ask->pool, is_spent, clock_now_msec());
 	ask->was_open = net_client_is_open(conn->client);
 	conn->slots[ask->slot] = NULL;
 	if (!is_spent)
 		conn->free[conn->free_count++] = ask->slot;
+	conn_check(conn);
 	xfrd_asks_tell_room(conn->asks);
 	if (conn->pool.open == 0 || was_held)
 		conn_await(conn);
@@ -249,6 +260,7 @@ conn_add_slot(struct conn *conn)
 	struct xfrd_ask **slots;
 	uint16_t *spare;
 
+	assert(conn->free_count == 0 && conn->slot_count <= UINT16_MAX);
 	slots = grow_array(conn->slots, conn->slot_count, &conn->slot_room,
 		sizeof(*slots));
 	if (slots != NULL)
@@ -271,9 +283,11 @@ conn_join(struct conn *conn, struct xfrd_ask *ask)
 	if (conn->free_count == 0 && !conn_add_slot(conn))
 		return false;
 	ask->slot = conn->free[--conn->free_count];
+	assert(conn->slots[ask->slot] == NULL && ask->pool.conn == NULL);
 	conn->slots[ask->slot] = ask;
 	ask->id = (uint16_t)(conn->first_id + ask->slot);
 	xfr_pool_join(&conn->pool, &ask->pool, clock_now_msec());
+	conn_check(conn);
 	if (conn->pool.open == 1)
 		conn_await(conn);
 	return true;
@@ -297,6 +311,7 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 		conn_wear(conn);
 		return;
 	}
+	assert(conn_of(ask) == conn && ask->slot == slot);
 	hand_take(conn->asks->hand, HAND_REPLY, &conn->peer->server.to,
 		message, len);
 	next = ask->calls->on_message(ask->ctx, message, len);
@@ -322,6 +337,7 @@ conn_end(struct conn *conn, int error, const char *why)
 		!= NULL) {
 		struct xfrd_ask *ask = (struct xfrd_ask *)question;
 
+		assert(conn->slots[ask->slot] == ask);
 		ask->was_open = net_client_is_open(conn->client);
 		conn->slots[ask->slot] = NULL;
 		if (is_again)
@@ -476,6 +492,7 @@ conn_find_to(struct xfrd_ask *ask, const struct xfrd_ask_server *server)
 
 	if (peer == NULL)
 		return NSD_E_MEMORY;
+	assert(!peer->is_wanted);
 	/* Its last connection may be ended for that. */
 	peer->is_wanted = true;
 	err = conn_find(ask, peer);
@@ -492,6 +509,7 @@ ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
 	struct xfrd_ask *ask = ctx;
 	struct hand *hand = ask->asks->hand;
 
+	assert(ask->event == NULL); /* it has a socket of its own */
 	if (len < 2 || octets_get_u16(message) != ask->id)
 		return;
 	hand_take(hand, HAND_REPLY, &ask->to, message, len);
@@ -535,6 +553,7 @@ ask_on_silence(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd_ask *ask = arg;
 
+	assert(ask->is_sent && ask->pool.conn != NULL);
 	conn_wear(conn_of(ask));
 	conn_leave(ask, true);
 	ask->calls->on_fail(ask->ctx, ETIMEDOUT, NULL);
@@ -591,6 +610,7 @@ xfrd_ask_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	enum nsd_err err = NSD_E_MEMORY;
 	int error;
 
+	assert(server->tcp || server->tls == NULL);
 	if (ask == NULL)
 		return NSD_E_MEMORY;
 	ask->asks = asks;
@@ -639,7 +659,8 @@ xfrd_ask_get_turn(const struct xfrd_ask *ask, int64_t now)
 enum nsd_err
 xfrd_ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
 {
-	assert(len >= 2 && len <= UINT16_MAX);
+	assert(len >= 2 && len <= UINT16_MAX && !ask->is_sent);
+	assert((ask->pool.conn == NULL) == (ask->client != NULL));
 	ask->is_sent = true;
 	if (ask->pool.conn == NULL)
 		return net_client_send(ask->client, message, len);

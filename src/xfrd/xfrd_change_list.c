@@ -169,6 +169,7 @@ xfrd_change_settle(struct xfrd_change *change)
 	enum nsd_err err = NSD_OK;
 
 	assert((change->at == 0) == (change->kind == XFRD_CHANGE_DELETE));
+	assert(change->is_listed && cds_list_empty(&change->same));
 	if (zone != NULL && zone->listed_at != 0
 		&& zone->listed_at != change->at)
 		zonelist_free_place(xfrd->changes->list, zone->listed_at);

@@ -20,6 +20,7 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 	const struct zonelist_line *line)
 {
 	struct xfrd_change *change = xfrd_change_create(xfrd, ask);
+	bool is_name;
 
 	assert(xfrd->changes->step == XFRD_CHANGES_NONE);
 	if (change == NULL)
@@ -31,8 +32,8 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 			return NSD_E_MEMORY;
 		}
 	}
-	if (!conf_parse_zone_name(ask->name, change->wire))
-		abort(); /* it was looked up */
+	is_name = conf_parse_zone_name(ask->name, change->wire);
+	assert(is_name); /* it was looked up */
 	change->is_listed = true;
 	change->at = line != NULL ? line->offset : 0;
 	cds_list_add_tail(&change->node, &xfrd->changes->waiting);
@@ -270,6 +271,7 @@ xfrd_change_init(struct xfrd *xfrd)
 		server->conf->server.zonelistfile);
 	enum nsd_err err = NSD_E_MEMORY;
 
+	assert(xfrd->changes == NULL);
 	xfrd->changes = changes;
 	if (changes != NULL) {
 		CDS_INIT_LIST_HEAD(&changes->waiting);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
 
 void
 xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
@@ -20,6 +21,7 @@ xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_job_leave_zone(xfrd, zone);
 	if (zone->handle == XFR_NONE)
 		return;
+	assert(zone->past == NULL);
 	is_left = xfrd_left_get(xfrd, zone, clock_now_msec(), &left);
 	xfrd_zones_end(xfrd, zone);
 	assert(zone->handle == XFR_NONE);
@@ -42,6 +44,9 @@ xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone)
 void
 xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
+	/* A list that is written anew refers to those of it. */
+	assert(!zone->is_listed || xfrd->changes == NULL
+		|| xfrd->changes->lines == NULL);
 	xfrd_come_rest(xfrd, zone);
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_steps_forget(xfrd, zone);

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -361,6 +362,7 @@ xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 	struct xfr_reply told = *reply;
 	struct xfr_status status;
 
+	assert(job->ticket != XFR_NO_TICKET && job->zone != NULL);
 	xfr_get_status(job->xfrd->zones.machine, job->action.zone, now,
 		&status);
 	/* The machine has compared the serials. */

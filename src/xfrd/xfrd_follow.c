@@ -114,6 +114,8 @@ follow_turn(struct xfrd *xfrd)
 	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	bool done = true, end;
 
+	assert(xfrd->changes == NULL
+		|| xfrd->changes->step == XFRD_CHANGES_NONE);
 	if (follow->step == XFRD_FOLLOW_ENTRIES) {
 		done = follow_entries(xfrd, &end);
 		if (done && end)

@@ -76,13 +76,13 @@ job_copy(const struct job_source *source, const struct xfrd_zone *zone)
 {
 	const struct acl_element *server = source->server;
 	const uint8_t *apex = xfrd_zone_apex(zone);
-	size_t apex_len = name_len(apex);
-	struct xfrd_job *job = calloc(1, sizeof(*job)
-		+ source->ours_count * sizeof(job->ours[0]) + apex_len
+	size_t apex_len = name_len(apex), size = sizeof(struct xfrd_job)
+		+ source->ours_count * sizeof(source->ours[0]) + apex_len
 		+ job_text_size(source->name)
 		+ job_text_size(source->texts.spec)
 		+ job_text_size(source->texts.key_name)
-		+ job_text_size(source->texts.tls_auth));
+		+ job_text_size(source->texts.tls_auth);
+	struct xfrd_job *job = calloc(1, size);
 	char *at;
 
 	if (job == NULL)
@@ -97,6 +97,7 @@ job_copy(const struct job_source *source, const struct xfrd_zone *zone)
 	job->whom.spec = job_put_text(&at, source->texts.spec);
 	job->whom.key_name = job_put_text(&at, source->texts.key_name);
 	job->whom.tls_auth_name = job_put_text(&at, source->texts.tls_auth);
+	assert(at <= (char *)job + size);
 	job->whom.port = server->port;
 	job->whom.family = server->family;
 	memcpy(job->whom.address, server->address,
@@ -171,6 +172,7 @@ xfrd_job_open_key(struct xfrd_job *job)
 	enum nsd_err err;
 	size_t len;
 
+	assert(job->key.mac == NULL);
 	if (job->whom.key_name == NULL)
 		return NSD_OK;
 	if (job->has_key && job_find_secret(job, &place))
@@ -192,10 +194,14 @@ xfrd_job_open_key(struct xfrd_job *job)
 void
 xfrd_job_free(struct xfrd_job *job)
 {
+	assert(job->at.fd == -1); /* the loader has nothing of it */
+	assert(job->entry == 0 || (job->ask == NULL && job->text == NULL));
 	cds_list_del(&job->node);
 	cds_list_del(&job->keep_node);
-	if (job->entry != 0)
+	if (job->entry != 0) {
+		assert(job->xfrd->kept > 0);
 		job->xfrd->kept--;
+	}
 	xfrd_ask_close(job->ask);
 	if (job->event != NULL)
 		event_free(job->event);
@@ -224,6 +230,8 @@ xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	int64_t now = clock_now_msec();
 
 	if (job->ticket != XFR_NO_TICKET) {
+		assert(job->zone != NULL
+			&& job->zone->handle == job->action.zone);
 		told.reason = xfrd_reasons_add(&xfrd->reasons, why);
 		if (xfr_on_reply(xfrd->zones.machine, job->ticket, now, &told))
 			xfrd_failure_tell(job, &told, why, now);
@@ -239,6 +247,7 @@ xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)
 {
 	struct xfrd_job *job;
 
+	assert(ticket != XFR_NO_TICKET); /* of which there may be many */
 	cds_list_for_each_entry(job, &xfrd->jobs, node)
 		if (job->ticket == ticket) {
 			job->ticket = XFR_NO_TICKET;
@@ -254,6 +263,7 @@ xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_job *job, *next;
 
+	assert(zone != NULL); /* as of those that were left before */
 	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
 		if (job->zone != zone)
 			continue;

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
@@ -136,6 +137,8 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 							: jobs_wait_on(job);
 	struct timeval wait = jobs_timeval(msec);
 
+	/* What is here has all the time that it needs. */
+	assert(job->entry == 0 && job->ticket != XFR_NO_TICKET);
 	if (msec > 0 && event_add(job->event, &wait) == 0)
 		return;
 	jobs_note_how_far(job, &reply);
@@ -151,6 +154,8 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 static void
 jobs_wait(struct xfrd_job *job)
 {
+	assert(job->uses_tcp && job->ask == NULL && job->entry == 0);
+	assert(cds_list_empty(&job->keep_node));
 	/* Another key may be right by then. */
 	mac_destroy(job->key.mac);
 	job->key.mac = NULL;
@@ -178,6 +183,7 @@ jobs_on_ask_failed(void *ctx, int error, const char *why)
 		.outcome = error == ETIMEDOUT ? XFR_TIMEOUT : XFR_UNREACHABLE,
 	};
 
+	assert(job->ask != NULL && job->entry == 0);
 	jobs_note_how_far(job, &reply);
 	job->ask = NULL; /* it is over */
 	job->heard.was_open = why == NULL
@@ -192,6 +198,7 @@ jobs_on_ask_failed(void *ctx, int error, const char *why)
 static void
 jobs_reply_fault(const struct xfrd_job *job, struct xfr_reply *reply)
 {
+	assert(job->heard.fault != XFR_FAULT_NONE);
 	reply->rcode = 0;
 	switch (job->heard.fault) {
 	case XFR_FAULT_RCODE:
@@ -232,6 +239,7 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 	enum xfr_fault fault = xfr_answer_read(&job->request, message, len,
 		(uint64_t)time(NULL), &answer);
 
+	assert(job->action.act != XFR_TRANSFER && job->ask != NULL);
 	if (xfr_fault_is_stray(fault))
 		return XFRD_ASK_MORE;
 	job->ask = NULL; /* it is over */
@@ -291,6 +299,7 @@ jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 	struct xfrd_job *job = ctx;
 	enum nsd_err err;
 
+	assert(job->text != NULL && job->entry == 0);
 	/* The first octet says what they are. The loader takes no more of
 	 * them; of a message over UDP there cannot be so many. */
 	if (job->put == 0 && len > 0)
@@ -328,6 +337,8 @@ jobs_want(struct xfrd_job *job)
 {
 	struct xfr_soa soa;
 
+	/* One that nobody waits for has ended before. */
+	assert(job->ticket != XFR_NO_TICKET && job->zone != NULL);
 	if (job->is_wanted || job->reader.soa_len == 0)
 		return true;
 	xfr_soa_read(job->reader.soa, job->reader.soa_len, &soa);
@@ -385,6 +396,7 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 	enum xfr_verdict verdict = xfr_reader_take(&job->reader, message, len,
 		(uint64_t)time(NULL), &job->xfrd->room);
 
+	assert(job->action.act == XFR_TRANSFER && ask != NULL);
 	if (verdict == XFR_READ_FAILED && job->reader.setup.udp
 		&& xfr_fault_is_stray(result->fault))
 		return XFRD_ASK_MORE;
@@ -433,6 +445,7 @@ jobs_begin_transfer(struct xfrd_job *job)
 		.sink = {.on_octets = jobs_on_octets, .ctx = job},
 	};
 
+	assert(job->text == NULL && job->put == 0 && !job->is_wanted);
 	xfr_reader_init(&job->reader, &setup);
 	if (job->xfrd->journal == NULL || xfrd_keep_is_lost(job->xfrd))
 		return NSD_E_DENIED;
@@ -487,6 +500,7 @@ jobs_open_ask(struct xfrd_job *job)
 	enum nsd_err err = NSD_E_SYSTEM;
 	struct xfrd_ask_server server;
 
+	assert(job->ask == NULL);
 	for (unsigned i = 0; xfrd_job_get_server(job, jobs_uses_tcp(job), i,
 			&server);
 		i++) {
@@ -562,6 +576,7 @@ jobs_log_begin(const struct xfrd_job *job)
 static void
 jobs_fail_to_begin(struct xfrd_job *job, enum nsd_err err)
 {
+	assert(err != NSD_OK && err != NSD_E_AGAIN);
 	if (jobs_lacks_room(err))
 		jobs_fail(job, XFR_LOCAL, strerror(errno));
 	else if (err == NSD_E_SYSTEM)
@@ -597,6 +612,7 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	struct xfrd_job *job = xfrd_job_create(xfrd, action);
 	enum nsd_err err;
 
+	assert(action->ticket != XFR_NO_TICKET && !xfrd->writes.ending);
 	if (job == NULL) {
 		(void)xfr_on_reply(xfrd->zones.machine, action->ticket,
 			clock_now_msec(),

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <limits.h>
@@ -113,6 +114,8 @@ xfrd_keep_begin(struct xfrd_job *job)
 		.source = source,
 	};
 
+	assert(job->ask == NULL && job->entry == 0 && job->zone != NULL);
+	assert(cds_list_empty(&job->keep_node));
 	keep_warn_left_out(job);
 	keep_write_source(job, source, sizeof(source));
 	if (end.kind == JOURNAL_WHOLE)
@@ -137,6 +140,7 @@ xfrd_keep_is_full(const struct xfrd *xfrd)
 void
 xfrd_keep_slow_down(struct xfrd *xfrd)
 {
+	assert(xfrd->journal != NULL); /* a transfer is under way */
 	if (journal_is_full(xfrd->journal))
 		xfrd_asks_pause(&xfrd->asks, true);
 }
@@ -167,6 +171,8 @@ keep_wait(struct xfrd_job *job, bool first)
 	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
 	struct xfrd *xfrd = job->xfrd;
 
+	assert(job->text == NULL && job->at.fd == -1 && job->zone != NULL);
+	assert(cds_list_empty(&job->keep_node));
 	if (first)
 		cds_list_add(&job->keep_node, &xfrd->waiting);
 	else
@@ -320,6 +326,8 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		.expire_sec = job->reader.result.expire_sec,
 	};
 
+	/* It is of no list while the loader has it in hand. */
+	assert(job->at.fd != -1 && cds_list_empty(&job->keep_node));
 	keep_close(job);
 	if (answer != NULL)
 		memcpy(&updated, answer->payload, sizeof(updated));
@@ -391,6 +399,8 @@ keep_publish(struct xfrd_job *job)
 	struct xfrd *xfrd = job->xfrd;
 	enum nsd_err err;
 
+	assert(job->text == NULL && job->at.fd == -1 && job->zone != NULL);
+	assert(cds_list_empty(&job->keep_node));
 	if (requests_are_full(&xfrd->requests))
 		return false;
 	err = journal_open_text(xfrd->journal, job->apex, job->entry,
@@ -462,6 +472,7 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	enum nsd_err err;
 	uint64_t octets;
 
+	assert(zone->handle == XFR_NONE); /* nothing is under way for it */
 	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
@@ -575,6 +586,7 @@ xfrd_keep_is_lost(struct xfrd *xfrd)
 {
 	static const struct timeval wait = {.tv_sec = LOST_SEC};
 
+	assert(xfrd->journal != NULL);
 	if (xfrd->is_lost || journal_is_there(xfrd->journal))
 		return xfrd->is_lost;
 	xfrd->is_lost = true;
@@ -613,6 +625,7 @@ keep_retry(struct xfrd *xfrd)
 {
 	static const struct timeval wait = {.tv_sec = RETRY_SEC};
 
+	assert(xfrd->journal == NULL);
 	if (keep_has_secondaries(xfrd)
 		&& event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
 			   keep_on_retry, xfrd, &wait)
@@ -636,6 +649,7 @@ xfrd_keep_init(struct xfrd *xfrd)
 	const struct journal_options options = {.path = path};
 	enum nsd_err err = NSD_E_LIMIT;
 
+	assert(xfrd->journal == NULL);
 	if (server_find_journal(xfrd->role.server, path, sizeof(path)))
 		err = journal_open(&options, &sink.base, &xfrd->journal);
 	if (err != NSD_OK) {

@@ -88,6 +88,7 @@ xfrd_left_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	const struct xfrd_left_zone *left = zone->past != NULL
 		? &zone->past->left : NULL;
 
+	assert(zone->handle == XFR_NONE);
 	if (left == NULL || !start->has_data
 		|| left->serial != start->soa.serial)
 		return;

@@ -1,6 +1,7 @@
 /* xfrd_loader.c - what xfrd asks of the loader, and tells it. */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "dns/name.h"
@@ -22,6 +23,7 @@ xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 		.fd_count = 1,
 	};
 
+	assert(text->fd != -1);
 	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
 }
 
@@ -70,5 +72,6 @@ xfrd_loader_change_zones(struct xfrd *xfrd, const struct zone_message *message,
 		.len = message->len,
 	};
 
+	assert(message->len > offsetof(struct ipc_zone, text));
 	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
 }

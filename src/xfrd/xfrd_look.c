@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "dns/name.h"
@@ -21,6 +22,7 @@ xfrd_look_add(struct xfrd_look *look, const uint8_t *apex)
 {
 	size_t len = name_len(apex);
 
+	assert(!xfrd_look_is_full(look));
 	memcpy(look->apexes + look->len, apex, len);
 	look->len += len;
 }
@@ -32,6 +34,7 @@ xfrd_look_drop(struct xfrd_look *look, uint32_t count)
 
 	while (count-- > 0 && gone < look->len)
 		gone += name_len(look->apexes + gone);
+	assert(gone <= look->len); /* all are whole */
 	look->len -= gone;
 	memmove(look->apexes, look->apexes + gone, look->len);
 }
@@ -47,6 +50,7 @@ xfrd_look_ask(const struct xfrd_look *look, struct requests *requests,
 		.len = offsetof(struct ipc_find_files, apexes) + look->len,
 	};
 
+	assert(look->len > 0);
 	memcpy(what.apexes, look->apexes, look->len);
 	return requests_add(requests, &parcel, on_end, ctx);
 }

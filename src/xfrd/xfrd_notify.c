@@ -2,6 +2,7 @@
  * looked who it is and what they may; but a worker may have been taken over. */
 #include "config.h"
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -68,6 +69,7 @@ notify_may_log(struct xfrd_notified *notified)
 		notified->lines++;
 		return true;
 	}
+	assert(notified->lines == LINES_PER_SEC);
 	notified->left_out++;
 	return false;
 }

@@ -16,6 +16,7 @@ xfrd_reasons_add(struct xfrd_reasons *reasons, const char *text)
 	for (uint32_t i = 0; i < reasons->count; i++)
 		if (strcmp(reasons->texts[i], text) == 0)
 			return i + 1;
+	assert(reasons->count <= XFRD_REASONS_MAX);
 	if (reasons->count == XFRD_REASONS_MAX)
 		return 0;
 	copy = strdup(text);

@@ -2,6 +2,7 @@
  * time. */
 #include "config.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <time.h>
 
@@ -31,6 +32,7 @@ xfrd_received_note(const struct xfrd_job *job, const char *received)
 		.asked_diffs = job->action.way != XFR_WAY_AXFR,
 	};
 
+	assert(usec >= 0);
 	log_at(1, LOG_LEVEL_INFO, "zone %s. %s of %"PRIu64" bytes in %g"
 		" seconds, %s", job->name, received, result->received,
 		(double)usec / 1e6, xfrd_received_kind(&last));

@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -115,6 +116,7 @@ xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *of,
 	};
 	static struct xfr_state_zone zone; /* large */
 
+	assert(of->handle == XFR_NONE);
 	if (kept != NULL) {
 		zone = (struct xfr_state_zone){
 			.state = kept->state,
@@ -169,6 +171,7 @@ xfrd_state_drop(struct xfrd *xfrd)
 	if (state->saving) {
 		struct timeval later = state_pause(xfrd);
 
+		assert(state->event != NULL);
 		state->saving = false;
 		event_add(state->event, &later);
 	}
@@ -192,6 +195,7 @@ state_flush(struct xfrd *xfrd)
 	struct xfrd_state *state = &xfrd->state;
 	size_t at = 0;
 
+	assert(state->len <= WRITE_SIZE && state->fd != -1);
 	while (at < state->len && !state->failed) {
 		ssize_t n = pwrite(state->fd, state->text + at,
 			state->len - at, state->offset);
@@ -210,6 +214,7 @@ state_room(struct xfrd *xfrd)
 {
 	if (WRITE_SIZE - xfrd->state.len < XFR_STATE_TEXT_MAX)
 		state_flush(xfrd);
+	assert(WRITE_SIZE - xfrd->state.len >= XFR_STATE_TEXT_MAX);
 	return xfrd->state.text + xfrd->state.len;
 }
 
@@ -273,6 +278,8 @@ state_begin(struct xfrd *xfrd)
 	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	uint32_t zones = 0;
 
+	/* All are known: else it would say less than the file does. */
+	assert(xfrd->zones.told && state->event != NULL);
 	state->coming = xfrd->zones.coming;
 	for (uint32_t i = 0; i < table->end; i++)
 		zones += state_has(xfrd, xfrd_zone_at(table, i));
@@ -292,6 +299,7 @@ state_end(struct xfrd *xfrd)
 	struct xfrd_state *state = &xfrd->state;
 	struct stat st;
 
+	assert(state->next >= xfrd->zones.table.end);
 	state->len += xfr_state_print_tail(state_room(xfrd));
 	state_flush(xfrd);
 	if (state->failed || fstat(state->fd, &st) == -1)

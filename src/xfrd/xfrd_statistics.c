@@ -1,6 +1,7 @@
 /* xfrd_statistics.c - sums up what all processes have counted. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,7 @@ measure(const struct xfrd *xfrd, struct statistics *s)
 	s->xfrd_mem = used;
 	s->config_disk = list != NULL ? list->end : 0;
 	s->config_mem = __atomic_load_n(&store->config, __ATOMIC_RELAXED);
+	assert(xfrd->zones.secondary_count <= xfrd->zones.table.count);
 	s->secondary_zones = xfrd->zones.secondary_count;
 	s->primary_zones = xfrd->zones.table.count - s->secondary_zones;
 }
@@ -179,6 +181,7 @@ xfrd_statistics_reset(struct xfrd_statistics *look)
 
 	if (!look->reset)
 		return;
+	assert(look->xfrd->resets == look); /* the latest alone */
 	counts_take_next_base(counts);
 	memcpy(base->queries, look->sums,
 		counts_workers(counts) * sizeof(*look->sums));
@@ -188,6 +191,7 @@ xfrd_statistics_reset(struct xfrd_statistics *look)
 void
 xfrd_statistics_close(struct xfrd_statistics *look)
 {
+	assert((look->xfrd->resets == look) == look->reset);
 	if (look->xfrd->resets == look)
 		look->xfrd->resets = NULL;
 	free(look->sums);

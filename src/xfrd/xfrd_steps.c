@@ -59,6 +59,8 @@ xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (steps_are_due(zone, &soa)) {
 		xfrd->writes.steps.due_count += !zone->steps_due;
 		zone->steps_due = true;
+		assert(xfrd->writes.steps.due_count
+			<= xfrd->zones.table.count);
 		zone->steps_unsure = !zone->steps_known
 			&& !soa.steps_stale;
 	}

@@ -1,6 +1,7 @@
 /* xfrd_trouble.c - what is wrong: finds it, and counts it for metrics. */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -143,6 +144,7 @@ xfrd_trouble_want(struct xfrd *xfrd)
 void
 xfrd_trouble_leave(struct xfrd *xfrd)
 {
+	assert(xfrd->trouble.waiting > 0);
 	xfrd->trouble.waiting--;
 }
 
@@ -150,9 +152,12 @@ static void
 trouble_count_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct statistics_trouble *sum = &xfrd->trouble.sum;
+	enum statistics_zone_trouble trouble;
 	struct xfr_status status;
 
-	sum->zones[xfrd_trouble_find(xfrd, zone, &status)]++;
+	trouble = xfrd_trouble_find(xfrd, zone, &status);
+	assert(trouble < sizeof(sum->zones) / sizeof(*sum->zones));
+	sum->zones[trouble]++;
 	if (status.has_data) {
 		int64_t age = clock_now_msec() - status.acquired_at;
 
@@ -192,6 +197,7 @@ xfrd_trouble_count(struct xfrd *xfrd, struct statistics_trouble *found)
 	struct xfrd_trouble *t = &xfrd->trouble;
 	int64_t now = clock_now_usec();
 
+	assert(t->waiting > 0);
 	if (t->good_until_usec == 0 || now >= t->good_until_usec)
 		trouble_count_some(xfrd);
 	if (t->good_until_usec == 0 || now >= t->good_until_usec)

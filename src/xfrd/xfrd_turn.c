@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 
@@ -43,6 +44,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 		&& xfr_get_config(xfrd->zones.machine, zone->handle) != config)
 		xfrd_come_rest(xfrd, zone);
 	if (config == XFR_NONE) {
+		assert(zone->handle == XFR_NONE);
 		xfrd_zone_drop_past(&xfrd->zones.table, zone);
 		return true;
 	}
@@ -59,6 +61,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 		xfrd_zone_drop_past(&xfrd->zones.table, zone);
 		return true;
 	}
+	assert(zone->past == NULL);
 	if (loaded)
 		xfr_on_served(xfrd->zones.machine, zone->handle,
 			clock_now_msec(), &soa.numbers);
@@ -107,6 +110,7 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 	const struct xfrd_zone_table *table = &zones->table;
 	struct timeval soon = {.tv_sec = 0};
 
+	assert(zones->looking);
 	for (unsigned i = 0; i < TURN_ZONES && zones->looked < table->end;
 		i++) {
 		struct xfrd_zone *zone = xfrd_zone_at(table, zones->looked);

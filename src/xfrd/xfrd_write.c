@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <limits.h>
@@ -60,6 +61,7 @@ write_end_wish(struct xfrd_wish *wish)
 		.last_failed = writes->last_failed,
 	};
 
+	assert(writes->wish_count > 0);
 	cds_list_del(&wish->node);
 	wish->xfrd->writes.wish_count--;
 	if (wish->on_end != NULL)
@@ -73,6 +75,7 @@ write_end_wishes(struct xfrd_writes *writes)
 {
 	struct xfrd_wish *wish, *next;
 
+	assert(writes->state == XFRD_WRITES_NONE && !writes->busy);
 	cds_list_for_each_entry_safe(wish, next, &writes->wishes, node)
 		if (wish->taken)
 			write_end_wish(wish);
@@ -209,6 +212,7 @@ write_end_round(struct xfrd *xfrd)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
+	assert(!writes->busy && writes->look.len == 0);
 	if (writes->failed > 1)
 		log_error("xfrd: %u zone files could not be written, %u were",
 			writes->failed, writes->written);
@@ -227,6 +231,7 @@ write_ask_look(struct xfrd *xfrd)
 	struct xfrd_writes *writes = &xfrd->writes;
 	enum nsd_err err;
 
+	assert(!writes->busy);
 	err = xfrd_look_ask(&writes->look, &writes->requests, write_on_looked,
 		xfrd);
 	if (err == NSD_OK) {
@@ -297,6 +302,7 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
 		wish->apex);
 
+	assert(xfrd->writes.state == XFRD_WRITES_NONE && !wish->taken);
 	write_reset(&xfrd->writes);
 	if (zone != NULL && write_begin_zone(xfrd, zone)) {
 		wish->taken = true;
@@ -355,6 +361,7 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
 		writes->apex);
 
+	assert(writes->busy);
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
 	/* It may be gone. */
@@ -382,6 +389,7 @@ write_step_steps(struct xfrd *xfrd)
 static bool
 write_step_end(struct xfrd *xfrd)
 {
+	assert(xfrd->writes.ending && !xfrd->writes.busy);
 	if (xfrd->writes.steps.due_count > 0)
 		return write_step_steps(xfrd);
 	write_finish(&xfrd->writes);
@@ -432,6 +440,7 @@ write_end_one(struct xfrd *xfrd)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
+	assert(!writes->busy);
 	if (writes->state == XFRD_WRITES_ZONE) {
 		writes->state = XFRD_WRITES_NONE;
 		write_end_wishes(writes);
@@ -473,6 +482,7 @@ write_on_looked(void *ctx, const struct ipc_message *answer)
 	struct ipc_files_found found = {.err = NSD_E_BUG};
 	bool waits = false;
 
+	assert(xfrd->writes.busy);
 	if (answer != NULL)
 		memcpy(&found, answer->payload, sizeof(found));
 	xfrd->writes.busy = false;
@@ -497,6 +507,7 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 		writes->apex);
 	struct journal_entry entry;
 
+	assert(writes->busy);
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
 	writes->busy = false;

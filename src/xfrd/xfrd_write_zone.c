@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +54,7 @@ xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct write_role role = write_read_role(xfrd, zone);
 	struct xfrd_soa soa;
 
+	assert(xfrd->journal != NULL); /* nothing is written without */
 	if (!role.has_file || (!role.is_secondary && !role.was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
@@ -118,6 +120,7 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	};
 	enum nsd_err err;
 
+	assert(!writes->busy); /* one at a time */
 	what.flags = IPC_WRITE_COPY;
 	/* One that is there need not be made again. */
 	if (done->to == IPC_WRITTEN_COPY) {
@@ -134,6 +137,7 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 			entry, source);
 	parcel.len = offsetof(struct ipc_write, received)
 		+ strlen(what.received) + 1;
+	assert(parcel.len <= sizeof(what));
 	memcpy(writes->apex, what.apex, sizeof(writes->apex));
 	writes->serial = entry->to;
 	writes->entry = entry->id;
@@ -201,6 +205,7 @@ xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 		.file_serial = done->file_serial,
 	};
 
+	assert(!xfrd->writes.busy && xfrd->journal != NULL);
 	if (written->err == NSD_OK) {
 		xfrd->writes.written++;
 		result.in_file = true;

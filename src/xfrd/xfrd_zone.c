@@ -122,6 +122,7 @@ buckets_split(struct xfrd_zone_table *table)
 	size_t n = table->bucket_count;
 	uint32_t *from, *to = &table->buckets[n], *at;
 
+	assert(n < table->bucket_room);
 	*to = XFR_NONE;
 	from = n > 0 ? &table->buckets[n - buckets_level(n)] : to;
 	table->bucket_count++;
@@ -315,6 +316,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 
 	assert(zone->handle == XFR_NONE && zone->past == NULL
 		&& zone->said == NULL && table->count > 0);
+	assert(!zone->steps_due); /* or it would be counted for ever */
 	xfrd_zone_set_listed(table, zone, false, 0);
 	member_drop(table, zone);
 	while (*at != zone->number) {

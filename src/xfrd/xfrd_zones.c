@@ -215,7 +215,8 @@ xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	enum nsd_err err;
 
 	assert(zone->handle == XFR_NONE && config != XFR_NONE);
-	assert(zone->said == NULL);
+	assert(zone->said == NULL && zone->written.at_sec == 0
+		&& zone->received.at_sec == 0);
 	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
 		&zone->handle);
 	if (err != NSD_OK)
