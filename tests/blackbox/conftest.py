@@ -5,6 +5,7 @@ import contextlib
 import faulthandler
 import os
 import pathlib
+import random
 import shutil
 import signal
 import tempfile
@@ -23,6 +24,8 @@ LIMIT = 5 * harness.DEADLINE
 def pytest_addoption(parser):
     parser.addoption("--only-plain", action="store_true", help="only tests that"
                      " are marked as plain: a build with sanitizers runs all")
+    parser.addoption("--short", action="store_true", help="of tests that are"
+                     " marked as one_of_each, cases chosen by NSD_SEED")
     parser.addoption("--cases", metavar="FILE", help="where to write down which"
                      " cases there are, and which have run")
 
@@ -33,6 +36,20 @@ def is_left_out(item):
     return (item.config.getoption("only_plain")
             and not item.get_closest_marker("plain")
             and not item.get_closest_marker("plain_only"))
+
+
+def chosen(items, seed):
+    """Of each value of the parameters that such a test names, one case."""
+    groups = {}
+    for item in items:
+        marker = item.get_closest_marker("one_of_each")
+        key = (item.nodeid if not marker else
+               f"{item.nodeid.partition('[')[0]} "
+               f"{[item.callspec.params[name] for name in marker.args]}")
+        groups.setdefault(key, []).append(item)
+    kept = {random.Random(f"{seed} {key}").choice(group)
+            for key, group in groups.items()}
+    return [item for item in items if item in kept]
 
 
 def seconds_of(item):
@@ -58,6 +75,8 @@ def deal(items, hands):
 
 
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("short"):
+        items[:] = chosen(items, os.environ["NSD_SEED"])
     # Each process of xdist collects all of them; one writes them down.
     worker = getattr(config, "workerinput", {})
     if config.getoption("cases") and worker.get("workerid", "gw0") == "gw0":

@@ -107,6 +107,7 @@ class Clients:
         return self.answered / self.sent
 
 
+@pytest.mark.one_of_each("how", "tcp")
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize("how, tcp, number", [
     ("die-segv", False, 11), ("die-abrt", False, 6), ("die-sys", False, 31),

@@ -132,6 +132,7 @@ def start_alone(server, primary, name, serial):
 
 # ---- the journal ---------------------------------------------------------------
 
+@pytest.mark.one_of_each("error", "calls")
 @pytest.mark.lasts(15)
 @pytest.mark.parametrize("name", ["s.test", "large.test"])
 @pytest.mark.parametrize("error, calls", [
@@ -332,6 +333,7 @@ def test_start_with_a_folder_for_a_lock(make, primary, directory):
     server.wait_serial("s.test", 1)
 
 
+@pytest.mark.one_of_each("name")
 @pytest.mark.parametrize("written", [True, False], ids=["file", "no file"])
 @pytest.mark.parametrize("name, files", [("s.test", "*.seg"),
                                          ("large.test", "*.zone")])

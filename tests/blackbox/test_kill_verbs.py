@@ -249,6 +249,7 @@ def still(server, roles):
             os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.one_of_each("verb")
 @pytest.mark.parametrize("amid", [False, True], ids=["soon", "amid"])
 @pytest.mark.parametrize("role", HELD)
 @pytest.mark.parametrize("verb", VERBS)

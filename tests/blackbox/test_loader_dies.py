@@ -388,6 +388,7 @@ def alter_store(path, references, offset, value):
         f.write(struct.pack("=I", value))
 
 
+@pytest.mark.one_of_each("references", "offset")
 @pytest.mark.parametrize("references, offset", [
     ([], ROOT), ([ROOT], 8), ([ROOT, 8], 8), ([ROOT, 8], 24),
     ([ROOT, 8, 8], 20), ([ROOT, 8, 8, 20], 8), ([], SETTINGS),

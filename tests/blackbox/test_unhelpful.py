@@ -78,6 +78,7 @@ NO_SOA = {
 }
 
 
+@pytest.mark.one_of_each("name")
 @pytest.mark.lasts(15)
 @pytest.mark.parametrize("options", ("", "\tmulti-primary-check: yes\n"),
                          ids=("one", "all"))
@@ -224,6 +225,7 @@ class NoEdns(Primary):
         return super().say(apex, rdtype, query)
 
 
+@pytest.mark.one_of_each("code")
 @pytest.mark.parametrize("key", ("NOKEY", "shared"))
 @pytest.mark.parametrize("code", (dns.rcode.FORMERR, dns.rcode.NOTIMP,
                                   dns.rcode.SERVFAIL, dns.rcode.REFUSED))
@@ -314,6 +316,7 @@ class GoesDown(Primary):
         return super().say(apex, rdtype, query)
 
 
+@pytest.mark.one_of_each("serial")
 @pytest.mark.parametrize("hidden", (False, True), ids=("soa", "hidden"))
 @pytest.mark.parametrize("serial", OTHERS)
 def test_expired_zone_takes_any_serial(make_server, serial, hidden):

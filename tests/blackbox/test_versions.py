@@ -116,6 +116,7 @@ def check_served(server, line, last):
                 ) == (last % 2 == 0)
 
 
+@pytest.mark.one_of_each("kind")
 @pytest.mark.parametrize("last", (VERSIONS, VERSIONS + 1))
 @pytest.mark.parametrize("kind", KINDS)
 def test_transfer_costs_what_its_octets_are(make_server, directory, kind,
