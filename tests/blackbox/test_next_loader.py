@@ -11,7 +11,7 @@ import dns.query
 import dns.tsigkeyring
 
 import control
-from harness import is_sanitized, read_proc, wait_for, zone_text
+from harness import read_proc, wait_for, zone_text
 
 SECRETS = {name: base64.b64encode(name.encode() * 20).decode()
            for name in ("k", "n")}
@@ -214,7 +214,7 @@ def test_loaders_die_while_zones_come(server):
         assert server.serial(name) == 5
 
 
-@pytest.mark.skipif(is_sanitized(), reason="memory is another thing then")
+@pytest.mark.plain_only
 def test_main_has_no_memory_of_zones(make_server):
     """At a start, and after a reconfig."""
     def has_kib(server):
