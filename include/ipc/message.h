@@ -48,9 +48,10 @@ struct ipc_loaded {
 	char reasons[IPC_REASONS_MAX]; /* lines about them; no final NUL */
 };
 
-/* Another configuration. The first descriptor is its image, without zones for
- * xfrd; there those behind it are sockets of operators that are listened to, a
- * bit of the maps for each, from bit 0 on. */
+/* Another configuration. The first descriptor is the image of its options. For
+ * the loader the second one is that of its zones; for xfrd those behind the
+ * first are sockets of operators that are listened to, a bit of the maps for
+ * each, from bit 0 on. */
 struct ipc_configure {
 	uint64_t number;      /* of server.conf_number */
 	uint32_t control_map; /* those of the control channel, not of metrics */

@@ -25,8 +25,7 @@ struct load_batch {
 
 /*
  * Adds a zone to the configuration, the table of zones and the set. It can be
- * read at once, so that it is published with its version. A zone that messages
- * have made keeps its version, and is one of the configuration from now on.
+ * read at once, so that it is published with its version.
  * returns NSD_OK and lends *zone until it is removed; what conf_add_zone
  * returns for a wrong name or pattern; NSD_E_LIMIT: the set is full;
  * NSD_E_MEMORY.

@@ -35,7 +35,8 @@ struct load_zone {
 			    * are skipped and removed */
 	bool skipped;      /* a pass has found it reading: its file is still to
 			    * be looked at */
-	bool removed;      /* is not to be read any more: see load_set.h */
+	bool removed;      /* is not to be read any more: see
+			    * load_batch_drop */
 	bool held;         /* counts as expired: load_expiry_hold */
 	uint32_t expires_sec; /* while held: of the entry, for then */
 	const struct load_text *transfer; /* to be read, or being read; NULL:

@@ -14,8 +14,8 @@
  *
  * A request may be what the loader has died of. Those that it had in hand are
  * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with
- * is given up; a READ after the first. One that main has ended for another one,
- * as for a reconfig, does not count.
+ * is given up; a READ after the first. Whatever it has died of counts: nobody
+ * ends a loader without its own fault.
  *
  * Main does not die before xfrd does.
  */

@@ -59,7 +59,9 @@ struct server {
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
 	int list;                 /* zonelistfile, opened before root is given
-				   * up, for xfrd alone; -1: it was not there */
+				   * up: xfrd writes it, loader and main read
+				   * it if they may not open it any more; -1:
+				   * it was not there */
 	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
 				   * nsd.conf that wait for a restart; lines,
 				   * and a NUL */

@@ -164,7 +164,7 @@ follow_zones(struct load_follow *f, struct load_batch *batch,
 /* ---- all of it ----------------------------------------------------------- */
 
 /* Zones that were added at run time, and what was secondary, are this loader's
- * to know: main may not have been told yet. */
+ * to know: what main hands over has neither. */
 static enum nsd_err
 follow_add_listed(const struct conf *old, struct conf *new)
 {

@@ -20,8 +20,7 @@ key_change_sweep(struct supervisor *s)
 }
 
 /* One that does not answer is replaced some time: it is waited for no longer.
- * What is under way by now sweeps at its own end, a reconfig by the xfrd that
- * it replaces. */
+ * What is under way by now, a reconfig, say, sweeps at its own end. */
 static void
 key_change_on_passed(struct supervisor *s, const struct child *late)
 {

@@ -20,9 +20,9 @@
  *   xfrd_configure.c  other options of the server, other sockets
  *   xfrd_change.c  zones that come and go, in batches: has it done everywhere
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
- *   xfrd_come.c    the same: what xfrd itself knows of them
- *   xfrd_walk.c    finds those that are published
- *   xfrd_follow.c  the same, after a reconfig
+ *   xfrd_come.c    zones that rest or go: what xfrd itself knows of them
+ *   xfrd_walk.c    finds zones that are published
+ *   xfrd_follow.c  goes on with what is published after a reconfig
  *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
  *   xfrd_zones.c   joins them to the machine that knows what is to be done
  *                  (xfr/machine.h), and to what is served

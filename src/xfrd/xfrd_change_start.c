@@ -91,7 +91,7 @@ changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
 	return changes_repeat(xfrd, &ask, line);
 }
 
-/* A line of the list, which main has mostly taken in. */
+/* A line of the list, whose zone the loader has mostly published. */
 static enum nsd_err
 changes_on_line(void *ctx, const struct zonelist_line *line)
 {
@@ -102,7 +102,8 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 	const char *pattern;
 	enum nsd_err err = NSD_OK;
 
-	/* Nobody was told that it is there, or main knows the whole of it. */
+	/* Nobody was told that it is there, or the loader has published what it
+	 * was to be. */
 	if (line->cut)
 		return NSD_OK;
 	if (zone == NULL)
@@ -113,8 +114,8 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 		&& xfrd_has_pattern(xfrd, line->pattern)) {
 		err = changes_on_zone(xfrd, zone, pattern, line);
 	} else {
-		/* Main has said so. A second line would bring a zone back that
-		 * has been deleted. */
+		/* Main has said so at the start. A second line would bring a
+		 * zone back that has been deleted. */
 		xfrd->changes->odd = true;
 		xfrd->changes->unused++;
 	}
@@ -220,7 +221,7 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 		.on_zone = changes_on_line,
 		.on_free = changes_on_free,
 	};
-	/* Main has said what is wrong with it. */
+	/* Main has said at the start what is wrong with it. */
 	struct diag_sink sink = {.on_diag = NULL};
 	enum nsd_err err = NSD_E_MEMORY;
 

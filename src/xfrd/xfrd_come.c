@@ -1,6 +1,6 @@
 /*
  * xfrd_come.c - zones get other options, and go: what xfrd itself knows of
- * them. What else is to be done then, does xfrd_change.c.
+ * them. What else is to be done then, do xfrd_change.c and xfrd_follow.c.
  */
 #include "config.h"
 

@@ -65,8 +65,7 @@ struct xfrd_state_zone {
 	} soas[XFR_STATE_SOAS];
 };
 
-/* What is left of a zone by the xfrd before, or by this one, when the zone gets
- * other options: see xfrd_left.c. */
+/* What a zone leaves to itself when it gets other options: see xfrd_left.c. */
 struct xfrd_left_zone {
 	/* How long a secondary zone may be answered from with that serial,
 	 * whatever its options; times are those of the machine. */
