@@ -131,8 +131,8 @@ void control_refuse(struct ctl_call *call, enum nsd_err err);
 
 /* ---- control_find.c ------------------------------------------------------ */
 
-/* Finds a zone of the configuration by its name. NULL: it is none; that is the
- * answer, and the call is ended. */
+/* Finds a zone by its name. NULL: there is none; that is the answer, and the
+ * call is ended. */
 struct xfrd_zone *control_find_zone(struct xfrd *xfrd,
 	struct ctl_call *call, const char *name);
 /* The apex of the zone that the first argument names; *apex: NULL if there is

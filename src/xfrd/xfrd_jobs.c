@@ -547,7 +547,7 @@ jobs_lacks_room(enum nsd_err err)
 			|| errno == ENOMEM);
 }
 
-/* The beginning of xfrd has said why, in the log. */
+/* xfrd_tls.c has said why, in the log. */
 static void
 jobs_fail_tls_auth(struct xfrd_job *job)
 {

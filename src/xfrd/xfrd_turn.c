@@ -2,9 +2,8 @@
  * xfrd_turn.c - has done what the machine wants (xfr/machine.h), when it wants
  * it.
  *
- * The zones are found by a look at all of the configuration, a little at a
- * time, once the loader says that it has looked at their files; and again after
- * each reload.
+ * All zones are looked at, a little at a time, once the loader says that it has
+ * looked at their files; and again after each pass of the loader.
  */
 #include "config.h"
 
