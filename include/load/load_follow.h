@@ -26,7 +26,8 @@ struct load_follow {
 	/* The file of a zone is to be looked at, as no pass could. */
 	void (*on_file)(void *ctx, struct load_zone *zone);
 	void *ctx;
-	const struct conf *kept; /* is not destroyed: that of the start */
+	const struct conf *kept; /* is not destroyed, but its zones go: that of
+				  * the start */
 	struct load_zone **behind; /* zones that are still to follow */
 	size_t count, room;
 	struct load_former *formers;
@@ -37,7 +38,8 @@ struct load_follow {
  * not have. Zones that were added at run time stay, unless it has them, too, or
  * lacks their pattern, which is said in the log.
  * in: old: what the zones of the set are of. pass: a pass is running.
- * returns NSD_OK: old is destroyed now or later, unless it is f->kept;
+ * returns NSD_OK: old is destroyed now or later, or if it is f->kept, has no
+ *     zones any more;
  *     NSD_E_MEMORY, NSD_E_LIMIT (a list of addresses is too long, or the set is
  *     full): some of it may be done, and this loader cannot go on.
  * cost: linear in the zones of both.

@@ -36,11 +36,8 @@ follow_put_off(struct load_follow *f, struct load_zone *zone)
 static enum nsd_err
 follow_keep_former(struct load_follow *f, struct conf *conf)
 {
-	struct load_former *former;
+	struct load_former *former = malloc(sizeof(*former));
 
-	if (conf == f->kept)
-		return NSD_OK;
-	former = malloc(sizeof(*former));
 	if (former == NULL)
 		return NSD_E_MEMORY;
 	*former = (struct load_former){f->formers, conf};
@@ -48,7 +45,7 @@ follow_keep_former(struct load_follow *f, struct conf *conf)
 	return NSD_OK;
 }
 
-/* Nothing points into them any more. */
+/* No zone points into them any more. */
 static void
 follow_drop_formers(struct load_follow *f)
 {
@@ -57,7 +54,10 @@ follow_drop_formers(struct load_follow *f)
 	assert(f->count == 0);
 	while ((former = f->formers) != NULL) {
 		f->formers = former->next;
-		conf_destroy(former->conf);
+		if (former->conf == f->kept)
+			conf_drop_zones(former->conf);
+		else
+			conf_destroy(former->conf);
 		free(former);
 	}
 }

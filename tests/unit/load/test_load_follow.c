@@ -192,8 +192,11 @@ zone_in_reading_follows_later(void **state)
 	follow(PATTERN ZONE("a", "third") ZONE("b", "b"));
 	assert_ptr_equal(a->conf, before);
 	assert_non_null(f.follow.formers);
+	assert_int_equal(f.first->zone_count, 2);
 	assert_false(load_zone_release(a));
 	follow_up();
+	/* The first one is kept, and takes no room for zones. */
+	assert_int_equal(f.first->zone_count, 0);
 	assert_ptr_equal(a->conf, conf_find_zone_text(f.conf, "a"));
 	assert_string_equal(file_of(a), "third");
 	assert_int_equal(f.files, 1); /* it may be of another file */
