@@ -23,13 +23,18 @@
 
 /* ---- zones that xfrd has ------------------------------------------------- */
 
-/* Its line goes, or comes. */
+/* Its line goes, or comes, with the list that is written anew. A line that goes
+ * is none at once: there may be no room for another list. */
 static void
 follow_list(struct xfrd *xfrd, struct xfrd_zone *zone, bool is_listed)
 {
+	struct xfrd_changes *changes = xfrd->changes;
+
+	if (changes != NULL && zone->listed_at != 0)
+		(void)!zonelist_remove(changes->list, zone->listed_at);
+	if (changes != NULL)
+		changes->list->renew = true;
 	xfrd_zone_set_listed(&xfrd->zones.table, zone, is_listed, 0);
-	if (xfrd->changes != NULL)
-		xfrd->changes->list->renew = true;
 }
 
 /* False: there is no memory for it now. */

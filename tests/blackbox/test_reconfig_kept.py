@@ -261,6 +261,23 @@ def test_zone_of_the_list_comes_into_nsd_conf(server):
     assert statuses(server) == {"example", "y.test", "z.test"}
 
 
+def test_line_of_a_zone_of_nsd_conf_goes_without_another_list(server):
+    """None can be written, as its name is taken: as on a full disk."""
+    server.start()
+    for name in ("x.test", "y.test"):
+        assert control.ask(server, "addzone", name, "p") == (0, "ok\n")
+    taken = server.directory / "zone.list~"
+    (taken / "it").mkdir(parents=True)
+    reconfig(server, zone("x.test"))
+    server.wait_log("cannot write .*zone.list anew")
+    reconfig(server)
+    assert statuses(server) == {"example", "y.test"}
+    server.stop()
+    taken.rename(server.directory / "away")
+    server.start()
+    assert statuses(server) == {"example", "y.test"}
+
+
 def test_xfrd_dies_amid(server):
     """The next one has what is new, too."""
     with Held() as primary:
