@@ -1,6 +1,7 @@
 /* load_findings.c - what is wrong with a zone file, in the log. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -29,6 +30,7 @@ findings_keep(struct load_findings *findings, const struct diag *d)
 	size_t room = sizeof(findings->text) - findings->len;
 	int n;
 
+	assert(findings->len < sizeof(findings->text));
 	if (d->file == NULL)
 		n = snprintf(findings->text + findings->len, room, "%s\n",
 			d->text);
@@ -45,6 +47,8 @@ findings_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	struct load_findings *findings = (struct load_findings *)sink;
 
+	assert(d->severity < sizeof(findings->shown)
+			/ sizeof(*findings->shown));
 	if (d->severity == DIAG_ERROR)
 		findings_keep(findings, d);
 	if (findings->shown[d->severity] >= findings_shown_max(d->severity))

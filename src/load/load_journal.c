@@ -1,6 +1,7 @@
 /* load_journal.c - what the journal of transfers has beyond zone files. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -397,8 +398,10 @@ static enum nsd_err
 journal_apply(const struct journal_replay *r, size_t first, size_t count)
 {
 	const struct journal_entry *entry = &r->chain.entries[first];
-	enum nsd_err err = journal_apply_at_once(r, first, count);
+	enum nsd_err err;
 
+	assert(count > 0 && count <= r->chain.count - first);
+	err = journal_apply_at_once(r, first, count);
 	if (err == NSD_OK || err == NSD_E_AGAIN
 		|| (err == NSD_E_LIMIT && r->heap == NULL))
 		return err;
@@ -421,6 +424,7 @@ journal_count_fitting(const struct journal_chain *chain, size_t first)
 	uint64_t octets = chain->entries[first].text_len;
 	size_t at = first + 1;
 
+	assert(first < chain->count);
 	while (at < chain->count && (octets += chain->entries[at].text_len)
 			<= LOAD_UPDATE_DIFFS_MAX)
 		at++;
@@ -476,6 +480,7 @@ journal_apply_alone(const struct journal_replay *r)
 	if (r->heap == NULL)
 		return journal_apply_all(r);
 	pthread_mutex_lock(r->context->busy_lock);
+	assert(!r->zone->busy);
 	r->zone->busy = true;
 	pthread_mutex_unlock(r->context->busy_lock);
 	load_loop_begin_edit(r->context->loop);

@@ -2,6 +2,8 @@
  * records, when another limit of NSEC3 iterations is configured. */
 #include "config.h"
 
+#include <assert.h>
+
 #include "base/log.h"
 #include "build/build.h"
 #include "build/stream.h"
@@ -123,8 +125,11 @@ rehash_at_once(struct rehash *r, struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
 	struct diag_sink *sink, store_ref *out)
 {
-	enum nsd_err err = rehash_walk(r);
+	enum nsd_err err;
 
+	/* A stream before has left nothing. */
+	assert(r->stream == NULL && r->batch == NULL && r->first == NULL);
+	err = rehash_walk(r);
 	input->batches = r->first;
 	if (err == NSD_OK)
 		err = build_zone(input, writer, heap, sink, out);

@@ -2,6 +2,7 @@
  * brought, or applies it. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ transfer_verify(const struct load_reading *r)
 		return load_verify_zone(r->context, r->zone, r->served);
 	if (result->outcome != LOAD_BUILT)
 		return NSD_OK;
+	assert(result->built != STORE_NONE);
 	err = load_verify_zone(r->context, r->zone,
 		store_get(view, result->built));
 	if (err == NSD_OK)
@@ -127,6 +129,7 @@ transfer_read_diffs(const struct load_context *context,
 
 	/* Nobody else changes it, or lets it go. */
 	pthread_mutex_lock(context->busy_lock);
+	assert(!zone->busy);
 	zone->busy = true;
 	served = load_zone_published(view, zone);
 	result->old_serial = served != NULL ? served->serial : 0;

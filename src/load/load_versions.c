@@ -1,8 +1,10 @@
 /* load_versions.c - applies the differences that transfers have brought. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "dns/name.h"
 #include "load/load_loop.h"
 #include "load/load_retire.h"
@@ -72,6 +74,7 @@ steps_init(struct steps *steps, const struct load_versions *v,
 {
 	uint64_t count = found->count - found->first + 1;
 
+	assert(found->first > 0 && found->first <= found->count);
 	if (count > v->history.number)
 		count = v->history.number;
 	if (count > HISTORY_STEPS_MAX)
@@ -164,6 +167,8 @@ change_note(struct transaction *c, const struct changes_rr *rr)
 		update_next_version(c->update);
 	if (c->at < c->first)
 		return NSD_OK;
+	/* Versions were counted in the same octets. */
+	ASSERT_HOT(c->at < c->steps.first + c->steps.count);
 	if (c->at >= c->steps.first)
 		history_draft_add(&c->steps.drafts[c->at - c->steps.first],
 			&record);
@@ -198,6 +203,7 @@ change_publish(void *arg)
 		v->entry);
 	store_ref old;
 
+	assert(load_loop_is_own(v->context->loop));
 	steps_push(&c->steps, v);
 	old = update_publish(c->update);
 	history_settle(writer, v->entry, &v->history);

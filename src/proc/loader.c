@@ -2,6 +2,7 @@
  * writes. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -335,6 +336,8 @@ loader_outlasts_readers(struct loader *loader)
 static void
 loader_close(struct loader *loader)
 {
+	assert(!loader_has_threads(loader));
+	assert(loader->close != LOADER_CLOSE_NONE && loader->stopping);
 	if (!loader_outlasts_readers(loader))
 		return;
 	while (loader_step_updates(loader))

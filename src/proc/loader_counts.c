@@ -2,6 +2,7 @@
  * large the store is, and which zones are counted together (zonestats). */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 
@@ -65,6 +66,7 @@ loader_say_pass(struct loader *loader)
 		loader->role.server->counts);
 	size_t left = loader->suspect_count - loader->suspect_next;
 
+	assert(loader->suspect_next <= loader->suspect_count);
 	if (loader->pass == LOADER_PASS_NONE) {
 		put(&to->to_look, 0);
 		put(&to->looked, 0);
@@ -108,6 +110,7 @@ loader_count_zone(struct loader *loader, const struct load_zone *zone)
 	uint32_t group = 0;
 	size_t len;
 
+	assert(zone->conf != NULL && zone->entry != STORE_NONE);
 	if (conf_zone_group_name(zone->conf, name, sizeof(name), &len)
 			== NSD_OK
 		&& !loader_find_group(loader, name, len, &group)) {

@@ -82,6 +82,7 @@ loader_end_pass(struct loader *loader)
 {
 	enum loader_pass pass = loader->pass;
 
+	assert(loader->pool == NULL && loader->results == NULL);
 	event_del(loader->progress_event);
 	free(loader->todo);
 	free(loader->suspects);
@@ -337,6 +338,7 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 		loader->todo_count = loader_list_reload(loader, loader->todo,
 			set->count);
 	loader->result.zones = loader->todo_count + loader->suspect_count;
+	assert(loader->result.zones <= set->count);
 	loader->progress_steps = 0;
 	event_add(loader->progress_event, &period);
 	loader_run_pool(loader);

@@ -87,6 +87,7 @@ loader_swap(struct loader *loader, const struct load_result *result,
 	const struct zone *made = store_get(view, result->built);
 	const struct zone *old = load_zone_published(view, result->zone);
 
+	assert(result->built != STORE_NONE);
 	if (updated != NULL) {
 		updated->added = made->rr_count;
 		updated->removed = old != NULL ? old->rr_count : 0;

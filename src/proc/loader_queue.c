@@ -60,6 +60,7 @@ loader_replay(struct loader *loader, struct load_zone *zone)
 	static const struct load_text text = {.fd = -1, .is_rest = true};
 	struct loader_transfer *one = NULL;
 
+	assert(zone->transfer == NULL && zone->reading);
 	if (load_journal_catch_up(&loader->context, zone, NULL)
 			== NSD_E_LIMIT)
 		one = calloc(1, sizeof(*one));

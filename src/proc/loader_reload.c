@@ -60,6 +60,7 @@ reload_answer(struct loader *loader, struct loader_read *one)
 	};
 	size_t len = one->done.failed_len;
 
+	assert(one->before_len <= IPC_REASONS_MAX);
 	one->before[one->before_len] = '\0';
 	reload_add_reasons(one->done.reasons, &len, one->before);
 	answer.len = offsetof(struct ipc_read_done, reasons) + len;

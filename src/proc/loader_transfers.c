@@ -59,6 +59,7 @@ whole_end(struct loader *loader, struct load_result *result,
 	struct load_zone *zone = result->zone;
 	enum nsd_err err;
 
+	assert(zone->reading && zone->conf != NULL && zone->transfer != NULL);
 	pthread_mutex_lock(loader->context.busy_lock);
 	zone->busy = false;
 	pthread_mutex_unlock(loader->context.busy_lock);
@@ -122,6 +123,7 @@ whole_read_at_once(struct loader *loader, struct load_zone *zone,
 
 	transfers_init_context(loader, &loader->transfers[0].progress,
 		&context);
+	assert(zone->transfer == NULL && zone->reading);
 	zone->transfer = text;
 	for (unsigned i = 0; i < 2 && err == NSD_E_AGAIN; i++) {
 		load_read_zone(&context, zone,
@@ -165,6 +167,7 @@ transfers_queue(struct loader_transfers *t, struct load_zone *zone,
 	struct loader_transfer *one = calloc(1, sizeof(*one));
 	enum nsd_err err;
 
+	assert(zone->transfer == NULL && zone->reading);
 	if (one == NULL)
 		return NSD_E_MEMORY;
 	one->zone = zone;
@@ -258,6 +261,7 @@ transfers_on_results(void *ctx)
 	struct load_turn turn = load_turn_begin();
 	struct timeval at_once = {.tv_sec = 0};
 
+	assert(t->pool != NULL);
 	while (t->results != NULL
 		|| (t->results = load_pool_take(t->pool)) != NULL) {
 		struct load_result *result = t->results;
@@ -323,6 +327,10 @@ transfers_run(struct loader_transfers *t)
 	}
 	if (t->waiting == NULL)
 		return;
+	/* Those before have ended, each with a result. */
+	assert(t->pool == NULL && t->todo == NULL && t->results == NULL
+		&& t->working == NULL);
+	assert(t->waiting_count > 0);
 	transfers_init_context(loader, &t->progress, &t->context);
 	t->todo = calloc(t->waiting_count, sizeof(struct load_zone *));
 	t->working = t->waiting;

@@ -2,6 +2,7 @@
  * load_update.h. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 		&& role_answer_waits(&loader->role, one->change.channel))
 		return false;
 	loader_apply(loader, &one->change, one->apex, &result, &later);
+	assert(!later || result.err == NSD_OK);
 	if (result.err == NSD_E_AGAIN)
 		return false;
 	if (later)

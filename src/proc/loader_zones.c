@@ -192,8 +192,9 @@ static void
 loader_note_change(struct zone_message *message,
 	const struct zone_change *change)
 {
-	if (zone_message_add(message, change) != NSD_OK)
-		abort();
+	enum nsd_err err = zone_message_add(message, change);
+
+	assert(err == NSD_OK);
 }
 
 static void
