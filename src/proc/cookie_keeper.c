@@ -1,6 +1,7 @@
 /* cookie_keeper.c - main's part in cookies. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,8 @@ static enum ipc_cookies_result
 secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 	struct cookie_secrets *secrets)
 {
+	/* Main alone writes what workers read. */
+	assert(secrets->count <= COOKIE_SECRETS_MAX);
 	if (source == COOKIES_CONFIGURED)
 		return COOKIES_NOT_OF_FILE;
 	switch ((enum ipc_cookies_what)wish->what) {

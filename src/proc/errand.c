@@ -67,6 +67,7 @@ errand_on_late(evutil_socket_t fd, short what, void *arg)
 	struct errand *errand = arg;
 	struct errand_search search = {errand, NULL};
 
+	assert(errand->left > 0); /* or its end has stopped the timer */
 	children_walk(errand->supervisor, errand_find_late, &search);
 	/* It is about to be replaced. */
 	if (!errand->is_late && search.late != NULL

@@ -1,6 +1,7 @@
 /* inhand.c - what a process had in hand when it died. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -150,6 +151,7 @@ file_print(const struct child *child, int status,
 			text->octets + text->len);
 		text->octets[text->len++] = '\n';
 	}
+	assert(text->len < size);
 	return true;
 }
 

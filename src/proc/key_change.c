@@ -1,6 +1,7 @@
 /* key_change.c - main's part when keys of TSIG come, go or change. */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -40,6 +41,7 @@ key_change_end(struct supervisor *s, enum nsd_err err)
 {
 	struct key_change *change = &s->key_change;
 
+	assert(change->under_way);
 	change->under_way = false;
 	change->answer.err = err;
 	asker_answer(s, &change->asker, IPC_KEY, &change->answer, change->len);
@@ -182,6 +184,7 @@ key_change_tell_loader(struct supervisor *s, struct child *loader)
 	struct key_change *change = &s->key_change;
 	struct ipc_key payload = change->answer;
 
+	assert(change->under_way);
 	change->loader = 0;
 	change->number++;
 	if (change->conf_number != s->server.conf_number)

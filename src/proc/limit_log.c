@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "dns/answer_kind.h"
 #include "dns/name.h"
@@ -71,6 +72,7 @@ log_begin_line(struct limit_log *log, uint64_t now_sec, const char *what)
 		log->sec = now_sec;
 		log->lines = 0;
 	}
+	ASSERT_HOT(log->lines <= LINES_MAX);
 	if (log->lines == LINES_MAX) {
 		log->missed++;
 		return false;

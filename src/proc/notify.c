@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "dns/message.h"
 #include "dns/name.h"
 #include "proc/notify.h"
@@ -61,6 +62,7 @@ find_zone(const struct notify_queue *queue, const struct exchange *x)
 	const uint8_t *zone = x->request + MESSAGE_HEADER_LEN;
 	size_t i;
 
+	ASSERT_HOT(x->request_len > MESSAGE_HEADER_LEN);
 	for (i = 0; i < queue->count; i++)
 		if (name_equal(queue->waiting[i]->notify.message
 				+ MESSAGE_HEADER_LEN, zone))
@@ -74,6 +76,7 @@ let_wait(struct notify_queue *queue, const struct exchange *x)
 	size_t at = find_zone(queue, x);
 	struct notify_waiting *w;
 
+	ASSERT_HOT(queue->count <= NOTIFY_WAITING_MAX);
 	if (at == NOTIFY_WAITING_MAX)
 		return false;
 	w = malloc(offsetof(struct notify_waiting, notify.message)

@@ -1,6 +1,7 @@
 /* reconfig.c - main reads nsd.conf anew, and has the server run with it. */
 #include "config.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 		.flags = r->applied};
 	const struct conf *before = old.conf;
 
+	assert(new->conf != old.conf && r->under_way);
 	conf_keep_waiting(new->conf, r->first);
 	if (r->first == old.conf)
 		old.conf = NULL;
@@ -123,6 +125,7 @@ reconfig_answer(struct supervisor *s, struct asker *asker,
 {
 	struct ipc_reconfigured answer = {.what = what};
 
+	assert(len <= sizeof(answer.text));
 	memcpy(answer.text, text, len);
 	asker_answer(s, asker, IPC_RECONFIG, &answer,
 		IPC_RECONFIGURED_MIN + len);
@@ -174,6 +177,7 @@ reconfig_note_waiting(struct supervisor *s, const struct talk *talk,
 
 	_Static_assert(sizeof(s->server.waiting) > sizeof(talk->text),
 		"what waits has no room");
+	assert(from <= talk->len);
 	memcpy(s->server.waiting, talk->text + from, len);
 	s->server.waiting[len] = '\0';
 	if (xfrd == NULL)
@@ -188,6 +192,7 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 {
 	struct reconfig *r = &s->reconfig;
 
+	assert(r->under_way && r->talk != NULL);
 	reconfig_tell(s, what, r->talk);
 	free(r->talk);
 	r->talk = NULL;
@@ -209,6 +214,7 @@ reconfig_begin_errand(struct supervisor *s)
 	unsigned roles = r->only_certificates ? ROLE_WORKER
 					    : ROLE_WORKER | ROLE_XFRD;
 
+	assert(r->under_way && r->talk != NULL);
 	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
 		return;
 	talk_add(s->reconfig.talk, "error out of memory to tell others");
@@ -458,6 +464,8 @@ reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
 		"error %u zone%s cannot be read\n",
 		(unsigned)said->unread, said->unread == 1 ? "" : "s");
 	talk_make_room(talk, last_len);
+	assert(last_len < sizeof(last)
+		&& talk->len + last_len <= sizeof(talk->text));
 	room = sizeof(talk->text) - last_len - talk->len;
 	while (len > room || (len > 0 && said->reasons[len - 1] != '\n'))
 		len--;

@@ -45,6 +45,7 @@ supervisor_release(struct supervisor *s)
 static void
 supervisor_on_started(struct supervisor *s)
 {
+	assert(s->untried == 0);
 	log_notice("nsd started (%s), pid %ld", PACKAGE_STRING,
 		(long)getpid());
 	supervisor_release(s);

@@ -1,6 +1,7 @@
 /* talk.c - what main says of a new nsd.conf. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 static bool
 talk_put(struct talk *talk, const char *line, size_t len, size_t leave)
 {
+	assert(talk->len <= sizeof(talk->text));
 	if (sizeof(talk->text) - talk->len < len + 1 + leave)
 		return false;
 	memcpy(talk->text + talk->len, line, len);
@@ -69,6 +71,7 @@ talk_add_logged(struct talk *talk, const char *format, ...)
 void
 talk_make_room(struct talk *talk, size_t len)
 {
+	assert(len <= sizeof(talk->text));
 	while (talk->len > 0 && (sizeof(talk->text) - talk->len < len
 			|| talk->text[talk->len - 1] != '\n'))
 		talk->len--;
@@ -83,6 +86,7 @@ talk_weaken(struct talk *talk, size_t from, const char *what)
 	size_t skip = sizeof(prefix) - 1;
 	char why[400] = ""; /* two of them, and what is behind, have room */
 
+	assert(from <= talk->len);
 	if (end != NULL && (size_t)(end - first) > skip)
 		snprintf(why, sizeof(why), "%.*s",
 			(int)(end - first - (ptrdiff_t)skip), first + skip);

@@ -184,6 +184,7 @@ watch_on_beat(struct child *child, uint64_t beat)
 void
 watch_replace(struct child *child)
 {
+	assert(!child->reaped && !child->hung);
 	child->hung = true;
 	child_kill(child);
 }
@@ -292,6 +293,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct supervisor *s = arg;
 	int64_t now = clock_now_msec(), step_msec = now - s->watched_msec;
 
+	assert(step_msec >= 0);
 	s->watched_msec = now;
 	if (step_msec > STEP_MAX_MSEC)
 		step_msec = STEP_MAX_MSEC;

@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <limits.h>
@@ -185,6 +186,8 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 		path);
 	enum nsd_err err;
 
+	/* No other was found in the store, or is let into. */
+	assert(path == zone->path || path == zone->copy);
 	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s", zone->name,
 		path);
 	if (path == zone->path)
@@ -299,6 +302,7 @@ static void
 writer_take_version(const struct store_view *view, store_ref entry,
 	store_ref served, struct writer_zone *zone)
 {
+	assert(zone->way.steps == NULL); /* or they would be lost */
 	zone->served = store_get(view, served);
 	if (!zone->keeps_steps)
 		return;

@@ -1,6 +1,7 @@
 /* writer_folders.c - the folders that the writer may make files in. */
 #include "config.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ folders_goes_up(const char *path)
 static void
 folders_drop(struct writer_folders *folders, size_t i)
 {
+	assert(i < folders->count);
 	free((void *)(uintptr_t)folders->paths[i]);
 	folders->paths[i] = folders->paths[--folders->count];
 	folders->paths[folders->count] = NULL;
@@ -116,6 +118,7 @@ folders_add(struct writer_folders *folders, char *path)
 	if (copy == NULL)
 		return;
 	strcpy(copy, path);
+	assert(folders->count < WRITER_FOLDERS_MAX);
 	folders->paths[folders->count++] = copy;
 	folders->paths[folders->count] = NULL;
 }
