@@ -1,5 +1,6 @@
 """Starting and stopping: flags, exit codes, pid file, privileges, log."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -148,6 +149,15 @@ def with_open_files(count):
         else [])]
 
 
+def processes_in(folder):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/cwd") == str(folder):
+                found.append(int(pid))
+    return found
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_start_without_descriptors_exits_1(make_server, workers):
     """Fault 42: it would try for ever to start somebody who serves. With as
@@ -162,6 +172,9 @@ def test_start_without_descriptors_exits_1(make_server, workers):
         said = re.search(rf"error: {few} open files are too few, at least"
                          r" (\d+) are needed \(RLIMIT_NOFILE", result.stderr)
         assert said, result.stderr
+        # Its parent has told us, and it has its lifeline yet: the next one
+        # would have none, and count one descriptor less.
+        wait_for("its end", lambda: not processes_in(server.directory))
         needed = int(said[1])
         least = needed - 1 - 2 * workers  # xfrd, and all workers but one
         assert not server.pidfile.exists()
