@@ -211,26 +211,6 @@ loader_run_pool(struct loader *loader)
 	loader_end_pass(loader);
 }
 
-void
-loader_on_again(evutil_socket_t fd, short what, void *arg)
-{
-	struct loader *loader = arg;
-
-	/* A pass that has begun meanwhile sees to them. */
-	if (loader->pool != NULL || loader->again_count == 0)
-		return;
-	if (loader->pass == LOADER_PASS_NONE) {
-		loader->pass = LOADER_PASS_AGAIN;
-		memset(&loader->result, 0, sizeof(loader->result));
-	}
-	free(loader->todo);
-	loader->todo = loader->again;
-	loader->todo_count = loader->again_count;
-	loader->again = NULL;
-	loader->again_count = loader->again_room = 0;
-	loader_run_pool(loader);
-}
-
 static enum load_which
 loader_choose_which(const struct loader *loader)
 {
@@ -244,6 +224,27 @@ loader_choose_which(const struct loader *loader)
 	 * more. Without one, there is still all to look at that a loader did
 	 * not come to before it died. */
 	return loader->past == STORE_PAST_LOADED ? LOAD_MISSING : LOAD_STALE;
+}
+
+void
+loader_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	/* A pass that has begun meanwhile sees to them. */
+	if (loader->pool != NULL || loader->again_count == 0)
+		return;
+	if (loader->pass == LOADER_PASS_NONE) {
+		loader->pass = LOADER_PASS_AGAIN;
+		loader->context.which = loader_choose_which(loader);
+		memset(&loader->result, 0, sizeof(loader->result));
+	}
+	free(loader->todo);
+	loader->todo = loader->again;
+	loader->todo_count = loader->again_count;
+	loader->again = NULL;
+	loader->again_count = loader->again_room = 0;
+	loader_run_pool(loader);
 }
 
 /* Zones that loaders have died of come at the end. */

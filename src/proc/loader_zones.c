@@ -61,18 +61,21 @@ loader_judge_file(const struct load_result *result, bool served)
 	}
 }
 
-/* Reads a small file at once. Threads read a large one after the answer.
- * *reasons: of change, to be freed behind it. */
+/* Reads a small file at once, if it has changed, whatever the pass that runs or
+ * has run looks for. Threads read a large one after the answer. *reasons: of
+ * change, to be freed behind it. */
 static void
 loader_read_zone(struct loader *loader, struct load_zone *zone,
 	struct zone_change *change, char **reasons)
 {
+	struct load_context context = loader->context;
 	struct load_result result;
 	bool served;
 
 	assert(zone->conf != NULL && zone->entry != STORE_NONE);
+	context.which = LOAD_STALE;
 	loader_count_zone(loader, zone);
-	load_read_zone(&loader->context, zone,
+	load_read_zone(&context, zone,
 		store_writer_heap(loader->writer), false, &result);
 	if (result.outcome == LOAD_FAILED && result.reasons != NULL)
 		*reasons = strdup(result.reasons);

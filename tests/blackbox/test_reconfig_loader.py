@@ -193,6 +193,33 @@ def test_many_zones_go_and_come(server):
             assert server.serial("example") == 1
 
 
+def test_changed_file_is_read_with_another_pattern(server):
+    """Also when the last pass has looked for missing zones alone: that of a
+    reconfig, and the first one of a loader that follows another."""
+    server.base += PATTERN.format("q")
+    configure(server)
+    server.start()
+    file_of(server, "z.test")
+    assert control.ask(server, "addzone", "z.test", "p") == (0, "ok\n")
+    server.options["identity"] = '"two"'
+    reconfig(server)
+    file_of(server, "z.test", 2)
+    assert control.ask(server, "changezone", "z.test", "q") == (0, "ok\n")
+    assert server.serial("z.test") == 2
+    known = len(server.read_log())
+    os.kill(server.role("loader"), signal.SIGKILL)
+    server.wait_log(r"2 zones: 0 read", known)
+    file_of(server, "z.test", 3)
+    assert control.ask(server, "changezone", "z.test", "p") == (0, "ok\n")
+    assert server.serial("z.test") == 3
+    # Threads read a file that is large, if only by what it says of itself.
+    server.zone_file("z.test").write_text(
+        zone_text(4) + 99 * (";" + 99_999 * "-" + "\n"))
+    assert control.ask(server, "--no-wait", "changezone", "z.test",
+                       "q") == (0, "ok\n")
+    server.wait_serial("z.test", 4)
+
+
 # ---- while it is at work ------------------------------------------------------
 
 @contextlib.contextmanager
