@@ -12,6 +12,7 @@
 #include "proc/key_change.h"
 #include "proc/supervisor.h"
 #include "role/key_message.h"
+#include "role/requests.h"
 
 void
 key_change_sweep(struct supervisor *s)
@@ -135,10 +136,15 @@ key_change_on_listed(struct supervisor *s, struct child *loader)
 	/* One that was told answers by itself. */
 	if (!change->under_way || loader->pid == change->loader)
 		return;
-	if (key_change_is_of_zones((enum key_edit_what)change->answer.what))
-		key_change_tell_loader(s, loader);
-	else
+	if (!key_change_is_of_zones((enum key_edit_what)change->answer.what)) {
 		key_change_pass(s);
+	} else if (change->told < REQUEST_DEATHS_MAX) {
+		key_change_tell_loader(s, loader);
+	} else {
+		log_error("%u loaders have died with a change of a key in"
+			  " hand: it is given up", change->told);
+		key_change_end(s, NSD_E_PEER);
+	}
 }
 
 /* ---- its begin ----------------------------------------------------------- */
@@ -193,6 +199,7 @@ key_change_tell_loader(struct supervisor *s, struct child *loader)
 	if (loader == NULL)
 		return;
 	change->loader = loader->pid;
+	change->told++;
 	payload.request.ticket = change->number;
 	(void)child_send(loader, IPC_CHANGE_KEY, &payload, change->len, NULL,
 		0);
@@ -222,6 +229,7 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 	explicit_bzero(&payload, sizeof(payload));
 	change->asker = asker_of(xfrd, m);
 	change->under_way = true;
+	change->told = 0;
 	if (err == NSD_OK)
 		key_change_tell_loader(s, s->loader.current);
 	else

@@ -32,6 +32,7 @@ struct key_change {
 	bool under_way;
 	struct asker asker;
 	pid_t loader;    /* that was told; 0: none was there */
+	unsigned told;   /* loaders that were told of this one */
 	uint64_t number; /* ours, of the last one */
 	uint64_t first;  /* the first one that was told with ... */
 	uint64_t conf_number; /* main's configuration at the last one */

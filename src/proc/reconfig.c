@@ -25,7 +25,7 @@
 #include "proc/talk.h"
 #include "role/affinity.h"
 
-/* Octets of a line about a worker. */
+/* Octets of the last line: of one who does not answer, say. */
 #define LATE_MAX 64u
 
 /* ---- taking it ----------------------------------------------------------- */
@@ -217,6 +217,7 @@ reconfig_begin_errand(struct supervisor *s)
 	assert(r->under_way && r->talk != NULL);
 	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
 		return;
+	talk_make_room(s->reconfig.talk, LATE_MAX);
 	talk_add(s->reconfig.talk, "error out of memory to tell others");
 	reconfig_end(s, RECONFIGURED_LATE);
 }

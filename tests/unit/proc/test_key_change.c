@@ -20,6 +20,7 @@
 #include "proc/errand.h"
 #include "proc/key_change.h"
 #include "role/key_message.h"
+#include "role/requests.h"
 
 #define XFRD_PID 100
 #define LOADER_PID 200
@@ -419,6 +420,27 @@ the_next_loader_is_asked_for_it(void **state)
 }
 
 /* Whoever has asked may have died: it is done. */
+/* A change that loaders die of is not asked for for ever. */
+static void
+what_loaders_die_of_is_given_up(void **state)
+{
+	struct key_message message;
+
+	ask(1, KEY_EDIT_REMOVE, "k", "");
+	for (unsigned i = 1; i < REQUEST_DEATHS_MAX; i++) {
+		assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+		loader->pid++;
+		key_change_on_listed(&s, loader);
+		assert_false(take(&xfrd_end, IPC_KEY_DONE, &message));
+	}
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+	loader->pid++;
+	key_change_on_listed(&s, loader);
+	expect_error(1, NSD_E_PEER);
+	assert_false(take(&loader_end, IPC_CHANGE_KEY, &message));
+	assert_non_null(conf_find_key(s.server.conf, "k"));
+}
+
 static void
 main_follows_the_loader_in_any_case(void **state)
 {
@@ -593,6 +615,7 @@ main(void)
 		TEST(next_loader_publishes_it),
 		TEST(a_key_goes_once_the_loader_lets_it_go),
 		TEST(the_next_loader_is_asked_for_it),
+		TEST(what_loaders_die_of_is_given_up),
 		TEST(main_follows_the_loader_in_any_case),
 		TEST(but_not_if_another_configuration_has_come),
 		TEST(a_zone_has_its_key_until_it_changes_or_goes),
