@@ -163,9 +163,12 @@ static void
 xfrd_on_stop(struct role *role)
 {
 	struct xfrd *xfrd = (struct xfrd *)role;
-	struct event *then = event_new(role->base, -1, 0, xfrd_on_all_written,
-		xfrd);
+	struct event *then;
 
+	/* By a signal to all processes, and by main. */
+	if (xfrd->told_stop)
+		return;
+	then = event_new(role->base, -1, 0, xfrd_on_all_written, xfrd);
 	xfrd->told_stop = true;
 	control_close(xfrd);
 	if (then == NULL || !xfrd_write_end(xfrd, then))
