@@ -13,16 +13,16 @@
 #include "base/platform.h"
 #include "conf/conf.h"
 #include "guard/rrl.h"
-#include "keep/sources_edit.h"
-#include "keep/table_edit.h"
-#include "load/load_list.h"
-#include "load/load_read.h"
-#include "load/load_retire.h"
-#include "load/load_set.h"
+#include "loader/load_list.h"
+#include "loader/load_read.h"
+#include "loader/load_retire.h"
+#include "loader/load_set.h"
 #include "store/store.h"
 #include "store/writer.h"
 #include "zone/measure.h"
 #include "zone/sources.h"
+#include "zonedb/sources_edit.h"
+#include "zonedb/table_edit.h"
 
 #define THREADS_MAX 16
 #define COLUMNS 15

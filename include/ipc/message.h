@@ -93,7 +93,7 @@ struct ipc_update {
 /* What became of an ipc_update. */
 struct ipc_updated {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err, see load/load_update.h; NSD_E_AGAIN:
+	uint32_t err;    /* enum nsd_err, see loader/load_update.h; NSD_E_AGAIN:
 			  * too many changes wait while the zone is compared
 			  * with its file or built; NSD_E_INEXACT: differences
 			  * do not fit what is served; NSD_E_LIMIT: they are
@@ -125,8 +125,8 @@ enum ipc_zone_file {
 #define IPC_ZONE_TEXT_MAX 2032
 struct ipc_zone {
 	struct ipc_request request;
-	/* One change behind the other (role/zone_message.h). Of each: an octet
-	 * with an enum nsd_err, and one with an enum ipc_zone_file, of
+	/* One change behind the other (process/zone_message.h). Of each: an
+	 * octet with an enum nsd_err, and one with an enum ipc_zone_file, of
 	 * ZONE_CHANGED; one that says that a zone that is there gets the
 	 * pattern instead of its own; then the zone's name as it would be
 	 * written, its pattern's name, and reasons, in lines, as many as there
@@ -454,7 +454,7 @@ struct ipc_credit {
 		"options of the server, and the sockets of operators")       \
 	X(UPDATE, ROLE_XFRD, ROLE_LOADER, sizeof(struct ipc_update),         \
 		sizeof(struct ipc_update), 1, 128, UPDATED,                  \
-		"changes of a zone (load/load_update.h), to be published "   \
+		"changes of a zone (loader/load_update.h), to be published "   \
 		"at once")                                                   \
 	X(UPDATED, ROLE_LOADER, ROLE_XFRD, sizeof(struct ipc_updated),       \
 		sizeof(struct ipc_updated), 0, 0, NO_ANSWER,                 \

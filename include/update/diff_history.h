@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "keep/history_edit.h"
 #include "update/diff.h"
+#include "zonedb/history_edit.h"
 
 /* Adds changes (diff_finish) to a draft in the order of RFC 1995 section 4. The
  * draft is lost if they do not lead to a newer serial (RFC 1982 section 3.2):

@@ -16,7 +16,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
-#include "build/limits.h"
+#include "compile/limits.h"
 #include "store/store.h"
 #include "zone/walk.h"
 #include "zone/zone.h"
@@ -125,8 +125,8 @@ void update_abort(struct zone_update *update);
  *	                fail. returns as update_commit; nothing is published.
  *	update_publish  the writer's thread; only after NSD_OK. Fast. Gives the
  *	                version that was served if the zone was built anew: the
- *	                caller lets go of it (keep/retire.h). STORE_NONE: there
- *	                is nothing to do.
+ *	                caller lets go of it (zonedb/retire.h). STORE_NONE:
+ *	                there is nothing to do.
  *	update_end      the thread of update_make, in each case. Retires what
  *	                the new version does not have, or frees what was made
  *	                and not published; frees the transaction.

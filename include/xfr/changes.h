@@ -17,7 +17,7 @@
  * SOA of the version before it is removed. What is removed follows, then the
  * new SOA is added, and what is added follows.
  *
- * An older sort of these octets has kind 0: load/load_update.h.
+ * An older sort of these octets has kind 0: loader/load_update.h.
  */
 #ifndef XFR_CHANGES_H
 #define XFR_CHANGES_H

@@ -1,6 +1,6 @@
 /*
  * share_index.h - the layout of zone.share, by which updates find RRsets and
- * sig_templates with the same contents. Written by keep/share.h.
+ * sig_templates with the same contents. Written by zonedb/share.h.
  *
  * A hash table with open addressing. A slot has the hash of the contents only.
  * Whether the contents are the same, the object itself has to tell.

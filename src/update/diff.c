@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "build/items.h"
+#include "compile/items.h"
 #include "dns/name.h"
 
 #define BUCKETS_MIN 256u

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "keep/nsec3_pages.h"
-#include "keep/release.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
 #include "zone/objects.h"
+#include "zonedb/nsec3_pages.h"
+#include "zonedb/release.h"
 
 #define SMALL 8u /* a changed page with fewer entries absorbs the next one */
 

@@ -21,8 +21,8 @@
 #define UPDATE_NSEC3_EDIT_H
 
 #include "base/arena.h"
-#include "keep/release.h"
 #include "zone/nsec3_page.h"
+#include "zonedb/release.h"
 
 struct store_heap;
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "keep/release.h"
-#include "keep/retire.h"
-#include "keep/table_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
+#include "zonedb/release.h"
+#include "zonedb/retire.h"
+#include "zonedb/table_edit.h"
 
 #define TIDY_MAX 4000u /* records of a zone that is made anew at once */
 #define UPDATE_MEMORY 16384u /* octets of each arena that cost no mapping */

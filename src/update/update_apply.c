@@ -3,13 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
-#include "build/build.h"
-#include "keep/garbage.h"
-#include "keep/release.h"
+#include "compile/build.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
 #include "zone/objects.h"
+#include "zonedb/garbage.h"
+#include "zonedb/release.h"
 
 /* ---- tries ------------------------------------------------------------- */
 

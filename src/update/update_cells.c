@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "keep/target.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
+#include "zonedb/target.h"
 
 /* ---- what a cell has to hold ------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* update_chain.c - changes the NSEC3 records of the chain in an update. */
 #include <string.h>
 
-#include "keep/release.h"
 #include "update/update_pass.h"
+#include "zonedb/release.h"
 
 static enum nsd_err
 touch_edit_chain(struct zone_update *u, struct touch *t)

@@ -2,9 +2,9 @@
  * what a zone has: at once or in steps. */
 #include <string.h>
 
-#include "keep/share.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
+#include "zonedb/share.h"
 
 static enum nsd_err
 share_add_sigs(struct share *share, const struct rrset_sigs *sigs)

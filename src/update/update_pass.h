@@ -20,13 +20,13 @@
 #ifndef UPDATE_UPDATE_PASS_H
 #define UPDATE_UPDATE_PASS_H
 
-#include "build/packer.h"
-#include "build/shape.h"
-#include "keep/garbage.h"
-#include "keep/share.h"
+#include "compile/packer.h"
+#include "compile/shape.h"
 #include "names/trie_edit.h"
 #include "update/nsec3_edit.h"
 #include "update/update.h"
+#include "zonedb/garbage.h"
+#include "zonedb/share.h"
 
 struct store_heap;
 struct store_writer;

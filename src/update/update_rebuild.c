@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "build/build.h"
-#include "keep/release.h"
+#include "compile/build.h"
 #include "update/update_pass.h"
+#include "zonedb/release.h"
 
 #define BATCH_ROOM (1u << 20)
 #define LARGE 100000u /* changes */

@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "ctl/channel.h"
-#include "role/control_doors.h"
-#include "role/tls_texts.h"
+#include "process/control_doors.h"
+#include "process/tls_texts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 

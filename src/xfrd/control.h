@@ -33,7 +33,7 @@
 #include "base/list.h"
 #include "ctl/call.h"
 #include "ctl/json.h"
-#include "role/link.h"
+#include "process/link.h"
 
 struct role;
 struct xfrd_options;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "conf/key_edit.h"
-#include "role/key_message.h"
+#include "process/key_message.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 

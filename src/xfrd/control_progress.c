@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "ctl/channel.h"
-#include "role/counts.h"
+#include "process/counts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 

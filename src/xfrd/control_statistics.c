@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "ctl/json.h"
-#include "role/counts.h"
+#include "process/counts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_statistics.h"

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "role/counts.h"
+#include "process/counts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 

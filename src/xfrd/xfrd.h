@@ -39,12 +39,12 @@
 #define XFRD_XFRD_H
 
 #include "conf/conf.h"
-#include "load/load_text.h"
-#include "role/control_doors.h"
-#include "role/doors.h"
-#include "role/requests.h"
-#include "role/role.h"
-#include "role/zone_message.h"
+#include "loader/load_text.h"
+#include "process/control_doors.h"
+#include "process/doors.h"
+#include "process/requests.h"
+#include "process/role.h"
+#include "process/zone_message.h"
 #include "store/store.h"
 #include "xfr/machine.h"
 #include "xfr/patience.h"
@@ -217,7 +217,7 @@ struct xfrd {
 
 /*
  * Asks the loader to publish what a transfer brought, or changes of a zone, as
- * load/load_update.h tells. Borrows the text, whose octets must stay as they
+ * loader/load_update.h tells. Borrows the text, whose octets must stay as they
  * are until on_end gets UPDATED (struct ipc_updated); see requests.h.
  * returns as requests_add.
  */

@@ -26,7 +26,7 @@
 #include "conf/conf.h"
 #include "net/client.h"
 #include "net/socket.h"
-#include "role/hand.h"
+#include "process/hand.h"
 #include "tls/client.h"
 
 /* An answer over UDP. */

@@ -5,7 +5,7 @@
  * Changes are done in batches, one after the other (doc/decisions/0157): what
  * is asked for while a batch is under way is the next one. A batch is
  *   1. written to the zone list, which is the truth (0084), and durable there,
- *   2. published by the loader (load/load_batch.h),
+ *   2. published by the loader (loader/load_batch.h),
  *   3. taken over by xfrd itself, and told as done, once the loader has read
  *      the zone's file, if there is one; a secondary zone begins to be fetched.
  * If 1 fails the batch has failed. What 2 refuses has failed; its lines become

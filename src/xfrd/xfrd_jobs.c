@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "journal/journal.h"
-#include "load/load_update.h"
+#include "loader/load_update.h"
 #include "net/socket.h"
 #include "xfrd/xfrd.h"
 

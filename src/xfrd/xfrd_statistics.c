@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/platform.h"
 #include "conf/zonelist.h"
-#include "role/counts.h"
+#include "process/counts.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 #include "xfrd/xfrd_statistics.h"

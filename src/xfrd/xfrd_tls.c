@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/secrets.h"
-#include "role/tls_texts.h"
+#include "process/tls_texts.h"
 #include "tls/client.h"
 #include "xfrd/xfrd_ask.h"
 #include "xfrd/xfrd_tls.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "role/counts.h"
+#include "process/counts.h"
 #include "xfrd/xfrd.h"
 
 /* Zones in one turn of the loop. */

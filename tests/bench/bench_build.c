@@ -11,13 +11,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
-#include "keep/release.h"
-#include "keep/table_edit.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
+#include "zonedb/release.h"
+#include "zonedb/table_edit.h"
 #include "zonefile/zonefile.h"
 
 static double

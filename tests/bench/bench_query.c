@@ -27,12 +27,12 @@
 
 #include "dns/message.h"
 #include "dns/rrbatch.h"
-#include "keep/table_edit.h"
 #include "lib/settings_fixture.h"
 #include "queries.h"
 #include "query/query.h"
 #include "store/writer.h"
 #include "zone/table.h"
+#include "zonedb/table_edit.h"
 #include "zonefile/zonefile.h"
 
 #define ROUNDS 3

@@ -13,14 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
-#include "keep/mark.h"
-#include "keep/table_edit.h"
 #include "store/writer.h"
 #include "update/update.h"
 #include "zone/nsec3_page.h"
 #include "zone/unpack.h"
+#include "zonedb/mark.h"
+#include "zonedb/table_edit.h"
 #include "zonefile/zonefile.h"
 
 struct bench {

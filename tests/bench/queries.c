@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/message.h"
 #include "dns/rrbatch.h"
-#include "keep/table_edit.h"
+#include "zonedb/table_edit.h"
 
 void
 queries_fail(const char *what, enum nsd_err err)

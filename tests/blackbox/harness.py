@@ -87,7 +87,7 @@ def socket_of(pid, matches):
 
 
 def lifeline_address(pidfile):
-    """As in src/proc/lifeline.c."""
+    """As in src/process/lifeline.c."""
     number = 14695981039346656037
     for octet in os.fsencode(pidfile):
         number = (number ^ octet) * 1099511628211 % 2**64

@@ -234,7 +234,7 @@ def check_unfiltered(build, result):
     assert result.returncode == 0, result.stderr
     assert re.search(r"filter of system calls: +no$", result.stdout, re.M)
     assert "#define USE_SECCOMP" not in (build / "config.h").read_text()
-    assert run("make", "src/role/sandbox.o", "src/role/sandbox_unfiltered.o",
+    assert run("make", "src/process/sandbox.o", "src/process/sandbox_unfiltered.o",
                cwd=build).returncode == 0
 
 

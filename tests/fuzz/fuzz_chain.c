@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
-#include "keep/release.h"
 #include "zone/nsec3_page.h"
+#include "zonedb/release.h"
 
 #include "batch.h"
 #include "store/writer.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz/words_zone.h"
-#include "load/ixfr_file.h"
+#include "loader/ixfr_file.h"
 
 #define APEX ((const uint8_t *)"\7example")
 

@@ -32,8 +32,8 @@
 #include "lib/chance.h"
 #include "lib/tls_identity.h"
 #include "net/server.h"
-#include "proc/cpu_limit.h"
 #include "tls/server.h"
+#include "worker/cpu_limit.h"
 
 #define PREFIX 4u
 #define STEP_HEAD 4u

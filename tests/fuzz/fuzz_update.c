@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "fuzz/words_zone.h"
-#include "keep/release.h"
 #include "lib/zone_check.h"
 #include "lib/zone_fixture.h"
 #include "store/writer.h"
@@ -19,6 +18,7 @@
 #include "update/diff.h"
 #include "update/diff_history.h"
 #include "update/update.h"
+#include "zonedb/release.h"
 #include "zonefile/zonefile.h"
 
 #define APEX "example."

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
-#include "keep/release.h"
+#include "zonedb/release.h"
 
 #include "batch.h"
 #include "store/writer.h"

@@ -10,11 +10,11 @@
 #include "dns/rrtype.h"
 #include "fuzz/mutate_dns.h"
 #include "fuzz/target.h"
-#include "keep/settings_edit.h"
-#include "keep/table_edit.h"
 #include "lib/history_fixture.h"
 #include "query/rssac.h"
 #include "store/writer.h"
+#include "zonedb/settings_edit.h"
+#include "zonedb/table_edit.h"
 
 /* ---- what there is ------------------------------------------------------- */
 

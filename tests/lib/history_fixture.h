@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "keep/history_edit.h"
 #include "store/store.h"
+#include "zonedb/history_edit.h"
 
 struct store_writer;
 

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/exchange.h"
-#include "proc/start.h"
+#include "main/start.h"
+#include "process/role.h"
 #include "query/query.h"
-#include "role/role.h"
 
 #define HEADER 12
 

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proc/start.h"
+#include "main/start.h"
 
 #define PATH_ROOM 512
 

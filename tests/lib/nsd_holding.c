@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 
 #include "base/exchange.h"
-#include "proc/holder_bounds.h"
+#include "process/holder_bounds.h"
 #include "query/query.h"
 #include "store/layout.h"
 

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/exchange.h"
-#include "proc/start.h"
+#include "main/start.h"
+#include "process/hand.h"
 #include "query/query.h"
-#include "role/hand.h"
 
 size_t __real_query_answer_batch(struct query_ctx *ctx,
 	const struct store_view *view, struct exchange *exchanges,

@@ -34,11 +34,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "proc/post.h"
-#include "proc/start.h"
-#include "proc/supervisor.h"
-#include "role/hooks.h"
-#include "role/role.h"
+#include "main/post.h"
+#include "main/start.h"
+#include "main/supervisor.h"
+#include "process/hooks.h"
+#include "process/role.h"
 #include "store/store.h"
 
 #define BOXES 16

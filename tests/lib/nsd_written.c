@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proc/start.h"
+#include "main/start.h"
 
 #define PATH_ROOM 512
 #define HEAD 15

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "build/build.h"
-#include "keep/release.h"
+#include "compile/build.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
 #include "zone/nsec3.h"
+#include "zonedb/release.h"
 
 #define SOA "@ SOA ns1 host 7 2 3 4 5\n"
 #define HEAD "$TTL 3600\n" SOA "@ NS ns1\nns1 A 192.0.2.1\n"

@@ -1,9 +1,9 @@
 /* settings_fixture.c - makes settings. */
 #include <stdlib.h>
 
-#include "keep/table_edit.h"
 #include "lib/settings_fixture.h"
 #include "store/writer.h"
+#include "zonedb/table_edit.h"
 
 static void
 must(enum nsd_err err)

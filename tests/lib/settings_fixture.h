@@ -2,8 +2,8 @@
 #ifndef TESTS_LIB_SETTINGS_FIXTURE_H
 #define TESTS_LIB_SETTINGS_FIXTURE_H
 
-#include "keep/settings_edit.h"
 #include "store/store.h"
+#include "zonedb/settings_edit.h"
 
 /* Gives a zone lists. Aborts the test program on failure, as all functions here
  * do. */

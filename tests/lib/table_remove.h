@@ -2,9 +2,9 @@
 #ifndef TESTS_LIB_TABLE_REMOVE_H
 #define TESTS_LIB_TABLE_REMOVE_H
 
-#include "keep/retire.h"
-#include "keep/table_edit.h"
 #include "store/writer.h"
+#include "zonedb/retire.h"
+#include "zonedb/table_edit.h"
 
 static inline void
 table_remove_retire(void *ctx, store_ref ref)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"
 #include "dns/rdata.h"

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
-#include "keep/table_edit.h"
 #include "lib/zone_fixture.h"
 #include "store/writer.h"
 #include "zone/table.h"
+#include "zonedb/table_edit.h"
 #include "zonefile/zonefile.h"
 
 static void

@@ -19,11 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "keep/mark.h"
 #include "lib/store_check.h"
 #include "lib/store_snapshot.h"
 #include "soak/zones.h"
 #include "store/writer.h"
+#include "zonedb/mark.h"
 
 #define READERS 2u
 

@@ -4,14 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
-#include "keep/history_edit.h"
-#include "keep/mark.h"
-#include "keep/release.h"
-#include "keep/share.h"
-#include "keep/table_edit.h"
 #include "lib/history_fixture.h"
 #include "lib/table_remove.h"
 #include "soak/zones.h"
@@ -20,6 +15,11 @@
 #include "zone/history.h"
 #include "zone/table.h"
 #include "zone/walk.h"
+#include "zonedb/history_edit.h"
+#include "zonedb/mark.h"
+#include "zonedb/release.h"
+#include "zonedb/share.h"
+#include "zonedb/table_edit.h"
 #include "zonefile/zonefile.h"
 
 #define TEXT_MAX 65536u

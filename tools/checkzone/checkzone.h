@@ -40,7 +40,7 @@ enum nsd_err checkzone_stream(struct check *c) MUST_USE;
 void checkzone_tell_digest(struct check *c, enum zonemd_verdict verdict);
 
 /* Makes FILE.ixfr of what c->file, which is sound, changes in c->old, and moves
- * older ones on (load/ixfr_file.h). False: it was told why not; there is no
+ * older ones on (loader/ixfr_file.h). False: it was told why not; there is no
  * FILE.ixfr then, unless it was there already. */
 bool checkzone_ixfr(struct check *c);
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "build/build.h"
 #include "checkzone.h"
+#include "compile/build.h"
 #include "dns/serial.h"
-#include "load/ixfr_file.h"
+#include "loader/ixfr_file.h"
 #include "store/writer.h"
 #include "update/diff_history.h"
 #include "zone/zone.h"

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "audit.h"
-#include "build/inspect.h"
 #include "checkzone.h"
+#include "compile/inspect.h"
 #include "dns/rrbatch.h"
 #include "zonefile/order.h"
 #include "zonefile/zonefile.h"

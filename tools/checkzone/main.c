@@ -11,8 +11,8 @@
 
 #include "audit.h"
 #include "base/log.h"
-#include "build/build.h"
 #include "checkzone.h"
+#include "compile/build.h"
 #include "dns/name.h"
 #include "store/store.h"
 #include "store/writer.h"

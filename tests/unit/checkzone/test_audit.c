@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-#include "build/build.h"
 #include "checkzone/audit.h"
+#include "compile/build.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"
-#include "keep/release.h"
 #include "lib/failing.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
+#include "zonedb/release.h"
 
 #define NOW 1700000000u
 #define TEXT_ROOM 65536

@@ -3,11 +3,11 @@
  */
 #include <stdio.h>
 
-#include "keep/history_edit.h"
 #include "lib/history_fixture.h"
 #include "store/writer.h"
 #include "transfer_client.h"
 #include "zone/history.h"
+#include "zonedb/history_edit.h"
 
 /* The steps from version 4 to that of SMALL, 7. Each line of the list is a
  * record as it is sent, from version 4 on. */

@@ -3,9 +3,9 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#include "keep/table_edit.h"
 #include "raw.h"
 #include "store/writer.h"
+#include "zonedb/table_edit.h"
 
 /* Fault 1 and 2. */
 static void

@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "base/diag.h"
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/rrbatch.h"
-#include "keep/table_edit.h"
 #include "lib/settings_fixture.h"
 #include "store/writer.h"
+#include "zonedb/table_edit.h"
 
 #include "world.h"
 

@@ -14,10 +14,10 @@
 #include "dns/message.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
-#include "keep/settings_edit.h"
 #include "query/query.h"
 #include "store/store.h"
 #include "zone/zone.h"
+#include "zonedb/settings_edit.h"
 
 struct store_writer;
 

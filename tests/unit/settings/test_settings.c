@@ -5,14 +5,14 @@
 
 #include <cmocka.h>
 
-#include "keep/mark.h"
-#include "keep/settings_edit.h"
-#include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "lib/table_remove.h"
 #include "store/writer.h"
 #include "zone/table.h"
+#include "zonedb/mark.h"
+#include "zonedb/settings_edit.h"
+#include "zonedb/table_edit.h"
 
 static struct store_fixture s;
 

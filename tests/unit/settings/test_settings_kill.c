@@ -16,14 +16,14 @@
 
 #include <cmocka.h>
 
-#include "keep/mark.h"
-#include "keep/settings_edit.h"
-#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/store_check.h"
 #include "store/writer.h"
 #include "zone/measure.h"
 #include "zone/table.h"
+#include "zonedb/mark.h"
+#include "zonedb/settings_edit.h"
+#include "zonedb/table_edit.h"
 
 #define KILLS 100u
 #define LIVES_USEC 3000u /* at most */

@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
-#include "keep/release.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
 #include "update/diff.h"
 #include "update/update.h"
 #include "zone/walk.h"
+#include "zonedb/release.h"
 #include "zonefile/zonefile.h"
 
 #define RECORDS_MAX 4000

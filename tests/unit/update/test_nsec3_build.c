@@ -1,11 +1,11 @@
 /* test_nsec3_build.c - which NSEC3 records make the chain of a zone, what
  * names keep of their hashes, and how updates pack them. */
-#include "build/packer.h"
-#include "keep/release.h"
+#include "compile/packer.h"
 #include "lib/nsec3_zone.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
 #include "zone/walk.h"
+#include "zonedb/release.h"
 #include "zonefile/zonefile.h"
 
 /* ---- the chain of a sound zone ----------------------------------------- */

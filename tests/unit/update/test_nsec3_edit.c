@@ -8,14 +8,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "keep/nsec3_pages.h"
-#include "keep/release.h"
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/failing_store.h"
 #include "lib/store_fixture.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
+#include "zonedb/nsec3_pages.h"
+#include "zonedb/release.h"
 
 #define RECORDS_MAX 8000u
 #define CHANGES_MAX 3000u

@@ -8,16 +8,16 @@
 
 #include <cmocka.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
-#include "keep/mark.h"
-#include "keep/release.h"
-#include "keep/share.h"
-#include "keep/table_edit.h"
 #include "lib/one_fixture.h"
 #include "lib/zone_check.h"
 #include "store/writer.h"
 #include "update/update.h"
+#include "zonedb/mark.h"
+#include "zonedb/release.h"
+#include "zonedb/share.h"
+#include "zonedb/table_edit.h"
 
 #define HEAD "$TTL 3600\n@ SOA ns1 x 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n"
 

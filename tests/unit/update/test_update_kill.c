@@ -15,14 +15,14 @@
 
 #include <cmocka.h>
 
-#include "keep/mark.h"
-#include "keep/release.h"
-#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
 #include "lib/update_model.h"
 #include "lib/zone_check.h"
 #include "store/writer.h"
+#include "zonedb/mark.h"
+#include "zonedb/release.h"
+#include "zonedb/table_edit.h"
 
 #define KILLS 80u
 #define LIVES_USEC 4000u /* at most */

@@ -11,15 +11,15 @@
 
 #include <cmocka.h>
 
-#include "keep/mark.h"
-#include "keep/release.h"
-#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "lib/update_model.h"
 #include "lib/zone_check.h"
 #include "store/writer.h"
+#include "zonedb/mark.h"
+#include "zonedb/release.h"
+#include "zonedb/table_edit.h"
 
 #define ZONES 150u
 #define MEMORY_ZONES 24u

@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "keep/release.h"
 #include "lib/one_fixture.h"
 #include "lib/zone_check.h"
 #include "store/writer.h"
 #include "update/update.h"
+#include "zonedb/release.h"
 
 #define HEAD "$TTL 3600\n@ SOA ns1 x 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n"
 

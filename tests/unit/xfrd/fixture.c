@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
-#include "load/load_list.h"
+#include "loader/load_list.h"
 
 struct xfrd_fixture fixture;
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "lib/store_fixture.h"
-#include "load/load_list.h"
+#include "loader/load_list.h"
 #include "xfrd/xfrd.h"
 
 #define CONF "pattern: name: p zonefile: z notify: 192.0.2.%d NOKEY\n"       \

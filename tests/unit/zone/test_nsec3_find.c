@@ -8,11 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "keep/nsec3_pages.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
+#include "zonedb/nsec3_pages.h"
 
 #define RECORDS_MAX 3000u
 

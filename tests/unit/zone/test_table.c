@@ -8,12 +8,8 @@
 
 #include <cmocka.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "dns/name.h"
-#include "keep/mark.h"
-#include "keep/retire.h"
-#include "keep/sources_edit.h"
-#include "keep/table_edit.h"
 #include "lib/one_fixture.h"
 #include "lib/settings_fixture.h"
 #include "lib/table_remove.h"
@@ -21,6 +17,10 @@
 #include "zone/measure.h"
 #include "zone/sources.h"
 #include "zone/table.h"
+#include "zonedb/mark.h"
+#include "zonedb/retire.h"
+#include "zonedb/sources_edit.h"
+#include "zonedb/table_edit.h"
 
 static uint64_t
 reclaimed(void)

@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
-#include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "lib/table_remove.h"
 #include "zone/table.h"
+#include "zonedb/table_edit.h"
 
 static struct store_fixture s;
 

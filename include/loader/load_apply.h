@@ -1,0 +1,35 @@
+/* load_apply.h - publishes what a zone file, or a whole zone that was
+ * transferred, changes in a zone. */
+#ifndef LOADER_LOAD_APPLY_H
+#define LOADER_LOAD_APPLY_H
+
+#include "base/err.h"
+#include "loader/load_zone.h"
+#include "update/update.h"
+
+/* So many changes, some 4 ms, are published in the loader's loop; more by the
+ * thread that has found them. */
+#define LOAD_APPLY_AT_ONCE 1000u
+
+struct load_apply_options {
+	struct zone_limits limits; /* for what changes; all zeros: none */
+	struct store_heap *heap;   /* of a thread; NULL: of the main thread */
+	bool verify;               /* zonemd-verify counts: load_verify.h */
+};
+
+/*
+ * Publishes the changes of a result that is LOAD_COMPARED, all or none; *done
+ * says how many. They are kept for other secondaries, if the zone's options say
+ * so. For the loader's main thread; or for one that may change the zone
+ * (update_make), whose version the loop publishes. Findings are not told: they
+ * have no place in a file.
+ * returns NSD_OK; what update_begin, _add, _remove and _commit return when
+ * the zone has no version, the changes break a rule, or there is no memory;
+ * NSD_E_DIGEST: the zone is then as before.
+ */
+enum nsd_err load_apply_diff(const struct load_context *context,
+	const struct load_result *result,
+	const struct load_apply_options *options,
+	struct zone_update_result *done) MUST_USE;
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * load_deaths.h - counts the loaders that have died while they read a zone.
+ *
+ * A zone that loaders die of must not keep the others from being read. Its
+ * entry in the store counts, across their deaths, the loaders that have begun
+ * to read it. A zone that was read to the end is no suspect any more. A zone
+ * with LOAD_DEATHS_MAX deaths is set aside until its file changes.
+ *
+ * Each zone is for one thread at a time: the one that reads it, or the
+ * loader's main thread.
+ */
+#ifndef LOADER_LOAD_DEATHS_H
+#define LOADER_LOAD_DEATHS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "loader/load_zone.h"
+
+#define LOAD_DEATHS_MAX 3u
+
+/* True if a loader has begun to read the zone and has not come to its end. */
+bool load_deaths_is_suspect(const struct load_context *context,
+	const struct load_zone *zone);
+
+/*
+ * One more loader begins to read the zone. st: of the file at path.
+ * Returns true if it may. False: the zone is set aside; that is said in the
+ * log, and *result is LOAD_FAILED with the file that is waited for.
+ */
+bool load_deaths_begin(const struct load_context *context,
+	const struct load_zone *zone, const char *path, const struct stat *st,
+	struct load_result *result);
+
+/* The loader has lived: what came of reading the zone is published, or told. A
+ * zone that is set aside stays so. */
+void load_deaths_survive(const struct load_context *context,
+	const struct load_zone *zone);
+
+/* Forgets all deaths, at the start of a server. */
+void load_deaths_forget(const struct load_context *context,
+	const struct load_zone *zone);
+
+#endif

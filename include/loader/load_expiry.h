@@ -1,0 +1,40 @@
+/* load_expiry.h - when zones expire: the loader's part (zone_entry.expires_sec
+ * of zone/zone.h). */
+#ifndef LOADER_LOAD_EXPIRY_H
+#define LOADER_LOAD_EXPIRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "loader/load_set.h"
+#include "loader/load_zone.h"
+
+/*
+ * Has a zone expire left_msec from now (0: it has expired; IPC_EXPIRY_NEVER),
+ * at once visible to readers, or once it is held no more; one that has no
+ * primaries does not. apex: any octets, len of them.
+ * returns NSD_OK; NSD_E_NOT_FOUND: no such zone; NSD_E_WIRE: no name.
+ */
+enum nsd_err load_expiry_set(const struct load_context *context,
+	struct load_set *set, const uint8_t *apex, size_t len,
+	uint64_t left_msec) MUST_USE;
+
+/* A transfer has brought the zone of an entry up to date: if it has expired, it
+ * is answered from again, until the next load_expiry_set. */
+void load_expiry_end(const struct load_context *context, store_ref entry);
+
+/* Nothing is answered from the zone until load_expiry_let_go, whatever it has.
+ * For the main thread, as the next two. */
+void load_expiry_hold(struct store_writer *writer, struct load_zone *zone);
+/* To be called once for each zone that a predecessor has left: it is still held
+ * if that held it. */
+void load_expiry_resume(const struct store_view *view, struct load_zone *zone);
+/* One that is not held is fine. */
+void load_expiry_let_go(struct store_writer *writer, struct load_zone *zone);
+
+/* Has no zone expire, until xfrd says anew when each does: what a file says is
+ * of the clock of another boot. Before anybody reads the store. */
+void load_expiry_forget(struct store_writer *writer);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * load_text.h - what a transfer has brought (xfr/changes.h), where it lies; and
+ * a whole zone of it read as zonefile/zonefile.h reads a file: in batches, with
+ * memory that does not depend on the size of the zone.
+ */
+#ifndef LOADER_LOAD_TEXT_H
+#define LOADER_LOAD_TEXT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "zonefile/zonefile.h"
+
+struct journal_entry;
+
+/* Where the octets are. They are read and not mapped, since whoever has written
+ * the file could still cut it. */
+struct load_text {
+	int fd; /* borrowed */
+	uint64_t offset;
+	uint64_t len;
+	/* NULL, or an entry of the journal whose folder fd is: its text, each
+	 * block of which is checked. Without offset. */
+	const struct journal_entry *entry;
+	const uint8_t *data; /* not NULL: they are these len octets */
+	bool is_diffs; /* its head says so: it is to be applied. Who reads it
+			* looks again: it may have been changed since */
+	bool is_rest; /* none of this: what the journal has beyond what is
+		       * served (load_journal_catch_up) */
+};
+
+/*
+ * Reads the records of a text that is XFR_WHOLE. Of options it follows apex,
+ * on_batch, take_batch, batch_ctx, pool, on_progress and progress_ctx; all is
+ * done in the calling thread.
+ * gives *result, also when it fails; zonefile_result_fini releases it. Its one
+ * source is no file: it only says that there was one reading.
+ * returns NSD_OK; NSD_E_WIRE: the octets are not a whole zone of that apex, or
+ * are damaged; NSD_E_SYSTEM: they cannot be read, or there are fewer;
+ * NSD_E_MEMORY; or what on_batch or take_batch returned.
+ * May block on the file system. Several threads may read one text at once.
+ */
+enum nsd_err load_text_parse(const struct load_text *text,
+	const struct zonefile_options *options,
+	struct zonefile_result *result) MUST_USE;
+
+/* Copies the first len octets of a text, or all if len is text->len. data: has
+ * room for them. returns as load_text_parse. */
+enum nsd_err load_text_copy(const struct load_text *text, uint8_t *data,
+	size_t len) MUST_USE;
+
+#endif

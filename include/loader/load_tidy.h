@@ -1,0 +1,32 @@
+/*
+ * load_tidy.h - when the loader is idle, makes small zones anew whose objects
+ * lie scattered. So the memory that changes have freed goes back to the
+ * kernel: see update_tidy.
+ */
+#ifndef LOADER_LOAD_TIDY_H
+#define LOADER_LOAD_TIDY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "loader/load_set.h"
+
+/* Zeroed: nothing to do. */
+struct load_tidy {
+	size_t at;          /* the next zone */
+	size_t left;        /* zones of this round */
+	uint64_t reclaimed; /* store_stats.reclaimed_total after the last
+			     * round */
+};
+
+/* Begins a round if much is free among objects, and much has changed since the
+ * last one. True if a round is on. */
+bool load_tidy_begin(struct load_tidy *tidy,
+	const struct load_context *context, const struct load_set *set);
+
+/* Works for a turn (load_turn.h), or for as long as one zone takes. False: the
+ * round is over, and what it has freed is to be trimmed. */
+bool load_tidy_step(struct load_tidy *tidy,
+	const struct load_context *context, const struct load_set *set);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * load_wait.h - keeps the changes of a zone while the zone is compared with its
+ * file, or hashed anew. They are applied to what comes of that.
+ */
+#ifndef LOADER_LOAD_WAIT_H
+#define LOADER_LOAD_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/name.h"
+#include "loader/load_text.h"
+
+/* What is over these limits is refused: its sender has to send it again. */
+#define LOAD_WAIT_MAX 1000
+#define LOAD_WAIT_OCTETS (64u << 20)
+
+/* A change of a zone, and who asks for it. */
+struct load_change {
+	uint64_t channel; /* of the asker: struct ipc_message */
+	uint64_t ticket;
+	uint8_t kind;          /* enum load_update_kind */
+	uint64_t len;
+	uint8_t *data;         /* octets of IPC_UPDATE; NULL: they are still in
+				* the file of text */
+	struct load_text text; /* of what is read as a text, a zone or
+				* differences: its octets, in data or in a
+				* file, whose descriptor is the change's.
+				* fd -1: none; len 0: it is no text */
+};
+
+/* True if it is read as a text; else data is applied. */
+static inline bool
+load_change_is_text(const struct load_change *change)
+{
+	return change->text.len > 0;
+}
+
+struct load_waiting {
+	struct load_waiting *next;
+	struct load_change change;
+	uint8_t apex[NAME_MAX_LEN]; /* of the zone; in lower case */
+};
+
+/* In order of arrival. Zeroed: empty. */
+struct load_wait {
+	struct load_waiting *first, *last;
+	size_t count;
+	uint64_t octets;
+	bool trying; /* those behind passed are to be tried */
+	struct load_waiting *passed; /* NULL: all are */
+};
+
+/* Frees what a change owns. */
+void load_wait_free(const struct load_change *change);
+
+/* Has a change wait. True: its data is taken. False: there is no room, or no
+ * memory. apex: in lower case. */
+bool load_wait_add(struct load_wait *wait, const uint8_t *apex,
+	const struct load_change *change);
+
+/* True if a change of this zone waits: later ones have to wait behind it. Cost:
+ * a look at all that wait. */
+bool load_wait_has(const struct load_wait *wait, const uint8_t *apex);
+
+/* A zone is no longer busy: all are to be tried again, from the first on. */
+void load_wait_restart(struct load_wait *wait);
+
+/*
+ * Works for a turn (load_turn.h): calls try for one after another. If that
+ * returns true the change is done with and freed; else it stays. False: all
+ * have been tried.
+ */
+bool load_wait_step(struct load_wait *wait,
+	bool (*try)(void *ctx, const struct load_waiting *one), void *ctx);
+
+#endif

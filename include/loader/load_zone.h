@@ -1,0 +1,182 @@
+/* load_zone.h - one zone of the configuration in the loader, and what came of
+ * reading it. */
+#ifndef LOADER_LOAD_ZONE_H
+#define LOADER_LOAD_ZONE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile/build.h"
+#include "conf/conf.h"
+#include "loader/ixfr_file.h"
+#include "store/store.h"
+#include "update/diff.h"
+#include "update/update.h"
+#include "zone/zone.h"
+#include "zonedb/history_edit.h"
+#include "zonefile/zonefile.h"
+
+struct load_text;
+struct store_writer;
+
+/* A zone of the configuration. Its version, and the files that this is from,
+ * are in the store: they outlive the loader. */
+struct load_zone {
+	const struct conf_zone *conf;
+	store_ref entry;   /* in the table of zones */
+	uint8_t retries;   /* how often its files changed while being read */
+	bool whole;        /* is to be built anew, not compared: its differences
+			    * could not be applied */
+	bool busy;         /* a thread reads the published version, which must
+			    * stay; under busy_lock */
+	bool reading;      /* from before load_read_zone until its result is
+			    * taken: one file or transfer at a time; atomic, as
+			    * are skipped and removed */
+	bool skipped;      /* a pass has found it reading: its file is still to
+			    * be looked at */
+	bool removed;      /* is not to be read any more: see
+			    * load_batch_drop */
+	bool held;         /* counts as expired: load_expiry_hold */
+	uint32_t expires_sec; /* while held: of the entry, for then */
+	const struct load_text *transfer; /* to be read, or being read; NULL:
+					   * none */
+};
+
+/* How far a thread is in reading a large zone. The thread writes it, the main
+ * thread shows it; all fields are atomic. */
+struct load_progress {
+	const struct load_zone *zone; /* NULL: none in work */
+	const char *stage;
+	uint64_t done;
+	uint64_t total;
+};
+
+/* What becomes of a zone that was looked at. */
+enum load_outcome {
+	LOAD_UNCHANGED, /* nothing to do; nobody takes the result */
+	LOAD_LARGE,     /* put off: to be read with several threads */
+	LOAD_KEPT,      /* what is served stays, or none is; see note */
+	LOAD_COMPARED,  /* changes of what is served are to be published, if
+			 * there are any */
+	LOAD_APPLIED,   /* changes of what was served are published already */
+	LOAD_BUILT,     /* a new version is ready to be published */
+	LOAD_AGAIN,     /* its files changed while they were read */
+	LOAD_FAILED,    /* said in the log */
+};
+
+/* What is noted of a zone's files, behind what is published: whether they are
+ * to be read again is told from that. */
+enum load_note {
+	LOAD_NOTE_NOTHING,
+	LOAD_NOTE_READ,       /* result.files */
+	LOAD_NOTE_FAILED,     /* result.files, which could not be used */
+	LOAD_NOTE_UNREADABLE, /* that they could not be opened or read: they
+			       * are still to be */
+	LOAD_NOTE_NONE,       /* the zone has no file, or is a secondary zone
+			       * that has none yet */
+	LOAD_NOTE_AS_BEFORE,  /* they are as their record says, but the entry
+			       * does not say so any more whether they could
+			       * be used */
+};
+
+/* What came of reading a zone. The loader's main thread acts on it. */
+struct load_result {
+	struct load_result *next;
+	struct load_zone *zone;
+	enum load_outcome outcome;
+	enum load_note note;
+	bool crowded;                 /* of LOAD_FAILED: the store is full with
+				       * the served version */
+	bool awaited;                 /* of LOAD_FAILED: there is no file yet,
+				       * and nothing was served */
+	bool as_before;               /* of LOAD_FAILED: it failed the last
+				       * time, and its files are as they
+				       * were */
+	store_ref built;              /* of LOAD_BUILT */
+	store_ref rehashed;           /* of any other: the served version made
+				       * for another limit (load_rehash.h); or
+				       * none */
+	char *reasons;                /* of LOAD_FAILED: lines that say why,
+				       * for people; owned; NULL: the log has
+				       * them */
+	enum nsd_err err;             /* of a transfer that is LOAD_FAILED */
+	struct diff *diff;            /* of LOAD_COMPARED: owned */
+	const struct diff_change *changes; /* lent by diff */
+	size_t change_count;
+	struct zone_update_result done; /* of LOAD_APPLIED */
+	uint32_t old_serial;          /* of LOAD_APPLIED: was served before */
+	struct zonefile_result files; /* of this try; no batches */
+	struct ixfr_drafts history;   /* that lead to the new version; owned */
+	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
+};
+
+/* Which zones a pass reads. */
+enum load_which {
+	LOAD_CHANGED,  /* those whose files have changed since the last try */
+	LOAD_MISSING,  /* of these, those that have no version, or one of a file
+			* with another name */
+	LOAD_STALE,    /* the changed ones, and those whose last try failed */
+};
+
+struct load_journal;
+struct load_retire;
+struct load_loop;
+
+/* What all zones are read with. */
+struct load_context {
+	struct store_writer *writer;
+	const char *chroot;          /* where we are; NULL: not in one */
+	unsigned threads_max;        /* for a large zone */
+	uint32_t nsec3_iterations_max;
+	struct zone_limits limits;   /* of what other servers send */
+	enum load_which which;
+	bool beside_answers;         /* workers serve already */
+	bool of_transfers;           /* not files are read, but what transfers
+				      * have brought */
+	bool cancelled;              /* no more is begun; atomic */
+	bool timed;                  /* rssac002: log how long loads take */
+	const struct load_journal *journal; /* for a first pass; or NULL */
+	struct load_progress *progress;
+	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
+	struct load_retire *retire;
+	struct load_loop *loop;      /* the main thread's; NULL: there is no
+				      * other */
+};
+
+/* Returns the published version, or NULL. Any thread of the loader. The version
+ * may be retired unless the zone is busy or busy_lock is held. */
+const struct zone *load_zone_published(const struct store_view *view,
+	const struct load_zone *zone);
+
+/* True if the zone's primary is another server, to be asked for transfers. */
+bool load_zone_is_secondary(const struct load_zone *zone);
+
+/* The same, or it was one, and what is served has come by a transfer: a file
+ * that is older is not read over it, and none need be there. */
+bool load_zone_is_received(const struct store_view *view,
+	const struct load_zone *zone);
+
+/* What is kept of what the versions of the zone differ by (store-ixfr, ixfr-
+ * number, ixfr-size). */
+struct history_limits load_zone_get_history(const struct load_zone *zone);
+
+/*
+ * Claims a zone for one reading: of its file by a pass, or of what a transfer
+ * has brought. False: another has it. load_zone_release ends that; true: a pass
+ * has left the zone out meanwhile, so its file is still to be looked at.
+ */
+bool load_zone_claim(struct load_zone *zone, bool pass) MUST_USE;
+bool load_zone_release(struct load_zone *zone);
+
+/* Writes down how far a large zone is. stage: kept. */
+void load_zone_note_progress(struct load_progress *progress,
+	const char *stage, uint64_t done, uint64_t total);
+
+/* Fills what build_zone needs to know of a zone, but for its records. names:
+ * those of its files (zonefile_list_names), kept; NULL if there are none. */
+void load_zone_fill_input(const struct load_context *context,
+	const struct load_zone *zone, const struct zonefile_result *files,
+	const char *const *names, struct zone_build_input *input);
+
+#endif

@@ -1,0 +1,34 @@
+/* affinity.h - which processors the processes run on. */
+#ifndef PROCESS_AFFINITY_H
+#define PROCESS_AFFINITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* Checks cpu-affinity, server-N-cpu-affinity and xfrd-cpu-affinity against each
+ * other and the machine. NSD_E_SYNTAX: they do not fit, with an error to the
+ * sink. */
+enum nsd_err affinity_check(const struct conf_server *options,
+	struct diag_sink *sink) MUST_USE;
+
+/* Binds the calling process; a failure is a warning. */
+void affinity_set_all(const struct conf_server *options);
+void affinity_set_server(const struct conf_server *options, unsigned server);
+void affinity_set_xfrd(const struct conf_server *options);
+/* The same of the xfrd that runs as pid, from main, which it is bound like
+ * without xfrd-cpu-affinity. */
+void affinity_follow_xfrd(const struct conf_server *options, pid_t pid);
+
+/* The processor that a worker (from 0) is bound to. False: to none alone. */
+bool affinity_find_cpu(const struct conf_server *options, unsigned server,
+	uint32_t *cpu);
+
+/* Processors that this process may use, at least 1. */
+unsigned affinity_count(void);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * control_doors.h - the sockets of the control channel and its keys, which main
+ * opens and reads while it may, and again at a reconfig. Each xfrd inherits
+ * them; other roles close the sockets and drop the keys.
+ */
+#ifndef PROCESS_CONTROL_DOORS_H
+#define PROCESS_CONTROL_DOORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/secrets.h"
+#include "process/doors.h"
+
+struct server;
+
+struct control_door {
+	int fd;
+	bool plain; /* without TLS */
+};
+
+/* Zeroed: there is no control channel. */
+struct control_doors {
+	struct control_door *items;
+	unsigned count;
+	struct secrets *pem; /* the server's key, then its certificate, in PEM;
+			      * NULL: no door has TLS */
+	uint64_t look;       /* control_doors_look before they were read */
+};
+
+/* Of pem. */
+enum control_pem { CONTROL_PEM_KEY, CONTROL_PEM_CERT, CONTROL_PEM_COUNT };
+
+/*
+ * Opens what control-interface names (doc/surface.md 1.3), if control-enable is
+ * yes; not what is there already (struct doors_terms). UNIX sockets are given
+ * to the user that main is or will be (server->user_to_be). What is wrong is an
+ * error to the sink.
+ * returns NSD_OK with *doors, which have no keys yet; NSD_E_SYSTEM: a socket
+ * cannot be had; NSD_E_SYNTAX: an interface is none; NSD_E_MEMORY. After a
+ * failure nothing new is open.
+ */
+enum nsd_err control_doors_open(const struct server *server,
+	const struct conf *conf, const struct doors_terms *terms,
+	struct control_doors *doors) MUST_USE;
+
+/* True if one of them has TLS: then they need keys. */
+bool control_doors_have_tls(const struct control_doors *doors);
+
+/* Looks at server-key-file and server-cert-file without reading them. Returns a
+ * sum that differs when one of them has changed. */
+uint64_t control_doors_look(const struct server *server,
+	const struct conf_remote_control *options);
+
+/* True if this process may not read one of them. */
+bool control_doors_are_denied(const struct server *server,
+	const struct conf_remote_control *options) MUST_USE;
+
+/*
+ * Reads server-key-file and server-cert-file. What is wrong is an error to the
+ * sink.
+ * returns NSD_OK with *pem (secrets_drop), NULL: they are what there is
+ * (server->control); NSD_E_SYSTEM: one cannot be read; NSD_E_MEMORY.
+ */
+enum nsd_err control_doors_read_pem(const struct server *server,
+	const struct conf_remote_control *options, struct diag_sink *sink,
+	struct secrets **pem) MUST_USE;
+
+/* Says in the log that there is no control channel, for a reason that was
+ * said. */
+void control_doors_refuse(void);
+
+/* Closes the sockets and drops the keys, in this process. */
+void control_doors_leave(struct control_doors *doors);
+
+#endif

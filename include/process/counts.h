@@ -1,0 +1,155 @@
+/*
+ * counts.h - shared memory where the roles count. Main makes it before it
+ * forks.
+ *
+ *   books   of each worker, then two of xfrd: what it had shown when statistics
+ *           were set back to 0, and what it shows while an answer is on its way
+ *           that is to set them back (dns/counters.h)
+ *   rssac   of each worker (query/rssac.h); untouched without rssac002
+ *   latency of each worker (base/latency.h)
+ *   reset   when that was, and what else belongs to it: xfrd's
+ *   store   what the loader says of the store
+ *   processes  of each: when it began, and how often it was replaced; main's
+ *   names   of the groups of zones that books have rows for, and which of
+ *           these have no zone any more: the loader's
+ *   limits  of the rate of answers (guard/rrl.h): all workers share them
+ *   cookies their secrets (guard/cookie.h): main's; no core file has them
+ *
+ * It outlasts every process but main, so counters go on when one is replaced.
+ * Each part begins at a page of its own. A child unmaps all that is not for it
+ * before it looks at anything from outside: a worker has what it writes and
+ * nothing else. What a role only reads is mapped from a descriptor that cannot
+ * write. Books and limits may grow at run time: they have addresses for all
+ * that there can be, and memory for what is configured. Who was taken over can
+ * take no more.
+ */
+#ifndef PROCESS_COUNTS_H
+#define PROCESS_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/latency.h"
+#include "base/textlist.h"
+#include "dns/counters.h"
+#include "guard/cookie.h"
+#include "guard/rrl.h"
+#include "ipc/message.h"
+#include "query/rssac.h"
+
+/* Groups of zones that have counters of their own. */
+#define COUNTS_GROUPS_MAX (UINT32_C(1) << 20)
+
+/* What xfrd notes when statistics are set back to 0. */
+struct counts_reset {
+	int64_t at_usec; /* as of clock_now_usec; 0: never */
+	/* 0 or 1: of xfrd's books, the one that counts. It is changed first: if
+	 * xfrd dies before the rest is, counters are those since the new time,
+	 * and at_usec and queries of the time before, until the next time. */
+	uint64_t which;
+	uint64_t queries[]; /* of each worker */
+};
+
+/* What the loader says of the store, from time to time. Atomic words. */
+struct counts_store {
+	uint64_t live, free, mapped; /* octets */
+	uint64_t retired;            /* octets that readers may still hold */
+	uint64_t epoch, oldest;      /* oldest: that a reader is in */
+	uint64_t pins;
+	uint64_t config; /* octets of the configuration */
+	uint64_t groups; /* of zones that books have room for */
+	/* Of the pass over zone files that runs: zones that it has looked at,
+	 * and all that it is to look at; 0: none runs. */
+	uint64_t looked, to_look;
+};
+
+/* A process of the server, as main says. */
+struct counts_process {
+	char name[16];        /* main, loader, xfrd, server0, as statistics
+			       * count: from 0, ps from 1 */
+	int64_t pid;
+	int64_t started_msec; /* of clock.h */
+	uint64_t restarts;    /* processes before it */
+	uint64_t deaths;      /* of these, those that nobody wanted to end */
+	int64_t died_msec;    /* the last of these, of clock.h */
+	int64_t in_hand_msec; /* one of these had something in hand, which is
+			       * kept; 0: none had */
+	uint32_t in_hand;     /* the number of its file */
+};
+
+struct counts;
+
+/* What there is to be. */
+struct counts_wish {
+	unsigned workers;
+	uint32_t groups_max; /* COUNTS_GROUPS_MAX; there may be room for
+			      * fewer */
+	uint32_t limits;     /* buckets, at least 1; there may be room for
+			      * more */
+};
+
+/* Makes it, all zeros. NSD_E_SYSTEM: said in the log; NSD_E_MEMORY. */
+enum nsd_err counts_create(const struct counts_wish *wish,
+	struct counts **counts) MUST_USE;
+void counts_destroy(struct counts *counts);
+
+/* In a child: unmaps what is not for this role; index: which worker. From then
+ * on it may call what is for it below. */
+void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
+
+/* The loader's: makes room in the books for so many groups, before there is one
+ * more; for as many as can be, if that is less. False: there is no memory. */
+bool counts_grow(const struct counts *counts, uint32_t groups) MUST_USE;
+/* Main's: makes room for a table of limits of so many buckets. */
+bool counts_grow_limits(const struct counts *counts, uint32_t buckets)
+	MUST_USE;
+
+/* Main's: a role has a new process. index: of a worker. */
+void counts_set_process(const struct counts *counts, enum ipc_role role,
+	unsigned index, int64_t pid, int64_t started_msec);
+/* Main's: the process of a role has died. */
+void counts_note_death(const struct counts *counts, enum ipc_role role,
+	unsigned index, int64_t died_msec);
+/* Main's: what that had in hand is in the file of that number. */
+void counts_note_in_hand(const struct counts *counts, enum ipc_role role,
+	unsigned index, unsigned number, int64_t now_msec);
+/* Main's and xfrd's: gets a process by its place, from 0 on: there is one for
+ * each worker, and three more. False: it has not been there yet. */
+bool counts_get_process(const struct counts *counts, unsigned place,
+	struct counts_process *process);
+
+unsigned counts_workers(const struct counts *counts);
+
+/* A worker's, of its own; main's and xfrd's, to read. */
+void counts_get_book(const struct counts *counts, unsigned worker,
+	struct counters_book *book);
+/* A worker's, of its own; main's. */
+struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
+/* A worker's, of its own; main's and xfrd's, to read. */
+struct latency_book *counts_get_latency(const struct counts *counts,
+	unsigned worker);
+/* xfrd's, to write; main's, to read. */
+void counts_get_base(const struct counts *counts, struct counters_book *book);
+/* xfrd's: its other book; and that one counts from now on, in place of the
+ * first. */
+void counts_get_next_base(const struct counts *counts,
+	struct counters_book *book);
+void counts_take_next_base(const struct counts *counts);
+struct counts_reset *counts_get_reset(const struct counts *counts);
+/* The loader's, to write; main's and xfrd's, to read. */
+struct counts_store *counts_get_store(const struct counts *counts);
+void counts_get_names(const struct counts *counts, struct textlist *names);
+/* A group, whose number is one of names, has no zone. Names never go: it is not
+ * shown until it has one again. The loader sets it, xfrd asks; atomic. */
+void counts_set_empty(const struct counts *counts, uint32_t group,
+	bool empty);
+bool counts_is_empty(const struct counts *counts, uint32_t group);
+/* A worker's: a table of so many buckets, at least 1 and no more than there is
+ * room for. All workers are to have as many. */
+void counts_get_limits(const struct counts *counts, uint32_t buckets,
+	struct rrl *limits);
+/* Main's, to write; a worker's, to read. */
+struct cookie_share *counts_get_cookies(const struct counts *counts);
+
+#endif

@@ -1,0 +1,21 @@
+/* holder_bounds.h - how much of old versions of zones a reader may keep in the
+ * store, and for how long: doc/decisions/0148. */
+#ifndef PROCESS_HOLDER_BOUNDS_H
+#define PROCESS_HOLDER_BOUNDS_H
+
+#include <stdint.h>
+
+/* Octets a second of a transfer: who takes less holds a version of its zone for
+ * longer than the slowest line explains. */
+#define HOLDER_STREAM_RATE 8192u
+
+/* What a reader may keep. */
+struct holder_bounds {
+	uint64_t octets;
+	int64_t age_msec;
+};
+
+/* Of a store in which so many octets have been served: the more, the more. */
+void holder_get_bounds(uint64_t served, struct holder_bounds *bounds);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * role.h - what loader, workers, xfrd and the writer have in common: a child of
+ * main with a channel to it and a libevent loop.
+ */
+#ifndef PROCESS_ROLE_H
+#define PROCESS_ROLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ipc/channel.h"
+#include "process/hand.h"
+#include "process/link.h"
+#include "process/peers.h"
+#include "process/requests.h"
+#include "process/server.h"
+
+struct event_base;
+struct store;
+
+/* Between two beats of a role, and between two looks of main (watch.h). */
+#define ROLE_BEAT_MSEC 250
+
+/* How far the loaders of this server have come with a store. */
+enum store_past {
+	STORE_PAST_NONE,   /* none has had it: it is empty, or was closed
+			    * clean */
+	STORE_PAST_USED,   /* one has had it, and died before it had listed the
+			    * zones */
+	STORE_PAST_LISTED, /* the names of all zones are in it */
+	STORE_PAST_LOADED, /* and one has finished its first pass over their
+			    * files */
+};
+
+/* What main gives to a child at the fork. */
+struct role_start {
+	struct server *server;
+	struct store *store;
+	struct ipc_channel channel; /* to main */
+	int stop_fd;                /* can be read once it is told to end */
+	unsigned index;             /* workers: which, from 0 */
+	unsigned reader_slot;       /* all but the loader: in the store */
+	struct hand *hand;          /* NULL: nobody looks */
+	/* Of a worker: */
+	bool stands_by;  /* it serves once it is told */
+	bool is_careful; /* those before it have died of messages */
+	/* Of the loader: */
+	enum store_past past;
+	bool in_file;   /* the store is a file, to be closed clean at the end */
+	/* Of xfrd: */
+	bool is_behind; /* another store is being filled beside this one, and
+			 * has zones that have come or gone since */
+};
+
+struct role {
+	struct server *server;
+	struct event_base *base;
+	struct link link;             /* to main */
+	struct requests requests;     /* of main */
+	struct peers peers;           /* others that it talks to directly */
+	struct event *stop_event;
+	struct event *term_event;
+	int term_fd;
+	struct event *beat_event;
+	struct hand *hand; /* NULL: nobody looks at it */
+	/* What is done with a message, by enum ipc_type; it says whom it is
+	 * from. Its descriptors are closed when its handler returns. */
+	void (*const *handlers)(struct role *role,
+		const struct ipc_message *m);
+	/* Told to end: calls role_stop when it can. NULL: ends at once. */
+	void (*on_stop)(struct role *role);
+	/* SIGTERM, before main's word. NULL: the same as being told. */
+	void (*on_term)(struct role *role);
+	/* Main has died. NULL: ends at once. */
+	void (*on_main_gone)(struct role *role);
+	/* Every ROLE_BEAT_MSEC. NULL: nothing. */
+	void (*on_beat)(struct role *role);
+	/* Other settings are published (ORDER_SETTINGS). NULL: nothing. */
+	void (*on_settings)(struct role *role);
+	/* The same with zones that may be others, too: sends OBEYED with the
+	 * ticket once that is followed. NULL: as on_settings. */
+	void (*on_zones)(struct role *role, uint64_t ticket);
+	/* Another role can be talked to, or more can be sent to it; it has
+	 * died. NULL: nothing. */
+	void (*on_peer)(struct role *role, struct peer *peer);
+	void (*on_peer_gone)(struct role *role, struct peer *peer);
+};
+
+/* What all children take: part of each role's list (ipc/handlers.h). */
+#define ROLE_HANDLERS(X)                                                     \
+	X(LOG, role_on_log)                                                  \
+	X(OBEY, role_on_obey)                                                \
+	X(PEER, role_on_peer)                                                \
+	X(PEER_GONE, role_on_peer_gone)                                      \
+	X(CREDIT, NULL) /* link.c takes it */
+void role_on_peer(struct role *role, const struct ipc_message *m);
+void role_on_peer_gone(struct role *role, const struct ipc_message *m);
+void role_on_log(struct role *role, const struct ipc_message *m);
+void role_on_obey(struct role *role, const struct ipc_message *m);
+
+/*
+ * The steps of a start that are the same for all roles, in this order.
+ * die_with_main: the kernel ends this process when main is gone; else it lets
+ * it go on, should it be stopped.
+ * role_init_loop returns NSD_OK or NSD_E_MEMORY. The caller has set role's
+ * handlers.
+ */
+void role_init_name(const char *log_name, const char *title);
+void role_init_death(const struct server *server, bool die_with_main);
+enum nsd_err role_init_loop(struct role *role, const struct role_start *start)
+	MUST_USE;
+
+/* Runs until main says stop, or SIGTERM. */
+void role_run(struct role *role);
+/* Makes role_run return, once the event at hand is done. */
+void role_stop(struct role *role);
+
+/* A sign of life. The loop gives some, too. */
+static inline void
+role_beat(const struct role *role)
+{
+	if (role->hand != NULL)
+		__atomic_store_n(&role->hand->beat, role->hand->beat + 1,
+			__ATOMIC_RELAXED);
+}
+
+/* Sends to main; borrows the payload. Does not block. If main has no room, a
+ * copy of the message waits, and this role takes no message until it is sent.
+ * If it cannot even wait, this process says so and ends: the next one is asked
+ * again. */
+void role_send(struct role *role, enum ipc_type type, const void *payload,
+	size_t len);
+
+/* An OBEY with this ticket is done. */
+void role_send_obeyed(struct role *role, uint64_t ticket);
+
+/*
+ * Asks something of main, as requests_add does. A handler of the answer's kind
+ * is role_on_answer.
+ * returns as requests_add.
+ */
+enum nsd_err role_ask(struct role *role, const struct link_parcel *parcel,
+	request_on_end *on_end, void *ctx) MUST_USE;
+void role_on_answer(struct role *role, const struct ipc_message *m);
+
+/*
+ * Answers a request that came on a channel (struct ipc_message, channel), and
+ * gives its credit back; borrows the payload. of: the request's kind. Does not
+ * block: the answer may wait. If the asker has died, it is dropped; if it
+ * cannot even wait, this process ends as with role_send.
+ */
+struct role_answer {
+	enum ipc_type of;
+	const void *payload;
+	size_t len;
+};
+void role_answer(struct role *role, uint64_t channel,
+	const struct role_answer *answer);
+
+/* True if an answer on that channel waits. */
+bool role_answer_waits(struct role *role, uint64_t channel);
+
+/* The roles; each is called in the child, and does not return. */
+void loader_main(const struct role_start *start) __attribute__((noreturn));
+void worker_main(const struct role_start *start) __attribute__((noreturn));
+void xfrd_main(const struct role_start *start) __attribute__((noreturn));
+void writer_main(const struct role_start *start) __attribute__((noreturn));
+
+#endif

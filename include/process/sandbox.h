@@ -1,0 +1,48 @@
+/*
+ * sandbox.h - what keeps a process that was taken over from harm: the system
+ * calls that it may make (seccomp), and what it may reach at all (landlock).
+ * doc/isolation.md tells what that is for each role.
+ */
+#ifndef PROCESS_SANDBOX_H
+#define PROCESS_SANDBOX_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "ipc/message.h"
+
+/* What is used. All zero: nothing. */
+struct sandbox {
+	bool calls;        /* system calls are filtered */
+	unsigned landlock; /* the version of the kernel's landlock; 0: none */
+};
+
+/*
+ * In main, before it forks a role: finds out what there is in the kernel and in
+ * this build, and says in the log what is missing. wanted: of `sandbox:`.
+ * Forks up to three times, and waits. Without sandbox_enter, nothing changes.
+ */
+void sandbox_probe(struct sandbox *sandbox, bool wanted);
+
+/*
+ * In a role, once it has what it could not get afterwards: confines the
+ * process, with all its threads, for good. Needs PR_SET_NO_NEW_PRIVS.
+ * in: folders: that the role may write to, ended by NULL; NULL: none. Those
+ *   that are not there are left out. Borrowed.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM (errno): the kernel refuses, and
+ *   how far it came is not told: end the process.
+ */
+enum nsd_err sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
+	const char *const *folders) MUST_USE;
+
+/*
+ * The same in two steps, in this order, for a role that has something to do
+ * between them. Threads that it starts then are confined in both ways; one from
+ * before the first step keeps the paths that it had.
+ */
+enum nsd_err sandbox_enter_folders(const struct sandbox *sandbox,
+	enum ipc_role role, const char *const *folders) MUST_USE;
+enum nsd_err sandbox_enter_calls(const struct sandbox *sandbox,
+	enum ipc_role role) MUST_USE;
+
+#endif

@@ -1,0 +1,96 @@
+/* server.h - what main sets up before the first fork, for every role to
+ * inherit. */
+#ifndef PROCESS_SERVER_H
+#define PROCESS_SERVER_H
+
+#include <limits.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/vault.h"
+#include "conf/conf.h"
+#include "dns/name.h"
+#include "process/control_doors.h"
+#include "process/doors.h"
+#include "process/privilege.h"
+#include "process/sandbox.h"
+#include "process/sockets.h"
+
+struct counts;
+struct role_hooks;
+
+/* Octets of the lines about options that wait for a restart. */
+#define SERVER_WAITING_MAX 2000
+
+/* A zone that was given a key at run time (conf/key_edit.h). */
+struct server_assoc {
+	struct server_assoc *next;
+	uint8_t wire[NAME_MAX_LEN]; /* the zone, in lower case */
+	char *key;
+	char zone[]; /* its name, and that of the key */
+};
+
+struct server {
+	struct conf *conf;        /* with the flags folded in; of main: without
+				   * zones (loader/conf_zones.h) */
+	int zones;                /* main's image of those of nsd.conf, for the
+				   * loader alone; 0: none */
+	struct server_assoc *assocs; /* which the next loader is to know */
+	bool may_write;           /* zones may have to be written before the
+				   * server ends */
+	uint64_t conf_number;     /* of main: how many it has had before */
+	const struct role_hooks *hooks; /* of a test program; NULL: none */
+	const char *chroot;       /* where we are; NULL: not in one */
+	struct listeners listeners;
+	bool forces_buffers;      /* when they were opened, main might have
+				   * buffers of any size */
+	struct proxies *proxies;  /* of workers (worker/proxies.h) */
+	struct doors metrics;     /* of xfrd alone */
+	struct counts *counts;    /* shared memory where the roles count */
+	struct control_doors control; /* of xfrd alone */
+	struct vault *vault;      /* the secrets of conf.keys; main's, and who
+				   * needs none leaves it */
+	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none
+				   */
+	struct secrets *tls_clients; /* the same of xfrd alone */
+	struct privilege_user worker_user;
+	const struct privilege_user *user_to_be; /* who main becomes, while it
+				   * is not yet; else NULL */
+	struct sandbox sandbox;
+	int lifeline;             /* see lifeline.h; -1: none */
+	int list;                 /* zonelistfile, opened before root is given
+				   * up: xfrd writes it, loader and main read
+				   * it if they may not open it any more; -1:
+				   * it was not there */
+	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
+				   * nsd.conf that wait for a restart; lines,
+				   * and a NUL */
+	/* Without xfrdfile: where the journal lies until main ends
+	 * (main/private_folder.h); empty: it lies elsewhere, or nowhere. */
+	char private_folder[PATH_MAX];
+	bool list_was_cut;        /* the zone list, at the start: it may have
+				   * had more zones */
+	pid_t main_pid;
+	time_t boot;              /* when main started */
+	int64_t boot_usec;        /* the same, of clock.h */
+};
+
+/* In a role that needs no secrets: gives back this process's part of those of
+ * TSIG keys, of TLS and of the control channel, and closes its doors. */
+void server_leave_secrets(struct server *server);
+
+/* The journal's folder: it lies beside xfrdfile, or if there is to be none,
+ * is the private one. False: its name is too long, or it could not be made. */
+bool server_find_journal(const struct server *server, char *out,
+	size_t size);
+/* The file of what a process had in hand (main/inhand.h): it lies beside
+ * xfrdfile, else beside zonelistfile, else in xfrdir; numbers are those of
+ * inhand.h. False: its name is too long. */
+bool server_find_in_hand(const struct server *server, unsigned number,
+	char *out, size_t size);
+/* What stands before a path in the chroot where people read it: the folder of
+ * the chroot, without a slash at its end, in root; "" without one. */
+const char *server_find_root(const struct server *server,
+	char root[PATH_MAX]);
+
+#endif

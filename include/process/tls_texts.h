@@ -1,0 +1,118 @@
+/*
+ * tls_texts.h - keys and certificates of TLS: main reads their files, keeps
+ * their octets in memory of its own (base/secrets.h), and hands them to the
+ * processes that use them, which parse them and say how they are. See
+ * doc/decisions/0105 and 0153.
+ */
+#ifndef PROCESS_TLS_TEXTS_H
+#define PROCESS_TLS_TEXTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/secrets.h"
+#include "base/trial.h"
+#include "conf/conf.h"
+#include "ipc/message.h"
+
+struct server;
+
+/* True if tls-service-key and tls-service-pem are given: both turn TLS on. */
+bool tls_texts_are_wanted(const struct conf_server *options);
+
+/*
+ * Reads the files that the options name. The secret of tickets is that of
+ * server->tls; NULL: a new one.
+ * returns NSD_OK with *texts, in the order of enum tls_server_text
+ * (secrets_drop); NSD_E_SYNTAX: a file is empty or too large; NSD_E_SYSTEM,
+ * NSD_E_MEMORY: one could not be read, which may pass. What is wrong is an
+ * error to the sink, with the option and the file.
+ */
+enum nsd_err tls_texts_read(const struct server *server,
+	const struct conf_server *options, struct diag_sink *sink,
+	struct secrets **texts) MUST_USE;
+
+/* An error to the sink: there is no TLS with these files, for a reason that was
+ * said. */
+void tls_texts_refuse(const struct conf_server *options,
+	struct diag_sink *sink);
+
+/* Looks whether xfrd could have tls-cert-bundle of the configuration, if it is
+ * given and there is a tls-auth. returns NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX,
+ * NSD_E_MEMORY: it could not, with an error to the sink. */
+enum nsd_err tls_texts_check_bundle(const struct server *server,
+	const struct conf *conf, struct diag_sink *sink) MUST_USE;
+
+/* The texts of a tls-auth. */
+enum tls_client_text {
+	TLS_CLIENT_NAME,     /* these three with a NUL; */
+	TLS_CLIENT_DOMAIN,
+	TLS_CLIENT_PASSWORD, /* empty: none */
+	TLS_CLIENT_CHAIN,    /* client-cert */
+	TLS_CLIENT_KEY,
+	TLS_CLIENT_TEXTS
+};
+
+/* The place of one of them among the texts of xfrd: tls-cert-bundle is the
+ * first. */
+static inline size_t
+tls_client_index(size_t auth, enum tls_client_text text)
+{
+	return 1 + auth * TLS_CLIENT_TEXTS + text;
+}
+
+/*
+ * Gets the texts that xfrd asks primaries with, reading files: tls-cert-bundle,
+ * then those of each tls-auth, in their order. What cannot be read is said in
+ * the log, and is as in old, of the same clauses; NULL: empty.
+ * whole: false if that may pass.
+ * returns NSD_OK with *texts (secrets_drop), NULL: there is no tls-auth;
+ * NSD_E_MEMORY.
+ */
+enum nsd_err tls_texts_read_clients(const struct server *server,
+	const struct secrets *old, bool *whole, struct secrets **texts)
+	MUST_USE;
+
+/* True if both configurations name the same files of clients, in order. */
+bool tls_texts_clients_are_alike(const struct conf *a, const struct conf *b);
+
+/* Looks at all these files without reading them. Returns a sum that differs
+ * when one of them has changed. */
+uint64_t tls_texts_look(const struct server *server);
+/* Adds a look at one file to a sum: another file in its place, other contents
+ * and other rights are seen. path may be NULL; chroot: where we are, or
+ * NULL. */
+uint64_t tls_texts_look_at(const char *path, const char *chroot,
+	uint64_t sum);
+/* True if this process may not read a file. path, chroot: the same. */
+bool tls_texts_is_denied(const char *path, const char *chroot) MUST_USE;
+
+/* True if both have the same octets; NULL: there are none. */
+bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);
+
+/* Puts IPC_TLS_TEXT_COUNT texts or fewer into a file in memory, for a message.
+ * Returns its descriptor; -1 with errno. */
+int tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message);
+
+/* The other way round; those that were not there are empty. fd stays the
+ * caller's. NSD_E_SYNTAX: the file is not what the message says;
+ * NSD_E_MEMORY. */
+enum nsd_err tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
+	struct secrets **texts) MUST_USE;
+
+/* The same for any number of texts, also none (NULL), without a message: the
+ * file says how long each is. */
+int tls_texts_pack_all(const struct secrets *texts);
+enum nsd_err tls_texts_unpack_all(int fd, struct secrets **texts) MUST_USE;
+
+/* What a process says that has parsed texts. Zeroed but for said.err. */
+struct tls_report {
+	struct diag_sink sink; /* first: the first error is what is said */
+	struct trial_report said;
+};
+
+void tls_report_init(struct tls_report *report);
+
+#endif

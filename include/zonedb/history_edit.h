@@ -1,0 +1,73 @@
+/*
+ * history_edit.h - keeps what the last versions of a zone differ by
+ * (zone/history.h). The loader's.
+ *
+ * Around the publishing of a version:
+ *
+ *   history_draft_init, history_draft_add ...   what differs
+ *   history_push                                the step, before the version
+ *   ... the version is published, or is not ...
+ *   history_settle                              in both cases
+ *   history_draft_fini
+ *
+ * So readers that find a version find the step that leads to it. A version that
+ * is published without a step comes after history_clear.
+ */
+#ifndef ZONEDB_HISTORY_EDIT_H
+#define ZONEDB_HISTORY_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/name.h"
+#include "store/store.h"
+#include "zone/walk.h"
+
+struct store_writer;
+
+/* What is kept of a zone. */
+struct history_limits {
+	uint32_t number; /* steps; 0: nothing is kept */
+	uint64_t octets; /* of all steps (zone_step.len); 0: any */
+};
+
+/* A step that is being put together. */
+struct history_draft {
+	uint32_t from, to; /* serials; set when both SOAs were added */
+	bool lost;         /* it cannot be kept */
+	/* private */
+	unsigned soa_count;
+	size_t apex_len;
+	size_t len, room, max;
+	uint8_t *octets;
+	uint8_t apex[NAME_MAX_LEN];
+};
+
+/* Begins a step. apex: the zone's whole name, copied. One that would be longer
+ * than the limits allow becomes lost. */
+void history_draft_init(struct history_draft *draft, const uint8_t *apex,
+	const struct history_limits *limits);
+/*
+ * Adds a record, in the order of RFC 1995 section 4: the old SOA, what is
+ * removed, the new SOA, what is added. rr: its owner in the zone, its RDATA
+ * checked (rdata_check); borrowed. Without memory the draft is lost.
+ */
+void history_draft_add(struct history_draft *draft, const struct zone_rr *rr);
+/* Frees what the draft has allocated. */
+void history_draft_fini(struct history_draft *draft);
+
+/* Puts a step before the others of an entry, if it begins where these end; else
+ * these go. A draft that is lost or not whole, or one without memory, leaves no
+ * step at all. */
+void history_push(struct store_writer *writer, store_ref entry,
+	const struct history_draft *draft);
+/* Lets go of the steps that do not lead to the version that is served, and of
+ * the oldest ones that are beyond the limits. Also for a loader that takes
+ * over. Cost: a cache miss for each step. */
+void history_settle(struct store_writer *writer, store_ref entry,
+	const struct history_limits *limits);
+/* Lets go of all steps. */
+void history_clear(struct store_writer *writer, store_ref entry);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * settings_edit.h - makes the settings that others read (settings/settings.h),
+ * and publishes them. The loader's.
+ *
+ * An edit makes keys, options and patterns. Each content is one object: what
+ * the published settings hold already is used again, so the references of what
+ * has not changed stay the same.
+ */
+#ifndef ZONEDB_SETTINGS_EDIT_H
+#define ZONEDB_SETTINGS_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mac.h"
+#include "settings/pattern.h"
+
+struct store_writer;
+
+/* One at a time, in the thread of the writer. */
+struct settings_edit;
+
+/* Begins an edit.
+ * out: *edit, the caller's until settings_edit_end. returns NSD_OK,
+ * NSD_E_MEMORY. Cost: a look at all that the published settings lead to. */
+enum nsd_err settings_edit_begin(struct store_writer *writer,
+	struct settings_edit **edit) MUST_USE;
+
+/* Lets go of what nobody else holds by now. NULL is fine. */
+void settings_edit_end(struct settings_edit *edit);
+
+/* A key by its wire name, in any case.
+ * out: *key, lent until the end of the edit; who keeps it has to be a holder
+ * by then. returns NSD_OK, NSD_E_MEMORY. */
+enum nsd_err settings_edit_key(struct settings_edit *edit,
+	const uint8_t *name, enum mac_kind algorithm, store_ref *key)
+	MUST_USE;
+
+/* Who has to be at the other end of TLS: the domain name of a certificate, at
+ * most 253 octets. The rest as above. NSD_E_LIMIT: it is longer. */
+enum nsd_err settings_edit_identity(struct settings_edit *edit,
+	const char *domain, store_ref *identity) MUST_USE;
+
+/* What a pattern or zone says. Octets of elements that mean nothing, such as
+ * the mask of a single address, are zero. */
+struct settings_lists {
+	const struct acl_element *lists[SETTINGS_LIST_COUNT];
+	uint32_t counts[SETTINGS_LIST_COUNT];
+	struct settings_numbers numbers;
+	const struct settings_xfr *xfr; /* kept only with primaries or others to
+					 * tell; NULL: none */
+};
+
+/* Options with these lists, whose keys are of this edit.
+ * out: *options, as a key is lent; none if all lists are empty and all numbers
+ * 0.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
+enum nsd_err settings_edit_options(struct settings_edit *edit,
+	const struct settings_lists *lists, store_ref *options) MUST_USE;
+
+/* What else a pattern or zone says. All is borrowed. */
+struct settings_pattern_setup {
+	const char *name;  /* NULL: zones of nsd.conf say it */
+	const char *file;  /* zonefile; NULL: none */
+	store_ref options; /* of this edit; or none */
+	struct settings_storing storing;
+	/* Of the elements of the lists behind SETTINGS_CLIENT_LISTS; counts
+	 * says how many each list has. */
+	const struct settings_texts *texts;
+	uint32_t counts[SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS];
+};
+
+/* A pattern with these texts.
+ * out: *pattern, as a key is lent.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long texts fit no object. */
+enum nsd_err settings_edit_pattern(struct settings_edit *edit,
+	const struct settings_pattern_setup *setup, store_ref *pattern)
+	MUST_USE;
+
+/* What the server's options are to be. All is borrowed. */
+struct settings_setup {
+	const char *identity;    /* NULL: none */
+	const char *version;
+	const uint8_t *nsid;
+	uint16_t nsid_len;
+	const uint8_t *report_channel; /* a name in wire form; NULL: none */
+	uint16_t udp4_size;
+	uint16_t udp6_size;
+	bool minimal_responses;
+	bool round_robin;
+	bool refuse_any;
+	bool tls_auth_xfr_only;
+	bool confine_to_zone;
+	bool drop_updates;
+	bool tcp_reject_overflow;
+	uint32_t tcp_count;
+	uint32_t tcp_query_count;
+	uint32_t tcp_timeout_sec;
+	uint32_t rrl_ratelimit;
+	uint32_t rrl_whitelist_ratelimit;
+	uint32_t rrl_slip;
+	struct settings_netblocks rrl_ip4;
+	struct settings_netblocks rrl_ip6;
+	bool answer_cookie;
+	bool rssac002;
+	uint32_t tcp_cpu_limit;
+	uint32_t rrl_size;
+	const struct acl_element *tcp_cpu_whitelist;
+	uint32_t tcp_cpu_whitelist_count;
+	const struct acl_element *allow_proxy;
+	uint32_t allow_proxy_count;
+	const store_ref *keys;     /* of the edit */
+	const struct vault_place *secrets; /* of the keys, in their order; NULL:
+				    * they have none */
+	const char *key_names; /* each with its NUL; NULL: none */
+	uint32_t key_names_len;
+	uint32_t key_count;
+	const store_ref *patterns; /* of the edit */
+	uint32_t pattern_count;
+};
+
+/* Publishes settings in place of those that are there, and lets go of these.
+ * returns NSD_OK; NSD_E_MEMORY, NSD_E_LIMIT: all is as it was. */
+enum nsd_err settings_edit_publish(struct settings_edit *edit,
+	const struct settings_setup *setup) MUST_USE;
+
+#endif

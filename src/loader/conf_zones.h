@@ -1,0 +1,46 @@
+/*
+ * conf_zones.h - main keeps no zones. Those of nsd.conf lie in an image
+ * (conf/image.h) from when it was read; those of the zone list in that, or in
+ * the store that is served. Who needs them adds them to its own configuration:
+ * each loader at its start, and main while it compares one nsd.conf with
+ * another.
+ */
+#ifndef LOADER_CONF_ZONES_H
+#define LOADER_CONF_ZONES_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "conf/key_edit.h"
+#include "process/server.h"
+#include "store/store.h"
+
+/* True if zones of this configuration, which has them, or such as can be added
+ * to it, may have to be written before the server ends. */
+bool conf_zones_may_write(const struct conf *conf);
+
+/* Main's, of the nsd.conf that is in effect from now on: takes the image. Zones
+ * that were given keys have gone with the one before. */
+void conf_zones_take(struct server *server, int image);
+
+/*
+ * Adds all zones to server->conf, which has none. view: of the store that a
+ * loader takes over, whose zones of the zone list are those that have been
+ * added; NULL: the list itself says so.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM or NSD_E_WIRE: the image cannot be
+ *     read; NSD_E_SYSTEM or NSD_E_SYNTAX: the list. Without NSD_OK some are
+ *     there, to be given to conf_drop_zones.
+ */
+enum nsd_err conf_zones_add(const struct server *server,
+	const struct store_view *view) MUST_USE;
+
+/* A zone has been given a key, in place of what it was given before.
+ * NSD_E_MEMORY; NSD_E_SYNTAX: that is no name. Linear in such zones. */
+enum nsd_err conf_zones_keep_assoc(struct server *server,
+	const struct key_edit *edit) MUST_USE;
+/* A key goes that no zone has. */
+void conf_zones_forget_key(struct server *server, const char *key);
+
+/* The zone has got other options, or has gone. */
+void conf_zones_lose_key(struct server *server, const char *zone);
+
+#endif

@@ -1,0 +1,116 @@
+/* load_apply.c - publishes what a zone file, or a whole zone that was
+ * transferred, changes in a zone. */
+#include "config.h"
+
+#include <assert.h>
+
+#include "loader/load_apply.h"
+#include "loader/load_loop.h"
+#include "loader/load_retire.h"
+#include "loader/load_verify.h"
+#include "store/writer.h"
+#include "update/diff_history.h"
+#include "zonedb/history_edit.h"
+
+/* Changes that are being published. */
+struct apply {
+	const struct load_context *context;
+	const struct load_result *result;
+	struct zone_update *update;
+	struct history_draft draft;
+	struct history_limits keep;
+};
+
+static enum nsd_err
+apply_check(void *ctx, const struct zone *zone)
+{
+	const struct apply *a = ctx;
+
+	return load_verify_zone(a->context, a->result->zone, zone);
+}
+
+static enum nsd_err
+apply_begin(struct apply *a, const struct load_apply_options *options)
+{
+	struct zone_update_options o = {
+		.threads = a->context->threads_max,
+		.secondary = load_zone_is_secondary(a->result->zone),
+		.nsec3_iterations_max = a->context->nsec3_iterations_max,
+		.limits = options->limits,
+		.heap = options->heap,
+		.check = options->verify ? apply_check : NULL,
+		.check_ctx = a,
+	};
+
+	return update_begin(a->context->writer, a->result->zone->entry, &o,
+		&a->update);
+}
+
+static enum nsd_err
+apply_note(const struct apply *a)
+{
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; i < a->result->change_count && err == NSD_OK; i++) {
+		const struct diff_change *change = &a->result->changes[i];
+
+		err = change->add ? update_add(a->update, &change->rr)
+				  : update_remove(a->update, &change->rr);
+	}
+	return err;
+}
+
+/* The difference is kept for other secondaries (create-ixfr), or nothing is. */
+static void
+apply_draft(struct apply *a)
+{
+	const struct load_zone *zone = a->result->zone;
+
+	a->keep = load_zone_get_history(zone);
+	history_draft_init(&a->draft, zone->conf->wire, &a->keep);
+	a->draft.lost |= !zone->conf->options->create_ixfr;
+	diff_history_fill(&a->draft, a->result->changes,
+		a->result->change_count);
+}
+
+/* In the loop. */
+static void
+apply_publish(void *arg)
+{
+	struct apply *a = arg;
+	struct store_writer *writer = a->context->writer;
+	store_ref entry = a->result->zone->entry, old;
+
+	history_push(writer, entry, &a->draft);
+	old = update_publish(a->update);
+	history_settle(writer, entry, &a->keep);
+	update_settle(writer, entry);
+	load_retire_add(a->context->retire, writer,
+		a->result->zone->conf->wire, old);
+}
+
+enum nsd_err
+load_apply_diff(const struct load_context *context,
+	const struct load_result *result,
+	const struct load_apply_options *options,
+	struct zone_update_result *done)
+{
+	struct apply a = {.context = context, .result = result};
+	struct diag_sink sink = {.on_diag = NULL};
+	enum nsd_err err;
+
+	assert(result->outcome == LOAD_COMPARED);
+	err = apply_begin(&a, options);
+	if (err != NSD_OK)
+		return err;
+	err = apply_note(&a);
+	if (err == NSD_OK)
+		err = update_make(a.update, &sink);
+	if (err == NSD_OK) {
+		apply_draft(&a);
+		load_loop_call(context->loop, apply_publish, &a);
+		history_draft_fini(&a.draft);
+	}
+	update_end(a.update, done);
+	return err;
+}

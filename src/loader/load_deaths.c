@@ -1,0 +1,92 @@
+/* load_deaths.c - counts the loaders that have died while they read a zone. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "loader/load_deaths.h"
+#include "loader/load_files.h"
+#include "store/writer.h"
+#include "zone/sources.h"
+#include "zone/table.h"
+
+#define SET_ASIDE (LOAD_DEATHS_MAX + 1u)
+
+static uint8_t *
+deaths_of(const struct load_context *context, const struct load_zone *zone)
+{
+	struct zone_entry *entry = store_edit(
+		store_writer_heap(context->writer), zone->entry);
+
+	return &entry->deaths;
+}
+
+bool
+load_deaths_is_suspect(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	return *deaths_of(context, zone) > 0;
+}
+
+void
+load_deaths_survive(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	uint8_t *deaths = deaths_of(context, zone);
+
+	if (*deaths != SET_ASIDE)
+		*deaths = 0;
+}
+
+void
+load_deaths_forget(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	*deaths_of(context, zone) = 0;
+}
+
+/* The zone waits for a change of its file alone, not of what that includes. */
+static void
+deaths_set_aside(const struct load_zone *zone, const char *path,
+	const struct stat *st, struct load_result *result)
+{
+	struct zonefile_source *source = calloc(1, sizeof(*source));
+
+	log_error("zone %s: %u loaders have died while they read %s; it is set"
+		  " aside until that file changes",
+		zone->conf->name, LOAD_DEATHS_MAX, path);
+	result->outcome = LOAD_FAILED;
+	if (source == NULL || (source->path = strdup(path)) == NULL) {
+		free(source);
+		return;
+	}
+	result->note = LOAD_NOTE_FAILED;
+	source->mtime = st->st_mtim;
+	source->ctime = st->st_ctim;
+	source->size = (uint64_t)st->st_size;
+	source->inode = st->st_ino;
+	source->device = st->st_dev;
+	result->files.sources = source;
+	result->files.source_count = 1;
+}
+
+bool
+load_deaths_begin(const struct load_context *context,
+	const struct load_zone *zone, const char *path, const struct stat *st,
+	struct load_result *result)
+{
+	uint8_t *deaths = deaths_of(context, zone);
+
+	if (*deaths == SET_ASIDE && load_files_have_changed(zone_sources_get(
+			store_writer_view(context->writer), zone->entry),
+			path))
+		*deaths = 0;
+	if (*deaths < LOAD_DEATHS_MAX) {
+		++*deaths;
+		return true;
+	}
+	*deaths = SET_ASIDE;
+	deaths_set_aside(zone, path, st, result);
+	return false;
+}

@@ -1,0 +1,519 @@
+/* load_journal.c - what the journal of transfers has beyond zone files. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "dns/serial.h"
+#include "journal/journal_index.h"
+#include "loader/load_expiry.h"
+#include "loader/load_journal.h"
+#include "loader/load_loop.h"
+#include "loader/load_reading.h"
+#include "loader/load_transfer.h"
+#include "loader/load_update.h"
+#include "loader/load_verify.h"
+#include "loader/load_versions.h"
+#include "store/writer.h"
+
+/* For the first record of a file. */
+#define PEEK_PIECE ((size_t)64 << 10)
+
+struct load_journal {
+	int dirfd;
+	struct journal_index *index;
+};
+
+/* ---- the folder ---------------------------------------------------------- */
+
+struct load_journal *
+load_journal_open(const char *path)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct load_journal *journal;
+	enum nsd_err err;
+
+	journal = calloc(1, sizeof(*journal));
+	if (journal == NULL)
+		return NULL;
+	journal->dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = journal->dirfd == -1 ? NSD_E_SYSTEM
+		: journal_index_open(journal->dirfd, &sink, &journal->index);
+	if (err == NSD_OK && journal_index_count(journal->index) > 0)
+		return journal;
+	if (err != NSD_OK && (journal->dirfd != -1 || errno != ENOENT))
+		log_error("journal %s cannot be read: %s", path,
+			err == NSD_E_SYSTEM ? strerror(errno)
+					    : err_text(err));
+	load_journal_close(journal);
+	return NULL;
+}
+
+void
+load_journal_close(struct load_journal *journal)
+{
+	if (journal == NULL)
+		return;
+	journal_index_close(journal->index);
+	if (journal->dirfd != -1)
+		close(journal->dirfd);
+	free(journal);
+}
+
+bool
+load_journal_has(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	return context->journal != NULL
+		&& journal_index_newest(context->journal->index,
+			   zone->conf->wire) != NULL;
+}
+
+/* ---- where to begin ------------------------------------------------------ */
+
+/* A serial, or none. */
+struct journal_base {
+	bool known;
+	uint32_t serial;
+};
+
+static bool
+journal_is_newer(uint32_t serial, const struct journal_base *than)
+{
+	return !than->known || serial_is_newer(serial, than->serial);
+}
+
+struct journal_peek {
+	const uint8_t *apex;
+	struct journal_base found;
+};
+
+static enum nsd_err
+journal_on_peek(void *ctx, const struct rrbatch *batch)
+{
+	struct journal_peek *peek = ctx;
+
+	peek->found.known = load_reading_find_serial(batch, peek->apex,
+		&peek->found.serial);
+	return peek->found.known ? NSD_E_DENIED : NSD_OK;
+}
+
+/* The serial of a file: it is read as far as its SOA. *files: to be freed. */
+static struct journal_base
+journal_peek_file(const char *file, const uint8_t *apex,
+	struct zonefile_result *files)
+{
+	struct journal_peek peek = {.apex = apex};
+	const struct zonefile_options options = {
+		.apex = apex,
+		.piece_size = PEEK_PIECE,
+		.secondary = true,
+		.only_files = true,
+		.on_batch = journal_on_peek,
+		.batch_ctx = &peek,
+	};
+
+	/* What is wrong with it is told when it is read. */
+	if (zonefile_parse(file, &options, NULL, files) == NSD_E_DENIED)
+		peek.found.known = true;
+	return peek.found;
+}
+
+static struct journal_base
+journal_get_served(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	struct journal_base base = {.known = false};
+	const struct zone *served;
+
+	pthread_mutex_lock(context->busy_lock);
+	served = load_zone_published(store_writer_view(context->writer), zone);
+	if (served != NULL)
+		base = (struct journal_base){true, served->serial};
+	pthread_mutex_unlock(context->busy_lock);
+	return base;
+}
+
+/* Finds what leads from a serial to the newest entry, if that is newer.
+ * before: see struct journal_query. NSD_E_NOT_FOUND: nothing does. */
+static enum nsd_err
+journal_find_way(const struct load_context *context,
+	const struct load_zone *zone, const struct journal_base *base,
+	uint64_t before, struct journal_chain *chain)
+{
+	const struct journal_query query = {
+		.apex = zone->conf->wire,
+		.has_serial = base->known,
+		.serial = base->serial,
+		.before = before,
+	};
+	const struct journal_index *index = context->journal->index;
+	const struct journal_entry *newest = journal_index_newest(index,
+		zone->conf->wire);
+	enum nsd_err err;
+
+	if (newest == NULL || !journal_is_newer(newest->to, base))
+		return NSD_E_NOT_FOUND;
+	err = journal_find(index, &query, chain);
+	if (err == NSD_OK && chain->count == 0) {
+		journal_chain_fini(chain);
+		err = NSD_E_NOT_FOUND;
+	}
+	return err;
+}
+
+/* ---- a whole zone -------------------------------------------------------- */
+
+/* False: it could not be built from this entry. */
+static bool
+journal_build_entry(const struct load_context *context,
+	struct load_zone *zone, const struct journal_entry *entry,
+	const struct load_task *task, struct load_result *result)
+{
+	const struct load_text text = {
+		.fd = context->journal->dirfd,
+		.len = entry->text_len,
+		.entry = entry,
+	};
+	const struct load_task of_text = {
+		.heap = task->heap,
+		.large = task->large,
+		.text = &text,
+	};
+
+	load_transfer_read(context, zone, &of_text, result);
+	if (result->outcome == LOAD_LARGE)
+		return true;
+	/* They were no files. */
+	zonefile_result_fini(&result->files);
+	if (result->outcome != LOAD_FAILED)
+		return true;
+	result->outcome = LOAD_UNCHANGED;
+	return false;
+}
+
+/* How a zone's file stands to the journal, if its serial is known. */
+struct journal_file {
+	struct journal_base of;
+	bool is_back; /* the zone went back from that, or from a newer one */
+	bool is_kept; /* what came last is all of that version: a text in the
+		       * journal has sums, and a file may have been cut short */
+};
+
+/* *files: to be freed. */
+static struct journal_file
+journal_look_at_file(const struct load_context *context,
+	const struct load_zone *zone, const char *path,
+	const struct journal_base *served, struct zonefile_result *files)
+{
+	const struct journal_index *index = context->journal->index;
+	const uint8_t *apex = zone->conf->wire;
+	const struct journal_entry *newest = journal_index_newest(index, apex);
+	struct journal_file file = {
+		.of = journal_peek_file(path, apex, files)};
+
+	if (!file.of.known)
+		return file;
+	file.is_back = journal_index_went_back(index, apex, file.of.serial);
+	/* That of a primary may be the operator's. */
+	file.is_kept = load_zone_is_secondary(zone)
+		&& newest->kind == JOURNAL_WHOLE
+		&& newest->to == file.of.serial
+		&& (!served->known || served->serial == newest->to);
+	return file;
+}
+
+static void
+journal_raise(struct journal_base *base, const struct journal_base *to)
+{
+	if (to->known && journal_is_newer(to->serial, base))
+		*base = *to;
+}
+
+/* False: no whole zone that is sound leads on from base, or from the file. */
+static bool
+journal_build(const struct load_context *context, struct load_zone *zone,
+	struct journal_base base, const struct journal_file *file,
+	const struct load_task *task, struct load_result *result)
+{
+	struct journal_chain chain;
+	uint64_t before = 0;
+	bool done = false, whole = true;
+
+	if (!file->is_back && !file->is_kept)
+		journal_raise(&base, &file->of);
+	while (!done && whole && journal_find_way(context, zone, &base,
+				before, &chain) == NSD_OK) {
+		whole = chain.entries[0].kind == JOURNAL_WHOLE;
+		before = chain.entries[0].id;
+		done = whole && journal_build_entry(context, zone,
+			&chain.entries[0], task, result);
+		journal_chain_fini(&chain);
+		/* It is damaged: the file is next. */
+		if (!file->is_back)
+			journal_raise(&base, &file->of);
+	}
+	return done;
+}
+
+bool
+load_journal_build(const struct load_context *context, struct load_zone *zone,
+	const char *path, const struct load_task *task,
+	struct load_result *result)
+{
+	const struct journal_base served = journal_get_served(context, zone);
+	struct zonefile_result files = {.batches = NULL};
+	struct journal_file file = {.is_back = false};
+	bool passed, done;
+
+	if (path != NULL)
+		file = journal_look_at_file(context, zone, path, &served,
+			&files);
+	passed = file.is_back || file.is_kept;
+	/* What is served came later. */
+	done = (passed && served.known)
+		|| journal_build(context, zone, served, &file, task, result);
+	/* A file that is passed over is as if it had been read. */
+	if (!done || !passed || result->outcome == LOAD_LARGE)
+		zonefile_result_fini(&files);
+	else
+		result->files = files;
+	return done;
+}
+
+/* ---- differences --------------------------------------------------------- */
+
+bool
+load_journal_is_ahead(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	const struct journal_base base = journal_get_served(context, zone);
+	struct journal_chain chain;
+
+	if (!base.known || journal_find_way(context, zone, &base, 0, &chain)
+			!= NSD_OK)
+		return false;
+	journal_chain_fini(&chain);
+	return true;
+}
+
+void
+load_journal_hold(const struct load_context *context,
+	struct load_zone *zone)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+
+	if (load_zone_published(view, zone) == NULL
+		&& journal_index_newest(context->journal->index,
+			   zone->conf->wire) != NULL)
+		load_expiry_hold(context->writer, zone);
+}
+
+static void
+journal_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_write(log_diag_level(d), "journal: %s", d->text);
+}
+
+/* What leads on, and whoever applies it. */
+struct journal_replay {
+	const struct load_context *context;
+	struct load_zone *zone;
+	struct store_heap *heap; /* of a thread; NULL: of the loop */
+	struct journal_chain chain;
+};
+
+/* What stands before the last entry was accepted when it came, or it would not
+ * be there. Nothing is known of that. */
+static void
+journal_init_versions(const struct journal_replay *r, bool last,
+	struct diag_sink *sink, struct load_versions *v)
+{
+	*v = (struct load_versions){
+		.context = r->context,
+		.entry = r->zone->entry,
+		.secondary = true,
+		.heap = r->heap,
+		.names_max = r->heap == NULL ? LOAD_UPDATE_NAMES_AT_ONCE : 0,
+		.cancelled = &r->context->cancelled,
+		.history = load_zone_get_history(r->zone),
+		.verify = last ? r->zone : NULL,
+		.verify_records_max = r->heap == NULL ? LOAD_VERIFY_AT_ONCE
+						      : UINT64_MAX,
+		.sink = sink,
+	};
+}
+
+static enum nsd_err
+journal_read_entry(const struct load_context *context,
+	const struct journal_entry *entry, struct load_octets *part,
+	uint8_t **data)
+{
+	const struct load_text text = {
+		.fd = context->journal->dirfd,
+		.len = entry->text_len,
+		.entry = entry,
+	};
+	enum nsd_err err = entry->kind != JOURNAL_DIFFS ? NSD_E_INEXACT
+		: load_update_read(&text, LOAD_UPDATE_DIFFS, data);
+
+	if (err == NSD_OK)
+		*part = (struct load_octets){*data, entry->text_len};
+	return err;
+}
+
+/* Applies entries as one change. */
+static enum nsd_err
+journal_apply_at_once(const struct journal_replay *r, size_t first,
+	size_t count)
+{
+	struct load_octets *parts = calloc(count, sizeof(*parts));
+	uint8_t **data = calloc(count, sizeof(*data));
+	struct diag_sink sink = {.on_diag = journal_on_diag};
+	struct load_versions v;
+	enum nsd_err err = parts != NULL && data != NULL ? NSD_OK
+							 : NSD_E_MEMORY;
+
+	journal_init_versions(r, first + count == r->chain.count, &sink, &v);
+	for (size_t i = 0; i < count && err == NSD_OK; i++)
+		err = journal_read_entry(r->context,
+			&r->chain.entries[first + i], &parts[i], &data[i]);
+	if (err == NSD_OK)
+		err = load_versions_apply(&v, parts, count);
+	for (size_t i = 0; data != NULL && i < count; i++)
+		free(data[i]);
+	free(data);
+	free(parts);
+	return err;
+}
+
+/* Applies entries: if they cannot be as one, those before the first that is to
+ * blame. */
+static enum nsd_err
+journal_apply(const struct journal_replay *r, size_t first, size_t count)
+{
+	const struct journal_entry *entry = &r->chain.entries[first];
+	enum nsd_err err;
+
+	assert(count > 0 && count <= r->chain.count - first);
+	err = journal_apply_at_once(r, first, count);
+	if (err == NSD_OK || err == NSD_E_AGAIN
+		|| (err == NSD_E_LIMIT && r->heap == NULL))
+		return err;
+	if (count == 1) {
+		log_error("zone %s: what the journal has to get to serial %u"
+			  " cannot be applied: %s",
+			r->zone->conf->name, (unsigned)entry->to,
+			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+		return err;
+	}
+	err = journal_apply(r, first, count / 2);
+	return err != NSD_OK ? err
+		: journal_apply(r, first + count / 2, count - count / 2);
+}
+
+/* How many entries, from one on, have as many octets as one transfer may. */
+static size_t
+journal_count_fitting(const struct journal_chain *chain, size_t first)
+{
+	uint64_t octets = chain->entries[first].text_len;
+	size_t at = first + 1;
+
+	assert(first < chain->count);
+	while (at < chain->count && (octets += chain->entries[at].text_len)
+			<= LOAD_UPDATE_DIFFS_MAX)
+		at++;
+	return at - first;
+}
+
+static bool
+journal_is_long(const struct journal_chain *chain)
+{
+	uint64_t octets = 0;
+
+	for (size_t i = 0; i < chain->count; i++)
+		octets += chain->entries[i].text_len;
+	return octets > LOAD_UPDATE_AT_ONCE;
+}
+
+static enum nsd_err
+journal_apply_all(const struct journal_replay *r)
+{
+	enum nsd_err err = NSD_OK;
+	size_t count;
+
+	if (r->heap == NULL && journal_is_long(&r->chain))
+		return NSD_E_LIMIT;
+	for (size_t i = 0; i < r->chain.count && err == NSD_OK; i += count) {
+		count = journal_count_fitting(&r->chain, i);
+		err = journal_apply(r, i, count);
+	}
+	return err;
+}
+
+static void
+journal_tell_gap(const struct load_context *context,
+	const struct load_zone *zone, const struct journal_base *base)
+{
+	const struct journal_entry *newest = journal_index_newest(
+		context->journal->index, zone->conf->wire);
+
+	if (newest != NULL && journal_is_newer(newest->to, base))
+		log_warning("zone %s: the journal has serial %u, and nothing"
+			    " that leads there from %u",
+			zone->conf->name, (unsigned)newest->to,
+			(unsigned)base->serial);
+}
+
+/* A thread has the zone to itself from here on: nobody else changes it, or lets
+ * go of what is served. */
+static enum nsd_err
+journal_apply_alone(const struct journal_replay *r)
+{
+	enum nsd_err err;
+
+	if (r->heap == NULL)
+		return journal_apply_all(r);
+	pthread_mutex_lock(r->context->busy_lock);
+	assert(!r->zone->busy);
+	r->zone->busy = true;
+	pthread_mutex_unlock(r->context->busy_lock);
+	load_loop_begin_edit(r->context->loop);
+	err = journal_apply_all(r);
+	load_loop_end_edit(r->context->loop);
+	return err == NSD_E_LIMIT ? NSD_OK : err;
+}
+
+enum nsd_err
+load_journal_catch_up(const struct load_context *context,
+	struct load_zone *zone, struct store_heap *heap)
+{
+	const struct journal_base base = journal_get_served(context, zone);
+	struct journal_replay r = {
+		.context = context,
+		.zone = zone,
+		.heap = heap,
+	};
+	struct journal_base now;
+	enum nsd_err err;
+
+	if (!base.known)
+		return NSD_OK;
+	if (journal_find_way(context, zone, &base, 0, &r.chain) != NSD_OK) {
+		journal_tell_gap(context, zone, &base);
+		return NSD_OK;
+	}
+	err = journal_apply_alone(&r);
+	journal_chain_fini(&r.chain);
+	now = journal_get_served(context, zone);
+	if (now.serial != base.serial)
+		log_info("zone %s: from serial %u to %u by the journal",
+			zone->conf->name, (unsigned)base.serial,
+			(unsigned)now.serial);
+	return err == NSD_E_LIMIT ? err : NSD_OK;
+}

@@ -1,0 +1,393 @@
+/* load_read.c - reads a zone of the configuration, if it is to be read. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "compile/build.h"
+#include "loader/load_deaths.h"
+#include "loader/load_files.h"
+#include "loader/load_findings.h"
+#include "loader/load_history.h"
+#include "loader/load_journal.h"
+#include "loader/load_read.h"
+#include "loader/load_reading.h"
+#include "loader/load_rehash.h"
+#include "loader/load_retire.h"
+#include "loader/load_transfer.h"
+#include "loader/load_ways.h"
+#include "store/writer.h"
+#include "zone/sources.h"
+
+/* From this many octets on, several threads read a zone file faster. */
+#define LARGE_FILE (8u << 20)
+#define DEFAULT_TTL_SEC 3600
+
+/* ---- whether ------------------------------------------------------------- */
+
+static bool
+read_is_due(const struct load_context *context, const struct load_zone *zone,
+	const char *path)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	bool loaded = load_zone_published(view, zone) != NULL;
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+
+	switch (context->which) {
+	case LOAD_MISSING:
+		if (!loaded)
+			return load_files_have_changed(sources, path);
+		/* One whose file has another name now counts as missing, and
+		 * one that was transferred, and is primary now. */
+		return load_files_are_others(sources, path)
+			|| (sources == NULL && !load_zone_is_secondary(zone));
+	case LOAD_STALE:
+		if (sources != NULL
+			&& (sources->flags & ZONE_SOURCES_FAILED) != 0)
+			return true;
+		break;
+	case LOAD_CHANGED:
+		break;
+	}
+	return !loaded || load_files_have_changed(sources, path);
+}
+
+/* Notes why a zone is not read. Without memory the log alone says it. */
+static void __attribute__((format(printf, 2, 3)))
+read_set_reasons(struct load_result *result, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&result->reasons, format, args) == -1)
+		result->reasons = NULL;
+	va_end(args);
+}
+
+/* ---- how ----------------------------------------------------------------- */
+
+static enum load_note
+read_choose_note(enum nsd_err err)
+{
+	switch (err) {
+	case NSD_OK:
+		return LOAD_NOTE_READ;
+	case NSD_E_SYSTEM:
+		return LOAD_NOTE_UNREADABLE;
+	case NSD_E_MEMORY: /* the files are not to blame */
+	case NSD_E_AGAIN:
+		return LOAD_NOTE_NOTHING;
+	default:
+		return LOAD_NOTE_FAILED;
+	}
+}
+
+/* Reads the file; what there is to say is said in the log. */
+static void
+read_file(const struct load_context *context, struct load_zone *zone,
+	const char *path, struct store_heap *heap, bool large,
+	struct load_result *result)
+{
+	struct load_findings findings;
+	struct load_reading r = {
+		.context = context,
+		.zone = zone,
+		.path = path,
+		.options = {
+			.apex = zone->conf->wire,
+			.default_ttl_sec = DEFAULT_TTL_SEC,
+			.threads = large ? context->threads_max : 1,
+			.secondary = load_zone_is_secondary(zone),
+			.only_files = true,
+			.on_progress = large ? load_ways_on_parse : NULL,
+			.progress_ctx = context->progress,
+		},
+		.large = large,
+		.heap = heap,
+		.sink = &findings.sink,
+		.lacks = store_count_lacks(context->writer),
+		.result = result,
+	};
+	enum nsd_err err;
+
+	load_findings_init(&findings);
+	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
+		path);
+	err = load_ways_run(&r);
+	result->note = read_choose_note(err);
+	if (err == NSD_OK && result->outcome != LOAD_KEPT) {
+		load_findings_log_warnings(&findings, zone->conf->name, path);
+		load_history_read(context, path, result);
+	} else if (err == NSD_E_AGAIN) {
+		result->outcome = LOAD_AGAIN;
+	} else if (err != NSD_OK) {
+		result->outcome = LOAD_FAILED;
+		result->crowded = err == NSD_E_MEMORY && r.served != NULL
+			&& store_count_lacks(context->writer) != r.lacks
+			&& store_is_full(context->writer);
+		load_findings_log_failure(&findings, zone->conf->name, path);
+		read_set_reasons(result, "%szone %s file %s read with %u"
+			" errors\n", findings.text, zone->conf->name, path,
+			findings.sink.errors > 0
+				? (unsigned)findings.sink.errors : 1);
+	}
+}
+
+/* ---- what ---------------------------------------------------------------- */
+
+/* The file is not there. A secondary zone gets its file with the first
+ * transfer, also if it is none any more by then. */
+static void
+read_note_absent(const struct load_context *context,
+	const struct load_zone *zone, const char *path,
+	struct load_result *result)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+
+	result->outcome = LOAD_KEPT;
+	result->note = LOAD_NOTE_NONE;
+	if (load_zone_is_secondary(zone)) {
+		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
+	} else if (load_zone_is_received(view, zone)) {
+		log_notice("zonefile %s does not exist: zone %s stays as it was"
+			" transferred", path, zone->conf->name);
+	} else {
+		log_error("zonefile %s does not exist", path);
+		read_set_reasons(result, "zone %s: zonefile %s does not"
+			" exist\n", zone->conf->name, path);
+		result->outcome = LOAD_FAILED;
+		result->note = LOAD_NOTE_FAILED;
+		result->awaited = load_zone_published(view, zone) == NULL;
+	}
+}
+
+/* The file failed the last time, and is as it was: whoever asks for a reload is
+ * told again. */
+static void
+read_note_still_failed(const struct load_context *context,
+	const struct load_zone *zone, const char *path)
+{
+	const struct zone_sources *sources = zone_sources_get(
+		store_writer_view(context->writer), zone->entry);
+
+	if (sources == NULL || (sources->flags & ZONE_SOURCES_FAILED) == 0)
+		return;
+	if (load_deaths_is_suspect(context, zone))
+		log_error("zone %s file %s has not changed and is still set"
+			  " aside",
+			zone->conf->name, path);
+	else
+		log_error("zone %s file %s has not changed since it was read"
+			  " with errors, nsd-checkzone %s %s shows them",
+			zone->conf->name, path, zone->conf->name, path);
+}
+
+/* The files are as they were when the record was made, unless the pass leaves
+ * out zones that have changed, too. Meanwhile they may not have been there to
+ * be opened. */
+static void
+read_note_unchanged(const struct load_context *context,
+	const struct load_zone *zone, const char *path,
+	struct load_result *result)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone_entry *entry = store_get(view, zone->entry);
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+	bool failed = sources != NULL
+		&& (sources->flags & ZONE_SOURCES_FAILED) != 0;
+
+	if (context->which == LOAD_MISSING)
+		return;
+	if (failed != ((entry->flags & ZONE_ENTRY_FILE_FAILED) != 0)) {
+		result->outcome = LOAD_KEPT;
+		result->note = LOAD_NOTE_AS_BEFORE;
+	}
+	if (context->which == LOAD_CHANGED) {
+		read_note_still_failed(context, zone, path);
+		load_deaths_survive(context, zone);
+	}
+}
+
+/* True if the zone's files could not be used the last time either, and are as
+ * they were. */
+static bool
+read_is_as_before(const struct load_context *context,
+	const struct load_zone *zone, const char *path, bool absent)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone_entry *entry = store_get(view, zone->entry);
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+
+	if ((entry->flags & ZONE_ENTRY_FILE_FAILED) == 0)
+		return false;
+	/* A file that was not there has no record. */
+	return sources == NULL ? absent
+			       : (sources->flags & ZONE_SOURCES_FAILED) != 0
+			&& !load_files_have_changed(sources, path);
+}
+
+/* Returns the zone's file as we see it; or NULL, and sets the outcome: it has
+ * none. */
+static const char *
+read_find_path(const struct load_context *context,
+	const struct load_zone *zone, char buffer[PATH_MAX],
+	struct load_result *result)
+{
+	size_t len;
+	enum nsd_err err = conf_zone_file_name(zone->conf, buffer, PATH_MAX,
+		&len);
+
+	if (err == NSD_OK)
+		return conf_path_in_chroot(context->chroot, buffer);
+	if (err == NSD_E_NOT_FOUND) {
+		result->outcome = LOAD_KEPT;
+		result->note = LOAD_NOTE_NONE;
+	} else {
+		log_error("zone %s: the name of its file is too long",
+			zone->conf->name);
+		result->outcome = LOAD_FAILED;
+		result->note = LOAD_NOTE_FAILED;
+	}
+	return NULL;
+}
+
+/* What is to be done with a zone. */
+struct load_plan {
+	const char *path; /* NULL: it has no file */
+	struct stat st;   /* of that */
+	bool due;         /* the file is to be read */
+	bool absent;      /* but is not there */
+	bool rehash;      /* what is served is to be hashed anew, if the file
+			   * gives nothing new */
+	bool large;       /* the file, if it is to be read; else what is
+			   * served */
+};
+
+static void
+read_make_plan(const struct load_context *context,
+	const struct load_zone *zone, const char *path, struct load_plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->path = path;
+	plan->due = path != NULL && read_is_due(context, zone, path);
+	plan->rehash = load_rehash_is_wanted(context, zone, &plan->large);
+	if (path == NULL || (!plan->due && !plan->rehash))
+		return;
+	plan->absent = stat(path, &plan->st) == -1 && errno == ENOENT;
+	if (plan->due && !plan->absent)
+		plan->large = plan->st.st_size >= LARGE_FILE;
+}
+
+/* The file comes first: it may say other things than what is served. */
+static void
+read_follow_plan(const struct load_context *context, struct load_zone *zone,
+	const struct load_plan *plan, struct store_heap *heap, bool large,
+	struct load_result *result)
+{
+	bool read = plan->due && !plan->absent;
+
+	result->as_before = plan->due && read_is_as_before(context, zone,
+		plan->path, plan->absent);
+	if (plan->due && plan->absent)
+		read_note_absent(context, zone, plan->path, result);
+	if (!read && !plan->rehash)
+		return;
+	if (plan->path != NULL && !load_deaths_begin(context, zone, plan->path,
+				      &plan->st, result))
+		return;
+	if (read) {
+		/* Changes would keep the hashes that are there. */
+		zone->whole |= plan->rehash;
+		read_file(context, zone, plan->path, heap, large, result);
+	}
+	if (plan->rehash && result->outcome != LOAD_BUILT)
+		load_rehash_run(context, zone, heap, large, result);
+}
+
+/* A zone may have been further than its file when the server ended, if it is a
+ * secondary; or was one, and was not written before the end. */
+static bool
+read_from_journal(const struct load_context *context, struct load_zone *zone,
+	const struct load_plan *plan, const struct load_task *task,
+	struct load_result *result)
+{
+	bool file = plan->due && !plan->absent;
+
+	if (!load_journal_has(context, zone))
+		return false;
+	if (load_journal_build(context, zone, file ? plan->path : NULL, task,
+		    result)) {
+		result->note = LOAD_NOTE_READ;
+		return true;
+	}
+	if (file || plan->rehash || !load_journal_is_ahead(context, zone))
+		return false;
+	/* The main thread brings what is served further. */
+	result->outcome = LOAD_KEPT;
+	result->note = LOAD_NOTE_NOTHING;
+	return true;
+}
+
+static void
+read_zone(const struct load_context *context, struct load_zone *zone,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	char buffer[PATH_MAX];
+	const char *path = read_find_path(context, zone, buffer, result);
+	struct load_plan plan;
+
+	read_make_plan(context, zone, path, &plan);
+	load_retire_await(context, zone->conf->wire);
+	if (read_from_journal(context, zone, &plan,
+		    &(struct load_task){heap, large, NULL}, result))
+		return;
+	if (!plan.due && !plan.rehash) {
+		if (path != NULL)
+			read_note_unchanged(context, zone, path, result);
+	} else if (plan.large && !large) {
+		result->outcome = LOAD_LARGE;
+	} else {
+		read_follow_plan(context, zone, &plan, heap, large, result);
+	}
+}
+
+void
+load_read_zone(const struct load_context *context, struct load_zone *zone,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	memset(result, 0, sizeof(*result));
+	result->zone = zone;
+	result->outcome = LOAD_UNCHANGED;
+	if (context->timed)
+		result->begun_msec = clock_now_msec();
+	if (context->of_transfers) {
+		const struct load_task task = {heap, large, zone->transfer};
+
+		load_retire_await(context, zone->conf->wire);
+		if (task.text->is_rest) {
+			result->outcome = LOAD_APPLIED;
+			result->err = load_journal_catch_up(context, zone,
+				heap);
+		} else {
+			load_transfer_read(context, zone, &task, result);
+		}
+		return;
+	}
+	if (!load_zone_claim(zone, true))
+		return;
+	if (!__atomic_load_n(&zone->removed, __ATOMIC_SEQ_CST))
+		read_zone(context, zone, heap, large, result);
+	if (result->outcome == LOAD_UNCHANGED || result->outcome == LOAD_LARGE)
+		(void)load_zone_release(zone);
+}

@@ -1,0 +1,58 @@
+/* load_reading.h - one zone file, or what a transfer has brought, while it is
+ * read; and the ways to read it. */
+#ifndef LOADER_LOAD_READING_H
+#define LOADER_LOAD_READING_H
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "loader/load_text.h"
+#include "loader/load_zone.h"
+
+struct store_heap;
+
+/* What a secondary serves is never taken back: its file may be older than what
+ * a transfer has brought since. */
+struct load_age {
+	const uint8_t *apex;
+	uint32_t served; /* serial */
+	bool wanted;     /* the SOA of the file was not seen yet */
+};
+
+/* A file that is being read. All is borrowed. */
+struct load_reading {
+	const struct load_context *context;
+	struct load_zone *zone;
+	const char *path;
+	const struct load_text *text; /* is read in place of the file at path;
+				       * NULL: none */
+	struct load_age *age;
+	const struct zone *served; /* the published version, which stays while
+				    * zone->busy; NULL: none */
+	bool large;                /* if it is built anew: from a stream */
+	struct zonefile_options options; /* of a parse */
+	struct store_heap *heap;
+	struct diag_sink *sink;
+	uint32_t lacks; /* store_count_lacks when it began */
+	struct load_result *result; /* files: empty before the first reading */
+};
+
+/* Reads the file or the text once: as zonefile_parse. */
+enum nsd_err load_reading_parse(const struct load_reading *r,
+	const struct zonefile_options *options, struct diag_sink *sink,
+	struct zonefile_result *files) MUST_USE;
+
+/* Reads it, also once more, into r->result->files. What is wrong with it is
+ * told to r->sink by the first reading that gets to the end. */
+enum nsd_err load_reading_parse_anew(const struct load_reading *r,
+	const struct zonefile_options *options) MUST_USE;
+
+/* Finds the serial of the zone, if its SOA is in the batch. */
+bool load_reading_find_serial(const struct rrbatch *batch,
+	const uint8_t *apex, uint32_t *serial);
+
+/* Looks for the SOA in the next batch. NSD_E_DENIED: the file is older than
+ * what is served (RFC 1982 section 3.2). */
+enum nsd_err load_reading_check_age(struct load_age *age,
+	const struct rrbatch *batch) MUST_USE;
+
+#endif

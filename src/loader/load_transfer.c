@@ -1,0 +1,179 @@
+/* load_transfer.c - makes a version of a zone from what a transfer has
+ * brought, or applies it. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "loader/load_findings.h"
+#include "loader/load_loop.h"
+#include "loader/load_room.h"
+#include "loader/load_transfer.h"
+#include "loader/load_update.h"
+#include "loader/load_verify.h"
+#include "loader/load_versions.h"
+#include "loader/load_ways.h"
+#include "store/writer.h"
+#include "zonedb/release.h"
+
+/* From this many octets on, several threads build a zone faster. */
+#define LARGE_TEXT (4u << 20)
+
+/* Looks at the version; changes were looked at when they were applied. */
+static enum nsd_err
+transfer_verify(const struct load_reading *r)
+{
+	const struct store_view *view = store_writer_view(r->context->writer);
+	struct load_result *result = r->result;
+	enum nsd_err err;
+
+	if (result->outcome == LOAD_COMPARED && result->change_count == 0)
+		return load_verify_zone(r->context, r->zone, r->served);
+	if (result->outcome != LOAD_BUILT)
+		return NSD_OK;
+	assert(result->built != STORE_NONE);
+	err = load_verify_zone(r->context, r->zone,
+		store_get(view, result->built));
+	if (err == NSD_OK)
+		return NSD_OK;
+	release_zone(r->heap, result->built);
+	result->built = STORE_NONE;
+	return err;
+}
+
+static void
+transfer_run(struct load_reading *r)
+{
+	const char *name = r->zone->conf->name;
+	struct load_result *result = r->result;
+	enum nsd_err err;
+
+	log_at(5, LOG_LEVEL_INFO, "zone %s: reading a transfer of %llu octets",
+		name, (unsigned long long)r->text->len);
+	err = load_ways_run(r);
+	if (err == NSD_OK)
+		err = transfer_verify(r);
+	if (err == NSD_OK)
+		return;
+	log_error("zone %s: what a transfer has brought cannot be served: %s",
+		name, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+	result->outcome = LOAD_FAILED;
+	/* What was written changes: it is not what its sender has checked. */
+	result->err = err == NSD_E_AGAIN ? NSD_E_WIRE : err;
+	result->crowded = err == NSD_E_MEMORY && r->served != NULL
+		&& store_count_lacks(r->context->writer) != r->lacks
+		&& store_is_full(r->context->writer);
+}
+
+/* ---- differences --------------------------------------------------------- */
+
+static void
+transfer_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_write(log_diag_level(d), "update: %s", d->text);
+}
+
+static enum nsd_err
+transfer_apply(const struct load_context *context, struct load_zone *zone,
+	const struct load_task *task, struct zone_update_result *done)
+{
+	struct diag_sink sink = {.on_diag = transfer_on_diag};
+	struct load_versions v = {
+		.context = context,
+		.entry = zone->entry,
+		.secondary = load_zone_is_secondary(zone),
+		.history = load_zone_get_history(zone),
+		.verify = zone,
+		.verify_records_max = UINT64_MAX,
+		.heap = task->heap,
+		.cancelled = &context->cancelled,
+		.sink = &sink,
+	};
+	uint8_t *data;
+	enum nsd_err err = load_update_read(task->text, LOAD_UPDATE_DIFFS,
+		&data);
+
+	if (err != NSD_OK)
+		return err;
+	load_loop_begin_edit(context->loop);
+	err = load_versions_apply(&v,
+		&(struct load_octets){data, task->text->len}, 1);
+	load_loop_end_edit(context->loop);
+	free(data);
+	*done = v.done;
+	return err;
+}
+
+static void
+transfer_tell_no_room(const struct load_context *context,
+	const struct load_zone *zone, uint32_t lacks)
+{
+	char text[LOAD_ROOM_TEXT_MAX];
+
+	load_room_explain(context->writer, lacks, text);
+	log_error("update: zone %s: no room: %s", zone->conf->name, text);
+}
+
+/* Large differences: all is done when this returns. */
+static void
+transfer_read_diffs(const struct load_context *context,
+	struct load_zone *zone, const struct load_task *task,
+	struct load_result *result)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	uint32_t lacks = store_count_lacks(context->writer);
+	const struct zone *served;
+
+	/* Nobody else changes it, or lets it go. */
+	pthread_mutex_lock(context->busy_lock);
+	assert(!zone->busy);
+	zone->busy = true;
+	served = load_zone_published(view, zone);
+	result->old_serial = served != NULL ? served->serial : 0;
+	pthread_mutex_unlock(context->busy_lock);
+	result->err = transfer_apply(context, zone, task, &result->done);
+	if (result->err == NSD_E_MEMORY)
+		transfer_tell_no_room(context, zone, lacks);
+	result->outcome = result->err == NSD_OK ? LOAD_APPLIED : LOAD_FAILED;
+}
+
+/* ---- both ---------------------------------------------------------------- */
+
+void
+load_transfer_read(const struct load_context *context, struct load_zone *zone,
+	const struct load_task *task, struct load_result *result)
+{
+	struct load_findings findings;
+	struct load_reading r = {
+		.context = context,
+		.zone = zone,
+		.path = zone->conf->name,
+		.text = task->text,
+		.options = {
+			.apex = zone->conf->wire,
+			.threads = task->large ? context->threads_max : 1,
+			.secondary = true,
+			.on_progress = task->large ? load_ways_on_parse : NULL,
+			.progress_ctx = context->progress,
+		},
+		.large = task->large,
+		.heap = task->heap,
+		.sink = &findings.sink,
+		.lacks = store_count_lacks(context->writer),
+		.result = result,
+	};
+
+	if (task->text->is_diffs) {
+		transfer_read_diffs(context, zone, task, result);
+		return;
+	}
+	if (!task->large && r.text->len >= LARGE_TEXT) {
+		result->outcome = LOAD_LARGE;
+		return;
+	}
+	load_findings_init(&findings);
+	transfer_run(&r);
+}

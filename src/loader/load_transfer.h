@@ -1,0 +1,36 @@
+/* load_transfer.h - makes a version of a zone from what a transfer has
+ * brought. */
+#ifndef LOADER_LOAD_TRANSFER_H
+#define LOADER_LOAD_TRANSFER_H
+
+#include <stdbool.h>
+
+#include "loader/load_zone.h"
+
+struct store_heap;
+
+/* What is to be read, and with what. All is borrowed. */
+struct load_task {
+	struct store_heap *heap;
+	bool large; /* whatever its size */
+	const struct load_text *text;
+};
+
+/*
+ * Reads task->text in the ways of a zone file (load_ways.h): either finds
+ * what it changes in the version that is served, or builds a new one with
+ * memory of heap. The zone is claimed (load_zone_claim) by the caller, for the
+ * time until the result is taken.
+ *
+ * Unless the task is large, one that is better read with several threads is
+ * LOAD_LARGE, and nothing is done. Any thread.
+ * *result: LOAD_COMPARED, LOAD_APPLIED, LOAD_BUILT; or LOAD_FAILED with err,
+ * said in the log. Gives files (zonefile_result_fini) and diff (diff_destroy).
+ * A text of differences (XFR_DIFFS) is applied at once, with the help of the
+ * loop: LOAD_APPLIED, or LOAD_FAILED; done: what was, also then.
+ */
+void load_transfer_read(const struct load_context *context,
+	struct load_zone *zone, const struct load_task *task,
+	struct load_result *result);
+
+#endif

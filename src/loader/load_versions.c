@@ -1,0 +1,296 @@
+/* load_versions.c - applies the differences that transfers have brought. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "dns/name.h"
+#include "loader/load_loop.h"
+#include "loader/load_retire.h"
+#include "loader/load_verify.h"
+#include "loader/load_versions.h"
+#include "store/writer.h"
+#include "xfr/changes.h"
+#include "zone/history.h"
+#include "zone/zone.h"
+
+/* ---- where they are ------------------------------------------------------ */
+
+/* What the octets say before anything is done. */
+struct versions {
+	uint64_t first; /* version that begins at the serial that is served,
+			 * counted from 1; 0: none does */
+	uint64_t count;
+	uint32_t to;    /* the last serial */
+};
+
+/* NSD_E_WIRE: they are broken, or of another zone than this one. */
+static enum nsd_err
+versions_look_at(const struct load_octets *part,
+	const struct zone_entry *entry, uint32_t served, struct versions *found)
+{
+	struct changes changes;
+	struct changes_rr rr;
+	enum nsd_err err = changes_open(&changes, part->data, part->len);
+
+	if (err != NSD_OK || changes.kind != XFR_DIFFS
+		|| !name_equal(changes.apex, entry->name))
+		return NSD_E_WIRE;
+	while ((err = changes_read(&changes, &rr)) == NSD_OK) {
+		if (rr.part != CHANGES_OLD_SOA)
+			continue;
+		found->count++;
+		if (rr.serial == served && found->first == 0)
+			found->first = found->count;
+	}
+	return err == NSD_E_AGAIN ? changes_close(&changes, &found->to) : err;
+}
+
+static enum nsd_err
+versions_look(const struct load_octets *parts, size_t count,
+	const struct zone_entry *entry, uint32_t served, struct versions *found)
+{
+	enum nsd_err err = NSD_OK;
+
+	*found = (struct versions){.first = 0};
+	for (size_t i = 0; i < count && err == NSD_OK; i++)
+		err = versions_look_at(&parts[i], entry, served, found);
+	return err;
+}
+
+/* ---- what is kept of them ------------------------------------------------ */
+
+/* The steps that the last versions become for other secondaries. */
+struct steps {
+	struct history_draft *drafts;
+	size_t count;   /* 0: none are kept, also for lack of memory */
+	uint64_t first; /* the version of the first one */
+};
+
+static void
+steps_init(struct steps *steps, const struct load_versions *v,
+	const struct zone_entry *entry, const struct versions *found)
+{
+	uint64_t count = found->count - found->first + 1;
+
+	assert(found->first > 0 && found->first <= found->count);
+	if (count > v->history.number)
+		count = v->history.number;
+	if (count > HISTORY_STEPS_MAX)
+		count = HISTORY_STEPS_MAX;
+	steps->drafts = calloc((size_t)count, sizeof(*steps->drafts));
+	steps->count = steps->drafts != NULL ? (size_t)count : 0;
+	steps->first = found->count - steps->count + 1;
+	for (size_t i = 0; i < steps->count; i++)
+		history_draft_init(&steps->drafts[i], entry->name,
+			&v->history);
+}
+
+static void
+steps_fini(struct steps *steps)
+{
+	for (size_t i = 0; i < steps->count; i++)
+		history_draft_fini(&steps->drafts[i]);
+	free(steps->drafts);
+}
+
+static void
+steps_push(const struct steps *steps, const struct load_versions *v)
+{
+	struct store_writer *writer = v->context->writer;
+	uint64_t octets = 0;
+	size_t at = steps->count;
+
+	/* Older ones would have no room. */
+	while (at > 0 && (v->history.octets == 0 || octets
+			+ steps->drafts[at - 1].len <= v->history.octets))
+		octets += steps->drafts[--at].len;
+	if (at == steps->count)
+		history_clear(writer, v->entry);
+	for (; at < steps->count; at++)
+		history_push(writer, v->entry, &steps->drafts[at]);
+}
+
+/* ---- one change ---------------------------------------------------------- */
+
+/* The transaction, and what is kept of it. */
+struct transaction {
+	struct load_versions *v;
+	struct zone_update *update;
+	struct steps steps;
+	uint64_t first; /* version that is not left out */
+	uint64_t at;    /* version that is being read */
+};
+
+static enum nsd_err
+change_check(void *ctx, const struct zone *zone)
+{
+	const struct load_versions *v = ctx;
+
+	return v->verify == NULL ? NSD_OK
+		: load_verify_zone(v->context, v->verify, zone);
+}
+
+static enum nsd_err
+change_begin(struct transaction *c)
+{
+	struct load_versions *v = c->v;
+	const struct zone_update_options options = {
+		.threads = v->context->threads_max,
+		.secondary = v->secondary,
+		.nsec3_iterations_max = v->context->nsec3_iterations_max,
+		.limits = v->context->limits,
+		.exact = true,
+		.names_max = v->names_max,
+		.heap = v->heap,
+		.check = change_check,
+		.check_ctx = v,
+	};
+
+	return update_begin(v->context->writer, v->entry, &options,
+		&c->update);
+}
+
+static enum nsd_err
+change_note(struct transaction *c, const struct changes_rr *rr)
+{
+	const struct zone_rr record = {
+		.owner = rr->owner,
+		.ttl_sec = rr->ttl_sec,
+		.type = rr->type,
+		.rdlen = rr->rdlen,
+		.rdata = rr->rdata,
+	};
+
+	if (rr->part == CHANGES_OLD_SOA && ++c->at > c->first)
+		update_next_version(c->update);
+	if (c->at < c->first)
+		return NSD_OK;
+	/* Versions were counted in the same octets. */
+	ASSERT_HOT(c->at < c->steps.first + c->steps.count);
+	if (c->at >= c->steps.first)
+		history_draft_add(&c->steps.drafts[c->at - c->steps.first],
+			&record);
+	return rr->action == XFR_ADD ? update_add(c->update, &record)
+				     : update_remove(c->update, &record);
+}
+
+/* The octets were read once and are whole. */
+static enum nsd_err
+change_note_all(struct transaction *c, const struct load_octets *part)
+{
+	struct changes changes;
+	struct changes_rr rr;
+	enum nsd_err err = changes_open(&changes, part->data, part->len);
+
+	while (err == NSD_OK) {
+		err = changes_read(&changes, &rr);
+		if (err == NSD_OK)
+			err = change_note(c, &rr);
+	}
+	return err == NSD_E_AGAIN ? NSD_OK : err;
+}
+
+/* In the loop. */
+static void
+change_publish(void *arg)
+{
+	const struct transaction *c = arg;
+	const struct load_versions *v = c->v;
+	struct store_writer *writer = v->context->writer;
+	const struct zone_entry *entry = store_get(store_writer_view(writer),
+		v->entry);
+	store_ref old;
+
+	assert(load_loop_is_own(v->context->loop));
+	steps_push(&c->steps, v);
+	old = update_publish(c->update);
+	history_settle(writer, v->entry, &v->history);
+	update_settle(writer, v->entry);
+	load_retire_add(v->context->retire, writer, entry->name, old);
+}
+
+static enum nsd_err
+change_commit(struct transaction *c)
+{
+	struct load_versions *v = c->v;
+	struct zone_update_result done;
+	enum nsd_err err = update_make(c->update, v->sink);
+
+	if (err == NSD_OK)
+		load_loop_call(v->context->loop, change_publish, c);
+	update_end(c->update, &done);
+	if (err == NSD_OK) {
+		v->done.added += done.added;
+		v->done.removed += done.removed;
+		v->done.names += done.names;
+	}
+	return err;
+}
+
+static bool
+change_is_cancelled(const struct transaction *c)
+{
+	return c->v->cancelled != NULL
+		&& __atomic_load_n(c->v->cancelled, __ATOMIC_RELAXED);
+}
+
+static enum nsd_err
+change_run(struct transaction *c, const struct load_octets *parts, size_t count)
+{
+	enum nsd_err err = change_begin(c);
+
+	if (err != NSD_OK)
+		return err;
+	for (size_t i = 0; i < count && err == NSD_OK; i++)
+		err = change_note_all(c, &parts[i]);
+	if (err == NSD_OK && change_is_cancelled(c))
+		err = NSD_E_AGAIN;
+	if (err == NSD_OK)
+		return change_commit(c);
+	update_abort(c->update);
+	return err;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+/* In the loop nothing waits for the version before to be retired. */
+static bool
+versions_cost_too_much(const struct load_versions *v,
+	const struct zone_entry *entry, const struct zone *served)
+{
+	if (v->heap == NULL && load_retire_has(v->context->retire,
+			entry->name))
+		return true;
+	return v->verify != NULL && load_verify_is_wanted(v->verify)
+		&& served->rr_count > v->verify_records_max;
+}
+
+enum nsd_err
+load_versions_apply(struct load_versions *v, const struct load_octets *parts,
+	size_t count)
+{
+	const struct store_view *view = store_writer_view(v->context->writer);
+	const struct zone_entry *entry = store_get(view, v->entry);
+	const struct zone *served = entry->zone == STORE_NONE ? NULL
+		: store_get(view, entry->zone);
+	struct transaction c = {.v = v};
+	struct versions found;
+	enum nsd_err err = versions_look(parts, count, entry,
+		served != NULL ? served->serial : 0, &found);
+
+	if (err != NSD_OK)
+		return err;
+	if (served != NULL && served->serial == found.to)
+		return NSD_OK;
+	if (served == NULL || found.first == 0)
+		return NSD_E_INEXACT;
+	if (versions_cost_too_much(v, entry, served))
+		return NSD_E_LIMIT;
+	c.first = found.first;
+	steps_init(&c.steps, v, entry, &found);
+	err = change_run(&c, parts, count);
+	steps_fini(&c.steps);
+	return err;
+}

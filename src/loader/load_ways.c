@@ -1,0 +1,173 @@
+/* load_ways.c - chooses how a zone file, or what a transfer has brought, is
+ * read, and reads it so. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "compile/build.h"
+#include "loader/load_apply.h"
+#include "loader/load_diff.h"
+#include "loader/load_loop.h"
+#include "loader/load_room.h"
+#include "loader/load_stream.h"
+#include "loader/load_verify.h"
+#include "loader/load_ways.h"
+#include "store/writer.h"
+
+/* From this many records on, a zone is compared with its file. A smaller one is
+ * built anew in the same time; but not if others may ask for what differs. */
+#define COMPARE_RECORDS 1000u
+
+/* Sets r->served to the published version, and *age. Returns whether the file
+ * is to be compared with that version, which stays then: the zone is busy from
+ * here on. */
+static bool
+ways_look(struct load_reading *r, struct load_age *age)
+{
+	const struct load_context *context = r->context;
+	struct load_zone *zone = r->zone;
+	const struct zone *served;
+	bool comparable;
+
+	pthread_mutex_lock(context->busy_lock);
+	served = load_zone_published(store_writer_view(context->writer), zone);
+	comparable = served != NULL
+		&& (served->rr_count >= COMPARE_RECORDS
+			|| load_zone_get_history(zone).number > 0);
+	*age = (struct load_age){
+		.apex = zone->conf->wire,
+		.served = served != NULL ? served->serial : 0,
+		.wanted = served != NULL && r->text == NULL
+			&& load_zone_is_received(
+				store_writer_view(context->writer), zone),
+	};
+	zone->busy = comparable;
+	pthread_mutex_unlock(context->busy_lock);
+	r->served = served;
+	r->age = age;
+	return comparable && !zone->whole;
+}
+
+void
+load_ways_on_parse(void *ctx, uint64_t done, uint64_t total)
+{
+	load_zone_note_progress(ctx, "reading", done, total);
+}
+
+static void
+ways_tell_no_room(const struct load_reading *r)
+{
+	char text[LOAD_ROOM_TEXT_MAX];
+
+	load_room_explain(r->context->writer, r->lacks, text);
+	diag_emit(r->sink, DIAG_ERROR, NULL, 0, 0, "zone %s: no room: %s",
+		r->zone->conf->name, text);
+}
+
+static enum nsd_err
+ways_build(const struct load_reading *r)
+{
+	const struct zonefile_result *files = &r->result->files;
+	const char **names = zonefile_list_names(files);
+	struct zone_build_input input;
+	enum nsd_err err;
+
+	if (names == NULL)
+		return NSD_E_MEMORY;
+	load_zone_fill_input(r->context, r->zone, files, names, &input);
+	input.batches = files->batches;
+	if (r->options.threads <= 1) {
+		input.threads = 1;
+		input.on_progress = NULL;
+	}
+	err = build_zone(&input, r->context->writer, r->heap, r->sink,
+		&r->result->built);
+	free(names);
+	return err;
+}
+
+/* Builds the zone from all records at once. */
+static enum nsd_err
+ways_whole(const struct load_reading *r)
+{
+	struct zonefile_result *files = &r->result->files;
+	enum nsd_err err = load_reading_parse_anew(r, &r->options);
+
+	for (const struct rrbatch *b = files->batches;
+		err == NSD_OK && b != NULL; b = b->next)
+		err = load_reading_check_age(r->age, b);
+	if (err == NSD_OK)
+		err = ways_build(r);
+	rrbatch_destroy_all(files->batches);
+	files->batches = NULL;
+	if (err == NSD_OK)
+		r->result->outcome = LOAD_BUILT;
+	return err;
+}
+
+/* True if the changes that were found are published here, by this thread: they
+ * are many, or their version is to be looked at first. */
+static bool
+ways_applies(const struct load_reading *r)
+{
+	return r->result->change_count > 0
+		&& (r->result->change_count > LOAD_APPLY_AT_ONCE
+			|| (r->text != NULL && load_verify_is_wanted(r->zone)));
+}
+
+/* Publishes them. NSD_E_LIMIT: that failed, and the zone is to be built anew,
+ * which says why. */
+static enum nsd_err
+ways_apply(const struct load_reading *r)
+{
+	struct load_apply_options options = {
+		.heap = r->heap,
+		.verify = r->text != NULL,
+	};
+	struct load_result *result = r->result;
+	enum nsd_err err;
+
+	if (r->text != NULL)
+		options.limits = r->context->limits;
+	result->old_serial = r->served->serial;
+	load_loop_begin_edit(r->context->loop);
+	err = load_apply_diff(r->context, result, &options, &result->done);
+	load_loop_end_edit(r->context->loop);
+	if (err == NSD_OK) {
+		result->outcome = LOAD_APPLIED;
+		return NSD_OK;
+	}
+	diff_destroy(result->diff);
+	result->diff = NULL;
+	result->change_count = 0;
+	result->outcome = LOAD_UNCHANGED;
+	return err == NSD_E_DIGEST ? err : NSD_E_LIMIT;
+}
+
+/* Finds what differs from the served version, and publishes it if it is
+ * much. */
+static enum nsd_err
+ways_compare(const struct load_reading *r)
+{
+	enum nsd_err err = load_diff_read(r);
+
+	return err == NSD_OK && ways_applies(r) ? ways_apply(r) : err;
+}
+
+enum nsd_err
+load_ways_run(struct load_reading *r)
+{
+	struct load_age age;
+	enum nsd_err err = ways_look(r, &age) ? ways_compare(r) : NSD_E_LIMIT;
+
+	if (err == NSD_E_LIMIT && r->large)
+		err = load_stream_read(r);
+	if (err == NSD_E_LIMIT)
+		err = ways_whole(r);
+	if (err == NSD_E_MEMORY)
+		ways_tell_no_room(r);
+	if (err != NSD_E_DENIED)
+		return err;
+	r->result->outcome = LOAD_KEPT;
+	return NSD_OK;
+}

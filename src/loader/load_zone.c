@@ -1,0 +1,102 @@
+/* load_zone.c - what the loader knows of one zone of the configuration. */
+#include "config.h"
+
+#include <assert.h>
+
+#include "loader/load_zone.h"
+#include "store/writer.h"
+#include "zone/sources.h"
+#include "zone/table.h"
+
+const struct zone *
+load_zone_published(const struct store_view *view,
+	const struct load_zone *zone)
+{
+	const struct zone_entry *entry = store_get(view, zone->entry);
+	store_ref ref = store_load_ref(&entry->zone);
+
+	assert(zone->entry != STORE_NONE);
+	return ref == STORE_NONE ? NULL : store_get(view, ref);
+}
+
+bool
+load_zone_is_secondary(const struct load_zone *zone)
+{
+	return zone->conf->options->request_xfr.count > 0;
+}
+
+bool
+load_zone_is_received(const struct store_view *view,
+	const struct load_zone *zone)
+{
+	return load_zone_is_secondary(zone) || (zone->conf->was_secondary
+		&& load_zone_published(view, zone) != NULL
+		&& zone_sources_get(view, zone->entry) == NULL);
+}
+
+struct history_limits
+load_zone_get_history(const struct load_zone *zone)
+{
+	const struct conf_pattern *options = zone->conf->options;
+
+	return (struct history_limits){
+		.number = options->store_ixfr ? options->ixfr_number : 0,
+		.octets = options->ixfr_size,
+	};
+}
+
+/* A pass says that it skips the zone before it tries to claim it: else the
+ * other could release it in between, and nobody would look at the file. */
+bool
+load_zone_claim(struct load_zone *zone, bool pass)
+{
+	if (pass)
+		__atomic_store_n(&zone->skipped, true, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&zone->reading, true, __ATOMIC_SEQ_CST))
+		return false;
+	if (pass)
+		__atomic_store_n(&zone->skipped, false, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+bool
+load_zone_release(struct load_zone *zone)
+{
+	assert(__atomic_load_n(&zone->reading, __ATOMIC_RELAXED));
+	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
+	return __atomic_exchange_n(&zone->skipped, false, __ATOMIC_SEQ_CST);
+}
+
+void
+load_zone_note_progress(struct load_progress *p, const char *stage,
+	uint64_t done, uint64_t total)
+{
+	__atomic_store_n(&p->stage, stage, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->done, done, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->total, total, __ATOMIC_RELAXED);
+}
+
+static void
+load_zone_on_build(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+	load_zone_note_progress(ctx, stage, done, total);
+}
+
+void
+load_zone_fill_input(const struct load_context *context,
+	const struct load_zone *zone, const struct zonefile_result *files,
+	const char *const *names, struct zone_build_input *input)
+{
+	*input = (struct zone_build_input){
+		.apex = zone->conf->wire,
+		.files = names,
+		.file_count = files->source_count,
+		.threads = context->threads_max,
+		.secondary = load_zone_is_secondary(zone),
+		.nsec3_iterations_max = context->nsec3_iterations_max,
+		.on_progress = load_zone_on_build,
+		.progress_ctx = context->progress,
+	};
+	if (context->of_transfers)
+		input->limits = context->limits;
+}

@@ -1,0 +1,366 @@
+/* loader.h - the loader's state, for the files that it is made of. */
+#ifndef LOADER_LOADER_H
+#define LOADER_LOADER_H
+
+#include <event2/util.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/textlist.h"
+#include "loader/load_batch.h"
+#include "loader/load_follow.h"
+#include "loader/load_pool.h"
+#include "loader/load_prepare.h"
+#include "loader/load_retire.h"
+#include "loader/load_set.h"
+#include "loader/load_settle.h"
+#include "loader/load_tidy.h"
+#include "loader/load_wait.h"
+#include "loader/load_zone.h"
+#include "process/role.h"
+#include "store/store.h"
+#include "zone/measure.h"
+
+struct store_writer;
+
+/* Zones that a pass which ends with LOADED has found not to be as their files
+ * say. */
+struct loader_unread {
+	size_t len; /* of said.reasons */
+	struct ipc_loaded said;
+};
+
+/* Why the loader looks at zone files. One pass runs at a time. */
+enum loader_pass {
+	LOADER_PASS_NONE,   /* none runs */
+	LOADER_PASS_FIRST,  /* at its start, over all zones; ends with LOADED */
+	LOADER_PASS_CONFIGURED, /* the same with another configuration, for
+				 * zones that are new or have other files */
+	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
+	LOADER_PASS_ASKED,  /* xfrd has, for some zones or all: see
+			     * loader_reload.c */
+	LOADER_PASS_AGAIN,  /* nobody has asked for it: zones that were added,
+			     * or whose files changed while they were read */
+};
+
+/* What becomes of the store when the loader is told to end. */
+enum loader_close {
+	LOADER_CLOSE_NONE,  /* it is in memory, and goes with the server */
+	LOADER_CLOSE_FILE,  /* it is a file, and is closed clean */
+	LOADER_CLOSE_IMAGE, /* it is in memory, and is written to image_fd */
+};
+
+/* Giving unused memory of the store back: a job of loader_idle.c. */
+struct loader_trim {
+	bool wanted;
+	uint8_t waits; /* how often to wait for readers, still */
+	uint32_t at;   /* where the next step begins */
+};
+
+/* Measuring what the zones' memory is used for: a job, too. */
+struct loader_kinds {
+	bool wanted;
+	int64_t begun_msec; /* the last time; 0: never */
+	struct zone_measuring measuring;
+};
+
+/* So many long differences of other zones may be in work at a time. */
+#define LOADER_DIFFS 4u
+
+/* What is to be read, or being read. */
+struct loader_transfer {
+	struct loader_transfer *next;
+	struct load_change change; /* zone->transfer is its text; owned */
+	struct load_zone *zone;
+	bool replay; /* of what the journal has, not of change */
+};
+
+/* What transfers have brought, for threads of its own: see loader_transfers.c.
+ */
+struct loader_transfers {
+	struct loader *loader;
+	struct event *event; /* to go on at once */
+	struct loader_transfer *waiting; /* for the next threads */
+	size_t waiting_count;
+	struct loader_transfer *working; /* in pool */
+	struct load_pool *pool;          /* threads that read todo; or NULL */
+	struct load_result *results;     /* of the pool, not looked at yet */
+	struct load_zone **todo;
+	struct load_context context;
+	struct load_progress progress;
+};
+
+struct loader {
+	struct role role;
+	struct store_writer *writer;
+	struct load_context context;
+	struct load_progress progress;
+	pthread_mutex_t busy_lock;
+	struct load_set set;
+	enum store_past past;         /* as this loader found the store */
+	enum loader_close close;
+	int image_fd;                 /* of LOADER_CLOSE_IMAGE */
+	bool stopping;                /* no more zones are read; whatever pass
+				       * runs */
+
+	enum loader_pass pass;
+	bool configured;          /* LOADER_PASS_CONFIGURED is to be next */
+	bool reload_wanted;       /* another one is to follow this pass */
+	struct loader_read *reads; /* xfrd's requests, those that are being
+			     * done first */
+	struct load_pool *pool;   /* threads that read todo; NULL: none */
+	struct load_result *results; /* of the pool, not looked at yet */
+	struct load_zone **todo;  /* of the pass */
+	size_t todo_count;
+	struct load_zone **again; /* to be read next: in this pass, or in one of
+				   * their own */
+	size_t again_count, again_room;
+	struct load_zone **suspects; /* at the end of the pass, one by one */
+	size_t suspect_count, suspect_next;
+	struct ipc_load_result result; /* of the pass */
+	struct loader_unread *unread; /* of the first pass; NULL: none */
+	uint64_t conf; /* the number of the configuration that the pass is
+			* over */
+	uint64_t told; /* the channel of the xfrd that knows what is served; 0:
+			* none does */
+	bool altered; /* main knows that there was an update */
+	bool crowded; /* in the pass, a version had no room beside the one
+		       * that is served */
+
+	/* The first is for whole zones, the others are for differences: what
+	 * takes long in one holds up none of the others. */
+	struct loader_transfers transfers[1 + LOADER_DIFFS];
+	size_t replays; /* zones that threads bring further by the journal */
+	struct load_loop *loop; /* for all threads */
+	struct load_journal *journal; /* in the first pass; or NULL */
+
+	/* What can wait, a little at a time. */
+	struct load_settle settle;
+	struct load_wait wait; /* changes of zones that are busy */
+	struct load_follow follow; /* zones that are, of another configuration
+				    * than is run with */
+	struct load_retire retire;
+	struct load_prepare prepare;
+	struct loader_trim trim;
+	size_t gone; /* zones that were removed since the last trim of those */
+	struct load_tidy tidy;
+	struct loader_kinds kinds;
+	struct textlist_writer *groups; /* of zones that are counted
+					 * together */
+	bool groups_full;         /* there is no room for more: was said */
+	uint64_t holder_looks; /* at all readers, see holder.h */
+	int64_t holder_warned; /* of a reader that is late: see statistics.h */
+
+	struct event *progress_event;
+	unsigned progress_steps; /* of the pass */
+	struct event *results_event;
+	struct event *updates_event;
+	struct event *reclaim_event;
+	struct event *again_event;
+	struct event *idle_event;
+	struct event *tidy_event;
+	struct event *counts_event; /* the store has changed */
+	struct event *alone_event; /* SIGTERM has come, and STOP has not */
+};
+
+/* True if threads read zones: what they look at must stay. */
+static inline bool
+loader_has_threads(const struct loader *loader)
+{
+	bool any = loader->pool != NULL;
+
+	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++)
+		any |= loader->transfers[i].pool != NULL;
+	return any;
+}
+
+/* The loader is to end: it does, if all threads are done. */
+static inline void
+loader_end_threads(struct loader *loader)
+{
+	if (!loader_has_threads(loader))
+		role_stop(&loader->role);
+}
+
+/* ---- loader_pass.c: passes over the zones -------------------------------- */
+
+/* No thread of a pass runs: zones are read with the options of the
+ * configuration from now on. */
+void loader_set_options(struct loader *loader);
+/* Starts the first pass. */
+void loader_start_first_pass(struct loader *loader);
+/* Another configuration is published: starts a pass over its zones, or has one
+ * follow the one that runs. */
+void loader_start_configured_pass(struct loader *loader);
+/* The message RELOAD: starts a pass, or has one follow the one that runs. */
+void loader_on_reload(struct role *role, const struct ipc_message *m);
+/* The message READ: the same for xfrd. */
+void loader_on_read(struct role *role, const struct ipc_message *m);
+/* Tells xfrd that files have been looked at, once all have been. */
+void loader_tell_served(struct loader *loader);
+/* Timers. */
+void loader_on_again(evutil_socket_t fd, short what, void *arg);
+void loader_on_more_results(evutil_socket_t fd, short what, void *arg);
+void loader_on_progress(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_reload.c: what xfrd wants to be read ------------------------- */
+
+/* Takes a READ, to be part of the next pass. False: it is refused, and
+ * answered. */
+bool loader_add_reload(struct loader *loader, const struct ipc_message *m);
+/* True if there are requests. */
+bool loader_reload_waits(const struct loader *loader);
+/* A pass begins, and all requests are part of it. all: it is over all zones
+ * anyway. False: only those of loader_list_reload are wanted. */
+bool loader_begin_reload(struct loader *loader, bool all);
+/* Lists the zones that are wanted; returns how many. */
+size_t loader_list_reload(struct loader *loader, struct load_zone **zones,
+	size_t max);
+/* A zone of the pass is not served as its file is. before: nor was it before,
+ * and the file is as it was: that is told, and is a failure only of a request
+ * for that zone. reasons: lines; NULL: the log has them. */
+void loader_note_failed(struct loader *loader, const struct load_zone *zone,
+	bool before, const char *reasons);
+/* Another nsd.conf has brought a zone, or another file of one, and what came of
+ * reading it is a failure: LOADED tells. */
+void loader_note_unread(struct loader *loader,
+	const struct load_result *result);
+/* The pass cannot be made. */
+void loader_fail_reload(struct loader *loader, enum nsd_err err);
+/* The pass is over: answers the requests that were part of it. */
+void loader_end_reload(struct loader *loader);
+
+/* ---- loader_publish.c: what came of reading ------------------------------ */
+
+/* Says that another serial of a zone is served. old: the one before; NULL:
+ * nothing was. The same one: nothing is said. */
+void loader_log_serial(const struct load_zone *zone, const uint32_t *old,
+	uint32_t serial);
+/* Has a zone read after wait_sec: in the pass that runs, or in one of its
+ * own. */
+void loader_push_again(struct loader *loader, struct load_zone *zone,
+	int wait_sec);
+/* Publishes a result that is LOAD_COMPARED, LOAD_APPLIED or LOAD_BUILT, any
+ * other is NSD_E_BUG. updated: of a transfer, its counts are set; NULL: it is
+ * from a file. After a failure the zone is as before. */
+enum nsd_err loader_publish(struct loader *loader,
+	const struct load_result *result, struct ipc_updated *updated) MUST_USE;
+/* Publishes what came of reading a zone, or says why not. Frees what the result
+ * owns, and not the result. */
+void loader_take_result(struct loader *loader, struct load_result *result);
+
+/* ---- loader_holders.c: readers that keep old versions -------------------- */
+
+/* Tells main of those that keep more than they may (holder.h), and warns of one
+ * that has kept something for long. For once a second while something waits. */
+void loader_look_at_holders(struct loader *loader);
+
+/* ---- loader_idle.c: what can wait ---------------------------------------- */
+
+/* Has versions retired; arg is the loader: see load_retire.h. */
+void loader_on_retire(void *arg);
+/* Frees what readers have left, now and later. */
+void loader_reclaim(struct loader *loader);
+/* Has loader_on_idle look soon whether there is something to do. */
+void loader_idle(struct loader *loader);
+/* Has unused memory given back. */
+void loader_trim(struct loader *loader);
+/* The message STATISTICS. */
+void loader_on_statistics(struct role *role, const struct ipc_message *m);
+/* Timers. */
+void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
+void loader_on_idle(evutil_socket_t fd, short what, void *arg);
+void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_counts.c: what is told to those who show statistics ---------- */
+
+/* NSD_E_MEMORY. */
+enum nsd_err loader_init_counts(struct loader *loader) MUST_USE;
+/* Says within a second how large the store is. */
+void loader_say_counts(struct loader *loader);
+/* Says how far the pass is that runs, or that none does. */
+void loader_say_pass(struct loader *loader);
+/* A zone, or every zone, of the configuration is new in the table, or its
+ * pattern is another one: says what it is counted with. */
+void loader_count_zone(struct loader *loader, const struct load_zone *zone);
+void loader_count_zones(struct loader *loader);
+/* A timer. */
+void loader_on_counts(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_updates.c: changes of zones ---------------------------------- */
+
+/* The messages UPDATE and EXPIRY. */
+void loader_on_update(struct role *role, const struct ipc_message *m);
+void loader_on_expiry(struct role *role, const struct ipc_message *m);
+/* Applies some changes that wait. False: no more can be applied now. */
+bool loader_step_updates(struct loader *loader);
+/* Answers can be sent again, or nobody waits for them any more. */
+void loader_on_peer(struct role *role, struct peer *peer);
+void loader_on_peer_gone(struct role *role, struct peer *peer);
+/* A timer. */
+void loader_on_updates(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_wait.c: changes that wait, and answers ----------------------- */
+
+/* Another configuration cannot be followed: ends the loader. The next one has
+ * what main has, and publishes that. */
+void loader_check_follows(enum nsd_err err);
+/* A zone is no longer busy: has it follow another configuration, and the
+ * changes applied that waited for it. */
+void loader_retry_updates(struct loader *loader);
+/* Answers the UPDATE that has come with a ticket on a channel, and sets what is
+ * left of *result. apex: in lower case. */
+void loader_answer_update(struct loader *loader,
+	const struct load_change *change, const uint8_t *apex,
+	struct ipc_updated *result);
+
+/* ---- loader_queue.c: what waits for threads ------------------------------ */
+
+/* Those for differences that do nothing, or else where least waits. */
+struct loader_transfers *loader_choose_diffs(struct loader *loader);
+/* Has a thread read one, which is t's from here on. */
+void loader_queue_transfer(struct loader_transfers *t,
+	struct loader_transfer *one);
+/* In the first pass, a zone was read: goes on with what the journal has beyond
+ * that, and ends the zone's claim then. */
+void loader_replay(struct loader *loader, struct load_zone *zone);
+/* Ends the claim, once the zone is as far as the journal leads. */
+void loader_end_replay(struct loader *loader, struct load_zone *zone);
+
+/* ---- loader_transfers.c: what transfers have brought, read by threads ---- */
+
+/* Has a whole zone read, or differences that take too long for the loop:
+ * borrows the change. *later: threads read it, and it is answered then. Else
+ * result->err says what became of it; NSD_E_AGAIN: the zone is being read, try
+ * again. */
+void loader_take_transfer(struct loader *loader,
+	const struct load_change *change, const uint8_t *apex,
+	struct ipc_updated *result, bool *later);
+/* NSD_E_MEMORY. */
+enum nsd_err loader_init_transfers(struct loader *loader) MUST_USE;
+/* The loader is to end: no more are begun. */
+void loader_cancel_transfers(struct loader *loader);
+
+/* ---- loader_zones.c: zones that come and go ------------------------------ */
+
+/* The message CHANGE_ZONE. */
+void loader_on_change_zone(struct role *role, const struct ipc_message *m);
+
+/* Zones that come, go or change now, until they are published. */
+struct load_batch loader_begin_batch(struct loader *loader);
+/* A zone has gone: ends what was to be done with it. ctx: the loader. */
+void loader_on_removed(void *ctx, store_ref entry);
+
+/* ---- loader_configure.c: another configuration --------------------------- */
+
+/* Before the first. */
+void loader_init_follow(struct loader *loader);
+/* The message CONFIGURE. */
+void loader_on_configure(struct role *role, const struct ipc_message *m);
+
+/* ---- loader_keys.c: keys that come and go -------------------------------- */
+
+/* The message CHANGE_KEY. */
+void loader_on_change_key(struct role *role, const struct ipc_message *m);
+
+#endif

@@ -1,0 +1,247 @@
+/* loader_zones.c - the loader's part when zones come and go while the server
+ * runs. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/key_edit.h"
+#include "loader/load_read.h"
+#include "loader/load_turn.h"
+#include "loader/loader.h"
+#include "process/key_message.h"
+#include "process/zone_message.h"
+#include "store/writer.h"
+#include "zone/table.h"
+
+/* A change that comes again, and finds things as it wants them, is done: a
+ * loader before this one has published it. */
+static bool
+loader_change_was_done(struct loader *loader, struct zone_change *change)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct conf_zone *conf = conf_find_zone_text(
+		loader->role.server->conf, change->name);
+	const struct zone_entry *entry;
+	store_ref ref;
+
+	if ((conf != NULL) != (*change->pattern != '\0'))
+		return false;
+	/* A key that it had before may have come back from main. */
+	if (change->anew && (conf->pattern_name == NULL
+		|| strcmp(conf->pattern_name, change->pattern) != 0
+		|| key_edit_is_assoc(loader->role.server->conf, conf)))
+		return false;
+	if (conf != NULL && table_find_apex(view, conf->wire, &ref) == NSD_OK) {
+		entry = store_get(view, ref);
+		change->file = entry->zone != STORE_NONE ? IPC_ZONE_SERVED
+							 : IPC_ZONE_LATER;
+	}
+	return true;
+}
+
+/* What is to be said of a file that was looked at. served: the zone has a
+ * version by now. */
+static enum ipc_zone_file
+loader_judge_file(const struct load_result *result, bool served)
+{
+	switch (result->outcome) {
+	case LOAD_FAILED:
+		return result->awaited ? IPC_ZONE_NO_FILE : IPC_ZONE_BROKEN;
+	case LOAD_LARGE:
+	case LOAD_AGAIN:
+		return IPC_ZONE_LATER;
+	default:
+		if (result->note == LOAD_NOTE_NONE)
+			return IPC_ZONE_NO_FILE;
+		/* Without a version it has failed before, or has no file. */
+		return served ? IPC_ZONE_SERVED : IPC_ZONE_LATER;
+	}
+}
+
+/* Reads a small file at once, if it has changed, whatever the pass that runs or
+ * has run looks for. Threads read a large one after the answer. *reasons: of
+ * change, to be freed behind it. */
+static void
+loader_read_zone(struct loader *loader, struct load_zone *zone,
+	struct zone_change *change, char **reasons)
+{
+	struct load_context context = loader->context;
+	struct load_result result;
+	bool served;
+
+	assert(zone->conf != NULL && zone->entry != STORE_NONE);
+	context.which = LOAD_STALE;
+	loader_count_zone(loader, zone);
+	load_read_zone(&context, zone,
+		store_writer_heap(loader->writer), false, &result);
+	if (result.outcome == LOAD_FAILED && result.reasons != NULL)
+		*reasons = strdup(result.reasons);
+	if (result.outcome == LOAD_LARGE)
+		loader_push_again(loader, zone, 0);
+	else if (result.outcome != LOAD_UNCHANGED)
+		loader_take_result(loader, &result);
+	served = load_zone_published(store_writer_view(loader->writer), zone)
+		!= NULL;
+	change->file = loader_judge_file(&result, served);
+	if (change->file == IPC_ZONE_BROKEN)
+		change->reasons = *reasons;
+}
+
+static enum nsd_err
+loader_add_zone(struct loader *loader, struct load_batch *batch,
+	struct zone_change *change, char **reasons)
+{
+	struct load_zone *zone;
+	enum nsd_err err = NSD_E_NOT_FOUND;
+
+	if (change->anew)
+		err = load_batch_change(batch, change->name, change->pattern,
+			&zone);
+	if (err == NSD_E_NOT_FOUND)
+		err = load_batch_add(batch, change->name, change->pattern,
+			&zone);
+	if (err == NSD_OK)
+		loader_read_zone(loader, zone, change, reasons);
+	return err;
+}
+
+void
+loader_on_removed(void *ctx, store_ref ref)
+{
+	struct loader *loader = ctx;
+	const struct zone_entry *entry = store_get(
+		store_writer_view(loader->writer), ref);
+
+	assert(load_set_at(&loader->set, store_writer_view(loader->writer),
+		       ref) == NULL);
+	load_settle_remove(&loader->settle, ref);
+	load_prepare_remove(&loader->prepare, ref);
+	load_retire_add(&loader->retire, loader->writer, entry->name,
+		entry->zone);
+	loader->gone++;
+}
+
+struct load_batch
+loader_begin_batch(struct loader *loader)
+{
+	return (struct load_batch){
+		.set = &loader->set,
+		.writer = loader->writer,
+		.conf = loader->role.server->conf,
+		.pass = loader->pass != LOADER_PASS_NONE,
+		.on_removed = loader_on_removed,
+		.ctx = loader,
+	};
+}
+
+static enum nsd_err
+loader_remove_zone(struct load_batch *batch, const struct zone_change *change)
+{
+	const struct conf_zone *zone = conf_find_zone_text(batch->conf,
+		change->name);
+
+	/* A reconfig may have brought it while the change waited. */
+	if (zone != NULL && zone->pattern_name == NULL)
+		return NSD_E_DENIED;
+	return load_batch_remove(batch, change->name);
+}
+
+/* Has main forget that the zone was given a key, before what is done is
+ * answered. */
+static void
+loader_lose_key(struct loader *loader, const char *zone)
+{
+	const struct key_message message = {
+		.edit = {
+			.what = KEY_EDIT_ASSOC,
+			.key = "",
+			.zone = zone,
+			.algorithm = "",
+		},
+	};
+	struct ipc_key payload;
+	size_t len;
+
+	if (key_message_write(&message, &payload, &len) == NSD_OK)
+		role_send(&loader->role, IPC_KEY_DONE, &payload, len);
+}
+
+/* Where it comes again, a loader that has died may not have told main that the
+ * zone has lost its key. */
+static void
+loader_change_zone(struct loader *loader, struct load_batch *batch,
+	struct zone_change *change, bool again, char **reasons)
+{
+	const struct conf *conf = loader->role.server->conf;
+	const struct conf_zone *zone = conf_find_zone_text(conf, change->name);
+	bool had_key = again || (zone != NULL && key_edit_is_assoc(conf, zone));
+
+	change->file = IPC_ZONE_NO_FILE;
+	change->reasons = NULL;
+	change->err = NSD_OK;
+	if (!again || !loader_change_was_done(loader, change))
+		change->err = *change->pattern != '\0'
+			? loader_add_zone(loader, batch, change, reasons)
+			: loader_remove_zone(batch, change);
+	if (had_key && change->err == NSD_OK)
+		loader_lose_key(loader, change->name);
+}
+
+/* What has come in a message fits into one, but for reasons. */
+static void
+loader_note_change(struct zone_message *message,
+	const struct zone_change *change)
+{
+	enum nsd_err err = zone_message_add(message, change);
+
+	assert(err == NSD_OK);
+}
+
+static void
+loader_answer_changes(struct loader *loader, uint64_t channel,
+	struct zone_message *answer)
+{
+	const struct role_answer to_asker = {
+		.of = IPC_CHANGE_ZONE,
+		.payload = &answer->payload,
+		.len = answer->len,
+	};
+
+	role_answer(&loader->role, channel, &to_asker);
+}
+
+/* Does the changes of a message, or the first ones: until its turn is over, or
+ * there is something to be said of a file, which needs room. The others come
+ * again. What was done is published together, zones that come with what their
+ * files say. */
+void
+loader_on_change_zone(struct role *role, const struct ipc_message *m)
+{
+	struct loader *loader = (struct loader *)role;
+	struct load_turn turn = load_turn_begin();
+	struct load_batch batch = loader_begin_batch(loader);
+	struct zone_message asked, answer;
+	struct zone_change change;
+	char *reasons = NULL;
+
+	if (zone_message_read(&asked, m) != NSD_OK) {
+		log_error("refused a CHANGE_ZONE of xfrd");
+		return;
+	}
+	zone_message_init(&answer);
+	answer.payload.request.ticket = asked.payload.request.ticket;
+	while (reasons == NULL && zone_message_next(&asked, &change)) {
+		loader_change_zone(loader, &batch, &change,
+			asked.payload.request.again != 0, &reasons);
+		loader_note_change(&answer, &change);
+		if (load_turn_is_over(&turn))
+			break;
+	}
+	load_batch_publish(&batch);
+	loader_answer_changes(loader, m->channel, &answer);
+	free(reasons);
+	loader_reclaim(loader);
+}

@@ -1,0 +1,38 @@
+/* statistics.h - the counters of a worker as lines of the log. */
+#ifndef LOADER_STATISTICS_H
+#define LOADER_STATISTICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "dns/counters.h"
+#include "store/store.h"
+#include "zone/measure.h"
+
+struct store_holder;
+struct store_writer;
+
+/* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
+void statistics_log(const struct counters *counters, time_t now, time_t boot);
+
+/*
+ * Lines of the loader: STORE, what the store holds and what waits for readers;
+ * HOLDER, the reader that has held something back for longest, if there is one.
+ */
+void statistics_log_store(struct store_writer *writer, int64_t now_msec);
+
+/* KINDS says what the zones' memory is used for. That costs a walk of all
+ * zones: works for a turn (load_turn.h), and writes the line at the end. kinds:
+ * zero before the first call. False: all is done. */
+bool statistics_measure_kinds(struct store_writer *writer,
+	struct zone_measuring *kinds);
+
+/* Warns of the reader that has held something back for longest, if that is
+ * long, and again each time the age has doubled. To be called about once a
+ * second while something waits. holder: NULL: nobody does. *warned: 0 before
+ * the first call; set to 0 when nobody does. */
+void statistics_warn_holder(const struct store_holder *holder,
+	int64_t *warned);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * asker.h - the xfrd that has asked something of main, and waits for the answer
+ * (process/requests.h).
+ *
+ * The table of messages gives it a credit for each kind of request, which comes
+ * back with the answer: so there is one of a kind at a time. One that dies
+ * waits no more; what it has asked for goes on, unless its successor asks for
+ * something else.
+ */
+#ifndef MAIN_ASKER_H
+#define MAIN_ASKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ipc/channel.h"
+
+struct child;
+struct supervisor;
+
+/* Zeroed: nobody waits. */
+struct asker {
+	uint64_t child; /* its number */
+	uint64_t ticket;
+};
+
+/* Whoever has sent a request. */
+struct asker asker_of(const struct child *xfrd, const struct ipc_message *m);
+
+/* True if somebody waits, though it may have died. */
+static inline bool
+asker_waits(const struct asker *asker)
+{
+	return asker->child != 0;
+}
+
+/* Answers a request of this kind, if anybody waits, who waits no more then. The
+ * payload is the answer that the table says; its ticket is set here. */
+void asker_answer(struct supervisor *s, struct asker *asker,
+	enum ipc_type request, void *payload, size_t len);
+
+#endif

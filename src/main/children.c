@@ -1,0 +1,111 @@
+/* children.c - all processes of main at once. */
+#include "config.h"
+
+#include "main/child.h"
+#include "main/children.h"
+
+static void
+children_walk_post(struct post *post, void (*fn)(struct child *, void *),
+	void *arg)
+{
+	struct child *leaving = post->leaving, *next = post->next;
+
+	if (post->current != NULL)
+		fn(post->current, arg);
+	if (leaving != NULL)
+		fn(leaving, arg);
+	if (next != NULL)
+		fn(next, arg);
+}
+
+void
+children_walk(struct supervisor *s, void (*fn)(struct child *, void *),
+	void *arg)
+{
+	for (unsigned i = 0; i < s->worker_count; i++)
+		children_walk_post(&s->workers[i], fn, arg);
+	children_walk_post(&s->xfrd, fn, arg);
+	children_walk_post(&s->writer, fn, arg);
+	children_walk_post(&s->loader, fn, arg);
+}
+
+static void
+children_tell_one(struct child *child, void *arg)
+{
+	const enum ipc_type *type = arg;
+
+	if ((ipc_rows[*type].receiver & child->role) != 0)
+		(void)child_send(child, *type, NULL, 0, NULL, 0);
+}
+
+void
+children_tell(struct supervisor *s, enum ipc_type type)
+{
+	children_walk(s, children_tell_one, &type);
+}
+
+/* Xfrd may have zones to write yet: the writer ends when that has. */
+static void
+children_stop_one(struct child *child, void *arg)
+{
+	if (child->role != ROLE_WRITER
+		|| child->supervisor->xfrd.current == NULL)
+		child_stop(child);
+}
+
+void
+children_stop(struct supervisor *s)
+{
+	children_walk(s, children_stop_one, NULL);
+}
+
+static void
+children_kill_worker(struct child *child, void *arg)
+{
+	if (child->role == ROLE_WORKER)
+		child_give_up(child);
+}
+
+void
+children_kill_workers(struct supervisor *s)
+{
+	children_walk(s, children_kill_worker, NULL);
+}
+
+static void
+children_count_one(struct child *child, void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+unsigned
+children_count(const struct supervisor *s)
+{
+	unsigned count = 0;
+
+	children_walk((struct supervisor *)(uintptr_t)s, children_count_one,
+		&count);
+	return count;
+}
+
+/* One that lacks a processor serves as far as the machine lets it. */
+static bool
+children_one_serves(const struct child *worker)
+{
+	const struct watch *w = &worker->watch;
+
+	return worker->serving && !worker->hung
+		&& (w->silent_msec <= ROLE_BEAT_MSEC || w->kind == WATCH_WAITS);
+}
+
+bool
+children_serve(const struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		const struct child *worker = s->workers[i].current;
+
+		if (worker != NULL && children_one_serves(worker))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,66 @@
+/*
+ * cookie_keeper.h - main's part in cookies: where their secrets come from, and
+ * that workers have them.
+ *
+ * The secrets themselves lie in the memory that workers read
+ * (process/counts.h), and nowhere else for long.
+ */
+#ifndef MAIN_COOKIE_KEEPER_H
+#define MAIN_COOKIE_KEEPER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "guard/cookie.h"
+#include "ipc/message.h"
+
+struct child;
+struct conf;
+struct ipc_message;
+struct server;
+struct supervisor;
+
+/* Zeroed: no secrets are there yet. */
+struct cookie_keeper {
+	enum ipc_cookie_source source;
+};
+
+/* Secrets, and where they are from. */
+struct cookie_choice {
+	enum ipc_cookie_source source;
+	struct cookie_secrets secrets; /* none if they are to be made */
+};
+
+/*
+ * Finds the secrets that a configuration wants: its own, else those of its
+ * file, else none. What is wrong with the file is said in the log, if cookies
+ * are answered; it is as if there were none. Wipe the choice
+ * (cookie_keeper_wipe).
+ */
+void cookie_keeper_choose(const struct server *server,
+	const struct conf *conf, struct cookie_choice *choice);
+void cookie_keeper_wipe(struct cookie_choice *choice);
+
+/* Of a configuration that is read anew, and names the same file, which lies
+ * outside of the chroot: the choice, which found none, gets the secrets that
+ * workers have. */
+void cookie_keeper_keep(const struct cookie_keeper *keeper,
+	const struct server *server, const struct conf *conf,
+	struct cookie_choice *choice);
+
+/* True if the choice has other secrets than workers have. */
+bool cookie_keeper_differs(const struct cookie_keeper *keeper,
+	const struct server *server, const struct cookie_choice *choice);
+
+/* Workers have these from now on. Makes one where there are none, unless one
+ * was made before. NSD_E_SYSTEM: there are no random numbers; said in the log.
+ */
+enum nsd_err cookie_keeper_use(struct cookie_keeper *keeper,
+	const struct server *server, const struct cookie_choice *choice)
+	MUST_USE;
+
+/* The message COOKIES of xfrd. */
+void cookie_keeper_on_cookies(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m);
+
+#endif

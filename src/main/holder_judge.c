@@ -1,0 +1,34 @@
+/* holder_judge.c - what becomes of a reader that keeps more than it may. */
+#include "config.h"
+
+#include "main/holder.h"
+
+enum holder_verdict
+holder_judge(struct holder_told *told, const struct ipc_holder *holder)
+{
+	uint64_t epoch = holder->too_old, more = told->more;
+
+	if (holder->look - told->look > HOLDER_QUIET_LOOKS) {
+		*told = (struct holder_told){.epoch = 0};
+		more = 0;
+	}
+	told->look = holder->look;
+	/* Who has let go of all that it was told keeps newer ones. */
+	if (told->epoch >= holder->oldest)
+		return told->looks >= HOLDER_LOOKS ? HOLDER_REPLACE
+						   : HOLDER_WAITS;
+	/* What it keeps may all be due to its oldest pin, and then the others
+	 * stay. Or else it is twice as many epochs each time: soon all, however
+	 * it changes its pins. */
+	if (holder->ended != 0) {
+		if (more > holder->ended - holder->oldest)
+			more = holder->ended - holder->oldest;
+		if (epoch < holder->oldest + more)
+			epoch = holder->oldest + more;
+		told->more = 2 * more + 1;
+	}
+	told->epoch = epoch;
+	told->looks = 0;
+	told->given_up = false;
+	return HOLDER_TELL;
+}

@@ -1,0 +1,237 @@
+/* key_change.c - main's part when keys of TSIG come, go or change. */
+#include "config.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/secret_keys.h"
+#include "loader/conf_zones.h"
+#include "main/child.h"
+#include "main/errand.h"
+#include "main/key_change.h"
+#include "main/supervisor.h"
+#include "process/key_message.h"
+#include "process/requests.h"
+
+void
+key_change_sweep(struct supervisor *s)
+{
+	if (!s->reconfig.under_way && !s->key_change.under_way)
+		secret_keys_sweep(s->server.conf, s->server.vault);
+}
+
+/* One that does not answer is replaced some time: it is waited for no longer.
+ * What is under way by now, a reconfig, say, sweeps at its own end. */
+static void
+key_change_on_passed(struct supervisor *s, const struct child *late)
+{
+	key_change_sweep(s);
+}
+
+enum nsd_err
+key_change_init(struct supervisor *s)
+{
+	return errand_init(s, ERRAND_SECRETS, key_change_on_passed);
+}
+
+/* ---- its end ------------------------------------------------------------- */
+
+static void
+key_change_end(struct supervisor *s, enum nsd_err err)
+{
+	struct key_change *change = &s->key_change;
+
+	assert(change->under_way);
+	change->under_way = false;
+	change->answer.err = err;
+	asker_answer(s, &change->asker, IPC_KEY, &change->answer, change->len);
+}
+
+/* It counts for queries that come from now on. Each process is done with the
+ * old secret when it comes to the order: xfrd has been told before. */
+static void
+key_change_pass(struct supervisor *s)
+{
+	const struct ipc_order order = {.what = ORDER_SETTINGS};
+
+	key_change_end(s, NSD_OK);
+	/* Without memory for it, the next change sweeps, or the next xfrd. */
+	if (errand_begin(s, ERRAND_SECRETS, &order, ROLE_WORKER | ROLE_XFRD)
+		!= NSD_OK)
+		log_error("out of memory to have old secrets wiped");
+}
+
+/* True if zones have to be looked at, which only the loader has: it does the
+ * change first. */
+static bool
+key_change_is_of_zones(enum key_edit_what what)
+{
+	return what == KEY_EDIT_REMOVE || what == KEY_EDIT_ASSOC;
+}
+
+/* What a loader has done the next one is to find done, whoever has asked for it
+ * and may have died since. But if nsd.conf was read anew, that says what there
+ * is by now. */
+static void
+key_change_follow(struct supervisor *s, uint64_t number,
+	const struct key_edit *edit)
+{
+	const struct key_change *change = &s->key_change;
+	enum nsd_err err = NSD_OK;
+
+	if (change->conf_number != s->server.conf_number
+		|| number < change->first)
+		return;
+	if (edit->what == KEY_EDIT_ASSOC)
+		err = conf_zones_keep_assoc(&s->server, edit);
+	else
+		conf_zones_forget_key(&s->server, edit->key);
+	if (err == NSD_OK && edit->what == KEY_EDIT_REMOVE)
+		err = key_edit_apply(s->server.conf, edit);
+	if (err != NSD_OK)
+		log_error("key %s: main cannot keep its change: %s", edit->key,
+			err_text(err));
+}
+
+void
+key_change_on_done(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	struct key_change *change = &s->key_change;
+	struct key_message message;
+	struct ipc_key done;
+
+	if (key_message_read(m, &done, &message) != NSD_OK) {
+		log_error("refused a KEY_DONE of the loader");
+		return;
+	}
+	/* Nobody has asked. */
+	if (message.ticket == 0) {
+		conf_zones_lose_key(&s->server, message.edit.zone);
+		return;
+	}
+	if (message.err == NSD_OK && key_change_is_of_zones(message.edit.what))
+		key_change_follow(s, message.ticket, &message.edit);
+	if (!change->under_way || message.ticket != change->number)
+		return;
+	if (message.err == NSD_OK) {
+		key_change_pass(s);
+		return;
+	}
+	/* It may name a zone. */
+	change->answer = done;
+	change->len = m->len;
+	key_change_end(s, message.err);
+}
+
+static void key_change_tell_loader(struct supervisor *s,
+	struct child *loader);
+
+void
+key_change_on_listed(struct supervisor *s, struct child *loader)
+{
+	struct key_change *change = &s->key_change;
+
+	/* One that was told answers by itself. */
+	if (!change->under_way || loader->pid == change->loader)
+		return;
+	if (!key_change_is_of_zones((enum key_edit_what)change->answer.what)) {
+		key_change_pass(s);
+	} else if (change->told < REQUEST_DEATHS_MAX) {
+		key_change_tell_loader(s, loader);
+	} else {
+		log_error("%u loaders have died with a change of a key in"
+			  " hand: it is given up", change->told);
+		key_change_end(s, NSD_E_PEER);
+	}
+}
+
+/* ---- its begin ----------------------------------------------------------- */
+
+/* Puts the secret into the vault, and the change into effect in main. */
+static enum nsd_err
+key_change_apply(struct supervisor *s, struct key_message *message)
+{
+	struct key_edit *edit = &message->edit;
+	enum nsd_err err = key_edit_check(s->server.conf, edit);
+
+	if (err != NSD_OK)
+		return err;
+	err = vault_add(s->server.vault, message->secret, message->secret_len,
+		&edit->place);
+	if (err != NSD_OK)
+		return err;
+	err = key_edit_apply(s->server.conf, edit);
+	if (err != NSD_OK)
+		vault_remove(s->server.vault, edit->place);
+	return err;
+}
+
+static enum nsd_err
+key_change_begin(struct supervisor *s, struct key_message *message)
+{
+	struct key_edit *edit = &message->edit;
+
+	edit->place = (struct vault_place){0, 0};
+	/* Who serves yet has another store than the one that is filled: the
+	 * one would not have it. */
+	if (s->serving == NULL || s->building != NULL)
+		return NSD_E_AGAIN;
+	return key_change_is_of_zones(edit->what) ? NSD_OK
+		: key_change_apply(s, message);
+}
+
+/* Without a loader, or if it dies, the next one has it from main, or is told.
+ */
+static void
+key_change_tell_loader(struct supervisor *s, struct child *loader)
+{
+	struct key_change *change = &s->key_change;
+	struct ipc_key payload = change->answer;
+
+	assert(change->under_way);
+	change->loader = 0;
+	change->number++;
+	if (change->conf_number != s->server.conf_number)
+		change->first = change->number;
+	change->conf_number = s->server.conf_number;
+	if (loader == NULL)
+		return;
+	change->loader = loader->pid;
+	change->told++;
+	payload.request.ticket = change->number;
+	(void)child_send(loader, IPC_CHANGE_KEY, &payload, change->len, NULL,
+		0);
+}
+
+void
+key_change_on_key(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	struct key_change *change = &s->key_change;
+	struct key_message message;
+	struct ipc_key payload;
+	enum nsd_err err;
+
+	if (key_message_read(m, &payload, &message) != NSD_OK) {
+		log_error("refused a KEY of xfrd");
+		return;
+	}
+	key_change_sweep(s);
+	err = key_change_begin(s, &message);
+	message.secret_len = 0;
+	message.err = NSD_OK;
+	/* There was room for what has come. */
+	if (key_message_write(&message, &change->answer, &change->len)
+		!= NSD_OK)
+		err = NSD_E_BUG;
+	explicit_bzero(&payload, sizeof(payload));
+	change->asker = asker_of(xfrd, m);
+	change->under_way = true;
+	change->told = 0;
+	if (err == NSD_OK)
+		key_change_tell_loader(s, s->loader.current);
+	else
+		key_change_end(s, err);
+}

@@ -1,0 +1,24 @@
+/* periods.h - what main has logged from time to time: counters, and the figures
+ * of RSSAC002. */
+#ifndef MAIN_PERIODS_H
+#define MAIN_PERIODS_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+struct supervisor;
+
+/* Once there is a loop. NSD_E_MEMORY. */
+enum nsd_err periods_init(struct supervisor *s) MUST_USE;
+
+/* As the configuration says, from now on. */
+void periods_begin(struct supervisor *s);
+
+/* Main runs with another configuration than before. Periods that are what they
+ * were go on. */
+void periods_follow(struct supervisor *s, const struct conf *before);
+
+/* Logs what there is now. */
+void periods_log(struct supervisor *s);
+
+#endif

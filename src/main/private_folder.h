@@ -1,0 +1,17 @@
+/* private_folder.h - where the journal lies if nothing of it is to be kept. */
+#ifndef MAIN_PRIVATE_FOLDER_H
+#define MAIN_PRIVATE_FOLDER_H
+
+#include "process/server.h"
+
+/*
+ * Without xfrdfile: makes a folder of a name that nobody can foresee in xfrdir,
+ * and notes it in server->private_folder. As the user that main stays. If that
+ * fails, the log says so, and no zone can be transferred.
+ */
+void private_folder_make(struct server *server);
+
+/* Removes it, with the files in it; no process may use them any more. */
+void private_folder_remove(const struct server *server);
+
+#endif

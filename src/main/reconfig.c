@@ -1,0 +1,504 @@
+/* reconfig.c - main reads nsd.conf anew, and has the server run with it. */
+#include "config.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "conf/compare.h"
+#include "conf/image.h"
+#include "conf/secret_keys.h"
+#include "loader/conf_zones.h"
+#include "main/child.h"
+#include "main/errand.h"
+#include "main/key_change.h"
+#include "main/periods.h"
+#include "main/post.h"
+#include "main/reconfig.h"
+#include "main/reconfig_new.h"
+#include "main/supervisor.h"
+#include "main/talk.h"
+#include "process/affinity.h"
+
+/* Octets of the last line: of one who does not answer, say. */
+#define LATE_MAX 64u
+
+/* ---- taking it ----------------------------------------------------------- */
+
+/* Options of the server, and the sockets of operators. The rest xfrd reads in
+ * the store. One that cannot be told is followed by one that has it from its
+ * start. */
+static void
+reconfig_configure_xfrd(struct supervisor *s, const struct conf *before)
+{
+	const struct conf_server *o = &s->server.conf->server;
+	int image;
+
+	if (s->xfrd.current == NULL)
+		return;
+	if (o->xfrd_cpu_affinity != before->server.xfrd_cpu_affinity)
+		affinity_follow_xfrd(o, s->xfrd.current->pid);
+	if (conf_image_write(s->server.conf, &image) != NSD_OK) {
+		log_error("reconfig: xfrd cannot be told: replacing it");
+		post_roll(&s->xfrd);
+		return;
+	}
+	reconfig_doors_send(&s->server, s->xfrd.current, image);
+	close(image);
+}
+
+/* Main runs with the new one from now on. */
+static void
+reconfig_take(struct supervisor *s, struct reconfig_new *new)
+{
+	struct reconfig *r = &s->reconfig;
+	struct reconfig_new old = {.conf = s->server.conf,
+		.flags = r->applied};
+	const struct conf *before = old.conf;
+
+	assert(new->conf != old.conf && r->under_way);
+	conf_keep_waiting(new->conf, r->first);
+	if (r->first == old.conf)
+		old.conf = NULL;
+	s->server.conf = new->conf;
+	s->server.conf_number++;
+	conf_zones_take(&s->server, new->zones);
+	log_change_take(s, before, &new->log);
+	periods_follow(s, before);
+	sockets_follow(&s->server.listeners, &before->server,
+		&s->server.conf->server);
+	certificates_follow_settings(s, before);
+	r->applied = new->flags;
+	/* Without random numbers those that are there go on. */
+	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
+	cookie_keeper_wipe(&new->cookies);
+	if (reconfig_doors_take(&s->server, &new->doors))
+		certificates_tell_control(s);
+	reconfig_configure_xfrd(s, before);
+	/* The writer is let into this folder at its start, and into those of
+	 * zone files: without one of those it ends by itself. */
+	if (!conf_options_are_same(before, s->server.conf, "server", "xfrdir"))
+		post_roll(&s->writer);
+	reconfig_new_drop(&old);
+}
+
+/* False: it cannot be told, and another one is to take its place. */
+static bool
+reconfig_configure_loader(const struct supervisor *s, struct child *loader)
+{
+	const struct ipc_configure configure = {
+		.number = s->server.conf_number,
+	};
+	enum nsd_err err;
+	int fds[2] = {-1, s->server.zones};
+
+	if (conf_image_write(s->server.conf, &fds[0]) != NSD_OK)
+		return false;
+	err = child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
+		fds, 2);
+	close(fds[0]);
+	return err == NSD_OK;
+}
+
+/* The loader brings it to those who read the store: the one that is there, or,
+ * without memory to tell it, the next one. */
+static void
+reconfig_tell_loader(struct supervisor *s)
+{
+	struct child *loader = s->loader.current;
+
+	if (loader == NULL)
+		return; /* the next one has it */
+	s->loader.failures = 0;
+	if (!reconfig_configure_loader(s, loader))
+		child_kill(loader);
+}
+
+static void
+reconfig_answer(struct supervisor *s, struct asker *asker,
+	enum ipc_reconfigured_what what, const char *text, size_t len)
+{
+	struct ipc_reconfigured answer = {.what = what};
+
+	assert(len <= sizeof(answer.text));
+	memcpy(answer.text, text, len);
+	asker_answer(s, asker, IPC_RECONFIG, &answer,
+		IPC_RECONFIGURED_MIN + len);
+}
+
+/* Tells whoever has asked, once. */
+static void
+reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
+	struct talk *talk)
+{
+	reconfig_answer(s, &talk->asker, what, talk->text, talk->len);
+}
+
+/* Main has what somebody waits for, and others do not. */
+static void
+reconfig_give_up(struct supervisor *s, const char *why)
+{
+	struct talk *talk = s->reconfig.talk;
+
+	log_error("reconfig: %s", why);
+	talk_make_room(talk, sizeof("error \n") + strlen(why));
+	talk_add(talk, "error %s", why);
+	reconfig_tell(s, RECONFIGURED_LATE, talk);
+}
+
+/* From now on this one waits for the loader. */
+static void
+reconfig_wait(struct supervisor *s, struct talk *talk)
+{
+	struct reconfig *r = &s->reconfig;
+
+	if (r->talk != NULL && asker_waits(&r->talk->asker))
+		reconfig_give_up(s, "a later reconfig has taken its place");
+	free(r->talk);
+	r->talk = talk;
+	if (talk->hasty)
+		reconfig_tell(s, RECONFIGURED_BEGUN, talk);
+}
+
+/* What nsd.conf says by now that waits for a restart: for the next xfrd, and
+ * for the one that is there, whoever has asked. from: where that begins. */
+static void
+reconfig_note_waiting(struct supervisor *s, const struct talk *talk,
+	size_t from)
+{
+	size_t len = talk->len - from;
+	struct child *xfrd = s->xfrd.current;
+	struct ipc_reconfigured waiting = {.what = RECONFIGURED_NOTHING};
+
+	_Static_assert(sizeof(s->server.waiting) > sizeof(talk->text),
+		"what waits has no room");
+	assert(from <= talk->len);
+	memcpy(s->server.waiting, talk->text + from, len);
+	s->server.waiting[len] = '\0';
+	if (xfrd == NULL)
+		return;
+	memcpy(waiting.text, talk->text + from, len);
+	(void)child_send(xfrd, IPC_RECONFIGURED, &waiting,
+		IPC_RECONFIGURED_MIN + len, NULL, 0);
+}
+
+static void
+reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
+{
+	struct reconfig *r = &s->reconfig;
+
+	assert(r->under_way && r->talk != NULL);
+	reconfig_tell(s, what, r->talk);
+	free(r->talk);
+	r->talk = NULL;
+	r->under_way = false;
+	log_notice("reconfig: done");
+	/* Whoever used old secrets has been told. */
+	key_change_sweep(s);
+}
+
+/* Workers and xfrd have been told. They say when they have got that far. */
+static void
+reconfig_begin_errand(struct supervisor *s)
+{
+	const struct reconfig *r = &s->reconfig;
+	const struct ipc_order order = {
+		.what = ORDER_SETTINGS,
+		.value = !r->only_certificates,
+	};
+	unsigned roles = r->only_certificates ? ROLE_WORKER
+					    : ROLE_WORKER | ROLE_XFRD;
+
+	assert(r->under_way && r->talk != NULL);
+	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
+		return;
+	talk_make_room(s->reconfig.talk, LATE_MAX);
+	talk_add(s->reconfig.talk, "error out of memory to tell others");
+	reconfig_end(s, RECONFIGURED_LATE);
+}
+
+/* Nothing that can be had without a restart is new, but certificates may be.
+ * And one that is under way is not done yet. */
+static void
+reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
+	bool certificates)
+{
+	struct reconfig *r = &s->reconfig;
+
+	if (r->under_way && (certificates || !talk->in_log)) {
+		reconfig_wait(s, talk);
+	} else if (certificates) {
+		reconfig_wait(s, talk);
+		r->under_way = r->only_certificates = true;
+		r->unread = 0;
+		reconfig_begin_errand(s);
+	} else {
+		reconfig_tell(s, talk->waits ? RECONFIGURED_WAITS
+					     : RECONFIGURED_NOTHING,
+			talk);
+		free(talk);
+	}
+	certificates_renew_clients(s);
+}
+
+/* Certificates do not wait for the loader. */
+static bool
+reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
+	struct talk *talk)
+{
+	bool taken = certificates_take(s, new->tls);
+
+	new->tls = NULL;
+	if (taken)
+		talk_add_logged(talk, "the key and the certificates of TLS"
+			" have been read anew");
+	return taken;
+}
+
+/* An option that the table lets have effect at once cannot, this time. */
+static void
+reconfig_add_waiting(struct talk *talk, const struct conf *new,
+	const char *option)
+{
+	struct conf_changed changed = conf_find_option(new, option);
+
+	changed.waits = true;
+	talk_add_option(talk, &changed);
+}
+
+static void
+reconfig_on_waiting(void *ctx, const struct conf_changed *changed)
+{
+	if (changed->waits)
+		talk_add_option(ctx, changed);
+}
+
+static void
+reconfig_on_live(void *ctx, const struct conf_changed *changed)
+{
+	if (!changed->waits)
+		talk_add_option(ctx, changed);
+}
+
+static void
+reconfig_say_what_waits(struct supervisor *s, const struct reconfig_new *new,
+	struct talk *talk)
+{
+	size_t before = talk->len;
+
+	for (unsigned i = 0; i < new->waiting_count; i++)
+		reconfig_add_waiting(talk, new->conf, new->waiting[i]);
+	conf_compare_options(s->server.conf, new->conf, reconfig_on_waiting,
+		talk);
+	talk_end_options(talk, true);
+	reconfig_note_waiting(s, talk, before);
+}
+
+/* Files whose contents changed count as changed options. */
+static void
+reconfig_count_files(const struct supervisor *s,
+	const struct reconfig_new *new, struct conf_difference *d)
+{
+	const struct conf *old = s->server.conf;
+
+	if (new->cookies_differ
+		&& conf_options_are_same(old, new->conf, "server", "cookie-"))
+		d->options++;
+	if (new->doors.pem != NULL
+		&& conf_options_are_same(old, new->conf, "remote-control",
+			"server-"))
+		d->options++;
+}
+
+static void
+reconfig_say_what_changes(const struct supervisor *s,
+	const struct reconfig_new *new, const struct conf_difference *d,
+	struct talk *talk)
+{
+	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
+		   " gone or others; %zu zones are new, %zu gone, %zu others",
+		d->options, d->keys, d->patterns, d->zones_added,
+		d->zones_removed, d->zones_changed);
+	conf_compare_options(s->server.conf, new->conf, reconfig_on_live,
+		talk);
+	talk_end_options(talk, false);
+	if (new->cookies_differ)
+		talk_add(talk, "the secrets of cookies are others");
+	if (new->doors.pem != NULL)
+		talk_add(talk, "the key and the certificate of the"
+			" control channel have been read anew");
+	talk_add_difference(talk, d);
+}
+
+static void
+reconfig_apply(struct supervisor *s, struct reconfig_new *new,
+	struct talk *talk)
+{
+	struct reconfig *r = &s->reconfig;
+	struct conf_difference d;
+	bool certificates;
+
+	/* What the server runs with has been told of. What waits comes last. */
+	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
+	reconfig_say_what_waits(s, new, talk);
+	conf_compare(s->server.conf, new->conf, &d);
+	s->server.may_write |= conf_zones_may_write(new->conf);
+	conf_drop_zones(s->server.conf);
+	conf_drop_zones(new->conf);
+	certificates = reconfig_take_certificates(s, new, talk);
+	reconfig_count_files(s, new, &d);
+	if (!conf_difference_is_live(&d)) {
+		secret_keys_remove(new->conf, s->server.conf,
+			s->server.vault);
+		reconfig_new_drop(new);
+		reconfig_apply_nothing(s, talk, certificates);
+		return;
+	}
+	reconfig_say_what_changes(s, new, &d, talk);
+	reconfig_wait(s, talk);
+	errand_forget(s, ERRAND_SETTINGS);
+	r->under_way = true;
+	r->only_certificates = false;
+	reconfig_take(s, new);
+	reconfig_tell_loader(s);
+}
+
+static void
+reconfig_read(struct supervisor *s, struct asker asker, bool hasty)
+{
+	static const char none[] = "error: out of memory";
+	struct talk *talk = calloc(1, sizeof(*talk));
+	struct reconfig_new new = {.conf = NULL};
+
+	if (talk == NULL) {
+		log_error("reconfig: %s", none);
+		reconfig_answer(s, &asker, RECONFIGURED_REFUSED, none,
+			strlen(none));
+		return;
+	}
+	talk->sink.on_diag = talk_on_diag;
+	talk->in_log = !asker_waits(&asker);
+	talk->asker = asker;
+	talk->hasty = hasty;
+	if (reconfig_new_load(s, talk, &new) == NSD_OK) {
+		reconfig_apply(s, &new, talk);
+		return;
+	}
+	conf_drop_zones(s->server.conf);
+	log_error("reconfig: refused, nothing has changed");
+	reconfig_tell(s, RECONFIGURED_REFUSED, talk);
+	reconfig_new_drop(&new);
+	free(talk);
+}
+
+void
+reconfig_begin(struct supervisor *s)
+{
+	reconfig_read(s, (struct asker){.child = 0}, false);
+}
+
+void
+reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	struct ipc_reconfig ask;
+
+	memcpy(&ask, m->payload, sizeof(ask));
+	reconfig_read(s, asker_of(xfrd, m), ask.hasty != 0);
+}
+
+void
+reconfig_on_loader_end(struct supervisor *s)
+{
+	struct reconfig *r = &s->reconfig;
+
+	/* One may have died of anything. */
+	if (!r->under_way || !asker_waits(&r->talk->asker)
+		|| s->loader.failures < 2)
+		return;
+	reconfig_give_up(s, "loaders die of the new configuration, and it stays"
+		" what is to be run with: correct nsd.conf, and have it read"
+		" again");
+}
+
+/* What is published is in effect in each worker, but for what one has copied
+ * that does not answer. */
+static void
+reconfig_on_settings(struct supervisor *s, const struct child *late)
+{
+	if (!s->reconfig.under_way)
+		return;
+	if (late != NULL) {
+		char who[sizeof("server ") + 10];
+
+		snprintf(who, sizeof(who), late->role == ROLE_XFRD ? "xfrd"
+			: "server %u", late->index + 1);
+		talk_make_room(s->reconfig.talk, LATE_MAX);
+		talk_add(s->reconfig.talk, "error changes applied, but not in"
+			" all processes yet: %s does not answer", who);
+	}
+	reconfig_end(s, late != NULL           ? RECONFIGURED_LATE
+		: s->reconfig.unread > 0 ? RECONFIGURED_UNREAD
+					 : RECONFIGURED_CHANGED);
+}
+
+/* The last line says how many, the loader's lines before it why; those are in
+ * the log already. The last one has room in any case. */
+static void
+reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
+	size_t len)
+{
+	struct talk *talk = s->reconfig.talk;
+	char last[100];
+	size_t last_len, room;
+
+	s->reconfig.unread = said->unread;
+	if (said->unread == 0)
+		return;
+	last_len = (size_t)snprintf(last, sizeof(last),
+		"reconfig completed: changes applied\n"
+		"error %u zone%s cannot be read\n",
+		(unsigned)said->unread, said->unread == 1 ? "" : "s");
+	talk_make_room(talk, last_len);
+	assert(last_len < sizeof(last)
+		&& talk->len + last_len <= sizeof(talk->text));
+	room = sizeof(talk->text) - last_len - talk->len;
+	while (len > room || (len > 0 && said->reasons[len - 1] != '\n'))
+		len--;
+	memcpy(talk->text + talk->len, said->reasons, len);
+	memcpy(talk->text + talk->len + len, last, last_len);
+	talk->len += len + last_len;
+}
+
+void
+reconfig_on_loaded(struct supervisor *s, const struct ipc_loaded *said,
+	size_t len)
+{
+	if (!s->reconfig.under_way)
+		return;
+	reconfig_note_unread(s, said, len);
+	reconfig_begin_errand(s);
+}
+
+enum nsd_err
+reconfig_init_events(struct supervisor *s)
+{
+	return errand_init(s, ERRAND_SETTINGS, reconfig_on_settings);
+}
+
+bool
+reconfig_init(struct supervisor *s, const struct flags *flags)
+{
+	struct reconfig *r = &s->reconfig;
+
+	r->flags = flags;
+	r->first = s->server.conf;
+	r->path = fs_path_from_root(flags->config);
+	r->folder = fs_path_from_root(".");
+	return r->path != NULL && r->folder != NULL;
+}

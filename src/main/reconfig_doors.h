@@ -1,0 +1,55 @@
+/*
+ * reconfig_doors.h - the sockets of operators, and the key of the control
+ * channel, of another configuration: opened and read before anything has
+ * changed, so that what cannot be had refuses it; taken with it, and handed to
+ * xfrd. Connections that there are stay. An address that both configurations
+ * have is one socket.
+ */
+#ifndef MAIN_RECONFIG_DOORS_H
+#define MAIN_RECONFIG_DOORS_H
+
+#include <stdbool.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "conf/conf.h"
+#include "process/server.h"
+
+struct child;
+
+/* Zeroed: nothing is other. */
+struct reconfig_doors {
+	bool metrics_differ; /* then these are to be had; */
+	struct doors metrics;
+	bool control_differ;
+	struct control_doors control; /* without its key */
+	struct secrets *pem; /* another key; NULL: that which is there */
+	uint64_t look;       /* control_doors_look before it was read */
+};
+
+/* Opens what the configuration says and the one that runs does not. returns
+ * NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX, NSD_E_MEMORY, with an error to the
+ * sink. */
+enum nsd_err reconfig_doors_open(const struct server *server,
+	const struct conf *conf, struct diag_sink *sink,
+	struct reconfig_doors *doors) MUST_USE;
+
+/* Reads the key of the control channel, if it has TLS then. returns as
+ * control_doors_read_pem. */
+enum nsd_err reconfig_doors_read_pem(const struct server *server,
+	const struct conf *conf, struct diag_sink *sink,
+	struct reconfig_doors *doors) MUST_USE;
+
+/* Main has them from now on, and closes others. True: the key of the control
+ * channel is another one. */
+bool reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
+
+/* Sends xfrd the sockets that main has, and a configuration (conf/image.h),
+ * which is borrowed: CONFIGURE. */
+void reconfig_doors_send(const struct server *server, struct child *xfrd,
+	int image);
+
+/* Gives back what was not taken. */
+void reconfig_doors_drop(struct reconfig_doors *doors);
+
+#endif

@@ -1,0 +1,335 @@
+/* reconfig_new.c - another nsd.conf is read, and what it takes is opened. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/compare.h"
+#include "conf/image.h"
+#include "conf/secret_keys.h"
+#include "loader/conf_zones.h"
+#include "main/reconfig_new.h"
+#include "main/supervisor.h"
+#include "main/talk.h"
+#include "net/socket.h"
+#include "process/affinity.h"
+#include "process/counts.h"
+#include "process/tls_texts.h"
+
+/* ---- what it says -------------------------------------------------------- */
+
+/* The flags win, as at the start. What they put in belongs to them. */
+static enum nsd_err
+new_apply_flags(const struct flags *flags, struct reconfig_new *new)
+{
+	enum nsd_err err;
+
+	new->flags = malloc(sizeof(*new->flags));
+	if (new->flags == NULL)
+		return NSD_E_MEMORY;
+	*new->flags = *flags;
+	new->flags->interfaces = NULL;
+	new->flags->nsid_data = NULL;
+	err = flags_apply(new->flags, new->conf);
+	new->flags->addresses = NULL; /* the first one's */
+	return err;
+}
+
+/* Those of before, which main does not keep. */
+static enum nsd_err
+new_find_zones(const struct supervisor *s, struct talk *talk)
+{
+	enum nsd_err err = conf_zones_add(&s->server, NULL);
+
+	if (err != NSD_OK && err != NSD_E_MEMORY)
+		talk_add(talk, "error: zones that were added cannot be read in"
+			" zone list %s: %s",
+			s->server.conf->server.zonelistfile,
+			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+	return err;
+}
+
+/* Zones that were added at run time stay, unless they stand in the file by
+ * now. */
+static enum nsd_err
+new_add_zones(const struct conf *old, struct reconfig_new *new,
+	struct talk *talk)
+{
+	const struct conf_zone *added;
+	bool whole = true;
+
+	for (size_t i = 0; i < old->zone_count; i++) {
+		const struct conf_zone *zone = old->zones[i];
+		enum nsd_err err;
+
+		if (zone->pattern_name == NULL)
+			continue;
+		err = conf_add_zone(new->conf, zone->name, zone->pattern_name,
+			&added);
+		if (err == NSD_E_MEMORY)
+			return err;
+		if (err != NSD_E_NOT_FOUND)
+			continue;
+		talk_add(talk, "pattern does not exist for zone %s pattern %s",
+			zone->name, zone->pattern_name);
+		whole = false;
+	}
+	return whole ? NSD_OK : NSD_E_SYNTAX;
+}
+
+/* Main keeps none of them. */
+static enum nsd_err
+new_write_zones(struct reconfig_new *new)
+{
+	int fd;
+	enum nsd_err err = conf_image_write_zones(new->conf, &fd);
+
+	if (err == NSD_OK)
+		new->zones = fd;
+	return err;
+}
+
+/* ---- what waits this time ------------------------------------------------ */
+
+static void
+new_add_waiting(struct reconfig_new *new, const char *option)
+{
+	assert(new->waiting_count < RECONFIG_NEW_WAITING_MAX);
+	new->waiting[new->waiting_count++] = option;
+}
+
+/* Buffers that main may not have any more, as it has given up root, wait for
+ * the next start. */
+static void
+new_keep_buffers(const struct supervisor *s, struct reconfig_new *new)
+{
+	const struct conf_server *now = &s->server.conf->server;
+	struct conf_server *next = &new->conf->server;
+
+	if (!s->server.forces_buffers || net_may_force_buffers()
+		|| sockets_buffers_fit(now, next))
+		return;
+	if (next->send_buffer_size != now->send_buffer_size)
+		new_add_waiting(new, "send-buffer-size");
+	if (next->receive_buffer_size != now->receive_buffer_size)
+		new_add_waiting(new, "receive-buffer-size");
+	next->send_buffer_size = now->send_buffer_size;
+	next->receive_buffer_size = now->receive_buffer_size;
+}
+
+/* The table of limits grows where there is room for it. */
+static void
+new_keep_limits(const struct supervisor *s, struct reconfig_new *new)
+{
+	struct conf_server *next = &new->conf->server;
+
+	if (counts_grow_limits(s->server.counts, next->rrl_size))
+		return;
+	if (next->rrl_size != s->server.conf->server.rrl_size)
+		new_add_waiting(new, "rrl-size");
+	next->rrl_size = s->server.conf->server.rrl_size;
+}
+
+/* TLS comes and goes with its sockets, which are there, or are not. Until then
+ * its files are those that it has. */
+static enum nsd_err
+new_keep_tls(const struct supervisor *s, struct reconfig_new *new)
+{
+	new->tls_waits = (s->server.tls != NULL)
+		!= tls_texts_are_wanted(&new->conf->server);
+	if (!new->tls_waits)
+		return NSD_OK;
+	new_add_waiting(new, "tls-service-key");
+	return conf_keep_texts(new->conf, s->server.conf, "server",
+		"tls-service-");
+}
+
+/* ---- what is outside of it ----------------------------------------------- */
+
+static const char tls_stays[] = "the key and the certificates of TLS stay";
+static const char control_stays[] =
+	"the key and the certificate of the control channel stay";
+
+/* The files of certificates may have changed where nsd.conf has not. Then a
+ * signal has had them read already. */
+static enum nsd_err
+new_read_certificates(struct supervisor *s, struct talk *talk,
+	const struct conf *conf, struct reconfig_new *new)
+{
+	bool same = conf_options_are_same(s->server.conf, conf, "server",
+		"tls-");
+	size_t from = talk->len;
+	enum nsd_err err = NSD_OK;
+
+	if (!same)
+		err = tls_texts_check_bundle(&s->server, conf, &talk->sink);
+	if (err == NSD_OK && !new->tls_waits && (!same || !talk->in_log))
+		err = certificates_read(s, &conf->server, &talk->sink,
+			&new->tls);
+	if (err != NSD_E_SYSTEM || !same)
+		return err;
+	talk_weaken(talk, from, tls_stays);
+	return NSD_OK;
+}
+
+static enum nsd_err
+new_open_doors(struct supervisor *s, struct talk *talk,
+	const struct conf *conf, struct reconfig_new *new)
+{
+	bool same = conf_options_are_same(s->server.conf, conf,
+		"remote-control", "server-");
+	size_t from = talk->len;
+	enum nsd_err err = reconfig_doors_open(&s->server, conf, &talk->sink,
+		&new->doors);
+
+	if (err == NSD_OK)
+		err = reconfig_doors_read_pem(&s->server, conf, &talk->sink,
+			&new->doors);
+	else
+		same = false;
+	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
+		return err;
+	talk_weaken(talk, from, control_stays);
+	return NSD_OK;
+}
+
+/* Has keys and certificates tried by those who are to use them, workers last:
+ * one of them does so at once. What nobody can say now stays, too. */
+static enum nsd_err
+new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
+	struct reconfig_new *new)
+{
+	const struct {
+		enum ipc_role role;
+		struct secrets **texts;
+		bool may_stay;
+		const char *what;
+	} rows[] = {
+		{ROLE_XFRD, &new->doors.pem,
+			s->server.control.pem != NULL
+				&& conf_options_are_same(s->server.conf, conf,
+					"remote-control", "server-"),
+			control_stays},
+		{ROLE_WORKER, &new->tls,
+			conf_options_are_same(s->server.conf, conf, "server",
+				"tls-"),
+			tls_stays},
+	};
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; err == NSD_OK && i < 2; i++) {
+		size_t from = talk->len;
+
+		if (*rows[i].texts == NULL)
+			continue;
+		err = certificates_try(s, rows[i].role, *rows[i].texts,
+			&talk->sink);
+		if (err != NSD_OK && rows[i].role == ROLE_WORKER)
+			tls_texts_refuse(&conf->server, &talk->sink);
+		if (err != NSD_E_SYSTEM || !rows[i].may_stay)
+			continue;
+		err = NSD_OK;
+		secrets_drop(*rows[i].texts);
+		*rows[i].texts = NULL;
+		talk_weaken(talk, from, rows[i].what);
+	}
+	return err;
+}
+
+/* What is outside of nsd.conf. */
+static enum nsd_err
+new_open(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new)
+{
+	struct conf conf = *new->conf; /* as it will run */
+	enum nsd_err err;
+
+	conf_keep_waiting(&conf, s->reconfig.first);
+	talk->sink.on_diag = talk_on_file_diag;
+	err = affinity_check(&conf.server, &talk->sink);
+	if (err == NSD_OK)
+		err = new_read_certificates(s, talk, &conf, new);
+	if (err == NSD_OK)
+		err = new_open_doors(s, talk, &conf, new);
+	if (err == NSD_OK)
+		err = new_try(s, talk, &conf, new);
+	talk->sink.on_diag = talk_on_diag;
+	if (err != NSD_OK)
+		secret_keys_remove(new->conf, s->server.conf, s->server.vault);
+	return err;
+}
+
+/* Takes the secrets out of it. */
+static enum nsd_err
+new_hide_secrets(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new)
+{
+	enum nsd_err err;
+
+	cookie_keeper_choose(&s->server, new->conf, &new->cookies);
+	cookie_keeper_keep(&s->cookies, &s->server, new->conf, &new->cookies);
+	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
+		&new->cookies);
+	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
+	if (err == NSD_E_LIMIT)
+		talk_add(talk, "error: so many keys wait for a restart");
+	return err;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+void
+reconfig_new_drop(struct reconfig_new *new)
+{
+	conf_destroy(new->conf);
+	if (new->zones > 0)
+		close(new->zones);
+	secrets_drop(new->tls);
+	log_change_drop(&new->log);
+	cookie_keeper_wipe(&new->cookies);
+	reconfig_doors_drop(&new->doors);
+	if (new->flags != NULL)
+		flags_fini(new->flags);
+	free(new->flags);
+}
+
+enum nsd_err
+reconfig_new_load(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new)
+{
+	const struct reconfig *r = &s->reconfig;
+	const struct conf_origin origin = {s->server.chroot, r->folder};
+	enum nsd_err err = conf_load(r->path, &origin, &talk->sink, &new->conf);
+
+	if (err == NSD_OK)
+		err = new_apply_flags(r->flags, new);
+	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
+		err = NSD_E_SYNTAX;
+	/* With what there was, to be compared and added. */
+	if (err == NSD_OK)
+		err = new_find_zones(s, talk);
+	if (err == NSD_OK)
+		err = new_add_zones(s->server.conf, new, talk);
+	if (err == NSD_OK)
+		err = new_write_zones(new);
+	if (err == NSD_OK)
+		err = new_keep_tls(s, new);
+	if (err == NSD_OK) {
+		new_keep_buffers(s, new);
+		new_keep_limits(s, new);
+	}
+	if (err == NSD_OK)
+		err = log_change_open(&s->server, new->conf, &talk->sink,
+			&new->log);
+	if (err == NSD_OK)
+		err = new_hide_secrets(s, talk, new);
+	if (err == NSD_OK)
+		err = new_open(s, talk, new);
+	/* Warnings do not say what has failed. */
+	if (err != NSD_OK && talk->len == talk->warned)
+		talk_add(talk, "error: %s", err_text(err));
+	return err;
+}

@@ -1,0 +1,54 @@
+/*
+ * reconfig_new.h - another nsd.conf, read while the server runs. What it takes
+ * is opened, read and tried before anything has changed.
+ */
+#ifndef MAIN_RECONFIG_NEW_H
+#define MAIN_RECONFIG_NEW_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/secrets.h"
+#include "conf/conf.h"
+#include "main/cookie_keeper.h"
+#include "main/flags.h"
+#include "main/log_change.h"
+#include "main/reconfig_doors.h"
+
+struct supervisor;
+struct talk;
+
+/* Both buffers, the table of limits, and TLS. */
+#define RECONFIG_NEW_WAITING_MAX 4u
+
+/* What is to be run with. */
+struct reconfig_new {
+	struct conf *conf;   /* with its zones, until they are compared */
+	int zones;           /* their image; 0: none */
+	struct flags *flags;
+	struct cookie_choice cookies;
+	bool cookies_differ;
+	bool tls_waits;      /* it comes or goes with the next start */
+	struct secrets *tls; /* NULL: no other certificates */
+	struct log_change log;
+	struct reconfig_doors doors;
+	/* Options that the table lets have effect at once, and that cannot this
+	 * time. conf has the values that are run with. */
+	const char *waiting[RECONFIG_NEW_WAITING_MAX];
+	unsigned waiting_count;
+};
+
+/*
+ * Reads nsd.conf anew. The secrets of its keys are in the vault then.
+ * in: new, zeroed.
+ * returns NSD_OK; else what is wrong was said, nothing has changed, and the
+ *     vault has what it had.
+ * *new is to be released with reconfig_new_drop in any case.
+ */
+enum nsd_err reconfig_new_load(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new) MUST_USE;
+
+/* Gives back what was not taken. */
+void reconfig_new_drop(struct reconfig_new *new);
+
+#endif

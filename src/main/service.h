@@ -1,0 +1,50 @@
+/*
+ * service.h - what the service manager that started us is told: that we are
+ * ready, reload, stop or are alive. The protocol is that of sd_notify(3): lines
+ * in a datagram to the socket that NOTIFY_SOCKET names. Without one nothing is
+ * told. Nothing here fails: a manager that does not read is not waited for.
+ */
+#ifndef MAIN_SERVICE_H
+#define MAIN_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct event;
+struct event_base;
+
+struct service_manager {
+	int fd;              /* connected; -1: nobody is told */
+	uint32_t watch_msec; /* how often to say that we live; 0: never */
+	struct event *timer;
+	bool ready;          /* the manager has been told that we are */
+	bool loading;        /* the first load or a reload runs */
+};
+
+/*
+ * Connects to the socket, in the process that stays main and before it enters a
+ * chroot. Takes the variables out of the environment. WATCHDOG_USEC counts only
+ * if it is for us (WATCHDOG_PID).
+ */
+void service_open(struct service_manager *service);
+
+/* For main's loop. NSD_OK or NSD_E_MEMORY. */
+enum nsd_err service_watch(struct service_manager *service,
+	struct event_base *base) MUST_USE;
+
+/* In a child: only main tells. */
+void service_leave(struct service_manager *service);
+
+/* All files have been read: the configured zones, and how many of them could
+ * not be. Ends a reload, too. */
+void service_ready(struct service_manager *service, uint64_t zones,
+	uint64_t failed);
+/* A SIGHUP, before or after what it asks for is done: READY follows each. */
+void service_reloading(struct service_manager *service);
+/* Nothing is read for that: READY as before. */
+void service_reloaded(struct service_manager *service);
+void service_stopping(struct service_manager *service);
+
+#endif

@@ -1,0 +1,469 @@
+/* supervisor.c - what main does for as long as the server runs. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "ipc/handlers.h"
+#include "loader/database.h"
+#include "main/child.h"
+#include "main/children.h"
+#include "main/generation.h"
+#include "main/log_change.h"
+#include "main/periods.h"
+#include "main/post.h"
+#include "main/reap.h"
+#include "main/supervisor.h"
+#include "process/counts.h"
+#include "process/hooks.h"
+#include "process/tls_texts.h"
+#include "store/store.h"
+
+/* How long clients wait at most for the first pass over the zones. */
+#define START_WAIT_SEC 1
+
+/* ---- the end of the start ------------------------------------------------ */
+
+/* Nobody waits for the server to start any more. */
+static void
+supervisor_release(struct supervisor *s)
+{
+	log_set_copy_errors(false);
+	daemon_ready(&s->daemon);
+}
+
+static void
+supervisor_on_started(struct supervisor *s)
+{
+	assert(s->untried == 0);
+	log_notice("nsd started (%s), pid %ld", PACKAGE_STRING,
+		(long)getpid());
+	supervisor_release(s);
+	if (s->loaded)
+		service_ready(&s->service, s->result.zones, s->result.failed);
+}
+
+static void supervisor_end(struct supervisor *s);
+
+/* Once the first one of a role has said it, what the others say is known. */
+static void
+supervisor_on_tls_tried(struct supervisor *s, struct child *child,
+	const struct ipc_message *m)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct trial_report report;
+	char said[TRIAL_TEXT_MAX];
+	enum nsd_err err;
+
+	memcpy(&report, m->payload, sizeof(report));
+	err = trial_read(&report, said);
+	/* What is no fault of theirs may pass: who has failed is replaced. */
+	if ((s->untried & child->role) == 0
+		|| (err != NSD_OK && err != NSD_E_SYNTAX))
+		return;
+	if (err == NSD_OK) {
+		s->untried &= ~(unsigned)child->role;
+		if (s->untried == 0)
+			supervisor_on_started(s);
+		return;
+	}
+	diag_emit(&sink, DIAG_ERROR, NULL, 0, 0, "%s", said);
+	if (child->role == ROLE_WORKER)
+		tls_texts_refuse(&s->server.conf->server, &sink);
+	else
+		control_doors_refuse();
+	s->failed = true;
+	supervisor_end(s);
+}
+
+/* ---- serving ------------------------------------------------------------- */
+
+/* From now on workers serve what is in this store. */
+static void
+supervisor_serve(struct supervisor *s, struct generation *g)
+{
+	struct generation *old = s->serving;
+
+	assert(g != NULL && g != old);
+	if (old == NULL && s->untried == 0)
+		supervisor_on_started(s);
+	s->serving = g;
+	s->building = NULL;
+	s->fill_ended_msec = old != NULL ? clock_now_msec() : 0;
+	for (unsigned i = 0; i < s->worker_count; i++)
+		post_roll(&s->workers[i]);
+	post_roll(&s->xfrd);
+	post_roll(&s->writer);
+	if (old != NULL)
+		generation_release(s, old);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static void
+supervisor_reload(struct supervisor *s)
+{
+	/* One reload at a time; what is asked meanwhile is one more behind it.
+	 * Without a loader, the next one is told once it is ready. */
+	if (s->reloading || s->loader.current == NULL) {
+		s->reload_wanted = true;
+		return;
+	}
+	/* It may wait in main for a loader that does not read. */
+	s->reloading = child_send(s->loader.current, IPC_RELOAD, NULL, 0, NULL,
+			       0)
+		== NSD_OK;
+	/* The loader may be dead and not reaped yet. */
+	s->reload_wanted = !s->reloading;
+}
+
+static void
+supervisor_on_loaded(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	struct ipc_loaded said = {.unread = 0};
+	struct ipc_load_result result;
+
+	memcpy(&said, m->payload, m->len);
+	result = said.result;
+	log_at(1, LOG_LEVEL_INFO, "%llu zones: %llu read, %llu failed",
+		(unsigned long long)result.zones,
+		(unsigned long long)result.read,
+		(unsigned long long)result.failed);
+	loader->generation->past = STORE_PAST_LOADED;
+	loader->loaded = true;
+	/* What is served now has all zones. */
+	if (result.failed > 0
+		&& generation_is_beside(s, loader->generation)) {
+		child_kill(loader);
+		return;
+	}
+	/* Who serves waits for zones of a configuration that has come since. */
+	if (loader->generation == s->building
+		&& (s->serving == NULL || said.conf == s->server.conf_number))
+		supervisor_serve(s, s->building);
+	/* It may be over zones of one before. */
+	if (said.conf == s->server.conf_number)
+		reconfig_on_loaded(s, &said, m->len - IPC_LOADED_MIN);
+	/* A loader that got so far does not fail at its start. */
+	if (s->loader.failures > 1)
+		s->loader.failures = 1;
+	s->loaded = true;
+	s->result = result;
+	if (s->untried == 0)
+		service_ready(&s->service, result.zones, result.failed);
+	if (s->reload_wanted)
+		supervisor_reload(s);
+}
+
+static void
+supervisor_on_listed(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	struct generation *g = loader->generation;
+
+	if (g->past < STORE_PAST_LISTED)
+		g->past = STORE_PAST_LISTED;
+	g->take_overs = 0;
+	generation_offer_file(s);
+	key_change_on_listed(s, loader);
+	if (s->waited && s->serving == NULL)
+		supervisor_serve(s, g);
+}
+
+static void
+supervisor_on_damaged(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	loader->generation->damaged = true;
+	/* Clients may wait for the next one, which fills another store. */
+	if (s->loader.failures > 1)
+		s->loader.failures = 1;
+}
+
+static void
+supervisor_on_crowded(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	if (!loader->reaped)
+		generation_yield(s, loader->generation,
+			"there is no room for two versions in one");
+}
+
+static void
+supervisor_on_altered(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	loader->generation->altered = true;
+}
+
+static void
+supervisor_on_reloaded(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	struct ipc_load_result result;
+
+	s->reloading = false;
+	if (s->reload_wanted) {
+		supervisor_reload(s);
+		return;
+	}
+	memcpy(&result, m->payload, sizeof(result));
+	service_ready(&s->service, result.zones, result.failed);
+}
+
+static void
+supervisor_on_want_writer(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	post_want_writer(s);
+}
+
+static void
+supervisor_on_serving(struct supervisor *s, struct child *worker,
+	const struct ipc_message *m)
+{
+	struct post *post = &s->workers[worker->index];
+
+	assert(worker->role == ROLE_WORKER && worker->index < s->worker_count);
+	/* The dead serve nobody. */
+	if (post->current == worker && !worker->reaped)
+		post_on_serving(post);
+}
+
+static void supervisor_stop(struct supervisor *s);
+
+static void
+supervisor_on_stop(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	supervisor_stop(s);
+}
+
+#define SUPERVISOR_HANDLERS(X)                                               \
+	X(LISTED, supervisor_on_listed)                                      \
+	X(LOADED, supervisor_on_loaded)                                      \
+	X(CROWDED, supervisor_on_crowded)                                    \
+	X(ALTERED, supervisor_on_altered)                                    \
+	X(RELOADED, supervisor_on_reloaded)                                  \
+	X(DAMAGED, supervisor_on_damaged)                                    \
+	X(WANT_WRITER, supervisor_on_want_writer)                            \
+	X(RECONFIG, reconfig_on_reconfig)                                    \
+	X(KEY, key_change_on_key)                                            \
+	X(KEY_DONE, key_change_on_done)                                      \
+	X(COOKIES, cookie_keeper_on_cookies)                                 \
+	X(SERVING, supervisor_on_serving)                                    \
+	X(HOLDER, holder_on_holder)                                          \
+	X(TLS_TRIED, supervisor_on_tls_tried)                                \
+	X(STOP, supervisor_on_stop)                                          \
+	X(ORDER, order_on_order)                                             \
+	X(OBEYED, errand_on_obeyed)
+
+static void (*const supervisor_handlers[IPC_TYPE_COUNT])(struct supervisor *s,
+	struct child *child, const struct ipc_message *m) = {
+	SUPERVISOR_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(SUPERVISOR_HANDLERS, IPC_TO_MAIN);
+
+/* ---- signals and timers ------------------------------------------------- */
+
+static void
+supervisor_check_stopped(struct supervisor *s)
+{
+	if (s->stopping && children_count(s) == 0)
+		event_base_loopbreak(s->base);
+}
+
+static void
+supervisor_end(struct supervisor *s)
+{
+	/* The dead cannot be told. If the signal went to all processes, some
+	 * have ended by it already: nobody replaces them. */
+	s->stopping = true;
+	service_stopping(&s->service);
+	reap_children(s);
+	post_fill_to_close(s);
+	post_fill_to_write(s);
+	children_stop(s);
+	supervisor_check_stopped(s);
+}
+
+static void
+supervisor_stop(struct supervisor *s)
+{
+	if (s->stopping) {
+		/* Only workers have nothing to write. */
+		log_warning("signal received again, ending connections...");
+		children_kill_workers(s);
+		return;
+	}
+	log_warning("signal received, shutting down...");
+	supervisor_end(s);
+}
+
+static void
+supervisor_hup(struct supervisor *s)
+{
+	if (s->stopping)
+		return;
+	log_warning("SIGHUP received, reloading...");
+	(void)log_change_reopen(s); /* it has said what is wrong */
+	service_reloading(&s->service);
+	certificates_renew(s);
+	/* One that a loader dies of can be taken back so. */
+	if (s->server.conf->server.reload_config)
+		reconfig_begin(s);
+	if (s->server.conf->server.zonefiles_check)
+		supervisor_reload(s);
+	else
+		service_reloaded(&s->service);
+}
+
+static void
+supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGTERM:
+		case SIGINT:
+			supervisor_stop(s);
+			break;
+		case SIGHUP:
+			supervisor_hup(s);
+			break;
+		case SIGUSR1:
+		case SIGILL:
+			periods_log(s);
+			break;
+		default:
+			break;
+		}
+	}
+	reap_children(s);
+	supervisor_check_stopped(s);
+}
+
+static void
+supervisor_on_start(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+
+	s->waited = true;
+	if (!s->stopping && s->serving == NULL && s->building != NULL
+		&& s->building->past >= STORE_PAST_LISTED)
+		supervisor_serve(s, s->building);
+}
+
+/* ---- start -------------------------------------------------------------- */
+
+/* Signals are read from a descriptor, so that they come between two events. A
+ * SIGILL that is caused and not sent still ends the process. */
+static int
+supervisor_open_signals(void)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGILL,
+		SIGALRM, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static enum nsd_err
+supervisor_init_events(struct supervisor *s)
+{
+	s->base = event_base_new();
+	if (s->base == NULL)
+		return NSD_E_MEMORY;
+	s->signal_event = event_new(s->base, s->signal_fd,
+		EV_READ | EV_PERSIST, supervisor_on_signal, s);
+	s->start_event = event_new(s->base, -1, 0, supervisor_on_start, s);
+	if (s->signal_event == NULL || s->start_event == NULL
+		|| periods_init(s) != NSD_OK
+		|| event_add(s->signal_event, NULL) == -1
+		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK
+		|| reconfig_init_events(s) != NSD_OK
+		|| key_change_init(s) != NSD_OK
+		|| certificates_init(s) != NSD_OK)
+		return NSD_E_MEMORY;
+	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
+		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0)
+		|| !post_init(&s->writer, s, ROLE_WRITER, 0))
+		return NSD_E_MEMORY;
+	for (unsigned i = 0; i < s->worker_count; i++)
+		if (!post_init(&s->workers[i], s, ROLE_WORKER, i))
+			return NSD_E_MEMORY;
+	return service_watch(&s->service, s->base);
+}
+
+enum nsd_err
+supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
+{
+	enum nsd_err err;
+
+	assert(s->server.conf->server.server_count > 0);
+	s->handlers = supervisor_handlers;
+	s->worker_count = s->server.conf->server.server_count;
+	s->workers = calloc(s->worker_count, sizeof(*s->workers));
+	s->signal_fd = supervisor_open_signals();
+	if (s->signal_fd == -1)
+		return NSD_E_SYSTEM;
+	err = s->workers != NULL ? supervisor_init_events(s) : NSD_E_MEMORY;
+	if (err == NSD_OK)
+		s->database = database_open(&s->server.conf->server, owner,
+			POST_READERS * s->worker_count + SUPERVISOR_READERS);
+	/* Stores are opened again by way of /proc, which a chroot mostly does
+	 * not have. */
+	if (err == NSD_OK && in_chroot) {
+		s->self_fds = open("/proc/self/fd",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s->self_fds == -1)
+			return NSD_E_SYSTEM;
+	}
+	return err;
+}
+
+unsigned
+supervisor_count_descriptors(const struct supervisor *s, bool all)
+{
+	unsigned store = s->database == NULL ? STORE_DESCRIPTORS : 0;
+
+	/* Each child has a channel, and another end of it until it is forked,
+	 * and a word to stop; two are made known to each other. */
+	return all ? store + 2 * (s->worker_count + 2) + 2 : store + 2 * 2 + 1;
+}
+
+bool
+supervisor_run(struct supervisor *s)
+{
+	struct timeval wait = {.tv_sec = START_WAIT_SEC};
+
+	s->untried = (s->server.tls != NULL ? ROLE_WORKER : 0)
+		| (s->server.control.pem != NULL ? ROLE_XFRD : 0);
+	if (s->untried == 0)
+		supervisor_release(s);
+	counts_set_process(s->server.counts, ROLE_MAIN, 0, getpid(),
+		clock_now_msec());
+	event_add(s->start_event, &wait);
+	periods_begin(s);
+	post_fill_loader(s);
+	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)
+		s->server.hooks->on_main(s);
+	event_base_dispatch(s->base);
+	return !s->failed;
+}

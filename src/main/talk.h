@@ -1,0 +1,57 @@
+/* talk.h - what main says of a new nsd.conf while it looks at it: for whoever
+ * has asked, and the log. */
+#ifndef MAIN_TALK_H
+#define MAIN_TALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+#include "conf/compare.h"
+#include "ipc/message.h"
+#include "main/asker.h"
+
+struct talk {
+	struct diag_sink sink; /* first */
+	bool in_log;           /* a signal asks; or */
+	struct asker asker;
+	bool hasty;            /* who wants no more than to know that main has
+				* it */
+	bool waits;            /* it names options that wait for a restart */
+	unsigned left_out;     /* options for which there was no room */
+	size_t warned;         /* octets of text that are such of nsd.conf */
+	size_t len;
+	char text[IPC_RECONFIGURED_TEXT_MAX];
+};
+
+/* Adds a line; talk_add_logged: which the log has already. What has no room is
+ * left out. */
+void talk_add(struct talk *talk, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void talk_add_logged(struct talk *talk, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A last line that is to come behind it has so many octets: what has no room
+ * before it is left out. */
+void talk_make_room(struct talk *talk, size_t len);
+
+/* What cannot be read, or tried, stays what it is: a key may be root's alone,
+ * and lie outside of the chroot. The first reason since from is kept. */
+void talk_weaken(struct talk *talk, size_t from, const char *what);
+
+/* Of the sink: errors and warnings of nsd.conf, of which the log has the
+ * warnings in any case; errors of files and sockets, which the log has, too. */
+void talk_on_diag(struct diag_sink *sink, const struct diag *d);
+void talk_on_file_diag(struct diag_sink *sink, const struct diag *d);
+
+/* Adds an option, with its place. Many of them leave room for what comes
+ * behind; talk_end_options says how many were left out, which the log has.
+ * waits: of these. */
+void talk_add_option(struct talk *talk, const struct conf_changed *changed);
+void talk_end_options(struct talk *talk, bool waits);
+
+/* Adds what is different of keys, patterns and zones, in numbers. The log has
+ * that already. */
+void talk_add_difference(struct talk *talk, const struct conf_difference *d);
+
+#endif

@@ -1,0 +1,10 @@
+/* version.h - what this program is and how it was built. */
+#ifndef MAIN_VERSION_H
+#define MAIN_VERSION_H
+
+#include <stdio.h>
+
+/* The text of nsd -v. */
+void version_print(FILE *out);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * watch.h - finds children that hang. Each raises a word that it shares with
+ * main alone, its beat, whenever its loop turns; main looks at all of them four
+ * times a second. Silence alone proves nothing, for a busy machine has no
+ * processor to spare: see doc/decisions/0062-hung-processes.md.
+ */
+#ifndef MAIN_WATCH_H
+#define MAIN_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "process/role.h"
+
+struct child;
+struct supervisor;
+
+/* Who beats for so many looks and does nothing that it was told (errand.h)
+ * hangs, too: workers and xfrd take messages at each turn of their loop. */
+#define WATCH_DEAF_LOOKS 20u
+
+/* What can be seen of a silent process. */
+struct watch_sight {
+	char state;       /* as proc(5) has it: 'S' sleeps, 'T' is stopped;
+			   * '?': main cannot tell */
+	bool traced;      /* by a debugger */
+	int64_t cpu_msec; /* that all its threads have had */
+};
+
+/* From when on a silent process hangs. */
+struct watch_limits {
+	int64_t stopped_msec;
+	int64_t asleep_msec;
+	int64_t busy_msec;    /* of processor time */
+};
+
+enum watch_verdict {
+	WATCH_WAITS,   /* perhaps: for the disk or a processor */
+	WATCH_TRACED,  /* a debugger has it */
+	WATCH_HANGS,   /* from here on it does */
+	WATCH_STOPPED = WATCH_HANGS,
+	WATCH_ASLEEP,
+	WATCH_BUSY,
+	WATCH_DEAF, /* not by watch_judge: it beats */
+};
+
+/* What main knows of a child's beat. All zero at first. */
+struct watch {
+	uint64_t beat;           /* as it was seen last */
+	int64_t silent_msec;     /* since then; 0: not looked at again */
+	int64_t cpu_first_msec;  /* at the first look after that */
+	int64_t cpu_msec;        /* at the last one */
+	enum watch_verdict kind; /* what the last look spoke for */
+	int64_t kind_msec;       /* since when all have */
+	bool told;               /* of this silence */
+};
+
+/*
+ * Judges a process whose beat is as it was at the last look. step_msec: since
+ * that look, as far as it counts.
+ */
+enum watch_verdict watch_judge(struct watch *watch,
+	const struct watch_limits *limits, const struct watch_sight *sight,
+	int64_t step_msec);
+
+/* Kills a child that hangs: another one takes its post. */
+void watch_replace(struct child *child);
+
+/* Has main look at its children from now on. NSD_OK or NSD_E_MEMORY. Without
+ * /proc, which is opened for a chroot too, less is found. */
+enum nsd_err watch_open(struct supervisor *s) MUST_USE;
+
+#endif

@@ -1,0 +1,397 @@
+/* control_doors.c - the sockets of the control channel, and its keys. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "process/again.h"
+#include "process/control_doors.h"
+#include "process/doors.h"
+#include "process/server.h"
+#include "process/tls_texts.h"
+
+/* Connections that wait to be taken. */
+#define BACKLOG 128
+/* No key or certificate is larger. */
+#define PEM_MAX 65536
+/* Read and write for the owner and the group. */
+#define SOCKET_MODE_MASK 0117
+
+/* What is being opened. */
+struct doors_making {
+	const struct server *server;
+	const struct conf *conf;
+	const struct doors_terms *terms;
+	struct control_doors *doors;
+	size_t room;
+	bool plain; /* all are: the first is a path */
+};
+
+static void
+doors_fail(const struct doors_making *m, const char *path, const char *why)
+{
+	diag_emit(m->terms->sink, DIAG_ERROR, NULL, 0, 0,
+		"control-interface: can't bind socket %s: %s", path, why);
+}
+
+static enum nsd_err
+making_add(struct doors_making *m, int fd, bool plain)
+{
+	struct control_door *items = grow_array(m->doors->items,
+		m->doors->count, &m->room, sizeof(*items));
+
+	if (items == NULL) {
+		close(fd);
+		return NSD_E_MEMORY;
+	}
+	m->doors->items = items;
+	items[m->doors->count++] = (struct control_door){fd, plain};
+	return NSD_OK;
+}
+
+/* ---- UNIX sockets -------------------------------------------------------- */
+
+/* True if somebody listens there. */
+static bool
+doors_is_in_use(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		0);
+	bool in_use = fd != -1
+		&& (connect(fd, (const struct sockaddr *)address,
+			    sizeof(*address)) == 0
+			|| errno == EAGAIN);
+
+	if (fd != -1)
+		close(fd);
+	return in_use;
+}
+
+/* Removes the socket that a former server has left. Nothing else is removed. */
+static bool
+doors_clear_path(const struct sockaddr_un *address)
+{
+	struct stat st;
+
+	if (lstat(address->sun_path, &st) == -1)
+		return errno == ENOENT;
+	if (!S_ISSOCK(st.st_mode)) {
+		errno = EEXIST;
+		return false;
+	}
+	if (doors_is_in_use(address)) {
+		errno = EADDRINUSE;
+		return false;
+	}
+	return unlink(address->sun_path) == 0;
+}
+
+static int
+doors_bind_path(const struct sockaddr_un *address,
+	const struct privilege_user *user)
+{
+	int fd, error;
+	mode_t mask;
+	bool done;
+
+	if (!doors_clear_path(address))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd == -1)
+		return -1;
+	mask = umask(SOCKET_MODE_MASK);
+	done = bind(fd, (const struct sockaddr *)address, sizeof(*address))
+		== 0;
+	umask(mask);
+	/* Not by way of a link that somebody puts there. */
+	if (done && user != NULL && user->change)
+		done = lchown(address->sun_path, user->uid, user->gid) == 0;
+	if (done)
+		done = listen(fd, BACKLOG) == 0;
+	if (done)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* The path from where we are. NULL: it lies outside of the chroot. */
+static const char *
+doors_path_inside(const struct server *server, const char *path)
+{
+	const char *chroot = server->chroot;
+	const char *inside = conf_path_in_chroot(chroot, path);
+
+	if (chroot == NULL || inside != path
+		|| chroot[strspn(chroot, "/")] == '\0')
+		return inside;
+	return NULL;
+}
+
+static bool
+doors_is_socket(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* A descriptor more of the socket that is there with this path; -1: there is
+ * none, or somebody has removed its path. One that was bound before the chroot
+ * has the whole path. */
+static int
+doors_find_path(const struct doors_making *m, const char *path,
+	const char *inside)
+{
+	const struct doors *there = m->terms->there;
+
+	for (unsigned i = 0; there != NULL && i < there->count; i++) {
+		struct sockaddr_un own = {.sun_family = AF_UNSPEC};
+		socklen_t len = sizeof(own);
+		int fd = there->fds[i];
+
+		if (getsockname(fd, (struct sockaddr *)&own, &len) == -1
+			|| own.sun_family != AF_UNIX)
+			continue;
+		if (strcmp(own.sun_path, path) != 0
+			&& (inside == NULL
+				|| strcmp(own.sun_path, inside) != 0))
+			continue;
+		if (inside == NULL || doors_is_socket(inside))
+			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	}
+	return -1;
+}
+
+static enum nsd_err
+doors_open_path(struct doors_making *m, const char *path)
+{
+	const char *inside = doors_path_inside(m->server, path);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = doors_find_path(m, path, inside);
+
+	if (fd != -1)
+		return making_add(m, fd, true);
+	if (inside == NULL) {
+		doors_fail(m, path, "it lies outside of the chroot");
+		return NSD_E_SYSTEM;
+	}
+	if (strlen(inside) >= sizeof(address.sun_path)) {
+		doors_fail(m, path, "it is too long");
+		return NSD_E_SYNTAX;
+	}
+	strcpy(address.sun_path, inside);
+	while ((fd = doors_bind_path(&address, m->server->user_to_be)) == -1
+		&& again_is_due(m->terms->until_msec))
+		;
+	if (fd == -1) {
+		doors_fail(m, path, strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	return making_add(m, fd, true);
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+/* Adds sockets that were opened. */
+static enum nsd_err
+doors_take(struct doors_making *m, struct doors *found)
+{
+	enum nsd_err err = NSD_OK;
+
+	for (unsigned i = 0; i < found->count; i++)
+		if (err == NSD_OK)
+			err = making_add(m, found->fds[i], m->plain);
+		else
+			close(found->fds[i]);
+	free(found->fds);
+	return err;
+}
+
+/* An interface; NULL: both addresses of this machine, or the one that it
+ * has. */
+static enum nsd_err
+doors_open_interface(struct doors_making *m, const struct conf_interface *one)
+{
+	const struct doors_wish wish = {
+		.option = "control-interface",
+		.or_path = true,
+		.port = (uint16_t)m->conf->remote_control.control_port,
+		.ip4 = m->conf->server.do_ip4,
+		.ip6 = m->conf->server.do_ip6,
+		.terms = *m->terms,
+	};
+	struct doors found = {.fds = NULL};
+	enum nsd_err err;
+
+	if (one != NULL && one->host[0] == '/')
+		return doors_open_path(m, one->host);
+	err = one != NULL ? doors_open_one(&wish, one, &found)
+			  : doors_open_local(&wish, &found);
+	if (err == NSD_OK)
+		return doors_take(m, &found);
+	doors_leave(&found);
+	return err;
+}
+
+static enum nsd_err
+doors_open_all(struct doors_making *m)
+{
+	const struct conf_interfaces *all =
+		&m->conf->remote_control.control_interface;
+	enum nsd_err err = NSD_OK;
+
+	if (all->count == 0)
+		return doors_open_interface(m, NULL);
+	m->plain = all->items[0].host[0] == '/';
+	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++) {
+		err = doors_open_interface(m, &all->items[i]);
+		if (err == NSD_OK && m->plain && all->items[i].host[0] != '/')
+			log_warning("control-interface %s: whoever can connect"
+				    " controls this server, as the first"
+				    " control-interface is a path: there is no"
+				    " TLS", all->items[i].text);
+	}
+	return err;
+}
+
+/* ---- keys ---------------------------------------------------------------- */
+
+static enum nsd_err
+doors_read_file(const struct server *server, const char *option,
+	const char *path, struct diag_sink *sink, uint8_t *pem, size_t *len)
+{
+	enum nsd_err err = fs_read_small(conf_path_in_chroot(server->chroot,
+			path), pem, PEM_MAX, len);
+
+	if (err == NSD_OK)
+		return NSD_OK;
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%s: cannot read %s: %s",
+		option, path,
+		err == NSD_E_LIMIT ? "it is too large"
+				   : fs_open_error_text(errno));
+	return NSD_E_SYSTEM;
+}
+
+static enum nsd_err
+doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
+	struct secrets **pem)
+{
+	enum nsd_err err = secrets_create(CONTROL_PEM_COUNT,
+		key.len + cert.len, pem);
+
+	if (err != NSD_OK)
+		return err;
+	secrets_add(*pem, key);
+	secrets_add(*pem, cert);
+	secrets_seal(*pem);
+	return NSD_OK;
+}
+
+uint64_t
+control_doors_look(const struct server *server,
+	const struct conf_remote_control *o)
+{
+	uint64_t sum = tls_texts_look_at(o->server_key_file, server->chroot, 0);
+
+	return tls_texts_look_at(o->server_cert_file, server->chroot, sum);
+}
+
+bool
+control_doors_are_denied(const struct server *server,
+	const struct conf_remote_control *o)
+{
+	return tls_texts_is_denied(o->server_key_file, server->chroot)
+		|| tls_texts_is_denied(o->server_cert_file, server->chroot);
+}
+
+enum nsd_err
+control_doors_read_pem(const struct server *server,
+	const struct conf_remote_control *o, struct diag_sink *sink,
+	struct secrets **pem)
+{
+	uint8_t *key = malloc(PEM_MAX), *cert = malloc(PEM_MAX);
+	size_t key_len, cert_len;
+	struct secrets *made = NULL;
+	enum nsd_err err = key != NULL && cert != NULL ? NSD_OK
+						       : NSD_E_MEMORY;
+
+	if (err == NSD_OK)
+		err = doors_read_file(server, "server-key-file",
+			o->server_key_file, sink, key, &key_len);
+	if (err == NSD_OK)
+		err = doors_read_file(server, "server-cert-file",
+			o->server_cert_file, sink, cert, &cert_len);
+	if (err == NSD_OK)
+		err = doors_make_pem((struct secrets_octets){key, key_len},
+			(struct secrets_octets){cert, cert_len}, &made);
+	if (key != NULL)
+		explicit_bzero(key, PEM_MAX);
+	free(key);
+	free(cert);
+	if (err == NSD_OK && tls_texts_are_same(made, server->control.pem)) {
+		secrets_drop(made);
+		made = NULL;
+	}
+	*pem = made;
+	return err;
+}
+
+void
+control_doors_refuse(void)
+{
+	log_error("could not set up the control channel;"
+		  " nsd-control-setup makes its keys,"
+		  " control-enable: no does without it");
+}
+
+/* ---- both ---------------------------------------------------------------- */
+
+bool
+control_doors_have_tls(const struct control_doors *doors)
+{
+	for (unsigned i = 0; i < doors->count; i++)
+		if (!doors->items[i].plain)
+			return true;
+	return false;
+}
+
+enum nsd_err
+control_doors_open(const struct server *server, const struct conf *conf,
+	const struct doors_terms *terms, struct control_doors *doors)
+{
+	struct doors_making m = {
+		.server = server,
+		.conf = conf,
+		.terms = terms,
+		.doors = doors,
+	};
+	enum nsd_err err = NSD_OK;
+
+	*doors = (struct control_doors){.items = NULL};
+	if (conf->remote_control.control_enable)
+		err = doors_open_all(&m);
+	if (err != NSD_OK)
+		control_doors_leave(doors);
+	return err;
+}
+
+void
+control_doors_leave(struct control_doors *doors)
+{
+	for (unsigned i = 0; i < doors->count; i++)
+		close(doors->items[i].fd);
+	free(doors->items);
+	secrets_drop(doors->pem);
+	*doors = (struct control_doors){.items = NULL};
+}

@@ -1,0 +1,672 @@
+/* counts.c - shared memory where the roles count. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "ipc/channel.h"
+#include "process/counts.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
+#endif
+
+/* Octets of names of groups: enough for names of usual zones. */
+#define NAME_OCTETS 64u
+/* Buckets that the table of limits may grow to, unless more are there from the
+ * start: of addresses, 128 MiB. */
+#define LIMITS_ROOM (UINT32_C(1) << 24)
+/* Processes beside workers: main, loader, xfrd. */
+#define OTHERS 3u
+
+enum counts_part {
+	PART_BOOKS,
+	PART_RSSAC,
+	PART_LATENCY,
+	PART_BASE,  /* the books of xfrd */
+	PART_RESET,
+	PART_STORE,
+	PART_PROCESSES,
+	PART_NAMES,
+	PART_LIMITS,
+	PART_COOKIES,
+	PART_COUNT,
+};
+
+/* Items of one size, each of whole pages. */
+struct counts_area {
+	size_t at;   /* in the memory */
+	size_t size; /* of an item */
+	unsigned count;
+};
+
+struct counts {
+	uint8_t *to_write;
+	uint8_t *to_read; /* the same memory */
+	size_t size;
+	unsigned workers;
+	uint32_t room; /* groups */
+	uint32_t limits; /* room for so many buckets */
+	uint8_t limits_key[RRL_KEY_LEN];
+	bool only_reads[PART_COUNT];
+	bool reads_store; /* and so knows how many groups have room */
+	/* The files of the books and of the table of limits, which lie where
+	 * these parts do. They end behind what is configured: who writes beyond
+	 * that dies. A child has none, but the loader. */
+	int *fds;
+	struct counts_area parts[PART_COUNT];
+};
+
+/* ---- making -------------------------------------------------------------- */
+
+static size_t
+round_to_page(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+/* Says where the parts lie, for so many groups. False: there is no address
+ * space for that. */
+static bool
+counts_lay_out(struct counts *c, uint32_t room)
+{
+	const struct {
+		size_t size;
+		unsigned count;
+	} parts[PART_COUNT] = {
+		[PART_BOOKS] = {counters_book_size(room), c->workers},
+		[PART_RSSAC] = {sizeof(struct rssac), c->workers},
+		[PART_LATENCY] = {sizeof(struct latency_book), c->workers},
+		[PART_BASE] = {counters_book_size(room), 2},
+		[PART_RESET] = {sizeof(struct counts_reset)
+				+ c->workers * sizeof(uint64_t), 1},
+		[PART_STORE] = {sizeof(struct counts_store), 1},
+		[PART_PROCESSES] = {(c->workers + OTHERS)
+				* sizeof(struct counts_process), 1},
+		/* Behind them is an octet for each. */
+		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS) + room,
+				1},
+		[PART_LIMITS] = {rrl_octets(c->limits), 1},
+		[PART_COOKIES] = {sizeof(struct cookie_share), 1},
+	};
+	size_t octets;
+
+	c->room = room;
+	c->size = 0;
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		c->parts[i].at = c->size;
+		c->parts[i].size = round_to_page(parts[i].size);
+		c->parts[i].count = parts[i].count;
+		if (__builtin_mul_overflow(c->parts[i].size,
+			    (size_t)parts[i].count, &octets)
+			|| __builtin_add_overflow(c->size, octets, &c->size))
+			return false;
+	}
+	return c->size <= PTRDIFF_MAX;
+}
+
+/* Maps a file twice: to write, and by a descriptor that cannot, to read.
+ * Without /proc there is no such descriptor. *to_write, *to_read: where that is
+ * to be; NULL: anywhere, which they tell then. */
+static bool
+map_twice(int fd, size_t size, uint8_t **to_write, uint8_t **to_read)
+{
+	int flags = MAP_SHARED | MAP_NORESERVE
+		| (*to_write != NULL ? MAP_FIXED : 0);
+	void *w, *r = MAP_FAILED;
+	char path[40];
+	int read_fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	read_fd = open(path, O_RDONLY | O_CLOEXEC);
+	w = mmap(*to_write, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (w != MAP_FAILED)
+		r = mmap(*to_read, size, PROT_READ, flags,
+			read_fd != -1 ? read_fd : fd, 0);
+	if (read_fd != -1)
+		close(read_fd);
+	if (w != MAP_FAILED && r == MAP_FAILED && *to_write == NULL)
+		munmap(w, size);
+	if (w == MAP_FAILED || r == MAP_FAILED)
+		return false;
+	*to_write = w;
+	*to_read = r;
+	return true;
+}
+
+/* ---- what grows ---------------------------------------------------------- */
+
+static unsigned
+grown_count(const struct counts *c)
+{
+	return c->parts[PART_BOOKS].count + c->parts[PART_BASE].count + 1;
+}
+
+/* The last one: main alone has it grow. */
+static unsigned
+grown_limits(const struct counts *c)
+{
+	return grown_count(c) - 1;
+}
+
+/* The part of a file, and which item of it. */
+static const struct counts_area *
+grown_find(const struct counts *c, unsigned file, unsigned *item)
+{
+	const unsigned books = c->parts[PART_BOOKS].count;
+
+	if (file == grown_limits(c)) {
+		*item = 0;
+		return &c->parts[PART_LIMITS];
+	}
+	*item = file < books ? file : file - books;
+	return &c->parts[file < books ? PART_BOOKS : PART_BASE];
+}
+
+/* Puts it in the place of the memory. From then on nobody can make it shorter,
+ * nor write to it but where it is mapped: who has the descriptor can have it
+ * grow, and no more (since Linux 5.1). */
+static bool
+grown_map(struct counts *c, unsigned file)
+{
+	unsigned item;
+	const struct counts_area *part = grown_find(c, file, &item);
+	uint8_t *to_write = c->to_write + part->at + part->size * item;
+	uint8_t *to_read = c->to_read + part->at + part->size * item;
+	int fd = memfd_create("nsd-counts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	c->fds[file] = fd;
+	if (fd == -1 || !map_twice(fd, part->size, &to_write, &to_read))
+		return false;
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	return true;
+}
+
+static bool
+grown_reaches(int fd, size_t size)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size;
+}
+
+static bool
+grown_extend(const struct counts *c, unsigned file, size_t size)
+{
+	int fd = c->fds[file];
+
+	size = round_to_page(size);
+	/* Another loader may do the same, and be faster. */
+	return grown_reaches(fd, size) || ftruncate(fd, (off_t)size) == 0
+		|| grown_reaches(fd, size);
+}
+
+static bool
+books_grow(const struct counts *c, uint32_t groups)
+{
+	for (unsigned i = 0; i < grown_limits(c); i++)
+		if (!grown_extend(c, i, counters_book_reach(c->room, groups)))
+			return false;
+	return true;
+}
+
+bool
+counts_grow(const struct counts *c, uint32_t groups)
+{
+	uint64_t *room = &counts_get_store(c)->groups;
+	uint64_t wanted = groups + groups / 4 + UINT64_C(16);
+
+	if (wanted > c->room)
+		wanted = c->room;
+	if ((groups < wanted ? groups : wanted)
+		<= __atomic_load_n(room, __ATOMIC_RELAXED))
+		return true;
+	if (!books_grow(c, (uint32_t)wanted))
+		return false;
+	__atomic_store_n(room, wanted, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool
+counts_grow_limits(const struct counts *c, uint32_t buckets)
+{
+	return buckets <= c->limits
+		&& grown_extend(c, grown_limits(c), rrl_octets(buckets));
+}
+
+static void
+grown_close(struct counts *c, bool but_books)
+{
+	unsigned first = but_books ? grown_limits(c) : 0;
+
+	for (unsigned i = first; c->fds != NULL && i < grown_count(c); i++) {
+		if (c->fds[i] != -1)
+			close(c->fds[i]);
+		c->fds[i] = -1;
+	}
+}
+
+static bool
+grown_open_all(struct counts *c, const struct counts_wish *wish)
+{
+	bool done = true;
+
+	c->fds = malloc(grown_count(c) * sizeof(*c->fds));
+	if (c->fds == NULL)
+		return false;
+	memset(c->fds, -1, grown_count(c) * sizeof(*c->fds));
+	for (unsigned i = 0; done && i < grown_count(c); i++)
+		done = grown_map(c, i);
+	return done && books_grow(c, 0)
+		&& counts_grow_limits(c, wish->limits);
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+static bool
+counts_map(struct counts *c, int fd)
+{
+	return ftruncate(fd, (off_t)c->size) == 0
+		&& map_twice(fd, c->size, &c->to_write, &c->to_read);
+}
+
+/* The octets that both mappings may take: where address space is limited, zones
+ * need it more. */
+static size_t
+counts_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) == -1
+		|| limit.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return (size_t)limit.rlim_cur / 64;
+}
+
+static enum nsd_err
+counts_open(struct counts *c, const struct counts_wish *wish)
+{
+	int fd = memfd_create("nsd-counts", MFD_CLOEXEC);
+	uint32_t room = wish->groups_max;
+	size_t limit = counts_limit();
+	bool mapped = false;
+
+	/* What is not used takes no memory. */
+	c->limits = wish->limits < LIMITS_ROOM ? LIMITS_ROOM : wish->limits;
+	if (fd != -1 && limit == SIZE_MAX && counts_lay_out(c, room)
+		&& counts_map(c, fd)) {
+		close(fd);
+		return NSD_OK;
+	}
+	/* Where address space, or the size of files, is limited, groups are
+	 * what can be missed. */
+	c->limits = wish->limits;
+	for (; fd != -1 && !mapped; room /= 2) {
+		mapped = counts_lay_out(c, room)
+			&& (c->size <= limit / 2 || room == 0)
+			&& counts_map(c, fd);
+		if (room == 0)
+			break;
+	}
+	if (!mapped)
+		log_error("no memory for statistics: %s", strerror(errno));
+	if (fd != -1)
+		close(fd);
+	return mapped ? NSD_OK : NSD_E_SYSTEM;
+}
+
+/* The keys of limits, and of all figures of RSSAC002. */
+static enum nsd_err
+counts_make_keys(struct counts *c)
+{
+	uint64_t key[2];
+
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)
+		|| getrandom(c->limits_key, sizeof(c->limits_key), 0)
+			!= sizeof(c->limits_key)) {
+		log_error("getrandom: %s", strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	for (unsigned i = 0; i < c->parts[PART_RSSAC].count; i++)
+		memcpy(counts_get_rssac(c, i)->key, key, sizeof(key));
+	return NSD_OK;
+}
+
+/* Both mappings of a part stay out of core files. */
+static void
+part_hide(const struct counts *c, const struct counts_area *part)
+{
+	(void)madvise(c->to_write + part->at, part->size, MADV_DONTDUMP);
+	(void)madvise(c->to_read + part->at, part->size, MADV_DONTDUMP);
+}
+
+enum nsd_err
+counts_create(const struct counts_wish *wish, struct counts **out)
+{
+	struct counts *c = calloc(1, sizeof(*c));
+	enum nsd_err err;
+
+	if (c == NULL)
+		return NSD_E_MEMORY;
+	c->workers = wish->workers;
+	c->reads_store = true;
+	err = counts_open(c, wish);
+	if (err == NSD_OK && !grown_open_all(c, wish)) {
+		log_error("no memory for statistics: %s", strerror(errno));
+		err = NSD_E_SYSTEM;
+	}
+	if (err == NSD_OK)
+		err = counts_make_keys(c);
+	if (err == NSD_OK)
+		part_hide(c, &c->parts[PART_COOKIES]);
+	if (err != NSD_OK) {
+		counts_destroy(c);
+		return err;
+	}
+	*out = c;
+	return NSD_OK;
+}
+
+void
+counts_destroy(struct counts *c)
+{
+	if (c == NULL)
+		return;
+	if (c->to_write != NULL) {
+		grown_close(c, false);
+		munmap(c->to_write, c->size);
+		munmap(c->to_read, c->size);
+	}
+	free(c->fds);
+	free(c);
+}
+
+/* ---- who has what -------------------------------------------------------- */
+
+/* Which roles write a part, and which read it. Main keeps all. */
+static const struct {
+	unsigned writers, readers; /* sets of enum ipc_role */
+} counts_rights[PART_COUNT] = {
+	[PART_BOOKS] = {ROLE_WORKER, ROLE_XFRD},
+	[PART_RSSAC] = {ROLE_WORKER, 0},
+	[PART_LATENCY] = {ROLE_WORKER, ROLE_XFRD},
+	[PART_BASE] = {ROLE_XFRD, 0},
+	[PART_RESET] = {ROLE_XFRD, 0},
+	[PART_STORE] = {ROLE_LOADER, ROLE_XFRD},
+	[PART_PROCESSES] = {0, ROLE_XFRD},
+	[PART_NAMES] = {ROLE_LOADER, ROLE_XFRD},
+	[PART_LIMITS] = {ROLE_WORKER, 0},
+	[PART_COOKIES] = {0, ROLE_WORKER},
+};
+
+static void
+unmap(uint8_t *at, size_t size)
+{
+	if (size > 0 && munmap(at, size) == -1)
+		abort();
+}
+
+/* Unmaps the part, but for the item of a worker. All share one of which there
+ * are not more. */
+static void
+part_leave(const struct counts *c, const struct counts_area *part,
+	unsigned index)
+{
+	uint8_t *at = c->to_write + part->at;
+	size_t before = part->size * index;
+
+	if (part->count <= 1)
+		return;
+	unmap(at, before);
+	unmap(at + before + part->size,
+		part->size * part->count - before - part->size);
+}
+
+void
+counts_leave(struct counts *c, enum ipc_role role, unsigned index)
+{
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		const struct counts_area *part = &c->parts[i];
+		size_t size = part->size * part->count;
+		bool writes = (counts_rights[i].writers & role) != 0;
+		bool reads = (counts_rights[i].readers & role) != 0;
+
+		if (!writes)
+			unmap(c->to_write + part->at, size);
+		else if (role == ROLE_WORKER)
+			part_leave(c, part, index);
+		if (!reads)
+			unmap(c->to_read + part->at, size);
+		c->only_reads[i] = !writes;
+	}
+	c->reads_store = role == ROLE_XFRD;
+	grown_close(c, role == ROLE_LOADER);
+}
+
+/* ---- what there is ------------------------------------------------------- */
+
+static void *
+part_get(const struct counts *c, enum counts_part which, unsigned index)
+{
+	const struct counts_area *part = &c->parts[which];
+
+	assert(index < part->count);
+	return (c->only_reads[which] ? c->to_read : c->to_write) + part->at
+		+ part->size * index;
+}
+
+unsigned
+counts_workers(const struct counts *c)
+{
+	return c->workers;
+}
+
+/* Rows of groups that the loader has made no room for are not there, whatever
+ * the book says. It hands out no such group to a worker. */
+static void
+book_init(const struct counts *c, struct counters_book *book, void *memory)
+{
+	counters_book_init(book, memory, c->room);
+	if (c->reads_store) {
+		uint64_t groups = __atomic_load_n(
+			&counts_get_store(c)->groups, __ATOMIC_ACQUIRE);
+
+		if (groups < book->room)
+			book->room = (uint32_t)groups;
+	}
+}
+
+void
+counts_get_book(const struct counts *c, unsigned worker,
+	struct counters_book *book)
+{
+	book_init(c, book, part_get(c, PART_BOOKS, worker));
+}
+
+struct rssac *
+counts_get_rssac(const struct counts *c, unsigned worker)
+{
+	return part_get(c, PART_RSSAC, worker);
+}
+
+struct latency_book *
+counts_get_latency(const struct counts *c, unsigned worker)
+{
+	return part_get(c, PART_LATENCY, worker);
+}
+
+void
+counts_get_base(const struct counts *c, struct counters_book *book)
+{
+	book_init(c, book,
+		part_get(c, PART_BASE, counts_get_reset(c)->which & 1));
+}
+
+void
+counts_get_next_base(const struct counts *c, struct counters_book *book)
+{
+	book_init(c, book,
+		part_get(c, PART_BASE, ~counts_get_reset(c)->which & 1));
+}
+
+void
+counts_take_next_base(const struct counts *c)
+{
+	counts_get_reset(c)->which ^= 1;
+}
+
+struct counts_reset *
+counts_get_reset(const struct counts *c)
+{
+	return part_get(c, PART_RESET, 0);
+}
+
+struct counts_store *
+counts_get_store(const struct counts *c)
+{
+	return part_get(c, PART_STORE, 0);
+}
+
+void
+counts_get_names(const struct counts *c, struct textlist *names)
+{
+	textlist_init(names, part_get(c, PART_NAMES, 0), c->room,
+		c->room * NAME_OCTETS);
+}
+
+/* NULL: there is no such group. */
+static uint8_t *
+counts_find_empty(const struct counts *c, uint32_t group)
+{
+	uint8_t *names = part_get(c, PART_NAMES, 0);
+
+	return group >= 1 && group <= c->room
+		? names + textlist_size(c->room, c->room * NAME_OCTETS) + group
+			- 1
+		: NULL;
+}
+
+void
+counts_set_empty(const struct counts *c, uint32_t group, bool empty)
+{
+	uint8_t *at = counts_find_empty(c, group);
+
+	/* Pages that say nothing are not touched. */
+	if (at != NULL && *at != empty)
+		__atomic_store_n(at, empty, __ATOMIC_RELAXED);
+}
+
+bool
+counts_is_empty(const struct counts *c, uint32_t group)
+{
+	const uint8_t *at = counts_find_empty(c, group);
+
+	return at != NULL && __atomic_load_n(at, __ATOMIC_RELAXED) != 0;
+}
+
+/* The number may be of who was taken over. */
+void
+counts_get_limits(const struct counts *c, uint32_t buckets,
+	struct rrl *limits)
+{
+	buckets = buckets < 1 ? 1 : buckets > c->limits ? c->limits : buckets;
+	rrl_init(limits, part_get(c, PART_LIMITS, 0), buckets, c->limits_key);
+}
+
+struct cookie_share *
+counts_get_cookies(const struct counts *c)
+{
+	return part_get(c, PART_COOKIES, 0);
+}
+
+/* ---- processes ----------------------------------------------------------- */
+
+/* Where a role's process stands. NULL: it comes and goes. */
+static struct counts_process *
+counts_find_process(const struct counts *c, enum ipc_role role, unsigned index)
+{
+	struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+
+	switch (role) {
+	case ROLE_MAIN:
+		return &all[0];
+	case ROLE_LOADER:
+		return &all[1];
+	case ROLE_XFRD:
+		return &all[2];
+	case ROLE_WORKER:
+		return &all[OTHERS + index];
+	case ROLE_WRITER:
+		break;
+	}
+	return NULL;
+}
+
+void
+counts_set_process(const struct counts *c, enum ipc_role role, unsigned index,
+	int64_t pid, int64_t started_msec)
+{
+	struct counts_process *process = counts_find_process(c, role, index);
+
+	if (process == NULL)
+		return;
+	if (role == ROLE_WORKER)
+		snprintf(process->name, sizeof(process->name), "server%u",
+			index);
+	else
+		snprintf(process->name, sizeof(process->name), "%s",
+			ipc_role_name(role));
+	process->restarts += process->pid != 0;
+	process->pid = pid;
+	process->started_msec = started_msec;
+}
+
+void
+counts_note_death(const struct counts *c, enum ipc_role role, unsigned index,
+	int64_t died_msec)
+{
+	struct counts_process *process = counts_find_process(c, role, index);
+
+	if (process == NULL)
+		return;
+	process->deaths++;
+	process->died_msec = died_msec;
+}
+
+void
+counts_note_in_hand(const struct counts *c, enum ipc_role role, unsigned index,
+	unsigned number, int64_t now_msec)
+{
+	struct counts_process *process = counts_find_process(c, role, index);
+
+	if (process == NULL)
+		return;
+	process->in_hand = number;
+	process->in_hand_msec = now_msec;
+}
+
+bool
+counts_get_process(const struct counts *c, unsigned place,
+	struct counts_process *process)
+{
+	const struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+
+	if (place >= c->workers + OTHERS || all[place].pid == 0)
+		return false;
+	*process = all[place];
+	process->name[sizeof(process->name) - 1] = '\0';
+	return true;
+}

@@ -1,0 +1,231 @@
+/* doors.c - listening TCP sockets for operators. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "net/socket.h"
+#include "process/again.h"
+#include "process/doors.h"
+
+/* Connections that wait to be taken. */
+#define BACKLOG 128
+
+enum nsd_err
+doors_add(struct doors *doors, int fd)
+{
+	int *fds = grow_array(doors->fds, doors->count, &doors->room,
+		sizeof(*fds));
+
+	if (fds == NULL) {
+		close(fd);
+		return NSD_E_MEMORY;
+	}
+	doors->fds = fds;
+	fds[doors->count++] = fd;
+	return NSD_OK;
+}
+
+/* ---- those that are there ------------------------------------------------ */
+
+static bool
+doors_is_same(const struct sockaddr_storage *a,
+	const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port
+			&& a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a->ss_family == AF_INET6 && a6->sin6_port == b6->sin6_port
+		&& memcmp(&a6->sin6_addr, &b6->sin6_addr,
+			   sizeof(a6->sin6_addr)) == 0
+		&& a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+/* A descriptor more of the socket with this address; -1: there is none. */
+static int
+doors_find(const struct doors *there, const struct sockaddr_storage *address)
+{
+	for (unsigned i = 0; there != NULL && i < there->count; i++) {
+		struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
+		socklen_t len = sizeof(own);
+
+		if (getsockname(there->fds[i], (struct sockaddr *)&own, &len)
+				== 0
+			&& doors_is_same(&own, address))
+			return fcntl(there->fds[i], F_DUPFD_CLOEXEC, 0);
+	}
+	return -1;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* sink: NULL if it is no error. */
+static enum nsd_err
+doors_open_address(const struct doors_wish *wish,
+	const struct sockaddr_storage *address, struct diag_sink *sink,
+	struct doors *doors)
+{
+	const struct net_listen options = {
+		.address = *address,
+		.tcp = true,
+		.tcp_backlog = BACKLOG,
+	};
+	int fd = doors_find(wish->terms.there, address);
+	enum nsd_err err = NSD_OK;
+
+	if (fd == -1) {
+		if (wish->terms.until_msec != 0)
+			(void)!again_probe(&options, wish->terms.until_msec,
+				NULL);
+		err = net_listen(&options, sink, &fd);
+	}
+	return err == NSD_OK ? doors_add(doors, fd) : err;
+}
+
+static void
+doors_set_port(struct sockaddr_storage *address, uint16_t port)
+{
+	if (address->ss_family == AF_INET)
+		((struct sockaddr_in *)address)->sin_port = htons(port);
+	else
+		((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+}
+
+static enum nsd_err
+doors_open_device(const struct doors_wish *wish, const char *name,
+	uint16_t port, struct doors *doors)
+{
+	struct ifaddrs *all = NULL;
+	enum nsd_err err = NSD_OK;
+	bool found = false;
+
+	if (getifaddrs(&all) == -1) {
+		diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+			"cannot list the network interfaces: %s",
+			strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	for (const struct ifaddrs *i = all; i != NULL && err == NSD_OK;
+		i = i->ifa_next) {
+		struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+		int family = i->ifa_addr != NULL ? i->ifa_addr->sa_family
+						 : AF_UNSPEC;
+
+		if (strcmp(i->ifa_name, name) != 0
+			|| (family != AF_INET && family != AF_INET6))
+			continue;
+		found = true;
+		memcpy(&address, i->ifa_addr, family == AF_INET
+				? sizeof(struct sockaddr_in)
+				: sizeof(struct sockaddr_in6));
+		doors_set_port(&address, port);
+		err = doors_open_address(wish, &address, wish->terms.sink,
+			doors);
+	}
+	freeifaddrs(all);
+	if (found || err != NSD_OK)
+		return err;
+	diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+		"%s: '%s' is neither an address nor a network interface with"
+		" one%s", wish->option, name,
+		wish->or_path ? ", nor an absolute path" : "");
+	return NSD_E_SYNTAX;
+}
+
+enum nsd_err
+doors_open_one(const struct doors_wish *wish, const struct conf_interface *one,
+	struct doors *doors)
+{
+	uint16_t port = one->port != 0 ? one->port : wish->port;
+	struct sockaddr_storage address;
+
+	if (one->family == 0)
+		return doors_open_device(wish, one->host, port, doors);
+	if (net_parse_address(one->host, port, &address) != NSD_OK) {
+		diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: cannot parse address '%s'", wish->option,
+			one->text);
+		return NSD_E_SYNTAX;
+	}
+	return doors_open_address(wish, &address, wish->terms.sink, doors);
+}
+
+enum nsd_err
+doors_open_local(const struct doors_wish *wish, struct doors *doors)
+{
+	static const char *const hosts[] = {"127.0.0.1", "::1"};
+
+	for (int i = 0; i < 2; i++) {
+		bool wanted = i == 0 ? wish->ip4 : WITH_IPV6 && wish->ip6;
+		struct sockaddr_storage address;
+		enum nsd_err err;
+
+		if (!wanted || net_parse_address(hosts[i], wish->port,
+			    &address) != NSD_OK)
+			continue;
+		err = doors_open_address(wish, &address, NULL, doors);
+		if (err == NSD_E_SYSTEM
+			&& (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
+			continue;
+		/* Once more, to say why. */
+		if (err == NSD_E_SYSTEM)
+			err = doors_open_address(wish, &address,
+				wish->terms.sink, doors);
+		if (err != NSD_OK)
+			return err;
+	}
+	if (doors->count > 0)
+		return NSD_OK;
+	diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+		"%s: this machine has neither 127.0.0.1 nor ::1",
+		wish->option);
+	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+doors_open_metrics(const struct conf_server *options,
+	const struct doors_terms *terms, struct doors *doors)
+{
+	const struct conf_interfaces *all = &options->metrics_interface;
+	const struct doors_wish wish = {
+		.option = "metrics-interface",
+		.port = (uint16_t)options->metrics_port,
+		.ip4 = options->do_ip4,
+		.ip6 = options->do_ip6,
+		.terms = *terms,
+	};
+	enum nsd_err err = NSD_OK;
+
+	*doors = (struct doors){.fds = NULL};
+	if (!options->metrics_enable)
+		return NSD_OK;
+	if (all->count == 0)
+		err = doors_open_local(&wish, doors);
+	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++)
+		err = doors_open_one(&wish, &all->items[i], doors);
+	if (err != NSD_OK)
+		doors_leave(doors);
+	return err;
+}
+
+void
+doors_leave(struct doors *doors)
+{
+	for (unsigned i = 0; i < doors->count; i++)
+		close(doors->fds[i]);
+	free(doors->fds);
+	*doors = (struct doors){.fds = NULL};
+}

@@ -1,0 +1,24 @@
+/* sandbox_landlock.h - what a process may reach, by the kernel's landlock. */
+#ifndef PROCESS_SANDBOX_LANDLOCK_H
+#define PROCESS_SANDBOX_LANDLOCK_H
+
+#include "base/err.h"
+#include "ipc/message.h"
+
+/* The version of the kernel's landlock; 0 (errno): it has none. */
+unsigned sandbox_landlock_version(void);
+
+/*
+ * Confines this process to what its role may reach, as far as the version can:
+ *   worker: no path at all; no TCP but on the sockets that it has;
+ *   loader: reads any file, and runs, makes, writes and removes none;
+ *   xfrd: reads and writes files in the folders (see sandbox_enter), no others;
+ *   writer: makes, replaces and removes files there, and reads none;
+ *   all: no signal to another process, none of their memory and descriptors,
+ *   no socket of theirs without a path.
+ * returns NSD_OK; NSD_E_SYSTEM (errno).
+ */
+enum nsd_err sandbox_landlock_enter(unsigned version, enum ipc_role role,
+	const char *const *folders) MUST_USE;
+
+#endif

@@ -1,0 +1,19 @@
+/* let_go.h - a worker ends transfers that keep old versions of zones in the
+ * store: see holder.h. */
+#ifndef WORKER_LET_GO_H
+#define WORKER_LET_GO_H
+
+#include "net/server.h"
+#include "query/query.h"
+#include "worker/limit_log.h"
+
+struct let_go {
+	struct query_ctx *query;
+	struct limit_log *log; /* what ends is said there */
+	uint64_t epoch;        /* of the store: versions pinned up to it go */
+};
+
+/* Closes the connections of such transfers. NULL is fine. */
+void let_go_of_streams(struct let_go *let_go, struct net_tcp *tcp);
+
+#endif

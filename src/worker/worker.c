@@ -1,0 +1,699 @@
+/* worker.c - the role that answers: sockets, query and the store joined. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/platform.h"
+#include "base/priority.h"
+#include "ipc/handlers.h"
+#include "loader/statistics.h"
+#include "net/server.h"
+#include "process/affinity.h"
+#include "process/counts.h"
+#include "process/holder_bounds.h"
+#include "process/hooks.h"
+#include "process/lifeline.h"
+#include "process/role.h"
+#include "process/sockets.h"
+#include "process/title.h"
+#include "query/query.h"
+#include "settings/settings.h"
+#include "store/store.h"
+#include "tls/server.h"
+#include "worker/cpu_limit.h"
+#include "worker/let_go.h"
+#include "worker/limit_log.h"
+#include "worker/notify.h"
+#include "worker/proxies.h"
+#include "worker/worker_tls.h"
+
+/* Sockets of one server that are served: our own, or adopted. */
+struct socket_group {
+	struct socket_group *next;
+	unsigned server;
+	struct net_tcp *tcp;
+	unsigned udp_count;
+	unsigned fd_count;
+	struct net_udp **udp;
+	int *fds;      /* adopted: closed with the group */
+};
+
+/* How long one is careful that replaces one that has died of messages: what it
+ * dies of is the only message that is lost. In beats. */
+#define CAREFUL_BEATS 8
+
+struct worker {
+	struct role role;
+	unsigned index;
+	struct store_reader *reader;
+	const struct store_view *view;
+	const struct counts *counts;
+	struct counters *counters;
+	struct counters_book book;
+	struct query_ctx *query;
+	struct rrl limits;
+	struct cpu_limit cpu_limit;
+	struct limit_log limit_log;
+	struct limit_log cpu_log;
+	struct limit_log access_log;
+	uint64_t requests; /* of all sockets; net_handler has what it is for */
+	uint64_t requests_then; /* when lost datagrams were counted last */
+	struct net_tcp_options tcp_options;
+	struct net_handler handler;
+	size_t reply_size;
+	struct rssac *rssac; /* figures of RSSAC002; NULL: not wanted */
+	struct proxies *proxies;
+	struct notify_queue notifies; /* for xfrd */
+	struct tls_server *tls;       /* NULL: none */
+	struct socket_group *own;     /* NULL: it stands by */
+	struct socket_group *adopted;
+	unsigned careful_beats; /* so many yet it reads one at a time */
+	unsigned trim_from; /* the most connections since the last trim */
+	struct event *lifeline_event;
+	int lifeline;
+	time_t boot;
+};
+
+/* NOTIFYs for xfrd. One that it cannot be told is not replied to. */
+static void
+worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (exchanges[i].pass_on
+			&& !notify_pass_on(&worker->notifies,
+				&worker->role.peers, &exchanges[i]))
+			exchanges[i].reply_len = 0;
+}
+
+/* The hot path: here sockets, queries and the store meet. */
+static void
+worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
+{
+	struct worker *worker = ctx;
+	uint64_t now_msec = clock_coarse_msec();
+	size_t passed_on;
+
+	role_beat(&worker->role);
+	query_set_time(worker->query, (uint64_t)time(NULL),
+		(uint32_t)(now_msec / 1000));
+	query_set_msec(worker->query, now_msec);
+	store_reader_online(worker->reader);
+	hand_set_requests(worker->role.hand, exchanges, count);
+	passed_on = query_answer_batch(worker->query, worker->view, exchanges,
+		count);
+	store_reader_offline(worker->reader);
+	if (passed_on > 0)
+		worker_pass_on(worker, exchanges, count);
+	limit_log_write_batch(&worker->limit_log, &worker->access_log,
+		worker->query, now_msec / 1000);
+	hand_set_requests(worker->role.hand, NULL, 0);
+}
+
+static size_t
+worker_on_stream(void *ctx, void *stream, uint8_t *reply, size_t capacity)
+{
+	struct worker *worker = ctx;
+	uint32_t now_sec = clock_coarse_sec();
+	const struct query_unsent *unsent;
+	size_t len;
+
+	query_set_time(worker->query, (uint64_t)time(NULL), now_sec);
+	len = query_stream_next(worker->query, stream, reply, capacity);
+	unsent = query_take_unsent(worker->query);
+	if (unsent != NULL)
+		limit_log_write_unsent(&worker->access_log, unsent, now_sec);
+	return len;
+}
+
+static void
+worker_on_stream_end(void *ctx, void *stream)
+{
+	struct worker *worker = ctx;
+
+	query_stream_end(worker->query, stream);
+}
+
+static bool
+worker_may_proxy(void *ctx, const struct sockaddr_storage *peer)
+{
+	struct worker *worker = ctx;
+
+	return proxies_allow(worker->proxies, peer, &worker->access_log);
+}
+
+static void
+worker_on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
+	uint64_t now_msec)
+{
+	struct worker *worker = ctx;
+	struct cpu_limit_block blocks[SETTINGS_NETBLOCKS_MAX];
+	unsigned count = cpu_limit_spend(&worker->cpu_limit, peer, nsec,
+		now_msec, blocks);
+
+	if (__builtin_expect(count > 0, 0))
+		limit_log_write_cpu(&worker->cpu_log, blocks, count,
+			now_msec / 1000);
+}
+
+static bool
+worker_is_barred(void *ctx, const struct sockaddr_storage *peer,
+	uint64_t now_msec)
+{
+	const struct worker *worker = ctx;
+
+	return cpu_limit_bars(&worker->cpu_limit, peer, now_msec);
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+/* Our own, then those that are adopted. */
+#define FOR_EACH_GROUP(worker, g)                                            \
+	for (struct socket_group *g = (worker)->own != NULL                  \
+			? (worker)->own : (worker)->adopted; g != NULL;      \
+		g = g == (worker)->own ? (worker)->adopted : g->next)
+
+static void
+group_close(struct socket_group *group)
+{
+	if (group == NULL)
+		return;
+	for (unsigned i = 0; i < group->udp_count; i++)
+		net_udp_close(group->udp[i]);
+	if (group->tcp != NULL)
+		net_tcp_close(group->tcp);
+	for (unsigned i = 0; group->fds != NULL && i < group->fd_count; i++)
+		close(group->fds[i]);
+	free(group->udp);
+	free(group->fds);
+	free(group);
+}
+
+/* Adds a TCP socket. Where there is to be TLS and is none, nobody is served:
+ * what is to be secret is not told to all. */
+static void
+listeners_add(const struct worker *worker, const struct listener *l,
+	struct net_listener *listeners, unsigned *count)
+{
+	if (l->tls && worker->tls == NULL)
+		return;
+	listeners[(*count)++] = (struct net_listener){
+		.fd = l->fd,
+		.for_proxies = proxies_has_port(worker->proxies, l->fd),
+		.filter = l->tls
+			? tls_server_get_filter(worker->tls, l->mutual) : NULL,
+	};
+}
+
+/* Serves sockets. NULL: they cannot be served; said in the log. */
+static struct socket_group *
+group_open(struct worker *worker, unsigned server,
+	const struct listener *sockets, unsigned count)
+{
+	struct socket_group *group = calloc(1, sizeof(*group));
+	struct net_listener *listeners = calloc(count + 1u, sizeof(*listeners));
+	struct hand *hand = worker->role.hand;
+	struct net_udp_options udp = {
+		.reply_size = worker->reply_size,
+		.room = hand != NULL ? &hand->udp : NULL,
+	};
+	unsigned listener_count = 0;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	worker->tcp_options.room = hand != NULL ? &hand->tcp : NULL;
+	if (group != NULL)
+		group->udp = calloc(count + 1u, sizeof(struct net_udp *));
+	if (group == NULL || listeners == NULL || group->udp == NULL)
+		goto done;
+	group->server = server;
+	err = NSD_OK;
+	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
+		udp.for_proxies = proxies_has_port(worker->proxies,
+			sockets[i].fd);
+		if (sockets[i].tcp) {
+			listeners_add(worker, &sockets[i], listeners,
+				&listener_count);
+			continue;
+		}
+		err = net_udp_open(worker->role.base, sockets[i].fd, &udp,
+			&worker->handler, &group->udp[group->udp_count]);
+		group->udp_count += err == NSD_OK;
+	}
+	if (err == NSD_OK && listener_count > 0)
+		err = net_tcp_open(worker->role.base, listeners, listener_count,
+			&worker->tcp_options, &worker->handler, &group->tcp);
+done:
+	free(listeners);
+	if (err == NSD_OK)
+		return group;
+	log_error("cannot serve the sockets of server %u: %s", server + 1,
+		err_text(err));
+	group_close(group);
+	return NULL;
+}
+
+/* Counts what the kernel has dropped on the sockets of a group. */
+static void
+group_count_lost(const struct worker *worker, const struct socket_group *group)
+{
+	for (unsigned i = 0; i < group->udp_count; i++)
+		worker->counters->lost += net_udp_take_lost(group->udp[i]);
+}
+
+/* Of all sockets. An idle worker asks nothing of the kernel: what is dropped is
+ * dropped behind datagrams that are taken. */
+static void
+worker_count_lost(struct worker *worker)
+{
+	if (worker->requests == worker->requests_then)
+		return;
+	worker->requests_then = worker->requests;
+	FOR_EACH_GROUP(worker, g)
+		group_count_lost(worker, g);
+}
+
+static struct socket_group *
+worker_open_own(struct worker *worker, const struct listeners *all)
+{
+	struct listener *sockets = calloc(all->count, sizeof(*sockets));
+	struct socket_group *group = NULL;
+	unsigned count = 0;
+
+	for (unsigned i = 0; sockets != NULL && i < all->count; i++)
+		if (all->items[i].server == worker->index)
+			sockets[count++] = all->items[i];
+	if (sockets != NULL)
+		group = group_open(worker, worker->index, sockets, count);
+	free(sockets);
+	return group;
+}
+
+static void
+worker_set_careful(const struct worker *worker, bool careful)
+{
+	for (unsigned i = 0; i < worker->own->udp_count; i++)
+		net_udp_set_careful(worker->own->udp[i], careful);
+}
+
+/* Reads its sockets from now on. NSD_E_MEMORY: it cannot. */
+static enum nsd_err
+worker_serve(struct worker *worker)
+{
+	if (worker->own == NULL)
+		worker->own = worker_open_own(worker,
+			&worker->role.server->listeners);
+	if (worker->own == NULL)
+		return NSD_E_MEMORY;
+	if (worker->careful_beats > 0)
+		worker_set_careful(worker, true);
+	title_set("nsd: server %u", worker->index + 1);
+	return NSD_OK;
+}
+
+/* It has lived for a while. */
+static void
+worker_grow_careless(struct worker *worker)
+{
+	if (worker->own != NULL && worker->careful_beats > 0
+		&& --worker->careful_beats == 0)
+		worker_set_careful(worker, false);
+}
+
+/* Another worker is down: serves its clients. */
+static void
+worker_on_adopt(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+	struct ipc_adopt adopt;
+	struct listener sockets[IPC_FDS_MAX];
+	int *fds = calloc(m->fd_count + 1u, sizeof(*fds));
+	struct socket_group *group = NULL;
+
+	memcpy(&adopt, m->payload, sizeof(adopt));
+	for (unsigned i = 0; fds != NULL && i < m->fd_count; i++) {
+		/* Those of the message are closed when we return. */
+		fds[i] = dup(m->fds[i]);
+		sockets[i] = (struct listener){
+			.fd = fds[i],
+			.tcp = (adopt.tcp_map >> i & 1) != 0,
+			.tls = (adopt.tls_map >> i & 1) != 0,
+			.mutual = (adopt.mutual_map >> i & 1) != 0,
+		};
+	}
+	if (fds != NULL)
+		group = group_open(worker, adopt.server, sockets, m->fd_count);
+	if (group == NULL) {
+		for (unsigned i = 0; fds != NULL && i < m->fd_count; i++)
+			close(fds[i]);
+		free(fds);
+		return;
+	}
+	group->fds = fds;
+	group->fd_count = m->fd_count;
+	group->next = worker->adopted;
+	worker->adopted = group;
+	log_notice("server %u answers for server %u meanwhile",
+		worker->index + 1, adopt.server + 1);
+}
+
+static void
+worker_on_release(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+	struct socket_group **at = &worker->adopted;
+	struct ipc_adopt adopt;
+
+	memcpy(&adopt, m->payload, sizeof(adopt));
+	while (*at != NULL) {
+		struct socket_group *group = *at;
+
+		if (group->server != adopt.server) {
+			at = &group->next;
+			continue;
+		}
+		*at = group->next;
+		group_count_lost(worker, group);
+		group_close(group);
+	}
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+/* When so many connections have gone, and most of those that there were, what
+ * they had is given back: with TLS some 13 KiB each, which malloc would keep
+ * for as little as lies behind it. */
+#define TRIM_LEFT 256u
+
+static void
+worker_trim(struct worker *worker)
+{
+	unsigned count = 0;
+
+	FOR_EACH_GROUP(worker, g)
+		count += g->tcp != NULL ? net_tcp_count(g->tcp) : 0;
+	if (count >= worker->trim_from) {
+		worker->trim_from = count;
+	} else if (worker->trim_from - count >= TRIM_LEFT
+		&& count <= worker->trim_from / 4) {
+		worker->trim_from = count;
+		platform_heap_trim();
+	}
+}
+
+static void
+worker_on_beat(struct role *role)
+{
+	struct worker *worker = (struct worker *)role;
+
+	worker_count_lost(worker);
+	worker_trim(worker);
+	worker_grow_careless(worker);
+}
+
+static void
+worker_on_statistics(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+
+	if (worker->own == NULL) /* another one is asked for the same */
+		return;
+	worker_count_lost(worker);
+	statistics_log(worker->counters, time(NULL), worker->boot);
+}
+
+/* What the sockets are served with. Answers find their settings in the store
+ * themselves. NSD_E_MEMORY: some are as they were. */
+static enum nsd_err
+worker_read_settings(struct worker *worker)
+{
+	const struct settings *settings;
+	enum nsd_err err;
+
+	store_reader_online(worker->reader);
+	settings = settings_get(worker->view);
+	worker->tcp_options = (struct net_tcp_options){
+		.connections_max = settings->tcp_count,
+		.queries_max = settings->tcp_query_count,
+		.timeout_sec = settings->tcp_timeout_sec,
+		.reject_overflow = settings->tcp_reject_overflow,
+		.stream_rate = HOLDER_STREAM_RATE,
+		.limits_cpu = RATELIMIT && settings->tcp_cpu_limit > 0,
+	};
+	counts_get_limits(worker->counts, settings->rrl_size,
+		&worker->limits);
+	if (cpu_limit_set(&worker->cpu_limit, settings) != NSD_OK)
+		log_error("out of memory for tcp-cpu-whitelist");
+	err = proxies_set(worker->proxies, settings);
+	if (err != NSD_OK)
+		log_error("out of memory for allow-proxy");
+	worker->rssac = settings->rssac002
+		? counts_get_rssac(worker->counts, worker->index) : NULL;
+	worker->reply_size = settings->udp4_size > settings->udp6_size
+		? settings->udp4_size
+		: settings->udp6_size;
+	store_reader_offline(worker->reader);
+	if (worker->reply_size < 512)
+		worker->reply_size = 512;
+	return err;
+}
+
+static void
+group_set_options(const struct worker *worker,
+	const struct socket_group *group)
+{
+	enum nsd_err err = NSD_OK;
+
+	if (group->tcp != NULL)
+		net_tcp_set_options(group->tcp, &worker->tcp_options);
+	for (unsigned i = 0; i < group->udp_count && err == NSD_OK; i++)
+		err = net_udp_set_reply_size(group->udp[i],
+			worker->reply_size);
+	if (err != NSD_OK)
+		log_error("out of memory for UDP replies of %zu octets",
+			worker->reply_size);
+}
+
+/* Connections stay. */
+static void
+worker_on_settings(struct role *role)
+{
+	struct worker *worker = (struct worker *)role;
+
+	(void)worker_read_settings(worker);
+	query_forget_keys(worker->query);
+	query_set_rssac(worker->query, worker->rssac);
+	FOR_EACH_GROUP(worker, g)
+		group_set_options(worker, g);
+}
+
+static void
+worker_on_tls_texts(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+
+	worker_tls_renew(worker->tls, worker->index, m);
+}
+
+static void
+worker_on_let_go(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+	struct let_go let_go = {worker->query, &worker->access_log,
+		((const struct ipc_let_go *)m->payload)->epoch};
+
+	FOR_EACH_GROUP(worker, g)
+		let_go_of_streams(&let_go, g->tcp);
+}
+
+/* Who has served so far is dead: what its clients send waits in the sockets. */
+static void
+worker_on_serve(struct role *role, const struct ipc_message *m)
+{
+	if (worker_serve((struct worker *)role) != NSD_OK)
+		_exit(1); /* it has been said */
+	role_send(role, IPC_SERVING, NULL, 0);
+}
+
+#define WORKER_HANDLERS(X)                                                   \
+	ROLE_HANDLERS(X)                                                     \
+	X(STATISTICS, worker_on_statistics)                                  \
+	X(TLS_TEXTS, worker_on_tls_texts)                                    \
+	X(SERVE, worker_on_serve)                                            \
+	X(ADOPT, worker_on_adopt)                                            \
+	X(RELEASE, worker_on_release)                                        \
+	X(LET_GO, worker_on_let_go)
+
+static void (*const worker_handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {WORKER_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(WORKER_HANDLERS, IPC_TO_WORKER);
+
+/* xfrd is there, or takes more. */
+static void
+worker_on_peer(struct role *role, struct peer *peer)
+{
+	notify_go_on(&((struct worker *)role)->notifies, &role->peers);
+}
+
+static void
+worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+
+	if (!lifeline_accept(fd))
+		return;
+	log_notice("server %u makes room for a new main process",
+		worker->index + 1);
+	role_stop(&worker->role);
+}
+
+/* Goes on answering what is loaded until somebody takes over. Nobody can tell
+ * one that stands by to serve any more: it does. */
+static void
+worker_on_main_gone(struct role *role)
+{
+	struct worker *worker = (struct worker *)role;
+
+	if (worker_serve(worker) != NSD_OK)
+		_exit(1); /* it has been said */
+	log_error("the main process is gone; server %u goes on answering",
+		worker->index + 1);
+	if (worker->lifeline == -1)
+		return;
+	worker->lifeline_event = event_new(role->base, worker->lifeline,
+		EV_READ | EV_PERSIST, worker_on_lifeline, worker);
+	if (worker->lifeline_event == NULL
+		|| event_add(worker->lifeline_event, NULL) == -1)
+		log_error("out of memory for the lifeline");
+}
+
+/* ---- start -------------------------------------------------------------- */
+
+/* Frees the configuration. What matters of it is in the store; a million zones
+ * need not be in each worker, too. */
+static void
+worker_forget_configuration(struct server *server)
+{
+	conf_destroy(server->conf);
+	server->conf = NULL;
+	platform_heap_trim();
+}
+
+/* Name: of the one who serves. */
+static void
+worker_init_name(const struct role_start *start, char *name, size_t size)
+{
+	char log_name[32], title[32];
+
+	snprintf(name, size, "server %u", start->index + 1);
+	snprintf(log_name, sizeof(log_name), "srv%u", start->index + 1);
+	snprintf(title, sizeof(title), "standby %u", start->index + 1);
+	role_init_name(strdup(log_name), start->stands_by ? title : name);
+}
+
+static enum nsd_err
+worker_init(struct worker *worker, const struct role_start *start)
+{
+	struct query_options options = {.cname_max = MAX_CNAME_CHAIN};
+	struct server *server = start->server;
+	const int kept[] = {start->channel.fd, start->stop_fd,
+		server->lifeline};
+	char title[32];
+	enum nsd_err err;
+
+	worker->index = start->index;
+	worker->careful_beats = start->is_careful ? CAREFUL_BEATS : 0;
+	worker->counts = server->counts;
+	counts_get_book(server->counts, start->index, &worker->book);
+	worker->counters = worker->book.rows;
+	worker->lifeline = server->lifeline;
+	worker->boot = server->boot;
+	worker->proxies = server->proxies;
+	worker->handler = (struct net_handler){
+		.on_batch = worker_on_batch,
+		.on_stream = worker_on_stream,
+		.on_stream_end = worker_on_stream_end,
+		.may_proxy = worker_may_proxy,
+		.on_spent = worker_on_spent,
+		.is_barred = worker_is_barred,
+		.ctx = worker,
+		.rx_err = &worker->counters->rx_err,
+		.tx_err = &worker->counters->tx_err,
+		.dropped = &worker->counters->dropped,
+		.requests = &worker->requests,
+		.turns = start->hand != NULL ? &start->hand->turns : NULL,
+		.latency = counts_get_latency(server->counts, start->index),
+	};
+	worker->role.handlers = worker_handlers;
+	worker->role.on_beat = worker_on_beat;
+	worker->role.on_main_gone = worker_on_main_gone;
+	worker->role.on_settings = worker_on_settings;
+	worker->role.on_peer = worker_on_peer;
+
+	worker_init_name(start, title, sizeof(title));
+	role_init_death(server, false);
+	affinity_set_server(&server->conf->server, start->index);
+	priority_answer();
+	err = store_reader_open(start->store, start->reader_slot, title,
+		&worker->reader);
+	if (err != NSD_OK)
+		return err;
+	worker->view = store_reader_view(worker->reader);
+	control_doors_leave(&server->control);
+	sockets_keep(&server->listeners, start->index, kept,
+		sizeof(kept) / sizeof(*kept));
+	cpu_limit_init(&worker->cpu_limit, &worker->limits);
+	/* Without its list of proxies everybody would be one. */
+	err = worker_read_settings(worker);
+	if (err != NSD_OK)
+		return err;
+	options.rssac = worker->rssac;
+	options.book = &worker->book;
+	options.reader = worker->reader;
+	options.vault = server->vault;
+	options.limits = RATELIMIT ? &worker->limits : NULL;
+	options.cookies = counts_get_cookies(server->counts);
+	/* What is seen of chance tells nothing of any key. */
+	if (getrandom(&options.seed, sizeof(options.seed), 0)
+		!= (ssize_t)sizeof(options.seed))
+		return NSD_E_SYSTEM;
+	worker_forget_configuration(server);
+	err = query_ctx_create(&options, worker->counters, &worker->query);
+	if (err == NSD_OK)
+		err = role_init_loop(&worker->role, start);
+	if (err == NSD_OK)
+		err = worker_tls_open(&worker->role, &worker->tls);
+	if (err == NSD_OK && !start->stands_by)
+		err = worker_serve(worker);
+	if (err != NSD_OK)
+		return err;
+	return sandbox_enter(&server->sandbox, ROLE_WORKER, NULL);
+}
+
+void
+worker_main(const struct role_start *start)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+	enum nsd_err err = worker != NULL ? worker_init(worker, start)
+					  : NSD_E_MEMORY;
+
+	if (err != NSD_OK) {
+		log_error("server %u cannot start: %s", start->index + 1,
+			err_text(err));
+		_exit(1);
+	}
+	if (start->server->hooks != NULL
+		&& start->server->hooks->on_worker != NULL)
+		start->server->hooks->on_worker(&worker->role);
+	if (worker->own != NULL)
+		role_send(&worker->role, IPC_SERVING, NULL, 0);
+	role_run(&worker->role);
+	/* The kernel closes and unmaps all. No batch is half answered. */
+	_exit(0);
+}

@@ -1,0 +1,79 @@
+/* sources_edit.c - writes the record of the files that a zone was read from. */
+#include <string.h>
+
+#include "store/writer.h"
+#include "zone/sources.h"
+#include "zonedb/sources_edit.h"
+
+static void
+source_fill(struct zone_source *to, const struct zonefile_source *from)
+{
+	to->mtime_sec = from->mtime.tv_sec;
+	to->mtime_nsec = (uint32_t)from->mtime.tv_nsec;
+	to->ctime_sec = from->ctime.tv_sec;
+	to->ctime_nsec = (uint32_t)from->ctime.tv_nsec;
+	to->size = from->size;
+	to->inode = from->inode;
+	to->device = from->device;
+	to->path_len = (uint32_t)strlen(from->path) + 1;
+	memcpy(to->path, from->path, to->path_len);
+}
+
+static store_ref
+sources_create(struct store_heap *heap, const struct zonefile_source *files,
+	size_t count, unsigned flags)
+{
+	size_t len = sizeof(struct zone_sources);
+	struct zone_sources *sources;
+	struct zone_source *at;
+	store_ref ref;
+
+	for (size_t i = 0; i < count; i++)
+		len += zone_source_size(strlen(files[i].path) + 1);
+	if (count == 0 || count > UINT16_MAX || len > STORE_OBJECT_MAX)
+		return STORE_NONE;
+	sources = store_alloc(heap, len, &ref);
+	if (sources == NULL)
+		return STORE_NONE;
+	memset(sources, 0, len);
+	sources->len = (uint32_t)len;
+	sources->count = (uint16_t)count;
+	sources->flags = (uint16_t)flags;
+	at = (struct zone_source *)(sources + 1);
+	for (size_t i = 0; i < count; i++) {
+		source_fill(at, &files[i]);
+		at = (struct zone_source *)((uint8_t *)at
+			+ zone_source_size(at->path_len));
+	}
+	return ref;
+}
+
+void
+sources_set_failed(struct store_writer *writer, store_ref ref, bool failed)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+	uint32_t flags = entry->flags & ~ZONE_ENTRY_FILE_FAILED;
+
+	if (failed)
+		flags |= ZONE_ENTRY_FILE_FAILED;
+	if (flags != entry->flags)
+		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELAXED);
+}
+
+void
+sources_set(struct store_writer *writer, store_ref ref,
+	const struct zonefile_source *files, size_t count, unsigned flags)
+{
+	struct store_heap *heap = store_writer_heap(writer);
+	struct zone_entry *entry = store_edit(heap, ref);
+	store_ref old = entry->sources;
+
+	sources_set_failed(writer, ref, (flags & ZONE_SOURCES_FAILED) != 0);
+	store_publish_ref(writer, &entry->sources,
+		sources_create(heap, files, count, flags));
+	if (old != STORE_NONE) {
+		const struct zone_sources *sources = store_edit(heap, old);
+
+		store_retire(writer, old, sources->len);
+	}
+}

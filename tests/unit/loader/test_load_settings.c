@@ -1,0 +1,366 @@
+/* test_load_settings.c - settings of a configuration, as its readers find
+ * them. */
+#include "config.h"
+
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/store_fixture.h"
+#include "loader/load_list.h"
+#include "loader/load_settings.h"
+#include "settings/acl.h"
+#include "store/writer.h"
+#include "zone/table.h"
+
+static struct store_fixture s;
+
+static struct conf *
+load(const char *text)
+{
+	struct conf *conf = NULL;
+
+	assert_int_equal(conf_load_text("test", text, strlen(text), false,
+				 NULL, &conf),
+		NSD_OK);
+	return conf;
+}
+
+/* As a loader does at its start. */
+static void
+publish(const struct conf *conf)
+{
+	struct load_zone *zones = calloc(conf->zone_count + 1,
+		sizeof(*zones));
+	struct load_list_result result;
+
+	assert_non_null(zones);
+	assert_int_equal(load_list_publish(s.writer, conf, zones, &result),
+		NSD_OK);
+	free(zones);
+}
+
+static const struct settings *
+published(void)
+{
+	return settings_get(s.view);
+}
+
+static void
+expect_text(const struct settings_text *text, const char *expected)
+{
+	const uint8_t *octets = settings_read_text(published(), text);
+
+	assert_non_null(octets);
+	assert_int_equal(text->len, strlen(expected));
+	assert_memory_equal(octets, expected, text->len);
+}
+
+static void
+options_of_the_server_are_published(void **state)
+{
+	struct conf *conf = load("server:\n identity: \"me\"\n"
+				 " version: \"1\"\n nsid: \"0aff\"\n"
+				 " ipv4-edns-size: 1400\n"
+				 " ipv6-edns-size: 1300\n"
+				 " minimal-responses: yes\n"
+				 " tcp-count: 11\n tcp-query-count: 12\n"
+				 " tcp-timeout: 13\n");
+	const struct settings *p;
+
+	publish(conf);
+	p = published();
+	expect_text(&p->identity, "me");
+	expect_text(&p->version, "1");
+	expect_text(&p->nsid, "\n\xff");
+	assert_int_equal(p->udp4_size, 1400);
+	assert_int_equal(p->udp6_size, 1300);
+	assert_int_equal(p->tcp_count, 11);
+	assert_int_equal(p->tcp_query_count, 12);
+	assert_int_equal(p->tcp_timeout_sec, 13);
+	assert_true(p->minimal_responses);
+	conf_destroy(conf);
+}
+
+/* Each option that is yes or no, and nothing else. */
+static void
+option_that_is_yes_or_no_is_its_own(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} rows[] = {
+#define ROW(name, field) {name, offsetof(struct settings, field)}
+		ROW("minimal-responses", minimal_responses),
+		ROW("round-robin", round_robin),
+		ROW("refuse-any", refuse_any),
+		ROW("confine-to-zone", confine_to_zone),
+		ROW("drop-updates", drop_updates),
+		ROW("tcp-reject-overflow", tcp_reject_overflow),
+	};
+	const size_t count = sizeof(rows) / sizeof(*rows);
+
+	for (size_t i = 0; i < count; i++) {
+		char text[100];
+		struct conf *conf;
+
+		snprintf(text, sizeof(text), "server:\n %s: yes\n",
+			rows[i].name);
+		conf = load(text);
+		publish(conf);
+		for (size_t k = 0; k < count; k++)
+			assert_int_equal(*((const bool *)published()
+						 + rows[k].at),
+				k == i);
+		conf_destroy(conf);
+	}
+}
+
+static void
+defaults_are_those_of_the_manual(void **state)
+{
+	struct conf *conf = load("server:\n");
+	const struct settings *p;
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	publish(conf);
+	p = published();
+	expect_text(&p->identity, host);
+	expect_text(&p->version, PACKAGE_STRING);
+	assert_int_equal(p->nsid.at, 0);
+	assert_int_equal(p->udp4_size, 1232);
+	assert_int_equal(p->udp6_size, 1232);
+	assert_int_equal(p->tcp_count, 100);
+	assert_int_equal(p->tcp_query_count, 0);
+	assert_int_equal(p->tcp_timeout_sec, 120);
+	conf_destroy(conf);
+	conf = load("server:\n hide-version: yes hide-identity: yes\n"
+		    " identity: x version: x\n");
+	publish(conf);
+	assert_int_equal(published()->identity.at, 0);
+	assert_int_equal(published()->version.at, 0);
+	conf_destroy(conf);
+}
+
+static store_ref
+options_in(store_ref pattern)
+{
+	return ((const struct settings_pattern *)store_get(s.view,
+		pattern))->options;
+}
+
+static void
+pattern_is_found_by_its_name(void **state)
+{
+	struct conf *conf = load(
+		"key: name: k algorithm: sha256 secret: AAAA\n"
+		"pattern: name: b allow-query: ::1 k\n"
+		"pattern: name: a zonefile: a\n"
+		"pattern: name: c allow-query: ::3 NOKEY\n"
+		"zone: name: z zonefile: z allow-query: ::4 NOKEY\n");
+	const struct settings_options *options;
+	store_ref ref;
+
+	publish(conf);
+	assert_int_equal(published()->key_count, 1);
+	assert_int_equal(published()->pattern_count, 3);
+	assert_true(load_settings_find(s.view, conf,
+		conf_find_pattern(conf, "a"), &ref));
+	assert_int_equal(ref, settings_find_pattern(s.view, "a"));
+	assert_int_equal(options_in(ref), STORE_NONE);
+	assert_true(load_settings_find(s.view, conf,
+		conf_find_pattern(conf, "b"), &ref));
+	options = store_get(s.view, options_in(ref));
+	assert_int_equal(options->acl[0].address[15], 1);
+	assert_int_equal(options->acl[0].key, settings_keys(published())[0]);
+	assert_true(load_settings_find(s.view, conf,
+		conf_find_pattern(conf, "c"), &ref));
+	options = store_get(s.view, options_in(ref));
+	assert_int_equal(options->acl[0].address[15], 3);
+	assert_false(load_settings_find(s.view, conf,
+		conf_find_zone_text(conf, "z")->options, &ref));
+	conf_destroy(conf);
+}
+
+/* A client that has shown a certificate of client.example. */
+static bool
+is_client_example(const struct exchange_identity *identity, const char *name)
+{
+	return strcmp(name, "client.example") == 0;
+}
+
+/* Who is to come over TLS does not get the zone without: not by the key that
+ * stands beside it, either. Of request-xfr it says how to ask. */
+static void
+elements_for_tls_want_a_certificate(void **state)
+{
+	static const struct exchange_identity shown = {is_client_example};
+	struct conf *conf = load(
+		"key: name: k algorithm: sha256 secret: AAAA\n"
+		"tls-auth: name: t auth-domain-name: client.example\n"
+		"tls-auth: name: u auth-domain-name: other.example\n"
+		"pattern: name: p provide-xfr: ::1 k t"
+		" provide-xfr: ::2 NOKEY t provide-xfr: ::3 NOKEY u"
+		" request-xfr: ::4 k t\n");
+	struct sockaddr_storage peer = {.ss_family = AF_INET6};
+	uint8_t *host = ((struct sockaddr_in6 *)&peer)->sin6_addr.s6_addr;
+	struct acl_client client = {.peer = &peer, .view = s.view};
+	const struct acl_element *one;
+	struct acl_list list;
+	uint32_t count;
+	store_ref ref;
+
+	publish(conf);
+	assert_true(load_settings_find(s.view, conf,
+		conf_find_pattern(conf, "p"), &ref));
+	ref = options_in(ref);
+	list = acl_list_get(store_get(s.view, ref), SETTINGS_PROVIDE_XFR);
+	assert_int_equal(list.count, 3);
+	for (host[15] = 1; host[15] <= 3; host[15]++) {
+		client.key = host[15] == 1 ? list.elements[0].key : STORE_NONE;
+		client.identity = NULL;
+		assert_false(acl_list_allows(&list, &client));
+		client.identity = &shown;
+		assert_int_equal(acl_list_allows(&list, &client),
+			host[15] < 3);
+	}
+	/* The certificate does not do without the key. */
+	host[15] = 1;
+	assert_int_not_equal(list.elements[0].key, STORE_NONE);
+	assert_false(acl_list_allows(&list, &client));
+	one = settings_options_list(store_get(s.view, ref),
+		SETTINGS_REQUEST_XFR, &count);
+	assert_int_equal(count, 1);
+	assert_int_not_equal(one->key, STORE_NONE);
+	assert_int_equal(one->identity, list.elements[0].identity);
+	conf_destroy(conf);
+}
+
+/* The options of each zone; none if there is no such zone. */
+static store_ref
+options_of(const char *wire)
+{
+	store_ref ref;
+
+	assert_int_equal(table_find_apex(s.view, (const uint8_t *)wire, &ref),
+		NSD_OK);
+	return ((const struct zone_entry *)store_get(s.view, ref))->options;
+}
+
+/* A loader that takes over compiles the same settings: nothing moves, and no
+ * memory is lost. Another configuration moves what it changes. */
+static void
+next_loader_publishes_the_same_again(void **state)
+{
+	static const char text[] =
+		"key: name: k algorithm: sha256 secret: AAAA\n"
+		"tls-auth: name: t auth-domain-name: a.example\n"
+		"tls-auth: name: u auth-domain-name: b.example\n"
+		"pattern: name: p zonefile: p allow-query: ::1 k"
+		" provide-xfr: ::1 NOKEY t\n"
+		"zone: name: a include-pattern: p\n"
+		"zone: name: b include-pattern: p\n"
+		"zone: name: c zonefile: c allow-query: ::%u NOKEY"
+		" provide-xfr: ::1 NOKEY u\n"
+		"zone: name: d zonefile: c allow-query: ::%u NOKEY"
+		" provide-xfr: ::1 NOKEY u\n";
+	uint64_t octets = 0;
+	store_ref shared = STORE_NONE;
+
+	for (unsigned i = 0; i < 6; i++) {
+		char whole[600];
+		struct conf *conf;
+
+		snprintf(whole, sizeof(whole), text, 3 + i / 3, 3 + i / 3);
+		conf = load(whole);
+		publish(conf);
+		assert_int_equal(options_of("\1b"), options_of("\1a"));
+		assert_int_equal(options_of("\1d"), options_of("\1c"));
+		assert_int_equal(((const struct settings_options *)store_get(
+			s.view, options_of("\1c")))->acl[0].address[15],
+			3 + i / 3);
+		if (i == 0) {
+			octets = store_fixture_reclaimed(s.writer);
+			shared = options_of("\1a");
+		}
+		assert_int_equal(options_of("\1a"), shared);
+		assert_int_equal(store_fixture_reclaimed(s.writer), octets);
+		conf_destroy(conf);
+	}
+}
+
+/* Zones by the thousand have the options of few patterns: no octet for them
+ * but the reference that each entry has anyway. */
+static void
+zones_by_the_thousand_share(void **state)
+{
+	enum { COUNT = 20000, ROOM = COUNT * 64 + 1000 };
+	char *text = malloc(ROOM), *at;
+	uint64_t octets[2];
+
+	assert_non_null(text);
+	for (unsigned round = 0; round < 2; round++) {
+		struct conf *conf;
+
+		at = text;
+		for (unsigned i = 0; i < 3; i++)
+			at += sprintf(at, "pattern: name: p%u zonefile: %%s\n"
+				" %s\n", i, round == 0 ? ""
+				: "allow-query: 10.0.0.0/8 NOKEY"
+				  " allow-query: ::1 NOKEY");
+		for (unsigned i = 0; i < COUNT; i++)
+			at += sprintf(at, "zone: name: z%05u.example"
+				" include-pattern: p%u\n", i, i % 3);
+		assert_true(at < text + ROOM);
+		store_fixture_fini(&s);
+		store_fixture_init(&s, 1);
+		conf = load(text);
+		publish(conf);
+		octets[round] = store_fixture_reclaimed(s.writer);
+		conf_destroy(conf);
+	}
+	assert_in_range(octets[1] - octets[0], 1, 1000);
+	free(text);
+}
+
+static int
+open_store(void **state)
+{
+	store_fixture_init(&s, 1);
+	return 0;
+}
+
+static int
+close_store(void **state)
+{
+	store_fixture_fini(&s);
+	return 0;
+}
+
+int
+main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, open_store, close_store)
+	const struct CMUnitTest tests[] = {
+		TEST(options_of_the_server_are_published),
+		TEST(option_that_is_yes_or_no_is_its_own),
+		TEST(defaults_are_those_of_the_manual),
+		TEST(pattern_is_found_by_its_name),
+		TEST(elements_for_tls_want_a_certificate),
+		TEST(next_loader_publishes_the_same_again),
+		TEST(zones_by_the_thousand_share),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

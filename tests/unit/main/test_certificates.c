@@ -1,0 +1,223 @@
+/* test_certificates.c - keys and certificates that main has read anew reach
+ * those that serve, if one of them can use them. */
+#include "config.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/trial.h"
+#include "main/certificates.h"
+#include "main/child.h"
+#include "main/supervisor.h"
+#include "process/tls_texts.h"
+#include "tls/server.h"
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags);
+
+static unsigned lacks; /* so often there is no descriptor */
+static unsigned asked;
+
+int
+__wrap_memfd_create(const char *name, unsigned flags)
+{
+	asked++;
+	if (lacks == 0)
+		return __real_memfd_create(name, flags);
+	lacks--;
+	errno = EMFILE;
+	return -1;
+}
+
+static struct secrets *
+make_texts(void)
+{
+	struct secrets *texts;
+
+	assert_int_equal(secrets_create(TLS_SERVER_TEXTS, TLS_SERVER_TEXTS,
+				 &texts), NSD_OK);
+	for (unsigned i = 0; i < TLS_SERVER_TEXTS; i++)
+		secrets_add(texts,
+			(struct secrets_octets){(const uint8_t *)"x", 1});
+	return texts;
+}
+
+/* It may pass, and nobody touches the files again. */
+static void
+workers_are_told_again_if_that_failed(void **state)
+{
+	static struct conf conf;
+	static struct supervisor s = {.server.conf = &conf};
+
+	s.base = event_base_new();
+	assert_non_null(s.base);
+	assert_int_equal(certificates_init(&s), NSD_OK);
+	s.server.tls = make_texts();
+	asked = 0;
+	lacks = 2;
+	assert_true(certificates_take(&s, make_texts()));
+	assert_int_equal(asked, 1);
+	for (unsigned look = 1; look < 5; look++) {
+		event_active(s.certificates.event, EV_TIMEOUT, 0);
+		assert_int_equal(event_base_loop(s.base, EVLOOP_NONBLOCK), 0);
+		assert_int_equal(asked, look < 2 ? 1 + look : 3);
+	}
+	secrets_drop(s.server.tls);
+	event_free(s.certificates.event);
+	event_base_free(s.base);
+}
+
+/* ---- who tries them ------------------------------------------------------ */
+
+/* What the sink was told. */
+struct told {
+	struct diag_sink sink; /* first */
+	unsigned count;
+	char text[TRIAL_TEXT_MAX + 100];
+};
+
+static void
+on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	struct told *told = (struct told *)sink;
+
+	told->count++;
+	snprintf(told->text, sizeof(told->text), "%s", d->text);
+}
+
+/* In a process that has been asked: says this of what has come. */
+static _Noreturn void
+answer(struct ipc_channel *channel, const char *text, uint32_t err)
+{
+	struct trial_report report = {.err = err};
+	struct ipc_tls_texts message;
+	struct secrets *texts;
+	struct ipc_message m;
+
+	while (ipc_receive(channel, &m) == NSD_E_AGAIN)
+		usleep(1000);
+	memcpy(&message, m.payload, sizeof(message));
+	if (m.type != IPC_TLS_TEXTS || m.fd_count != 2
+		|| tls_texts_unpack(&message, m.fds[0], &texts) != NSD_OK
+		|| secrets_count(texts) != TLS_SERVER_TEXTS)
+		_exit(2);
+	if (text == NULL)
+		_exit(0);
+	snprintf(report.text, sizeof(report.text), "%s", text);
+	_exit(write(m.fds[1], &report, sizeof(report)) != sizeof(report));
+}
+
+/* Has one asked that says this; NULL: it dies. */
+static enum nsd_err
+try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
+{
+	static struct supervisor s;
+	static struct post workers[1];
+	static struct generation generation;
+	struct post *post = role == ROLE_XFRD ? &s.xfrd : workers;
+	struct secrets *texts = make_texts();
+	struct ipc_channel ours, theirs;
+	enum nsd_err found;
+	int status;
+	pid_t pid;
+
+	s = (struct supervisor){.base = event_base_new(), .workers = workers,
+		.worker_count = 1};
+	workers[0] = (struct post){.supervisor = &s};
+	*post = (struct post){.supervisor = &s, .role = role};
+	post->current = child_create(post, &generation);
+	assert_non_null(post->current);
+	post->current->serving = true;
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, role, &ours,
+				 &theirs), NSD_OK);
+	post->current->link.channel = ours;
+	assert_true(child_watch(post->current));
+	pid = fork();
+	if (pid == 0) {
+		close(ours.fd);
+		answer(&theirs, text, err);
+	}
+	ipc_channel_close(&theirs);
+	*told = (struct told){.sink.on_diag = on_diag};
+	found = certificates_try(&s, role, texts, &told->sink);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	child_unwatch(post->current);
+	free(post->current);
+	event_base_free(s.base);
+	secrets_drop(texts);
+	return found;
+}
+
+static void
+who_uses_them_says_how_they_are(void **state)
+{
+	const enum ipc_role roles[] = {ROLE_WORKER, ROLE_XFRD};
+	struct told told;
+
+	lacks = 0;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(try(roles[i], "", NSD_OK, &told), NSD_OK);
+		assert_int_equal(told.count, 0);
+		assert_int_equal(try(roles[i], "no\nkey", NSD_E_SYNTAX, &told),
+			NSD_E_SYNTAX);
+		assert_int_equal(told.count, 1);
+		assert_string_equal(told.text, "no key");
+		assert_int_equal(try(roles[i], "", NSD_E_MEMORY, &told),
+			NSD_E_MEMORY);
+		assert_int_equal(told.count, 1);
+	}
+}
+
+/* One that was taken over says what it likes. */
+static void
+who_cannot_say_it_changes_nothing(void **state)
+{
+	struct told told;
+
+	lacks = 0;
+	assert_int_equal(try(ROLE_WORKER, NULL, 0, &told), NSD_E_SYSTEM);
+	assert_string_equal(told.text, "keys and certificates could not be"
+				       " tried: who tried them has died");
+	assert_int_equal(try(ROLE_WORKER, "", 1u << 31, &told), NSD_E_SYSTEM);
+	assert_int_equal(told.count, 1);
+}
+
+static void
+nobody_is_there_to_say_it(void **state)
+{
+	static struct supervisor s;
+	struct told told = {.sink.on_diag = on_diag};
+	struct secrets *texts = make_texts();
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(certificates_try(&s,
+					 i ? ROLE_XFRD : ROLE_WORKER, texts,
+					 &told.sink), NSD_E_SYSTEM);
+	assert_int_equal(told.count, 2);
+	secrets_drop(texts);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workers_are_told_again_if_that_failed),
+		cmocka_unit_test(who_uses_them_says_how_they_are),
+		cmocka_unit_test(who_cannot_say_it_changes_nothing),
+		cmocka_unit_test(nobody_is_there_to_say_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
