@@ -46,7 +46,8 @@ def messages(tree):
 
 def outcomes(tree):
     found = re.search(r"enum load_outcome \{(.*?)\}",
-                      text_of(sources(tree, "include/load")), re.S)
+                      text_of(sources(tree, "include/load",
+                                      "include/loader")), re.S)
     return len(re.findall(r"\bLOAD_\w+", COMMENT.sub(" ", found[1])))
 
 
@@ -66,12 +67,15 @@ def asserts(paths):
 
 def processes(tree):
     """The files of main, of the loader and of xfrd."""
+    # All four lay in one folder before.
     proc = sources(tree, "src/proc")
     loader = [path for path in proc if path.name.startswith("loader")]
     others = [path for path in proc
               if path.name.startswith(("worker", "writer"))]
-    return ([path for path in proc if path not in loader + others],
-            loader + sources(tree, "src/load"), sources(tree, "src/xfrd"))
+    main = [path for path in proc if path not in loader + others]
+    return (main + sources(tree, "src/main"),
+            loader + sources(tree, "src/load", "src/loader"),
+            sources(tree, "src/xfrd"))
 
 
 def mentions(tree, word, *folders):

@@ -642,12 +642,12 @@ def test_primary_zone_becomes_secondary_and_back(pair):
 
 
 def test_zone_that_was_transferred_stays_once_it_is_primary(pair):
-    """Its file is older (doc/decisions/0141, 7)."""
+    """Its files are older (doc/decisions/0141, 7)."""
     _, server = pair
-    server.zone_file("a.test").write_text(zone_text(3))
+    for file in "a.test.zone", "a.test.secondary":
+        (server.directory / file).write_text(zone_text(3))
     assert control.ask(server, "addzone", "a.test", "p") == (0, "ok\n")
-    begin = server.extra
-    text = begin + "zone:\n\tname: {}\n\tinclude-pattern: {}\n"
+    text = server.extra + "zone:\n\tname: {}\n\tinclude-pattern: {}\n"
     server.zone_file("b.test").write_text(zone_text(1))
     # The second time its file is the one that was written the first time.
     for pattern in "s", "p", "s", "p":
