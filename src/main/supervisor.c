@@ -53,7 +53,6 @@ supervisor_on_started(struct supervisor *s)
 		service_ready(&s->service, s->result.zones, s->result.failed);
 }
 
-static void supervisor_end(struct supervisor *s);
 
 /* Once the first one of a role has said it, what the others say is known. */
 static void
@@ -83,7 +82,7 @@ supervisor_on_tls_tried(struct supervisor *s, struct child *child,
 	else
 		control_doors_refuse();
 	s->failed = true;
-	supervisor_end(s);
+	event_active(s->end_event, EV_TIMEOUT, 0);
 }
 
 /* ---- serving ------------------------------------------------------------- */
@@ -241,13 +240,11 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 		post_on_serving(post);
 }
 
-static void supervisor_stop(struct supervisor *s);
-
 static void
 supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
-	supervisor_stop(s);
+	event_active(s->end_event, EV_TIMEOUT, 0);
 }
 
 #define SUPERVISOR_HANDLERS(X)                                               \
@@ -308,6 +305,17 @@ supervisor_stop(struct supervisor *s)
 	}
 	log_warning("signal received, shutting down...");
 	supervisor_end(s);
+}
+
+static void
+supervisor_on_end(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+
+	if (!s->failed)
+		supervisor_stop(s);
+	else if (!s->stopping)
+		supervisor_end(s);
 }
 
 static void
@@ -393,7 +401,9 @@ supervisor_init_events(struct supervisor *s)
 	s->signal_event = event_new(s->base, s->signal_fd,
 		EV_READ | EV_PERSIST, supervisor_on_signal, s);
 	s->start_event = event_new(s->base, -1, 0, supervisor_on_start, s);
+	s->end_event = event_new(s->base, -1, 0, supervisor_on_end, s);
 	if (s->signal_event == NULL || s->start_event == NULL
+		|| s->end_event == NULL
 		|| periods_init(s) != NSD_OK
 		|| event_add(s->signal_event, NULL) == -1
 		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK

@@ -128,6 +128,9 @@ struct supervisor {
 	struct event_base *base;
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */
+	struct event *end_event;        /* a message has it end: who has sent it
+					 * may have died, and is not freed
+					 * before it is read out */
 	struct event *statistics_event;
 	struct event *day_event;        /* the UTC day ends; with rssac002 */
 	struct event *watch_event;      /* see watch.h */

@@ -52,6 +52,14 @@ def state(server):
             len(memory_files(roles.values())))
 
 
+def first_state(server, names=5):
+    """Of one that has begun: main is past what it does behind a fork once it
+    has heard a signal."""
+    wait_for("all roles", lambda: len(server.roles()) == names)
+    server.reload()
+    return settled_state(server, names)
+
+
 def settled_state(server, names=5):
     wait_for("all roles", lambda: len(server.roles()) == names)
     return state(server)
@@ -62,7 +70,7 @@ def settled_state(server, names=5):
 @pytest.mark.parametrize("role", ["server 1", "loader", "xfrd"])
 def test_role_is_replaced_at_once(nsd, role, number):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
-    before = settled_state(server)
+    before = first_state(server)
     pid = server.kill(role, number)
     new = server.wait_replaced(role, pid)
     assert new != pid
@@ -80,7 +88,7 @@ def test_death_beside_the_workers_loses_no_query(nsd, role):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     load = Load(server)
     load.step_answers(200)
-    before = settled_state(server)
+    before = first_state(server)
     server.wait_replaced(role, server.kill(role))
     # Not only in the end: what waits for the next one is answered then too.
     while_away(server, role, lambda _: load.step_answers(500))
@@ -95,7 +103,7 @@ def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
                  options={"server-count": 2, "replace-hung": "no"})
     load = Load(server, clients=16)
     load.step_answers(200)
-    before = settled_state(server)
+    before = first_state(server)
     # It has nothing in hand of what comes once it has stopped.
     pid = server.role("server 1")
     os.kill(pid, signal.SIGSTOP)
@@ -117,7 +125,7 @@ def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
 def test_every_role_again_and_again(nsd):
     server = nsd(zones={f"z{i}.example": zone_text() for i in range(50)}
                  | {"example": zone_text()}, options={"server-count": 2})
-    before = settled_state(server)
+    before = first_state(server)
     load = Load(server, clients=4)
     for role in ("server 2", "loader", "xfrd", "loader", "server 1", "xfrd"):
         server.kill(role)
@@ -376,3 +384,29 @@ def test_killed_during_start(make_server):
                  or [os.kill(p, signal.SIGTERM) for p in server.leftovers()
                      if harness.read_proc(p, "comm").startswith("nsd: s")]
                  and False)
+
+
+@pytest.mark.parametrize("_", range(4))
+def test_xfrd_dies_that_has_said_stop(make_server, _):
+    """Main hears of both at once: it ends in order."""
+    server = control.config(make_server(zones={"example": zone_text()}, options={
+        "replace-hung": "no", "verbosity": 2}))
+    server.start()
+    main, xfrd = server.main_pid, server.role("xfrd")
+    os.kill(main, signal.SIGSTOP)
+    wait_for("its stop", lambda: harness.process_state(main) == "T")
+    with control.connect(server) as client:
+        client.sendall(b"NSDCT1  stop\n")
+        server.wait_log("control cmd:  stop")
+        # It sends that in the same turn of its loop; or had no time to.
+        wait_for("its rest", lambda: harness.process_state(xfrd) == "S")
+        os.kill(xfrd, signal.SIGKILL)
+        wait_for("its end", lambda: not is_alive(xfrd))
+        os.kill(main, signal.SIGCONT)
+        wait_for("one of both", lambda: server.has_ended()
+                 or server.roles().get("xfrd", xfrd) != xfrd)
+    if server.has_ended():
+        assert server.process.returncode == 0
+    else:
+        assert server.stop() == 0
+    assert server.leftovers() == []
