@@ -512,6 +512,13 @@ enum nsd_err conf_add_zone(struct conf *conf, const char *name,
 enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
 	const char *pattern) MUST_USE;
 
+/* Adds the zones of the zone list that another configuration has, but for those
+ * that stand in this one. on_missing is called for each whose pattern this one
+ * has not. NSD_E_MEMORY; NSD_E_LIMIT. */
+enum nsd_err conf_add_listed(struct conf *conf, const struct conf *from,
+	void (*on_missing)(void *ctx, const struct conf_zone *zone),
+	void *ctx) MUST_USE;
+
 /* Notes which zones of conf are no secondaries any more, but were under the
  * configuration before it (was_secondary). */
 void conf_keep_roles(struct conf *conf, const struct conf *before);

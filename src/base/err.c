@@ -1,4 +1,7 @@
 /* err.c - texts of the error codes. */
+#include <errno.h>
+#include <string.h>
+
 #include "base/err.h"
 
 const char *
@@ -12,4 +15,10 @@ err_text(enum nsd_err err)
 #undef NSD_ERR_CASE
 	}
 	return "unknown error";
+}
+
+const char *
+err_reason(enum nsd_err err)
+{
+	return err == NSD_E_SYSTEM ? strerror(errno) : err_text(err);
 }

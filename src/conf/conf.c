@@ -370,6 +370,28 @@ conf_note_role(struct conf *conf, const struct conf_zone *zone)
 	conf_get_zone(conf, zone)->was_secondary = !zone_is_secondary(zone);
 }
 
+enum nsd_err
+conf_add_listed(struct conf *conf, const struct conf *from,
+	void (*on_missing)(void *ctx, const struct conf_zone *zone), void *ctx)
+{
+	const struct conf_zone *added;
+
+	for (size_t i = 0; i < from->zone_count; i++) {
+		const struct conf_zone *zone = from->zones[i];
+		enum nsd_err err;
+
+		if (zone->pattern_name == NULL)
+			continue;
+		err = conf_add_zone(conf, zone->name, zone->pattern_name,
+			&added);
+		if (err == NSD_E_NOT_FOUND)
+			on_missing(ctx, zone);
+		else if (err != NSD_OK && err != NSD_E_ZONE)
+			return err;
+	}
+	return NSD_OK;
+}
+
 void
 conf_keep_roles(struct conf *conf, const struct conf *before)
 {

@@ -163,30 +163,11 @@ follow_zones(struct load_follow *f, struct load_batch *batch,
 
 /* ---- all of it ----------------------------------------------------------- */
 
-/* Zones that were added at run time, and what was secondary, are this loader's
- * to know: what main hands over has neither. */
-static enum nsd_err
-follow_add_listed(const struct conf *old, struct conf *new)
+static void
+follow_on_missing(void *ctx, const struct conf_zone *zone)
 {
-	const struct conf_zone *added;
-
-	for (size_t i = 0; i < old->zone_count; i++) {
-		const struct conf_zone *zone = old->zones[i];
-		enum nsd_err err;
-
-		if (zone->pattern_name == NULL)
-			continue;
-		err = conf_add_zone(new, zone->name, zone->pattern_name,
-			&added);
-		if (err == NSD_E_NOT_FOUND)
-			log_error("pattern does not exist for zone %s pattern"
-				  " %s",
-				zone->name, zone->pattern_name);
-		else if (err != NSD_OK && err != NSD_E_ZONE)
-			return err;
-	}
-	conf_keep_roles(new, old);
-	return NSD_OK;
+	log_error("pattern does not exist for zone %s pattern %s", zone->name,
+		zone->pattern_name);
 }
 
 static struct load_batch
@@ -231,7 +212,10 @@ load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
 	enum nsd_err err;
 
 	assert(old != new);
-	err = follow_add_listed(old, new);
+	/* Zones that were added at run time, and what was secondary, are this
+	 * loader's to know: what main hands over has neither. */
+	err = conf_add_listed(new, old, follow_on_missing, NULL);
+	conf_keep_roles(new, old);
 	if (err == NSD_OK)
 		err = follow_keep_former(f, old);
 	if (err == NSD_OK)

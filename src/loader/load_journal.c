@@ -48,8 +48,7 @@ load_journal_open(const char *path)
 		return journal;
 	if (err != NSD_OK && (journal->dirfd != -1 || errno != ENOENT))
 		log_error("journal %s cannot be read: %s", path,
-			err == NSD_E_SYSTEM ? strerror(errno)
-					    : err_text(err));
+			err_reason(err));
 	load_journal_close(journal);
 	return NULL;
 }
@@ -409,7 +408,7 @@ journal_apply(const struct journal_replay *r, size_t first, size_t count)
 		log_error("zone %s: what the journal has to get to serial %u"
 			  " cannot be applied: %s",
 			r->zone->conf->name, (unsigned)entry->to,
-			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+			err_reason(err));
 		return err;
 	}
 	err = journal_apply(r, first, count / 2);

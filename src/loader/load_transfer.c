@@ -59,7 +59,7 @@ transfer_run(struct load_reading *r)
 	if (err == NSD_OK)
 		return;
 	log_error("zone %s: what a transfer has brought cannot be served: %s",
-		name, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+		name, err_reason(err));
 	result->outcome = LOAD_FAILED;
 	/* What was written changes: it is not what its sender has checked. */
 	result->err = err == NSD_E_AGAIN ? NSD_E_WIRE : err;

@@ -158,7 +158,7 @@ loader_find_zones(struct loader *loader)
 
 	if (err != NSD_OK)
 		log_error("the zones of the configuration cannot be found: %s",
-			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+			err_reason(err));
 	close(server->zones);
 	if (server->list != -1)
 		close(server->list);

@@ -43,8 +43,7 @@ generation_create(struct supervisor *s)
 		err = generation_make_store(s, &g->store);
 	if (err != NSD_OK) {
 		log_error("cannot make a zone store: %s",
-			err == NSD_E_SYSTEM ? strerror(errno)
-					    : err_text(err));
+			err_reason(err));
 		free(g);
 		return NULL;
 	}

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -72,17 +73,19 @@ key_change_is_of_zones(enum key_edit_what what)
 
 /* What a loader has done the next one is to find done, whoever has asked for it
  * and may have died since. But if nsd.conf was read anew, that says what there
- * is by now. */
+ * is by now. Once for each that was told: a loader that has been taken over
+ * gives main no more to keep than the operator has asked for. */
 static void
 key_change_follow(struct supervisor *s, uint64_t number,
 	const struct key_edit *edit)
 {
-	const struct key_change *change = &s->key_change;
+	struct key_change *change = &s->key_change;
 	enum nsd_err err = NSD_OK;
 
 	if (change->conf_number != s->server.conf_number
-		|| number < change->first)
+		|| number < change->first || number > change->number)
 		return;
+	change->first = number + 1;
 	if (edit->what == KEY_EDIT_ASSOC)
 		err = conf_zones_keep_assoc(&s->server, edit);
 	else
@@ -92,6 +95,17 @@ key_change_follow(struct supervisor *s, uint64_t number,
 	if (err != NSD_OK)
 		log_error("key %s: main cannot keep its change: %s", edit->key,
 			err_text(err));
+}
+
+/* True: it is about what main has told last. */
+static bool
+key_change_is_what_was_told(const struct key_change *change,
+	const struct ipc_key *done, size_t len)
+{
+	return done->what == change->answer.what && len == change->len
+		&& memcmp(done->text, change->answer.text,
+			   len - offsetof(struct ipc_key, text))
+			== 0;
 }
 
 void
@@ -111,8 +125,13 @@ key_change_on_done(struct supervisor *s, struct child *loader,
 		conf_zones_lose_key(&s->server, message.edit.zone);
 		return;
 	}
-	if (message.err == NSD_OK && key_change_is_of_zones(message.edit.what))
+	if (message.err == NSD_OK
+		&& key_change_is_of_zones(message.edit.what)) {
+		if (message.ticket == change->number
+			&& !key_change_is_what_was_told(change, &done, m->len))
+			return;
 		key_change_follow(s, message.ticket, &message.edit);
+	}
 	if (!change->under_way || message.ticket != change->number)
 		return;
 	if (message.err == NSD_OK) {

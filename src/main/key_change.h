@@ -34,8 +34,9 @@ struct key_change {
 	pid_t loader;    /* that was told; 0: none was there */
 	unsigned told;   /* loaders that were told of this one */
 	uint64_t number; /* ours, of the last one */
-	uint64_t first;  /* the first one that was told with ... */
-	uint64_t conf_number; /* main's configuration at the last one */
+	uint64_t first;  /* the first one that a loader may say to be done: told
+			  * with the same configuration, and not said before */
+	uint64_t conf_number; /* main's, at the last one */
 	size_t len;
 	struct ipc_key answer; /* what the asker is told if it is done */
 };

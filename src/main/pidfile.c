@@ -81,7 +81,7 @@ pidfile_write(struct pidfile *pidfile, const char *path)
 	return NSD_OK;
 fail:
 	log_error("cannot overwrite the pidfile %s: %s", path,
-		err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+		err_reason(err));
 	return err;
 }
 

@@ -30,28 +30,6 @@
 
 /* ---- taking it ----------------------------------------------------------- */
 
-/* Options of the server, and the sockets of operators. The rest xfrd reads in
- * the store. One that cannot be told is followed by one that has it from its
- * start. */
-static void
-reconfig_configure_xfrd(struct supervisor *s, const struct conf *before)
-{
-	const struct conf_server *o = &s->server.conf->server;
-	int image;
-
-	if (s->xfrd.current == NULL)
-		return;
-	if (o->xfrd_cpu_affinity != before->server.xfrd_cpu_affinity)
-		affinity_follow_xfrd(o, s->xfrd.current->pid);
-	if (conf_image_write(s->server.conf, &image) != NSD_OK) {
-		log_error("reconfig: xfrd cannot be told: replacing it");
-		post_roll(&s->xfrd);
-		return;
-	}
-	reconfig_doors_send(&s->server, s->xfrd.current, image);
-	close(image);
-}
-
 /* Main runs with the new one from now on. */
 static void
 reconfig_take(struct supervisor *s, struct reconfig_new *new)
@@ -79,7 +57,10 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	cookie_keeper_wipe(&new->cookies);
 	if (reconfig_doors_take(&s->server, &new->doors))
 		certificates_tell_control(s);
-	reconfig_configure_xfrd(s, before);
+	if (s->xfrd.current != NULL && s->server.conf->server.xfrd_cpu_affinity
+			!= before->server.xfrd_cpu_affinity)
+		affinity_follow_xfrd(&s->server.conf->server,
+			s->xfrd.current->pid);
 	/* The writer is let into this folder at its start, and into those of
 	 * zone files: without one of those it ends by itself. */
 	if (!conf_options_are_same(before, s->server.conf, "server", "xfrdir"))
@@ -87,36 +68,43 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	reconfig_new_drop(&old);
 }
 
-/* False: it cannot be told, and another one is to take its place. */
-static bool
-reconfig_configure_loader(const struct supervisor *s, struct child *loader)
+/* The loader brings it to those who read the store. */
+static void
+reconfig_configure_loader(const struct supervisor *s, struct child *loader,
+	int image)
 {
 	const struct ipc_configure configure = {
 		.number = s->server.conf_number,
 	};
-	enum nsd_err err;
-	int fds[2] = {-1, s->server.zones};
+	const int fds[2] = {image, s->server.zones};
 
-	if (conf_image_write(s->server.conf, &fds[0]) != NSD_OK)
-		return false;
-	err = child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
+	(void)child_send(loader, IPC_CONFIGURE, &configure, sizeof(configure),
 		fds, 2);
-	close(fds[0]);
-	return err == NSD_OK;
 }
 
-/* The loader brings it to those who read the store: the one that is there, or,
- * without memory to tell it, the next one. */
+/* Who is not there, or cannot be told, is followed by one that has it. */
 static void
-reconfig_tell_loader(struct supervisor *s)
+reconfig_hand_on(struct supervisor *s)
 {
-	struct child *loader = s->loader.current;
+	struct child *xfrd = s->xfrd.current, *loader = s->loader.current;
+	int image;
 
-	if (loader == NULL)
-		return; /* the next one has it */
-	s->loader.failures = 0;
-	if (!reconfig_configure_loader(s, loader))
-		child_kill(loader);
+	if (loader != NULL)
+		s->loader.failures = 0;
+	if (conf_image_write(s->server.conf, &image) != NSD_OK) {
+		log_error("reconfig: the loader and xfrd cannot be told:"
+			  " replacing them");
+		if (loader != NULL)
+			child_kill(loader);
+		if (xfrd != NULL)
+			post_roll(&s->xfrd);
+		return;
+	}
+	if (xfrd != NULL)
+		reconfig_doors_send(&s->server, xfrd, image);
+	if (loader != NULL)
+		reconfig_configure_loader(s, loader, image);
+	close(image);
 }
 
 static void
@@ -365,7 +353,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	r->under_way = true;
 	r->only_certificates = false;
 	reconfig_take(s, new);
-	reconfig_tell_loader(s);
+	reconfig_hand_on(s);
 }
 
 static void

@@ -48,36 +48,36 @@ new_find_zones(const struct supervisor *s, struct talk *talk)
 		talk_add(talk, "error: zones that were added cannot be read in"
 			" zone list %s: %s",
 			s->server.conf->server.zonelistfile,
-			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+			err_reason(err));
 	return err;
 }
 
-/* Zones that were added at run time stay, unless they stand in the file by
- * now. */
+/* While zones that were added at run time are added. */
+struct new_listed {
+	struct talk *talk;
+	bool whole;
+};
+
+static void
+new_on_missing(void *ctx, const struct conf_zone *zone)
+{
+	struct new_listed *listed = ctx;
+
+	talk_add(listed->talk, "pattern does not exist for zone %s pattern %s",
+		zone->name, zone->pattern_name);
+	listed->whole = false;
+}
+
+/* They stay, unless they stand in the file by now. */
 static enum nsd_err
 new_add_zones(const struct conf *old, struct reconfig_new *new,
 	struct talk *talk)
 {
-	const struct conf_zone *added;
-	bool whole = true;
+	struct new_listed listed = {talk, true};
+	enum nsd_err err = conf_add_listed(new->conf, old, new_on_missing,
+		&listed);
 
-	for (size_t i = 0; i < old->zone_count; i++) {
-		const struct conf_zone *zone = old->zones[i];
-		enum nsd_err err;
-
-		if (zone->pattern_name == NULL)
-			continue;
-		err = conf_add_zone(new->conf, zone->name, zone->pattern_name,
-			&added);
-		if (err == NSD_E_MEMORY)
-			return err;
-		if (err != NSD_E_NOT_FOUND)
-			continue;
-		talk_add(talk, "pattern does not exist for zone %s pattern %s",
-			zone->name, zone->pattern_name);
-		whole = false;
-	}
-	return whole ? NSD_OK : NSD_E_SYNTAX;
+	return err != NSD_OK || listed.whole ? err : NSD_E_SYNTAX;
 }
 
 /* Main keeps none of them. */

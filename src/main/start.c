@@ -256,7 +256,7 @@ main_put_zones_away(struct server *server)
 
 	if (err != NSD_OK) {
 		log_error("cannot keep the zones of the configuration: %s",
-			err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+			err_reason(err));
 		return err;
 	}
 	conf_zones_take(server, fd);

@@ -426,8 +426,7 @@ place_steer(const struct place *place, const struct conf_server *options,
 			err = net_steer_by_cpu(first[i].fd, cpus, count);
 	if (err != NSD_OK)
 		log_warning("reuseport-by-cpu has no effect on %s: %s",
-			address, err == NSD_E_SYSTEM ? strerror(errno)
-						     : err_text(err));
+			address, err_reason(err));
 	free(cpus);
 }
 

@@ -103,7 +103,8 @@ control_take_tls(struct xfrd *xfrd, struct ctl_tls *tls)
 	enum nsd_err err;
 
 	control->tls = tls;
-	err = control_listen(xfrd);
+	/* Without a channel its sockets come later. */
+	err = control->channel != NULL ? control_listen(xfrd) : NSD_OK;
 	if (err != NSD_OK) {
 		control->tls = old;
 		ctl_tls_destroy(tls);
@@ -153,7 +154,8 @@ control_open_tls(struct xfrd *xfrd)
 	const struct control_doors *doors = &xfrd->role.server->control;
 	struct tls_report report;
 
-	if (doors->pem == NULL)
+	/* Another one may have come already. */
+	if (doors->pem == NULL || xfrd->control.tls != NULL)
 		return NSD_OK;
 	control_parse(doors->pem, &report, &xfrd->control.tls);
 	role_send(&xfrd->role, IPC_TLS_TRIED, &report.said,

@@ -137,7 +137,7 @@ change_list(struct xfrd_change *change)
 	/* AGAIN: a list that is to be written anew, and cannot be. */
 	change_refuse(change, err == NSD_E_AGAIN
 		? strerror(xfrd->changes->failed_error)
-		: xfrd_change_text(err));
+		: err_reason(err));
 	return false;
 }
 
@@ -348,7 +348,7 @@ changes_put(struct xfrd_changes *changes, struct zone_message *message,
 			break;
 		if (err != NSD_OK) {
 			change_fail(change, XFRD_CHANGED_FAILED,
-				xfrd_change_text(err));
+				err_reason(err));
 			continue;
 		}
 		change_move(change, list);

@@ -85,9 +85,3 @@ xfrd_change_find(const struct xfrd_changes *changes, const uint8_t *wire)
 			return other;
 	return NULL;
 }
-
-const char *
-xfrd_change_text(enum nsd_err err)
-{
-	return err == NSD_E_SYSTEM ? strerror(errno) : err_text(err);
-}

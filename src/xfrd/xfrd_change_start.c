@@ -289,7 +289,7 @@ xfrd_change_init(struct xfrd *xfrd)
 		return;
 	}
 	snprintf(xfrd->changes_why, sizeof(xfrd->changes_why),
-		"zone list %s: %s", path, xfrd_change_text(err));
+		"zone list %s: %s", path, err_reason(err));
 	log_error("zones cannot be added or deleted: %s", xfrd->changes_why);
 	xfrd->changes = NULL;
 }

@@ -105,8 +105,6 @@ void xfrd_change_forget(struct xfrd_change *change);
 /* The change of a zone that was noted. NULL: there is none. */
 struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
 	const uint8_t *wire);
-/* What an error is; of NSD_E_SYSTEM errno. */
-const char *xfrd_change_text(enum nsd_err err);
 
 /* ---- xfrd_change_list.c -------------------------------------------------- */
 

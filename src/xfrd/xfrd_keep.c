@@ -416,7 +416,7 @@ keep_publish(struct xfrd_job *job)
 		return false;
 	if (err != NSD_E_SYSTEM)
 		journal_refuse(xfrd->journal, job->apex, job->entry);
-	keep_fail(job, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+	keep_fail(job, err_reason(err));
 	return true;
 }
 
@@ -655,8 +655,7 @@ xfrd_keep_init(struct xfrd *xfrd)
 	if (err != NSD_OK) {
 		xfrd->journal = NULL;
 		if (sink.base.errors == 0)
-			keep_set_why(xfrd, err == NSD_E_SYSTEM
-				? strerror(errno) : err_text(err));
+			keep_set_why(xfrd, err_reason(err));
 		log_error("xfrd: the journal %s cannot be used, so no zone can"
 			  " be transferred: %s", path, xfrd->journal_why);
 		keep_retry(xfrd);

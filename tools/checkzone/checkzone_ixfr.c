@@ -243,8 +243,7 @@ write_file(struct ixfr_making *m)
 		printf("zone %s created IXFR %s\n", m->c->name, m->path);
 		return true;
 	}
-	log_error("cannot write %s: %s", m->path, err == NSD_E_SYSTEM
-		? strerror(errno) : err_text(err));
+	log_error("cannot write %s: %s", m->path, err_reason(err));
 	return false;
 }
 

@@ -517,6 +517,34 @@ a_zone_has_its_key_until_it_changes_or_goes(void **state)
 	assert_null(s.server.assocs);
 }
 
+/* A loader that has been taken over has main keep what was asked for alone. */
+static void
+what_nobody_has_asked_for_is_not_kept(void **state)
+{
+	struct key_message first, second, wrong, done;
+
+	ask(7, KEY_EDIT_ASSOC, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &first));
+	loader_answers(&first, NSD_OK, "other");
+	assert_null(s.server.assocs);
+	assert_false(take(&xfrd_end, IPC_KEY_DONE, &done));
+	wrong = first;
+	wrong.ticket += 100;
+	loader_answers(&wrong, NSD_OK, NULL);
+	assert_null(s.server.assocs);
+	/* Of one whose asker has died nothing is left to compare with: once. */
+	replace_xfrd();
+	ask(1, KEY_EDIT_ASSOC, "k", "");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &second));
+	loader_answers(&first, NSD_OK, "x");
+	loader_answers(&first, NSD_OK, "y");
+	loader_answers(&second, NSD_OK, NULL);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
+	assert_string_equal(s.server.assocs->zone, "z");
+	assert_string_equal(s.server.assocs->next->zone, "x");
+	assert_null(s.server.assocs->next->next);
+}
+
 static void
 one_at_a_time_and_dead_xfrds_make_way(void **state)
 {
@@ -619,6 +647,7 @@ main(void)
 		TEST(main_follows_the_loader_in_any_case),
 		TEST(but_not_if_another_configuration_has_come),
 		TEST(a_zone_has_its_key_until_it_changes_or_goes),
+		TEST(what_nobody_has_asked_for_is_not_kept),
 		TEST(one_at_a_time_and_dead_xfrds_make_way),
 		TEST(malformed_messages_are_refused),
 		TEST(what_is_too_long_is_not_written),
