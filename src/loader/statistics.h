@@ -1,20 +1,15 @@
-/* statistics.h - the counters of a worker as lines of the log. */
+/* statistics.h - what the store holds, and for whom, as lines of the log. */
 #ifndef LOADER_STATISTICS_H
 #define LOADER_STATISTICS_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
-#include "dns/counters.h"
 #include "store/store.h"
 #include "zone/measure.h"
 
 struct store_holder;
 struct store_writer;
-
-/* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
-void statistics_log(const struct counters *counters, time_t now, time_t boot);
 
 /*
  * Lines of the loader: STORE, what the store holds and what waits for readers;

@@ -14,7 +14,6 @@
 #include "base/platform.h"
 #include "base/priority.h"
 #include "ipc/handlers.h"
-#include "loader/statistics.h"
 #include "net/server.h"
 #include "process/affinity.h"
 #include "process/counts.h"
@@ -33,6 +32,7 @@
 #include "worker/limit_log.h"
 #include "worker/notify.h"
 #include "worker/proxies.h"
+#include "worker/worker_statistics.h"
 #include "worker/worker_tls.h"
 
 /* Sockets of one server that are served: our own, or adopted. */
@@ -425,7 +425,7 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 	if (worker->own == NULL) /* another one is asked for the same */
 		return;
 	worker_count_lost(worker);
-	statistics_log(worker->counters, time(NULL), worker->boot);
+	worker_statistics_log(worker->counters, time(NULL), worker->boot);
 }
 
 /* What the sockets are served with. Answers find their settings in the store

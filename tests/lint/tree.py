@@ -37,7 +37,7 @@ BELOW = {
              "zone", "zonedb", "compile", "update", "loader",
              "query", "xfr", "ctl", "process"],
     "worker": ["base", "dns", "conf", "ipc", "net", "guard", "tls", "store",
-               "settings", "query", "loader", "process"],
+               "settings", "query", "process"],
     "writer": ["base", "dns", "conf", "ipc", "store", "settings", "names", "zone",
                "loader", "process"],
     "main": ["base", "dns", "zonefile", "journal", "conf", "ipc", "net", "guard",
