@@ -211,6 +211,24 @@ def test_taken_back_before_xfrd_looks(made):
     assert server.role("xfrd") == xfrd
 
 
+@pytest.mark.lasts(11)
+def test_xfrd_that_stands_still_is_told_of(made):
+    """The others go on with what is new; so does xfrd, later."""
+    made.options["reload-config"] = "yes"
+    server = control.config(made).start()
+    xfrd = server.role("xfrd")
+    server.options.update({"identity": '"two"', "zonefiles-write": 77})
+    os.kill(xfrd, signal.SIGSTOP)
+    known = len(server.read_log())
+    hup(server)
+    assert ("error changes applied, but not in all processes yet:"
+            " xfrd does not answer\n") in server.read_log()[known:]
+    assert server.identity() == "two"
+    os.kill(xfrd, signal.SIGCONT)
+    assert control.ask(server, "status")[0] == 0
+    assert server.role("xfrd") == xfrd
+
+
 def test_those_who_are_there_stay(made):
     """A page in hand is served, and commands go on where they came."""
     first, second = free_port(), free_port()
