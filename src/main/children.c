@@ -3,6 +3,7 @@
 
 #include "main/child.h"
 #include "main/children.h"
+#include "main/generation.h"
 
 static void
 children_walk_post(struct post *post, void (*fn)(struct child *, void *),
@@ -44,13 +45,18 @@ children_tell(struct supervisor *s, enum ipc_type type)
 	children_walk(s, children_tell_one, &type);
 }
 
-/* Xfrd may have zones to write yet: the writer ends when that has. */
+/* Xfrd may have zones to write yet: the writer ends when that has. A loader
+ * whose store goes into a file that others still read ends when they have. */
 static void
 children_stop_one(struct child *child, void *arg)
 {
-	if (child->role != ROLE_WRITER
-		|| child->supervisor->xfrd.current == NULL)
-		child_stop(child);
+	const struct supervisor *s = child->supervisor;
+
+	if (child->role == ROLE_WRITER && s->xfrd.current != NULL)
+		return;
+	if (child->role == ROLE_LOADER && generation_file_is_left(s))
+		return;
+	child_stop(child);
 }
 
 void

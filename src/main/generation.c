@@ -36,6 +36,7 @@ generation_create(struct supervisor *s)
 	if (g != NULL && s->database != NULL) {
 		g->store = s->database;
 		g->in_file = true;
+		s->in_file = g;
 		s->database = NULL;
 		return g;
 	}
@@ -176,17 +177,29 @@ generation_keep_file(struct supervisor *s, struct store *store)
 	generation_offer_file(s);
 }
 
-void
+bool
 generation_release(struct supervisor *s, struct generation *g)
 {
+	bool in_file = g->in_file;
+
 	if (g->users > 0 || g == s->serving || g == s->building)
-		return;
+		return false;
 	assert(s->loader.current == NULL || s->loader.current->generation != g);
-	if (g->in_file) /* at a stop too: its last reader may end only then */
+	if (in_file) {
+		s->in_file = NULL;
 		generation_keep_file(s, g->store);
-	else
+	} else {
 		store_destroy(g->store);
+	}
 	free(g);
+	return in_file;
+}
+
+bool
+generation_file_is_left(const struct supervisor *s)
+{
+	return s->in_file != NULL && s->in_file != s->serving
+		&& s->in_file != s->building;
 }
 
 bool

@@ -35,8 +35,13 @@ bool generation_is_beside(const struct supervisor *s,
  * it could not be made: the one that is served goes on. Says so. */
 void generation_stay(struct supervisor *s);
 
-/* Frees a generation if no child and nobody in main uses it any more. */
-void generation_release(struct supervisor *s, struct generation *g);
+/* Frees a generation if no child and nobody in main uses it any more. True if
+ * it was the one in a file, which waits for the store of a loader now. */
+bool generation_release(struct supervisor *s, struct generation *g);
+
+/* True if the store in a file is served by nobody but processes that are about
+ * to end: its file is free after them. */
+bool generation_file_is_left(const struct supervisor *s);
 
 /* Offers the file of a damaged database to the loader of a store in memory. It
  * fills that file at a clean stop. Does nothing if there is no such file, or no

@@ -26,6 +26,16 @@ reap_check_closed(struct supervisor *s, const struct child *loader, int status)
 		child_stop(s->loader.current);
 }
 
+/* The file of a damaged store is free at last: the loader ends with its store
+ * in it. */
+static void
+reap_save(struct supervisor *s)
+{
+	post_fill_to_close(s);
+	if (s->loader.current != NULL)
+		child_stop(s->loader.current);
+}
+
 static void
 reap_child(struct post *post, struct child *child, int status)
 {
@@ -66,7 +76,8 @@ reap_child(struct post *post, struct child *child, int status)
 				     * killed it */
 	assert(g->users > 0);
 	g->users--;
-	generation_release(s, g);
+	if (generation_release(s, g) && s->stopping)
+		reap_save(s);
 	if (post->role == ROLE_WRITER)
 		post_rest_writer(post, child, status);
 	else if (was_current)

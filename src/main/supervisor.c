@@ -104,7 +104,7 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 	post_roll(&s->xfrd);
 	post_roll(&s->writer);
 	if (old != NULL)
-		generation_release(s, old);
+		(void)generation_release(s, old);
 }
 
 /* ---- messages ----------------------------------------------------------- */

@@ -157,6 +157,7 @@ struct supervisor {
 	uint64_t errand_numbers;        /* so far */
 	struct order order;             /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
+	const struct generation *in_file; /* the one of `database:`; or NULL */
 	struct store *kept;             /* a damaged database: only its
 					 * descriptor is used; or NULL */
 	int self_fds;                   /* /proc/self/fd, to make stores in a

@@ -172,3 +172,40 @@ def test_stop_while_the_last_reader_of_a_damaged_file_ends(server, database):
     log = restart(server, stop=False)
     assert "as it was left by a clean stop" in log
     assert "2 zones: 0 read, 0 failed" in log
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_stop_waits_for_readers_of_a_damaged_file(server, database, signals):
+    """The loader has the file only after they have ended."""
+    worker = server.role("server 1")
+    os.kill(worker, signal.SIGSTOP)
+    damage(server, database)
+    wait_for("main's word", lambda: is_told(worker))
+    server.signal(signal.SIGTERM)
+    wait_for("the end of xfrd", lambda: "xfrd" not in server.roles())
+    time.sleep(0.2)  # for what must not happen
+    assert "loader" in server.roles()
+    if signals == 1:
+        os.kill(worker, signal.SIGCONT)
+    else:
+        server.signal(signal.SIGTERM)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+
+
+def test_stop_while_a_damaged_file_is_read_and_the_loader_dies(
+        server, database):
+    worker = server.role("server 1")
+    os.kill(worker, signal.SIGSTOP)
+    damage(server, database)
+    wait_for("main's word", lambda: is_told(worker))
+    server.signal(signal.SIGTERM)
+    wait_for("the end of xfrd", lambda: "xfrd" not in server.roles())
+    os.kill(server.role("loader"), signal.SIGKILL)
+    os.kill(worker, signal.SIGCONT)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
