@@ -23,8 +23,8 @@ clock_now_msec(void)
 	return clock_now_usec() / 1000;
 }
 
-/* Some milliseconds late at most. It costs less than the others: for each batch
- * of queries. */
+/* The monotonic clock in milliseconds, late by a tick of the kernel (some ms),
+ * at a lower cost than clock_now_msec. For work of each batch of queries. */
 static inline uint64_t
 clock_coarse_msec(void)
 {

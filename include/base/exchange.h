@@ -13,24 +13,24 @@
 /* Most requests that are handed over at once. */
 #define EXCHANGE_BATCH_MAX 64
 
-/* So many octets of replies to a batch from a stream are enough, or replies
- * that have cost so much: the handler may put off the rest of the batch, but
- * never all of it. */
+/* Bounds of the replies to one batch from a stream: their octets, and their
+ * summed exchange.cost. Beyond either, the handler may put off the rest of the
+ * batch, but never all of it. */
 #define EXCHANGE_REPLIES_MAX (256u * 1024)
 #define EXCHANGE_COST_MAX 1024u
 
 enum exchange_transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
 
-/* What has become of a request before it was handed over. A request from a
- * stream comes again if it was put off, or if there was no room for its
- * reply. It is counted once all the same. */
+/* Whether an earlier batch has seen a request. A request from a stream is
+ * handed over again if it was put off, or if there was no room for its reply;
+ * it is counted once. */
 enum exchange_seen {
 	EXCHANGE_NEW,
 	EXCHANGE_PUT_OFF,  /* the request is counted, there was no reply */
 	EXCHANGE_ANSWERED, /* both are counted, the reply was not sent */
 };
 
-/* Who a client has shown to be, by a certificate. */
+/* The identity that a client has proved by a certificate. */
 struct exchange_identity {
 	/* True if it is this domain name, in ASCII without a dot at its
 	 * end. */

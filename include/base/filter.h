@@ -52,8 +52,8 @@ struct filter {
 	 * is not for everybody, such as whole zones? */
 	bool (*is_dated)(const void *state);
 
-	/* Who the other side has shown to be; NULL: nobody. Lent until
-	 * close. */
+	/* The identity that the other side has proved, lent until close; NULL:
+	 * none. */
 	const struct exchange_identity *(*identity)(const void *state);
 
 	/* Tells the other side that nothing more is written. */

@@ -26,8 +26,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* What the three functions below do when there is no room. Not called
- * directly. */
+/* The slow path of the three functions below, for an array that is full. Not
+ * called directly. */
 void *grow_array_more(void *items, size_t *room, size_t item_size) MUST_USE;
 void *grow_arena_more(struct arena *arena, const void *items, size_t count,
 	size_t *room, size_t item_size) MUST_USE;

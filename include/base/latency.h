@@ -20,7 +20,7 @@ struct latency {
 	uint64_t usec;                   /* of all of them */
 };
 
-/* What one worker counts. */
+/* The latencies of one worker's answers, by transport. */
 struct latency_book {
 	struct latency udp;
 	struct latency tcp; /* TLS, too */

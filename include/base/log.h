@@ -46,15 +46,16 @@ enum nsd_err log_open(const struct log_options *options) MUST_USE;
 enum nsd_err log_reopen(void);
 void log_close(void);
 
-/* What a log of other options needs. */
+/* Descriptors of a log that is opened beside the one in use. */
 struct log_files {
 	int file;   /* -1: none */
 	int syslog;
 	bool syslog_is_stream;
 };
 
-/* Opens that, as log_open does, and leaves the log as it is. Returns NSD_OK,
- * and log_close_files is to follow; NSD_E_SYSTEM as log_open. */
+/* Opens the log of other options, as log_open does, and leaves the log in use
+ * as it is. Returns NSD_OK, and log_close_files is to follow; NSD_E_SYSTEM as
+ * log_open. */
 enum nsd_err log_open_files(const struct log_options *options,
 	struct log_files *files) MUST_USE;
 void log_close_files(struct log_files *files);

@@ -11,7 +11,8 @@
 
 #include <urcu/arch.h>
 
-/* All loads and stores before it happen before all that come after it. */
+/* A full fence: loads and stores before it happen before loads and stores after
+ * it. */
 #define rcu_full_barrier() cmm_smp_mb()
 
 #define rcu_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)

@@ -31,7 +31,7 @@ struct secrets_octets {
 /* Adds the next one, the first with index 0; copies it. There is room. */
 void secrets_add(struct secrets *secrets, struct secrets_octets secret);
 
-/* Nobody can write to it from now on. */
+/* Makes the memory read-only for good, for this process and all others. */
 void secrets_seal(struct secrets *secrets);
 
 /* How many there are; NULL has none. */

@@ -29,8 +29,8 @@ struct sha1_message {
 	uint32_t digest[SHA1_WORDS]; /* out */
 };
 
-/* What follows a digest that is hashed again: words 5 and up of a message that
- * begins with the 20 octets of the digest. Words 0 to 4 are 0. */
+/* The blocks behind a digest that is hashed again: words 5 and up of a message
+ * that begins with the 20 octets of the digest. Words 0 to 4 are 0. */
 struct sha1_suffix {
 	uint32_t words[SHA1_SUFFIX_BLOCKS * SHA1_BLOCK_WORDS];
 	uint32_t block_count;

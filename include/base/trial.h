@@ -46,8 +46,8 @@ enum nsd_err trial_run(trial_fn *fn, void *arg, int limit_msec,
  * most. returns as trial_run, but never that there is no process. */
 enum nsd_err trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
 	MUST_USE;
-/* What a report says: its code, NSD_E_PEER if there is no such one, and its
- * text in one line. */
+/* Reads a report: returns its code, or NSD_E_PEER if that is no enum nsd_err;
+ * text is its text in one line. */
 enum nsd_err trial_read(const struct trial_report *report,
 	char text[TRIAL_TEXT_MAX]) MUST_USE;
 

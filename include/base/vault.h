@@ -55,9 +55,10 @@ enum nsd_err vault_add(struct vault *vault, const uint8_t *secret, size_t len,
 /* Overwrites a secret. Of the maker. One that is gone already is no matter. */
 void vault_remove(struct vault *vault, struct vault_place place);
 
-/* What has not been marked since the last sweep is overwritten by the next one:
- * who may still want it has to have come past it (main/key_change.h waits for
- * that, and a reconfig does at its end). Of the maker. */
+/* Marks a secret as in use; vault_sweep overwrites the secrets that were not
+ * marked since the last sweep. No process may still want one of those
+ * (main/key_change.h waits for that, and a reconfig does at its end). Of the
+ * maker. */
 void vault_mark(struct vault *vault, struct vault_place place);
 void vault_sweep(struct vault *vault);
 

@@ -35,8 +35,8 @@ struct store_heap;
 struct name_hasher;
 struct node;
 
-/* What all packers of a zone have in common. Only share changes while they
- * run; it has locks of its own. */
+/* State that all packers of a zone share. Only `share` changes while they run;
+ * it has locks of its own. */
 struct packer_zone {
 	uint8_t apex[NAME_MAX_LEN]; /* lower case */
 	uint8_t apex_len;           /* root label counted */
@@ -52,7 +52,8 @@ struct packer_zone {
 	bool hash_apex_alone;       /* of hash_later: hashing is too costly */
 };
 
-/* One name in a new RRset whose addresses are wanted. */
+/* A name in a new RRset whose addresses are wanted for the additional
+ * section. */
 struct target_use {
 	struct target_use *next;
 	struct owner name;
@@ -161,7 +162,8 @@ void packer_init(struct packer *p, struct packer_zone *zone,
 /* Makes room for the first records; more calls do nothing. NSD_E_MEMORY. */
 enum nsd_err packer_prepare(struct packer *p) MUST_USE;
 
-/* What packer_reserve does when there is no room. Not called directly. */
+/* The slow path of packer_reserve, for an array without room. Not called
+ * directly. */
 void *packer_reserve_more(struct packer *p, size_t *room, size_t count,
 	size_t size) MUST_USE;
 

@@ -368,7 +368,7 @@ struct conf_pattern {
 struct conf_zone {
 	const char *name;     /* as written, for log lines */
 	const uint8_t *wire;  /* wire form, lower case */
-	/* All options in effect. Zones of the same pattern share them, so the
+	/* The options in effect. Zones of the same pattern share them, so the
 	 * zone file is in the next field and not here. */
 	const struct conf_pattern *options;
 	const char *zonefile; /* as written, % and all; NULL: none */
@@ -409,8 +409,8 @@ struct conf {
 
 /* From where the files of a configuration are read. */
 struct conf_origin {
-	/* What this process is chrooted to, or NULL. The names of files begin
-	 * with it, and are opened without it. */
+	/* The folder that this process is chrooted to, or NULL. Names of files
+	 * begin with it, and are opened without it. */
 	const char *chroot;
 	/* Names that do not begin with / count from here; NULL: from where
 	 * this process is. */
@@ -556,9 +556,9 @@ enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 enum nsd_err conf_zone_group_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
-/* What an absolute path is called inside the chroot. A path that does not lie
- * in the chroot stays as it is, as all do without a chroot (NULL or ""). Lent
- * as long as path is. */
+/* Strips the chroot from an absolute path. A path outside of the chroot stays
+ * as it is, and so does any path without a chroot (NULL or ""). Lent as long as
+ * path is. */
 const char *conf_path_in_chroot(const char *chroot, const char *path);
 
 /* ---- checks that are no errors of the file ----------------------------- */

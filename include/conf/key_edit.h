@@ -19,7 +19,8 @@ enum key_edit_what {
 	KEY_EDIT_COUNT
 };
 
-/* All texts are borrowed; what is of no use for `what` is not looked at. */
+/* An edit of keys. Texts are borrowed; fields that `what` has no use for are
+ * not looked at. */
 struct key_edit {
 	enum key_edit_what what;
 	const char *key;

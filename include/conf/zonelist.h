@@ -155,7 +155,7 @@ enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;
 enum nsd_err zonelist_restore(struct zonelist *list, uint64_t offset,
 	bool is_member) MUST_USE;
-/* Others may have the place of a line that was removed. */
+/* Frees the place of a line that was removed, for other lines. */
 void zonelist_free_place(struct zonelist *list, uint64_t offset);
 
 /* A zone is about to get another line, or would if it had not that pattern

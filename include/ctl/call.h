@@ -62,8 +62,8 @@ struct ctl_call_hooks {
 	void (*on_gone)(struct ctl_call *call);
 	/* Of ctl_stream. */
 	void (*on_room)(struct ctl_call *call);
-	/* Somebody asks how far it is; *progress is 0. NULL: it is no command
-	 * that takes long. */
+	/* Asks how far the call is; *progress is 0 before. NULL: a command that
+	 * does not take long. */
 	void (*on_progress)(struct ctl_call *call,
 		struct ctl_progress *progress);
 };

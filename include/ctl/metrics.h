@@ -33,7 +33,7 @@ struct ctl_metrics_options {
 	 * nothing: it has more to do before, in another turn. False: that was
 	 * all. */
 	bool (*print)(void *page, struct statistics_text *out);
-	/* It is sent, or nobody wants it any more. */
+	/* The page is sent, or its client is gone: frees it. */
 	void (*close)(void *page);
 	void *ctx;
 	/* 0: as above */

@@ -28,7 +28,7 @@ void statistics_text_free(struct statistics_text *out);
 void statistics_text_printf(struct statistics_text *out, const char *format,
 	...) __attribute__((format(printf, 2, 3)));
 
-/* All but the groups. */
+/* The server's figures, without those of groups of zones. */
 struct statistics {
 	unsigned server_count;
 	const uint64_t *queries;  /* of each server */
@@ -60,7 +60,7 @@ void statistics_print_latency(struct statistics_text *out, const char *prefix,
 
 /* ---- trouble ------------------------------------------------------------- */
 
-/* What can be wrong with a zone; the first that holds. */
+/* The trouble of a zone, the gravest first: a zone has the first that holds. */
 enum statistics_zone_trouble {
 	STATISTICS_ZONE_WELL,
 	STATISTICS_ZONE_NOT_LOADED,    /* a primary zone */
@@ -83,7 +83,7 @@ enum {
 	STATISTICS_PROCESSES,
 };
 
-/* What `status` knows as trouble, counted. */
+/* The counts of troubles that `status` shows. */
 struct statistics_trouble {
 	uint64_t zones[STATISTICS_ZONE_TROUBLES];
 	int64_t oldest_refresh_msec; /* since a secondary zone that has data was

@@ -13,8 +13,8 @@
 struct event_base;
 struct syncer;
 
-/* What was asked for by a number, and before, is durable; or error is the
- * errno of why some of it may not be. Called in the loop. */
+/* Reports that the requests up to `number` are done. error 0: their files are
+ * durable; else the errno of why some may not be. Called in the loop. */
 typedef void syncer_on_done(void *ctx, uint64_t number, int error);
 
 /* Starts the thread. Gives *made, which is never ended: it lives as long as its

@@ -31,10 +31,10 @@ enum ctl_verb_flag {
 	/* An answer that has begun otherwise may still end in a line that
 	 * begins with "error"; none of its other lines does. */
 	CTL_LATE_ERROR = 32,
-	/* It waits for nothing that can be slow: it is taken when too many
-	 * others wait. */
+	/* The verb waits for nothing that can be slow, so it is taken even when
+	 * too many calls wait. */
 	CTL_QUICK = 64,
-	/* Its arguments have a secret: the log has none of them. */
+	/* The arguments have a secret: the log shows none of them. */
 	CTL_SECRET = 128,
 	/* A whole answer may have no octet: there may be nothing to list. Any
 	 * other answer without one was cut short. */

@@ -30,8 +30,8 @@ enum counter_class {
 	COUNTER_OTHER,
 };
 
-/* All fields are uint64_t or arrays of them: whoever sums them up goes over
- * the structure as one array. */
+/* The counters of a worker, or of a group of zones. Each field is a uint64_t or
+ * an array of them, so that the structure can be summed up as one array. */
 struct counters {
 	uint64_t queries;
 	uint64_t type[COUNTER_TYPES];

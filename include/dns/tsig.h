@@ -47,7 +47,7 @@ struct tsig {
 	const uint8_t *other;
 };
 
-/* One exchange. Its user reads and writes no field. */
+/* The signatures of one exchange, request and answers. Fields are private. */
 struct tsig_chain {
 	const struct tsig_key *key;
 	uint8_t prior[MAC_LEN_MAX]; /* the MAC before, as it was sent */
@@ -100,7 +100,7 @@ enum rcode tsig_check(struct tsig_chain *chain, const uint8_t *message,
 enum nsd_err tsig_skip(struct tsig_chain *chain, const uint8_t *message,
 	size_t len) MUST_USE;
 
-/* What the record of a message to be signed says. */
+/* The fields of the TSIG record of a message to be signed. */
 struct tsig_stamp {
 	uint64_t time_sec;
 	uint16_t fudge_sec;

@@ -30,7 +30,7 @@ struct cookie_secrets {
 	uint8_t secrets[COOKIE_SECRETS_MAX][COOKIE_SECRET_LEN];
 };
 
-/* What a client's cookie is worth. */
+/* The verdict on a client's cookie. */
 enum cookie_state {
 	COOKIE_NONE,   /* there is none */
 	COOKIE_FIRST,  /* of the client alone */
@@ -70,11 +70,11 @@ struct cookie_share {
 	struct cookie_secrets slots[2];
 };
 
-/* One writes at a time. */
+/* Replaces the secrets. One process writes at a time. */
 void cookie_share_write(struct cookie_share *share,
 	const struct cookie_secrets *secrets);
-/* If there are others than those of *version, copies them. If they change
- * while they are copied, all stays as it was: the next call will do.
+/* Copies the secrets if they are others than those of *version. If they change
+ * while they are copied, nothing is changed, and the next call copies them.
  * Cost without a change: a load. */
 void cookie_share_read(const struct cookie_share *share, uint64_t *version,
 	struct cookie_secrets *secrets);

@@ -59,7 +59,8 @@ size_t rrl_octets(uint32_t buckets);
 void rrl_init(struct rrl *rrl, void *memory, uint32_t buckets,
 	const uint8_t key[RRL_KEY_LEN]);
 
-/* What answers have in common, wherever they go. */
+/* The kind and name that answers are counted by, whatever netblock they go
+ * to. */
 struct rrl_subject {
 	uint32_t kind;       /* any number: answers of other kinds are counted
 			      * apart */

@@ -29,7 +29,7 @@ void ipc_credits_init(struct ipc_credits *credits,
 
 /* True if another message of this kind may be sent. */
 bool ipc_credits_has(const struct ipc_credits *credits, enum ipc_type type);
-/* One is sent, or waits to be. */
+/* Spends a credit: a message is sent, or waits to be. */
 void ipc_credits_spend(struct ipc_credits *credits, enum ipc_type type);
 /* The message CREDIT. False: it gives more than was taken. */
 bool ipc_credits_add(struct ipc_credits *credits, const struct ipc_message *m)
@@ -46,7 +46,7 @@ void ipc_credits_return(struct ipc_credits *credits, enum ipc_type type);
  * credits are due. False: there is none. */
 bool ipc_credits_next(const struct ipc_credits *credits,
 	struct ipc_credit *credit);
-/* That CREDIT is sent. */
+/* Subtracts a CREDIT that was sent from the credits that are due. */
 void ipc_credits_give(struct ipc_credits *credits,
 	const struct ipc_credit *credit);
 

@@ -90,7 +90,7 @@ struct ipc_update {
 	uint64_t len;    /* octets */
 };
 
-/* What became of an ipc_update. */
+/* The result of an ipc_update. */
 struct ipc_updated {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err, see loader/load_update.h; NSD_E_AGAIN:
@@ -113,7 +113,8 @@ struct ipc_expiry {
 	uint8_t apex[255];  /* wire name; the payload ends where it ends */
 };
 
-/* What became of the file of a zone that has come, or has another pattern. */
+/* The result of reading the file of a zone that was added or has another
+ * pattern. */
 enum ipc_zone_file {
 	IPC_ZONE_NO_FILE, /* none was to be read, or there is none yet */
 	IPC_ZONE_SERVED,  /* what it says is served */
@@ -125,13 +126,13 @@ enum ipc_zone_file {
 #define IPC_ZONE_TEXT_MAX 2032
 struct ipc_zone {
 	struct ipc_request request;
-	/* One change behind the other (process/zone_message.h). Of each: an
-	 * octet with an enum nsd_err, and one with an enum ipc_zone_file, of
-	 * ZONE_CHANGED; one that says that a zone that is there gets the
-	 * pattern instead of its own; then the zone's name as it would be
-	 * written, its pattern's name, and reasons, in lines, as many as there
-	 * is room for; each with a final NUL. An empty pattern: the zone
-	 * goes. */
+	/* Changes, one behind the other (process/zone_message.h). A change is:
+	 * an octet with an enum nsd_err and one with an enum ipc_zone_file,
+	 * both set in ZONE_CHANGED; an octet that is 1 if a zone that is there
+	 * gets the pattern instead of its own; the zone's name as it would be
+	 * written; its pattern's name, empty if the zone is removed; and
+	 * reasons, in lines, as many as there is room for. Each text ends with
+	 * a NUL. */
 	char text[IPC_ZONE_TEXT_MAX];
 };
 
@@ -143,7 +144,7 @@ struct ipc_notify {
 	uint8_t message[IPC_NOTIFY_MAX];
 };
 
-/* What the operator wants of all processes. */
+/* The order that all processes carry out. */
 enum ipc_order_what {
 	ORDER_LOG_REOPEN, /* write to the log file that has the name now */
 	ORDER_VERBOSITY,  /* value: from now on */
@@ -160,7 +161,7 @@ struct ipc_order {
 	uint32_t value;
 };
 
-/* What became of it. */
+/* The result of an order. */
 struct ipc_order_done {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: a child has not
@@ -180,7 +181,7 @@ struct ipc_read {
 	uint8_t apex[255]; /* wire name in lower case; nothing: all zones */
 };
 
-/* What came of it. The payload ends where the text ends. */
+/* The result of an ipc_read. The payload ends where the text ends. */
 struct ipc_read_done {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err: NSD_E_ZONE: not all that was to be
@@ -201,7 +202,7 @@ struct ipc_reconfig {
 	uint32_t unused;
 };
 
-/* What came of a RECONFIG. */
+/* The result of a RECONFIG. */
 enum ipc_reconfigured_what {
 	RECONFIGURED_NOTHING, /* nsd.conf says what is run with */
 	RECONFIGURED_WAITS,   /* the same, but for what the text says that waits
@@ -248,7 +249,7 @@ enum ipc_cookie_source {
 	COOKIES_CONFIGURED, /* cookie-secret */
 };
 
-/* What the operator wants of them. */
+/* The operator's command about cookie secrets. */
 enum ipc_cookies_what {
 	COOKIES_SHOW,
 	COOKIES_ADD,      /* stages the secret */
@@ -263,7 +264,7 @@ struct ipc_cookies {
 	uint8_t secret[IPC_COOKIE_SECRET_LEN]; /* of ADD */
 };
 
-/* What became of it. */
+/* The result of an ipc_cookies. */
 enum ipc_cookies_result {
 	COOKIES_OK,
 	COOKIES_UNKNOWN,     /* there is no such wish */
@@ -311,7 +312,7 @@ enum ipc_written_to {
 	IPC_WRITTEN_COPY, /* the folder xfrdir, as its file could not be */
 };
 
-/* What became of an ipc_write. */
+/* The result of an ipc_write. */
 struct ipc_written {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err, of the zone file: NSD_E_NOT_FOUND: no
@@ -333,7 +334,7 @@ struct ipc_find_files {
 	uint8_t apexes[IPC_FIND_FILES_MAX];
 };
 
-/* What came of it. */
+/* The result of an ipc_find_files. */
 struct ipc_files_found {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err; NSD_E_WIRE: behind those that are
@@ -342,8 +343,8 @@ struct ipc_files_found {
 			  * If there is one behind these: its file is not */
 };
 
-/* Who keeps old versions in the store beyond its bounds. The writer of the
- * store tells epochs and ages by its own. */
+/* A reader that keeps old versions in the store beyond its bounds. Epochs and
+ * ages are those of the store's writer. */
 struct ipc_holder {
 	uint64_t slot;     /* of the reader in the store */
 	uint64_t oldest;   /* epoch of the oldest version that it keeps */
