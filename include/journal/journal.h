@@ -136,7 +136,7 @@ uint64_t journal_end(struct journal_transfer *transfer,
 /* Throws a text away. Takes transfer; NULL is fine. */
 void journal_abandon(struct journal_transfer *transfer);
 
-/* What became of an entry that has ended. */
+/* The result of an entry that journal_end ended. */
 struct journal_done {
 	uint64_t id;
 	uint8_t apex[NAME_MAX_LEN];

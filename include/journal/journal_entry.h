@@ -9,7 +9,7 @@
 
 #include "dns/name.h"
 
-/* Both are octets on disk: the kinds of a transfer's text. */
+/* The kind of a transfer's text. The values are octets on disk. */
 enum journal_kind {
 	JOURNAL_WHOLE = 3, /* a whole zone */
 	JOURNAL_DIFFS = 4, /* differences, one or more versions in order */

@@ -18,7 +18,7 @@
 #include "zone/history.h"
 #include "zonedb/history_edit.h"
 
-/* What the comments of a file say, and the zone. All is borrowed. */
+/* The texts of a file's comments, and the zone. All is borrowed. */
 struct ixfr_text {
 	const uint8_t *apex;
 	const char *name;    /* the zone's, as in nsd.conf */
@@ -88,9 +88,10 @@ struct ixfr_wanted {
 	const uint8_t *apex;
 	uint32_t serial; /* they lead there */
 	const struct history_limits *limits;
-	/* Those that were changed (ctime) at this moment or before are of
-	 * another version that has the same serial, perhaps. The same goes for
-	 * times to come: the clock was set back since. NULL: any will do. */
+	/* The files must have changed (ctime) after this moment, and not in
+	 * time to come. Older ones may be of another version that has the same
+	 * serial; a later ctime says that the clock was set back. NULL: files
+	 * of any time do. */
 	const struct timespec *since;
 };
 

@@ -7,8 +7,8 @@
 #include "loader/load_zone.h"
 #include "update/update.h"
 
-/* So many changes, some 4 ms, are published in the loader's loop; more by the
- * thread that has found them. */
+/* The most changes that are published in the loader's loop, which takes some 4
+ * ms. More are published by the thread that has found them. */
 #define LOAD_APPLY_AT_ONCE 1000u
 
 struct load_apply_options {

@@ -24,13 +24,13 @@ enum nsd_err load_expiry_set(const struct load_context *context,
  * is answered from again, until the next load_expiry_set. */
 void load_expiry_end(const struct load_context *context, store_ref entry);
 
-/* Nothing is answered from the zone until load_expiry_let_go, whatever it has.
- * For the main thread, as the next two. */
+/* Has the zone answer as an expired one until load_expiry_let_go, whatever data
+ * it has. For the main thread, as the next two. */
 void load_expiry_hold(struct store_writer *writer, struct load_zone *zone);
-/* To be called once for each zone that a predecessor has left: it is still held
- * if that held it. */
+/* Finds out whether a dead loader has left the zone held. To be called once for
+ * each zone that a predecessor has left. */
 void load_expiry_resume(const struct store_view *view, struct load_zone *zone);
-/* One that is not held is fine. */
+/* Ends a hold. A zone that is not held is fine. */
 void load_expiry_let_go(struct store_writer *writer, struct load_zone *zone);
 
 /* Has no zone expire, until xfrd says anew when each does: what a file says is

@@ -12,7 +12,7 @@
 #include "update/update.h"
 #include "zonedb/history_edit.h"
 
-/* What they are applied to. All is borrowed. */
+/* The zone that versions are applied to, and how. All is borrowed. */
 struct load_versions {
 	const struct load_context *context;
 	store_ref entry;

@@ -12,7 +12,8 @@
 #include "dns/name.h"
 #include "loader/load_text.h"
 
-/* What is over these limits is refused: its sender has to send it again. */
+/* Limits of the changes that wait. A change beyond is refused: its sender has
+ * to send it again. */
 #define LOAD_WAIT_MAX 1000
 #define LOAD_WAIT_OCTETS (64u << 20)
 

@@ -52,7 +52,7 @@ struct load_progress {
 	uint64_t total;
 };
 
-/* What becomes of a zone that was looked at. */
+/* The outcome of looking at a zone. */
 enum load_outcome {
 	LOAD_UNCHANGED, /* nothing to do; nobody takes the result */
 	LOAD_LARGE,     /* put off: to be read with several threads */
@@ -65,8 +65,8 @@ enum load_outcome {
 	LOAD_FAILED,    /* said in the log */
 };
 
-/* What is noted of a zone's files, behind what is published: whether they are
- * to be read again is told from that. */
+/* The record of a zone's files, made behind a publish. It tells whether they
+ * are to be read again. */
 enum load_note {
 	LOAD_NOTE_NOTHING,
 	LOAD_NOTE_READ,       /* result.files */
@@ -80,7 +80,7 @@ enum load_note {
 			       * be used */
 };
 
-/* What came of reading a zone. The loader's main thread acts on it. */
+/* The result of reading a zone. The loader's main thread acts on it. */
 struct load_result {
 	struct load_result *next;
 	struct load_zone *zone;
@@ -123,7 +123,7 @@ struct load_journal;
 struct load_retire;
 struct load_loop;
 
-/* What all zones are read with. */
+/* The context in which zones are read. */
 struct load_context {
 	struct store_writer *writer;
 	const char *chroot;          /* where we are; NULL: not in one */
@@ -157,8 +157,8 @@ bool load_zone_is_secondary(const struct load_zone *zone);
 bool load_zone_is_received(const struct store_view *view,
 	const struct load_zone *zone);
 
-/* What is kept of what the versions of the zone differ by (store-ixfr, ixfr-
- * number, ixfr-size). */
+/* The limits of the differences that the zone keeps (store-ixfr, ixfr-number,
+ * ixfr-size). */
 struct history_limits load_zone_get_history(const struct load_zone *zone);
 
 /*

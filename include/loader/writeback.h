@@ -12,7 +12,7 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
-/* What is written, and where to. */
+/* The zone to be written, and where to. */
 struct writeback {
 	const struct store_view *view;
 	const struct zone *zone;

@@ -83,7 +83,7 @@ trie_name_of_leaf(struct trie_name *name, const struct trie_leaf *leaf,
 
 #define TRIE_KEY_MAX 512
 
-/* One look-up. trie_find_batch advances several in turn. */
+/* A look-up. trie_find_batch advances several in turn. */
 struct trie_walk {
 	/* in */
 	const struct trie_entry *root; /* borrowed */
@@ -93,9 +93,9 @@ struct trie_walk {
 	store_ref encloser;  /* the object of the longest proper ancestor in
 			      * the trie (perhaps the common part), or none */
 	uint8_t ancestor_count;
-	/* All proper ancestors in the trie, the shortest first; the last is
-	 * the encloser. A zone's trie holds its apex (0 labels) and its empty
-	 * non-terminals. So in a zone it is the closest encloser. */
+	/* The proper ancestors in the trie, the shortest first; the last is the
+	 * encloser. A zone's trie holds its apex (0 labels) and its empty
+	 * non-terminals, so in a zone it is the closest encloser. */
 	store_ref ancestors[NAME_MAX_LABELS + 1];
 	/* private to the walk */
 	uint16_t key_len;

@@ -16,13 +16,13 @@
 #include "net/proxy.h"
 
 #define NET_ROOM_LINE 64u
-/* What is kept of a datagram. */
+/* The octets of a datagram that are kept; the rest of a longer one is lost. */
 #define NET_ROOM_DATAGRAM 4096u
 /* An odd number of cache lines. Datagrams at a power of two from each other
  * would all begin in the same set of the cache. */
 #define NET_ROOM_STRIDE (NET_ROOM_DATAGRAM + NET_ROOM_LINE)
-/* What all connections of a turn read together before they are answered. It
- * holds the longest rest and one read. */
+/* The room that all connections of a turn read into before they are answered.
+ * It holds the longest rest of a connection and one read. */
 #define NET_ROOM_STREAMS (256u * 1024)
 
 struct net_udp_room {

@@ -79,8 +79,9 @@ struct net_udp_options {
 	 * whole (RFC 9715). */
 	size_t reply_size;
 	bool for_proxies;
-	/* All zeros at first; lent until the socket is closed. NULL: it has one
-	 * of its own. */
+	/* The room of datagrams: all zeros at first, lent until the socket is
+	 * closed, and shared by sockets of a thread. NULL: the socket makes its
+	 * own. */
 	struct net_udp_room *room;
 };
 

@@ -41,7 +41,7 @@
 /* Groups of zones that have counters of their own. */
 #define COUNTS_GROUPS_MAX (UINT32_C(1) << 20)
 
-/* What xfrd notes when statistics are set back to 0. */
+/* The counters' values at the last reset of statistics, noted by xfrd. */
 struct counts_reset {
 	int64_t at_usec; /* as of clock_now_usec; 0: never */
 	/* 0 or 1: of xfrd's books, the one that counts. It is changed first: if
@@ -51,7 +51,8 @@ struct counts_reset {
 	uint64_t queries[]; /* of each worker */
 };
 
-/* What the loader says of the store, from time to time. Atomic words. */
+/* Figures of the store, set by the loader from time to time. Each is an atomic
+ * word. */
 struct counts_store {
 	uint64_t live, free, mapped; /* octets */
 	uint64_t retired;            /* octets that readers may still hold */
@@ -80,7 +81,7 @@ struct counts_process {
 
 struct counts;
 
-/* What there is to be. */
+/* The sizes of the counters that counts_create makes. */
 struct counts_wish {
 	unsigned workers;
 	uint32_t groups_max; /* COUNTS_GROUPS_MAX; there may be room for
@@ -89,7 +90,8 @@ struct counts_wish {
 			      * more */
 };
 
-/* Makes it, all zeros. NSD_E_SYSTEM: said in the log; NSD_E_MEMORY. */
+/* Makes the counters, all zeros. NSD_E_SYSTEM: said in the log;
+ * NSD_E_MEMORY. */
 enum nsd_err counts_create(const struct counts_wish *wish,
 	struct counts **counts) MUST_USE;
 void counts_destroy(struct counts *counts);

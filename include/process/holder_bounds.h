@@ -9,13 +9,13 @@
  * longer than the slowest line explains. */
 #define HOLDER_STREAM_RATE 8192u
 
-/* What a reader may keep. */
+/* The most that a reader may keep from being freed. */
 struct holder_bounds {
 	uint64_t octets;
 	int64_t age_msec;
 };
 
-/* Of a store in which so many octets have been served: the more, the more. */
+/* Bounds for a store in which `served` octets are served; they grow with it. */
 void holder_get_bounds(uint64_t served, struct holder_bounds *bounds);
 
 #endif

@@ -14,7 +14,7 @@ struct role;
 struct supervisor;
 struct xfrd;
 
-/* Each may be NULL. */
+/* Functions of tests. Each may be NULL. */
 struct role_hooks {
 	/* In main, before its loop. */
 	void (*on_main)(struct supervisor *s);

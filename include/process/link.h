@@ -96,7 +96,8 @@ enum nsd_err link_send(struct link *link, const struct link_parcel *parcel)
  * the sender. */
 void link_return(struct link *link, enum ipc_type type);
 
-/* What this link was behind has been sent. */
+/* Sends the messages that waited for the link `behind`, which has sent its
+ * own. */
 void link_go_on(struct link *link);
 
 /* True if something is not sent yet. */

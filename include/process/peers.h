@@ -27,7 +27,8 @@ struct peers {
 	/* There is a new one, or there is room or credit to send more to it.
 	 * NULL: nobody asks. */
 	void (*on_room)(void *owner, struct peer *peer);
-	/* It has died, and what it had sent is taken. NULL: nobody asks. */
+	/* The peer has died, and the messages that it had sent are taken. NULL:
+	 * nobody asks. */
 	void (*on_gone)(void *owner, struct peer *peer);
 	/* private */
 	struct peer *first;
@@ -42,7 +43,7 @@ void peers_remove(struct peers *peers, const struct ipc_message *m);
 struct peer *peers_find(struct peers *peers, uint64_t channel);
 struct peer *peers_find_role(struct peers *peers, enum ipc_role role);
 
-/* Nothing waits for main any more. */
+/* Sends the messages that waited for the link to main to be empty. */
 void peers_go_on(struct peers *peers);
 
 #endif

@@ -33,7 +33,7 @@ enum store_past {
 			    * files */
 };
 
-/* What main gives to a child at the fork. */
+/* The resources that a child has from main at the fork. */
 struct role_start {
 	struct server *server;
 	struct store *store;
@@ -64,8 +64,8 @@ struct role {
 	int term_fd;
 	struct event *beat_event;
 	struct hand *hand; /* NULL: nobody looks at it */
-	/* What is done with a message, by enum ipc_type; it says whom it is
-	 * from. Its descriptors are closed when its handler returns. */
+	/* The handlers of messages, by enum ipc_type, which says the sender. A
+	 * message's descriptors are closed when its handler returns. */
 	void (*const *handlers)(struct role *role,
 		const struct ipc_message *m);
 	/* Told to end: calls role_stop when it can. NULL: ends at once. */
@@ -76,10 +76,12 @@ struct role {
 	void (*on_main_gone)(struct role *role);
 	/* Every ROLE_BEAT_MSEC. NULL: nothing. */
 	void (*on_beat)(struct role *role);
-	/* Other settings are published (ORDER_SETTINGS). NULL: nothing. */
+	/* New settings are published (ORDER_SETTINGS). NULL: nothing is
+	 * done. */
 	void (*on_settings)(struct role *role);
-	/* The same with zones that may be others, too: sends OBEYED with the
-	 * ticket once that is followed. NULL: as on_settings. */
+	/* New settings are published, and zones may be others, too: sends
+	 * OBEYED with the ticket once the role follows them. NULL: as
+	 * on_settings. */
 	void (*on_zones)(struct role *role, uint64_t ticket);
 	/* Another role can be talked to, or more can be sent to it; it has
 	 * died. NULL: nothing. */
@@ -87,7 +89,8 @@ struct role {
 	void (*on_peer_gone)(struct role *role, struct peer *peer);
 };
 
-/* What all children take: part of each role's list (ipc/handlers.h). */
+/* The handlers that all children have: part of each role's list
+ * (ipc/handlers.h). */
 #define ROLE_HANDLERS(X)                                                     \
 	X(LOG, role_on_log)                                                  \
 	X(OBEY, role_on_obey)                                                \

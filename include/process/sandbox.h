@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "ipc/message.h"
 
-/* What is used. All zero: nothing. */
+/* The confinements that a role is put under. All zeros: none. */
 struct sandbox {
 	bool calls;        /* system calls are filtered */
 	unsigned landlock; /* the version of the kernel's landlock; 0: none */

@@ -88,8 +88,8 @@ bool server_find_journal(const struct server *server, char *out,
  * inhand.h. False: its name is too long. */
 bool server_find_in_hand(const struct server *server, unsigned number,
 	char *out, size_t size);
-/* What stands before a path in the chroot where people read it: the folder of
- * the chroot, without a slash at its end, in root; "" without one. */
+/* The prefix of paths in the chroot for people's eyes: the folder of the chroot
+ * without a slash at its end, in root; "" without a chroot. */
 const char *server_find_root(const struct server *server,
 	char root[PATH_MAX]);
 

@@ -107,7 +107,7 @@ enum nsd_err tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 int tls_texts_pack_all(const struct secrets *texts);
 enum nsd_err tls_texts_unpack_all(int fd, struct secrets **texts) MUST_USE;
 
-/* What a process says that has parsed texts. Zeroed but for said.err. */
+/* The report of a process that has parsed texts. Zeroed but for said.err. */
 struct tls_report {
 	struct diag_sink sink; /* first: the first error is what is said */
 	struct trial_report said;

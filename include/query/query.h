@@ -21,8 +21,8 @@
 #include "settings/acl.h"
 #include "store/store.h"
 
-/* What a worker is told at its start. All other options are settings, which
- * each batch finds in the store (settings/settings.h). */
+/* Options that a worker has from its start. All others are settings, which each
+ * batch finds in the store (settings/settings.h). */
 struct query_options {
 	unsigned cname_max;    /* links of a chain to follow; 18 */
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
@@ -82,7 +82,8 @@ void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
 size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
 
-/* What a rate limit has begun or ceased to hold back. */
+/* A netblock and subject whose answers a rate limit begins or ceases to hold
+ * back. */
 struct query_block {
 	bool begins;
 	bool whitelisted;
@@ -94,11 +95,10 @@ struct query_block {
 	unsigned netblock_bits;
 	uint8_t name[NAME_MAX_LEN]; /* what the answers have in common */
 };
-/* So many are told of for a batch; what is more is not. */
+/* The most blocks that are reported for a batch; more go unreported. */
 #define QUERY_BLOCKS_MAX 4
 
-/* What the last batch has begun and ceased to hold back. Lent until the
- * next. */
+/* The blocks that began and ended with the last batch. Lent until the next. */
 const struct query_block *query_blocks(const struct query_ctx *ctx,
 	size_t *count);
 
@@ -109,8 +109,8 @@ enum query_access_kind {
 	QUERY_ACCESS_IXFR,
 };
 
-/* Who asked for what that a list decides about: those that were refused, and
- * those that are given a zone. */
+/* A decision of an access list: a request that was refused, or a transfer that
+ * was allowed. */
 struct query_access {
 	enum query_access_kind kind;
 	bool allowed;
@@ -120,10 +120,10 @@ struct query_access {
 	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
 	uint8_t name[NAME_MAX_LEN]; /* of the question */
 };
-/* So many are told of for a batch; what is more is not. */
+/* The most decisions that are reported for a batch; more go unreported. */
 #define QUERY_ACCESSES_MAX 4
 
-/* Those of the last batch. Lent until the next. */
+/* The decisions of the last batch. Lent until the next. */
 const struct query_access *query_accesses(const struct query_ctx *ctx,
 	size_t *count);
 
@@ -151,8 +151,8 @@ struct query_unsent {
 	uint8_t zone[NAME_MAX_LEN];
 };
 
-/* That of the last query_stream_next; NULL: there was none, or it was asked for
- * before. Lent until the next. */
+/* The unsent record of the last query_stream_next; NULL: there was none, or it
+ * was asked for before. Lent until the next. */
 const struct query_unsent *query_take_unsent(struct query_ctx *ctx);
 
 #endif

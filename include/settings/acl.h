@@ -13,7 +13,7 @@
 /* True for an address with port 0: nobody listens there. */
 bool acl_peer_port_is_zero(const struct sockaddr_storage *peer);
 
-/* Who asks. */
+/* The client of a request, to be matched with lists. */
 struct acl_client {
 	const struct sockaddr_storage *peer; /* NULL: matches nothing */
 	const struct sockaddr *proxy; /* who speaks for it; NULL: nobody */
@@ -60,7 +60,7 @@ void acl_list_free(struct acl_list *list);
 bool acl_list_blocks_proxy(const struct acl_list *list,
 	const struct acl_client *client);
 
-/* Who is blocked, and by what. */
+/* The element that blocks a client. */
 struct acl_block {
 	struct acl_element element;
 	bool of_proxy; /* its proxy is; else the client itself */

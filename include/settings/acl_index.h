@@ -16,10 +16,12 @@
 #include "base/err.h"
 #include "settings/settings.h"
 
-/* Up to so many elements are walked: an index would cost more than it saves. */
+/* The most elements that are walked one by one: an index of them would cost
+ * more than it saves. */
 #define ACL_WALK_MAX 8u
 
-/* What a client must match besides the address. Kinds that block come first. */
+/* The kind of an element: what a client must match besides the address, as a
+ * number. Kinds that block come first. */
 #define ACL_KIND_KEY(key) ((uint64_t)(key) << 17) /* 0: unsigned requests */
 #define ACL_KIND_PORT(port) ((uint64_t)(port) << 1) /* 0: any */
 #define ACL_KIND_IP6 UINT64_C(1)
@@ -45,8 +47,8 @@ struct acl_index {
 	struct acl_part parts[]; /* by kind; the trees are behind them */
 };
 
-/* It begins at a multiple of so many octets from what it lies in: a node of a
- * tree is a cache line or two. */
+/* The alignment of an index in the object that holds it: a node of a tree is a
+ * cache line or two. */
 #define ACL_INDEX_ALIGN 64u
 
 /* The most octets that an index of so many elements has. */

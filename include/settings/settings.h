@@ -51,8 +51,8 @@ settings_key_size(const struct settings_key *key)
 
 enum acl_kind { ACL_SINGLE, ACL_MASK, ACL_RANGE };
 
-/* One element of a list (doc/surface.md 1.7). Addresses in network order; IPv4
- * in the first 4 octets, and zeros. */
+/* An element of a list (doc/surface.md 1.7). Addresses are in network order;
+ * IPv4 has the first 4 octets, and zeros behind. */
 struct acl_element {
 	uint8_t family;    /* 4 or 6 */
 	uint8_t kind;      /* enum acl_kind */
@@ -104,8 +104,8 @@ struct settings_numbers {
 	uint32_t rrl_whitelist; /* enum answer_kind, or-ed */
 };
 
-/* What a pattern, or a zone of its own, says. An entry has none instead if all
- * lists are empty and all numbers 0. */
+/* The options of a pattern, or of a zone by itself. A zone whose lists are all
+ * empty and whose numbers are all 0 has no such object. */
 struct settings_options {
 	uint32_t refs; /* holders; the writer's */
 	uint32_t len;  /* octets of this object */

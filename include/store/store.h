@@ -34,7 +34,7 @@ enum store_root {
 	STORE_ROOT_COUNT = 16,
 };
 
-/* What a reader needs to follow references. Hot: pass it by pointer. */
+/* The mapping that references are relative to. Hot: pass it by pointer. */
 struct store_view {
 	const uint8_t *base;
 };
@@ -88,7 +88,8 @@ struct store_file {
 	uint64_t contents; /* the caller's version of what it puts into it */
 };
 
-/* What was found at the path, and what follows from it. */
+/* The state of the file at the path, which decides whether it is served from,
+ * replaced or refused. */
 #define STORE_FILE_LIST(X)                                                \
 	/* Served from as it is. */                                       \
 	X(STORE_FILE_ATTACHED, "as it was left by a clean stop")          \

@@ -16,8 +16,8 @@
 #include "base/filter.h"
 #include "base/secrets.h"
 
-/* What a server is made of, in the order of struct secrets. An empty one is
- * not there. */
+/* The parts of a server, in the order of struct secrets. A part may be empty:
+ * then there is none. */
 enum tls_server_text {
 	TLS_SERVER_KEY,     /* private key, PEM */
 	TLS_SERVER_CHAIN,   /* certificates, PEM, its own first */

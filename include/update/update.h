@@ -32,12 +32,12 @@ struct zone_update_options {
 	struct zone_limits limits; /* for the RRsets that change, and the types
 				    * of their names: more than that, and
 				    * than before, is an error */
-	/* What is to be removed must be there, and what is to be added must
-	 * not, unless it is removed, too (as for another TTL). None of it may
-	 * come twice (RFC 1995 section 4). */
+	/* Strict mode, for IXFR (RFC 1995 section 4): a record to be removed
+	 * must be there, a record to be added must not, unless it is removed as
+	 * well (as for another TTL), and none may come twice. */
 	bool exact;
-	/* So many names may be made anew, 0 for any number: if there are more,
-	 * or sixteen times as many records would have to be looked at,
+	/* The most names that may be made anew; 0 for any number. If there are
+	 * more, or sixteen times as many records would have to be looked at,
 	 * NSD_E_LIMIT is returned before that takes long. */
 	uint32_t names_max;
 	/* Where objects are made. NULL: in the writer's own heap. */

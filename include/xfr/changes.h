@@ -44,7 +44,7 @@ enum changes_action {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* What a record is to the version that it belongs to. */
+/* The place of a record in a series of differences. */
 enum changes_part {
 	CHANGES_RECORD,
 	CHANGES_OLD_SOA, /* removed: a version begins */

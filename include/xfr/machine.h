@@ -57,10 +57,10 @@ struct xfr_limits {
 	uint32_t checks_per_sec;
 };
 
-/* What a server has if nobody says otherwise. */
+/* The limits that a server has by default. */
 extern const struct xfr_limits xfr_limits_usual;
 
-/* What is known of a primary from nsd.conf. */
+/* Properties of a primary by nsd.conf. */
 enum xfr_primary_flag {
 	XFR_PRIMARY_AXFR = 1, /* knows no IXFR */
 	XFR_PRIMARY_UDP = 2,  /* IXFR goes over UDP first */
@@ -92,8 +92,8 @@ struct xfr_soa {
 	uint32_t refresh_sec, retry_sec, expire_sec;
 };
 
-/* What is known of a zone when it comes. Times may lie before the machine's
- * begin. See xfr/state.h for what xfrd.state gives. */
+/* The state that a zone has when it is added. Times may lie before the
+ * machine's begin. See xfr/state.h for what xfrd.state gives. */
 struct xfr_start {
 	bool has_data;       /* it is served, or would be if not expired */
 	struct xfr_soa soa;  /* of that */
@@ -134,7 +134,7 @@ void xfr_release_config(struct xfr_machine *machine, uint32_t id);
 enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
 	const struct xfr_start *start, int64_t now, uint32_t *zone) MUST_USE;
 
-/* What the user knows a zone by, such as a number of its own; 0 at first. */
+/* A number that the user gives a zone, and finds it by; 0 at first. */
 void xfr_set_user(struct xfr_machine *machine, uint32_t zone, uint32_t user);
 uint32_t xfr_get_user(const struct xfr_machine *machine, uint32_t zone);
 uint32_t xfr_get_config(const struct xfr_machine *machine, uint32_t zone);
@@ -257,8 +257,8 @@ struct xfr_reply {
 bool xfr_on_reply(struct xfr_machine *machine, uint64_t ticket, int64_t now,
 	const struct xfr_reply *reply);
 
-/* All octets of a transfer are here and kept: it needs no connection any more,
- * and is not counted as one under way. Its answer is still due. */
+/* Says that all octets of a transfer are here and kept: it needs no connection
+ * any more, and does not count as under way. Its answer is still due. */
 void xfr_on_received(struct xfr_machine *machine, uint64_t ticket);
 
 /*

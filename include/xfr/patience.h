@@ -11,11 +11,11 @@
 
 /* A transfer may take this long in all. */
 #define XFR_TRANSFER_MSEC (2 * 3600 * 1000)
-/* One that brings less than this in a while is too slow, if others wait for its
- * place, or the zone could come from another primary. */
+/* Octets in a while below which a transfer is too slow, if others wait for its
+ * place, or if the zone could come from another primary. */
 #define XFR_SLOW_MSEC (30 * 1000)
 #define XFR_SLOW_OCTETS 32768u
-/* Else one that brings less than this has stopped. */
+/* Octets in a while below which any transfer counts as stopped. */
 #define XFR_STEADY_OCTETS 1024u
 
 /* private */
@@ -30,7 +30,7 @@ struct xfr_patience {
 uint32_t xfr_patience_begin(struct xfr_patience *patience, int64_t now,
 	uint32_t first_msec);
 
-/* What a look at a transfer finds. */
+/* The state of a transfer at a look. */
 struct xfr_patience_look {
 	uint64_t received; /* octets, so far */
 	int64_t turn_at;   /* its turn came, if its primary answers one after

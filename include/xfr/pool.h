@@ -20,14 +20,14 @@
 
 #include "base/list.h"
 
-/* A connection that ends no question for so long is held up. */
+/* A connection on which no question ends for this long is held up. */
 #define XFR_POOL_HELD_MSEC 250
-/* One that brings less than so many octets a second, for so long, is given up
- * if another question waits for its place. */
+/* The rate, over this time, below which a connection is given up if another
+ * question waits for its place. */
 #define XFR_POOL_SLOW_MSEC 3000
 #define XFR_POOL_SLOW_OCTETS 1024
 
-/* All connections. */
+/* The connections to all servers. */
 struct xfr_pool {
 	unsigned conns_max;
 	unsigned per_conn;  /* questions on one */
@@ -38,7 +38,7 @@ struct xfr_pool {
 	bool is_paused;
 };
 
-/* One that has connections. */
+/* A server that questions go to. */
 struct xfr_pool_server {
 	/* private */
 	struct cds_list_head conns;
@@ -115,7 +115,7 @@ void xfr_pool_add(struct xfr_pool *pool, struct xfr_pool_server *server,
 	struct xfr_pool_conn *conn, int64_t now);
 /* The server has taken it. */
 void xfr_pool_on_open(struct xfr_pool_conn *conn, int64_t now);
-/* It has no question (any more), and is closed. */
+/* Removes a connection that has no question (any more), and is closed. */
 void xfr_pool_remove(struct xfr_pool_conn *conn);
 
 void xfr_pool_join(struct xfr_pool_conn *conn,
@@ -128,7 +128,8 @@ void xfr_pool_on_message(struct xfr_pool_conn *conn,
 	struct xfr_pool_question *question, size_t len, int64_t now);
 /* No more questions are to go there. */
 void xfr_pool_wear(struct xfr_pool_conn *conn);
-/* Nothing is read from connections for now; or it is, again. */
+/* Stops or resumes the clocks of connections: while paused, the user reads from
+ * none, so that silence is not the server's. */
 void xfr_pool_pause(struct xfr_pool *pool, bool is_paused, int64_t now);
 
 /* Looks whether a connection is held up. Returns in how many milliseconds to

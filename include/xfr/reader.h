@@ -31,7 +31,7 @@ struct xfr_sink {
 	void *ctx;
 };
 
-/* What was asked, and what may come. What is pointed to is kept until the
+/* The request, and the replies that may come. Pointers are kept until the
  * transfer ends. */
 struct xfr_read_setup {
 	const uint8_t *apex;   /* wire name in lower case */

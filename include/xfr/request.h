@@ -65,7 +65,7 @@ struct xfr_ask {
 enum nsd_err xfr_ask_write(const struct xfr_ask *ask, uint64_t now,
 	uint8_t out[XFR_ASK_MAX], size_t *len) MUST_USE;
 
-/* What a NOTIFY from a primary says. */
+/* The content of a NOTIFY from a primary. */
 struct xfr_notified {
 	uint8_t apex[NAME_MAX_LEN]; /* in lower case */
 	bool has_serial;   /* the SOA of the apex is in the answer section */
@@ -80,7 +80,7 @@ struct xfr_notified {
 bool xfr_notify_read(const uint8_t *message, size_t len,
 	struct xfr_notified *notified) MUST_USE;
 
-/* What a reply to SOA or NOTIFY says. */
+/* The content of a reply to SOA or NOTIFY. */
 struct xfr_answer {
 	uint16_t rcode;      /* with XFR_FAULT_RCODE (may be an extended one) or
 			      * TSIG_WRONG, TSIG_REFUSED (that of the TSIG) */

@@ -122,8 +122,9 @@ void xfr_state_to_start(const struct xfr_state_zone *zone,
 	int64_t filetime_sec, const struct xfr_state_clocks *clocks,
 	const struct xfr_soa *served, struct xfr_start *start);
 
-/* What the file says of a zone. The caller sets what the machine does not know:
- * the name of the zone, and TTL, names and minimum of the SOAs with a date. */
+/* Fills the entry of a zone in xfrd.state. The caller sets what the machine
+ * does not know: the name of the zone, and TTL, names and minimum of the SOAs
+ * with a date. */
 void xfr_state_from_status(const struct xfr_status *status,
 	const struct xfr_state_clocks *clocks, struct xfr_state_zone *zone);
 

@@ -9,7 +9,7 @@
 #include "dns/name.h"
 #include "store/store.h"
 
-/* Each kind of use, and what it counts. */
+/* The uses of memory, each with the text that says what it counts. */
 #define ZONE_KINDS(X)                                                        \
 	X(names, "nodes: names and what they refer to")                      \
 	X(tries, "branches, of names and of the table")                      \
@@ -57,7 +57,8 @@ struct zone_measuring {
  * returns false when all is measured, or before the first publish. */
 bool zone_measure_step(const struct store_view *view,
 	struct zone_measuring *measuring, size_t objects);
-/* What is measured so far; all of it once a step has returned false. */
+/* Copies what is measured so far, which is all of it once a step has returned
+ * false. */
 void zone_measure_get(const struct zone_measuring *measuring,
 	struct zone_measure *measure);
 

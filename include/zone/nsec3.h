@@ -46,7 +46,7 @@ enum nsec3_record_flags {
 			     * rrset that has them whole, with next hashes */
 };
 
-/* One NSEC3 RRset of the chain. */
+/* An NSEC3 RRset of the chain. */
 struct nsec3_record {
 	store_ref form; /* struct nsec3_form, or struct rrset: NSEC3_RRSET */
 	uint32_t flags; /* enum nsec3_record_flags */

@@ -11,7 +11,7 @@
 
 #define TABLE_FILTER_BITS 1024u
 
-/* What STORE_ROOT_ZONES refers to. */
+/* The table of zones; STORE_ROOT_ZONES refers to it. */
 struct zone_table {
 	struct trie apexes; /* struct zone_entry */
 	uint32_t zone_count;

@@ -269,7 +269,7 @@ node_entry_key(const struct node_rrset *entry)
 __attribute__((cold)) const struct node_rrset *zone_search_entries(
 	const struct node_rrset *entries, size_t count, uint32_t key);
 
-/* So few entries are looked at one by one. */
+/* The most entries of a node that are searched one by one. */
 #define NODE_ENTRIES_SEARCHED 16u
 
 /* The entry of a type with these flags (enum node_rrset_flags); NULL if there
@@ -334,7 +334,7 @@ enum zone_flags {
 	ZONE_DNAMES = 16,
 };
 
-/* One version of a zone's data. */
+/* A version of a zone's data. */
 struct zone {
 	uint32_t flags;
 	uint32_t serial;
@@ -417,17 +417,17 @@ enum zone_entry_flags {
 	ZONE_ENTRY_STEPS_STALE = 8,
 	/* The zone was added at run time: it has a line in the zone list. */
 	ZONE_ENTRY_LISTED = 16,
-	/* Its name was written with a dot at the end. */
+	/* The zone's name was written with a dot at its end. */
 	ZONE_ENTRY_DOT = 32,
-	/* It is no secondary zone, and was one since the start: what came by
-	 * transfers may still have to be written to its file. */
+	/* The zone is no secondary zone, and was one since the start: what came
+	 * by transfers may still have to be written to its file. */
 	ZONE_ENTRY_WAS_SECONDARY = 64,
 };
 
 struct settings_storing;
 
-/* What nsd.conf says of one zone and nobody can tell from its apex and its
- * pattern. The entry alone holds it. */
+/* Facts of nsd.conf about one zone that do not follow from its apex and its
+ * pattern. The entry alone holds them. */
 struct zone_own {
 	uint32_t len;    /* octets of this object */
 	uint32_t has_name;
@@ -488,11 +488,12 @@ zone_entry_is_expired(const struct zone_entry *entry, uint32_t now_sec)
  * made of the apex at out. Lent until the reader is quiescent. */
 const char *zone_entry_name(const struct store_view *view,
 	const struct zone_entry *entry, char out[NAME_TEXT_MAX]);
-/* Its zone file, % and all, lent in the same way. NULL: it has none. */
+/* The zone file of a zone, % and all, lent as its name. NULL: it has none. */
 const char *zone_entry_file(const struct store_view *view,
 	const struct zone_entry *entry);
 
-/* What is stored of its differences, lent in the same way. NULL: none are. */
+/* The settings of the zone's stored differences, lent as its name. NULL: none
+ * are stored. */
 const struct settings_storing *zone_entry_storing(
 	const struct store_view *view, const struct zone_entry *entry);
 

@@ -56,8 +56,8 @@ enum nsd_err zonemd_take(struct zonemd *zonemd, const struct zone_rr *rr)
 enum nsd_err zonemd_finish(struct zonemd *zonemd,
 	enum zonemd_verdict *verdict) MUST_USE;
 
-/* All of it, for a zone of the store, which must stay. Any thread. Cost: some
- * 0.5 us a record, if the apex has a record that can be used.
+/* Checks a zone of the store, which must stay, in one call. Any thread. Cost:
+ * some 0.5 us a record, if the apex has a record that can be used.
  * returns NSD_OK and sets *verdict; NSD_E_MEMORY. */
 enum nsd_err zonemd_check(const struct store_view *view,
 	const struct zone *zone, const uint8_t *apex,

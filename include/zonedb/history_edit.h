@@ -26,7 +26,7 @@
 
 struct store_writer;
 
-/* What is kept of a zone. */
+/* The limits of the steps that a zone keeps. */
 struct history_limits {
 	uint32_t number; /* steps; 0: nothing is kept */
 	uint64_t octets; /* of all steps (zone_step.len); 0: any */

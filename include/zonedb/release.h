@@ -24,7 +24,7 @@ struct releaser {
 
 /* Lets go of an object of len octets, but of nothing that it holds. */
 void release_object(struct releaser *r, store_ref ref, size_t len);
-/* These also let go of what the object holds. ref is not none. */
+/* Let go of an object and of what it holds. ref is not none. */
 void release_rrset(struct releaser *r, store_ref ref);
 void release_sigs(struct releaser *r, store_ref ref);
 void release_entries(struct releaser *r, const struct node_rrset *entries,

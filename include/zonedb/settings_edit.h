@@ -19,7 +19,7 @@
 
 struct store_writer;
 
-/* One at a time, in the thread of the writer. */
+/* An edit of settings. There is one at a time, in the thread of the writer. */
 struct settings_edit;
 
 /* Begins an edit.
@@ -38,13 +38,13 @@ enum nsd_err settings_edit_key(struct settings_edit *edit,
 	const uint8_t *name, enum mac_kind algorithm, store_ref *key)
 	MUST_USE;
 
-/* Who has to be at the other end of TLS: the domain name of a certificate, at
- * most 253 octets. The rest as above. NSD_E_LIMIT: it is longer. */
+/* The identity of a TLS peer: the domain name of its certificate, at most 253
+ * octets. Returned as a key is. NSD_E_LIMIT: it is longer. */
 enum nsd_err settings_edit_identity(struct settings_edit *edit,
 	const char *domain, store_ref *identity) MUST_USE;
 
-/* What a pattern or zone says. Octets of elements that mean nothing, such as
- * the mask of a single address, are zero. */
+/* The lists and numbers of a pattern or zone. Octets of elements that mean
+ * nothing, such as the mask of a single address, are zero. */
 struct settings_lists {
 	const struct acl_element *lists[SETTINGS_LIST_COUNT];
 	uint32_t counts[SETTINGS_LIST_COUNT];
@@ -60,7 +60,7 @@ struct settings_lists {
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;
 
-/* What else a pattern or zone says. All is borrowed. */
+/* The texts of a pattern or zone, and its options. All is borrowed. */
 struct settings_pattern_setup {
 	const char *name;  /* NULL: zones of nsd.conf say it */
 	const char *file;  /* zonefile; NULL: none */
@@ -79,7 +79,7 @@ enum nsd_err settings_edit_pattern(struct settings_edit *edit,
 	const struct settings_pattern_setup *setup, store_ref *pattern)
 	MUST_USE;
 
-/* What the server's options are to be. All is borrowed. */
+/* The server's options. All is borrowed. */
 struct settings_setup {
 	const char *identity;    /* NULL: none */
 	const char *version;
