@@ -26,7 +26,7 @@ trie_drop(struct zone_update *u, struct trie *trie, const struct owner *owner)
 }
 
 static enum nsd_err
-touch_apply(struct zone_update *u, const struct touch *t)
+dirty_apply(struct zone_update *u, const struct dirty_name *t)
 {
 	struct trie_edit edit = update_edit(u);
 	enum nsd_err err = NSD_OK;
@@ -80,7 +80,7 @@ sigs_list(struct zone_update *u, store_ref ref)
 
 /* Signatures belong to one node. Those that the new node has stay. */
 static enum nsd_err
-node_list(struct zone_update *u, const struct touch *t, store_ref ref)
+node_list(struct zone_update *u, const struct dirty_name *t, store_ref ref)
 {
 	const struct node *node = store_get(u->view, ref);
 	const struct node_rrset *e = node_entries(node);
@@ -110,8 +110,8 @@ list_reserve(struct zone_update *u, struct ref_list *list, size_t room)
 static enum nsd_err
 release_list(struct zone_update *u)
 {
-	for (size_t i = 0; i < u->touch_count; i++) {
-		const struct touch *t = &u->touches[i];
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		const struct dirty_name *t = &u->dirty[i];
 		enum nsd_err err = NSD_OK;
 
 		if (t->replaced && t->old != STORE_NONE)
@@ -231,7 +231,7 @@ targets_drop(struct zone_update *u)
 static void
 zone_fill(struct zone_update *u, struct zone *zone)
 {
-	const struct touch *apex = &u->touches[0];
+	const struct dirty_name *apex = &u->dirty[0];
 
 	*zone = *u->old;
 	zone->version = (zone->version + 1) & ZONE_VERSION_MASK;
@@ -258,8 +258,8 @@ zone_fill(struct zone_update *u, struct zone *zone)
 static void
 retire_nodes(struct zone_update *u)
 {
-	for (size_t i = 0; i < u->touch_count; i++) {
-		const struct touch *t = &u->touches[i];
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		const struct dirty_name *t = &u->dirty[i];
 
 		u->result.names += t->made != STORE_NONE;
 		u->result.names += t->made_hash != STORE_NONE;
@@ -319,8 +319,8 @@ update_apply(struct zone_update *u)
 	store_ref ref;
 	enum nsd_err err = NSD_OK;
 
-	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
-		err = touch_apply(u, &u->touches[i]);
+	for (size_t i = 0; i < u->dirty_count && err == NSD_OK; i++)
+		err = dirty_apply(u, &u->dirty[i]);
 	if (err == NSD_OK)
 		err = release_list(u);
 	if (err != NSD_OK)
@@ -379,7 +379,7 @@ undo_entries(struct zone_update *u, const struct node_rrset *made,
 }
 
 static void
-undo_node(struct zone_update *u, const struct touch *t, store_ref ref)
+undo_node(struct zone_update *u, const struct dirty_name *t, store_ref ref)
 {
 	const struct node *node, *old = NULL;
 	const struct node_rrset *kept = t->kept;
@@ -433,9 +433,9 @@ update_undo(struct zone_update *u)
 		release_uncount(u);
 	undo_uses(u);
 	undo_entries(u, p->entries, p->packed, p->kept, p->kept_count);
-	for (size_t i = 0; i < u->touch_count; i++) {
-		undo_node(u, &u->touches[i], u->touches[i].made);
-		undo_node(u, &u->touches[i], u->touches[i].made_hash);
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		undo_node(u, &u->dirty[i], u->dirty[i].made);
+		undo_node(u, &u->dirty[i], u->dirty[i].made_hash);
 	}
 	for (size_t i = 0; i < u->swing_count; i++)
 		store_free(u->heap, u->swings[i].change,

@@ -19,9 +19,9 @@ cell_read_node(struct glue_cell *cell, const struct node *node)
 		cell->link = GLUE_CELL_HIDDEN;
 }
 
-/* The node that a touch has in the new version, or none. */
+/* The node that a dirty name has in the new version, or none. */
 static store_ref
-touch_new_node(const struct touch *t)
+dirty_new_node(const struct dirty_name *t)
 {
 	return t->replaced ? t->made : t->old;
 }
@@ -30,8 +30,8 @@ static void
 cell_read_name(const struct zone_update *u, const struct owner *name,
 	struct glue_cell *cell)
 {
-	const struct touch *t = update_find_touch(u, name);
-	store_ref ref = t != NULL ? touch_new_node(t)
+	const struct dirty_name *t = update_find_dirty(u, name);
+	store_ref ref = t != NULL ? dirty_new_node(t)
 				  : update_find_ref(u, &u->old->names, name);
 
 	memset(cell, 0, sizeof(*cell));
@@ -120,7 +120,7 @@ cell_change(struct zone_update *u, store_ref of, const struct glue_cell *cell)
 }
 
 static enum nsd_err
-touch_change_cell(struct zone_update *u, const struct touch *t)
+dirty_change_cell(struct zone_update *u, const struct dirty_name *t)
 {
 	struct glue_cell was = {.a = STORE_NONE}, is = {.a = STORE_NONE};
 	store_ref target;
@@ -149,8 +149,8 @@ update_cells(struct zone_update *u)
 		if (use_resolve(u, use) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
-	for (size_t i = 0; i < u->touch_count; i++)
-		if (touch_change_cell(u, &u->touches[i]) != NSD_OK)
+	for (size_t i = 0; i < u->dirty_count; i++)
+		if (dirty_change_cell(u, &u->dirty[i]) != NSD_OK)
 			return NSD_E_MEMORY;
 	return NSD_OK;
 }

@@ -5,7 +5,7 @@
 #include "zonedb/release.h"
 
 static enum nsd_err
-touch_edit_chain(struct zone_update *u, struct touch *t)
+dirty_edit_chain(struct zone_update *u, struct dirty_name *t)
 {
 	struct packer *p = &u->packer;
 	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
@@ -48,9 +48,9 @@ update_chain(struct zone_update *u)
 		return err;
 	nsec3_edit_begin(&u->chain_edit, u->heap, &u->arena, u->chain);
 	u->chain_begun = true;
-	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
-		if (u->touches[i].chain_changed)
-			err = touch_edit_chain(u, &u->touches[i]);
+	for (size_t i = 0; i < u->dirty_count && err == NSD_OK; i++)
+		if (u->dirty[i].chain_changed)
+			err = dirty_edit_chain(u, &u->dirty[i]);
 	if (err == NSD_OK)
 		err = nsec3_edit_end(&u->chain_edit, &u->chain);
 	if (err == NSD_OK)

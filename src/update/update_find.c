@@ -14,17 +14,17 @@ update_find_ref(const struct zone_update *u, const struct trie *trie,
 	return walk.exact;
 }
 
-struct touch *
-update_find_touch(const struct zone_update *u, const struct owner *owner)
+struct dirty_name *
+update_find_dirty(const struct zone_update *u, const struct owner *owner)
 {
-	size_t low = 0, count = u->touch_count;
+	size_t low = 0, count = u->dirty_count;
 
 	while (count > 0) {
 		size_t half = count / 2;
-		int c = owner_compare(&u->touches[low + half].owner, owner);
+		int c = owner_compare(&u->dirty[low + half].owner, owner);
 
 		if (c == 0)
-			return &u->touches[low + half];
+			return &u->dirty[low + half];
 		if (c < 0) {
 			low += half + 1;
 			count -= half + 1;

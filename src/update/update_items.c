@@ -1,4 +1,4 @@
-/* update_items.c - lists the records of a touched name as they will be: those
+/* update_items.c - lists the records of a dirty name as they will be: those
  * of the old node, less those to be removed, plus those to be added. */
 #include <assert.h>
 #include <stdlib.h>
@@ -198,7 +198,7 @@ wish_has_set(const struct wish *wish, uint32_t key)
 /* The records as they will be. */
 struct merge {
 	struct zone_update *u;
-	struct touch *touch; /* NULL: all records are asked for */
+	struct dirty_name *dirty; /* NULL: all records are asked for */
 	struct wish *wish;
 	struct item *items;
 	size_t count;
@@ -233,7 +233,7 @@ merge_put_all(struct merge *m, const struct item *items, size_t count)
 static enum nsd_err
 merge_keep(struct merge *m, const struct entry_items *e)
 {
-	struct touch *t = m->touch;
+	struct dirty_name *t = m->dirty;
 	size_t at;
 
 	if (t == NULL)
@@ -357,8 +357,8 @@ merge_part(struct merge *m, struct part *p, const struct entry_items *e)
 		m->count = start;
 		return merge_keep(m, e);
 	}
-	if (m->touch != NULL)
-		m->touch->changed = true;
+	if (m->dirty != NULL)
+		m->dirty->changed = true;
 	m->u->rr_delta -= (int64_t)e->count;
 	return merge_put_all(m, p->adds, p->add_count);
 }
@@ -503,7 +503,7 @@ static enum nsd_err
 nsec3_place_items(struct merge *m, size_t start)
 {
 	struct zone_update *u = m->u;
-	struct touch *t = m->touch;
+	struct dirty_name *t = m->dirty;
 	size_t count = m->count - start;
 	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp) + 1);
 
@@ -539,14 +539,14 @@ merge_nsec3(struct merge *m, struct nsec3_items *n)
 		return err;
 	if (!changed) {
 		m->count = start;
-		for (unsigned i = 0; i < 2 && !m->touch->was_chained; i++)
+		for (unsigned i = 0; i < 2 && !m->dirty->was_chained; i++)
 			if (merge_keep(m, &n->of[i]) != NSD_OK)
 				return NSD_E_MEMORY;
 		return NSD_OK;
 	}
 	m->u->rr_delta -= (int64_t)(n->of[0].count + n->of[1].count);
-	if (!m->touch->was_chained && n->of[0].count + n->of[1].count > 0)
-		m->touch->changed = true;
+	if (!m->dirty->was_chained && n->of[0].count + n->of[1].count > 0)
+		m->dirty->changed = true;
 	return nsec3_place_items(m, start);
 }
 
@@ -563,9 +563,9 @@ merge_node(struct merge *m, const struct node *old)
 	const struct node_rrset *e;
 	enum nsd_err err = NSD_OK;
 
-	m->touch->kept = arena_alloc(&m->u->arena,
-		count * sizeof(m->touch->kept[0]) + 1);
-	if (m->touch->kept == NULL || keys.items == NULL)
+	m->dirty->kept = arena_alloc(&m->u->arena,
+		count * sizeof(m->dirty->kept[0]) + 1);
+	if (m->dirty->kept == NULL || keys.items == NULL)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
 		e = &node_entries(old)[i];
@@ -579,7 +579,7 @@ merge_node(struct merge *m, const struct node *old)
 	if (err == NSD_OK && chain) {
 		keys_add(&keys, nsec3_key(0));
 		keys_add(&keys, nsec3_key(1));
-		err = update_unpack_chain(m->u, m->touch, nsec3.of);
+		err = update_unpack_chain(m->u, m->dirty, nsec3.of);
 		if (err == NSD_OK)
 			err = merge_nsec3(m, &nsec3);
 	}
@@ -597,11 +597,11 @@ items_owner_flags(const struct item *items, size_t count)
 }
 
 enum nsd_err
-update_list_items(struct zone_update *u, struct touch *t,
+update_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count)
 {
 	const struct node *old = NULL;
-	struct merge m = {.u = u, .touch = t};
+	struct merge m = {.u = u, .dirty = t};
 	struct wish wish;
 	struct item *tmp;
 

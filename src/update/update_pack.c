@@ -10,7 +10,7 @@
 	| NODE_WILDCARD_CHILD)
 
 static uint16_t
-touch_place_flags(const struct touch *t)
+dirty_place_flags(const struct dirty_name *t)
 {
 	unsigned flags = 0;
 
@@ -27,7 +27,7 @@ touch_place_flags(const struct touch *t)
 
 /* Makes a node that differs from the old one in its flags and hashes alone. */
 static enum nsd_err
-touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
+dirty_copy_node(struct zone_update *u, struct dirty_name *t, uint16_t flags)
 {
 	const struct node *old = store_get(u->view, t->old);
 	struct packer *p = &u->packer;
@@ -52,7 +52,7 @@ touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
 
 /* Owners of nothing but NSEC3 are no names: nothing is above or below. */
 static enum nsd_err
-touch_pack_items(struct zone_update *u, struct touch *t, store_ref *ref)
+dirty_pack_items(struct zone_update *u, struct dirty_name *t, store_ref *ref)
 {
 	struct packer *p = &u->packer;
 	struct owner hash = t->owner;
@@ -72,7 +72,7 @@ touch_pack_items(struct zone_update *u, struct touch *t, store_ref *ref)
 
 /* True if the name gets a node that is not the old one. */
 static bool
-touch_needs_node(const struct zone_update *u, const struct touch *t)
+dirty_needs_node(const struct zone_update *u, const struct dirty_name *t)
 {
 	const struct node *old;
 
@@ -83,12 +83,12 @@ touch_needs_node(const struct zone_update *u, const struct touch *t)
 		return true;
 	old = store_get(u->view, t->old);
 	return (t->changed && old->entry_count > 0)
-		|| (old->flags & PLACE_FLAGS) != touch_place_flags(t);
+		|| (old->flags & PLACE_FLAGS) != dirty_place_flags(t);
 }
 
 /* p->hashes are those of the name. */
 static enum nsd_err
-touch_pack_name(struct zone_update *u, struct touch *t)
+dirty_pack_name(struct zone_update *u, struct dirty_name *t)
 {
 	const struct node *old = t->old == STORE_NONE ? NULL
 		: store_get(u->view, t->old);
@@ -97,20 +97,20 @@ touch_pack_name(struct zone_update *u, struct touch *t)
 	u->result.hashed += (u->packer.hashes[0] != NULL)
 		+ (u->packer.hashes[1] != NULL);
 	if (t->changed && (t->records & OWNER_OTHER) != 0)
-		return touch_pack_items(u, t, &t->made);
+		return dirty_pack_items(u, t, &t->made);
 	/* What is left is an empty non-terminal, if the records are new. */
 	if (old == NULL || (t->changed && old->entry_count > 0))
 		return node_pack_items(&u->packer, &t->owner, NULL, 0,
 			&t->made);
-	return touch_copy_node(u, t, (uint16_t)((old->flags & ~(PLACE_FLAGS
+	return dirty_copy_node(u, t, (uint16_t)((old->flags & ~(PLACE_FLAGS
 		| NODE_HASHED | NODE_WILDCARD_HASHED))
-		| touch_place_flags(t)));
+		| dirty_place_flags(t)));
 }
 
 /* Names that get a node: they are queued, so that many are hashed together. */
 struct pack_queue {
 	struct owner owners[HASHER_OWNERS];
-	struct touch *touches[HASHER_OWNERS];
+	struct dirty_name *dirty[HASHER_OWNERS];
 	size_t count;
 };
 
@@ -123,7 +123,7 @@ queue_flush(struct zone_update *u, struct pack_queue *q)
 
 	for (size_t i = 0; i < q->count && err == NSD_OK; i++) {
 		hasher_get(p, i);
-		err = touch_pack_name(u, q->touches[i]);
+		err = dirty_pack_name(u, q->dirty[i]);
 	}
 	p->hashes[0] = p->hashes[1] = NULL;
 	q->count = 0;
@@ -131,26 +131,26 @@ queue_flush(struct zone_update *u, struct pack_queue *q)
 }
 
 static enum nsd_err
-touch_pack(struct zone_update *u, struct touch *t, struct pack_queue *q)
+dirty_pack(struct zone_update *u, struct dirty_name *t, struct pack_queue *q)
 {
 	enum nsd_err err = NSD_OK;
 
 	if (t->changed && t->item_count > 0
 		&& (t->records & OWNER_OTHER) == 0)
-		err = touch_pack_items(u, t, &t->made_hash);
+		err = dirty_pack_items(u, t, &t->made_hash);
 	if (err != NSD_OK)
 		return err;
 	if (!t->exists) {
 		t->replaced = t->old != STORE_NONE;
 		return NSD_OK;
 	}
-	if (!touch_needs_node(u, t))
+	if (!dirty_needs_node(u, t))
 		return NSD_OK;
 	if (q->count == HASHER_OWNERS)
 		err = queue_flush(u, q);
 	assert(q->count < HASHER_OWNERS);
 	q->owners[q->count] = t->owner;
-	q->touches[q->count++] = t;
+	q->dirty[q->count++] = t;
 	return err;
 }
 
@@ -163,8 +163,8 @@ update_pack(struct zone_update *u)
 
 	if (q != NULL)
 		q->count = 0;
-	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
-		err = touch_pack(u, &u->touches[i], q);
+	for (size_t i = 0; i < u->dirty_count && err == NSD_OK; i++)
+		err = dirty_pack(u, &u->dirty[i], q);
 	if (err == NSD_OK)
 		err = queue_flush(u, q);
 	pack_sigs_flush(p);

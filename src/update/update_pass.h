@@ -2,9 +2,9 @@
  * update_pass.h - what the steps of an update share.
  *
  * merge    versions -> one (update_merge.c)
- * plan     changes -> touched names with their ancestors; which of them will
+ * plan     changes -> dirty names with their ancestors; which of them will
  *          exist, zone cuts, what those hide (update_plan.c)
- * records  of a touched name: those of the old node, changed (update_items.c)
+ * records  of a dirty name: those of the old node, changed (update_items.c)
  * chain    NSEC3 records (update_chain.c)
  * pack     nodes for the names that are not as they were (update_pack.c)
  * cells    targets and the addresses of them (update_cells.c)
@@ -45,8 +45,9 @@ struct update_change {
 	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: its type counts */
 };
 
-/* A name that an update looks at. */
-struct touch {
+/* A name that an update looks at: one with changes, an ancestor of one, or
+ * one that such a change hides or shows. */
+struct dirty_name {
 	struct owner owner;  /* as it will be; name stands in an rrbatch_rr */
 	store_ref old;       /* struct node in names, or none */
 	store_ref old_hash;  /* struct node in nsec3, or none */
@@ -109,8 +110,8 @@ struct zone_update {
 	bool anew;        /* it was built: it shares nothing with the old */
 	bool published;
 	struct packer packer;
-	struct touch *touches; /* in canonical order */
-	size_t touch_count;
+	struct dirty_name *dirty; /* in canonical order */
+	size_t dirty_count;
 	bool effective; /* something is not as it was */
 	uint64_t misfits; /* changes that an exact update must not have */
 	int64_t rr_delta;
@@ -174,12 +175,12 @@ enum nsd_err update_unpack_entry(struct zone_update *u,
 	const struct node_rrset *entry, size_t most, struct entry_items *e)
 	MUST_USE;
 /* NSEC3 records of a name that the chain has, and their RRSIGs; of stays as it
- * is if there are none. Says what it finds in the touch. */
-enum nsd_err update_unpack_chain(struct zone_update *u, struct touch *t,
+ * is if there are none. Says what it finds in t. */
+enum nsd_err update_unpack_chain(struct zone_update *u, struct dirty_name *t,
 	struct entry_items of[2]) MUST_USE;
 
 /* The records of a name after its changes (a run of sorted owners). */
-enum nsd_err update_list_items(struct zone_update *u, struct touch *t,
+enum nsd_err update_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count) MUST_USE;
 
 /* The same of records that are at hand, sorted: all of them. */
@@ -215,8 +216,8 @@ size_t update_run_len(const struct owner *run, size_t count);
 /* The object with the owner's name in a trie, or none. */
 store_ref update_find_ref(const struct zone_update *u, const struct trie *trie,
 	const struct owner *owner);
-/* The touch with the name, or NULL. */
-struct touch *update_find_touch(const struct zone_update *u,
+/* The dirty name of the owner, or NULL. */
+struct dirty_name *update_find_dirty(const struct zone_update *u,
 	const struct owner *owner);
 
 /* Appends a reference; NSD_E_MEMORY. */

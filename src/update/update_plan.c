@@ -1,16 +1,16 @@
-/* update_plan.c - finds which names an update touches, which of them will
- * exist, and what zone cuts and DNAMEs make of them. */
+/* update_plan.c - finds which names are dirty, which of them will exist,
+ * and what zone cuts and DNAMEs make of them. */
 #include <string.h>
 
 #include "base/grow.h"
 #include "update/update_pass.h"
 
-/* ---- the list of touched names ----------------------------------------- */
+/* ---- the list of dirty names ------------------------------------------- */
 
 /* Copies a name to the arena, with an empty record before it (line 0): findings
  * look for the record of an owner there. NULL without memory. */
 static const uint8_t *
-touch_copy_name(struct zone_update *u, const uint8_t *name, size_t len)
+dirty_copy_name(struct zone_update *u, const uint8_t *name, size_t len)
 {
 	struct rrbatch_rr *rr = arena_alloc_zero(&u->arena,
 		sizeof(*rr) + len + u->zone.apex_len);
@@ -23,14 +23,14 @@ touch_copy_name(struct zone_update *u, const uint8_t *name, size_t len)
 }
 
 static enum nsd_err
-touch_take_owner(struct zone_update *u, struct touch *t,
+dirty_take_owner(struct zone_update *u, struct dirty_name *t,
 	const struct owner *owner)
 {
 	memset(t, 0, sizeof(*t));
 	t->owner = *owner;
 	t->owner.flags &= OWNER_KEY_WHOLE;
 	t->owner.rr_count = 0;
-	t->owner.name = touch_copy_name(u, owner->name, owner->name_len);
+	t->owner.name = dirty_copy_name(u, owner->name, owner->name_len);
 	return t->owner.name == NULL ? NSD_E_MEMORY : NSD_OK;
 }
 
@@ -68,23 +68,23 @@ node_owner_flags(const struct node *node)
 }
 
 static void
-touch_read_old(struct zone_update *u, struct touch *t)
+dirty_read_old(struct zone_update *u, struct dirty_name *t)
 {
 	if (t->old != STORE_NONE)
 		t->records = node_owner_flags(store_get(u->view, t->old));
 }
 
 static enum nsd_err
-touch_append(struct zone_update *u, const struct owner *owner)
+dirty_append(struct zone_update *u, const struct owner *owner)
 {
-	struct touch *t = &u->touches[u->touch_count];
+	struct dirty_name *t = &u->dirty[u->dirty_count];
 
-	if (touch_take_owner(u, t, owner) != NSD_OK)
+	if (dirty_take_owner(u, t, owner) != NSD_OK)
 		return NSD_E_MEMORY;
 	t->old = update_find_ref(u, &u->old->names, &t->owner);
 	t->old_hash = update_find_ref(u, &u->old->nsec3, &t->owner);
-	touch_read_old(u, t);
-	u->touch_count++;
+	dirty_read_old(u, t);
+	u->dirty_count++;
 	return NSD_OK;
 }
 
@@ -98,8 +98,8 @@ update_run_len(const struct owner *run, size_t count)
 	return n;
 }
 
-/* How many touches there will be at most: the apex, and each name with those
- * of its ancestors that are not also ancestors of the name before. */
+/* How many dirty names there will be at most: the apex, and each name with
+ * those of its ancestors that are not also ancestors of the name before. */
 static size_t
 plan_count(const struct zone_update *u)
 {
@@ -124,14 +124,14 @@ plan_add_name(struct zone_update *u, const struct owner *o, unsigned common)
 
 	for (unsigned l = common + 1; l < o->labels; l++) {
 		owner_get_ancestor(o, l, &ancestor);
-		if (touch_append(u, &ancestor) != NSD_OK)
+		if (dirty_append(u, &ancestor) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
-	return o->labels > common ? touch_append(u, o) : NSD_OK;
+	return o->labels > common ? dirty_append(u, o) : NSD_OK;
 }
 
 static enum nsd_err
-plan_touches(struct zone_update *u)
+plan_dirty_names(struct zone_update *u)
 {
 	struct owner apex = {.flags = 0};
 	const struct owner *before = &apex;
@@ -140,9 +140,9 @@ plan_touches(struct zone_update *u)
 	if (!owner_measure(&apex, u->zone.apex, u->zone.apex_len, u->zone.apex,
 		    u->zone.apex_len))
 		return NSD_E_BUG;
-	u->touches = arena_alloc(&u->arena,
-		plan_count(u) * sizeof(u->touches[0]));
-	if (u->touches == NULL || touch_append(u, &apex) != NSD_OK)
+	u->dirty = arena_alloc(&u->arena,
+		plan_count(u) * sizeof(u->dirty[0]));
+	if (u->dirty == NULL || dirty_append(u, &apex) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = 0; i < u->change_count; i += n) {
 		const struct owner *o = &u->owners[i];
@@ -151,7 +151,7 @@ plan_touches(struct zone_update *u)
 		if (plan_add_name(u, o, owner_count_common(before, o))
 			!= NSD_OK)
 			return NSD_E_MEMORY;
-		if (update_list_items(u, &u->touches[u->touch_count - 1], o, n)
+		if (update_list_items(u, &u->dirty[u->dirty_count - 1], o, n)
 			!= NSD_OK)
 			return NSD_E_MEMORY;
 		before = o;
@@ -164,8 +164,8 @@ plan_link_parents(struct zone_update *u)
 {
 	uint32_t path[NAME_MAX_LABELS + 1] = {0};
 
-	for (size_t i = 0; i < u->touch_count; i++) {
-		struct touch *t = &u->touches[i];
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		struct dirty_name *t = &u->dirty[i];
 
 		path[t->owner.labels] = (uint32_t)i;
 		t->parent = i == 0 ? 0 : path[t->owner.labels - 1];
@@ -188,11 +188,11 @@ owner_of_node(const struct zone_update *u, const struct node *node,
 		u->zone.apex_len);
 }
 
-/* True if the old version has a name below touch i that is not touched. */
+/* True if the old version has a name below dirty name i that is not dirty. */
 static bool
-touch_has_old_child(const struct zone_update *u, size_t i)
+dirty_has_old_child(const struct zone_update *u, size_t i)
 {
-	const struct owner *top = &u->touches[i].owner;
+	const struct owner *top = &u->dirty[i].owner;
 	uint8_t label_at[NAME_MAX_LABELS + 1], text[NAME_MAX_LEN];
 	struct trie_name name;
 	struct trie_iter iter;
@@ -204,11 +204,11 @@ touch_has_old_child(const struct zone_update *u, size_t i)
 		struct owner owner;
 
 		owner_of_node(u, store_get(u->view, ref), text, &owner);
-		while (i < u->touch_count
-			&& owner_compare(&u->touches[i].owner, &owner) < 0)
+		while (i < u->dirty_count
+			&& owner_compare(&u->dirty[i].owner, &owner) < 0)
 			i++;
-		if (i == u->touch_count
-			|| owner_compare(&u->touches[i].owner, &owner) != 0)
+		if (i == u->dirty_count
+			|| owner_compare(&u->dirty[i].owner, &owner) != 0)
 			return true;
 	}
 	return false;
@@ -218,24 +218,24 @@ touch_has_old_child(const struct zone_update *u, size_t i)
 static void
 plan_existence(struct zone_update *u)
 {
-	for (size_t i = u->touch_count; i-- > 0;) {
-		struct touch *t = &u->touches[i];
+	for (size_t i = u->dirty_count; i-- > 0;) {
+		struct dirty_name *t = &u->dirty[i];
 
 		if (i == 0 || (t->records & OWNER_OTHER) != 0 || t->has_child)
 			t->exists = true;
 		else if (t->old != STORE_NONE)
-			t->exists = touch_has_old_child(u, i);
+			t->exists = dirty_has_old_child(u, i);
 		if (t->exists && i > 0)
-			u->touches[t->parent].has_child = true;
+			u->dirty[t->parent].has_child = true;
 	}
 }
 
 /* ---- cuts and what they hide ------------------------------------------- */
 
 /* Starts with what the old node says of wildcards below it: they may not be
- * touched. */
+ * dirty. */
 static void
-touch_reset(struct zone_update *u, struct touch *t)
+dirty_reset(struct zone_update *u, struct dirty_name *t)
 {
 	const struct node *old;
 
@@ -248,7 +248,7 @@ touch_reset(struct zone_update *u, struct touch *t)
 			t->owner.flags |= OWNER_WILDCARD_CHILD;
 	}
 	if (t->owner.labels > 0 && name_is_wildcard(t->owner.name))
-		u->touches[t->parent].owner.flags &=
+		u->dirty[t->parent].owner.flags &=
 			(uint16_t)~OWNER_WILDCARD_CHILD;
 }
 
@@ -258,10 +258,10 @@ plan_shape(struct zone_update *u)
 	struct shape_walk walk = {.wildcards = 0};
 	const struct owner *before = NULL;
 
-	for (size_t i = 0; i < u->touch_count; i++) {
-		struct touch *t = &u->touches[i];
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		struct dirty_name *t = &u->dirty[i];
 
-		touch_reset(u, t);
+		dirty_reset(u, t);
 		if (!t->exists)
 			continue;
 		shape_place(&walk, &t->owner, before == NULL ? 0
@@ -270,8 +270,8 @@ plan_shape(struct zone_update *u)
 	}
 	u->wildcard_delta = walk.wildcards;
 	u->dname_delta = walk.dnames;
-	for (size_t i = 0; i < u->touch_count; i++) {
-		const struct touch *t = &u->touches[i];
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		const struct dirty_name *t = &u->dirty[i];
 		const struct node *old;
 
 		if (t->old == STORE_NONE)
@@ -288,7 +288,7 @@ plan_shape(struct zone_update *u)
 enum cover { COVER_NONE, COVER_CUT, COVER_DNAME };
 
 static enum cover
-touch_get_cover(const struct touch *t)
+dirty_get_cover(const struct dirty_name *t)
 {
 	if (!t->exists || (t->owner.flags & OWNER_OCCLUDED) != 0)
 		return COVER_NONE;
@@ -297,32 +297,32 @@ touch_get_cover(const struct touch *t)
 	return (t->owner.flags & OWNER_DNAME) != 0 ? COVER_DNAME : COVER_NONE;
 }
 
-/* True if what the touch is for the names below it changes. */
+/* True if what the dirty name is for the names below it changes. */
 static bool
-touch_changes_cover(const struct zone_update *u, const struct touch *t)
+dirty_changes_cover(const struct zone_update *u, const struct dirty_name *t)
 {
 	const struct node *old;
 	enum cover was = COVER_NONE;
 
 	if (t->old == STORE_NONE)
-		return false; /* nothing below it that is not touched */
+		return false; /* nothing below it that is not dirty */
 	old = store_get(u->view, t->old);
 	if ((old->flags & NODE_OCCLUDED) == 0)
 		was = (old->flags & NODE_CUT) != 0 ? COVER_CUT
 			: (old->flags & NODE_DNAME) != 0 ? COVER_DNAME
 			: COVER_NONE;
-	return touch_get_cover(t) != was;
+	return dirty_get_cover(t) != was;
 }
 
-/* The touches there are, and the old names below some of them, in order. */
+/* The dirty names there are, and the old names below some of them, in order. */
 struct plan_expansion {
 	struct zone_update *u;
-	struct touch *out;
+	struct dirty_name *out;
 	size_t count;
 	size_t room;
 };
 
-static struct touch *
+static struct dirty_name *
 expansion_next(struct plan_expansion *x)
 {
 	x->out = grow_arena(&x->u->arena, x->out, x->count, &x->room,
@@ -331,9 +331,9 @@ expansion_next(struct plan_expansion *x)
 }
 
 static enum nsd_err
-expansion_copy(struct plan_expansion *x, const struct touch *t)
+expansion_copy(struct plan_expansion *x, const struct dirty_name *t)
 {
-	struct touch *out = expansion_next(x);
+	struct dirty_name *out = expansion_next(x);
 
 	if (out == NULL)
 		return NSD_E_MEMORY;
@@ -346,32 +346,32 @@ static enum nsd_err
 expansion_add(struct plan_expansion *x, const struct owner *owner,
 	store_ref old)
 {
-	struct touch *out = expansion_next(x);
+	struct dirty_name *out = expansion_next(x);
 
-	if (out == NULL || touch_take_owner(x->u, out, owner) != NSD_OK)
+	if (out == NULL || dirty_take_owner(x->u, out, owner) != NSD_OK)
 		return NSD_E_MEMORY;
 	out->old = old;
 	out->exists = true;
-	touch_read_old(x->u, out);
+	dirty_read_old(x->u, out);
 	x->count++;
 	return NSD_OK;
 }
 
-/* Adds touch *at and all touched and old names below it; *at then is the touch
+/* Adds dirty name *at and all dirty and old names below it; *at then is the one
  * after them. */
 static enum nsd_err
 expansion_add_below(struct plan_expansion *x, size_t *at)
 {
 	struct zone_update *u = x->u;
-	const struct owner *top = &u->touches[*at].owner;
+	const struct owner *top = &u->dirty[*at].owner;
 	uint8_t label_at[NAME_MAX_LABELS + 1], text[NAME_MAX_LEN];
 	size_t end = *at + 1, i = *at;
 	struct trie_name name;
 	struct trie_iter iter;
 	store_ref ref;
 
-	while (end < u->touch_count
-		&& u->touches[end].owner.labels > top->labels)
+	while (end < u->dirty_count
+		&& u->dirty[end].owner.labels > top->labels)
 		end++;
 	trie_name_split(&name, top->name, top->name_len, label_at);
 	trie_iter_init_below(&iter, u->view, &u->old->names.root, &name);
@@ -380,9 +380,9 @@ expansion_add_below(struct plan_expansion *x, size_t *at)
 		int order = 1;
 
 		owner_of_node(u, store_get(u->view, ref), text, &owner);
-		for (; i < end && (order = owner_compare(&u->touches[i].owner,
+		for (; i < end && (order = owner_compare(&u->dirty[i].owner,
 				&owner)) < 0; i++)
-			if (expansion_copy(x, &u->touches[i]) != NSD_OK)
+			if (expansion_copy(x, &u->dirty[i]) != NSD_OK)
 				return NSD_E_MEMORY;
 		if (i < end && order == 0)
 			continue;
@@ -393,13 +393,13 @@ expansion_add_below(struct plan_expansion *x, size_t *at)
 			return NSD_E_MEMORY;
 	}
 	for (; i < end; i++)
-		if (expansion_copy(x, &u->touches[i]) != NSD_OK)
+		if (expansion_copy(x, &u->dirty[i]) != NSD_OK)
 			return NSD_E_MEMORY;
 	*at = end;
 	return NSD_OK;
 }
 
-/* Where a cut or DNAME comes or goes, all names below are touched. */
+/* Where a cut or DNAME comes or goes, all names below are dirty. */
 static enum nsd_err
 plan_expand(struct zone_update *u)
 {
@@ -407,23 +407,23 @@ plan_expand(struct zone_update *u)
 	size_t first = 0, at;
 	enum nsd_err err = NSD_OK;
 
-	while (first < u->touch_count
-		&& !touch_changes_cover(u, &u->touches[first]))
+	while (first < u->dirty_count
+		&& !dirty_changes_cover(u, &u->dirty[first]))
 		first++;
-	if (first == u->touch_count)
+	if (first == u->dirty_count)
 		return NSD_OK;
-	for (at = 0; at < u->touch_count && err == NSD_OK;) {
-		const struct touch *t = &u->touches[at];
+	for (at = 0; at < u->dirty_count && err == NSD_OK;) {
+		const struct dirty_name *t = &u->dirty[at];
 
-		if (touch_changes_cover(u, t))
+		if (dirty_changes_cover(u, t))
 			err = expansion_add_below(&x, &at);
 		else
-			err = expansion_copy(&x, &u->touches[at++]);
+			err = expansion_copy(&x, &u->dirty[at++]);
 	}
 	if (err != NSD_OK)
 		return err;
-	u->touches = x.out;
-	u->touch_count = x.count;
+	u->dirty = x.out;
+	u->dirty_count = x.count;
 	plan_link_parents(u);
 	plan_shape(u);
 	return NSD_OK;
@@ -437,8 +437,8 @@ plan_check_dnames(struct zone_update *u)
 	struct shape_walk walk = {.wildcards = 0};
 	const struct owner *before = NULL;
 
-	for (size_t i = 0; i < u->touch_count; i++) {
-		struct touch *t = &u->touches[i];
+	for (size_t i = 0; i < u->dirty_count; i++) {
+		struct dirty_name *t = &u->dirty[i];
 		unsigned common;
 
 		if (!t->exists)
@@ -454,7 +454,7 @@ plan_check_dnames(struct zone_update *u)
 }
 
 static bool
-touch_has_type(const struct zone_update *u, const struct touch *t,
+dirty_has_type(const struct zone_update *u, const struct dirty_name *t,
 	uint16_t type)
 {
 	if (!t->changed)
@@ -469,14 +469,14 @@ touch_has_type(const struct zone_update *u, const struct touch *t,
 static void
 plan_check_apex(struct zone_update *u)
 {
-	const struct touch *apex = &u->touches[0];
+	const struct dirty_name *apex = &u->dirty[0];
 	char text[NAME_TEXT_MAX];
 
 	findings_name_text(u->zone.apex, text);
-	if (!touch_has_type(u, apex, TYPE_SOA))
+	if (!dirty_has_type(u, apex, TYPE_SOA))
 		findings_add(&u->packer.findings, DIAG_ERROR, NULL,
 			"zone configured as '%s' has no SOA record.", text);
-	else if (!touch_has_type(u, apex, TYPE_NS))
+	else if (!dirty_has_type(u, apex, TYPE_NS))
 		findings_add(&u->packer.findings, DIAG_WARNING, NULL,
 			"zone '%s' has no NS record", text);
 }
@@ -491,12 +491,12 @@ update_plan(struct zone_update *u)
 	if (tmp == NULL)
 		return NSD_E_MEMORY;
 	owner_sort(u->owners, tmp, u->change_count);
-	err = plan_touches(u);
+	err = plan_dirty_names(u);
 	if (err != NSD_OK)
 		return err;
-	for (size_t i = 0; i < u->touch_count; i++)
-		u->effective = u->effective || u->touches[i].changed
-			|| u->touches[i].chain_changed;
+	for (size_t i = 0; i < u->dirty_count; i++)
+		u->effective = u->effective || u->dirty[i].changed
+			|| u->dirty[i].chain_changed;
 	if (!u->effective)
 		return NSD_OK;
 	plan_link_parents(u);
@@ -505,9 +505,9 @@ update_plan(struct zone_update *u)
 	err = plan_expand(u);
 	if (err != NSD_OK)
 		return err;
-	for (size_t i = 0; i < u->touch_count; i++)
-		u->node_delta += u->touches[i].exists
-			- (u->touches[i].old != STORE_NONE);
+	for (size_t i = 0; i < u->dirty_count; i++)
+		u->node_delta += u->dirty[i].exists
+			- (u->dirty[i].old != STORE_NONE);
 	plan_check_dnames(u);
 	plan_check_apex(u);
 	return NSD_OK;

@@ -102,7 +102,7 @@ nsec3_unpack_record(struct zone_update *u, const struct nsec3_find *found,
 }
 
 enum nsd_err
-update_unpack_chain(struct zone_update *u, struct touch *t,
+update_unpack_chain(struct zone_update *u, struct dirty_name *t,
 	struct entry_items of[2])
 {
 	struct nsec3_find find = {
