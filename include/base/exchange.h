@@ -26,8 +26,9 @@ enum exchange_transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
  * it is counted once. */
 enum exchange_seen {
 	EXCHANGE_NEW,
-	EXCHANGE_PUT_OFF,  /* the request is counted, there was no reply */
-	EXCHANGE_ANSWERED, /* both are counted, the reply was not sent */
+	EXCHANGE_PUT_OFF,  /* counted; there was no reply */
+	EXCHANGE_ANSWERED, /* request and reply are counted; the reply was not
+			    * sent */
 };
 
 /* The identity that a client has proved by a certificate. */

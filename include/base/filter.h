@@ -1,6 +1,6 @@
 /*
- * filter.h - what may stand between the socket of a connection and whoever
- * reads and writes there, such as TLS. Without one a connection is its socket.
+ * filter.h - a layer between the socket of a connection and the code that reads
+ * and writes there, such as TLS. A connection without a filter is its socket.
  */
 #ifndef BASE_FILTER_H
 #define BASE_FILTER_H

@@ -80,9 +80,9 @@ struct log_share {
 	uint8_t time_ascii;
 	uint8_t time_iso;
 	uint8_t to_stderr; /* if there is no file */
-	uint8_t has_file;  /* its descriptor comes first */
+	uint8_t has_file;  /* the message has its descriptor, the first */
 	uint8_t to_syslog;
-	uint8_t has_syslog; /* and so does its descriptor, behind that */
+	uint8_t has_syslog; /* and that of syslog, behind it */
 	uint8_t syslog_is_stream;
 	uint8_t unused;
 };

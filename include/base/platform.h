@@ -1,8 +1,9 @@
 /*
- * platform.h - what the C libraries of Linux do differently. The code above
- * calls these and needs no #ifdef. glibc (2.31 or newer) and musl are known to
- * work. What Linux itself has, as signalfd, is the same with each of them and
- * is called where it is needed: there is no other system to run on.
+ * platform.h - differences between the C libraries of Linux. The code above
+ * calls these functions and needs no #ifdef. glibc (2.31 or newer) and musl are
+ * known to work. Calls of Linux itself, as signalfd, are the same with each
+ * library and are made where they are needed: there is no other system to run
+ * on.
  */
 #ifndef BASE_PLATFORM_H
 #define BASE_PLATFORM_H

@@ -50,7 +50,7 @@ enum nsd_err verify_key_create(enum verify_scheme scheme,
 void verify_key_destroy(struct verify_key *key);
 
 /*
- * What one thread needs to check signatures of a key. Made once, used for many
+ * A thread's context for checking signatures of a key. Made once, used for many
  * signatures. verify_context_create returns NULL if there is no memory, or if
  * OpenSSL refuses the key. The key must outlive the context.
  */

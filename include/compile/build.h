@@ -27,7 +27,7 @@ struct zone_build_input {
 	const char *const *files;       /* names for findings, by rr->file */
 	size_t file_count;
 	unsigned threads;               /* at most; 0 is 1 */
-	bool secondary; /* what a primary would refuse is only a warning */
+	bool secondary; /* errors of a primary zone are only warnings */
 	/* Names are not hashed for a chain of NSEC3 records with more
 	 * iterations (NSEC3_CHAIN_COSTLY); 0: NSEC3_ITERATIONS_MAX. */
 	uint32_t nsec3_iterations_max;

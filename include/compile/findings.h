@@ -1,6 +1,6 @@
 /*
- * findings.h - what a build has to say about its input. Each thread collects
- * its own; at the end all go to the sink in file order.
+ * findings.h - diagnostics of a build about its input. Each thread collects its
+ * own; at the end all go to the sink in file order.
  */
 #ifndef COMPILE_FINDINGS_H
 #define COMPILE_FINDINGS_H

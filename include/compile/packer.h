@@ -1,5 +1,5 @@
 /*
- * packer.h - what packs the records of a name into the store.
+ * packer.h - packs the records of a name into the store.
  *
  * A packer checks the records of a name and makes its node, with the RRsets and
  * signatures that the node refers to, or its record in the NSEC3 chain. A build
@@ -111,7 +111,7 @@ struct form_table {
 
 struct packer {
 	struct packer_zone *zone;
-	struct store_heap *heap;  /* what is made is in it */
+	struct store_heap *heap;  /* of the objects that are made */
 	struct arena arena;       /* scratch and findings */
 	struct arena *uses_arena; /* of uses: lasts until these are resolved */
 	struct findings findings;
@@ -123,7 +123,7 @@ struct packer {
 	struct item_group *groups;
 	size_t groups_room;
 
-	/* its node */
+	/* the node at hand */
 	struct node_rrset *entries;
 	size_t entries_room;
 	size_t packed; /* entries that no node has yet: after a failure the
@@ -141,7 +141,7 @@ struct packer {
 	struct template_table templates;
 	struct form_table forms;
 
-	/* what has been packed */
+	/* the results */
 	struct target_use *uses; /* names whose addresses are wanted */
 	size_t use_count;
 	uint64_t rr_count;

@@ -1,6 +1,6 @@
 /*
- * shape.h - what names that are above each other make of each other: zone cuts,
- * DNAMEs and what these hide, wildcards.
+ * shape.h - the effect of names on names below them: zone cuts, DNAMEs and the
+ * names that these hide, wildcards.
  */
 #ifndef COMPILE_SHAPE_H
 #define COMPILE_SHAPE_H

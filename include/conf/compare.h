@@ -1,6 +1,6 @@
 /*
- * compare.h - what is different between the configuration that a server runs
- * with and the one that its nsd.conf says now. By the table of options.
+ * compare.h - differences between the configuration that a server runs with and
+ * the one that its nsd.conf says now. By the table of options.
  */
 #ifndef CONF_COMPARE_H
 #define CONF_COMPARE_H
@@ -15,7 +15,7 @@
 struct conf_difference {
 	size_t options;  /* of the server, that have effect at once */
 	size_t waiting;  /* of the server, that wait for the next start */
-	size_t keys;     /* that come, go or are others */
+	size_t keys;     /* added, removed or changed */
 	size_t tls_auths;
 	size_t patterns;
 	size_t zones_added, zones_removed, zones_changed;

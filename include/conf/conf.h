@@ -378,10 +378,10 @@ struct conf_zone {
 	 * configuration that is refused, NULL: the clause has errors. */
 	const char *file;
 	uint32_t line;
-	uint32_t index;       /* its place in conf.zones */
-	bool was_secondary;   /* it has no request-xfr, and had some since the
-			       * start: conf_change_zone, conf_keep_roles */
-	bool is_added;        /* it has memory of its own; for this layer
+	uint32_t index;       /* the zone's place in conf.zones */
+	bool was_secondary;   /* the zone has no request-xfr, and had some since
+			       * the start: conf_change_zone, conf_keep_roles */
+	bool is_added;        /* the zone has memory of its own; for this layer
 			       * only */
 };
 

@@ -36,8 +36,8 @@ struct zonelist_line {
 	const char *name;
 	const char *pattern;
 	const char *id;      /* of a catalog's member; NULL: it is none */
-	bool cut;            /* it has no newline, so there may be less of it
-			      * than was written */
+	bool cut;            /* the line has no newline, so octets of it may be
+			      * missing */
 	uint64_t offset;     /* where it begins in the file */
 	uint32_t line;       /* from 1 */
 	uint32_t len;        /* octets with the newline */
@@ -100,8 +100,8 @@ struct zonelist {
 	int fd;              /* -1: there is no file yet */
 	int folder;          /* -1: it cannot be opened */
 	uint64_t end;        /* octets of the file */
-	bool renew;          /* it ends in the middle of a line, or cannot be
-			      * gone on with: to be written anew first */
+	bool renew;          /* the file ends in the middle of a line, or cannot
+			      * be appended to: write it anew first */
 	bool sparse;         /* had too many of them for a moment: see
 			      * zonelist_note_change */
 	uint8_t last[NAME_MAX_LEN]; /* if so: the zone that was changed then */

@@ -22,7 +22,7 @@
 
 struct ctl_json {
 	struct ctl_call *call;
-	bool comma; /* something stands before, at this depth */
+	bool comma; /* the next item needs a comma, at this depth */
 };
 
 /* Opens an object or an array. name: of a member of an object; NULL: of an

@@ -1,7 +1,7 @@
 /*
- * statistics.h - what the server has counted, as text: the lines of
- * `nsd-control stats` (doc/surface.md section 4) and Prometheus' text format
- * (section 5). No clock, no processes: numbers in, text out.
+ * statistics.h - the server's counters as text: the lines of `nsd-control
+ * stats` (doc/surface.md section 4) and Prometheus' text format (section 5). No
+ * clock, no processes: numbers in, text out.
  */
 #ifndef CTL_STATISTICS_H
 #define CTL_STATISTICS_H
@@ -65,11 +65,12 @@ enum statistics_zone_trouble {
 	STATISTICS_ZONE_WELL,
 	STATISTICS_ZONE_NOT_LOADED,    /* a primary zone */
 	STATISTICS_ZONE_AS_IT_WAS,     /* the same: its file cannot be used */
-	STATISTICS_ZONE_EXPIRED,       /* a secondary zone, as all of refreshing
-					* and writing */
-	STATISTICS_ZONE_NO_DATA,       /* none has come yet, and that failed */
+	STATISTICS_ZONE_EXPIRED,       /* a secondary zone, as in the next ones
+					* up to NOT_WRITTEN */
+	STATISTICS_ZONE_NO_DATA,       /* no transfer has succeeded yet, and the
+					* last one failed */
 	STATISTICS_ZONE_NOT_REFRESHED, /* the last refresh failed */
-	STATISTICS_ZONE_NOT_WRITTEN,   /* its file cannot be written */
+	STATISTICS_ZONE_NOT_WRITTEN,   /* the zone file cannot be written */
 	STATISTICS_ZONE_NOT_HEARD,     /* any zone: a target of NOTIFY does not
 					* acknowledge */
 	STATISTICS_ZONE_TROUBLES,
@@ -79,7 +80,7 @@ enum statistics_zone_trouble {
 enum {
 	STATISTICS_LOADER,
 	STATISTICS_XFRD,
-	STATISTICS_SERVER, /* all of them together */
+	STATISTICS_SERVER, /* the workers together */
 	STATISTICS_PROCESSES,
 };
 
@@ -89,11 +90,12 @@ struct statistics_trouble {
 	int64_t oldest_refresh_msec; /* since a secondary zone that has data was
 				      * last known to be fresh, of that where
 				      * it is the longest */
-	uint64_t deaths[STATISTICS_PROCESSES]; /* that nobody wanted, since the
-				      * start */
+	uint64_t deaths[STATISTICS_PROCESSES]; /* unwanted ones, since the
+						* start */
 	unsigned in_hand; /* processes that died of something that is kept */
 	unsigned waiting; /* options of nsd.conf that wait for a restart */
-	bool no_journal;  /* it cannot be used: nothing is transferred */
+	bool no_journal;  /* the journal cannot be used: nothing is
+			   * transferred */
 	bool no_changes;  /* zones cannot be added or deleted */
 };
 

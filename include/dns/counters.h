@@ -1,5 +1,5 @@
 /*
- * counters.h - what a worker counts (doc/surface.md section 4), for all zones
+ * counters.h - a worker's counters (doc/surface.md section 4), for all zones
  * and for groups of zones (zonestats).
  *
  * The counters lie in shared memory. One worker writes them without locks;

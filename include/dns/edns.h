@@ -37,7 +37,7 @@ enum ede_code {
 	EDE_NOT_SUPPORTED = 21,
 	EDE_INVALID_DATA = 24,
 	EDE_INVALID_QUERY_TYPE = 30, /* RFC 9824 */
-	EDE_NONE = 0xffff,           /* nothing to send */
+	EDE_NONE = 0xffff,           /* no extended error */
 };
 
 /* Length of a cookie option: client part alone, or with a server part. */
@@ -49,7 +49,7 @@ struct edns {
 	bool present;
 	bool dnssec_ok;
 	bool any;         /* a cookie or one of the next five is there */
-	bool nsid;        /* this and the next four: the option is there */
+	bool nsid;        /* the option is there; the same with the next four */
 	bool zoneversion;
 	bool padding;
 	bool expire;

@@ -21,7 +21,7 @@
 struct rdata_error {
 	size_t token;     /* index of the token at fault; count: one is
 			   * missing */
-	const char *text; /* what was expected; static */
+	const char *text; /* describes what was expected; static */
 	bool is_doubt;    /* with NSD_E_ZONE: other servers load such
 			   * records */
 };

@@ -49,8 +49,8 @@ enum rdata_field {
 	FIELD_IP4,
 	FIELD_IP6,
 	FIELD_STRING,          /* one <character-string> */
-	FIELD_STRING_OPTIONAL, /* one or none (ISDN's sub-address) */
-	FIELD_STRINGS,         /* one or more, to the end */
+	FIELD_STRING_OPTIONAL, /* at most one (ISDN's sub-address) */
+	FIELD_STRINGS,         /* at least one, to the end */
 	FIELD_LONG_STRING,     /* to the end, one quoted string (CAA, URI) */
 	FIELD_HEX,             /* hex to the end, may be split by blanks */
 	FIELD_HEX8,            /* length, hex, "-" for none (NSEC3 salt) */
@@ -84,7 +84,8 @@ enum rdata_field {
 
 enum rr_flags {
 	RR_META = 1,         /* QTYPE or pseudo type: never in a zone */
-	RR_ADDITIONAL = 2,   /* its name field asks for addresses: A, AAAA */
+	RR_ADDITIONAL = 2,   /* A and AAAA of the name field are additional
+			      * data */
 	RR_SINGLETON = 4,    /* one RR of it at a name (SOA, CNAME, DNAME) */
 	RR_WITH_CNAME = 8,   /* may be beside a CNAME (RRSIG, NSEC, KEY, NXT) */
 	RR_OBSOLETE = 16,

@@ -34,7 +34,8 @@ struct tsig_key {
 
 /* A TSIG record; what is pointed to is lent from the message. */
 struct tsig {
-	size_t at;               /* its offset: the message is what is before */
+	size_t at;               /* offset of the record: the message ends
+				  * here */
 	struct message_name key;
 	struct message_name algorithm;
 	uint64_t time_sec;

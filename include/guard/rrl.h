@@ -125,9 +125,10 @@ rrl_prefetch(const struct rrl *rrl, uint64_t hash)
 }
 
 struct rrl_verdict {
-	bool limited; /* it is one too many */
-	bool begins;  /* it is limited, and that was not told yet */
-	bool ends;    /* it is limited no more, and that was not told yet */
+	bool limited; /* the answer exceeds the limit */
+	bool begins;  /* the first limited answer, to be reported once */
+	bool ends;    /* the first answer that is limited no more, to be
+		       * reported once */
 };
 
 /*

@@ -23,7 +23,8 @@ struct ipc_channel {
 };
 
 struct ipc_message {
-	enum ipc_role from; /* this, index and channel: by its channel */
+	enum ipc_role from; /* role, index and channel of the sender: known by
+			     * its channel */
 	unsigned index;
 	uint64_t channel;
 	enum ipc_type type;

@@ -54,7 +54,8 @@ struct ipc_loaded {
  * each, from bit 0 on. */
 struct ipc_configure {
 	uint64_t number;      /* of server.conf_number */
-	uint32_t control_map; /* those of the control channel, not of metrics */
+	uint32_t control_map; /* sockets of the control channel, not of
+			       * metrics */
 	uint32_t plain_map;   /* of these: those without TLS */
 	uint32_t more;        /* 1: another such message has more sockets */
 	uint32_t unused;      /* 0 */
@@ -62,9 +63,9 @@ struct ipc_configure {
 
 /* Which worker's sockets a worker is lent, or gives back. */
 struct ipc_adopt {
-	uint32_t server;  /* whose sockets, counted from 0 */
+	uint32_t server;  /* the owner of the sockets, counted from 0 */
 	uint32_t tcp_map; /* bit i: the i-th descriptor is a TCP socket */
-	uint32_t tls_map; /* whose connections begin with TLS, */
+	uint32_t tls_map; /* connections begin with TLS */
 	uint32_t mutual_map; /* and clients show a certificate */
 };
 
@@ -116,10 +117,10 @@ struct ipc_expiry {
 /* The result of reading the file of a zone that was added or has another
  * pattern. */
 enum ipc_zone_file {
-	IPC_ZONE_NO_FILE, /* none was to be read, or there is none yet */
-	IPC_ZONE_SERVED,  /* what it says is served */
-	IPC_ZONE_BROKEN,  /* it is not; the reasons say why */
-	IPC_ZONE_LATER,   /* it takes long: READ says when it is done */
+	IPC_ZONE_NO_FILE, /* no file was to be read, or there is none yet */
+	IPC_ZONE_SERVED,  /* the contents of the file are served */
+	IPC_ZONE_BROKEN,  /* the file is not served; the reasons say why */
+	IPC_ZONE_LATER,   /* the file takes long: READ says when it is done */
 };
 
 /* Zones that come or go. The payload ends where the text ends. */
@@ -168,7 +169,7 @@ struct ipc_order_done {
 			  * answered; NSD_E_SYSTEM: main cannot, and error
 			  * says why */
 	uint32_t error;  /* errno */
-	uint32_t role;   /* who has not answered */
+	uint32_t role;   /* a child that has not answered */
 	uint32_t index;
 	uint32_t what;   /* of the order */
 	uint32_t unused;
@@ -207,9 +208,9 @@ enum ipc_reconfigured_what {
 	RECONFIGURED_NOTHING, /* nsd.conf says what is run with */
 	RECONFIGURED_WAITS,   /* the same, but for what the text says that waits
 			       * for a restart */
-	RECONFIGURED_CHANGED, /* what is different is in effect, but for what
+	RECONFIGURED_CHANGED, /* differences are in effect, but for those that
 			       * the text says */
-	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */
+	RECONFIGURED_REFUSED, /* no change was made; the text says why */
 	RECONFIGURED_LATE,    /* as CHANGED, but not in all processes yet; the
 			       * last line is an error that says why */
 	RECONFIGURED_UNREAD,  /* as CHANGED, but zones are not as their files
@@ -253,8 +254,8 @@ enum ipc_cookie_source {
 enum ipc_cookies_what {
 	COOKIES_SHOW,
 	COOKIES_ADD,      /* stages the secret */
-	COOKIES_ACTIVATE, /* that one is active, and the other one staged */
-	COOKIES_DROP,     /* what is staged goes */
+	COOKIES_ACTIVATE, /* the staged secret and the active one swap roles */
+	COOKIES_DROP,     /* drops the staged secret */
 };
 #define IPC_COOKIE_SECRET_LEN 16
 #define IPC_COOKIE_SECRETS 2
@@ -271,7 +272,7 @@ enum ipc_cookies_result {
 	COOKIES_NOT_OF_FILE, /* nsd.conf has them */
 	COOKIES_NO_FILE,     /* nsd.conf names none */
 	COOKIES_NONE_STAGED,
-	COOKIES_ONLY_ACTIVE, /* that one stays */
+	COOKIES_ONLY_ACTIVE, /* the only secret, an active one, stays */
 	COOKIES_NOT_WRITTEN, /* the file; error says why */
 };
 struct ipc_cookies_done {
@@ -288,12 +289,14 @@ struct ipc_cookies_done {
  * that nsd.conf says. */
 #define IPC_RECEIVED_MAX 1400
 enum ipc_write_flag {
-	IPC_WRITE_COPY = 1, /* if that cannot be, to the folder xfrdir */
-	IPC_WRITE_HAS_COPY = 2, /* once it could be, remove that from there */
-	IPC_WRITE_STEPS = 4, /* not the zone: what the versions of one without
-			      * primaries differ by, beside its file */
-	IPC_WRITE_UNSURE = 8, /* that may have been done: if files are there
-			       * that are newer than the zone file, it is */
+	IPC_WRITE_COPY = 1, /* if the file cannot be written: write to the
+			     * folder xfrdir */
+	IPC_WRITE_HAS_COPY = 2, /* once the file is written: remove the copy
+				 * from the folder xfrdir */
+	IPC_WRITE_STEPS = 4, /* not the zone: the differences of its versions,
+			      * beside its file; the zone has no primaries */
+	IPC_WRITE_UNSURE = 8, /* with STEPS: the files may be current: leave
+			       * them if they are newer than the zone file */
 };
 struct ipc_write {
 	struct ipc_request request;
@@ -308,7 +311,7 @@ struct ipc_write {
 /* Where a zone was written to. */
 enum ipc_written_to {
 	IPC_WRITTEN_NOWHERE,
-	IPC_WRITTEN_FILE, /* its zone file */
+	IPC_WRITTEN_FILE, /* the zone file */
 	IPC_WRITTEN_COPY, /* the folder xfrdir, as its file could not be */
 };
 
@@ -348,9 +351,10 @@ struct ipc_files_found {
 struct ipc_holder {
 	uint64_t slot;     /* of the reader in the store */
 	uint64_t oldest;   /* epoch of the oldest version that it keeps */
-	uint64_t too_old;  /* all up to this epoch are; 0: none is */
-	uint64_t ended;    /* the last epoch that has, if it keeps too much; 0:
-			    * it does not */
+	uint64_t too_old;  /* epochs up to this one are too old to be kept; 0:
+			    * none is */
+	uint64_t ended;    /* the last epoch that has ended, if the reader keeps
+			    * too much; 0: it does not */
 	uint64_t look;     /* of the loader at all readers, by number */
 	uint64_t octets;
 	uint64_t age_msec; /* of the oldest */

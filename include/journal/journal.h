@@ -1,6 +1,6 @@
 /*
- * journal.h - what transfers brought, kept on disk until it stands in zone
- * files: for the one writer (xfrd). Readers have journal_index.h.
+ * journal.h - transfers on disk, kept until zone files hold them: for the one
+ * writer (xfrd). Readers have journal_index.h.
  *
  * A journal is a folder:
  *

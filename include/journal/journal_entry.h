@@ -1,5 +1,5 @@
 /*
- * journal_entry.h - what is known of an entry of a journal without its text.
+ * journal_entry.h - the description of a journal's entry, without its text.
  */
 #ifndef JOURNAL_JOURNAL_ENTRY_H
 #define JOURNAL_JOURNAL_ENTRY_H

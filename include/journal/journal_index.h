@@ -1,7 +1,6 @@
 /*
- * journal_index.h - what a journal holds, for those who only read it: the
- * loader when it starts, later transfers out. The writer may be at work
- * meanwhile.
+ * journal_index.h - the contents of a journal, for those who only read it: the
+ * loader when it starts. The writer may be at work meanwhile.
  */
 #ifndef JOURNAL_JOURNAL_INDEX_H
 #define JOURNAL_JOURNAL_INDEX_H
@@ -36,7 +35,7 @@ uint64_t journal_index_count(const struct journal_index *index);
 struct journal_query {
 	const uint8_t *apex;
 	bool has_serial; /* false: nothing is there; a whole zone is needed */
-	uint32_t serial; /* what is there */
+	uint32_t serial; /* of the version that is there */
 	uint64_t before; /* only entries with smaller ids; 0: all. So what leads
 			  * up to an entry that did not apply can be found */
 };

@@ -1,7 +1,7 @@
 /*
- * ixfr_file.h - what the last versions of a zone differ by, in files beside the
- * zone file: ZONEFILE.ixfr is the newest, ZONEFILE.ixfr.2 the one before, and
- * so on. The same files as NSD's (doc/surface.md section 6).
+ * ixfr_file.h - differences between the last versions of a zone, in files
+ * beside the zone file: ZONEFILE.ixfr is the newest, ZONEFILE.ixfr.2 the one
+ * before, and so on. The same files as NSD's (doc/surface.md section 6).
  */
 #ifndef LOADER_IXFR_FILE_H
 #define LOADER_IXFR_FILE_H
@@ -86,7 +86,7 @@ enum nsd_err ixfr_file_parse(const char *text, size_t len,
 /* Which files are wanted. All is borrowed. */
 struct ixfr_wanted {
 	const uint8_t *apex;
-	uint32_t serial; /* they lead there */
+	uint32_t serial; /* the files lead to this version */
 	const struct history_limits *limits;
 	/* The files must have changed (ctime) after this moment, and not in
 	 * time to come. Older ones may be of another version that has the same

@@ -24,7 +24,7 @@ bool load_deaths_is_suspect(const struct load_context *context,
 	const struct load_zone *zone);
 
 /*
- * One more loader begins to read the zone. st: of the file at path.
+ * Notes that a loader begins to read the zone. st: of the file at path.
  * Returns true if it may. False: the zone is set aside; that is said in the
  * log, and *result is LOAD_FAILED with the file that is waited for.
  */

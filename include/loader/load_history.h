@@ -1,5 +1,5 @@
-/* load_history.h - what the versions of a zone differ by, when its file is read
- * (loader/ixfr_file.h). */
+/* load_history.h - the differences between versions of a zone when its file is
+ * read (loader/ixfr_file.h). */
 #ifndef LOADER_LOAD_HISTORY_H
 #define LOADER_LOAD_HISTORY_H
 

@@ -1,7 +1,7 @@
 /*
- * load_journal.h - what the journal of transfers has beyond zone files: the
- * loader looks there in its first pass, and goes on where xfrd was (journal/
- * journal_index.h).
+ * load_journal.h - the transfers that the journal has beyond zone files: the
+ * loader reads them in its first pass, and goes on where xfrd was
+ * (journal/journal_index.h).
  *
  * A secondary zone begins with what is served already, or with its file; with
  * the last whole zone of the journal if the differences do not lead on from

@@ -1,6 +1,6 @@
 /*
- * load_loop.h - what threads of the loader have its loop do for them. Only the
- * loop publishes, and tells others; threads wait for that, and go on.
+ * load_loop.h - work that threads of the loader hand to its loop. Only the loop
+ * publishes, and tells others; threads wait for that, and go on.
  */
 #ifndef LOADER_LOAD_LOOP_H
 #define LOADER_LOAD_LOOP_H

@@ -1,6 +1,6 @@
 /*
- * load_text.h - what a transfer has brought (xfr/changes.h), where it lies; and
- * a whole zone of it read as zonefile/zonefile.h reads a file: in batches, with
+ * load_text.h - the octets of a transfer (xfr/changes.h), where they lie; and a
+ * whole zone of them read as zonefile/zonefile.h reads a file: in batches, with
  * memory that does not depend on the size of the zone.
  */
 #ifndef LOADER_LOAD_TEXT_H
@@ -22,11 +22,12 @@ struct load_text {
 	/* NULL, or an entry of the journal whose folder fd is: its text, each
 	 * block of which is checked. Without offset. */
 	const struct journal_entry *entry;
-	const uint8_t *data; /* not NULL: they are these len octets */
-	bool is_diffs; /* its head says so: it is to be applied. Who reads it
-			* looks again: it may have been changed since */
-	bool is_rest; /* none of this: what the journal has beyond what is
-		       * served (load_journal_catch_up) */
+	const uint8_t *data; /* not NULL: the len octets of the text */
+	bool is_diffs; /* by its head, the text is differences, to be applied.
+			* The reader looks again: the head may have changed
+			* since */
+	bool is_rest; /* no text here: all entries of the journal beyond the
+		       * served version (load_journal_catch_up) */
 };
 
 /*

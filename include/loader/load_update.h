@@ -42,8 +42,7 @@ enum load_update_kind {
 	LOAD_UPDATE_CHANGE, /* of a zone that is served */
 	LOAD_UPDATE_WHOLE = XFR_WHOLE, /* all records of a zone of the
 					* configuration */
-	LOAD_UPDATE_DIFFS = XFR_DIFFS, /* what differs between its
-					* versions */
+	LOAD_UPDATE_DIFFS = XFR_DIFFS, /* differences between versions of it */
 };
 
 /* Octets of differences. They are applied at some 4 us a record: more than this

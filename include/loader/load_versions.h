@@ -20,9 +20,10 @@ struct load_versions {
 	struct store_heap *heap; /* of a thread; NULL: of the main thread */
 	uint32_t names_max;      /* of the change; 0: any (update.h) */
 	const bool *cancelled;   /* atomic: nothing is begun; NULL: never */
-	struct history_limits history; /* what of them is kept */
-	const struct load_zone *verify; /* the last version of it is looked at
-					 * (load_verify.h); NULL: none is */
+	struct history_limits history; /* of the differences that are kept */
+	const struct load_zone *verify; /* the zone whose last version is
+					 * verified (load_verify.h); NULL: none
+					 * is */
 	uint64_t verify_records_max; /* if the zone has so many at most */
 	struct diag_sink *sink; /* for findings */
 	struct zone_update_result done; /* added up over all calls */

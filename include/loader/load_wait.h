@@ -49,8 +49,8 @@ struct load_wait {
 	struct load_waiting *first, *last;
 	size_t count;
 	uint64_t octets;
-	bool trying; /* those behind passed are to be tried */
-	struct load_waiting *passed; /* NULL: all are */
+	bool trying; /* the changes behind `passed` are to be tried */
+	struct load_waiting *passed; /* NULL: all of them */
 };
 
 /* Frees what a change owns. */

@@ -54,14 +54,15 @@ struct load_progress {
 
 /* The outcome of looking at a zone. */
 enum load_outcome {
-	LOAD_UNCHANGED, /* nothing to do; nobody takes the result */
+	LOAD_UNCHANGED, /* no work; nobody takes the result */
 	LOAD_LARGE,     /* put off: to be read with several threads */
-	LOAD_KEPT,      /* what is served stays, or none is; see note */
+	LOAD_KEPT,      /* the served version stays, or there is none; see
+			 * note */
 	LOAD_COMPARED,  /* changes of what is served are to be published, if
 			 * there are any */
 	LOAD_APPLIED,   /* changes of what was served are published already */
 	LOAD_BUILT,     /* a new version is ready to be published */
-	LOAD_AGAIN,     /* its files changed while they were read */
+	LOAD_AGAIN,     /* the zone's files changed while they were read */
 	LOAD_FAILED,    /* said in the log */
 };
 
@@ -71,12 +72,12 @@ enum load_note {
 	LOAD_NOTE_NOTHING,
 	LOAD_NOTE_READ,       /* result.files */
 	LOAD_NOTE_FAILED,     /* result.files, which could not be used */
-	LOAD_NOTE_UNREADABLE, /* that they could not be opened or read: they
-			       * are still to be */
+	LOAD_NOTE_UNREADABLE, /* the files could not be opened or read: they are
+			       * still to be read */
 	LOAD_NOTE_NONE,       /* the zone has no file, or is a secondary zone
 			       * that has none yet */
-	LOAD_NOTE_AS_BEFORE,  /* they are as their record says, but the entry
-			       * does not say so any more whether they could
+	LOAD_NOTE_AS_BEFORE,  /* the files are as their record says, but the
+			       * entry does not say any more whether they could
 			       * be used */
 };
 
@@ -107,13 +108,14 @@ struct load_result {
 	struct zone_update_result done; /* of LOAD_APPLIED */
 	uint32_t old_serial;          /* of LOAD_APPLIED: was served before */
 	struct zonefile_result files; /* of this try; no batches */
-	struct ixfr_drafts history;   /* that lead to the new version; owned */
+	struct ixfr_drafts history;   /* the differences that lead to the new
+				       * version; owned */
 	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
 };
 
 /* Which zones a pass reads. */
 enum load_which {
-	LOAD_CHANGED,  /* those whose files have changed since the last try */
+	LOAD_CHANGED,  /* zones whose files have changed since the last try */
 	LOAD_MISSING,  /* of these, those that have no version, or one of a file
 			* with another name */
 	LOAD_STALE,    /* the changed ones, and those whose last try failed */

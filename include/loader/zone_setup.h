@@ -15,7 +15,7 @@ struct store_writer;
 /* Zones of one pattern have the same options in the store. */
 struct zone_setups {
 	struct zone_setup *items;   /* in the order of conf->zones */
-	struct settings_edit *edit; /* what their options are made with */
+	struct settings_edit *edit; /* makes the zones' options */
 };
 
 /* Makes a setup for each zone of conf, which is kept until zone_setups_fini.

@@ -21,23 +21,23 @@
 #include "dns/rrtype.h"
 
 enum owner_flags {
-	/* what its records are */
+	/* types of its records */
 	OWNER_NS = 1,
 	OWNER_DNAME = 2,
 	OWNER_CNAME = 4,
 	OWNER_ADDRESS = 8,
-	OWNER_OTHER = 16,   /* something beside NSEC3 and its RRSIG */
+	OWNER_OTHER = 16,   /* types other than NSEC3 and its RRSIG */
 	/* how it is kept */
 	OWNER_KEY_WHOLE = 32, /* the key holds the whole name */
 	OWNER_AGAIN = 64,   /* has the same name as the owner before it */
-	/* what it is in the zone */
+	/* place in the zone */
 	OWNER_CUT = 128,
 	OWNER_OCCLUDED = 256,
 	OWNER_WILDCARD = 512,
 	OWNER_WILDCARD_CHILD = 1024,
 	OWNER_DNAME_TOP = 2048, /* a DNAME that is not occluded itself */
 	OWNER_NSEC3 = 4096,   /* has NSEC3 records */
-	OWNER_CHAINED = 8192, /* its NSEC3 records are in the chain in use */
+	OWNER_CHAINED = 8192, /* the NSEC3 records are in the chain in use */
 };
 
 /* Sorted by the million, so it has to stay small. */

@@ -26,11 +26,11 @@ struct net_client_calls {
 	 * from the address that was asked. May close the client. */
 	void (*on_message)(void *ctx, const uint8_t *message, size_t len);
 	/*
-	 * Nothing comes any more; never called from within net_client_open and
-	 * net_client_send. Called once; the client is still to be closed, which
-	 * may be done here.
-	 * error: 0 if the other side has closed; ETIMEDOUT if it was silent for
-	 * too long, or did not take what was sent; else an errno.
+ * No more messages come. Never called from within net_client_open and
+ * net_client_send. Called once; the client is still to be closed, which may be
+ * done here.
+ * error: 0 if the other side has closed; ETIMEDOUT if it was silent for too
+ * long, or did not take what was sent; else an errno.
 	 */
 	void (*on_end)(void *ctx, int error);
 };
@@ -46,8 +46,8 @@ struct net_client_stream {
 
 struct net_client_options {
 	const struct sockaddr_storage *to;
-	const struct sockaddr_storage *from; /* its port may be 0; NULL: the
-					      * system's choice */
+	const struct sockaddr_storage *from; /* port 0: any; NULL: the system's
+					      * choice */
 	bool tcp;
 	const struct net_client_stream *stream; /* of TCP; NULL: plain */
 	int tcp_mss;          /* 0: the system's */

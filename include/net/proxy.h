@@ -29,9 +29,9 @@
 
 struct proxy_header {
 	uint32_t len;    /* octets of it: the request is behind them */
-	bool has_client; /* else the proxy speaks for itself (LOCAL), or does
+	bool has_client; /* false: the proxy speaks for itself (LOCAL), or does
 			  * not know for whom (family unspecified) */
-	struct sockaddr_storage client; /* if has_client: its address, port */
+	struct sockaddr_storage client; /* if has_client: address and port */
 };
 
 enum proxy_outcome {

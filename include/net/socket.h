@@ -13,7 +13,7 @@
 
 struct net_listen {
 	struct sockaddr_storage address; /* family, address, port */
-	bool tcp;               /* else UDP */
+	bool tcp;               /* false: UDP */
 	bool reuseport;         /* one of several sockets on this address */
 	bool transparent;       /* ip-transparent */
 	bool freebind;          /* ip-freebind */

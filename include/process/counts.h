@@ -74,9 +74,9 @@ struct counts_process {
 	uint64_t restarts;    /* processes before it */
 	uint64_t deaths;      /* of these, those that nobody wanted to end */
 	int64_t died_msec;    /* the last of these, of clock.h */
-	int64_t in_hand_msec; /* one of these had something in hand, which is
-			       * kept; 0: none had */
-	uint32_t in_hand;     /* the number of its file */
+	int64_t in_hand_msec; /* the last death with a message in hand that was
+			       * kept; 0: none */
+	uint32_t in_hand;     /* of the file that the message is in */
 };
 
 struct counts;

@@ -14,7 +14,7 @@
 struct peer {
 	struct peer *next;
 	struct peers *peers;
-	struct link link; /* its channel says who is at the other end */
+	struct link link; /* the channel says who is at the other end */
 };
 
 struct peers {

@@ -1,5 +1,5 @@
 /*
- * requests.h - what xfrd has asked of another process, until it is answered: of
+ * requests.h - requests of xfrd to another process, until they are answered: to
  * main, the loader, or the writer, of which there is none most of the time.
  *
  * The table of messages (ipc/message.h) says which message answers a request,

@@ -1,6 +1,6 @@
 /*
- * role.h - what loader, workers, xfrd and the writer have in common: a child of
- * main with a channel to it and a libevent loop.
+ * role.h - the part that loader, workers, xfrd and the writer have in common: a
+ * child of main with a channel to it and a libevent loop.
  */
 #ifndef PROCESS_ROLE_H
 #define PROCESS_ROLE_H
@@ -24,13 +24,13 @@ struct store;
 
 /* How far the loaders of this server have come with a store. */
 enum store_past {
-	STORE_PAST_NONE,   /* none has had it: it is empty, or was closed
-			    * clean */
-	STORE_PAST_USED,   /* one has had it, and died before it had listed the
-			    * zones */
+	STORE_PAST_NONE,   /* no loader has had it: the store is empty, or was
+			    * closed clean */
+	STORE_PAST_USED,   /* a loader has had it, and died before it had listed
+			    * the zones */
 	STORE_PAST_LISTED, /* the names of all zones are in it */
-	STORE_PAST_LOADED, /* and one has finished its first pass over their
-			    * files */
+	STORE_PAST_LOADED, /* as LISTED, and a loader has finished its first
+			    * pass over their files */
 };
 
 /* The resources that a child has from main at the fork. */
@@ -40,11 +40,11 @@ struct role_start {
 	struct ipc_channel channel; /* to main */
 	int stop_fd;                /* can be read once it is told to end */
 	unsigned index;             /* workers: which, from 0 */
-	unsigned reader_slot;       /* all but the loader: in the store */
+	unsigned reader_slot;       /* in the store; not of the loader */
 	struct hand *hand;          /* NULL: nobody looks */
 	/* Of a worker: */
-	bool stands_by;  /* it serves once it is told */
-	bool is_careful; /* those before it have died of messages */
+	bool stands_by;  /* a standby: serves once it is told to */
+	bool is_careful; /* workers before this one have died of messages */
 	/* Of the loader: */
 	enum store_past past;
 	bool in_file;   /* the store is a file, to be closed clean at the end */
@@ -58,7 +58,7 @@ struct role {
 	struct event_base *base;
 	struct link link;             /* to main */
 	struct requests requests;     /* of main */
-	struct peers peers;           /* others that it talks to directly */
+	struct peers peers;           /* channels to other children */
 	struct event *stop_event;
 	struct event *term_event;
 	int term_fd;

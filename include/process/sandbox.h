@@ -1,7 +1,7 @@
 /*
- * sandbox.h - what keeps a process that was taken over from harm: the system
- * calls that it may make (seccomp), and what it may reach at all (landlock).
- * doc/isolation.md tells what that is for each role.
+ * sandbox.h - confines a process, so that one that was taken over can do little
+ * harm: the system calls that it may make (seccomp), and what it may reach at
+ * all (landlock). doc/isolation.md has the list of each role.
  */
 #ifndef PROCESS_SANDBOX_H
 #define PROCESS_SANDBOX_H

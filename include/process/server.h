@@ -1,5 +1,5 @@
-/* server.h - what main sets up before the first fork, for every role to
- * inherit. */
+/* server.h - the state that main sets up before the first fork, for every role
+ * to inherit. */
 #ifndef PROCESS_SERVER_H
 #define PROCESS_SERVER_H
 
@@ -27,7 +27,7 @@ struct server_assoc {
 	struct server_assoc *next;
 	uint8_t wire[NAME_MAX_LEN]; /* the zone, in lower case */
 	char *key;
-	char zone[]; /* its name, and that of the key */
+	char zone[]; /* names of zone and key, each with a NUL */
 };
 
 struct server {
@@ -54,8 +54,9 @@ struct server {
 				   */
 	struct secrets *tls_clients; /* the same of xfrd alone */
 	struct privilege_user worker_user;
-	const struct privilege_user *user_to_be; /* who main becomes, while it
-				   * is not yet; else NULL */
+	const struct privilege_user *user_to_be; /* the user that main changes
+						  * to, before it has; NULL
+						  * after */
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
 	int list;                 /* zonelistfile, opened before root is given

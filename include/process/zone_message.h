@@ -14,9 +14,10 @@
 struct zone_change {
 	const char *name;    /* of the zone, as it would be written */
 	const char *pattern; /* "": the zone goes */
-	bool anew;           /* one that is there gets this pattern */
-	enum nsd_err err;    /* what became of it */
-	enum ipc_zone_file file; /* what became of its file */
+	bool anew;           /* false: a new zone; true: a zone that is there
+			      * gets this pattern */
+	enum nsd_err err;    /* result of the change */
+	enum ipc_zone_file file; /* result of reading the zone's file */
 	const char *reasons; /* of IPC_ZONE_BROKEN: lines; else "" or, to be
 			      * written, NULL */
 };

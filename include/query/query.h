@@ -91,9 +91,9 @@ struct query_block {
 	uint16_t kind;  /* enum answer_kind */
 	uint16_t qtype;
 	struct sockaddr_storage client;
-	uint8_t netblock[16]; /* its address, of which so many bits count */
+	uint8_t netblock[16]; /* of the client; netblock_bits of it count */
 	unsigned netblock_bits;
-	uint8_t name[NAME_MAX_LEN]; /* what the answers have in common */
+	uint8_t name[NAME_MAX_LEN]; /* common to the answers */
 };
 /* The most blocks that are reported for a batch; more go unreported. */
 #define QUERY_BLOCKS_MAX 4
@@ -114,7 +114,7 @@ enum query_access_kind {
 struct query_access {
 	enum query_access_kind kind;
 	bool allowed;
-	bool blocked; /* else, if it is refused, no element matches */
+	bool blocked; /* by an element; false: no element matches */
 	struct acl_block block; /* if so: by what */
 	struct sockaddr_storage client;
 	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
@@ -146,7 +146,7 @@ const uint8_t *query_stream_find_pinned(const struct query_ctx *ctx,
 
 /* A record that has ended a transfer, for it has no room in any message. */
 struct query_unsent {
-	bool of_difference; /* else of the zone */
+	bool of_difference; /* false: of the zone */
 	uint8_t owner[NAME_MAX_LEN];
 	uint8_t zone[NAME_MAX_LEN];
 };

@@ -1,4 +1,5 @@
-/* acl.h - who is in a list of nsd.conf (doc/surface.md 1.7). */
+/* acl.h - finds whether a client is in an access list of nsd.conf
+ * (doc/surface.md 1.7). */
 #ifndef SETTINGS_ACL_H
 #define SETTINGS_ACL_H
 
@@ -16,7 +17,8 @@ bool acl_peer_port_is_zero(const struct sockaddr_storage *peer);
 /* The client of a request, to be matched with lists. */
 struct acl_client {
 	const struct sockaddr_storage *peer; /* NULL: matches nothing */
-	const struct sockaddr *proxy; /* who speaks for it; NULL: nobody */
+	const struct sockaddr *proxy; /* the proxy that the request came
+				       * through; NULL: none */
 	store_ref key; /* struct settings_key: whose signature is right; none:
 			* the request is not signed */
 	const struct exchange_identity *identity; /* NULL: shown none */
@@ -63,7 +65,8 @@ bool acl_list_blocks_proxy(const struct acl_list *list,
 /* The element that blocks a client. */
 struct acl_block {
 	struct acl_element element;
-	bool of_proxy; /* its proxy is; else the client itself */
+	bool of_proxy; /* the element matches the client's proxy, not the
+			* client */
 };
 
 /* True if an element that is BLOCKED matches the client's proxy, or else the

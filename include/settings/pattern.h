@@ -1,7 +1,6 @@
 /*
- * pattern.h - what the configuration says of zones that those who answer do not
- * need: the names and texts that xfrd, the loader and the writer of zone files
- * look for.
+ * pattern.h - options of zones that answering does not need: the names and
+ * texts that xfrd, the loader and the writer of zone files look for.
  *
  *   STORE_ROOT_SETTINGS -> settings -> settings_pattern, of each pattern
  *   zone_entry                      -> settings_pattern
@@ -50,7 +49,7 @@ settings_pattern_text(const struct settings_pattern *pattern, uint32_t at)
 
 /* The texts of an element, as nsd.conf has them. */
 struct settings_texts {
-	const char *spec;     /* its address */
+	const char *spec;     /* the address */
 	const char *key_name; /* NULL: NOKEY */
 	const char *tls_auth; /* NULL: none */
 };

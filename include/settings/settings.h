@@ -1,6 +1,5 @@
 /*
- * settings.h - what the configuration says, as those who read the store need
- * it.
+ * settings.h - the configuration, compiled for those who read the store.
  *
  *   STORE_ROOT_SETTINGS -> settings -> settings_key, of each key
  *                                   -> settings_pattern (pattern.h), of each
@@ -164,8 +163,8 @@ struct settings_text {
 struct settings_netblocks {
 	uint32_t count;
 	struct {
-		uint32_t bits;   /* of its address, 0 to 32 or 64 */
-		uint32_t factor; /* it may have so many times the limit */
+		uint32_t bits;   /* of the address, 0 to 32 or 64 */
+		uint32_t factor; /* the limit is multiplied by this */
 	} items[SETTINGS_NETBLOCKS_MAX];
 };
 
@@ -190,10 +189,10 @@ struct settings {
 	/* Answers a second of a kind to a netblock; 0: any number. */
 	uint32_t rrl_ratelimit;
 	uint32_t rrl_whitelist_ratelimit;
-	uint32_t rrl_slip; /* each so many of those limited is sent cut short;
+	uint32_t rrl_slip; /* of so many limited answers one is sent, cut short;
 			    * 0: none */
 	bool answer_cookie;
-	bool rssac002; /* its figures are counted */
+	bool rssac002; /* figures of RSSAC002 are counted */
 	/* Of the processor's time for a netblock over TCP, in microseconds a
 	 * second; 0: any. */
 	uint32_t tcp_cpu_limit;

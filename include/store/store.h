@@ -55,7 +55,7 @@ store_prefetch(const struct store_view *view, store_ref ref)
 /* ---- main ------------------------------------------------------------- */
 
 struct store; /* the file descriptors and sizes, made before forking */
-#define STORE_DESCRIPTORS 3u /* so many */
+#define STORE_DESCRIPTORS 3u /* of a store */
 
 struct store_options {
 	size_t reservation; /* octets; 0: 32 GiB, less where refused */
@@ -84,8 +84,9 @@ void store_destroy(struct store *store);
  */
 struct store_file {
 	const char *path;
-	uid_t owner;       /* who must own it; a new file is given to them */
-	uint64_t contents; /* the caller's version of what it puts into it */
+	uid_t owner;       /* must own the file; becomes the owner of a new
+			    * one */
+	uint64_t contents; /* version of the contents' layout, by the caller */
 };
 
 /* The state of the file at the path, which decides whether it is served from,

@@ -207,9 +207,9 @@ struct store_holder {
 	unsigned slot;
 	int32_t pid;
 	char name[16];
-	uint64_t epoch;  /* what was retired since waits */
+	uint64_t epoch;  /* objects that were retired since wait */
 	bool pinned;     /* by a pin; else it is not quiescent */
-	uint64_t octets; /* that wait for it, perhaps for others, too */
+	uint64_t octets; /* octets that wait for it, perhaps for others, too */
 	int64_t age_msec; /* since that epoch ended, or a seventh less */
 	uint64_t served; /* octets: the most that objects which did not wait
 			  * had since that epoch began, or a bit before */

@@ -15,8 +15,8 @@ struct event_base;
 /* Borrowed. */
 struct tls_client_options {
 	const char *name;         /* of nsd.conf, for messages */
-	const char *domain;       /* that the server's certificate is for */
-	struct tls_text bundle;   /* whom to trust */
+	const char *domain;       /* name in the server's certificate */
+	struct tls_text bundle;   /* trusted certificates */
 	struct tls_text chain;    /* own certificate; empty: none */
 	struct tls_text key;
 	const char *password;     /* of the key; NULL: none */

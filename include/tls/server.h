@@ -22,7 +22,8 @@ enum tls_server_text {
 	TLS_SERVER_KEY,     /* private key, PEM */
 	TLS_SERVER_CHAIN,   /* certificates, PEM, its own first */
 	TLS_SERVER_OCSP,    /* an OCSP response to show, DER; or empty */
-	TLS_SERVER_BUNDLE,  /* who signs clients' certificates, PEM; or empty */
+	TLS_SERVER_BUNDLE,  /* CA certificates for clients' certificates, PEM;
+			     * or empty */
 	TLS_SERVER_TICKETS, /* TLS_TICKETS_LEN random octets */
 	TLS_SERVER_TEXTS,
 };

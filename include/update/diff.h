@@ -34,7 +34,7 @@ struct diff;
 
 struct diff_change {
 	struct zone_rr rr; /* lent until diff_destroy */
-	bool add;          /* else remove */
+	bool add;          /* false: remove */
 };
 
 /*

@@ -81,10 +81,10 @@ enum nsd_err update_remove_rrset(struct zone_update *update,
 	const uint8_t *owner, uint16_t type) MUST_USE;
 
 /*
- * What is noted from here on belongs to the version after. For an update that
- * is exact: each version has to fit the one before it. Nothing is made of those
- * before the last: records that come and go between them cost no more than
- * their own octets.
+ * Ends a version: the changes noted from here on belong to the next one. For an
+ * update that is exact: each version has to fit the one before it. Only the
+ * last version is made: records that come and go between the versions cost no
+ * more than their own octets.
  */
 void update_next_version(struct zone_update *update);
 

@@ -1,7 +1,7 @@
 /*
- * changes.h - what a transfer brought, as octets: a whole zone (AXFR, RFC 5936)
- * or differences (IXFR, RFC 1995 section 4). xfrd keeps them in the journal;
- * the loader reads them there.
+ * changes.h - the content of a transfer, as octets: a whole zone (AXFR, RFC
+ * 5936) or differences (IXFR, RFC 1995 section 4). xfrd keeps them in the
+ * journal; the loader reads them there.
  *
  * Numbers are in network order, names whole, uncompressed and in lower case:
  *

@@ -1,5 +1,5 @@
 /*
- * fault.h - what can be wrong with a message from a primary.
+ * fault.h - faults of a message from a primary.
  */
 #ifndef XFR_FAULT_H
 #define XFR_FAULT_H

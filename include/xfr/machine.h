@@ -95,7 +95,8 @@ struct xfr_soa {
 /* The state that a zone has when it is added. Times may lie before the
  * machine's begin. See xfr/state.h for what xfrd.state gives. */
 struct xfr_start {
-	bool has_data;       /* it is served, or would be if not expired */
+	bool has_data;       /* the zone is served, or would be if not
+			      * expired */
 	struct xfr_soa soa;  /* of that */
 	int64_t acquired_at; /* when it was last known to be fresh */
 	int64_t check_at;    /* next check; in the past: soon. One that is
@@ -216,10 +217,10 @@ int64_t xfr_next_time(const struct xfr_machine *machine);
 	X(XFR_UNCHANGED, "nothing newer") /* TRANSFER */                  \
 	X(XFR_DONE, "transferred") /* TRANSFER: published */              \
 	X(XFR_ACKNOWLEDGED, "acknowledged") /* NOTIFY */                  \
-	X(XFR_USE_TCP, "too long for UDP") /* any over UDP */             \
+	X(XFR_USE_TCP, "too long for UDP") /* request over UDP */         \
 	X(XFR_TIMEOUT, "timeout")                                         \
 	X(XFR_UNREACHABLE, "no connection") /* refused, reset, closed */  \
-	X(XFR_RCODE, "it answers with an error") /* any but NOERROR */      \
+	X(XFR_RCODE, "it answers with an error") /* not NOERROR */          \
 	X(XFR_NONSENSE, "malformed answer") /* or a wrong one */          \
 	X(XFR_BAD_TSIG, "TSIG is wrong")                                  \
 	X(XFR_TOO_LARGE, "more than size-limit-xfr")                      \
@@ -240,7 +241,7 @@ struct xfr_reply {
 	struct xfr_soa soa;  /* XFR_SOA, XFR_UNCHANGED (if has_soa), XFR_DONE */
 	bool has_soa;        /* XFR_UNCHANGED: the primary sent its SOA */
 	bool has_expire;     /* the EXPIRE option was there (RFC 7314) */
-	uint32_t expire_sec; /* what it says */
+	uint32_t expire_sec; /* the value of EXPIRE */
 	bool is_open;        /* TIMEOUT, UNREACHABLE over TCP: the primary had
 				taken the connection */
 	bool has_begun;      /* a transfer that failed: it had begun with a
@@ -328,7 +329,7 @@ struct xfr_status {
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */
 	uint32_t notifying_slow; /* of these, those that wait behind others as
 				    they seldom answer soon */
-	bool is_told;            /* all of them have acknowledged the serial */
+	bool is_told;            /* every target has acknowledged the serial */
 	uint32_t unheard;        /* targets that have not acknowledged the
 				    last serial, and were given up; 255:
 				    or more */

@@ -33,10 +33,10 @@ uint32_t xfr_patience_begin(struct xfr_patience *patience, int64_t now,
 /* The state of a transfer at a look. */
 struct xfr_patience_look {
 	uint64_t received; /* octets, so far */
-	int64_t turn_at;   /* its turn came, if its primary answers one after
-			    * the other; now, if it is to come */
-	bool is_held;      /* it is we who do not read */
-	bool is_free;      /* nobody waits for its place, and no other primary
+	int64_t turn_at;   /* when its turn came, if the primary answers one
+			    * after the other; now, if it has not come */
+	bool is_held;      /* we do not read, so silence is not the primary's */
+	bool is_free;      /* the place is not wanted, and no other primary
 			    * could be asked */
 };
 

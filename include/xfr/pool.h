@@ -43,8 +43,8 @@ struct xfr_pool_server {
 	/* private */
 	struct cds_list_head conns;
 	unsigned busy_count;
-	int64_t full_until; /* it has not taken one more connection */
-	int64_t heard_msec; /* the last message that was waited for */
+	int64_t full_until; /* no more connections: the server took none */
+	int64_t heard_msec; /* of the last message that was waited for */
 };
 
 struct xfr_pool_conn {
@@ -61,7 +61,7 @@ struct xfr_pool_conn {
 	int64_t taken_msec; /* how long that took */
 	int64_t busy_msec;  /* the first of its questions came */
 	int64_t moved_msec; /* a question ended, or the first one came */
-	int64_t turn_msec;  /* its first question became that */
+	int64_t turn_msec;  /* the question in front moved there */
 	int64_t came_msec;  /* the last message */
 	int64_t look_msec;  /* the next look is due */
 	uint64_t received;  /* octets since busy_msec */
@@ -94,7 +94,7 @@ struct xfr_pool_question {
 
 enum xfr_pool_place {
 	XFR_POOL_JOIN, /* *conn */
-	XFR_POOL_OPEN, /* one more to the server */
+	XFR_POOL_OPEN, /* open another connection to the server */
 	XFR_POOL_END,  /* *conn has no question, or is the slowest: end it, so
 			* that there is room, and ask again */
 	XFR_POOL_WAIT, /* until something has ended, or some time has passed */

@@ -40,8 +40,8 @@ struct xfr_read_setup {
 	bool udp;              /* one message, and that is all */
 	bool has_serial;       /* we have a version: a reply has to be newer.
 				* Always with IXFR */
-	uint32_t serial;       /* its serial */
-	struct tsig_chain *chain; /* the one that signed the request; NULL: it
+	uint32_t serial;       /* of our version */
+	struct tsig_chain *chain; /* the chain that signed the request; NULL: it
 				   * is not signed */
 	/* 0: any number. */
 	uint64_t octets_max;   /* of what is given on or left out, and of
@@ -66,7 +66,7 @@ enum xfr_verdict {
  * without them, as NSD, Knot and BIND do (decisions/0134). */
 struct xfr_left_out {
 	uint64_t records;
-	uint64_t octets;     /* that they would have had in changes.h */
+	uint64_t octets;     /* the length of these records in changes.h */
 	/* Of the first one: */
 	uint16_t type;
 	uint8_t owner[NAME_MAX_LEN]; /* in lower case */
@@ -87,7 +87,7 @@ struct xfr_read_result {
 	uint32_t soa_ttl_sec;
 	bool is_ended;
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */
-	uint32_t expire_sec; /* what it says */
+	uint32_t expire_sec; /* the value of EXPIRE */
 	uint64_t messages;
 	uint64_t records;    /* received: the last SOA too, those that are left
 			      * out, and those that come twice in a row, of

@@ -1,8 +1,8 @@
 /*
- * request.h - what a secondary asks its primaries, and what a primary tells its
- * secondaries, in messages; and the short replies to both: SOA (RFC 1034
- * section 4.3.5), AXFR (RFC 5936), IXFR (RFC 1995), NOTIFY (RFC 1996). The
- * replies of transfers: reader.h.
+ * request.h - requests of a secondary to its primaries, NOTIFY of a primary to
+ * its secondaries, and the short replies to both: SOA (RFC 1034 section 4.3.5),
+ * AXFR (RFC 5936), IXFR (RFC 1995), NOTIFY (RFC 1996). The replies of
+ * transfers: reader.h.
  */
 #ifndef XFR_REQUEST_H
 #define XFR_REQUEST_H
@@ -49,7 +49,7 @@ struct xfr_ask {
 	uint32_t serial;
 	uint16_t udp_size;  /* of EDNS; 0: no EDNS */
 	bool wants_expire;  /* with EDNS: asks for EXPIRE (RFC 7314) */
-	bool is_stream;     /* it is asked over TCP */
+	bool is_stream;     /* over TCP */
 	/* Signs the request; the replies go on from there. Begun by tsig_begin,
 	 * with a key that lasts as long. NULL: not signed. */
 	struct tsig_chain *chain;
@@ -90,7 +90,7 @@ struct xfr_answer {
 	bool has_soa;        /* of the apex, in the answer section */
 	bool has_opt;        /* with XFR_FAULT_RCODE, too */
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */
-	uint32_t expire_sec; /* what it says */
+	uint32_t expire_sec; /* the value of EXPIRE */
 	struct xfr_soa soa;
 	uint32_t soa_ttl_sec;
 	uint16_t soa_len;

@@ -30,9 +30,10 @@ struct xfr_state_soa {
 };
 
 enum xfr_state_which {
-	XFR_STATE_NSD,    /* what is served */
-	XFR_STATE_DISK,   /* what is kept; when it was last known to be fresh */
-	XFR_STATE_NOTIFY, /* what a NOTIFY told */
+	XFR_STATE_NSD,    /* the served version */
+	XFR_STATE_DISK,   /* the stored version, and when it was last known to
+			   * be fresh */
+	XFR_STATE_NOTIFY, /* the version that a NOTIFY announced */
 	XFR_STATE_SOAS,
 };
 
@@ -62,7 +63,7 @@ struct xfr_state_parser {
 
 	/* The rest is the parser's. */
 	int64_t filetime_sec; /* valid once a zone was given, or at the end */
-	uint32_t zone_count;  /* that the file announces */
+	uint32_t zone_count;  /* as the file announces */
 	uint32_t zones_read;
 	uint32_t line;
 	uint32_t step;
@@ -112,11 +113,11 @@ struct xfr_state_clocks {
 };
 
 /*
- * What a zone begins with. zone: what the file said of it, NULL: nothing.
- * served: the SOA of the data that there is, NULL: none.
- * What the file says counts only if its serial is that of the data and its
- * dates can be: else the zone is taken as fresh now, and checked soon. One that
- * had expired with that serial stays so, whatever the dates are.
+ * Makes the state that a zone begins with. zone: its entry in the file; NULL:
+ * there is none. served: the SOA of the data that there is, NULL: none.
+ * The entry counts only if its serial is that of the data and its dates can be:
+ * else the zone is taken as fresh now, and checked soon. A zone that had
+ * expired with that serial stays so, whatever the dates are.
  */
 void xfr_state_to_start(const struct xfr_state_zone *zone,
 	int64_t filetime_sec, const struct xfr_state_clocks *clocks,

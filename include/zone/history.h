@@ -1,6 +1,6 @@
 /*
- * history.h - what the last versions of a zone differ by, for secondaries that
- * have one of them (IXFR, RFC 1995).
+ * history.h - the differences between the last versions of a zone, for
+ * secondaries that have one of them (IXFR, RFC 1995).
  *
  *   zone_entry.history -> zone_step, the newest -> zone_step, older -> ...
  *

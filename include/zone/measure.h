@@ -1,4 +1,4 @@
-/* measure.h - what the memory of all zones is used for. */
+/* measure.h - counts the memory that all zones use, by its use. */
 #ifndef ZONE_MEASURE_H
 #define ZONE_MEASURE_H
 

@@ -26,7 +26,7 @@
 #define NSEC3_PREFIX_LEN 8u /* octets of a hash that a node keeps */
 
 /*
- * What many records of a chain have in common, stored once. The RDATA of a
+ * The common part of many records of a chain, stored once. The RDATA of a
  * record is the head (algorithm to hash length), the next hash, the bitmap.
  */
 struct nsec3_form {

@@ -216,7 +216,7 @@ enum node_flags {
 	NODE_APEX = 1,
 	NODE_CUT = 2,          /* zone cut: NS here and not the apex */
 	NODE_OCCLUDED = 4,     /* below a cut or a DNAME: glue, or hidden */
-	NODE_WILDCARD = 8,     /* its first label is an asterisk */
+	NODE_WILDCARD = 8,     /* the first label is an asterisk */
 	NODE_WILDCARD_CHILD = 16, /* there is a wildcard right below it */
 	NODE_DNAME = 32,
 	NODE_CNAME = 64,
@@ -338,7 +338,7 @@ enum zone_flags {
 struct zone {
 	uint32_t flags;
 	uint32_t serial;
-	uint32_t version;   /* one more with each update, modulo 2^31 */
+	uint32_t version;   /* raised by each update, modulo 2^31 */
 	struct trie names;  /* struct node; apex and empty non-terminals, too */
 	struct trie nsec3;  /* struct node: owners of nothing but NSEC3 and its
 			     * RRSIG, outside of the chain in use; look-ups of

@@ -35,7 +35,7 @@ struct history_limits {
 /* A step that is being put together. */
 struct history_draft {
 	uint32_t from, to; /* serials; set when both SOAs were added */
-	bool lost;         /* it cannot be kept */
+	bool lost;         /* the step cannot be kept */
 	/* private */
 	unsigned soa_count;
 	size_t apex_len;

@@ -114,7 +114,7 @@ struct settings_setup {
 	const store_ref *keys;     /* of the edit */
 	const struct vault_place *secrets; /* of the keys, in their order; NULL:
 				    * they have none */
-	const char *key_names; /* each with its NUL; NULL: none */
+	const char *key_names; /* names, each with its NUL; NULL: none */
 	uint32_t key_names_len;
 	uint32_t key_count;
 	const store_ref *patterns; /* of the edit */

@@ -21,7 +21,7 @@ struct zone_setup {
 			      * on. */
 	store_ref pattern;   /* struct settings_pattern; held in the same way */
 	const char *name;    /* as written; NULL: as apex and flags give it */
-	const char *file;    /* its zone file; NULL: as the pattern gives it */
+	const char *file;    /* the zone file; NULL: as the pattern gives it */
 };
 
 /*

@@ -58,7 +58,7 @@ struct zonefile_options {
 	 * rrbatch_destroy releases it. */
 	enum nsd_err (*take_batch)(void *ctx, struct rrbatch *batch);
 	void *batch_ctx; /* of either */
-	struct rrbatch_pool *pool; /* that batches are taken from; or NULL */
+	struct rrbatch_pool *pool; /* the source of batches; or NULL */
 };
 
 /* A file that was read, also by $INCLUDE: enough to see later whether it has
