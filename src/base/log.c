@@ -194,7 +194,7 @@ log_reopen(void)
 {
 	int fd, error;
 
-	/* Its daemon may be another one by now. */
+	/* The socket's path may lead to another daemon by now. */
 	if (log_state.to_syslog)
 		(void)log_connect_syslog();
 	if (log_state.options.file == NULL || log_state.options.only_syslog)
@@ -455,7 +455,8 @@ log_put_syslog(enum log_level level, const char *text)
 		return true;
 	if (errno == EAGAIN)
 		return false;
-	/* Its daemon is there again, if we may look for it. */
+	/* The daemon may have been restarted: connects again, where the role
+	 * may. */
 	return log_connect_syslog() && log_send_syslog(line, len);
 }
 
@@ -466,7 +467,7 @@ log_put(enum log_place place, enum log_level level, const char *text)
 		: log_put_line(place, level, text);
 }
 
-/* What a process has inherited, its parent counts. */
+/* Forgets counts that a child has inherited: the parent reports them. */
 static void
 log_begin_count(void)
 {

@@ -47,8 +47,8 @@ log_out_own_stderr(void)
 	if (fstat(STDERR_FILENO, &st) == -1 || (!S_ISFIFO(st.st_mode)
 			&& isatty(STDERR_FILENO) == 0))
 		return;
-	/* It is opened anew, not duplicated: O_NONBLOCK is a matter of what
-	 * is opened, and the one from before may be our shell's, too. */
+	/* Standard error is opened anew, not duplicated: O_NONBLOCK belongs to
+	 * the open file, which the shell may share. */
 	fd = open("/proc/self/fd/2",
 		O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd == -1)

@@ -9,9 +9,9 @@
 
 /* Zeroed: nothing is lost. */
 struct log_out {
-	uint64_t lost; /* lines of which nothing has been said yet */
+	uint64_t lost; /* lines that were lost and not reported yet */
 	int error;     /* of the last of them */
-	bool is_full;  /* somebody has waited there in vain */
+	bool is_full;  /* the last wait for room was in vain */
 	bool is_cut;   /* there is a part of a line without its end */
 };
 

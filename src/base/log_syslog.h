@@ -11,8 +11,8 @@
  * that does not block, or -1 with errno. */
 int log_syslog_connect(const char *path, bool *is_stream);
 
-/* What a line has in front of its text (RFC 3164 section 4.1): the priority,
- * the time now, the program and its pid. Returns its length, below size. */
+/* Writes the head of a line (RFC 3164 section 4.1): the priority, the time now,
+ * the program and its pid. Returns its length, below size. */
 size_t log_syslog_print_head(char *out, size_t size, int priority,
 	const char *program);
 

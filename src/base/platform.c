@@ -1,4 +1,4 @@
-/* platform.c - what the C libraries of Linux do differently. */
+/* platform.c - differences between the C libraries of Linux. */
 #include "config.h"
 
 #include <glob.h>

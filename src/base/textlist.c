@@ -191,7 +191,7 @@ textlist_add(struct textlist_writer *w, const char *text, size_t len,
 	memcpy(list->texts + start, text, len);
 	__atomic_store_n(&list->ends[count], start + (uint32_t)len,
 		__ATOMIC_RELAXED);
-	/* Whoever sees the count sees the text. */
+	/* Release: a reader that sees the count sees the text. */
 	__atomic_store_n(list->count, count + 1, __ATOMIC_RELEASE);
 	*slot = *number = count + 1;
 	return NSD_OK;

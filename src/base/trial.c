@@ -24,7 +24,7 @@ trial_main(trial_fn *fn, void *arg, int to, pid_t parent)
 
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* It may have died before that. */
+	/* The parent may have died before prctl. */
 	if (getppid() != parent)
 		_exit(1);
 	fs_close_all_but(&to, 1);
@@ -74,7 +74,7 @@ trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
 	return trial_read(&report, text);
 }
 
-/* What it has said is all that counts: nobody waits for its end. */
+/* Kills the child, whose report is all that counts. */
 static void
 trial_end(pid_t pid)
 {

@@ -60,7 +60,8 @@ vault_map(struct vault *v, int fd)
 	if (madvise(p, v->size, MADV_DONTFORK) == -1)
 		return false;
 	(void)madvise(p, v->size, MADV_DONTDUMP);
-	/* What is mapped from now on can never be written to. */
+	/* F_SEAL_FUTURE_WRITE: mappings from now on can never be made
+	 * writable. */
 	v->sealed = fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != -1
 		&& fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != -1;
 	p = mmap(NULL, v->size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -86,7 +87,7 @@ enum nsd_err
 vault_create(size_t count, size_t octets, struct vault **vault)
 {
 	struct vault *v = calloc(1, sizeof(*v));
-	/* Each is rounded up, and so is its head. */
+	/* Slots: a secret is rounded up, and so is its head. */
 	size_t slots = octets / SLOT_SIZE;
 	bool mapped = false;
 	int fd = -1;
@@ -197,7 +198,7 @@ vault_wipe(struct vault *vault, uint32_t at)
 	struct vault_slot *slot = &vault->to_write[at];
 
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELAXED);
-	/* Nobody sees other octets and still the id. */
+	/* Release: a reader that sees other octets sees the id gone. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	explicit_bzero(slot, (size_t)vault->runs[at] * SLOT_SIZE);
 	vault->runs[at] = 0;
@@ -253,7 +254,7 @@ vault_get(const struct vault *vault, struct vault_place place, size_t *len)
 	if (__atomic_load_n(&slot->id, __ATOMIC_ACQUIRE) != place.id)
 		return NULL;
 	octets = __atomic_load_n(&slot->len, __ATOMIC_RELAXED);
-	/* It may be overwritten right now. */
+	/* The length may be overwritten right now. */
 	if (vault_run(octets) > vault->slots - place.at)
 		return NULL;
 	*len = octets;

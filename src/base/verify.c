@@ -249,7 +249,7 @@ verify_signature(struct verify_context *context, const uint8_t *data,
 	right = EVP_MD_CTX_copy_ex(context->used, context->fresh) == 1
 		&& EVP_DigestVerify(context->used, signature, signature_len,
 			   data, len) == 1;
-	/* Nobody will read the reasons that OpenSSL has queued. */
+	/* OpenSSL's queue of errors would grow: the reasons are not used. */
 	if (!right)
 		ERR_clear_error();
 	return right;

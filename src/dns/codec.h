@@ -29,8 +29,8 @@ codec_init(struct codec *c, uint8_t *out, size_t room)
 	c->room = room;
 }
 
-/* Each decodes one word and moves c->out. False if a digit is not in the
- * alphabet, if base64 has wrong padding, or if there is no room. */
+/* Decode one word and move c->out. False if a digit is not in the alphabet, if
+ * base64 has wrong padding, or if there is no room. */
 bool codec_read_hex(struct codec *c, const char *text, size_t len);
 bool codec_read_base64(struct codec *c, const char *text, size_t len);
 
@@ -46,7 +46,7 @@ codec_is_whole(const struct codec *c)
 size_t codec_decode_base32hex(const char *text, size_t len, uint8_t *out,
 	size_t room);
 
-/* Each returns the count of characters written; no NUL. */
+/* Print octets. Return the count of characters written; no NUL. */
 size_t codec_print_hex(const uint8_t *octets, size_t len, char *out);
 size_t codec_print_base64(const uint8_t *octets, size_t len, char *out);
 size_t codec_print_base32hex(const uint8_t *octets, size_t len, char *out);

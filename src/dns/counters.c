@@ -33,7 +33,7 @@ counters_subtract(struct counters *sum, const struct counters *less)
 bool
 counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX])
 {
-	/* Those that have a name in NSD 4, from the first to the last. */
+	/* The ranges of types that have a name in NSD 4. */
 	static const uint8_t named[][2] = {{1, 22}, {24, 26}, {28, 30},
 		{33, 33}, {35, 37}, {39, 39}, {41, 53}, {59, 65}, {99, 99},
 		{104, 109}};

@@ -92,7 +92,7 @@ nsec3_print_label(const uint8_t hash[NSEC3_HASH_LEN],
 	}
 }
 
-/* One more than the value of a digit, in either case; 0: it is none. */
+/* The value of a digit plus one, in either case; 0: no digit. */
 static const uint8_t digit_values[256] = {
 	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6,
 	['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12,

@@ -1,5 +1,5 @@
-/* rdata_parse.c - what the parsers of fields share: their errors, and fields
- * in hexadecimal or base64 that go on to the last token. */
+/* rdata_parse.c - common code of the parsers of fields: their errors, and
+ * fields in hexadecimal or base64 that go on to the last token. */
 #include "dns/rdata_parse.h"
 
 #include "dns/codec.h"

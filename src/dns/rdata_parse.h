@@ -1,6 +1,6 @@
 /*
- * rdata_parse.h - what parsers of RDATA fields share: the tokens still to be
- * read, the octets made so far, and the error.
+ * rdata_parse.h - common state of the parsers of RDATA fields: the tokens still
+ * to be read, the octets made so far, and the error.
  */
 #ifndef DNS_RDATA_PARSE_H
 #define DNS_RDATA_PARSE_H

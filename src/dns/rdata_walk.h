@@ -19,7 +19,8 @@
 /* The same RDATA with its names in full, as far as a walk along it has found
  * names that end in a compression pointer. */
 struct rdata_expand {
-	struct cursor message; /* all of it: pointers lead anywhere in it */
+	struct cursor message; /* the whole message: pointers lead anywhere in
+				* it */
 	const uint8_t *from;   /* octets from here on are not in out yet */
 	uint8_t *out;          /* RDATA_MAX_LEN of room */
 	size_t len;
@@ -31,7 +32,7 @@ struct rdata_walk {
 	const char *why;       /* broken layout: what was expected */
 	const char *value_why; /* the first rule that is broken; if none is more
 			* than a doubt, the first doubt; NULL: none */
-	bool is_bad;           /* one of them is more than a doubt */
+	bool is_bad;           /* a broken rule is more than a doubt */
 	bool is_unsayable;     /* the type's own text has no words for it */
 };
 

@@ -202,7 +202,8 @@ items_parse_some(const struct svc_value *value, struct svc_out *out)
 			if (*at == '\\') {
 				if (++at == end)
 					return items_expected;
-				/* Others drop it before any octet. */
+				/* At least two of BIND, Knot and NSD drop the
+				 * backslash. */
 				if (*at != ',' && *at != '\\')
 					out->doubt = items_expected;
 			}

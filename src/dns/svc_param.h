@@ -72,7 +72,7 @@ struct svc_form {
 	const char *(*check)(const uint8_t *octets, size_t len);
 	void (*print)(const uint8_t *octets, size_t len,
 		struct text *t);
-	bool is_strict; /* others do not take just any octets as keyN */
+	bool is_strict; /* keyN is checked, too, as by BIND, Knot or NSD */
 	bool says_all;  /* text of the form can say any octets */
 };
 

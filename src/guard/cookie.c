@@ -128,8 +128,8 @@ cookie_share_write(struct cookie_share *share,
 
 	slot_write(&share->slots[version % 2], secrets);
 	__atomic_store_n(&share->version, version, __ATOMIC_RELEASE);
-	/* Whoever reads anything that is written from here on, in this call or
-	 * the next, finds that the version is another. */
+	/* Release: a reader of an octet written from here on, in this call or
+	 * the next, finds that the version has changed. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	slot_write(&share->slots[(version + 1) % 2], &none);
 }

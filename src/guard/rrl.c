@@ -23,7 +23,8 @@
 #define LIMITS_MAX 8u
 /* A clock that is read a moment later than another may be so far behind. */
 #define BEHIND_MAX (10 * RRL_TICKS_PER_SEC)
-/* Who loses a race so often goes on without counting. */
+/* The attempts at a word that others change; after them the answer goes
+ * uncounted. */
 #define TRIES 4
 
 _Static_assert(LEVEL_MASK / ONE > RRL_LIMIT_MAX * SPAN
@@ -224,11 +225,11 @@ line_find(const uint64_t *line, uint64_t hash, uint32_t now, uint64_t *word,
 	return line_find_lowest(line, now, first + now, word);
 }
 
-/* What is counted, in levels. */
+/* The levels of a count. */
 struct rrl_step {
 	uint64_t add;  /* at least 1 */
-	uint64_t full; /* above it, it is limited */
-	uint64_t calm; /* below it, that has ended. It is less: else at the
+	uint64_t full; /* above it, answers are limited */
+	uint64_t calm; /* below it, limiting ends. Less than `full`: at the
 			* limit it would go to and fro */
 };
 
@@ -290,7 +291,7 @@ count_any(uint64_t *line, uint64_t hash, const struct rrl_step *step,
 		from = is_new ? word_make(hash & TAG_MASK, false, tick, 0)
 			: old;
 		new = word_count(from, step, tick, &verdict);
-		/* One that asks far too much changes nothing: no other
+		/* A netblock far beyond its limit changes no word, so no other
 		 * processor has to fetch the line anew. */
 		if (new == old
 			|| __atomic_compare_exchange_n(&line[way], &old, new,

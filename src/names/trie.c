@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "names/trie_key.h"
 
-/* So many walks take turns: enough to hide a cache miss. */
+/* The walks that take turns: enough to hide a cache miss. */
 #define WALKS_MAX 64
 
 /*
@@ -174,9 +174,9 @@ walk_witness(const struct store_view *view, struct trie_walk *walk)
 		first = store_get(view, walk->ancestors[last]);
 		if (!word_is_branch(entry_word(first)))
 			return entry_leaf(view, first);
-		/* Its first child is no leaf. So a label of those names ends
-		 * where one of ours begins: they differ from ours before that,
-		 * and the branch holds no ancestor. */
+		/* The branch's first child is no leaf. So a label of those
+		 * names ends where one of ours begins: they differ from ours
+		 * before that, and the branch holds no ancestor. */
 		walk->ancestor_count--;
 	}
 	return NULL;
@@ -327,7 +327,7 @@ trie_back_init(struct trie_back *back, const struct store_view *view,
 			symbol_bit(key[diff]));
 		path->depth++;
 	} else if (leaf_key[diff] < key[diff]) {
-		/* All of them are less. */
+		/* The leaves of the entry are all less. */
 		if (depth > 0)
 			path->step[depth - 1].index++;
 		else
@@ -409,7 +409,7 @@ trie_iter_init_below(struct trie_iter *iter, const struct store_view *view,
 		entry = (word & bit) == 0 ? entry_make(0, STORE_NONE)
 			: entry_children(view, &entry)[word_index(word, bit)];
 	}
-	/* Any one of the names below tells for all. */
+	/* A leaf below tells for all: they share the symbols up to here. */
 	leaf = entry;
 	while (word_is_branch(entry_word(&leaf)))
 		leaf = entry_children(view, &leaf)[0];

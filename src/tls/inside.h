@@ -1,6 +1,6 @@
 /*
- * inside.h - what the parts of TLS share. Of a server, server.c has the keys
- * and certificates, stream.c the connections, greeting.c how they may begin,
+ * inside.h - common parts of TLS. Of a server, server.c has the keys and
+ * certificates, stream.c the connections, greeting.c how they may begin,
  * tickets.c the keys of tickets; client.c is the other side.
  */
 #ifndef SRC_TLS_INSIDE_H
@@ -12,8 +12,7 @@
 
 #include "tls/server.h"
 
-/* What is spoken inside, as protocols are listed (RFC 7858, RFC 7301 section
- * 3.1). */
+/* The protocol inside TLS, as an ALPN list (RFC 7858, RFC 7301 section 3.1). */
 static const uint8_t tls_alpn_dot[] = {3, 'd', 'o', 't'};
 
 /* The most that a record carries, RFC 8446 section 5.1. */
@@ -35,7 +34,7 @@ struct tls_tickets {
 				     * the lowest bit of the period */
 };
 
-/* What the filters' contexts are. */
+/* The context of a filter. */
 struct tls_side {
 	struct tls_server *server;
 	bool mutual;

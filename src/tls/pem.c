@@ -55,7 +55,8 @@ tls_create_context(const SSL_METHOD *method)
 	return ctx;
 }
 
-/* Nobody is there to type a passphrase. */
+/* Gives the passphrase of a key, which is ctx: OpenSSL would ask at the
+ * terminal. */
 static int
 pem_get_password(char *out, int size, int writing, void *ctx)
 {

@@ -107,8 +107,9 @@ server_set_options(struct tls_server *server, SSL_CTX *ctx)
 		&& SSL_CTX_set_session_id_context(ctx, id, sizeof(id)) == 1;
 }
 
-/* One for clients with certificates makes no tickets: a session would be
- * resumed though its client's certificate is trusted no more. */
+/* Makes the context for connections. With `mutual` it makes no tickets: a
+ * session would be resumed though its client's certificate is trusted no
+ * more. */
 static enum nsd_err
 server_make_context(struct tls_server *server, const struct secrets *texts,
 	bool mutual, struct diag_sink *sink, SSL_CTX **made)

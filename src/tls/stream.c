@@ -280,7 +280,7 @@ stream_read(void *state, uint8_t *at, size_t size)
 	return have > 0 ? (ssize_t)have : stopped;
 }
 
-/* What of a list of octets is not written yet. */
+/* The part of a list of octets that is not written yet. */
 struct octets_left {
 	const struct iovec *iov;
 	size_t count;

@@ -83,10 +83,10 @@ tickets_set_mac(EVP_MAC_CTX *mac, struct ticket_keys *keys)
 	return EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-/* What OpenSSL asks for the keys of a ticket. 1: they are set; 2: the same, and
- * the client is to have another ticket, so that nobody sees the same one twice
- * (RFC 8446 appendix C.4); 0: the session gets no ticket, or is not resumed;
- * -1: failure. */
+/* The callback of OpenSSL for the keys of a ticket. 1: they are set; 2: the
+ * same, and the client is to have another ticket, so that nobody sees the same
+ * one twice (RFC 8446 appendix C.4); 0: the session gets no ticket, or is not
+ * resumed; -1: failure. */
 static int
 tickets_on_key(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher,
 	EVP_MAC_CTX *mac, int making)

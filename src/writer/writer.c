@@ -37,10 +37,10 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-/* It ends after this without a request. */
+/* The writer ends after this without a request. */
 #define IDLE_SEC 5
-/* From this age on a folder that it may not write to may be another one than it
- * was let into. */
+/* From this age on, a folder that the writer may not write to may have been
+ * replaced since the writer was let into it. */
 #define OLD_MSEC 3000
 /* Records between two signs of life. */
 #define BEAT_RECORDS 10000u
@@ -50,9 +50,9 @@ struct writer {
 	struct store_reader *reader;
 	struct event *idle_event;
 	int64_t began_msec;
-	struct writer_folders folders; /* that it was let into */
+	struct writer_folders folders; /* the folders that may be written to */
 	bool has_answered;
-	bool is_shut_out; /* what is asked now is for the next one */
+	bool is_shut_out; /* requests from now on are for the next writer */
 };
 
 /* A zone that is being written. */
@@ -61,9 +61,11 @@ struct writer_zone {
 	char name[NAME_TEXT_MAX]; /* as written in nsd.conf */
 	bool keeps_steps;         /* store-ixfr */
 	const struct zone *served;
-	const struct zone_sources *sources; /* it was read from; NULL: none */
-	struct history_way way; /* steps that lead there, if any are kept */
-	bool way_unknown;       /* there was no memory for it */
+	const struct zone_sources *sources; /* of the served version; NULL:
+					     * none */
+	struct history_way way; /* steps to the served version, if any are
+				 * kept */
+	bool way_unknown;       /* memory was short for `way` */
 	const char *received; /* see struct writeback */
 	char path[PATH_MAX];
 	char copy[PATH_MAX];  /* in xfrdir; empty: it may not lie there */

@@ -75,7 +75,7 @@ folders_drop(struct writer_folders *folders, size_t i)
 	folders->paths[folders->count] = NULL;
 }
 
-/* Each gives way to its parent. */
+/* Replaces each folder by its parent, so that there are fewer. */
 static void
 folders_merge(struct writer_folders *folders)
 {
@@ -154,7 +154,7 @@ folders_need(const struct store_view *view, const struct zone_entry *entry)
 			&& storing->create_ixfr);
 }
 
-/* Those of zone files. Zones of one pattern have one text. */
+/* Adds the folders of zone files. Zones of one pattern share a text. */
 static void
 folders_add_files(struct writer_folders *folders, const struct server *server,
 	const struct store_view *view)

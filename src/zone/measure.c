@@ -1,4 +1,4 @@
-/* measure.c - what the memory of all zones is used for. */
+/* measure.c - counts the memory that all zones use, by its use. */
 #include <string.h>
 
 #include "settings/pattern.h"
@@ -17,9 +17,9 @@
 struct measurer {
 	const struct store_view *view;
 	struct zone_measuring *to;
-	enum zone_kind trie_kind; /* what the branches at hand count as */
+	enum zone_kind trie_kind; /* of the branches at hand */
 	size_t left; /* objects that this step may still look at */
-	bool is_writer; /* else not all may be looked at */
+	bool is_writer; /* false: objects of the writer may not be looked at */
 };
 
 /* The parts of a zone, in the order in which they are measured. */

@@ -31,12 +31,13 @@ struct zone_cursor {
 	const struct node *node;
 	unsigned entry;
 	bool soa;
-	const struct nsec3_iter *chain; /* its record is to come at its place
-					 * by type; NULL: none */
-	/* What is being given: records, and then signatures. */
+	const struct nsec3_iter *chain; /* the chain whose record comes next, at
+					 * its place by type; NULL: none */
+	/* The RRset that is being given: records, then signatures. */
 	const struct rrset *rrset;
 	const uint8_t *rr, *rr_end;
-	const struct nsec3_iter *hashed; /* or such a record; NULL */
+	const struct nsec3_iter *hashed; /* instead of rrset: a record of the
+					  * chain; NULL */
 	const struct rrset_sigs *sigs;
 	const uint8_t *sig;
 	unsigned sig_count;  /* left */

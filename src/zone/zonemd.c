@@ -37,8 +37,8 @@ struct digest_wish {
 
 struct zonemd {
 	const uint8_t *apex;
-	bool apex_done;  /* its records were looked at */
-	bool decided;    /* and they decide */
+	bool apex_done;  /* the records of the apex were looked at */
+	bool decided;    /* and they decide the verdict */
 	enum zonemd_verdict verdict; /* unless a hash is right */
 	struct digest_wish wishes[DIGEST_KIND_COUNT];
 	/* the owner at hand; in lower case */
@@ -46,7 +46,7 @@ struct zonemd {
 	size_t owner_len; /* 0: none */
 	struct digest_item *items;
 	size_t count, room;
-	uint8_t *octets; /* their RDATA */
+	uint8_t *octets; /* RDATA of the items */
 	size_t len, size;
 	size_t block_len;
 	uint8_t block[BLOCK_SIZE];
@@ -185,7 +185,7 @@ block_add(struct zonemd *z, const struct digest_item *item)
 	octets_put_u16(at + 8, item->rdlen);
 	z->block_len += z->owner_len + RR_HEAD;
 	if (BLOCK_SIZE - z->block_len < item->rdlen) {
-		/* One that nearly fills a block. */
+		/* A record that ends in the next block. */
 		size_t first = BLOCK_SIZE - z->block_len;
 
 		memcpy(z->block + z->block_len, item->rdata, first);

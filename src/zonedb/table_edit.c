@@ -101,8 +101,8 @@ change_abandon(struct table_change *c)
 	free(c);
 }
 
-/* What a step of the change lets go of can be remembered: no step is half
- * done for lack of memory. */
+/* Makes room to remember the objects that a step of the change replaces: no
+ * step is half done for lack of memory. */
 static enum nsd_err
 change_reserve(struct table_change *c)
 {
@@ -643,11 +643,11 @@ table_set_up(struct store_writer *writer, store_ref ref,
 	if (entry_set_own(writer, entry, setup) != NSD_OK)
 		return NSD_E_MEMORY;
 	entry->id = setup->id;
-	/* What is served of a zone that was secondary need not be in the file
-	 * that was read once: as a primary it has none. */
+	/* A secondary zone's data need not be in the file that was read once:
+	 * as a primary zone it has not been read from any. */
 	if ((entry->flags & ~setup->flags & ZONE_ENTRY_SECONDARY) != 0)
 		sources_set(writer, ref, NULL, 0, 0);
-	/* Nor does it expire. */
+	/* A primary zone does not expire. */
 	if ((setup->flags & ZONE_ENTRY_SECONDARY) == 0
 		&& entry->expires_sec != 0)
 		table_set_expiry(writer, ref, 0);

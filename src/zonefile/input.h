@@ -16,7 +16,7 @@ struct input {
 	const char *path;  /* borrowed; NULL: text */
 	int fd;            /* -1: text */
 	const char *text;
-	char *slurped;     /* what came from a pipe: owned */
+	char *slurped;     /* octets of a pipe, owned */
 	uint64_t size;
 	uint64_t at;       /* octets handed out */
 	struct stat before;

@@ -62,7 +62,7 @@ struct sample {
 	char text[SAMPLE_OCTETS];
 	const char *name; /* in text */
 	size_t len;
-	bool whole;       /* it had a dot at its end, which is not counted */
+	bool whole;       /* absolute: the dot at its end is not counted */
 };
 
 static bool
@@ -135,7 +135,8 @@ file_is_in_order(int fd, off_t size)
 		if (!sample_read(s, fd, size / SAMPLES * i)
 			|| (last->name != NULL && last->whole && !s->whole))
 			continue;
-		/* What came before may have had any origin. */
+		/* A relative name before may have had any origin: compare names
+		 * of one kind only. */
 		if (last->name != NULL && last->whole == s->whole
 			&& order_compare(last->name, last->len, s->name,
 				   s->len) > 0)

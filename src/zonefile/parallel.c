@@ -26,7 +26,7 @@ struct parallel_slot {
 struct parallel {
 	struct parse_file *file;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;      /* anything below */
+	pthread_cond_t changed;      /* the state below has changed */
 	struct parallel_slot *slots; /* a ring, by sequence number */
 	size_t slot_count;
 	uint64_t next_read;          /* sequence number of the next piece */

@@ -14,7 +14,7 @@
 #include "zonefile/reader.h"
 #include "zonefile/zonefile.h"
 
-/* What tests turn to reach the rare paths with small inputs. */
+/* Sizes that tests change, to reach rare paths with small inputs. */
 struct parse_tuning {
 	size_t chunk_size;      /* octets of a piece */
 	size_t head_size;       /* of the first one, when threads follow */
@@ -77,7 +77,7 @@ struct piece {
 	uint64_t end;  /* offset in the input behind the piece */
 	uint32_t line;
 	bool is_last;
-	/* What the parse with an assumed state gave. */
+	/* The result of the parse with an assumed state. */
 	struct reader_state assumed, state;
 	enum reader_stop stop;
 	enum nsd_err err;
@@ -91,7 +91,7 @@ struct piece {
 	struct piece_diag *diags, **diag_end;
 };
 
-#define PARSE_WARNINGS_MAX 1000u /* that are told, as of a build */
+#define PARSE_WARNINGS_MAX 1000u /* reported at most, as of a build */
 
 /* Sets p->err, and errno as it is now. Returns READER_FAILED. */
 static inline enum reader_stop

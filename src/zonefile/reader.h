@@ -19,7 +19,7 @@
 #include "dns/token.h"
 #include "zonefile/scan.h"
 
-/* What a record takes from the lines before it. */
+/* The state that a record takes from the lines before it. */
 struct reader_state {
 	uint32_t ttl_default;  /* of $TTL */
 	uint32_t ttl_last;     /* last one stated */
@@ -77,7 +77,7 @@ struct reader_type {
 	uint64_t text; /* up to 8 octets, zeros behind; 0: none */
 	uint16_t type;
 	bool is_meta;
-	bool has_names; /* its RDATA may take the origin */
+	bool has_names; /* names in RDATA may take the origin */
 };
 #define READER_TYPES 16 /* a power of 2 */
 

@@ -115,7 +115,7 @@ repeat_owner(struct reader *r)
 	return true;
 }
 
-/* What stands between the owner and the RDATA. */
+/* The fields between the owner and the RDATA. */
 struct record_head {
 	uint32_t ttl_sec;
 	uint16_t type;
@@ -400,7 +400,8 @@ record_parse(struct reader *r, bool has_owner)
 	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
 		r->state.origin, rdata, &rdlen, &error);
 	if (err == NSD_E_ZONE && (r->is_secondary || error.is_doubt)) {
-		/* It is served as it was sent, or as others serve it. */
+		/* Broken RDATA of a secondary zone is served as it was sent;
+		 * RDATA in doubt, as other servers serve it. */
 		tell_rdata(r, DIAG_WARNING, h.type, first, &error);
 	} else if (err != NSD_OK) {
 		tell_rdata(r, DIAG_ERROR, h.type, first, &error);

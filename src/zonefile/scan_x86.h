@@ -1,6 +1,6 @@
 /*
- * scan_x86.h - what the vector scanners share: the lookup tables, and bits to
- * offsets with BMI.
+ * scan_x86.h - common parts of the vector scanners: the lookup tables, and bits
+ * to offsets with BMI.
  *
  * The members of each class differ in their low nibbles. So a byte shuffle by
  * the octet itself gives the only member that it could be, and one comparison
