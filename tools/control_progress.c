@@ -11,13 +11,13 @@
 #include "control_talk.h"
 #include "ctl/command.h"
 
-/* A server that takes longer to say it is asked again later. */
+/* Time for the server's answer; after it the server is asked again later. */
 #define LIMIT_MSEC 2000u
 #define TELL_MSEC 5000
 #define BAR_WIDTH 30u
 #define TEXT_MAX 300
 
-/* What the server says. */
+/* The server's answer. */
 struct progress_answer {
 	char text[16384];
 	size_t len;

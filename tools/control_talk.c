@@ -24,7 +24,7 @@
 
 #define HOST_MAX 256
 
-/* Whom to ask. */
+/* The server to connect to. */
 struct control_server {
 	union {
 		struct sockaddr any;
@@ -60,7 +60,7 @@ talk_fail(const struct control_talk *talk, const char *what, const char *where)
 
 /* ---- whom ---------------------------------------------------------------- */
 
-/* One that listens everywhere listens here. */
+/* Makes the address of a server that listens everywhere one to connect to. */
 static void
 server_make_local(struct sockaddr_storage *address)
 {
@@ -204,7 +204,8 @@ talk_open_tls(struct control_talk *talk, const struct conf *conf)
 					SSL_get_verify_result(talk->ssl)));
 		return talk_fail_tls(talk, "could not connect with TLS");
 	}
-	/* So that each side can be read while the other is waited for. */
+	/* Modes by which each side can be read while the other is waited
+	 * for. */
 	SSL_set_mode(talk->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE
 		| SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	return 0;

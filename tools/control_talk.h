@@ -23,12 +23,12 @@ struct control_talk {
 	char out[16384];      /* to be sent */
 	size_t out_len;
 	bool lines;           /* standard input is to follow */
-	bool input_failed;    /* it could not be read to its end */
+	bool input_failed;    /* standard input could not be read to its end */
 	bool want_write;      /* TLS has to write before it can read */
 	bool begun;           /* a first octet of the answer has come */
 	bool clean;           /* the server has said that it is at the end */
-	bool deserted;        /* it reads no more either */
-	bool refused;         /* there is nobody who listens */
+	bool deserted;        /* the server reads no more either */
+	bool refused;         /* no server listens */
 	/* The begins of the first line and of the latest one. */
 	char first[8], last[8];
 	size_t first_len, last_len;

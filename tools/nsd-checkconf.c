@@ -14,7 +14,7 @@
 #define EXIT_ABSENT 1
 #define EXIT_BAD_CONF 2
 
-/* What the options ask for; NULL: not asked for. */
+/* The command line's questions; NULL: not asked. */
 struct question {
 	const char *file;
 	unsigned verbose;

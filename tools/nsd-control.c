@@ -18,13 +18,13 @@
 
 #define EXIT_STOPPED 3
 
-/* What the command line asks for. */
+/* The command line. */
 struct control_ask {
 	const char *config;
 	const char *server;   /* -s; NULL: of the configuration */
 	bool no_wait, json, verbose;
 	char **words;         /* the command, ended by NULL */
-	enum ctl_verb verb;   /* CTL_VERB_COUNT: one that we do not know */
+	enum ctl_verb verb;   /* CTL_VERB_COUNT: an unknown one */
 };
 
 static void
@@ -171,8 +171,8 @@ ask_has_lines(const struct control_ask *ask)
 	return strcmp(word, "addzones") == 0 || strcmp(word, "delzones") == 0;
 }
 
-/* Whoever reads what we print may have enough, as head(1): that is no error to
- * be told, and we end as any other program does. */
+/* Ends after a failed write. A reader that has enough, as head(1), is no error
+ * to report: we end by SIGPIPE as other programs do. */
 static void
 ask_end_unheard(void)
 {

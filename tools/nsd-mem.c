@@ -26,11 +26,11 @@
 
 #define THREADS_MAX 16
 #define COLUMNS 15
-/* What main, the loader and xfrd take together, and each worker, beside what
- * grows with the zones: measured, see doc/performance.md. */
+/* Memory of main, the loader and xfrd together, and of each worker, without the
+ * part that grows with the zones: measured, see doc/performance.md. */
 #define PROCESSES_OCTETS 3000000u
 #define WORKER_OCTETS 720000u
-/* Of a zone, in main, the loader and xfrd, beside the configuration. */
+/* Octets of a zone in main, the loader and xfrd, beside the configuration. */
 #define ZONE_OCTETS 48u
 
 struct mem {
@@ -179,7 +179,7 @@ mem_replace_largest(struct mem *m)
 	platform_heap_trim();
 	forget_most();
 	before = read_status("VmRSS:");
-	/* Its file counts as changed. */
+	/* Without sources, the zone file counts as changed. */
 	sources_set(m->writer, m->largest->entry, NULL, 0, 0);
 	m->largest->whole = true;
 	m->context.beside_answers = true;

@@ -72,7 +72,7 @@ struct svc_form {
 	const char *(*check)(const uint8_t *octets, size_t len);
 	void (*print)(const uint8_t *octets, size_t len,
 		struct text *t);
-	bool is_strict; /* keyN is checked, too, as by BIND, Knot or NSD */
+	bool is_strict; /* bad octets as keyN are an error, no doubt */
 	bool says_all;  /* text of the form can say any octets */
 };
 

@@ -12,12 +12,12 @@
 #include "settings/acl.h"
 #include "settings/settings.h"
 
-/* A worker's. Workers share the table. */
+/* The limit as a worker applies it. Workers share the table. */
 struct cpu_limit {
 	const struct rrl *table;
-	uint64_t subject; /* its hash */
+	uint64_t subject; /* the hash of the subject */
 	uint32_t usec;    /* a second; 0: there is no limit */
-	struct settings_netblocks ip4; /* those of the limits of answers */
+	struct settings_netblocks ip4; /* as for the limits of answers */
 	struct settings_netblocks ip6;
 	struct acl_list whitelist;
 };
@@ -25,16 +25,16 @@ struct cpu_limit {
 /* No limit yet. The table is lent from now on, and may be filled in later. */
 void cpu_limit_init(struct cpu_limit *limit, const struct rrl *table);
 
-/* Has what these settings say from now on; the table is there. NSD_E_MEMORY:
- * what it had. */
+/* Applies settings; the table is there. NSD_E_MEMORY: the limit is as it
+ * was. */
 enum nsd_err cpu_limit_set(struct cpu_limit *limit,
 	const struct settings *settings) MUST_USE;
 
-/* What becomes of a netblock. */
+/* A netblock that the limit begins or ceases to hold back. */
 struct cpu_limit_block {
 	struct sockaddr_storage client;
-	unsigned bits; /* of its address: the netblock */
-	bool begins;   /* it is held back from now on; else, no longer */
+	unsigned bits; /* of the address: the netblock */
+	bool begins;   /* held back from now on; false: no longer */
 };
 
 /*

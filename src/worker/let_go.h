@@ -9,8 +9,9 @@
 
 struct let_go {
 	struct query_ctx *query;
-	struct limit_log *log; /* what ends is said there */
-	uint64_t epoch;        /* of the store: versions pinned up to it go */
+	struct limit_log *log; /* reports transfers that are ended */
+	uint64_t epoch;        /* of the store: versions pinned up to it are let
+				* go */
 };
 
 /* Closes the connections of such transfers. NULL is fine. */

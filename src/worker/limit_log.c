@@ -1,4 +1,5 @@
-/* limit_log.c - what rate limits hold back, as lines of the log. */
+/* limit_log.c - reports of rate limits and of access lists, as lines of the
+ * log. */
 #include "config.h"
 
 #include <arpa/inet.h>

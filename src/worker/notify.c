@@ -13,14 +13,14 @@
 _Static_assert(sizeof(struct sockaddr_in6)
 	<= sizeof(((struct ipc_notify *)0)->address), "an address fits");
 
-/* One that waits. */
+/* A NOTIFY that waits for a credit. */
 struct notify_waiting {
 	size_t len;   /* of the payload */
 	struct ipc_notify notify; /* as much of it as there is */
 };
 
-/* Octets of the message that go along. What has more than these is no usual
- * NOTIFY: xfrd sees its beginning, where all is that matters. */
+/* Octets of the message that go along. A usual NOTIFY has no more; of a longer
+ * one xfrd sees the beginning, which has all that matters. */
 static size_t
 message_len(const struct exchange *x)
 {

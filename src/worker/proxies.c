@@ -1,4 +1,5 @@
-/* proxies.c - who may speak for others, and where. */
+/* proxies.c - the proxies that may send requests for clients, and the ports for
+ * them. */
 #include "config.h"
 
 #include <netinet/in.h>

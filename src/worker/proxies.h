@@ -1,6 +1,6 @@
-/* proxies.h - who may speak for others, and where: proxy-protocol-port and
- * allow-proxy of nsd.conf. Main makes it, for the workers that it forks; each
- * takes the list from the settings. */
+/* proxies.h - the proxies that may send requests for clients, and the ports for
+ * them: proxy-protocol-port and allow-proxy of nsd.conf. Main makes it, for the
+ * workers that it forks; each takes the list from the settings. */
 #ifndef WORKER_PROXIES_H
 #define WORKER_PROXIES_H
 

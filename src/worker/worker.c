@@ -73,9 +73,9 @@ struct worker {
 	struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
 	struct tls_server *tls;       /* NULL: none */
-	struct socket_group *own;     /* NULL: it stands by */
+	struct socket_group *own;     /* NULL: a standby */
 	struct socket_group *adopted;
-	unsigned careful_beats; /* so many yet it reads one at a time */
+	unsigned careful_beats; /* beats until it reads many at a time */
 	unsigned trim_from; /* the most connections since the last trim */
 	struct event *lifeline_event;
 	int lifeline;
@@ -317,7 +317,7 @@ worker_serve(struct worker *worker)
 	return NSD_OK;
 }
 
-/* It has lived for a while. */
+/* Counts down the beats in which one message is read at a time. */
 static void
 worker_grow_careless(struct worker *worker)
 {
@@ -338,7 +338,7 @@ worker_on_adopt(struct role *role, const struct ipc_message *m)
 
 	memcpy(&adopt, m->payload, sizeof(adopt));
 	for (unsigned i = 0; fds != NULL && i < m->fd_count; i++) {
-		/* Those of the message are closed when we return. */
+		/* dup: the message's descriptors are closed when we return. */
 		fds[i] = dup(m->fds[i]);
 		sockets[i] = (struct listener){
 			.fd = fds[i],
@@ -428,7 +428,7 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 	worker_statistics_log(worker->counters, time(NULL), worker->boot);
 }
 
-/* What the sockets are served with. Answers find their settings in the store
+/* Reads the settings of sockets. Answers find their settings in the store
  * themselves. NSD_E_MEMORY: some are as they were. */
 static enum nsd_err
 worker_read_settings(struct worker *worker)
@@ -512,12 +512,13 @@ worker_on_let_go(struct role *role, const struct ipc_message *m)
 		let_go_of_streams(&let_go, g->tcp);
 }
 
-/* Who has served so far is dead: what its clients send waits in the sockets. */
+/* Serves in place of a dead worker, whose clients' messages wait in the
+ * sockets. */
 static void
 worker_on_serve(struct role *role, const struct ipc_message *m)
 {
 	if (worker_serve((struct worker *)role) != NSD_OK)
-		_exit(1); /* it has been said */
+		_exit(1); /* the log says why */
 	role_send(role, IPC_SERVING, NULL, 0);
 }
 
@@ -561,7 +562,7 @@ worker_on_main_gone(struct role *role)
 	struct worker *worker = (struct worker *)role;
 
 	if (worker_serve(worker) != NSD_OK)
-		_exit(1); /* it has been said */
+		_exit(1); /* the log says why */
 	log_error("the main process is gone; server %u goes on answering",
 		worker->index + 1);
 	if (worker->lifeline == -1)
@@ -659,7 +660,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	options.vault = server->vault;
 	options.limits = RATELIMIT ? &worker->limits : NULL;
 	options.cookies = counts_get_cookies(server->counts);
-	/* What is seen of chance tells nothing of any key. */
+	/* Clients may guess the seed: it is not derived from any key. */
 	if (getrandom(&options.seed, sizeof(options.seed), 0)
 		!= (ssize_t)sizeof(options.seed))
 		return NSD_E_SYSTEM;

@@ -1,4 +1,5 @@
-/* worker_tls.c - what a worker's clients are shown when they begin with TLS. */
+/* worker_tls.c - the key and certificates that a worker shows clients over
+ * TLS. */
 #include "config.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* worker_tls.h - what a worker's clients are shown when they begin with TLS. */
+/* worker_tls.h - the key and certificates that a worker shows clients over
+ * TLS. */
 #ifndef WORKER_WORKER_TLS_H
 #define WORKER_WORKER_TLS_H
 

@@ -288,7 +288,7 @@ audit_settle(struct audit *audit)
 	return audit_pool_drain(audit);
 }
 
-/* What only all records together show. */
+/* Checks that take all records together. */
 static enum nsd_err
 audit_check_whole(struct audit *audit)
 {

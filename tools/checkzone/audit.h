@@ -135,19 +135,18 @@ enum nsd_err audit_create(const struct audit_options *options,
 /* NULL: does nothing. */
 void audit_destroy(struct audit *audit);
 
-/* The next owner, a whole name in lower case. Returns as audit_take. */
+/* Begins the next owner, a whole name in lower case. Returns as audit_take. */
 enum nsd_err audit_next(struct audit *audit, const uint8_t *owner, size_t len)
 	MUST_USE;
-/* Its next record; rr->owner is not looked at. NSD_E_NOT_FOUND: the zone has no
- * DNSKEY; nothing else is looked at, go on with audit_finish. NSD_E_MEMORY,
- * NSD_E_LIMIT as above. */
+/* Takes the owner's next record; rr->owner is not looked at. NSD_E_NOT_FOUND:
+ * the zone has no DNSKEY; nothing else is looked at, go on with audit_finish.
+ * NSD_E_MEMORY, NSD_E_LIMIT as above. */
 enum nsd_err audit_take(struct audit *audit, const struct zone_rr *rr) MUST_USE;
-/* All records of the last owner have come; waits until what there is to say of
- * records so far is known, but for what only the whole zone shows. Returns as
- * audit_take. */
+/* Ends the last owner, and waits until the records so far are checked, but for
+ * the checks that take the whole zone. Returns as audit_take. */
 enum nsd_err audit_settle(struct audit *audit) MUST_USE;
-/* All records have come. NSD_OK also if the zone is not signed. NSD_E_MEMORY,
- * NSD_E_LIMIT. */
+/* Ends the audit, with the checks that take the whole zone. NSD_OK also if the
+ * zone is not signed. NSD_E_MEMORY, NSD_E_LIMIT. */
 enum nsd_err audit_finish(struct audit *audit) MUST_USE;
 
 /* Finds the lines of findings in records, in file order. */

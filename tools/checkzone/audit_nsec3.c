@@ -340,7 +340,8 @@ record_compare(const void *a, const void *b)
 		- (x->order < y->order);
 }
 
-/* They are, if there is one chain: owners come in canonical order. */
+/* True if records are in order. They are if there is one chain, since owners
+ * come in canonical order. */
 static bool
 records_are_sorted(const struct audit_nsec3 *n)
 {

@@ -1,5 +1,5 @@
 /*
- * audit_part.h - what the files of an audit share.
+ * audit_part.h - common parts of an audit's files.
  *
  * audit_log.c     findings: the first ones of each kind are kept to the end
  * audit_place.c   finds the lines of the zone file for what was kept
@@ -42,7 +42,7 @@ struct zone_rr;
 
 /* ---- findings (audit_log.c) -------------------------------------------- */
 
-/* What a finding is about, and where it stands among those of its kind. */
+/* The subject of a finding, and its place among findings of its kind. */
 struct audit_place {
 	const uint8_t *owner; /* wire name */
 	uint16_t type;        /* 0: the name itself */
@@ -112,20 +112,20 @@ struct audit_batch {
 	struct audit_batch *kept_next; /* of the names, in order */
 	void (*run)(struct audit_worker *worker,
 		const struct audit_batch *batch);
-	bool kept;   /* whoever submits it still owns it; else the pool frees
-		      * it when it is done */
+	bool kept;   /* the submitter owns the batch; else the pool frees it
+		      * when it is done */
 	size_t len;
 	size_t room;
 	uint8_t data[] __attribute__((aligned(8)));
 };
 
-/* What one thread has of its own. */
+/* A thread's own state. */
 struct audit_worker {
 	struct audit *audit;
 	enum nsd_err err; /* of its batches */
 	/* audit_sigs.c's */
 	struct verify_context **contexts; /* of each key, made when needed */
-	uint8_t *message; /* what a signature covers */
+	uint8_t *message; /* the octets that a signature covers */
 	size_t message_room;
 	uint64_t verified;
 };
@@ -251,7 +251,7 @@ struct audit_keys {
 	size_t count;
 	uint8_t needed[32];     /* bit a: each RRset needs RRSIGs of
 				 * algorithm a */
-	uint8_t needed_list[256]; /* those, ascending */
+	uint8_t needed_list[256]; /* these algorithms, ascending */
 	unsigned needed_count;
 };
 
@@ -281,8 +281,9 @@ struct audit_rrset {
 	uint64_t order;
 	uint32_t size;     /* octets to the next item */
 	uint32_t ttl_sec;
-	uint32_t rrs_len;  /* each: RDLENGTH 2, RDATA; 0: not to be verified */
-	uint32_t sigs_len; /* each: TTL 4, RDLENGTH 2, RDATA */
+	uint32_t rrs_len;  /* records to verify, each RDLENGTH 2, RDATA; 0: not
+			    * to be verified */
+	uint32_t sigs_len; /* signatures, each TTL 4, RDLENGTH 2, RDATA */
 	uint16_t type;
 	uint8_t owner_len;
 	uint8_t labels;    /* as an RRSIG has to count them */
@@ -316,7 +317,7 @@ void audit_nsec_finish(struct audit *audit);
 
 /* ---- names that should have an NSEC3 (audit_names.c) ------------------- */
 
-/* Such a name, as an item of a batch. */
+/* A name that should have an NSEC3, as an item of a batch. */
 struct audit_name {
 	uint64_t order;
 	uint16_t bitmap_len;
@@ -420,7 +421,8 @@ struct audit {
 	struct audit_nsec3 nsec3;
 	struct audit_types types; /* scratch, empty between uses */
 	struct audit_owner owner; /* at hand */
-	bool is_unsigned;         /* that is known, and nothing else counts */
+	bool is_unsigned;         /* found to be unsigned: nothing else is
+				   * checked */
 	uint64_t order;           /* counts owners and names */
 	bool has_keys;
 	uint8_t hidden[NAME_MAX_LEN]; /* the last cut or DNAME; what is below

@@ -28,13 +28,14 @@ struct rrsig {
 	size_t signature_len;
 };
 
-/* What was found out about the signatures of one RRset. */
+/* The verdict on the signatures of one RRset. */
 struct verdict {
 	const struct audit_rrset *rrset;
-	uint8_t present[32]; /* bit a: it has a signature of algorithm a */
-	uint8_t good[32];    /* bit a: and one without fault */
+	uint8_t present[32]; /* bit a: there is a signature of algorithm a */
+	uint8_t good[32];    /* bit a: a signature of algorithm a is without
+			      * fault */
 	size_t count;
-	bool is_good; /* each algorithm that it needs has one without fault */
+	bool is_good; /* each needed algorithm has a signature without fault */
 };
 
 /* A signature is judged as one of enum audit_kind, or as this. */
@@ -168,7 +169,7 @@ fault_add(struct audit_worker *w, enum audit_kind kind,
 		sig->tag, sig->algorithm, text);
 }
 
-/* What is wrong with the fields (RFC 4035 section 5.3.1), or SIG_GOOD. */
+/* Returns the fault of the fields (RFC 4035 section 5.3.1), or SIG_GOOD. */
 static int
 sig_judge_fields(const struct audit_options *options, const struct verdict *v,
 	const struct rrsig *sig)

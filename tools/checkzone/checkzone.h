@@ -1,4 +1,4 @@
-/* checkzone.h - what the files of nsd-checkzone share. */
+/* checkzone.h - common parts of the files of nsd-checkzone. */
 #ifndef TOOLS_CHECKZONE_H
 #define TOOLS_CHECKZONE_H
 

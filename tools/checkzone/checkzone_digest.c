@@ -1,4 +1,4 @@
-/* checkzone_digest.c - what is said of a zone's ZONEMD records. */
+/* checkzone_digest.c - reports on a zone's ZONEMD records. */
 #include "config.h"
 
 #include "checkzone.h"

@@ -21,7 +21,7 @@ struct streaming {
 	struct audit *audit;
 	struct zonemd *digest;
 	bool is_signed; /* the audit wants more records */
-	bool is_digested; /* so does digest */
+	bool is_digested; /* digest wants more records */
 	bool given_up;  /* only the syntax is looked at */
 };
 
