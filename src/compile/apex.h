@@ -1,4 +1,4 @@
-/* apex.h - what stands at the apex of a zone whose names come in order. */
+/* apex.h - checks the apex of a zone whose names come in order. */
 #ifndef COMPILE_APEX_H
 #define COMPILE_APEX_H
 

@@ -72,7 +72,8 @@ build_create_workers(struct build *b, struct store_heap *heap)
 		b->worker_count++;
 		if (i == 0)
 			continue;
-		/* Nobody else's is to be destroyed. */
+		/* NULL if it cannot be made: the heap of worker 0, which the
+		 * caller owns, must not be destroyed. */
 		w->packer.heap = NULL;
 		if (b->writer != NULL && store_heap_create(b->writer,
 				&w->packer.heap) != NSD_OK)

@@ -1,5 +1,5 @@
 /*
- * build_pass.h - what the passes of a zone build share.
+ * build_pass.h - common parts of the passes of a zone build.
  *
  * index    batches -> owners, checked to be in the zone, with sort keys
  * sort     owners in canonical order (owner_sort.c)
@@ -38,7 +38,7 @@ struct build_worker {
 	struct arena part;     /* of a build in parts: until the end of the
 				* part */
 	struct index_range index;
-	struct packer packer;  /* its arena and findings are the worker's */
+	struct packer packer;  /* arena and findings are the worker's */
 	uint64_t node_count;   /* names that have a node */
 };
 
@@ -143,7 +143,7 @@ enum nsd_err glue_build(struct build *b) MUST_USE;
 enum item_choice {
 	ITEMS_ALL,
 	ITEMS_CHAIN, /* NSEC3 and its RRSIGs */
-	ITEMS_REST,  /* all but those */
+	ITEMS_REST,  /* records other than these */
 };
 
 /* How many owners, from run on, have the name of the first. */

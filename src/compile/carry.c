@@ -1,5 +1,5 @@
-/* carry.c - what a part of a build knows of the names before it: the last one
- * with its ancestors. */
+/* carry.c - knowledge that a part of a build has of the names before it: the
+ * last one with its ancestors. */
 #include <string.h>
 
 #include "compile/build_pass.h"

@@ -1,4 +1,4 @@
-/* carry.h - what the next part of a build has to know of the names before
+/* carry.h - knowledge that the next part of a build needs of the names before
  * it. */
 #ifndef COMPILE_CARRY_H
 #define COMPILE_CARRY_H
@@ -14,13 +14,14 @@ struct build;
 struct part_carry {
 	struct shape_walk walk;
 	bool any;              /* there is a name before */
-	unsigned depth;        /* its labels */
+	unsigned depth;        /* labels of the last name */
 	struct {
 		struct owner owner;
 		store_ref node;
 		bool wildcard_told; /* the node knows of a wildcard below */
 		uint8_t name[NAME_MAX_LEN];
-	} path[NAME_MAX_LABELS + 1]; /* it and its ancestors, by labels */
+	} path[NAME_MAX_LABELS + 1]; /* the last name and its ancestors, by
+				      * labels */
 };
 
 /* Keeps the last name of the part at hand, if it has any, and its

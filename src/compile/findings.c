@@ -70,7 +70,7 @@ findings_emit_rest(enum diag_severity severity, uint64_t missing,
 	diag_emit(sink, severity, NULL, 0, 0, "%llu more %s not shown",
 		(unsigned long long)missing,
 		severity == DIAG_ERROR ? "errors are" : "warnings are");
-	/* They count, too. */
+	/* The findings that are not shown count, too. */
 	count = severity == DIAG_ERROR ? &sink->errors : &sink->warnings;
 	*count = missing - 1 < UINT32_MAX - *count
 		? *count + (uint32_t)(missing - 1) : UINT32_MAX;

@@ -18,7 +18,7 @@ struct store_heap;
 struct glue_lack {
 	const uint8_t *owner; /* whole names */
 	const uint8_t *target;
-	bool cname;     /* it is an alias */
+	bool cname;     /* the target is an alias */
 	bool in_domain; /* at or below the owner, which is not the apex */
 	bool hidden;    /* below a cut or DNAME */
 };

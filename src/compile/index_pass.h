@@ -1,4 +1,4 @@
-/* index_pass.h - what the index pass keeps for a worker. */
+/* index_pass.h - state of the index pass in a worker. */
 #ifndef COMPILE_INDEX_PASS_H
 #define COMPILE_INDEX_PASS_H
 

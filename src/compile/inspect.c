@@ -12,7 +12,7 @@
 #include "zonedb/share.h"
 
 #define PART_OCTETS ((size_t)4 << 20)
-/* What a node or an RRset may be too large for, is well above these. */
+/* Bounds below which a node or an RRset is never too large. */
 #define GROUPS_MAX 60000u
 #define SIGS_MAX 1000u
 #define RRSET_STORED_MAX ((size_t)1 << 24)

@@ -20,8 +20,8 @@ enum name_facts {
 	FACT_CNAME = 2,
 	FACT_CUT = 4,
 	FACT_OCCLUDED = 8,
-	FACT_DNAME = 16, /* that is not occluded itself */
-	FACT_THERE = 32, /* the name is there; in the table of wanted ones */
+	FACT_DNAME = 16, /* a DNAME that is not occluded itself */
+	FACT_THERE = 32, /* of a wanted name: the name is there */
 	FACTS = 31,
 };
 

@@ -1,4 +1,4 @@
-/* inspect_pass.h - what the files of an inspection share. */
+/* inspect_pass.h - common parts of the files of an inspection. */
 #ifndef COMPILE_INSPECT_PASS_H
 #define COMPILE_INSPECT_PASS_H
 
@@ -21,8 +21,8 @@ struct inspect_use {
 	const uint8_t *target;
 };
 
-/* What addresses are looked for in. Names are known by 59 bits of a hash: any
- * two of a million have the same with a chance of 2^-20. */
+/* The names and RRsets that addresses are looked for in. Names are known by 59
+ * bits of a hash: any two of a million have the same with a chance of 2^-20. */
 struct inspect_glue {
 	uint64_t seed;
 	uint64_t *names;      /* of each name so far: hash, and in the lowest

@@ -165,7 +165,7 @@ group_finish(struct packer *p, const struct owner *owner, struct item_group *g,
 			group_check_ttl(p, owner, g, first, rr);
 		if (i == 0)
 			continue;
-		/* Those of the SOA at the apex are looked at later. */
+		/* Duplicates of the SOA at the apex are judged later. */
 		if ((rr->type == TYPE_SOA && owner->labels == 0)
 			|| items_compare_rr(rr->type, g->items[kept - 1].rr,
 				   rr) != 0)

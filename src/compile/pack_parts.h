@@ -1,4 +1,5 @@
-/* pack_parts.h - what the files that pack a name have of each other. */
+/* pack_parts.h - functions that the files which pack a name have of each
+ * other. */
 #ifndef COMPILE_PACK_PARTS_H
 #define COMPILE_PACK_PARTS_H
 

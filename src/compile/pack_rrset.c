@@ -37,7 +37,7 @@ struct packing {
 	uint32_t index_mask;  /* slots of the index of suffixes, less one */
 };
 
-/* What is known of a type from its row of the table. */
+/* Reads properties of a type from its row of the table. */
 static void
 packing_read_type(struct packing *p)
 {

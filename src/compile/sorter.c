@@ -11,11 +11,12 @@
 /* The larger, the fewer runs are to be merged; the smaller, the less of them
  * waits to be sorted. */
 #define RUN_OCTETS ((size_t)8 << 20)
-/* A mapping of its own, which goes back to the system. */
+/* Size of a mapping of its own, which goes back to the system when freed. */
 #define BLOCK_OCTETS ((size_t)256 << 10)
 
 struct sorted_run {
-	struct rrbatch *first;  /* that next is in, and those behind it */
+	struct rrbatch *first;  /* the batch that has next; the rest of the run
+				 * follows it */
 	const struct rrbatch_rr *next;
 	size_t left;            /* records in first, from next on */
 	struct owner owner;     /* of next */

@@ -147,7 +147,8 @@ stream_begin(const struct zone_build_input *input,
 
 /* ---- the apex ------------------------------------------------------------ */
 
-/* What is missing may stand further behind, out of order. */
+/* The error for an apex that lacks something: it may stand further behind, out
+ * of order. */
 static enum nsd_err
 stream_lacks(const struct zone_stream *s)
 {

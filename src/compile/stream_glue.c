@@ -12,7 +12,7 @@
 #include "store/writer.h"
 #include "zone/unpack.h"
 
-#define SAMPLES 4096u /* that ranges are chosen by */
+#define SAMPLES 4096u /* uses by which ranges are chosen */
 
 /* Uses that are resolved at a time: so many, and then at most so many times.
  * Each takes some 100 octets until then. */
@@ -49,7 +49,8 @@ stream_note_uses(struct zone_stream *s)
 		for (; use != NULL; use = use->next) {
 			struct stream_use *note;
 
-			/* It is of several NSEC3 records at one owner. */
+			/* An owner outside of the names: the use is of several
+			 * NSEC3 records at one owner. */
 			if (use->owner < b->names
 				|| use->owner >= b->names + b->name_count)
 				continue;
@@ -319,7 +320,7 @@ range_resolve(struct resolving *r)
 	if (err == NSD_OK)
 		err = stream_add_trie(s, &s->targets, b->targets,
 			b->target_count);
-	/* Those that no trie has are freed while the array is there. */
+	/* Targets that no trie has are freed while the array is there. */
 	if (err != NSD_OK)
 		build_undo_targets(b);
 	b->targets = NULL;

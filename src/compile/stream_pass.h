@@ -1,4 +1,4 @@
-/* stream_pass.h - what the files of a build from a stream share. */
+/* stream_pass.h - common parts of the files of a build from a stream. */
 #ifndef COMPILE_STREAM_PASS_H
 #define COMPILE_STREAM_PASS_H
 
@@ -10,7 +10,7 @@
 /* A name that an RRset in the store has as a target. */
 struct stream_use {
 	store_ref rrset;
-	store_ref node; /* whose RRset it is */
+	store_ref node; /* the owner of the RRset */
 	uint32_t line;
 	uint16_t file;
 	uint16_t index; /* into the targets of the RRset */
@@ -41,7 +41,7 @@ struct zone_stream {
 	uint8_t last_hash_name[NAME_MAX_LEN];
 	bool has_last_hash;
 
-	/* what the parts so far have given */
+	/* results of the parts so far */
 	struct trie names;
 	struct trie nsec3;
 	struct trie targets;

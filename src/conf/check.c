@@ -1,4 +1,4 @@
-/* check.c - what can only be checked when all of the file has been read. */
+/* check.c - checks that need the whole of the file. */
 #include <string.h>
 
 #include "conf/parser.h"
@@ -34,7 +34,8 @@ check_acl(struct conf_parser *p, const struct conf_pattern *pattern,
 	}
 }
 
-/* Whoever brought the list beyond its end is told, not all who include it. */
+/* Warns once, at the element that brought the list beyond its end, not for each
+ * pattern that includes it. */
 static void
 check_length(struct conf_parser *p, const struct conf_pattern *pattern,
 	const char *name, const struct conf_acls *list, uint32_t most)
@@ -169,7 +170,7 @@ check_zone(const struct conf *conf, const struct conf_zone *zone,
 		return;
 	for (i = 0; i < o->provide_xfr.count; i++) {
 		acl = &o->provide_xfr.items[i];
-		/* One that is not there was an error. */
+		/* A tls-auth that is not there was an error. */
 		if (acl->tls_auth == NULL || acl->tls_auth->name == NULL)
 			continue;
 		diag_emit(sink, DIAG_WARNING, acl->file, acl->line, 0,

@@ -76,7 +76,7 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 		p->object = &p->tls_auth;
 		break;
 	case CLAUSE_ZONE:
-		/* It gets options of its own when one is set. */
+		/* A zone gets options of its own when one is set. */
 		p->own = false;
 		p->shared = NULL;
 		p->zone_name = NULL;
@@ -339,7 +339,7 @@ key_decode_secret(struct conf_parser *p, struct conf_key *key)
 	}
 	key->secret_data = decode_base64(&p->owner->arena, key->secret,
 		&key->secret_len);
-	/* It is not shown: it may be a secret but for a letter. */
+	/* The secret is not shown: it may be right but for a letter. */
 	if (key->secret_data == NULL)
 		error_at_place(p, place, "cannot base64 decode tsig secret "
 			"%.200s, expected letters, digits, + and /, filled up "
@@ -448,7 +448,7 @@ tls_auth_end(struct conf_parser *p)
 		conf->tls_auths[conf->tls_auth_count++] = auth;
 }
 
-/* What it says can be checked when all zones are known. */
+/* Notes a catalog's producer, to be checked when all zones are known. */
 static void
 pattern_note_producer(struct conf_parser *p, const struct conf_pattern *kept)
 {
@@ -591,7 +591,8 @@ zone_end(struct conf_parser *p)
 	zone->wire = wire;
 	zone->options = options;
 	zone->zonefile = p->zonefile;
-	/* What else would be said of a clause with errors may come of them. */
+	/* Further errors of a clause with errors may come of these: without a
+	 * file they are not reported. */
 	if (p->errors == p->clause_errors)
 		zone->file = p->clause_place.file;
 	zone->line = p->clause_place.line;

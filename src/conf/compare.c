@@ -1,4 +1,4 @@
-/* compare.c - what is different between two configurations. */
+/* compare.c - differences between two configurations. */
 #include "config.h"
 
 #include <assert.h>
@@ -242,7 +242,8 @@ object_name(enum conf_clause clause, const void *object)
 	}
 }
 
-/* What no option says: where the secret of a key is that was moved. */
+/* Compares beyond the options: the place of a key's secret, which may have
+ * moved. */
 static bool
 object_is_where_it_was(enum conf_clause clause, const void *a, const void *b)
 {
@@ -251,7 +252,7 @@ object_is_where_it_was(enum conf_clause clause, const void *a, const void *b)
 	return clause != CLAUSE_KEY || vault_place_is_same(x->place, y->place);
 }
 
-/* How many of them come, go or are others. */
+/* Counts objects that were added, removed or changed. */
 static size_t
 objects_compare(enum conf_clause clause, struct compare_list a,
 	struct compare_list b)
@@ -321,7 +322,7 @@ zones_compare(const struct conf *old, const struct conf *new,
 		else if (!zone_is_same(before, zone, &last))
 			d->zones_changed++;
 	}
-	/* Those of the new one that are not new are in the old one. */
+	/* A zone of the new one that was not added is in the old one. */
 	d->zones_removed = old->zone_count
 		- (new->zone_count - d->zones_added);
 }
@@ -340,7 +341,7 @@ option_describe(const struct conf *conf, const struct conf_option *option)
 		.waits = (option->flags & OPTION_RESTART) != 0,
 	};
 
-	/* What a flag of the program says stands nowhere. */
+	/* An option that a flag of the program sets has no place in a file. */
 	if (option_is_set(option, clause_get(conf, clause))) {
 		changed.file = owner->places[option - conf_options].file;
 		changed.line = owner->places[option - conf_options].line;

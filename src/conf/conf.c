@@ -51,7 +51,7 @@ conf_owner_create(struct conf_owner **owner)
 	return NSD_OK;
 }
 
-/* It lies in the arena, which is ours. */
+/* Overwrites a text. It lies in our arena, so the cast is sound. */
 static void
 wipe_text(const char *text)
 {
@@ -75,7 +75,7 @@ conf_wipe_secrets(struct conf *conf)
 	}
 }
 
-/* All but their arena. */
+/* Frees zones, without their arena. */
 static void
 owner_free_zones(struct conf_owner *owner)
 {
@@ -277,7 +277,7 @@ conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
  * go, and an arena would grow with each. */
 struct added_zone {
 	struct conf_zone zone; /* must be first */
-	char text[];           /* its wire name, then its name */
+	char text[];           /* the zone's wire name, then its name */
 };
 
 static size_t

@@ -35,7 +35,8 @@ effect_is_in_vain(const struct conf_option *option, const void *object,
 
 /* ---- clauses that may recur ---------------------------------------------- */
 
-/* Each has the options of a pattern, or has texts alone, which are NULL. */
+/* The defaults of a clause: a pattern's; other clauses have texts alone, NULL
+ * by default. */
 static const void *
 effect_defaults(const struct conf_parser *p)
 {

@@ -56,7 +56,8 @@ out_put_label(struct text_out *out, const uint8_t *wire, unsigned place)
 	single[1u + label[0]] = 0;
 	name_lower(single);
 	len = name_print_text(single, text);
-	out_put_name(out, text, len > 0 ? len - 1 : 0); /* its final dot */
+	out_put_name(out, text, len > 0 ? len - 1 : 0); /* without the final
+							 * dot */
 }
 
 /* Returns false if the letter behind the percent sign means nothing. */

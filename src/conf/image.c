@@ -70,7 +70,7 @@ image_acl(struct pack *pack, void *item)
 
 typedef void image_item(struct pack *pack, void *item);
 
-/* What is made anew in an item of a type; NULL: nothing. */
+/* The function that makes fields of an item anew; NULL: no field needs it. */
 static image_item *
 image_item_of(enum conf_type type)
 {
@@ -251,7 +251,8 @@ image_key(struct pack *pack, struct conf_key *key)
 		return;
 	key->secret_data = NULL;
 	key->secret_len = 0;
-	/* One without was made by key_edit_apply, in memory of its own. */
+	/* A key without a file was made by key_edit_apply, in memory of its
+	 * own. */
 	if (key->file == NULL)
 		key->file = "";
 }
@@ -305,7 +306,7 @@ image_keep(struct pack *pack, struct conf_map *map, void *object,
 		pack_fail(pack, NSD_E_MEMORY);
 }
 
-/* Those of one kind, in the order of their names. */
+/* Packs the objects of one kind, in the order of their names. */
 #define IMAGE_ALL(kind, map)                                                  \
 	static void                                                           \
 	image_##kind##s(struct pack *pack)                                  \
@@ -405,7 +406,7 @@ image_read_zones(struct pack *pack)
 	uint32_t count = pack_number(pack, 0);
 	struct conf_zone *zones;
 
-	/* Each has at least its numbers in what follows. */
+	/* Bound of the count: a zone has at least its numbers in the rest. */
 	if (count > (pack->len - pack->at) / (4 * sizeof(uint32_t)))
 		pack_fail(pack, NSD_E_WIRE);
 	zones = pack_alloc(pack, pack->err == NSD_OK
@@ -459,7 +460,7 @@ image_zones(struct pack *pack)
 		image_write_zones(pack);
 }
 
-/* What is in the file stays as it is. */
+/* Seals the file: its octets stay as they are. */
 static enum nsd_err
 image_seal(int fd)
 {

@@ -75,11 +75,12 @@ key_edit_find_user(const struct conf *conf, const struct conf_key *key)
 
 /* ---- keys that come and go ----------------------------------------------- */
 
-/* It has memory of its own: keys come and go, and an arena would grow with
- * each. Those of the file stand in one, and say where in the file. */
+/* A key of an edit has memory of its own: keys come and go, and an arena would
+ * grow with each. A key of the file stands in the arena, with its place in the
+ * file. */
 struct added_key {
 	struct conf_key key; /* must be first */
-	char text[];         /* its wire name, then its name */
+	char text[];         /* the key's wire name, then its name */
 };
 
 static struct conf_key *
@@ -237,9 +238,9 @@ assoc_copy(struct conf_owner *owner, const struct conf_pattern *from)
 	return whole ? assoc : NULL;
 }
 
-/* One that was made of the same options, for a key that has gone: no zone has
- * it, and it differs by nothing but the key. Else the arena would grow with
- * each key that comes and goes. */
+/* Finds options that were made of the same ones for a key that has gone: no
+ * zone has them, and only the key differs. Without that the arena would grow
+ * with each key that comes and goes. */
 static struct conf_assoc *
 assoc_take_spare(struct conf_owner *owner, const struct conf_pattern *from)
 {
@@ -272,7 +273,7 @@ assoc_name_key(struct arena *arena, struct conf_assoc *assoc,
 	return true;
 }
 
-/* Who is BLOCKED stays so, with any key. */
+/* Sets a key in the elements of the lists, except in BLOCKED ones. */
 static void
 assoc_set_key(struct conf_assoc *assoc, const struct conf_key *key)
 {
@@ -290,7 +291,8 @@ assoc_set_key(struct conf_assoc *assoc, const struct conf_key *key)
 	assoc->key = key;
 }
 
-/* What zones have whose options these were, with the key. NULL: no memory. */
+/* Makes the options of zones which had `from`, with the key. NULL: no
+ * memory. */
 static struct conf_assoc *
 assoc_make(struct conf_owner *owner, const struct conf_pattern *from,
 	const struct conf_key *key)

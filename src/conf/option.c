@@ -63,8 +63,8 @@
 		.offset = offsetof(struct s, f)                       \
 			+ KEPT_##t(((struct s *)0)->f),               \
 		.initial = d, .min = lo, .max = hi },
-/* What a change of an option needs while the server runs: it has effect at once
- * with a reconfig (NOW), or waits for the next start (RESTART). */
+/* The condition for a change of an option while the server runs: it has effect
+ * at once with a reconfig (NOW), or waits for the next start (RESTART). */
 #define NOW OPTION_AT_ONCE
 #define RESTART OPTION_RESTART
 #define SERVER(n, f, t, d, lo, hi, fl) \

@@ -16,7 +16,8 @@ enum conf_clause { CLAUSE_SERVER, CLAUSE_DNSTAP, CLAUSE_REMOTE_CONTROL,
 	CLAUSE_VERIFY, CLAUSE_KEY, CLAUSE_TLS_AUTH, CLAUSE_PATTERN,
 	CLAUSE_ZONE, CLAUSE_COUNT };
 
-/* What is written behind the option's name, and how it is kept. */
+/* The form of the words behind an option's name, and of the field that keeps
+ * it. */
 enum conf_type {
 	TYPE_IGNORED,     /* one word, dropped */
 	TYPE_BOOL,        /* bool: yes or no */
@@ -61,7 +62,8 @@ enum conf_type {
 #define OPTION_PATH 0x20u        /* a path: the chroot applies */
 #define OPTION_DIRECTORY 0x40u   /* printed with a final / if chrooted */
 #define OPTION_PRINT_IF_SET 0x80u/* -v shows it only if it is given */
-/* One of these: what a change needs while the server runs. */
+/* The event by which a change has effect while the server runs; one of
+ * these. */
 #define OPTION_AT_ONCE 0x100u    /* a reconfig */
 #define OPTION_RESTART 0x200u    /* the next start */
 

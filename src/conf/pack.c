@@ -1,4 +1,5 @@
-/* pack.c - what a configuration points at, to and from octets. */
+/* pack.c - packs the objects that a configuration points at, to and from
+ * octets. */
 #include "config.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * pack.h - what a configuration points at, to and from the octets of an image
- * (image.h). Private to the layer.
+ * pack.h - packs the objects that a configuration points at, to and from the
+ * octets of an image (image.h). Private to the layer.
  *
  * Each function serves both directions: what a writer appends, a reader takes
  * from the same place. After an error nothing more is done, and a reader leaves
@@ -30,13 +30,13 @@ struct pack {
 	void **items;
 	uint32_t list_count;
 	size_t list_room;
-	/* What the last zone had. */
+	/* The options and file of the last zone. */
 	const struct conf_pattern *options;
 	const char *file;
 };
 
 void pack_fail(struct pack *pack, enum nsd_err err);
-/* Of a writer: what it has still to write. */
+/* Writes the octets that are still to be written. */
 void pack_flush(struct pack *pack);
 
 /* len octets as they are. */

@@ -191,8 +191,8 @@ parser_run(struct conf_parser *p)
 		return;
 	parser_sort(p->conf);
 	check_references(p);
-	/* What is wrong with the whole is told now, too, not only once the
-	 * rest is mended. */
+	/* Errors of the whole are reported now, too, not only once the rest is
+	 * mended. */
 	if (p->errors > 0)
 		p->errors += conf_check(p->conf, p->sink);
 	if (p->errors > 0)

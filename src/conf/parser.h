@@ -35,21 +35,21 @@ struct conf_vain {
 	uint32_t more;           /* clauses that set it too */
 };
 
-/* The whole of a configuration. The public struct conf is its first field. */
-/* The options that zones have who were given a key (conf/key_edit.h). */
+/* Options of zones that were given a key (conf/key_edit.h). */
 struct conf_assoc {
 	struct conf_assoc *next;
-	const struct conf_pattern *from; /* what they had before */
+	const struct conf_pattern *from; /* of the zones before */
 	const struct conf_key *key;
-	char *key_name;                  /* of its own: keys go before it */
+	char *key_name;                  /* a copy: keys go before it */
 	size_t name_room;
 	struct conf_pattern options;
 };
 
+/* The whole of a configuration. The public struct conf is its first field. */
 struct conf_owner {
 	struct conf conf;
 	struct arena arena;
-	struct arena zone_arena;   /* what zones alone point at: see
+	struct arena zone_arena;   /* objects that zones alone point at: see
 				    * conf_drop_zones */
 	struct conf_map zones;     /* struct conf_zone by wire, lower case */
 	struct conf_map patterns;  /* by name */
@@ -59,8 +59,9 @@ struct conf_owner {
 	/* By row of the table. places: of clauses that are there once. */
 	struct conf_place *places;
 	struct conf_vain *vain;
-	struct conf_assoc *assocs; /* in that of zones */
-	struct conf_assoc *spare_assocs; /* their keys have gone: for others */
+	struct conf_assoc *assocs; /* in zone_arena */
+	struct conf_assoc *spare_assocs; /* options whose keys have gone: to be
+					  * used again */
 	size_t zone_room;          /* items of conf.zones */
 	size_t zone_peak;          /* zones, since half of them went */
 	size_t added_size;         /* octets of the zones of conf_add_zone */
@@ -82,10 +83,11 @@ struct conf_name {
 	const char *name;
 	size_t len;
 	int16_t row[CLAUSE_COUNT]; /* index into conf_options; -1: none */
-	int8_t clause;             /* it opens this clause; -1: no clause */
+	int8_t clause;             /* the clause that the name opens; -1: no
+				    * clause */
 };
 
-/* What the lexer gives with a token. */
+/* The value of a token, from the lexer. */
 struct conf_token {
 	struct conf_word *word;       /* of a WORD; the last of WORDs: list */
 	struct conf_word *first;      /* of a list of words */
@@ -170,14 +172,16 @@ struct conf_parser {
 
 	/* the clause at hand */
 	int clause;                 /* enum conf_clause; -1: none yet */
-	size_t clause_row;          /* its first, in conf_options */
+	size_t clause_row;          /* the first row of the clause, in
+				     * conf_options */
 	struct conf_place clause_place;
-	struct conf_place option_place; /* of its last option */
+	struct conf_place option_place; /* of the clause's last option */
 	unsigned clause_errors;     /* by the time it began */
-	struct conf_set here;       /* rows that stand in it */
-	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of those */
-	bool stray;                 /* the last thing was an unknown word */
-	unsigned compared;          /* such words, with all names */
+	struct conf_set here;       /* rows that stand in the clause */
+	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of these rows */
+	bool stray;                 /* the last word was an unknown one */
+	unsigned compared;          /* unknown words that were compared with all
+				     * names */
 	void *object;               /* where its values go */
 	struct conf_key key;
 	struct conf_tls_auth tls_auth;
@@ -268,7 +272,8 @@ bool value_set(struct conf_parser *p, const struct conf_option *option,
 	uint32_t n);
 /* Fills a clause's object with the defaults of the table. */
 void value_set_initial(enum conf_clause clause, void *object);
-/* What stands behind the option, such as "a number". Static text. */
+/* Describes the words that the option takes, such as "a number". Static
+ * text. */
 const char *value_expects(const struct conf_option *option);
 /* How many words the option takes. The words that are there may say so. */
 void value_word_count(const struct conf_option *option,

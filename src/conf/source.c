@@ -12,7 +12,7 @@
 #include "base/platform.h"
 #include "conf/parser.h"
 
-/* What makes a name a pattern of glob(3). */
+/* The characters that make a name a pattern of glob(3). */
 #define SOURCE_GLOBS "*?[]{}~"
 #define SOURCE_READ_MIN 16384u
 /* Kernels may let nobody else run on the processor until a read is done. */
@@ -114,7 +114,7 @@ source_find(const struct conf_origin *origin, const char *path, bool pattern)
 	const char *folder = origin->folder;
 	char *found, *at;
 
-	/* What begins with ~, or one of {}, need not be relative. */
+	/* Names that begin with ~, or with one of {}, need not be relative. */
 	if (folder == NULL || strchr("/~{", *inside) != NULL)
 		return strdup(inside);
 	at = found = malloc(2 * strlen(folder) + 1 + strlen(inside) + 1);
@@ -256,7 +256,7 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 			error_at(p, file, line,
 				"include loop: '%s' is being read already",
 				path);
-			/* It was read, so it counts. */
+			/* The octets were read, so they count. */
 			p->octets += len;
 			free(text);
 			return;
@@ -318,7 +318,7 @@ source_glob(struct conf_parser *p, const char *pattern)
 		: glob(inside, platform_glob_flags(), source_on_glob_error,
 			&found);
 	free(inside);
-	/* That of musl says of such a folder that it matches nothing. */
+	/* The glob of musl returns no match for such a folder. */
 	if (source_glob_error != 0) {
 		error_at(p, source->file, source->line,
 			"cannot open include file '%s': %s", pattern,

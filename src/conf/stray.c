@@ -107,7 +107,8 @@ stray_nearest(struct conf_parser *p, const struct conf_word *word)
 		return best;
 	rows = option_rows((enum conf_clause)p->clause, &count);
 	for (i = 0; i < count; i++)
-		/* Nobody writes the N of server-N-cpu-affinity. */
+		/* The N of server-N-cpu-affinity is never written: not
+		 * compared. */
 		if (rows[i].type != TYPE_SERVER_CPU)
 			stray_compare(word->text, len, rows[i].name,
 				&distance, &best);

@@ -9,7 +9,7 @@
 #include "conf/parser.h"
 #include "dns/name.h"
 
-/* All that a setter needs. */
+/* The arguments of a setter. */
 struct setting {
 	struct conf_parser *p;
 	const struct conf_option *option;
@@ -23,7 +23,7 @@ struct setting {
 struct value_type {
 	uint32_t least, most; /* words; value_word_count knows exceptions */
 	bool (*set)(const struct setting *s);
-	const char *expects;  /* what the words are */
+	const char *expects;  /* describes the words */
 };
 
 /* Says that a word is not what it should be. text begins the message; NULL:

@@ -190,7 +190,7 @@ zonelist_say_closed(struct diag_sink *sink, const char *path)
 		fs_open_error_text(errno));
 }
 
-/* What zonelist_load adds to. */
+/* The target of zonelist_load. */
 struct list_load {
 	struct conf *conf;
 	const char *path;

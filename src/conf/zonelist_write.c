@@ -20,7 +20,7 @@
 #define MODE 0644
 /* Octets that are written at a time. */
 #define WRITE_SIZE (256u << 10)
-/* What a disk writes wholly or not, at least. */
+/* The octets that a disk writes as a whole, at least. */
 #define SECTOR 512u
 
 static size_t
@@ -100,7 +100,7 @@ list_open_folder(struct zonelist *list)
 	*slash = '/';
 }
 
-/* What reads a list that is opened: it notes the free places itself. */
+/* The reader of a list that is opened: it notes the free places itself. */
 struct list_open {
 	struct zonelist *list;
 	const struct zonelist_reader *reader;
@@ -308,7 +308,8 @@ list_append(struct zonelist *list, const char *line, size_t len)
 
 	if (list_write_at(list->fd, line, len, list->end) == NSD_OK)
 		return NSD_OK;
-	/* What was written of it must not be the head of the next line. */
+	/* The part of the line that was written must not become the head of the
+	 * next one. */
 	error = errno;
 	if (!list_comment(list))
 		list->renew = true;
@@ -386,7 +387,7 @@ zonelist_add(struct zonelist *list, const char *name, const char *pattern,
 	places = &list->places[len];
 	if (places->count > 0) {
 		*offset = places->offsets[places->count - 1];
-		/* It becomes a line that adds with its first word. */
+		/* A free place becomes a line that adds with its first word. */
 		err = list_write_at(list->fd, line + ZONELIST_WORD,
 			len - ZONELIST_WORD, *offset + ZONELIST_WORD);
 		if (err == NSD_OK)

@@ -31,8 +31,8 @@
 #define INPUT_FULL (2u * CTL_LINE_MAX)
 /* Lines that are taken in one turn of the loop. */
 #define TURN_LINES 64
-/* What a client sends behind its command is read for so long, so that the
- * system does not take the answer back (RFC 1122 section 4.2.2.13). */
+/* Time for which octets behind a command are read, so that the system does not
+ * take the answer back (RFC 1122 section 4.2.2.13). */
 #define LINGER_MSEC 2000
 
 /* ---- its life ------------------------------------------------------------ */
@@ -53,7 +53,7 @@ call_wake(struct ctl_call *call)
 {
 	static const struct timeval at_once = {.tv_sec = 0};
 
-	/* One that is due already would be put off by another. */
+	/* A pending event is not added again: that would put it off. */
 	if (!event_pending(call->turn_event, EV_TIMEOUT, NULL))
 		event_add(call->turn_event, &at_once);
 }
@@ -87,7 +87,7 @@ call_is_open(const struct ctl_call *call)
 	return call->state == CALL_RUNS || call->state == CALL_LINES;
 }
 
-/* Its command is whole: nothing more is to come but the client's end, which is
+/* Takes a whole command. The client's end is all that may still come, and it is
  * to be seen while a handler works. */
 static void
 call_run(struct ctl_call *call)
@@ -149,7 +149,7 @@ call_output(const struct ctl_call *call)
 	return evbuffer_get_length(bufferevent_get_output(call->stream));
 }
 
-/* All is sent: says so. */
+/* Ends the answer: all of it is sent. */
 static void
 call_say_end(struct ctl_call *call)
 {
@@ -218,7 +218,7 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 
 	if (have >= CTL_LINE_MAX) {
 		ctl_printf(call, "error the line is too long\n");
-		/* Its lines go to nobody any more. */
+		/* The handler gets no lines any more. */
 		if (call_is_open(call)) {
 			call->over = true;
 			call_wake(call);
@@ -230,7 +230,7 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 	if (end.pos == -1)
 		return false;
 	(void)evbuffer_remove(in, line, have + 1);
-	/* What is left without an end is shorter than that. */
+	/* A line without its end is shorter than that. */
 	if (call->state == CALL_LINES
 		&& evbuffer_get_length(in) < INPUT_FULL / 2)
 		(void)bufferevent_enable(call->stream, EV_READ);
@@ -343,7 +343,7 @@ call_on_read(struct bufferevent *stream, void *arg)
 	case CALL_RUNS:
 		call->surplus += evbuffer_get_length(in);
 		(void)evbuffer_drain(in, evbuffer_get_length(in));
-		/* It has no end. */
+		/* A client that sends without end is not read. */
 		if (call->surplus > INPUT_FULL)
 			(void)bufferevent_disable(stream, EV_READ);
 		break;
@@ -541,13 +541,13 @@ ctl_is_gone(const struct ctl_call *call)
 	return call->stream == NULL || call->over || call->cut;
 }
 
-/* Something was printed. */
+/* Looks at the result of printing. */
 static void
 call_printed(struct ctl_call *call, int result)
 {
 	if (result != -1 && call_output(call) <= CTL_OUTPUT_MAX)
 		return;
-	/* Part of an answer is none. */
+	/* Part of an answer is none: ends the call. */
 	call->over = true;
 	call_wake(call);
 }
@@ -663,7 +663,7 @@ ctl_end(struct ctl_call *call)
 		return;
 	}
 	if (call->over || call->cut) {
-		/* It is freed when its stream is. */
+		/* The call is freed when its stream is. */
 		call->state = CALL_ENDED;
 		return;
 	}

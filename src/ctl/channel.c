@@ -63,10 +63,11 @@ channel_is_in_a_crowd(const struct ctl_call *call, unsigned count)
 		&& call->crowd.net != 0 && !crowd_is_loopback(&call->peer);
 }
 
-/* Those that send no command go first, of the network that has most; that of an
- * operator last, as long as it has no more than its share, and not before it
- * had plenty of time: strangers who have all just come would send it away.
- * Then those that may wait for nothing. */
+/* The order in which connections are dropped for others. First those that send
+ * no command, of the network that has most; an operator's last, as long as its
+ * network has no more than its share, and not before it had plenty of time:
+ * strangers who have all just come would send it away. Then those that may wait
+ * for nothing. */
 static unsigned
 channel_weigh(const struct crowd_one *one, unsigned count, void *arg)
 {
@@ -114,7 +115,8 @@ channel_on_conn(void *ctx, int fd, const struct sockaddr_storage *peer)
 	if (channel_is_full(door->channel)) {
 		struct ctl_call *idle = channel_find_idle(door->channel);
 
-		/* Its command has come just now. */
+		/* Without an idle connection, all have sent their commands just
+		 * now. */
 		if (idle == NULL) {
 			close(fd);
 			return false;
@@ -232,7 +234,7 @@ ctl_channel_destroy(struct ctl_channel *channel)
 		return;
 	ctl_channel_close(channel);
 	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node) {
-		/* Nobody is told any more. */
+		/* No hooks: handlers are not told of the end. */
 		call->hooks = (struct ctl_call_hooks){.ctx = NULL};
 		if (call->state == CALL_RUNS || call->state == CALL_LINES)
 			ctl_end(call);

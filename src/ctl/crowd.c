@@ -1,4 +1,5 @@
-/* crowd.c - whose the connections are, and who goes for another. */
+/* crowd.c - counts connections by network, and chooses the one that makes
+ * room. */
 #include "config.h"
 
 #include <netinet/in.h>

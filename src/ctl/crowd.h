@@ -1,4 +1,4 @@
-/* crowd.h - whose the connections are: by the network of their clients, so that
+/* crowd.h - counts connections by the network of their clients, so that
  * strangers of one network keep no other out. */
 #ifndef CTL_CROWD_H
 #define CTL_CROWD_H

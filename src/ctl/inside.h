@@ -24,17 +24,17 @@ struct ctl_door {
 struct ctl_channel {
 	struct ctl_channel_options options;
 	struct ctl_door *doors;
-	struct cds_list_head calls; /* their crowd.node, the oldest first */
+	struct cds_list_head calls; /* by crowd.node, the oldest first */
 	unsigned count;             /* of those with a connection */
 	struct ctl_throttle throttle;
 };
 
 enum call_state {
-	CALL_COMMAND, /* its line is to come */
+	CALL_COMMAND, /* the command's line is to come */
 	CALL_RUNS,    /* a handler has it */
 	CALL_LINES,   /* the same, and lines are to come */
-	CALL_ENDED,   /* its answer is being sent */
-	CALL_LINGERS, /* it is sent: the client is to close */
+	CALL_ENDED,   /* the answer is being sent */
+	CALL_LINGERS, /* the answer is sent: the client is to close */
 };
 
 struct ctl_call {
@@ -42,7 +42,7 @@ struct ctl_call {
 	struct ctl_channel *channel;
 	enum call_state state;
 	struct bufferevent *stream; /* NULL: the client has gone */
-	struct event *turn_event;   /* something is to be done soon */
+	struct event *turn_event;   /* work is due soon */
 	struct event *late_event;   /* the client has had its time */
 	struct ctl_call_hooks hooks;
 	struct ctl_command command;

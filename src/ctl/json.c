@@ -20,7 +20,7 @@ json_print_text(struct ctl_call *call, const char *text)
 	ctl_write(call, "\"", 1);
 }
 
-/* What stands before a value. */
+/* Prints the comma and name before a value. */
 static void
 json_begin(struct ctl_json *json, const char *name)
 {

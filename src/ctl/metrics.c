@@ -18,7 +18,7 @@
 #include "ctl/metrics.h"
 #include "door.h"
 
-/* So much of the page is printed, once what was before is sent. */
+/* Octets of the page that are printed at a time, once those before are sent. */
 #define WAITING_MAX 32768u
 /* How long a client that has got all may take to close. */
 #define LINGER_MSEC 2000u
@@ -31,7 +31,7 @@ struct metrics_door {
 struct ctl_metrics {
 	struct ctl_metrics_options options;
 	struct metrics_door *doors;
-	struct cds_list_head conns; /* their crowd.node, the oldest first */
+	struct cds_list_head conns; /* by crowd.node, the oldest first */
 	unsigned count;
 };
 
@@ -139,8 +139,9 @@ conn_print(struct metrics_conn *conn)
 	return false;
 }
 
-/* All is sent. A client that has sent more than we have read would lose what it
- * has not read yet, if we closed at once. */
+/* Waits for the client to close, as all is sent. A client that has sent more
+ * than we have read would lose the octets it has not read yet, if we closed at
+ * once. */
 static void
 conn_linger(struct metrics_conn *conn)
 {
@@ -234,7 +235,7 @@ conn_on_readable(evutil_socket_t fd, short what, void *arg)
 	size_t room = sizeof(conn->request);
 	ssize_t n;
 
-	/* What comes behind the request is thrown away. */
+	/* Octets behind the request are thrown away. */
 	if (conn->state == CONN_LINGERS)
 		conn->len = 0;
 	n = read(fd, conn->request + conn->len, room - conn->len);

@@ -1,4 +1,4 @@
-/* statistics.c - what the server has counted, as the lines of `stats`. */
+/* statistics.c - the server's counters, as the lines of `stats`. */
 #include "ctl/statistics.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* statistics_metrics.c - what the server has counted, in Prometheus' text
- * format, version 0.0.4. */
+/* statistics_metrics.c - the server's counters, in Prometheus' text format,
+ * version 0.0.4. */
 #include <stdio.h>
 #include <string.h>
 

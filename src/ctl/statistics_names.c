@@ -7,7 +7,7 @@
 
 #include "dns/message.h"
 
-/* What is above is not shown, as NSD has it. */
+/* Numbers from these on are not shown, as in NSD. */
 #define TYPES_SHOWN 256u
 #define OPCODES_SHOWN 6u
 /* CH is all that has no name in NSD. */

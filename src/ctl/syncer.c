@@ -48,7 +48,8 @@ syncer_run(void *arg)
 		if (error != 0)
 			s->error = error;
 		pthread_mutex_unlock(&s->lock);
-		/* It cannot be full: the loop takes all of it at once. */
+		/* The eventfd cannot be full: the loop takes all of it at
+		 * once. */
 		while (write(s->event_fd, &one, sizeof(one)) == -1
 			&& errno == EINTR)
 			;
