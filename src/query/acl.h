@@ -1,4 +1,4 @@
-/* acl.h - who may ask. */
+/* acl.h - checks of the client of a request against access lists. */
 #ifndef QUERY_ACL_H
 #define QUERY_ACL_H
 

@@ -10,13 +10,13 @@
 #include "query/emit.h"
 #include "query/lookup.h"
 
-/* So many names get addresses beside one answer. A referral's name servers in
- * the zone all do: this is how many go at a time. */
+/* The most names that get addresses beside one answer. A referral's name
+ * servers in the zone all get theirs, this many at a time. */
 #define WANTED_MAX 32
-/* Wildcards are looked for until the names have had so many labels below the
- * apex. That is all of the names but where they are unusually long: a search
- * takes time for each label, and the zone's author decides how many there are.
- */
+/* Labels below the apex, in all names of an answer, up to which wildcards are
+ * looked for. That is all of the names but where they are unusually long: a
+ * search takes time for each label, and the zone's author decides how many
+ * there are. */
 #define LOOKUP_LABELS_MAX (WANTED_MAX * 4)
 
 /* Octets of RDLENGTH and an address. */

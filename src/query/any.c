@@ -2,7 +2,8 @@
 #include "dns/rrtype.h"
 #include "query/answer.h"
 
-/* These help nobody who asks for ANY: they are the last choice. */
+/* True for types that are the last choice: they help no client that asks for
+ * ANY. */
 static bool
 is_dnssec(uint16_t type)
 {

@@ -21,7 +21,7 @@ struct emit_rrset {
 	enum section section;
 	uint32_t owner_at;   /* where the owner is in the reply */
 	uint32_t ttl_sec;
-	uint32_t rotate;     /* so many RRs move to the end; 0 unless
+	uint32_t rotate;     /* RRs that move to the end; 0 unless
 			      * emit_can_rotate */
 	const struct rrset *rrset;
 };

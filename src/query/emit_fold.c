@@ -5,8 +5,8 @@
 #include "query/emit_fold.h"
 #include "query/emit_name.h"
 
-/* So many slots are looked at for a label. Who chooses the names could have
- * them all in one place; what is not found is written once more. */
+/* The most slots that are looked at for a label. Names can be chosen so that
+ * all fall in one place; a label that is not found is written once more. */
 #define PROBES 8u
 
 void

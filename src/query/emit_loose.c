@@ -8,8 +8,8 @@
 #include "zone/unpack.h"
 
 #define MARK_EVERY 256u /* sent octets */
-/* So many cells are followed to compress an RRset anew. Most need a fraction;
- * whoever writes a zone could make it a hundred times as many. */
+/* The most cells that are followed to compress an RRset anew. Most RRsets need
+ * a fraction; the author of a zone could make it a hundred times as many. */
 #define FOLD_CELLS_MAX 32768u
 
 /*

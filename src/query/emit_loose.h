@@ -24,15 +24,15 @@ __attribute__((cold)) bool emit_folded(struct reply *reply,
 
 /* How far emit_find_sent has come. */
 struct emit_place {
-	const uint8_t *rr; /* a record in the store: its RDLENGTH; NULL at
+	const uint8_t *rr; /* RDLENGTH of a record in the store; NULL at
 			    * first */
-	uint32_t sent;     /* its sent offset */
-	uint32_t at;       /* where it is in the reply, as if its owner had as
-			    * many octets as in sent coordinates */
+	uint32_t sent;     /* the sent offset of rr */
+	uint32_t at;       /* the place of rr in the reply, as if its owner had
+			    * as many octets as in sent coordinates */
 };
 
-/* What emit_find_sent does for such an RRset. Not called
- * directly. */
+/* The slow path of emit_find_sent, for an RRset that is written record by
+ * record. Not called directly. */
 __attribute__((cold)) uint32_t emit_find_loose(const struct reply *reply,
 	const struct placed *placed, struct emit_place *place,
 	uint32_t offset);

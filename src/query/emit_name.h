@@ -47,8 +47,8 @@ struct emit_octets {
 	uint8_t octets[NAME_MAX_LEN];
 };
 
-/* What emit_make_octets does where a pointer does not do: takes the labels of a
- * name up to its own pointer or to its end. */
+/* The slow path of emit_make_octets, for a name that no pointer reaches: takes
+ * the labels of a name up to its own pointer or to its end. */
 __attribute__((cold)) void emit_copy_octets(const struct reply *reply,
 	uint32_t at, struct emit_octets *owner);
 

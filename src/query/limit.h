@@ -14,12 +14,12 @@ limit_applies(const struct query_ctx *ctx, enum exchange_transport transport)
 		!= 0;
 }
 
-/* What the answer from a zone has in common with those to other names: to be
- * seen before it is composed, as a chain leads elsewhere. */
+/* Sets the subject of an answer from a zone: before it is composed, as a chain
+ * leads elsewhere. */
 void limit_begin(struct query *q);
 
-/* What a reply counts for, once it is composed and before reply_end: q->rate
- * and q->limit_hashes. Their buckets are being fetched from then on. */
+/* Sets the kind and hashes of a reply that is composed, before reply_end:
+ * q->rate and q->limit_hashes. Their buckets are being fetched from then on. */
 void limit_classify(struct query_ctx *ctx, struct query *q);
 
 /*

@@ -341,13 +341,13 @@ finish_limited(struct query_ctx *ctx, size_t count)
 
 /* ---- what a batch of a stream may cost ----------------------------------- */
 
-/* What takes longer than a small reply does, in the unit of exchange.cost: a
- * link of a chain, a hash, and so many rounds of SHA-1 in it (measured:
+/* Costs beyond that of a small reply, in the unit of exchange.cost: of a link
+ * of a chain, of a hash, and the rounds of SHA-1 that cost 1 (measured:
  * doc/decisions/0030). */
 #define COST_LINK 2u
 #define COST_HASH 2u
 #define COST_ROUNDS 16u
-/* The same of steps back to an NSEC. */
+/* Steps back to an NSEC that cost 1. */
 #define COST_STEPS 16u
 
 static uint32_t
@@ -410,7 +410,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	resolve(ctx, &group);
 	prefetch_rrsets(ctx, &group);
 	found = proof_find_batch(ctx, group.queries, group.count, rounds_max);
-	/* Those from here on have to wait. */
+	/* Requests from here on have to wait. */
 	if (found < group.count)
 		end = (size_t)(group.queries[found] - ctx->queries);
 	prefetch_apex_ns(ctx, &group);

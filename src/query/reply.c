@@ -74,8 +74,8 @@ reply_begin(struct query_ctx *ctx, struct query *q, bool with_question)
 		q->edns.nsid = false;
 		opt = opt_len(ctx, q);
 	}
-	/* One that is signed may be as long as its request, whose names it has:
-	 * else there would be none where these are long. */
+	/* A signed reply may be as long as its request, whose names it has:
+	 * there would be no reply where these are long. */
 	if (len + opt > reply->limit && q->tsig == QUERY_TSIG_SIGNED
 		&& q->tsig_error == RCODE_NOERROR
 		&& len + opt + tsig_len(q->chain.key)
@@ -240,7 +240,7 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	struct reply *reply = &q->reply;
 	uint8_t *opt = reply->out + reply->len;
 	uint8_t *at = opt + EDNS_OPT_LEN;
-	/* What follows these options may use the room that the answer left. */
+	/* Options behind these may use the room that the answer left. */
 	const uint8_t *end = reply->out + reply->limit + opt_len(ctx, q);
 
 	opt[0] = 0; /* the root */

@@ -10,8 +10,8 @@
  */
 bool reply_begin(struct query_ctx *ctx, struct query *q, bool with_question);
 
-/* What a padded message, with its TSIG, is a multiple of: RFC 8467 section
- * 4.1. */
+/* The block size that padded messages, with their TSIG, are a multiple of: RFC
+ * 8467 section 4.1. */
 #define REPLY_BLOCK 468u
 
 /*

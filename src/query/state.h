@@ -1,6 +1,6 @@
 /*
- * state.h - what a worker keeps of each request while a batch goes through the
- * stages, and what it keeps between batches.
+ * state.h - a worker's state of each request while a batch goes through the
+ * stages, and its state between batches.
  */
 #ifndef QUERY_STATE_H
 #define QUERY_STATE_H
@@ -22,9 +22,9 @@
 #include "zone/nsec3.h"
 #include "zone/zone.h"
 
-/* What is left to do for a request. */
+/* The work that is left for a request. */
 enum query_step {
-	STEP_DROP,     /* nothing may be sent */
+	STEP_DROP,     /* no reply may be sent */
 	STEP_HEADER,   /* rcode is set: reply with header (and OPT) */
 	STEP_QUESTION, /* rcode is set: reply with the question, too */
 	STEP_NOTIFY,   /* NOTIFY, once the zone is known */
@@ -34,7 +34,8 @@ enum query_step {
 	STEP_COMPOSE,  /* the zone is at hand */
 };
 
-/* What a name and type come to in a zone (RFC 1034 section 4.3.2). */
+/* The result of looking up a name and type in a zone (RFC 1034 section
+ * 4.3.2). */
 enum outcome {
 	OUTCOME_HIT,        /* an RRset of the type */
 	OUTCOME_HIT_ANY,    /* records, any of which will do (RFC 8482) */
@@ -63,8 +64,8 @@ struct search {
 					 * DNAME or NS; or NULL */
 };
 
-/* So many entries of a name are looked at for QTYPE ANY and RRSIG: a zone may
- * have a name with all types. Names in practice have far fewer. */
+/* The most entries of a name that are looked at for QTYPE ANY and RRSIG: a zone
+ * may have a name with all types. Names in practice have far fewer. */
 #define QUERY_ENTRIES_MAX 64u
 
 enum section { SECTION_ANSWER, SECTION_AUTHORITY, SECTION_ADDITIONAL,
@@ -82,7 +83,7 @@ struct reply {
 	/* The zone that RRsets are emitted from. */
 	const uint8_t *apex; /* whole name */
 	uint32_t apex_at;    /* where the apex is in the reply */
-	bool apex_is_whole;  /* it has no pointer there */
+	bool apex_is_whole;  /* the apex has no pointer there */
 	uint8_t *scratch;    /* MESSAGE_MAX_LEN octets */
 };
 
@@ -90,7 +91,7 @@ struct reply {
 struct placed {
 	const struct rrset *rrset;
 	const struct zone *zone;        /* the one it is from */
-	const struct node *node;        /* its owner */
+	const struct node *node;        /* owner of the RRset */
 	uint32_t at;       /* offset of its first octet */
 	uint32_t owner_at;
 	uint32_t rotated;  /* sent octets that were moved to the end */
@@ -120,7 +121,7 @@ struct expansion {
 #define DENIALS_MAX (LINKS_MAX + 4)
 
 /*
- * What the proofs of one reply have cost so far, over all links of a chain.
+ * The cost of the proofs of one reply so far, over all links of a chain.
  * Someone may make a zone that costs more than any sound one does. So there are
  * limits, and proofs that would exceed them are left out of the reply.
  */
@@ -129,7 +130,7 @@ struct proof_spent {
 	uint32_t rounds; /* of SHA-1 for these: iterations + 1 each */
 	uint32_t steps;  /* back from a name to one that has an NSEC */
 };
-/* So many hashes are free, whatever the iterations. The proof of a name without
+/* Hashes that are free, whatever the iterations. The proof of a name without
  * links before it needs one. */
 #define PROOF_HASHES_FREE 2
 /* Enough to prove the longest chain with 150 iterations. If a zone has more,
@@ -140,12 +141,12 @@ struct proof_spent {
  * two, since what it denies is near its wildcard. */
 #define PROOF_STEPS_MAX (2 * (NAME_MAX_LABELS + 1) + 2 * DENIALS_MAX)
 
-/* What a proof by NSEC3 has to show. */
+/* The statement that a proof by NSEC3 has to make. */
 enum proof_kind {
 	PROOF_NONE,
 	PROOF_TYPE,       /* the name exists without the type (RFC 5155
 			   * sections 7.2.3, 7.2.4, 7.2.7) */
-	PROOF_WILDCARD_TYPE, /* a wildcard does (7.2.5) */
+	PROOF_WILDCARD_TYPE, /* the wildcard exists without the type (7.2.5) */
 	PROOF_NAME,       /* neither name nor wildcard exists (7.2.2) */
 	PROOF_EXPANSION,  /* no closer name than the wildcard exists (7.2.6) */
 };
@@ -175,7 +176,7 @@ enum query_tsig {
 	QUERY_TSIG_NONE,    /* no TSIG: the request has none, or was not
 			     * checked */
 	QUERY_TSIG_SIGNED,  /* signed with the key that chain has */
-	QUERY_TSIG_REFUSED, /* one without a MAC, with tsig_error */
+	QUERY_TSIG_REFUSED, /* a TSIG without a MAC, with tsig_error */
 };
 
 struct query {
@@ -187,9 +188,9 @@ struct query {
 	const char *ede_text; /* or NULL */
 	uint16_t tsig_at;     /* offset of a TSIG in the request; 0: none */
 	enum query_tsig tsig; /* of the reply */
-	enum rcode tsig_error;/* what is wrong with that of the request */
-	store_ref key;        /* struct settings_key: who signed the request;
-			       * none: nobody */
+	enum rcode tsig_error;/* the fault of the request's TSIG */
+	store_ref key;        /* struct settings_key that signed the request;
+			       * none: not signed */
 	struct vault_place secret; /* the key's */
 	struct tsig_chain chain;
 	struct edns edns;
@@ -211,7 +212,8 @@ struct query {
 	struct placed placed[PLACED_MAX];
 	unsigned placed_count;
 	unsigned link_count; /* CNAMEs followed */
-	uint32_t links_at[LINKS_MAX + 1]; /* their owners in the reply */
+	uint32_t links_at[LINKS_MAX + 1]; /* owners of the CNAMEs in the
+					   * reply */
 	unsigned dname_count; /* DNAMEs in the reply */
 	struct {
 		const struct node *node;
@@ -220,7 +222,7 @@ struct query {
 	unsigned expansion_count;
 	struct expansion expansions[LINKS_MAX + 1];
 	unsigned denial_count;
-	const void *denials[DENIALS_MAX]; /* what denial_note has noted */
+	const void *denials[DENIALS_MAX]; /* noted by denial_note */
 	struct proof_spent spent;
 	struct nsec3_proof proof; /* of the question's name */
 	struct message_question question;
@@ -255,8 +257,8 @@ struct query_ctx {
 	struct query_access accesses[QUERY_ACCESSES_MAX];
 	bool has_unsent;
 	struct query_unsent unsent;
-	struct query_key **keys; /* one for each of the settings, made when it
-				  * is first asked for */
+	struct query_key **keys; /* a key for each one of the settings, made at
+				  * its first use */
 	uint32_t key_count;      /* of these */
 	const struct settings *keys_of; /* the settings: only compared */
 	/* For one call of query_answer_batch. */

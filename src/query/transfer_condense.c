@@ -30,7 +30,7 @@ struct condensing {
 	size_t count, room;
 	uint16_t *slots;        /* 1 + a first change, by hash; 0: none */
 	uint32_t slot_mask;
-	size_t probes;          /* that are left */
+	size_t probes;          /* probes that are left */
 };
 
 /* ---- records ------------------------------------------------------------- */
@@ -180,7 +180,7 @@ join_changes(struct condensing *c)
 		if (!find_first(c, i, &first))
 			return false;
 		change->first = (uint16_t)first;
-		/* It comes and goes in turn. */
+		/* A record must be added and removed in turn. */
 		if (first != i && c->changes[c->changes[first].last].is_added
 			== change->is_added)
 			return false;
@@ -198,7 +198,8 @@ is_left(const struct condensing *c, size_t i)
 	const struct step_change *first = &c->changes[c->changes[i].first];
 	const struct step_change *last = &c->changes[first->last];
 
-	/* It was there and is there still: only its TTL may be another. */
+	/* The record was there and is there still: only a changed TTL is
+	 * left. */
 	if (!first->is_added && last->is_added
 		&& first->rr.ttl_sec == last->rr.ttl_sec)
 		return false;

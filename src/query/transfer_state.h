@@ -15,7 +15,8 @@
 /* The parts of a transfer, in the order in which they are sent. */
 enum transfer_part {
 	TRANSFER_FIRST_SOA,
-	TRANSFER_STEPS,   /* what versions differ by; the last SOA is next */
+	TRANSFER_STEPS,   /* differences between versions; the last SOA is
+			   * next */
 	TRANSFER_NAMES,
 	TRANSFER_OTHERS,  /* owners of NSEC3 records outside of the chain */
 	TRANSFER_CHAIN,
@@ -32,7 +33,7 @@ struct transfer_name {
 	const uint8_t *labels;
 	uint8_t len;    /* octets */
 	uint8_t count;  /* labels */
-	bool is_placed; /* it is in the message, and at[] is set */
+	bool is_placed; /* the name is in the message, and at[] is set */
 	uint8_t label_at[NAME_MAX_LABELS + 1]; /* offset of each label, and
 						* len behind the last */
 	uint32_t at[NAME_MAX_LABELS + 1]; /* offset of each label in the
@@ -41,7 +42,7 @@ struct transfer_name {
 	uint8_t hashed[1 + NSEC3_LABEL_LEN + 7];
 };
 
-/* What is sent next, all at the same owner. */
+/* The form of the next records, all at the same owner. */
 enum item_kind { ITEM_RRSET, ITEM_SIGS, ITEM_NSEC3, ITEM_STEP };
 
 /* Names that are looked at ahead, so that they are in the cache by then. */
@@ -60,7 +61,8 @@ struct transfer {
 	 * in it. */
 	uint8_t opt[EDNS_OPT_LEN + 3 * EDNS_OPTION_HEAD + COOKIE_LEN + 4 + 2];
 	uint32_t opt_len;          /* 0: the next has none */
-	bool is_padded;            /* each has one, and ends a block */
+	bool is_padded;            /* each message has padding, and ends a
+				    * block */
 	bool is_signed;
 	struct tsig_key key;
 	struct tsig_chain chain;
@@ -78,7 +80,7 @@ struct transfer {
 				    * come next; equal: none do */
 	unsigned soa_items;        /* of the first SOA, or the last, so far */
 	struct nsec3_iter records;
-	bool has_sent_record;      /* its signatures are next */
+	bool has_sent_record;      /* the record's signatures are next */
 
 	enum item_kind kind;
 	const void *object;        /* struct rrset, rrset_sigs, nsec3_record

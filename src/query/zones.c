@@ -119,7 +119,7 @@ open_search(struct query_ctx *ctx, struct query *q)
 	return true;
 }
 
-/* Who asks, for access lists. */
+/* The client of a request, for access lists. */
 #define QUERY_CLIENT(ctx, q)                                                 \
 	((struct acl_client){.peer = (q)->exchange->peer,                    \
 		.proxy = (q)->exchange->proxy, .key = (q)->key,              \

@@ -35,7 +35,8 @@ ages_thin(struct store_writer *writer, int64_t now_msec)
 		(writer->mark_count - least) * sizeof(*marks));
 }
 
-/* What is retired is live until it is reclaimed. */
+/* Octets of served objects. Live ones include the retired, until they are
+ * reclaimed. */
 static uint64_t
 get_served(struct store_writer *writer)
 {

@@ -21,7 +21,7 @@ struct store {
 	bool poison;
 	bool named;   /* lies in a file that outlasts it */
 	char *path;   /* of that; NULL: of no name */
-	/* What the writer has mapped, for readers in its process. */
+	/* The writer's mappings, for readers in its process. */
 	pid_t writer_pid;
 	uint8_t *writer_base; /* NULL: no writer is open */
 	uint8_t *writer_slots;

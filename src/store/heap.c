@@ -105,7 +105,7 @@ heap_has(struct store_writer *w, store_ref ref)
 	uint32_t first = span_first_granule(w, 0);
 	uint32_t at = ref - first;
 
-	/* Other threads may be allocating. */
+	/* Relaxed loads: other threads may be allocating. */
 	return ref >= first
 		&& at / SPAN_GRANULES
 			< rcu_load_relaxed(&w->header->span_count)
@@ -216,8 +216,8 @@ heap_alloc_spans(struct store_writer *w, uint32_t count)
 	return granule;
 }
 
-/* What store_alloc does if the heap's own hole is too small, or there may be a
- * hole that fits exactly. Returns the first granule, or 0. */
+/* The slow path of store_alloc: the heap's own hole is too small, or there may
+ * be a hole that fits exactly. Returns the first granule, or 0. */
 static uint32_t
 heap_alloc_slow(struct store_heap *heap, uint32_t count)
 {

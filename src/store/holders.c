@@ -123,7 +123,7 @@ store_epoch(const struct store_writer *writer)
 void
 store_end_epoch(struct store_writer *writer)
 {
-	/* Other threads read it as they retire. */
+	/* The lock: other threads read the epoch as they retire. */
 	pthread_mutex_lock(&writer->retire_lock);
 	rcu_store_release(&writer->header->epoch, writer->header->epoch + 1);
 	pthread_mutex_unlock(&writer->retire_lock);
@@ -150,7 +150,7 @@ store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 
 /* ---- who holds back */
 
-/* So many blocks of a list are looked at; the others are taken to be as those.
+/* The most blocks of a list that are looked at; the rest is taken to be alike.
  * A reader may keep millions. */
 #define LOOK_MAX 4096u
 
@@ -173,7 +173,7 @@ octets_since(const struct cds_list_head *list, uint64_t total, uint64_t epoch)
 	return since;
 }
 
-/* What a reader keeps, as far as it was looked at. */
+/* The objects that a reader keeps, as far as they were looked at. */
 struct kept {
 	uint64_t oldest; /* epoch; 0: nothing */
 	uint64_t octets;
@@ -252,9 +252,9 @@ slot_holds(struct store_writer *writer, const struct store_slot *slot,
 		if (pin != 0)
 			kept_add(kept, pin, held->octets, true);
 	}
-	/* What waited for pins that have gone, until a reclaim looks at it.
-	 * Others may keep it; but a reader that changes its pins all the time
-	 * is not to seem to keep nothing. */
+	/* Objects that waited for pins which have gone, until a reclaim looks
+	 * at them. Other readers may keep them; but a reader that changes its
+	 * pins all the time is not to seem to keep nothing. */
 	pin = writer->unheld_octets > 0 ? slot_find_oldest(slot) : 0;
 	if (pin != 0)
 		kept_add(kept, pin, octets_since(&writer->unheld,

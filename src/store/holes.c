@@ -123,7 +123,7 @@ class_purge(struct store_writer *w, enum holes_of of, unsigned class)
 	struct hole_class *c = &w->holes[of].classes[class];
 	uint32_t kept = 0;
 
-	if (c->count > 0) /* what is in order is a heap, too */
+	if (c->count > 0) /* sorted, it is a heap, too */
 		qsort(c->at, c->count, sizeof(*c->at), compare_holes);
 	for (uint32_t i = 0; i < c->count; i++)
 		if ((kept == 0 || c->at[i] != c->at[kept - 1])
@@ -174,7 +174,8 @@ holes_add(struct store_writer *w, uint32_t granule, uint32_t count)
 	struct hole_class *c = &holes->classes[class];
 
 	if (c->count == c->max && !class_make_room(w, of, class)) {
-		/* It is found when the table is next made anew. */
+		/* A full class loses the hole until the table is next made
+		 * anew. */
 		w->holes_lost = true;
 		return;
 	}

@@ -13,7 +13,8 @@
 #include "store/create.h"
 #include "store/image.h"
 
-#define OPEN_TRIES 16 /* others may replace the file at the same time */
+#define OPEN_TRIES 16 /* another process may replace the file at the same
+		       * time */
 #define EPOCH_MAX (UINT64_MAX / 2) /* no server ever gets there */
 
 /* Octets of the file that are locked: the first by the server that writes, the
@@ -69,8 +70,8 @@ has_readers(int fd)
 	return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* What the header alone tells. The page is filled with zeros behind what there
- * is of it. */
+/* Judges a file by its header alone. The page is filled with zeros behind the
+ * end of the file. */
 static enum store_file_state
 judge_header(const uint8_t *page, uint64_t size, uint64_t contents)
 {

@@ -28,7 +28,8 @@ store_is_full(struct store_writer *writer)
 	return full;
 }
 
-/* All that references reach, or all the address space that there was. */
+/* Explains a full store: references reach no further, or the system gave no
+ * more address space. */
 static void
 explain_full(const struct store *store, char *text, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * layout.h - what lies where in the two files of the store: the store itself,
- * and the slots of the readers. Octet pictures are in doc/store.md.
+ * layout.h - the layout of the two files of the store: the store itself, and
+ * the slots of the readers. Octet pictures are in doc/store.md.
  */
 #ifndef STORE_LAYOUT_H
 #define STORE_LAYOUT_H

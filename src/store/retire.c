@@ -14,8 +14,8 @@
 #define BLOCK_FIRST 61u /* objects: 512 octets with the head */
 #define BLOCK_MAX 8189u
 
-/* So many objects that one pin held and another one holds are looked at in a
- * reclaim, and those of one block more. */
+/* The most objects that a reclaim looks at in vain, since another pin holds
+ * them; the block in which it gets there is finished. */
 #define VAIN_MAX 65536u
 
 /* ---- blocks of retired objects */
@@ -64,7 +64,7 @@ block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
 	return true;
 }
 
-/* Something was retired in the epoch that lasts. */
+/* True if an object was retired in the current epoch. */
 static bool
 epoch_has_retired(struct store_writer *writer)
 {

@@ -1,6 +1,6 @@
 /*
- * retire.h - what the writer does with retired objects when it closes.
- * store_retire and store_reclaim are in include/store/writer.h.
+ * retire.h - frees the retired objects when the writer closes. store_retire and
+ * store_reclaim are in include/store/writer.h.
  */
 #ifndef STORE_RETIRE_H
 #define STORE_RETIRE_H

@@ -300,7 +300,7 @@ span_load(struct store_writer *writer)
 			used += (uint32_t)__builtin_popcountll(bitmap[w]);
 		writer->spans[i].free = SPAN_GRANULES - used;
 		writer->live += used;
-		/* Nothing tells which pages without objects are there. Absent,
+		/* Pages without objects may be there or not. Taken as absent,
 		 * so that they are made before they are used. */
 		if (used == 0) {
 			span_list_add(writer, i, SPAN_ABSENT);

@@ -18,7 +18,7 @@
 
 #define SPAN_NONE UINT32_MAX
 
-/* What a span holds. There is a list of each of the first two states. */
+/* The state of a span. There is a list of each of the first two states. */
 enum span_state {
 	SPAN_ABSENT, /* no pages, no objects */
 	SPAN_FREE,   /* pages, no objects */
@@ -79,7 +79,7 @@ struct holes {
 	struct hole_class classes[HOLE_CLASSES];
 };
 
-/* What the holes of a span are for. Each kind has a table of its own. */
+/* The use of a span's holes. Each kind has a table of its own. */
 enum holes_of {
 	HOLES_OPEN,
 	HOLES_DRAINING, /* used last: see holes_settle */
@@ -122,11 +122,11 @@ struct pin_range {
 
 #define PIN_RANGES 256u
 
-/* Who is online and what is pinned, as the writer found it. */
+/* The readers online and the pins, as the writer found them. */
 struct holders {
 	uint64_t oldest_seen; /* 0: nobody is online */
 	unsigned count;       /* of pins; the last one stands for all further */
-	uint32_t merged_at;   /* which are those from this place in a slot on;
+	uint32_t merged_at;   /* the pins from this place in a slot on;
 			       * SLOT_PINS: there are none */
 	struct pin_range pins[PIN_RANGES];
 };
@@ -139,7 +139,8 @@ struct holders {
 struct pin_steps {
 	unsigned count;
 	struct pin_range pins[PIN_RANGES];
-	struct held *held[PIN_RANGES]; /* what waits for it; NULL: not known */
+	struct held *held[PIN_RANGES]; /* the objects that wait for a pin; NULL:
+					* not known */
 };
 
 /* Objects that wait for one pin. When it is gone, others may still hold some of
@@ -176,7 +177,7 @@ struct store_writer {
 	uint32_t span_max;
 	struct span_list lists[SPAN_LISTS];
 	struct holes holes[HOLES_TABLES];
-	bool holes_lost; /* some have no entry: there was no memory */
+	bool holes_lost; /* holes without an entry: there was no memory */
 	uint64_t freed;  /* granules, since holes_settle */
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
@@ -193,7 +194,8 @@ struct store_writer {
 				      * epoch; taken before lock */
 	struct cds_list_head retired; /* struct retired_block, oldest first */
 	struct cds_list_head held;    /* struct held, one a pin at most */
-	/* What waited for pins that are gone, to be looked at again. */
+	/* Objects that waited for pins which are gone, to be looked at
+	 * again. */
 	struct cds_list_head unheld;  /* struct retired_block */
 	uint64_t unheld_octets;
 	struct holders holders;       /* as of the last scan */

@@ -102,7 +102,7 @@ store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
 	enum nsd_err err = NSD_OK;
 	uint64_t sum = 0;
 
-	/* Nothing was allocated since begin. */
+	/* The writer allocates nothing between begin and end. */
 	assert(sweep->count
 		== sweep->writer->header->span_count * SPAN_GRANULES);
 	if (sweep->damaged) {

@@ -1,6 +1,5 @@
 /*
- * sweep.h - what a sweep knows. The functions are in
- * include/store/writer.h.
+ * sweep.h - the state of a sweep. The functions are in include/store/writer.h.
  */
 #ifndef STORE_SWEEP_H
 #define STORE_SWEEP_H

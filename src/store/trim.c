@@ -178,7 +178,7 @@ trim_free_spans(struct store_writer *w)
 			|| extent_unused(w, first, end) > BREAK_FROM)
 			punch_unused(w, first, end);
 		if (w->spans[span].state == SPAN_FREE) {
-			/* It is still there: now another's turn. */
+			/* Pages were left: to the end of the list. */
 			span_list_remove(w, span);
 			span_list_add(w, span, SPAN_FREE);
 		}

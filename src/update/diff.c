@@ -11,7 +11,7 @@
 #define BUCKETS_MIN 256u
 #define BUCKETS_MAX (1u << 20)
 #define BUCKET_RECORDS 4u
-/* What a record that is collected takes, roughly. */
+/* Octets of a collected record, roughly. */
 #define RECORD_OCTETS 128u
 #define BLOCK_SIZE ((size_t)64 << 10)
 
@@ -179,7 +179,7 @@ diff_compare(struct diff *diff, bool *equal)
 	for (uint32_t i = 0; i <= diff->mask; i++)
 		differing += diff->sums[i] != 0;
 	*equal = differing == 0;
-	/* Those of the zone, and about as many of the file. */
+	/* Records to collect: of the zone, and about as many of the file. */
 	records = differing * (diff->zone->rr_count / (diff->mask + 1u) + 1);
 	return 2 * records * RECORD_OCTETS > diff->memory_left ? NSD_E_LIMIT
 							       : NSD_OK;
@@ -366,7 +366,7 @@ diff_rrset(struct diff *diff, const struct diff_item *items, size_t count)
 		if (items[i].rr->ttl_sec < ttl_sec)
 			ttl_sec = items[i].rr->ttl_sec;
 	}
-	/* What the build says to several SOA records is not for us. */
+	/* Several SOA records are the build's to report. */
 	if (items[0].rr->type == TYPE_SOA && diff_wants_several(items, count))
 		return NSD_E_ZONE;
 	for (size_t i = 0; i < count; i = end) {

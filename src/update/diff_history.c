@@ -1,4 +1,5 @@
-/* diff_history.c - what a file changes, as a step between two versions. */
+/* diff_history.c - the differences that a changed file makes, as a step between
+ * two versions. */
 #include "update/diff_history.h"
 
 #include "dns/rrtype.h"

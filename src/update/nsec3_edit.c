@@ -13,7 +13,7 @@
 
 #define SMALL 8u /* a changed page with fewer entries absorbs the next one */
 
-/* What is at a hash afterwards. */
+/* The change of a record at a hash. */
 struct nsec3_change {
 	uint8_t hash[NSEC3_HASH_LEN];
 	store_ref record;      /* none: nothing */
@@ -329,7 +329,7 @@ neighbour_keep_next(struct nsec3_edit *e, const uint8_t *hash,
 	}
 	leads = memcmp(next, follows, NSEC3_HASH_LEN) == 0;
 	if (leads != own)
-		return NSD_OK; /* it is as it should be */
+		return NSD_OK; /* the record is as it should be */
 	if (record_copy(e, place.record, leads ? NULL : next, false, &ref)
 			!= NSD_OK
 		|| refs_add(e, &e->old_records, place.record) != NSD_OK

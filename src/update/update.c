@@ -262,7 +262,7 @@ enum nsd_err
 update_tidy(struct store_writer *writer, store_ref entry_ref,
 	const struct zone_update_options *options, uint64_t *records)
 {
-	/* Its findings were reported when the zone was loaded or changed. */
+	/* Findings were reported when the zone was loaded or changed. */
 	struct diag_sink sink = { .on_diag = ignore_diag };
 	struct zone_update *u;
 	enum nsd_err err = update_begin(writer, entry_ref, options, &u);

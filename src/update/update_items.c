@@ -13,7 +13,7 @@
 struct wish_set {
 	uint16_t type;
 	bool found;
-	uint32_t times; /* so often it was asked for */
+	uint32_t times; /* requests to remove it */
 };
 
 /* A name's changes, sorted as items are. */
@@ -241,7 +241,7 @@ merge_keep(struct merge *m, const struct entry_items *e)
 	if (e->count == 0)
 		return NSD_OK;
 	assert(e->entry != NULL);
-	/* They ascend, but NSEC3 comes last. */
+	/* The entries come in order, but NSEC3 comes last. */
 	for (at = t->kept_count++; at > 0
 		&& node_entry_key(&t->kept[at - 1]) > e->key; at--)
 		t->kept[at] = t->kept[at - 1];
@@ -273,7 +273,7 @@ items_find_equal(const struct item *items, size_t count, size_t *at,
 	return *at < count && c == 0 ? &items[*at] : NULL;
 }
 
-/* What is to be added to an entry, and what to be removed from it. */
+/* The records to add to an entry, and to remove from it. */
 struct part {
 	const struct item *adds;
 	size_t add_count;

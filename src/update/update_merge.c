@@ -4,7 +4,7 @@
 
 #include "update/update_pass.h"
 
-/* What has become of one record, version by version. */
+/* The changes of one record, version by version. */
 struct merging {
 	const struct rrbatch_rr *removed; /* the first time; NULL: it must not
 					   * have been there */
@@ -66,7 +66,8 @@ merging_take(struct merging *r, const struct zone_update *u,
 		*at = c->rr;
 		r->any = c->rr;
 	}
-	/* What is removed is there, and only that. */
+	/* A version removes a record exactly if it is there, also if it adds it
+	 * again. */
 	if (r->known && (removed != NULL) != (r->added != NULL))
 		return false;
 	if (!r->known)

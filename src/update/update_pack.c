@@ -98,7 +98,8 @@ dirty_pack_name(struct zone_update *u, struct dirty_name *t)
 		+ (u->packer.hashes[1] != NULL);
 	if (t->changed && (t->records & OWNER_OTHER) != 0)
 		return dirty_pack_items(u, t, &t->made);
-	/* What is left is an empty non-terminal, if the records are new. */
+	/* A name without records is an empty non-terminal, if the records are
+	 * new. */
 	if (old == NULL || (t->changed && old->entry_count > 0))
 		return node_pack_items(&u->packer, &t->owner, NULL, 0,
 			&t->made);

@@ -1,5 +1,5 @@
 /*
- * update_pass.h - what the steps of an update share.
+ * update_pass.h - common parts of the steps of an update.
  *
  * merge    versions -> one (update_merge.c)
  * plan     changes -> dirty names with their ancestors; which of them will
@@ -38,10 +38,10 @@ enum change_kind {
 	CHANGE_ABSENT, /* nothing, but the record must not be there */
 };
 
-/* What was asked for. */
+/* A change, as it was asked for. */
 struct update_change {
 	enum change_kind kind;
-	uint32_t version; /* that it belongs to, counted from 0 */
+	uint32_t version; /* the version of the change, counted from 0 */
 	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: its type counts */
 };
 
@@ -53,9 +53,9 @@ struct dirty_name {
 	store_ref old_hash;  /* struct node in nsec3, or none */
 	uint32_t parent;     /* index; of the apex: its own */
 	uint16_t records;    /* enum owner_flags that its records will make */
-	bool changed;        /* its records are not as they were */
+	bool changed;        /* the records are not as they were */
 	bool has_child;      /* some name below it will be there */
-	bool exists;         /* it will be in names */
+	bool exists;         /* the name will be in names */
 	bool replaced;       /* made: stands in place of old, unless gone */
 	/* changed: all its records, sorted, one of each entry that is kept */
 	struct item *items;
@@ -96,7 +96,8 @@ struct zone_update {
 	struct arena arena;
 	struct zone_update_result result;
 
-	/* what was asked for: the index of an owner is that of its change */
+	/* the changes as they were asked for: the index of an owner is that of
+	 * its change */
 	struct owner *owners;
 	struct update_change *changes;
 	size_t change_count;
@@ -107,12 +108,13 @@ struct zone_update {
 	struct zone *old; /* the version that is served */
 	store_ref old_ref;
 	store_ref made;   /* the new version; none: nothing changes */
-	bool anew;        /* it was built: it shares nothing with the old */
+	bool anew;        /* built anew: shares no object with the old
+			   * version */
 	bool published;
 	struct packer packer;
 	struct dirty_name *dirty; /* in canonical order */
 	size_t dirty_count;
-	bool effective; /* something is not as it was */
+	bool effective; /* a record is not as it was */
 	uint64_t misfits; /* changes that an exact update must not have */
 	int64_t rr_delta;
 	int64_t node_delta;
@@ -132,9 +134,9 @@ struct zone_update {
 	size_t swing_count;
 	size_t swing_room;
 
-	/* What the old nodes held: all, and those that nobody holds now. */
+	/* The objects of the old nodes: all, and those without holders now. */
 	struct ref_list rrsets;
-	struct ref_list sigs;      /* all go */
+	struct ref_list sigs;      /* each is freed */
 	struct ref_list templates;
 	struct ref_list dead_rrsets;
 	struct ref_list dead_templates;

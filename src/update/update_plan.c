@@ -283,7 +283,7 @@ plan_shape(struct zone_update *u)
 	}
 }
 
-/* What a name is for the names below it. Below a DNAME that is no zone cut
+/* The effect of a name on the names below it. Below a DNAME that is no zone cut
  * there may be no data. */
 enum cover { COVER_NONE, COVER_CUT, COVER_DNAME };
 
@@ -305,7 +305,7 @@ dirty_changes_cover(const struct zone_update *u, const struct dirty_name *t)
 	enum cover was = COVER_NONE;
 
 	if (t->old == STORE_NONE)
-		return false; /* nothing below it that is not dirty */
+		return false; /* the names below it are all dirty */
 	old = store_get(u->view, t->old);
 	if ((old->flags & NODE_OCCLUDED) == 0)
 		was = (old->flags & NODE_CUT) != 0 ? COVER_CUT

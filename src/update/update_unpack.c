@@ -27,7 +27,7 @@ entry_add(struct zone_update *u, struct entry_items *e, uint16_t type,
 	return NSD_OK;
 }
 
-/* These unpack the first records, at most so many. */
+/* Unpack at most the first `most` records. */
 static enum nsd_err
 unpack_rrset(struct zone_update *u, const struct rrset *rrset,
 	struct entry_items *e, size_t most)
