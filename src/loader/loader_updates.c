@@ -123,8 +123,8 @@ loader_update_was_done(struct loader *loader, const struct load_change *change)
 		&& load_update_is_past(&loader->context, &change->text);
 }
 
-/* False: a transfer to a zone that is primary by now. The xfrd that does not
- * know yet is being replaced. Or what no transfer brings: with that, an xfrd
+/* False: a transfer to a zone that is primary by now, from an xfrd that has not
+ * followed the reconfig yet. Or what no transfer brings: with that, an xfrd
  * that was taken over could change any zone. */
 static bool
 loader_wants_update(const struct loader *loader,
