@@ -36,7 +36,7 @@ struct net_client {
 	bool ended;
 	bool open;
 	bool paused;
-	bool end_waits;             /* it has ended while it was paused */
+	bool end_waits;             /* the end came while it was paused */
 	int end_error;
 };
 
@@ -132,7 +132,8 @@ client_on_stream_event(struct bufferevent *stream, short what, void *arg)
 	struct net_client *client = arg;
 	int error = EVUTIL_SOCKET_ERROR();
 
-	/* Both may come in a turn, the end first: if the loop was late. */
+	/* An end and another event may come in one turn, the end first, if the
+	 * loop was late. */
 	if (client->ended)
 		return;
 	if ((what & BEV_EVENT_CONNECTED) != 0) {
@@ -314,7 +315,7 @@ net_client_pause(struct net_client *client, bool pause)
 	}
 	if (!client->end_waits)
 		bufferevent_enable(client->stream, EV_READ);
-	/* What had been read by then is handed on by the loop. */
+	/* Octets that were read before are handed on by the loop. */
 	bufferevent_trigger(client->stream, EV_READ,
 		BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
 }

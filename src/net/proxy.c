@@ -144,7 +144,8 @@ proxy_read_header(const uint8_t *data, size_t len, struct proxy_header *header)
 	if (len < total)
 		return PROXY_INCOMPLETE;
 	if (!header->has_client)
-		/* What follows is to be skipped unread (section 2.2). */
+		/* Octets behind a LOCAL header are to be skipped unread
+		 * (section 2.2). */
 		return PROXY_WHOLE;
 	if (!additions_are_right(data, total, at))
 		return PROXY_MALFORMED;

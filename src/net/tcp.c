@@ -51,7 +51,7 @@ may_proxy(const struct net_tcp *tcp, const struct sockaddr_storage *peer)
 		|| tcp->handler.may_proxy(tcp->handler.ctx, peer);
 }
 
-/* Somebody has come, and may get a place or wait for one. */
+/* Takes a new connection, which may get a place or wait for one. */
 static void
 take_newcomer(const struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer)
@@ -217,8 +217,8 @@ idle_100ms(const struct net_tcp *tcp)
 	return (uint16_t)(units < UINT16_MAX ? units : UINT16_MAX);
 }
 
-/* Whoever gets a place in this turn is not to wait behind all that are ready,
- * too. */
+/* Gives free places, and a rest of the turn to those that get one: they are not
+ * to wait behind all that are ready, too. */
 static void
 let_in(struct net_tcp *tcp)
 {

@@ -1,10 +1,10 @@
 /*
- * tcp.h - what the parts of the TCP service share. From the top: tcp.c accepts
- * connections and times them out; tcp_queue.c has those wait for which there is
- * no place, and makes room for them; tcp_conn.c reads from one connection and
- * decides what is next for it; tcp_send.c writes to it; tcp_stream.c does so
- * for streams, and decides who has what of the time; tcp_io.c is its socket, or
- * the filter before it; tcp_share.c counts whose connections they are;
+ * tcp.h - common parts of the TCP service. From the top: tcp.c accepts
+ * connections and times them out; tcp_queue.c keeps connections waiting for
+ * which there is no place, and makes room for them; tcp_conn.c reads from one
+ * connection and decides what is next for it; tcp_send.c writes to it;
+ * tcp_stream.c does so for streams, and shares out the time; tcp_io.c is its
+ * socket, or the filter before it; tcp_share.c counts connections by network;
  * tcp_cpu.c charges the thread's time to them; tcp_wait.c waits.
  */
 #ifndef SRC_NET_TCP_H
@@ -44,27 +44,28 @@
 #define TCP_READY_MAX 64
 
 /*
- * What one turn may do before UDP has its own, in units of some 0.3 us: the
- * cost of a small request among others. What is left waits for the next turn,
- * so that no client decides how long a turn is.
+ * The work of one turn before UDP has its own, in units of some 0.3 us: the
+ * cost of a small request among others. The rest waits for the next turn, so
+ * that no client decides how long a turn is.
  */
 #define TCP_TURN_COST 1024
 #define TCP_COST_REQUEST 1
 #define TCP_COST_EVENT 4
 #define TCP_COST_ACCEPT 32
 #define TCP_COST_CLOSE 16
-/* A step in opening a filter, at least: that of TLS which signs takes 0.1 to
- * 0.3 ms. What takes longer costs that much more: 10 us so much. */
+/* A step in opening a filter costs at least this: that of TLS which signs takes
+ * 0.1 to 0.3 ms. A longer step costs more, by the second number for each 10
+ * us. */
 #define TCP_COST_GREETING 512
 #define TCP_COST_10_USEC 33
-/* So many octets that are read or sent cost 1. Streams have a measure of their
- * own, struct tcp_pace. */
+/* Octets read or sent that cost 1. Streams have a measure of their own, struct
+ * tcp_pace. */
 #define TCP_COST_OCTETS 1024
 
 /* A listener or a connection, as the epoll set knows it. */
 struct tcp_source {
 	void (*on_ready)(struct tcp_source *source);
-	unsigned ready_at; /* 1 + its index in net_tcp.ready; 0: not there */
+	unsigned ready_at; /* 1 + index in net_tcp.ready; 0: not there */
 };
 
 enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
@@ -75,7 +76,7 @@ enum tcp_phase {
 	TCP_SILENT, /* has asked nothing yet */
 	TCP_OPEN,
 	TCP_LINGERING,
-	TCP_GREETING, /* its filter is not open yet */
+	TCP_GREETING, /* the filter is not open yet */
 	TCP_QUEUED,   /* has no place yet, and is not one of net_tcp.count */
 	TCP_PHASES,
 };
@@ -86,40 +87,43 @@ struct tcp_net {
 	struct cds_list_head by_weight; /* in tcp_share.heavy, if is_heavy */
 	struct cds_list_head by_queue;  /* in tcp_share.queued, if any are */
 	struct cds_list_head conns;     /* in the order of their coming */
-	struct cds_list_head queue;     /* those that have no place, likewise */
+	struct cds_list_head queue;     /* connections without a place,
+					 * likewise */
 	uint64_t prefix;
 	unsigned count;
 	unsigned queued;
 	bool is_heavy;
 };
 
-/* What a network has of all places: a quarter. What it has above that is lent,
- * and goes to others when they come. */
+/* The share of a network: a quarter of all places. Places above its share are
+ * lent, and go to other networks when these come. */
 #define TCP_SHARE_PART 4u
 #define TCP_SHARE_BITS 10
 #define TCP_SHARE_BUCKETS (1u << TCP_SHARE_BITS)
 
-/* Whose the connections are: tcp_share.c. */
+/* The connections by network: tcp_share.c. */
 struct tcp_share {
 	uint64_t secret[2]; /* of the hash */
 	struct cds_list_head buckets[TCP_SHARE_BUCKETS];
 	struct cds_list_head heavy;  /* networks that have more than theirs */
-	struct cds_list_head queued; /* those whose clients wait for a place;
-				      * who got one last is the last */
-	struct tcp_net *crowd;       /* of them, that which had most when
-				      * somebody came last; or NULL */
+	struct cds_list_head queued; /* networks whose clients wait for a place;
+				      * the one that got a place last is at the
+				      * end */
+	struct tcp_net *crowd;       /* the network of these that had most
+				      * clients waiting when the last one came;
+				      * or NULL */
 	struct tcp_net *spare;       /* a freed one, for the next */
 	struct tcp_net unknown;      /* of connections in the queue whose proxy
 				      * has not named the client yet */
 };
 
-/* What streams may take of the thread's time. */
+/* The thread's time that streams may take. */
 struct tcp_pace {
 	struct cds_list_head waiting; /* connections, the next one first */
-	uint64_t requests;   /* of others, when it was looked at last */
-	int64_t at_nsec;     /* time used by the thread, the same */
-	int64_t credit_nsec; /* beside others: time for streams. Below 0: they
-			      * have had more */
+	uint64_t requests;   /* of other clients, at the last look */
+	int64_t at_nsec;     /* time used by the thread, at the last look */
+	int64_t credit_nsec; /* beside other clients: time for streams. Below 0:
+			      * they have had more */
 	size_t room;         /* alone: octets, in this turn */
 	size_t quiet;        /* the same at its beginning; 0: not alone */
 };
@@ -130,26 +134,28 @@ union tcp_address {
 	struct sockaddr_in6 ip6;
 };
 
-/* What was done for a client in this turn. */
+/* The work for a client in this turn. */
 struct tcp_charge {
-	struct tcp_conn *conn;  /* NULL: it is gone, or has never been */
-	union tcp_address peer; /* set if conn is not; AF_UNSPEC: nobody */
-	unsigned cost;          /* its part of what is shared */
-	int64_t nsec;           /* what was measured apart */
+	struct tcp_conn *conn;  /* NULL: the connection is gone, or has never
+				 * been */
+	union tcp_address peer; /* set if conn is not; AF_UNSPEC: no client is
+				 * charged */
+	unsigned cost;          /* part of the shared time */
+	int64_t nsec;           /* time that was measured apart */
 };
 
 /* For so many clients the time is looked at once; turns seldom have more. */
 #define TCP_CHARGES_MAX 32u
 
-/* Who takes the thread's time: tcp_cpu.h. */
+/* The thread's time by client: tcp_cpu.h. */
 struct tcp_cpu {
 	bool counting;       /* there is a limit, and a turn */
-	int64_t at_nsec;     /* time used by the thread, as that began */
-	int64_t apart_nsec;  /* of what was used since, what is charged */
+	int64_t at_nsec;     /* time used by the thread, at the turn's begin */
+	int64_t apart_nsec;  /* time since then that was charged apart */
 	unsigned count;
 	struct tcp_charge charges[TCP_CHARGES_MAX];
 	struct cds_list_head barred; /* connections, the next one first */
-	struct sockaddr_storage peer; /* that is being talked of */
+	struct sockaddr_storage peer; /* the client at hand */
 };
 
 /*
@@ -206,7 +212,7 @@ struct tcp_conn {
 	enum tcp_phase phase;
 	bool gathered;
 	bool streams;        /* is in tcp_pace.waiting */
-	bool held;           /* its client did not take all of a stream */
+	bool held;           /* the client did not take all of a stream */
 	bool barred;         /* is in tcp_cpu.barred */
 	bool dated;          /* is_dated of its filter */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
@@ -214,7 +220,8 @@ struct tcp_conn {
 	bool closing;        /* we read no more and close once all is sent */
 	bool dead;           /* is destroyed when it is settled */
 	union tcp_address peer;
-	union tcp_address proxy; /* that has named the peer; or AF_UNSPEC */
+	union tcp_address proxy; /* the proxy that has named the peer; or
+				  * AF_UNSPEC */
 };
 
 struct tcp_listener {
@@ -237,7 +244,7 @@ struct tcp_listener {
 struct net_tcp {
 	struct event event;
 	int epoll;
-	/* What is ready and has not been seen to. A turn may end before the
+	/* Ready sockets that were not served yet. A turn may end before the
 	 * list does; the next one goes on from there, or the first of the list
 	 * would be the only ones that ever get a turn. */
 	struct epoll_event ready[TCP_READY_MAX];
@@ -259,7 +266,7 @@ struct net_tcp {
 	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */
 	unsigned count;  /* of those that have a place */
 	unsigned queued; /* of those that wait for one */
-	bool queue_news; /* one of them, in this turn, may get one */
+	bool queue_news; /* a new one of this turn may get a place */
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
@@ -367,8 +374,8 @@ struct tcp_net *tcp_share_find_next(struct net_tcp *tcp);
  * looked at. */
 void tcp_share_take_turn(struct net_tcp *tcp, struct tcp_net *net);
 
-/* Who goes if the queue is too long: of the network that has most there the one
- * that came last. NULL: there is nobody. Cost: bounded. */
+/* Finds the connection to drop if the queue is too long: the last one of the
+ * network that has most there. NULL: the queue is empty. Cost: bounded. */
 struct tcp_conn *tcp_share_find_last(struct net_tcp *tcp);
 
 /* The connection that makes room for somebody from a network that has not yet
@@ -485,10 +492,10 @@ bool tcp_queue_free_descriptor(struct net_tcp *tcp);
 
 /* ---- tcp_stream.c */
 
-/* The connection, which has a stream and is not gathered, waits in line to send
- * what is in out and messages. So it may already. */
+/* Has the connection, which has a stream and is not gathered, wait in line to
+ * send what is in out and messages. It may wait there already. */
 void tcp_stream_join(struct tcp_conn *conn);
-/* It does not wait any more, if it did. */
+/* Takes the connection out of the line, if it waits there. */
 void tcp_stream_leave(struct tcp_conn *conn);
 
 /* Chooses what streams may take in this turn. False: nothing, or none wait.

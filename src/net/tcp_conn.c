@@ -355,7 +355,7 @@ conn_is_barred(struct tcp_conn *conn)
 	return true;
 }
 
-/* All is answered and we want no more. If we closed with octets unread, the
+/* Ends our side, as all is answered. If we closed with octets unread, the
  * system would reset the connection and lose replies on their way. So read and
  * drop what comes, for a while (RFC 9293 section 3.6.1). */
 static void
@@ -507,7 +507,7 @@ conn_read_large(struct tcp_conn *conn)
 	conn->rest_len += (uint32_t)got;
 	if (conn->rest_len == size)
 		return true;
-	/* Its filter may have more, which the socket says nothing of. */
+	/* The filter may have more, which the socket does not tell. */
 	tcp_conn_next(conn);
 	return false;
 }

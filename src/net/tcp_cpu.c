@@ -1,6 +1,7 @@
 /*
- * tcp_cpu.c - whose connections take the thread's time, and who gets none for a
- * while as it is too much. See doc/decisions/0123.
+ * tcp_cpu.c - charges the thread's time to the networks of connections, and
+ * bars connections of a network that has taken too much. See
+ * doc/decisions/0123.
  *
  * The thread's time is looked at as a turn begins and as it ends, since that is
  * a system call. What passed is charged to the clients of the turn, in
@@ -55,7 +56,8 @@ peer_as_storage(struct tcp_cpu *cpu, const union tcp_address *peer)
 	return &cpu->peer;
 }
 
-/* Nobody is charged for a proxy that has not said yet whom it speaks for. */
+/* Notes the client to charge. A proxy that has not named its client yet has
+ * none. */
 static void
 charge_note_peer(struct tcp_charge *charge, const struct tcp_conn *conn)
 {
@@ -184,7 +186,8 @@ tcp_cpu_is_over(struct tcp_conn *conn)
 		|| (conn->tcp->cpu.counting && conn_is_over(conn));
 }
 
-/* It comes last, so the list is in the order of bar_ms. */
+/* Bars a connection. At the end of the list, which so is in the order of
+ * bar_ms. */
 static void
 conn_join_barred(struct tcp_conn *conn)
 {

@@ -15,7 +15,7 @@ void tcp_cpu_init(struct tcp_cpu *cpu);
 void tcp_cpu_begin(struct net_tcp *tcp);
 void tcp_cpu_end(struct net_tcp *tcp);
 
-/* Something was done for a connection that counts for so much. */
+/* Charges a connection for work of this cost. */
 void tcp_cpu_charge_conn(struct tcp_conn *conn, unsigned cost);
 
 static inline void
@@ -25,7 +25,7 @@ tcp_cpu_charge(struct tcp_conn *conn, unsigned cost)
 		tcp_cpu_charge_conn(conn, cost);
 }
 
-/* The same, and it counts for how long the turn is. */
+/* Charges the work, and counts it for the length of the turn. */
 static inline void
 tcp_cpu_add(struct tcp_conn *conn, unsigned cost)
 {
@@ -33,8 +33,8 @@ tcp_cpu_add(struct tcp_conn *conn, unsigned cost)
 	tcp_cpu_charge(conn, cost);
 }
 
-/* Something is done for a connection that is measured apart: from this mark
- * on, until it is charged. Marks do not overlap. */
+/* Marks the begin of work for a connection that is measured apart;
+ * tcp_cpu_charge_since ends it. Marks do not overlap. */
 static inline int64_t
 tcp_cpu_mark(const struct net_tcp *tcp)
 {

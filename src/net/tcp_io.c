@@ -24,7 +24,8 @@ tcp_io_close(struct tcp_conn *conn)
 {
 	if (conn->filter != NULL)
 		conn->filter->close(conn->filtered);
-	/* Nobody else has the socket, so this takes it out of the epoll set. */
+	/* No duplicate of the socket is open, so this takes it out of the epoll
+	 * set. */
 	close(conn->fd);
 }
 

@@ -16,7 +16,8 @@ bool tcp_io_begin(struct tcp_conn *conn, const struct filter *filter) MUST_USE;
 /* Takes the filter away and closes the socket. */
 void tcp_io_close(struct tcp_conn *conn);
 
-/* Nothing more is written. False: the connection is of no use any more. */
+/* Ends our side of the connection. False: the connection is of no use any
+ * more. */
 bool tcp_io_end(struct tcp_conn *conn) MUST_USE;
 
 /* As filter.h says; the connection is open from when its filter is. */

@@ -1,7 +1,7 @@
 /*
- * tcp_queue.c - who waits for a TCP place, and who makes room. Those wait here
- * and not before the listener, where nobody can tell who they are. See
- * doc/decisions/0109.
+ * tcp_queue.c - the queue for TCP places, and the connections that make room.
+ * Clients wait here and not before the listener, where their networks are not
+ * known. See doc/decisions/0109.
  */
 #include "config.h"
 
@@ -27,8 +27,10 @@
 /* A search for an idle connection. */
 struct idle_search {
 	struct net_tcp *tcp;
-	struct tcp_net *next;  /* whose turn it is; NULL: just one to close */
-	struct tcp_net *heir;  /* who gets the place that was found */
+	struct tcp_net *next;  /* the network whose turn it is; NULL: just one
+				* to close */
+	struct tcp_net *heir;  /* the network that gets the place that was
+				* found */
 	uint64_t retry_ms;     /* not later than the time to look again */
 };
 
@@ -47,9 +49,9 @@ free_at_ms(const struct tcp_conn *conn)
 	}
 }
 
-/* Whose queue the place of conn goes to if it is idle; NULL: it stays. While
- * some have more than their share, a network that has its own gets it of nobody
- * else, or it would take the places of all who pause. */
+/* Finds the network whose queue gets the place of conn if that is idle; NULL:
+ * it stays. While some have more than their share, a network that has its own
+ * gets places of nobody else, or it would take the places of all who pause. */
 static struct tcp_net *
 heir_of(const struct idle_search *s, const struct tcp_conn *conn)
 {
@@ -263,8 +265,8 @@ on_header(struct tcp_source *source)
 		tcp_conn_destroy(conn);
 		return;
 	case PROXY_INCOMPLETE:
-		/* It would be ready all the time, so what there is is not
-		 * looked at again before it has a place. */
+		/* A socket with unread octets would be ready all the time, so
+		 * it is not looked at again before it has a place. */
 		tcp_conn_ignore(conn);
 		return;
 	case PROXY_WHOLE:

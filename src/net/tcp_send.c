@@ -117,7 +117,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 		iov[count].iov_len = x->reply_len + TCP_LENGTH_SIZE;
 		total += iov[count++].iov_len;
 	}
-	/* What was asked behind a transfer waits for its end. */
+	/* Requests behind a transfer wait for its end. */
 	if (i < end)
 		conn_put_back(conn, i, end);
 	if (total == 0)

@@ -1,6 +1,6 @@
 /*
- * tcp_share.c - whose the connections are: by the network of their clients, so
- * that no network can hold all places. See doc/decisions/0109.
+ * tcp_share.c - connections by the network of their clients, so that no network
+ * can hold all places. See doc/decisions/0109.
  */
 #include "config.h"
 
@@ -33,7 +33,8 @@ prefix_of(const struct sockaddr *peer)
 	return prefix;
 }
 
-/* Nobody outside can tell which networks share a bucket. */
+/* The bucket of a network. A keyed hash: clients cannot choose networks that
+ * share one. */
 static struct cds_list_head *
 bucket_of(struct tcp_share *share, uint64_t prefix)
 {
@@ -55,7 +56,7 @@ find_net(struct tcp_share *share, uint64_t prefix)
 	return NULL;
 }
 
-/* So many places a network has for sure. */
+/* The places that a network has for sure. */
 static unsigned
 share_size(const struct net_tcp *tcp)
 {
@@ -86,7 +87,8 @@ tcp_share_init(struct tcp_share *share)
 	CDS_INIT_LIST_HEAD(&share->queued);
 	CDS_INIT_LIST_HEAD(&share->unknown.conns);
 	CDS_INIT_LIST_HEAD(&share->unknown.queue);
-	/* They get what is free after all others, and nobody's place. */
+	/* Connections without a known client come after all networks, and get
+	 * free places only. */
 	share->unknown.count = UINT_MAX;
 	for (size_t i = 0; i < TCP_SHARE_BUCKETS; i++)
 		CDS_INIT_LIST_HEAD(&share->buckets[i]);
@@ -128,7 +130,7 @@ tcp_share_join(struct tcp_conn *conn)
 		= get_net(&tcp->share, prefix_of(&conn->peer.sa));
 
 	if (net == NULL)
-		return; /* it counts for nobody */
+		return; /* no memory: it counts for no network */
 	conn->net = net;
 	cds_list_add_tail(&conn->by_net, &net->conns);
 	net->count++;
@@ -221,7 +223,8 @@ tcp_share_take_turn(struct net_tcp *tcp, struct tcp_net *net)
 struct tcp_conn *
 tcp_share_find_last(struct net_tcp *tcp)
 {
-	/* It may be behind more than are looked at. */
+	/* The crowd of the last arrival may be behind the networks that are
+	 * looked at. */
 	struct tcp_net *net, *most = tcp->share.crowd;
 	unsigned scanned = 0;
 

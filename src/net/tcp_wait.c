@@ -1,5 +1,6 @@
 /*
- * tcp_wait.c - what the TCP service waits for: connections, and a time.
+ * tcp_wait.c - the events that the TCP service waits for: connections, and a
+ * time.
  */
 #include "config.h"
 
@@ -80,7 +81,8 @@ tcp_wait_on_newcomer(struct net_tcp *tcp)
 {
 	unsigned halvings = count_halvings(tcp);
 
-	/* Those that are due earlier now are found when the timer fires. */
+	/* Connections that are due earlier now are found when the timer
+	 * fires. */
 	if (halvings > tcp->halvings)
 		tcp_wait_until(tcp, tcp->now_ms);
 	else if (tcp->timer_ms == 0 || halvings > 0)

@@ -181,7 +181,7 @@ prepare(struct net_udp *udp, size_t got)
 	for (size_t i = 0; i < got; i++) {
 		struct exchange *x = &udp->exchanges[count];
 
-		/* Nobody can receive at port 0: the source is forged. */
+		/* Port 0 cannot receive: the source is forged. */
 		if (peer_port(&udp->peer[i]) == 0
 		    || (udp->control != NULL
 			    && !control_turn(&udp->in[i].msg_hdr))) {
@@ -194,7 +194,7 @@ prepare(struct net_udp *udp, size_t got)
 		x->reply_capacity = udp->reply_size;
 		x->reply_len = 0;
 		x->transport = TRANSPORT_UDP;
-		/* What is of streams alone stays as it was made. */
+		/* Fields of streams stay as they were made. */
 		ASSERT_HOT(x->seen == EXCHANGE_NEW && !x->put_off
 			&& !x->is_dated && x->idle_100ms == 0
 			&& x->identity == NULL);
@@ -298,7 +298,7 @@ send_all(struct net_udp *udp, size_t count)
 			waited = true;
 			continue;
 		}
-		/* This one cannot be sent; the others may. */
+		/* A datagram may be refused for itself; the others are sent. */
 		net_count_add(udp->handler.tx_err, 1);
 		at++;
 	}
@@ -471,9 +471,9 @@ read_number(const struct net_udp *udp, unsigned which)
 }
 
 /*
- * What the kernel has dropped on the socket so far. SO_RXQ_OVFL would bring the
- * same number with each datagram, at a cost for each; this costs nothing until
- * somebody asks.
+ * Reads the count of datagrams that the kernel has dropped on the socket so
+ * far. SO_RXQ_OVFL would bring the same number with each datagram, at a cost
+ * for each; this costs nothing until the count is wanted.
  */
 static uint32_t
 read_lost(const struct net_udp *udp)

@@ -26,14 +26,14 @@
 /* Read and write for the owner and the group. */
 #define SOCKET_MODE_MASK 0117
 
-/* What is being opened. */
+/* The state of opening sockets. */
 struct doors_making {
 	const struct server *server;
 	const struct conf *conf;
 	const struct doors_terms *terms;
 	struct control_doors *doors;
 	size_t room;
-	bool plain; /* all are: the first is a path */
+	bool plain; /* no TLS anywhere: the first is a path */
 };
 
 static void

@@ -304,7 +304,7 @@ counts_open(struct counts *c, const struct counts_wish *wish)
 	size_t limit = counts_limit();
 	bool mapped = false;
 
-	/* What is not used takes no memory. */
+	/* Pages that are not used take no memory. */
 	c->limits = wish->limits < LIMITS_ROOM ? LIMITS_ROOM : wish->limits;
 	if (fd != -1 && limit == SIZE_MAX && counts_lay_out(c, room)
 		&& counts_map(c, fd)) {

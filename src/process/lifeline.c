@@ -88,7 +88,8 @@ lifeline_ask(const char *key, int wait_msec)
 
 	if (fd == -1)
 		return false;
-	/* Somebody else may have taken the name, and left the queue full. */
+	/* A time-out: a stranger may have taken the name, and left the queue
+	 * full. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0
 		&& connect(fd, (struct sockaddr *)&address, len) == 0
 		&& getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len)

@@ -47,7 +47,7 @@ link_free_waiting(struct link_waiting *w)
 {
 	for (unsigned i = 0; i < w->fd_count; i++)
 		close(w->fds[i]);
-	/* It may have had a secret. */
+	/* The payload may have had a secret. */
 	explicit_bzero(w->payload, w->len);
 	free(w);
 }
@@ -147,7 +147,7 @@ link_take(struct link *link)
 	case NSD_E_AGAIN:
 		return false;
 	case NSD_E_MEMORY:
-		/* That is no death. */
+		/* Without memory the peer is not dead: tries again later. */
 		event_del(link->read_event);
 		link_rest(link);
 		return false;
@@ -238,7 +238,8 @@ link_send_waiting(struct link *link)
 			return false;
 		}
 		if (err == NSD_E_PEER) {
-			/* Its last messages are taken; then it is gone. */
+			/* The peer's last messages are still to be taken; then
+			 * it is gone. */
 			link_drop_all(link);
 			break;
 		}

@@ -22,8 +22,8 @@ peer_on_message(struct link *link, const struct ipc_message *m)
 	peer->peers->on_message(peer->peers->owner, m);
 }
 
-/* It is broken, or not ours any more: what it sends goes nowhere, until main
- * has replaced it or us. */
+/* Ends the link to a peer that sends what it may not: it is broken or taken
+ * over, and is not heard until main has replaced it or us. */
 static bool
 peer_on_refused(struct link *link)
 {
@@ -78,7 +78,8 @@ peer_create(struct peers *peers, const struct ipc_peer *what, int fd)
 		return NULL;
 	peer->peers = peers;
 	peer->link = (struct link){
-		/* That of the message is closed when its handler returns. */
+		/* A duplicate: the message's descriptor is closed when its
+		 * handler returns. */
 		.channel = {
 			.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
 			.self = peers->self,

@@ -1,5 +1,4 @@
-/* requests.c - what xfrd has asked of another process, until it is
- * answered. */
+/* requests.c - requests of xfrd to another process, until they are answered. */
 #include "config.h"
 
 #include <assert.h>
@@ -19,7 +18,7 @@ struct request {
 	enum ipc_type type;
 	unsigned deaths; /* of loaders that had it in hand */
 	bool sent;
-	bool told;       /* that it could not be sent is in the log */
+	bool told;       /* the log says that it could not be sent */
 	int fd;          /* -1: none */
 	size_t len;
 	uint8_t payload[] __attribute__((aligned(8)));
@@ -63,7 +62,8 @@ requests_send(struct requests *requests, struct request *one)
 	};
 	enum nsd_err err = link_send(requests->link, &parcel);
 
-	/* It is tried again when there is credit, memory, or another loader. */
+	/* The request is tried again when there is credit, memory, or another
+	 * loader. */
 	if (err != NSD_OK && err != NSD_E_AGAIN && err != NSD_E_PEER
 		&& !one->told) {
 		log_error("cannot send %s to %s: %s",

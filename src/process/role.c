@@ -1,4 +1,4 @@
-/* role.c - what loader, workers and xfrd have in common. */
+/* role.c - common parts of loader, workers and xfrd. */
 #include "config.h"
 
 #include <assert.h>
@@ -35,8 +35,8 @@ role_init_death(const struct server *server, bool die_with_main)
 		signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* One that outlives main must not do so stopped, for nobody would find
-	 * it, and it would keep its share of the queries from the next one. */
+	/* SIGCONT: a stopped process that outlives main would not be found, and
+	 * would keep its share of the queries from the next server. */
 	(void)prctl(PR_SET_PDEATHSIG, die_with_main ? SIGKILL : SIGCONT, 0, 0,
 		0);
 	if (!die_with_main)
@@ -75,7 +75,7 @@ role_on_stop(evutil_socket_t fd, short what, void *arg)
 {
 	struct role *role = arg;
 
-	/* It is not read, so the event would come again. */
+	/* The descriptor is not read, so its event would come again. */
 	event_del(role->stop_event);
 	link_read_out(&role->link);
 	role_told_stop(role);
@@ -123,9 +123,9 @@ role_on_refused(struct link *link)
 	return true;
 }
 
-/* Who lacks a channel for ever, or what came with another message, is of no
- * use; the next one has descriptors, and is given all anew. But a worker goes
- * on answering: its clients have taken them, and come again. */
+/* Ends a role that has lost a message with its descriptors, for it lacks them
+ * for ever; its successor is given all anew. But a worker goes on answering:
+ * its clients have taken them, and come again. */
 static bool
 role_on_lost(struct link *link)
 {

@@ -72,7 +72,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"sendmmsg", WORKER, MAY, ANY, "answers a batch"},
 	{"accept4", WORKER, MAY, ANY, "TCP; whoever asks by the lifeline"},
 	{"recvfrom", WORKER, MAY, ANY, "TCP"},
-	/* Nothing but that: the sockets are main's too, and outlast us. */
+	/* SHUT_WR only: the sockets are main's too, and outlast us. */
 	{"shutdown", WORKER | XFRD, MAY, IF(IS(1, SHUT_WR)),
 		"ends a TCP connection"},
 	/* Sockets that a worker is lent. */
@@ -137,7 +137,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"rt_sigreturn", ALL, MAY, ANY, "the end of a signal's handler"},
 	{"sigreturn", ALL, MAY, ANY, "the same, elsewhere"},
 
-	/* Other servers: xfrd asks them, and is answered. */
+	/* Connections of xfrd to other servers. */
 	{"socket", XFRD, MAY, IF(IS(0, AF_INET)), "to a primary"},
 	{"socket", XFRD, MAY, IF(IS(0, AF_INET6)), "to a primary"},
 	{"connect", XFRD, MAY, ANY, "to a primary"},
@@ -183,7 +183,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"mkdirat", WRITER, MAY, ANY, "the same, elsewhere"},
 	{"fsync", WRITER, MAY, ANY, "before it is renamed"},
 
-	/* What workers answer. */
+	/* A fact for workers' answers. */
 	{"uname", LOADER, MAY, ANY, "the host's name, for id.server"},
 
 	/* Zone files. Nothing may be made, altered or removed by its path. */
@@ -233,7 +233,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"getpriority", LOADER, MAY, IF(IS(0, PRIO_PROCESS), IS(1, 0)), "its own priority"},
 	{"sysinfo", LOADER, MAY, ANY, "glibc's qsort: how much memory is there?"},
 
-	/* What no library does on its own. */
+	/* Calls that no library makes on its own. */
 	{"execve", ALL, KILL, ANY, "another program"},
 	{"execveat", ALL, KILL, ANY, "another program"},
 	{"clone", ALL, KILL, IF(NONE_OF(CLONE_FLAGS, CLONE_THREAD)), "another process"},

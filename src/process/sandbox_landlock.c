@@ -1,4 +1,5 @@
-/* sandbox_landlock.c - what a process may reach, by the kernel's landlock. */
+/* sandbox_landlock.c - limits the files and sockets that a process may reach,
+ * by the kernel's landlock. */
 #include "config.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@
 #define SCOPE_ABSTRACT_SOCKET 0x1u
 #define SCOPE_SIGNAL 0x2u
 
-/* What is refused unless a rule allows it. */
+/* The accesses that are refused unless a rule allows them. */
 struct sandbox_ruleset {
 	uint64_t fs;
 	uint64_t net;
@@ -59,7 +60,8 @@ sandbox_landlock_version(void)
 	return version > 0 ? (unsigned)version : 0;
 }
 
-/* All that a version knows of. The kernel refuses what it does not know. */
+/* Returns the accesses that a version knows. The kernel refuses a set with
+ * unknown ones. */
 static struct sandbox_ruleset
 landlock_know(unsigned version)
 {
@@ -78,7 +80,7 @@ landlock_know(unsigned version)
 	return known;
 }
 
-/* What a role may do below its folders: files are read, made, replaced and
+/* The accesses of a role below its folders: files are read, made, replaced and
  * removed. The writer reads none. */
 #define BELOW_ALL (FS_READ_DIR | FS_WRITE_FILE | FS_MAKE_REG | FS_MAKE_DIR     \
 	| FS_REMOVE_FILE)

@@ -1,4 +1,5 @@
-/* sandbox_landlock.h - what a process may reach, by the kernel's landlock. */
+/* sandbox_landlock.h - limits the files and sockets that a process may reach,
+ * by the kernel's landlock. */
 #ifndef PROCESS_SANDBOX_LANDLOCK_H
 #define PROCESS_SANDBOX_LANDLOCK_H
 

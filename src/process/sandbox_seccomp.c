@@ -67,8 +67,8 @@ seccomp_add_call(scmp_filter_ctx filter, const struct sandbox_call *call)
 enum nsd_err
 sandbox_seccomp_enter(enum ipc_role role)
 {
-	/* What is in no row fails as a call that the kernel does not have. C
-	 * libraries are prepared for that; a new one may well try. */
+	/* Calls without a row fail as calls that the kernel does not have. C
+	 * libraries are prepared for that; a new library may well try. */
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	int rc;
 

@@ -1,4 +1,4 @@
-/* server.c - what follows from what main has set up. */
+/* server.c - facts that follow from the state that main has set up. */
 #include "config.h"
 
 #include <stdio.h>

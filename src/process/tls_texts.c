@@ -34,8 +34,8 @@ static const char *const system_bundles[] = {
 	"/etc/ssl/cert.pem",
 };
 
-/* What is read: an option, its file, and where its octets go. Or it is a word
- * of nsd.conf itself. */
+/* A text to be read: an option, its file, and the file's octets. Or it is a
+ * word of nsd.conf itself. */
 struct tls_file {
 	const char *option;
 	const char *path;   /* NULL: there is none */
@@ -72,7 +72,7 @@ texts_choose_bundle(const struct conf_server *o)
 	return system_bundles[i];
 }
 
-/* What has not been read as a whole is forgotten. */
+/* Overwrites and frees a text that was not read as a whole. */
 static void
 file_forget(struct tls_file *file)
 {
@@ -392,7 +392,8 @@ pack_texts(const struct secrets *texts, bool with_len)
 		if (err == NSD_OK)
 			err = fs_write_all(fd, at, len);
 	}
-	/* All who use them share it: none spoils it for the others. */
+	/* Sealed: the processes that share it cannot spoil it for each
+	 * other. */
 	if (err == NSD_OK
 		&& fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK
 			| F_SEAL_GROW | F_SEAL_WRITE)

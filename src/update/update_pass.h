@@ -136,7 +136,7 @@ struct zone_update {
 
 	/* The objects of the old nodes: all, and those without holders now. */
 	struct ref_list rrsets;
-	struct ref_list sigs;      /* each is freed */
+	struct ref_list sigs;      /* to be freed */
 	struct ref_list templates;
 	struct ref_list dead_rrsets;
 	struct ref_list dead_templates;
