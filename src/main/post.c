@@ -60,7 +60,7 @@ post_leave_main(struct supervisor *s, struct child *self)
 	close(s->signal_fd);
 	log_set_copy_errors(false);
 	daemon_leave(&s->daemon);
-	service_leave(&s->service);
+	systemd_leave(&s->systemd);
 	if (s->proc_fd > 0)
 		close(s->proc_fd);
 	if (s->pidfile.fd != -1)

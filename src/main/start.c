@@ -398,7 +398,7 @@ main_settle(struct supervisor *s, const struct start *start)
 		return err;
 	s->server.boot = time(NULL);
 	s->server.boot_usec = clock_now_usec();
-	service_open(&s->service);
+	systemd_open(&s->systemd);
 	priority_probe();
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(start->lifeline_key);

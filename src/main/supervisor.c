@@ -50,7 +50,7 @@ supervisor_on_started(struct supervisor *s)
 		(long)getpid());
 	supervisor_release(s);
 	if (s->loaded)
-		service_ready(&s->service, s->result.zones, s->result.failed);
+		systemd_ready(&s->systemd, s->result.zones, s->result.failed);
 }
 
 
@@ -160,7 +160,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	s->loaded = true;
 	s->result = result;
 	if (s->untried == 0)
-		service_ready(&s->service, result.zones, result.failed);
+		systemd_ready(&s->systemd, result.zones, result.failed);
 	if (s->reload_wanted)
 		supervisor_reload(s);
 }
@@ -218,7 +218,7 @@ supervisor_on_reloaded(struct supervisor *s, struct child *loader,
 		return;
 	}
 	memcpy(&result, m->payload, sizeof(result));
-	service_ready(&s->service, result.zones, result.failed);
+	systemd_ready(&s->systemd, result.zones, result.failed);
 }
 
 static void
@@ -286,7 +286,7 @@ supervisor_end(struct supervisor *s)
 	/* The dead cannot be told. If the signal went to all processes, some
 	 * have ended by it already: nobody replaces them. */
 	s->stopping = true;
-	service_stopping(&s->service);
+	systemd_stopping(&s->systemd);
 	reap_children(s);
 	post_fill_to_close(s);
 	post_fill_to_write(s);
@@ -325,7 +325,7 @@ supervisor_hup(struct supervisor *s)
 		return;
 	log_warning("SIGHUP received, reloading...");
 	(void)log_change_reopen(s); /* it has said what is wrong */
-	service_reloading(&s->service);
+	systemd_reloading(&s->systemd);
 	certificates_renew(s);
 	/* One that a loader dies of can be taken back so. */
 	if (s->server.conf->server.reload_config)
@@ -333,7 +333,7 @@ supervisor_hup(struct supervisor *s)
 	if (s->server.conf->server.zonefiles_check)
 		supervisor_reload(s);
 	else
-		service_reloaded(&s->service);
+		systemd_reloaded(&s->systemd);
 }
 
 static void
@@ -418,7 +418,7 @@ supervisor_init_events(struct supervisor *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (!post_init(&s->workers[i], s, ROLE_WORKER, i))
 			return NSD_E_MEMORY;
-	return service_watch(&s->service, s->base);
+	return systemd_watch(&s->systemd, s->base);
 }
 
 enum nsd_err

@@ -24,7 +24,7 @@
 #include "main/pidfile.h"
 #include "main/reconfig.h"
 #include "main/rssac_log.h"
-#include "main/service.h"
+#include "main/systemd.h"
 #include "main/watch.h"
 #include "process/link.h"
 #include "process/role.h"
@@ -124,7 +124,7 @@ struct supervisor {
 	struct server server;
 	struct pidfile pidfile;
 	struct daemon_start daemon;     /* waits for the end of the start */
-	struct service_manager service;
+	struct systemd systemd;
 	struct event_base *base;
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */

@@ -1,11 +1,11 @@
 /*
- * service.h - what the service manager that started us is told: that we are
+ * systemd.h - what the service manager that started us is told: that we are
  * ready, reload, stop or are alive. The protocol is that of sd_notify(3): lines
  * in a datagram to the socket that NOTIFY_SOCKET names. Without one nothing is
  * told. Nothing here fails: a manager that does not read is not waited for.
  */
-#ifndef MAIN_SERVICE_H
-#define MAIN_SERVICE_H
+#ifndef MAIN_SYSTEMD_H
+#define MAIN_SYSTEMD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 struct event;
 struct event_base;
 
-struct service_manager {
+struct systemd {
 	int fd;              /* connected; -1: nobody is told */
 	uint32_t watch_msec; /* how often to say that we live; 0: never */
 	struct event *timer;
@@ -28,23 +28,23 @@ struct service_manager {
  * chroot. Takes the variables out of the environment. WATCHDOG_USEC counts only
  * if it is for us (WATCHDOG_PID).
  */
-void service_open(struct service_manager *service);
+void systemd_open(struct systemd *systemd);
 
 /* For main's loop. NSD_OK or NSD_E_MEMORY. */
-enum nsd_err service_watch(struct service_manager *service,
+enum nsd_err systemd_watch(struct systemd *systemd,
 	struct event_base *base) MUST_USE;
 
 /* In a child: only main tells. */
-void service_leave(struct service_manager *service);
+void systemd_leave(struct systemd *systemd);
 
 /* All files have been read: the configured zones, and how many of them could
  * not be. Ends a reload, too. */
-void service_ready(struct service_manager *service, uint64_t zones,
+void systemd_ready(struct systemd *systemd, uint64_t zones,
 	uint64_t failed);
 /* A SIGHUP, before or after what it asks for is done: READY follows each. */
-void service_reloading(struct service_manager *service);
+void systemd_reloading(struct systemd *systemd);
 /* Nothing is read for that: READY as before. */
-void service_reloaded(struct service_manager *service);
-void service_stopping(struct service_manager *service);
+void systemd_reloaded(struct systemd *systemd);
+void systemd_stopping(struct systemd *systemd);
 
 #endif

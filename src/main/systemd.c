@@ -1,4 +1,4 @@
-/* service.c - what the service manager is told, see sd_notify(3). */
+/* systemd.c - what the service manager is told, see sd_notify(3). */
 #include "config.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "main/service.h"
+#include "main/systemd.h"
 
 /* The manager's own limit for a start is 90 s. Reading large zones takes
  * longer, so it is told now and then to wait on. */
@@ -29,7 +29,7 @@
 /* Returns the length of the socket's address, 0 if the text is none. "@" begins
  * a name without a file. */
 static socklen_t
-service_address(const char *text, struct sockaddr_un *address)
+systemd_address(const char *text, struct sockaddr_un *address)
 {
 	size_t len = strlen(text);
 
@@ -45,10 +45,10 @@ service_address(const char *text, struct sockaddr_un *address)
 }
 
 static int
-service_connect(const char *text)
+systemd_connect(const char *text)
 {
 	struct sockaddr_un address;
-	socklen_t len = service_address(text, &address);
+	socklen_t len = systemd_address(text, &address);
 	int fd = -1;
 
 	errno = EINVAL;
@@ -67,7 +67,7 @@ service_connect(const char *text)
 
 /* How often to say that we live, in milliseconds; 0: nobody wants to know. */
 static uint32_t
-service_read_watchdog(void)
+systemd_read_watchdog(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC");
 	const char *pid = getenv("WATCHDOG_PID");
@@ -83,14 +83,14 @@ service_read_watchdog(void)
 }
 
 void
-service_open(struct service_manager *service)
+systemd_open(struct systemd *systemd)
 {
 	const char *text = getenv("NOTIFY_SOCKET");
 
-	*service = (struct service_manager){.fd = -1, .loading = true};
+	*systemd = (struct systemd){.fd = -1, .loading = true};
 	if (text != NULL && *text != '\0') {
-		service->fd = service_connect(text);
-		service->watch_msec = service_read_watchdog();
+		systemd->fd = systemd_connect(text);
+		systemd->watch_msec = systemd_read_watchdog();
 	}
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
@@ -98,69 +98,69 @@ service_open(struct service_manager *service)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-service_tell(const struct service_manager *service, const char *form, ...)
+systemd_tell(const struct systemd *systemd, const char *form, ...)
 {
 	char text[512];
 	va_list args;
 	int len;
 
-	if (service->fd == -1)
+	if (systemd->fd == -1)
 		return;
 	va_start(args, form);
 	len = vsnprintf(text, sizeof(text), form, args);
 	va_end(args);
 	/* A full queue, or a manager that has gone: the next word may pass. */
 	if (len > 0 && (size_t)len < sizeof(text))
-		(void)send(service->fd, text, (size_t)len, MSG_NOSIGNAL);
+		(void)send(systemd->fd, text, (size_t)len, MSG_NOSIGNAL);
 }
 
 static void
-service_on_timer(evutil_socket_t fd, short what, void *arg)
+systemd_on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	const struct service_manager *service = arg;
+	const struct systemd *systemd = arg;
 
-	if (service->watch_msec > 0)
-		service_tell(service, "WATCHDOG=1");
-	if (service->loading)
-		service_tell(service,
+	if (systemd->watch_msec > 0)
+		systemd_tell(systemd, "WATCHDOG=1");
+	if (systemd->loading)
+		systemd_tell(systemd,
 			"EXTEND_TIMEOUT_USEC=" STILL_LOADING_USEC);
 }
 
 enum nsd_err
-service_watch(struct service_manager *service, struct event_base *base)
+systemd_watch(struct systemd *systemd, struct event_base *base)
 {
-	uint32_t msec = service->watch_msec;
+	uint32_t msec = systemd->watch_msec;
 	struct timeval period;
 
-	if (service->fd == -1)
+	if (systemd->fd == -1)
 		return NSD_OK;
 	if (msec == 0 || msec > STILL_LOADING_MSEC)
 		msec = STILL_LOADING_MSEC;
 	period.tv_sec = (time_t)(msec / 1000);
 	period.tv_usec = (suseconds_t)(msec % 1000 * 1000);
-	service->timer = event_new(base, -1, EV_PERSIST, service_on_timer,
-		service);
-	if (service->timer == NULL || event_add(service->timer, &period) == -1)
+	systemd->timer = event_new(base, -1, EV_PERSIST, systemd_on_timer,
+		systemd);
+	if (systemd->timer == NULL || event_add(systemd->timer, &period) == -1)
 		return NSD_E_MEMORY;
-	service_tell(service, "STATUS=reading zones\n"
+	systemd_tell(systemd, "STATUS=reading zones\n"
 		"EXTEND_TIMEOUT_USEC=" STILL_LOADING_USEC);
 	return NSD_OK;
 }
 
 void
-service_leave(struct service_manager *service)
+systemd_leave(struct systemd *systemd)
 {
-	if (service->fd != -1)
-		close(service->fd);
-	service->fd = -1;
+	if (systemd->fd != -1)
+		close(systemd->fd);
+	systemd->fd = -1;
 }
 
 void
-service_ready(struct service_manager *service, uint64_t zones, uint64_t failed)
+systemd_ready(struct systemd *systemd, uint64_t zones, uint64_t failed)
 {
-	service->ready = true;
-	service->loading = false;
-	service_tell(service,
+	systemd->ready = true;
+	systemd->loading = false;
+	systemd_tell(systemd,
 		"READY=1\nMAINPID=%ld\nSTATUS=%" PRIu64 " zones, %" PRIu64
 		" of them could not be read from their files", (long)getpid(),
 		zones, failed);
@@ -169,26 +169,26 @@ service_ready(struct service_manager *service, uint64_t zones, uint64_t failed)
 /* By the time the manager tells that this answers its latest signal, and not
  * the one before. */
 void
-service_reloading(struct service_manager *service)
+systemd_reloading(struct systemd *systemd)
 {
-	if (!service->ready)
+	if (!systemd->ready)
 		return;
-	service->loading = true;
-	service_tell(service, "RELOADING=1\nMONOTONIC_USEC=%" PRId64
+	systemd->loading = true;
+	systemd_tell(systemd, "RELOADING=1\nMONOTONIC_USEC=%" PRId64
 		"\nSTATUS=reading zones", clock_now_usec());
 }
 
 void
-service_reloaded(struct service_manager *service)
+systemd_reloaded(struct systemd *systemd)
 {
-	if (!service->ready)
+	if (!systemd->ready)
 		return;
-	service->loading = false;
-	service_tell(service, "READY=1");
+	systemd->loading = false;
+	systemd_tell(systemd, "READY=1");
 }
 
 void
-service_stopping(struct service_manager *service)
+systemd_stopping(struct systemd *systemd)
 {
-	service_tell(service, "STOPPING=1\nSTATUS=stopping");
+	systemd_tell(systemd, "STOPPING=1\nSTATUS=stopping");
 }
