@@ -1,5 +1,5 @@
 /*
- * bench_limits.c - what rate limits, cookies and access lists add to an answer.
+ * bench_limits.c - the cost of rate limits, cookies and access lists.
  *
  * usage: bench_limits [NAMES [ROUNDS [CASE]]]
  *
@@ -28,8 +28,8 @@
 #define BUCKETS 1000000u
 #define ELEMENTS_MAX 100000u
 
-/* What costs something, and how queries are: whether they ask for a cookie, and
- * from how many networks they come. */
+/* The options that cost time, and the queries: with a cookie or without, and
+ * from how many networks. */
 static const struct limits_case {
 	const char *title;
 	uint32_t ratelimit;
@@ -39,7 +39,7 @@ static const struct limits_case {
 	bool ip6;
 	unsigned networks;
 	uint32_t elements; /* of allow-query, a network each; 0: none */
-	unsigned base;     /* what it is compared with */
+	unsigned base;     /* the case to compare with */
 } cases[] = {
 	{ "without", 0, 1, false, false, false, 1, 0, 0 },
 	{ "limits", 1000000, 1, false, false, false, 1, 0, 0 },
@@ -165,7 +165,6 @@ print(double (*ns)[CASES], size_t rounds)
 	free(column);
 }
 
-/* What all cases share. */
 struct bench {
 	struct store_writer *writer;
 	struct query_ctx *ctx;

@@ -1,9 +1,9 @@
 /*
- * bench_nsec3.c - what a hash costs: by OpenSSL's EVP, by its block function,
+ * bench_nsec3.c - the cost of a hash: by OpenSSL's EVP, its block function,
  * and by each kernel that this machine can run, by the number of names hashed
  * at once.
  */
-#define OPENSSL_SUPPRESS_DEPRECATED 1 /* its block function is compared */
+#define OPENSSL_SUPPRESS_DEPRECATED 1 /* for SHA1_Transform */
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>

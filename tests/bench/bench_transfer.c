@@ -66,7 +66,7 @@ put_rr(uint16_t owner_at, uint16_t type, const void *rdata, size_t rdlen)
 	if (owner_at != 0)
 		put(fixed, sizeof(fixed));
 	else
-		put(fixed + 2, sizeof(fixed) - 2); /* its labels are there */
+		put(fixed + 2, sizeof(fixed) - 2); /* the labels are there */
 	put(rdata, rdlen);
 }
 

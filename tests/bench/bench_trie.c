@@ -1,4 +1,4 @@
-/* bench_trie.c - what walks, memory and building cost in a trie of many names.
+/* bench_trie.c - time and memory of a trie of many names.
  *
  * usage: bench_trie [names [rounds]]
  * Prints medians of the rounds; nothing fails on a time. */

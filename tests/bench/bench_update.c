@@ -1,6 +1,6 @@
 /*
- * bench_update.c - what a small change of a large zone costs: CPU time and
- * octets of the store, beyond those that were there.
+ * bench_update.c - the cost of a small change of a large zone: CPU time,
+ * and octets of the store that it adds.
  *
  * usage: bench_update ZONE FILE [ROUNDS [RECORDS]]
  *

@@ -1,5 +1,5 @@
 /*
- * gen.h - what the zones that gen_zone makes have in common: random numbers,
+ * gen.h - common parts of the zones that gen_zone makes: random numbers,
  * text, and the NSEC3 chain.
  */
 #ifndef BENCH_GEN_H

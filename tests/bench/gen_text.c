@@ -74,8 +74,8 @@ print_base64(FILE *f, size_t len)
 		text[at++] = left > 1 ? digits[r >> 12 & 63] : '=';
 		text[at++] = left > 2 ? digits[r >> 18 & 63] : '=';
 	}
-	/* What is left over of the last octet must be zero: take digits whose
-	 * low bits are. */
+	/* The unused low bits of the last digit must be zero: choose among
+	 * digits that have them so. */
 	if (len % 3 == 1)
 		text[at - 3] = digits[random_below(4) * 16];
 	else if (len % 3 == 2)

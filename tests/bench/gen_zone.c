@@ -153,7 +153,7 @@ print_referrals(const char *dir, const struct label *labels, size_t count,
 	print_hits(dir, "tld.hit", labels, count, ORIGIN ".");
 }
 
-/* What a TLD is asked by resolvers that validate, in percent: 70 referrals, 20
+/* Queries to a TLD from validating resolvers, in percent: 70 referrals, 20
  * names that do not exist, 7 DS of delegations, 3 at the apex. */
 static void
 print_tld_mix(const char *dir, const struct label *labels, size_t count)
@@ -300,7 +300,7 @@ print_root_delegation(FILE *f, const char *label, const char *next)
 	}
 }
 
-/* What a root is asked: more than half of it does not exist. */
+/* Queries to a root server: more than half are for names that do not exist. */
 static void
 print_root_mix(const char *dir, const struct label *labels, size_t count)
 {

@@ -292,7 +292,7 @@ udp_send(struct udp *u, uint32_t max)
 	sent += n;
 	lost += n - (unsigned)done;
 	u->outstanding += n;
-	/* What the socket did not take is found lost like the rest. */
+	/* The queries that the socket refused time out like lost ones. */
 }
 
 static unsigned
@@ -400,7 +400,8 @@ udp_open_loop(struct udp *u, uint64_t start, uint64_t end)
 		(void)got;
 		if (opt.latency)
 			latency_turn(now);
-		/* What comes meanwhile has its time from the kernel. */
+		/* Replies that arrive during the pause have their time from the
+		 * kernel. */
 		if (opt.rests)
 			nanosleep(&rest, NULL);
 	}
@@ -427,7 +428,7 @@ run_udp(void)
 		udp_open_loop(u, start, start + (uint64_t)(opt.seconds * 1e9));
 	else
 		udp_closed_loop(u, start + (uint64_t)(opt.seconds * 1e9));
-	/* What is still on its way. */
+	/* Wait for replies that are under way. */
 	drain = now_ns() + 100000000;
 	while (now_ns() < drain)
 		for (unsigned i = 0; i < opt.sockets; i++)

@@ -41,7 +41,7 @@ store_ref queries_build_zone(struct store_writer *writer, const uint8_t *apex,
 void queries_serve(struct store_writer *writer, const uint8_t *apex,
 	store_ref zone);
 
-/* All zeros: none. */
+/* A list of names; all zeros is an empty one. */
 struct queries_names {
 	size_t count;
 	size_t room;
@@ -54,13 +54,13 @@ void queries_collect(const struct store_view *view,
 	unsigned one_in);
 
 struct queries_request {
-	uint8_t from[16]; /* its sender; queries_make: 0.0.0.0 */
-	bool ip6;         /* that is an IPv6 address */
+	uint8_t from[16]; /* the sender; queries_make: 0.0.0.0 */
+	bool ip6;         /* from is an IPv6 address */
 	uint16_t len;
 	uint8_t octets[12 + NAME_MAX_LEN + 64 + 15];
 };
 
-/* What is asked: one kind, or a mix. */
+/* The kinds of query, and a mix of all. */
 enum queries_kind {
 	QUERIES_EXISTING,
 	QUERIES_ABSENT,

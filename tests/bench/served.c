@@ -124,7 +124,7 @@ ask_due(uint64_t now)
 			slot->query[0] = (uint8_t)(slot->id >> 8);
 			slot->query[1] = (uint8_t)slot->id;
 			slot->due_ns = now + AGAIN_NS;
-			/* It may be that nobody is there yet. */
+			/* A send fails while the server does not listen yet. */
 			asked += send(fd, slot->query, slot->len, 0) > 0;
 		}
 		if (slot->due_ns < next)

@@ -1,7 +1,7 @@
 /*
- * batch.h - what the targets that build zones share: a batch of records as the
- * zone file parser gives it, filled from what a target makes of its octets; a
- * store for the zone; and the zone's records back, as another batch.
+ * batch.h - common parts of the targets that build zones: a batch of records as
+ * the zone file parser gives it, filled from a target's input; a store for the
+ * zone; and the zone's records back, as another batch.
  */
 #ifndef FUZZ_BATCH_H
 #define FUZZ_BATCH_H
@@ -55,7 +55,7 @@ open_store(void)
 	return writer;
 }
 
-/* All records of a zone; on_rr appends one to the batch. */
+/* Collects the records of a zone: on_rr appends one to the batch. */
 static inline struct rrbatch *
 walk(const struct store_view *view, store_ref ref, const uint8_t *apex,
 	enum nsd_err (*on_rr)(void *batch, const struct zone_rr *rr))

@@ -70,7 +70,7 @@ clients_open(struct clients *clients, unsigned i,
 	clients_close(client);
 	if (++next_port < PORT_FIRST)
 		next_port = PORT_FIRST;
-	/* It is at the same place in both families. */
+	/* The port has the same offset in both address families. */
 	peer.address.ip4.sin_port = htons(next_port);
 	client->wire.fd = world_connect(way->listener, &peer);
 	if (client->wire.fd == -1)
@@ -127,7 +127,7 @@ said_size(const struct client *client, size_t at)
 	return size <= left ? size : 0;
 }
 
-/* What comes first is the header of a proxy. */
+/* A proxied connection begins with a PROXY header. */
 static void
 skip_header(struct client *client)
 {
@@ -159,7 +159,7 @@ clients_check(struct clients *clients, const struct exchange *x)
 	while (client < clients->all + CLIENTS_MAX && client->port != port)
 		client++;
 	if (client == clients->all + CLIENTS_MAX)
-		return; /* it has gone */
+		return; /* the client has gone */
 	skip_header(client);
 	if (x->seen != EXCHANGE_NEW)
 		return;
@@ -172,8 +172,8 @@ clients_check(struct clients *clients, const struct exchange *x)
 
 /* ---- what is heard ------------------------------------------------------- */
 
-/* It replies to something that was said no earlier than what the last one
- * replied to. */
+/* Replies are in the order of their requests: this one's request is not before
+ * the last one that was replied to. */
 static void
 check_reply(struct client *client, const uint8_t *reply, size_t len)
 {

@@ -19,8 +19,8 @@
 struct client {
 	struct wire wire;
 	uint16_t port; /* of its address: no two have the same */
-	bool proxied;  /* what it says begins with a header of a proxy */
-	bool broken;   /* it can say nothing any more */
+	bool proxied;  /* sends a PROXY header first */
+	bool broken;   /* cannot send any more */
 	uint8_t *said;
 	size_t said_len, said_size;
 	size_t handed;  /* of what was said, what has been handed over */
@@ -44,7 +44,7 @@ void clients_fini(struct clients *clients);
 /* How one connects. */
 struct client_way {
 	int listener;
-	struct world_peer peer; /* its port is the clients' to choose */
+	struct world_peer peer; /* clients_open chooses the port */
 	SSL_CTX *tls;           /* NULL: plain */
 	bool proxied;
 	bool silent;            /* with TLS: hands are not shaken */

@@ -68,7 +68,7 @@ print(struct order *order, size_t len)
 	}
 }
 
-/* What the layer prints of figures. */
+/* The figures that the layer prints. */
 static struct statistics figures;
 
 static void

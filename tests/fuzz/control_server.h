@@ -1,7 +1,7 @@
 /*
- * control_server.h - what does the commands in fuzz_control, in place of xfrd:
- * what it prints can be told from its number and place, so a client sees
- * whether it got what was printed for it. A verb decides what becomes of a
+ * control_server.h - carries out the commands of fuzz_control, in place of
+ * xfrd: a command's number and the position determine its output, so a client
+ * sees whether it got its own. A verb decides what becomes of a
  * command: it ends at once, is printed in parts, takes lines, or waits.
  */
 #ifndef TESTS_FUZZ_CONTROL_SERVER_H
@@ -25,9 +25,9 @@ struct order {
 	uint64_t printed;
 	unsigned parts;        /* yet to be printed */
 	unsigned holds;
-	bool is_rough;         /* what was printed is known in part */
+	bool is_rough;         /* the output is known in part only */
 	bool is_gone;
-	bool is_sent;          /* all of it, as we were told */
+	bool is_sent;          /* the channel has sent the whole answer */
 };
 
 struct control_server {
@@ -40,8 +40,8 @@ struct control_server {
 /* Of struct ctl_channel_options; ctx: the server. */
 void control_server_on_call(void *ctx, struct ctl_call *call);
 
-/* What a command of a number prints from a place on, up to ORDER_PART octets:
- * it can be told from both. */
+/* Makes the output of command id from a position on, up to ORDER_PART octets:
+ * the two determine it. */
 #define ORDER_PART 9000u
 void order_fill(unsigned id, uint64_t at, uint8_t *out, size_t len);
 

@@ -1,5 +1,5 @@
 /*
- * fuzz_client.c - what asks other servers (net/client.h), over TCP, TLS and
+ * fuzz_client.c - a client of other servers (net/client.h), over TCP, TLS and
  * UDP: the other side takes the connection or not, says messages whole, in
  * pieces and without end, is silent, ends and breaks off; ours asks, pauses and
  * closes meanwhile.
@@ -57,7 +57,7 @@ enum deed {
 	DEED_GO_ON,
 	DEED_WAIT,
 	DEED_END,    /* the other side says no more */
-	DEED_LEAVE,  /* it closes */
+	DEED_LEAVE,  /* the other side closes */
 	DEED_CLOSE,  /* ours does */
 	DEED_ASK_MUCH,
 	DEEDS,
@@ -74,7 +74,7 @@ struct asking {
 	struct net_client *client; /* NULL: it is closed */
 	bool closes, pauses, is_open, ended, calling, is_udp, is_tls;
 	int listener, datagrams;   /* sockets of the other side */
-	struct wire wire;          /* its end of the stream */
+	struct wire wire;          /* the other side's end of the stream */
 	struct sockaddr_storage from; /* of datagrams */
 	uint8_t *said;             /* of what it has said, what is whole */
 	size_t said_len, taken;
@@ -261,7 +261,7 @@ say(struct asking *a, const uint8_t *octets, size_t len)
 		memcpy(a->said + a->said_len, octets, (size_t)sent);
 		a->said_len += (size_t)sent;
 	}
-	/* What was cut is not said later. */
+	/* The rest of a partial send would be lost, so the stream ends here. */
 	if (sent < (ssize_t)len)
 		wire_close(&a->wire);
 }
@@ -435,7 +435,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!a.is_udp)
 		accept_stream(&a, (data[0] & OPTION_STRANGE) != 0);
 	frames_walk(&frames, data, size, take_step, &a);
-	/* Whoever is silent for long has ended, unless it pauses. */
+	/* A client that is not paused ends after a long silence of the
+	 * server. */
 	pause_client(&a, false);
 	turn(&a);
 	for (unsigned i = 0; i < 4; i++) {

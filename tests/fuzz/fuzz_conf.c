@@ -66,8 +66,8 @@ on_changed(void *ctx, const struct conf_changed *changed)
 	(*(size_t *)ctx)++;
 }
 
-/* What is read twice does not differ; what differs from nothing at all does so
- * both ways. */
+/* A configuration read twice has no differences; compared with an empty one, it
+ * has the same number both ways. */
 static void
 compare(const struct conf *conf, const struct conf *same)
 {
@@ -95,7 +95,7 @@ compare(const struct conf *conf, const struct conf *same)
 	conf_destroy(empty);
 }
 
-/* Each option alone, as nsd-checkconf -o has it. */
+/* Prints every option alone, as nsd-checkconf -o does. */
 static void
 print_options(const struct conf *conf)
 {
@@ -156,7 +156,7 @@ edit_keys(struct conf *conf)
 	}
 }
 
-/* So do zones. */
+/* Adds and removes zones, as edit_keys does with keys. */
 static void
 edit_zones(struct conf *conf)
 {
@@ -210,7 +210,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (conf_load_text("fuzz.conf", (const char *)data, size, false, &sink,
 		&conf) != NSD_OK) {
 		if (sink.errors == 0)
-			abort(); /* it must say why */
+			abort(); /* a refusal needs a message */
 		return 0;
 	}
 	if (sink.errors != 0)

@@ -34,7 +34,7 @@
 #define PREFIX 2u
 
 enum deed {
-	DEED_SAY,    /* whoever is not there comes for that */
+	DEED_SAY,    /* a client that is not there connects first */
 	DEED_PIECES, /* the same, with turns between its pieces */
 	DEED_COME,
 	DEED_CROWD,  /* many come, and say the same */
@@ -47,7 +47,7 @@ enum deed {
 	DEED_GO_ON,  /* a command goes on */
 	DEED_END_ALL,
 	DEED_REFUSE,
-	DEED_CLOSE,  /* nobody is taken any more */
+	DEED_CLOSE,  /* no connection is accepted any more */
 	DEED_FAIL,   /* accepting does */
 	DEED_PAGES,  /* of metrics are there, or not */
 };
@@ -243,7 +243,7 @@ come(struct control *c, uint8_t how, uint8_t who, bool greets)
 static void
 say(struct caller *caller, const uint8_t *data, size_t len)
 {
-	/* What is cut is not said later. */
+	/* The rest of a partial send is lost. */
 	if (len > 0 && wire_is_open(&caller->wire))
 		(void)wire_send(&caller->wire, data, len);
 }
@@ -468,7 +468,7 @@ static const struct mutate_frames frames = {
 
 /* ---- an input ------------------------------------------------------------ */
 
-/* Somebody new is answered, whatever was before. */
+/* A new client is answered, whatever happened before. */
 static void
 ask_anew(struct control *c, uint8_t way, const char *request)
 {
@@ -491,7 +491,7 @@ end(struct control *c)
 
 	world_fail_accept(0, 0);
 	turn(c);
-	/* Those that wait outside come in. */
+	/* Clients still in the listen queue are accepted now. */
 	for (unsigned i = 0; i < ENDLESS
 		&& (i < FEW || ctl_channel_is_busy(s->channel)); i++) {
 		control_server_end_all(s);

@@ -328,7 +328,7 @@ make_question(struct cursor *in, uint8_t *out)
 	return len + 4 + sizeof(opt);
 }
 
-/* All records can be read; none that denies is there again. */
+/* The records of a reply can be read, and no NSEC or NSEC3 occurs twice. */
 static void
 check_reply(const struct exchange *x)
 {

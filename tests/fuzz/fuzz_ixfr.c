@@ -29,7 +29,7 @@ parse(const char *text, size_t len, struct history_draft *draft)
 	return ixfr_file_parse(text, len, draft, &why);
 }
 
-/* What was read is written as text that reads the same. */
+/* The draft is printed as text that parses to the same draft. */
 static void
 write_again(const struct history_draft *draft)
 {

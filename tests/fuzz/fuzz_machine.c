@@ -97,7 +97,8 @@ cancel(struct play *p, uint64_t ticket)
 	abort();
 }
 
-/* What is cancelled was asked for, and limits hold. */
+/* Takes the machine's actions: a cancel is of an open request, and the limits
+ * hold. */
 static void
 drain(struct play *p)
 {

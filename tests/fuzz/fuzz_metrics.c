@@ -1,5 +1,5 @@
-/* fuzz_metrics.c - what a request of HTTP for metrics comes to, and that its
- * beginning comes to nothing else. */
+/* fuzz_metrics.c - the outcome of an HTTP request for metrics; a prefix of a
+ * request has no other outcome. */
 #include <stdlib.h>
 
 #include "ctl/metrics.h"

@@ -69,7 +69,7 @@ fuzz_message(const uint8_t *message, size_t len, size_t offset)
 	cursor_init(&c, message, len);
 	c.at += offset;
 	if (name_read_uncompressed(&c, plain, &plain_size) == NSD_OK) {
-		/* Then the other must have read the same. */
+		/* The reader of compressed names must have read the same. */
 		MUST(plain_size == size && memcmp(plain, name, size) == 0);
 		MUST((size_t)(c.at - message) == offset + size);
 	}

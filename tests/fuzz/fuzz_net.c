@@ -47,7 +47,7 @@ enum option {
 	OPTION_QUERIES = 128, /* a few for a connection */
 	OPTION_TIMEOUT = 31,
 	OPTION_NO_PROXY = 32, /* but for those of even addresses */
-	OPTION_NO_COUNT = 64, /* nobody counts */
+	OPTION_NO_COUNT = 64, /* without counters */
 	OPTION_ONE_ZONE = 128,
 };
 /* The third has keys of the server, 3 bits, and its options; the fourth how
@@ -60,12 +60,12 @@ enum deed {
 	DEED_PIECES,  /* the message, with turns between its pieces */
 	DEED_MANY,    /* the message, many times at once */
 	DEED_HEADER,  /* a header of a proxy for it, then the message */
-	DEED_COME,    /* it connects anew, and says the message, if any */
+	DEED_COME,    /* the client reconnects, and sends the message, if any */
 	DEED_CROWD,   /* many connect */
-	DEED_HEAR,    /* it reads */
-	DEED_HEAR_ALL,/* all do */
-	DEED_END,     /* it ends what it says */
-	DEED_LEAVE,   /* it closes, whatever is unread */
+	DEED_HEAR,    /* the client reads */
+	DEED_HEAR_ALL,/* all clients read */
+	DEED_END,     /* the client shuts down its side */
+	DEED_LEAVE,   /* the client closes, whatever is unread */
 	DEED_WAIT,    /* time passes */
 	DEED_SET,     /* the service has other options */
 	DEED_CHANGE,  /* the server changes, and lets go of old versions */
@@ -77,7 +77,7 @@ enum deed {
 enum how {
 	HOW_DEED = 15,
 	HOW_WAY = 0x30,  /* plain, TLS, with a certificate, through a proxy */
-	HOW_LITTLE = 64, /* it has little room, hears little, or lets go */
+	HOW_LITTLE = 64, /* little room, a short read, or streams end */
 	HOW_STILL = 128, /* no turn follows */
 };
 
@@ -97,7 +97,7 @@ struct net {
 	struct server *server;
 	struct net_tcp *tcp;
 	struct net_tcp_options options;
-	unsigned places_max; /* that there have been */
+	unsigned places_max; /* the most so far */
 	int listeners[LISTENERS];
 	const struct filter *filters[2];
 	SSL_CTX *tls[2];
@@ -368,7 +368,7 @@ say_header(struct net *n, struct client *client, uint8_t who)
 		0x55, 0x49, 0x54, 0x0a, 0x21, 0x11, 0, 12,
 		192, 0, 2, who & 7, 127, 0, 0, 1, 16, 0, 0, 53};
 
-	/* Some are not for IPv4, and not whole. */
+	/* One header in sixteen has another family, and may be cut. */
 	if (who % 16 == 15)
 		header[13] = who;
 	header[17] = (who & WHO_NET) >> 5;
@@ -555,8 +555,8 @@ static const struct mutate_frames frames = {
 
 /* ---- an input ------------------------------------------------------------ */
 
-/* Nobody says anything any more: all connections end, also those that have to
- * come in first. */
+/* With silent clients all connections end, also those that are not accepted
+ * yet. */
 static void
 wait_until_empty(struct net *n)
 {
@@ -569,7 +569,7 @@ wait_until_empty(struct net *n)
 	MUST(n->streams == 0);
 }
 
-/* Somebody new is answered, whatever was before. */
+/* A new client is answered, whatever happened before. */
 static void
 ask_anew(struct net *n)
 {

@@ -69,7 +69,7 @@ struct octets {
 	size_t len;
 };
 
-/* What is right: of two identities. */
+/* The valid texts of two identities. */
 static struct octets right[2][TEXTS];
 static struct octets locked_key;
 static SSL_CTX *context; /* of clients in handshakes */
@@ -369,7 +369,7 @@ shake_hands(const struct tls_server *server, uint8_t options,
 	}
 	filter->end(state);
 	filter->close(state);
-	/* Else the session could not be resumed. */
+	/* Without a clean shutdown OpenSSL does not resume the session. */
 	SSL_set_shutdown(wire.ssl, SSL_SENT_SHUTDOWN);
 	wire_close(&wire);
 	close(fds[1]);

@@ -25,8 +25,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			|| whole.client.ss_family == AF_INET6);
 		size = whole.len;
 	}
-	/* What comes in pieces ends as it does in one: whoever waits for more
-	 * of a header that is whole, or right, gets it. */
+	/* A prefix of a valid header asks for more octets; a prefix of a
+	 * malformed one asks for more or is malformed. */
 	for (size_t len = 0; len < size && len < longest; len++) {
 		uint8_t *copy = malloc(len + 1);
 		enum proxy_outcome so_far;

@@ -23,7 +23,7 @@ on_copy(void *context, const struct xfr_state_zone *zone)
 	copies->count++;
 }
 
-/* What is printed of a zone reads as the zone. */
+/* A printed zone parses to the same zone. */
 static void
 on_zone(void *context, const struct xfr_state_zone *zone)
 {

@@ -52,7 +52,7 @@ enum { KIND_RAW, KIND_ALTERED, KIND_SCRIPT, KIND_SEALED };
 static struct tls_identity own, clients;
 static struct tls_server *server;
 static SSL_CTX *contexts[2]; /* of clients, by whether they show who they are */
-/* What the client seals its octets with, once hands are shaken by TLS 1.3. */
+/* The client's traffic secret, after a handshake of TLS 1.3. */
 static uint8_t secret[32];
 static bool has_secret;
 
@@ -71,7 +71,7 @@ struct talk {
 	int ours, theirs;
 	size_t piece;     /* 0: all at once */
 	size_t sent;      /* octets of the client's so far */
-	struct cursor in; /* what is left of the input */
+	struct cursor in; /* the rest of the input */
 	bool altered;     /* by the input, or it speaks for the client */
 	bool over;
 	uint64_t wrote, got; /* of what is inside */
@@ -183,7 +183,7 @@ queued(const struct talk *t)
 	return (size_t)count;
 }
 
-/* What goes in comes out, as long as nobody has altered it. */
+/* Octets arrive as they were sent, unless a test altered them. */
 static void
 check_octets(struct talk *t, const uint8_t *at, size_t len)
 {
@@ -218,7 +218,7 @@ serve(struct talk *t)
 	}
 	if (!t->over)
 		return;
-	/* It stays so, and whoever writes all the same does no harm. */
+	/* An ended connection stays ended, and a write to it does no harm. */
 	check(t->filter->read(t->state, in, sizeof(in)) <= 0);
 	(void)t->filter->write(t->state, &(struct iovec){in, 10}, 1);
 }

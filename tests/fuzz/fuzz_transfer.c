@@ -46,7 +46,8 @@ on_octets(void *ctx, const uint8_t *octets, size_t len)
 	return NSD_OK;
 }
 
-/* What was given on are records, whether or not it is all. */
+/* The octets that the reader passed on are records, whether or not the transfer
+ * is whole. */
 static void
 check_kept(const struct xfr_reader *reader, enum xfr_verdict verdict)
 {
@@ -76,7 +77,7 @@ check_kept(const struct xfr_reader *reader, enum xfr_verdict verdict)
 		<= reader->result.records);
 }
 
-/* Both sides have the key. */
+/* The key of both sides, and their TSIG chains. */
 struct keys {
 	struct tsig_key us_key, them_key;
 	struct tsig_chain us, them;

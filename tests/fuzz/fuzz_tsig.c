@@ -14,7 +14,7 @@ check(bool condition)
 		abort();
 }
 
-/* Nobody knows the secret: whatever is in the message, it is not right. */
+/* The input cannot contain a valid MAC, as it does not know the secret. */
 static void
 check_record(const uint8_t *data, const struct tsig *tsig)
 {
@@ -49,7 +49,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(tsig.mac + tsig.mac_len <= data + size);
 		check(tsig.other + tsig.other_len <= data + size);
 		check_record(data, &tsig);
-		/* What is written can be read. */
+		/* The TSIG record that is written can be read. */
 		if (tsig_refuse(&tsig, RCODE_BADSIG, reply, &len, 512)
 			!= NSD_OK)
 			continue;

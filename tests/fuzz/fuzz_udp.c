@@ -44,7 +44,7 @@ enum deed {
 	DEED_DUMB,    /* sending fails */
 	DEED_WAIT,
 	DEED_SIZE,    /* of replies */
-	DEED_CAREFUL, /* one at a time, or not */
+	DEED_CAREFUL, /* receives one at a time, or many */
 	DEED_CHANGE,  /* of the server */
 	DEED_LISTEN,  /* a socket with other options */
 	DEED_ADDRESS, /* a text that may be one */
@@ -238,7 +238,7 @@ ask(struct net *n, uint8_t how, uint8_t who, const uint8_t *data, size_t len)
 	if (len > sizeof(octets) - HEADER_LEN)
 		len = sizeof(octets) - HEADER_LEN;
 	memcpy(octets + head, data, len);
-	/* So that replies can be told from those to somebody else. */
+	/* The ID distinguishes replies to this client from others. */
 	if (len >= 2)
 		octets_put_u16(octets + head, n->asked[client]);
 	fill_address(n, s, client, cast, &to);
@@ -313,7 +313,8 @@ turn(struct net *n)
 static void
 do_listen(uint8_t who, const uint8_t *data, size_t len)
 {
-	/* Nobody else is to find any of them. */
+	/* Loopback and documentation addresses: no other host can reach the
+	 * sockets. */
 	static const char *const texts[] = {"127.0.0.1", "::1", "127.9.9.9",
 		"192.0.2.1", "2001:db8::1"};
 	struct net_listen o = {
@@ -345,7 +346,7 @@ do_listen(uint8_t who, const uint8_t *data, size_t len)
 	close(fd);
 }
 
-/* What was read is printed so that it is read again. */
+/* A parsed address prints as text that parses to the same address. */
 static void
 do_address(const uint8_t *data, size_t len)
 {

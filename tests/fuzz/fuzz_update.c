@@ -29,8 +29,8 @@
 
 static struct zone_fixture f;
 
-/* What the served zone and a text differ by; NULL: the text is no zone file, or
- * there is no difference. */
+/* The differences of the served zone and a text; NULL: the text is no zone
+ * file, or there is no difference. */
 static struct diff *
 find_changes(const struct zone *zone, const char *text,
 	const struct diff_change **changes, size_t *count)

@@ -591,8 +591,8 @@ mutate_dns_message(const struct mutate_dns *dns, uint8_t *data, size_t size,
 	for (uint32_t i = below(&d, CHANGES_MAX) + 1;
 		i > 0 && d.len >= MESSAGE_HEADER_LEN; i--)
 		change(&d);
-	/* What was signed mostly is again, so that what is behind the check
-	 * is met. */
+	/* A signed message is mostly signed again, so that mutations reach the
+	 * code behind the check. */
 	if (signer < dns->key_count && d.len >= MESSAGE_HEADER_LEN
 		&& below(&d, 4) != 0)
 		sign(&d, signer);

@@ -23,7 +23,7 @@ struct mutate_key {
 	const char *secret;
 };
 
-/* What messages are made of. */
+/* The parts that messages are made of. */
 struct mutate_dns {
 	const char *const *names; /* wire form, such as "\7example" */
 	size_t name_count;
@@ -31,7 +31,7 @@ struct mutate_dns {
 	size_t key_count;
 	uint64_t now_sec;          /* of signatures */
 	const uint8_t *cookie;     /* a right one, of 24 octets; or NULL */
-	uint16_t id;               /* that messages should have; 0: any */
+	uint16_t id;               /* of messages; 0: any */
 };
 
 /* For targets that have no names and keys of their own. */

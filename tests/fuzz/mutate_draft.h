@@ -29,7 +29,7 @@ struct draft {
 	size_t count;
 };
 
-/* One of a table by chance. */
+/* A random element of a table. */
 #define PICK(d, table) \
 	table[chance_below((d)->chance, sizeof(table) / sizeof(*(table)))]
 

@@ -19,7 +19,7 @@ struct mutate_frames {
 	size_t head;
 	/* Sets what is before the length of a new head; NULL: by chance. */
 	void (*make_head)(uint8_t *head, uint64_t *chance);
-	/* What is in frames: messages, or else lines. */
+	/* The contents of frames: messages, or else lines. */
 	const struct mutate_dns *dns;
 	const struct mutate_text *text;
 };
@@ -37,12 +37,12 @@ void frames_walk(const struct mutate_frames *frames, const uint8_t *data,
 size_t frames_mutate(const struct mutate_frames *frames, uint8_t *data,
 	size_t size, size_t max, unsigned seed);
 
-/* Some frames of one input, then some of another. */
+/* Joins frames of one input and frames of another. */
 size_t frames_splice(const struct mutate_frames *frames, const uint8_t *one,
 	size_t one_size, const uint8_t *two, size_t two_size, uint8_t *out,
 	size_t max, unsigned seed);
 
-/* What libFuzzer calls in a target whose inputs are such. */
+/* The hooks of libFuzzer in a target whose inputs are frames. */
 #define FRAMES_FOR_FUZZER(frames)                                            \
 	size_t                                                               \
 	LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,      \

@@ -3,7 +3,7 @@
 
 #include "lib/chance.h"
 
-/* It is there in a fuzzer alone. */
+/* libFuzzer defines it; replay.c is linked without. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max)
 	__attribute__((weak));
 

@@ -1,6 +1,6 @@
 /*
- * mutate_octets.h - what libFuzzer calls in a target that changes its inputs
- * itself, and changes for octets without a form.
+ * mutate_octets.h - the hook of libFuzzer in a target that changes its inputs
+ * itself, and changes of octets without a form.
  */
 #ifndef TESTS_FUZZ_MUTATE_OCTETS_H
 #define TESTS_FUZZ_MUTATE_OCTETS_H

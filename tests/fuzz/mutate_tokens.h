@@ -13,7 +13,7 @@
 
 #define MUTATE_WORD_MAX 256u
 
-/* What a text is made of. */
+/* The words that a text is made of. */
 struct mutate_text {
 	size_t prefix; /* octets before the text */
 	/* Writes a word of the format, without a blank, as a string. */
@@ -25,7 +25,7 @@ struct mutate_text {
 size_t mutate_tokens(const struct mutate_text *text, uint8_t *data,
 	size_t size, size_t max, unsigned seed);
 
-/* What libFuzzer calls in a target whose inputs are such. */
+/* The hook of libFuzzer in a target whose inputs are text. */
 #define TOKENS_FOR_FUZZER(text)                                              \
 	size_t                                                               \
 	LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,      \

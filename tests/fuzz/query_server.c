@@ -99,7 +99,7 @@ static const struct {
 	{"other.", other_text}, {"z.", signed_text}, {"gone.", other_text},
 	{"closed.", NULL}, {"big.", big_text},
 };
-#define ZONE_GONE 4u /* it has expired */
+#define ZONE_GONE 4u /* an expired zone */
 
 static const char *const names[] = {"", "\7example", "\3ns1\7example",
 	"\4mail\7example", "\1a\1w\7example", "\1a\1c\7example",
@@ -112,7 +112,7 @@ static const char *const names[] = {"", "\7example", "\3ns1\7example",
 	"\4back\5other", "\1d\3sub\7example",
 	"\3big", "\1b\3big", "\1c\3big", "\1l\3big", "\1a\1b\3big"};
 
-/* Each key that the server may have, with both secrets. */
+/* The keys that the server may have, with both secrets, and an unknown one. */
 static const struct mutate_key keys[2 * SERVER_KEYS + 1] = {
 	{"\1k\4test", MAC_HMAC_SHA256, "secret"},
 	{"\1k\4test", MAC_HMAC_SHA256, "another"},

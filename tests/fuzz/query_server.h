@@ -1,5 +1,5 @@
 /*
- * query_server.h - what answers in fuzz_query, fuzz_net and fuzz_udp: zones,
+ * query_server.h - the server of fuzz_query, fuzz_net and fuzz_udp: zones,
  * keys, lists, limits and secrets of cookies, as a real server has them, and
  * changes of these.
  */
@@ -17,14 +17,14 @@
 #include "lib/zone_fixture.h"
 #include "query/query.h"
 
-#define SERVER_KEYS 3u  /* that nsd.conf may have */
+#define SERVER_KEYS 3u  /* in nsd.conf, at most */
 #define SERVER_ZONES 7u
 #define SERVER_NOW 1700000000u
 #define SERVER_BUCKETS 64u
 #define SERVER_GROUPS 4u
 
-/* What is published. A bit of keys for each key that there is, one of fresh for
- * each that has its second secret. */
+/* The published settings. keys: a bit for each key that exists; fresh: a bit
+ * for each that has its second secret. */
 struct server_settings {
 	uint8_t keys, fresh;
 	uint8_t how, more; /* options, by their bits */

@@ -1,4 +1,4 @@
-/* target.h - what a fuzz target is made of. */
+/* target.h - the parts of a fuzz target. */
 #ifndef TESTS_FUZZ_TARGET_H
 #define TESTS_FUZZ_TARGET_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What has to hold for any input. */
+/* An invariant for any input. */
 #define MUST(x)                  \
 	do {                     \
 		if (!(x))        \

@@ -1,5 +1,5 @@
-/* words_control.h - what clients of nsd-control and of the metrics say, for the
- * targets that read it. */
+/* words_control.h - words of clients of nsd-control and of the metrics, for
+ * the targets that read them. */
 #ifndef TESTS_FUZZ_WORDS_CONTROL_H
 #define TESTS_FUZZ_WORDS_CONTROL_H
 

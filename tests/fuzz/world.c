@@ -261,7 +261,7 @@ world_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
 		return -1;
 	got = (int)syscall(SYS_recvmmsg, fd, messages, count, flags, wait);
 	for (int i = 0; i < got && forges_port; i++)
-		/* It is at the same place in both families. */
+		/* The port has the same offset in both address families. */
 		((struct sockaddr_in *)messages[i].msg_hdr.msg_name)->sin_port
 			= 0;
 	return got;

@@ -22,7 +22,7 @@ void world_begin(void);
 /* Time passes on the clocks that never go back. */
 void world_pass(uint64_t msec);
 
-/* So many ns of the processor does each look at the thread's time add. */
+/* Each reading of the thread's CPU clock advances it by nsec. */
 void world_set_work(int64_t nsec);
 
 /* ---- streams ------------------------------------------------------------- */
@@ -30,7 +30,7 @@ void world_set_work(int64_t nsec);
 /* A socket that listens, and does not block; or ends the program. */
 int world_listen(void);
 
-/* What a connection is like for whoever accepts it. */
+/* The client of a connection, as accept4 reports it. */
 struct world_peer {
 	union {
 		struct sockaddr sa;
@@ -43,8 +43,7 @@ struct world_peer {
 /* Connects a client, which does not block. -1: too many wait already. */
 int world_connect(int listener, const struct world_peer *peer);
 
-/* So many connections are there, and then accept4 fails with error; 0: it does
- * not. */
+/* Lets accept4 fail with error after so many connections; 0: never. */
 void world_fail_accept(int error, unsigned after);
 
 /* Where streams end that are connected to any address; -1: nobody listens.
@@ -53,11 +52,11 @@ void world_set_route(int listener, bool slowly);
 
 /* ---- datagrams, which go over loopback ----------------------------------- */
 
-/* So many calls to receive, or to send, fail with error. */
+/* Makes the next calls that receive, or send, fail with error. */
 void world_fail_receiving(int error, unsigned times);
 void world_fail_sending(int error, unsigned times);
 
-/* What comes next is from port 0, as of somebody who forges it. */
+/* Makes datagrams appear to come from port 0, as if forged. */
 void world_forge_port(bool forge);
 
 /* ---- the calls: world_calls.h -------------------------------------------- */

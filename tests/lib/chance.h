@@ -26,8 +26,8 @@ chance_below(uint64_t *state, uint32_t below)
 	return (uint32_t)(chance_next(state) % below);
 }
 
-/* What the environment has for a name as a number (0x.. and 0.. too), or
- * otherwise. */
+/* The environment variable name as a number (0x.. and 0.. too), or otherwise if
+ * it is not set. */
 static inline uint64_t
 chance_setting(const char *name, uint64_t otherwise)
 {

@@ -1,5 +1,5 @@
-/* failing_store.h - what a test allocates in the store for itself, where that
- * runs out of memory. */
+/* failing_store.h - a test's own allocations in a store that runs out
+ * of memory. */
 #ifndef TESTS_LIB_FAILING_STORE_H
 #define TESTS_LIB_FAILING_STORE_H
 

@@ -24,7 +24,7 @@ files_write(const char *path, const char *text)
 	files_write_octets(path, text, strlen(text));
 }
 
-/* What a file holds, and a NUL; free(). */
+/* The contents of a file, and a NUL; free(). */
 static inline char *
 files_read(const char *path)
 {

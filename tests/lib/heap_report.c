@@ -26,7 +26,7 @@ on_report(int signal)
 	snprintf(path, sizeof(path), "%s/heap.%ld", report_dir,
 		(long)getpid());
 	snprintf(temp, sizeof(temp), "%s.new", path);
-	/* Nothing here takes memory. */
+	/* A signal handler: no call from here on allocates. */
 	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd >= 0 && platform_heap_measure(&used, &kept)) {
 		dprintf(fd, "%zu %zu\n", used, kept);

@@ -16,7 +16,7 @@ void journal_fixture_folder(char path[JOURNAL_FIXTURE_PATH]);
 /* Removes a folder and the files in it. */
 void journal_fixture_remove(const char *path);
 
-/* What a journal says, a line each: the file, and the text. */
+/* The messages of a journal, a line each: the file, and the text. */
 struct journal_fixture_told {
 	struct diag_sink sink; /* with journal_fixture_on_diag */
 	char text[8192];

@@ -23,7 +23,7 @@
 
 #define PATH_ROOM 512
 
-/* What fails; bits. */
+/* The calls that fail, as bits. */
 enum calls { MAKES = 1, WRITES = 2, FLUSHES = 4, READS = 8 };
 
 struct failing {

@@ -51,7 +51,7 @@
 struct box {
 	char name[32];
 	_Atomic int state; /* enum */
-	_Atomic int pid;   /* who has taken it */
+	_Atomic int pid;   /* of the process */
 	char text[TEXT_MAX];
 	long result;
 	int error;
@@ -82,7 +82,7 @@ die(const char *what)
 	abort();
 }
 
-/* That of a name, or the first free one. */
+/* The box of a process, or the first free one. */
 static struct box *
 find_box(const char *name)
 {
@@ -188,7 +188,7 @@ __wrap_role_run(struct role *role)
 
 /* ---- in main ------------------------------------------------------------- */
 
-static struct box *asked; /* whose answer is awaited */
+static struct box *asked; /* the box with an open request */
 
 static void
 ask(char *line)
@@ -245,7 +245,7 @@ on_look(evutil_socket_t fd, short what, void *arg)
 {
 	if (asked == NULL)
 		return;
-	/* It is there when it is wanted, and ends when it is idle. */
+	/* The writer runs on demand and ends when idle: ask for one. */
 	if (asked->state == BOX_ASKED && strcmp(asked->name, "writer") == 0)
 		post_want_writer(arg);
 	if (asked->state == BOX_DONE) {

@@ -91,7 +91,7 @@ struct updater {
 	struct xfrd *xfrd;
 	struct event *event;
 	bool waits; /* for an answer, before it reads on */
-	char *line;       /* what has come of the next lines */
+	char *line;       /* unread input */
 	size_t line_len, line_room;
 	uint8_t apex[NAME_MAX_LEN];
 	uint8_t *data;    /* the file so far */
@@ -102,7 +102,6 @@ struct updater {
 	unsigned notifies[SERVERS_MAX];
 };
 
-/* That of this process, which is xfrd. */
 static struct updater updater;
 
 static int64_t
@@ -231,7 +230,7 @@ put_octets(struct updater *u, const char *hex)
 	}
 }
 
-/* That of a ticket, 0: a free place; or NULL. */
+/* The pending change with a ticket (0 finds a free entry), or NULL. */
 static struct pending *
 find_pending(struct updater *u, uint64_t ticket)
 {
@@ -299,7 +298,7 @@ on_zone_changed(void *ctx, const struct ipc_message *answer)
 	if (zone_message_read(&message, answer) != NSD_OK
 		|| !zone_message_next(&message, &change))
 		die("a wrong answer");
-	/* Its file is being read. */
+	/* The loader is reading the zone's file: ask again. */
 	if (change.err == NSD_E_AGAIN
 		&& xfrd_loader_change_zones(pending->updater->xfrd, &message,
 			   on_zone_changed, pending)
@@ -504,7 +503,7 @@ on_xfrd(struct xfrd *xfrd)
 		die("no event");
 }
 
-/* One that a client has sent. */
+/* Prints a NOTIFY that a client sent. */
 static void
 print_notify(const struct ipc_notify *notify, size_t len)
 {

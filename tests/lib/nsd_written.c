@@ -148,7 +148,7 @@ note(char kind, const char *path, uint64_t offset, const void *data,
 	free(record);
 }
 
-/* All that a file holds but its holes. */
+/* Logs the contents of a file, without its holes. */
 static void
 note_contents(int fd, const char *path)
 {
@@ -263,7 +263,8 @@ done(char kind, int fd, uint64_t offset, int code)
 	return code;
 }
 
-/* What is written to a mapping is there, but nobody has said so. */
+/* Stores to a mapping make no system call, so the database's contents are
+ * logged whole. */
 static void
 note_mapped(int fd)
 {

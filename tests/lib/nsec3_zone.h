@@ -146,7 +146,7 @@ add_chain(const struct params *p, const char *const *names)
 
 static const char *const two_names[] = {"example.", "ns1.example.", NULL};
 
-/* What a node keeps is the start of the name's hash. */
+/* A node keeps the first octets of its name's hash. */
 static inline void
 check_kept(const struct params *p, const char *hashed, const uint8_t *kept)
 {

@@ -422,8 +422,9 @@ content_apply(struct content *c, const struct operation *o, uint64_t *rng,
 		content_resize(c, (size_t)o->offset);
 }
 
-/* What a file holds: what was flushed; of the rest, what is left. What waited
- * for an fsync that failed is not written by a later one. */
+/* Makes the contents of a file after the power cut: flushed writes, and a
+ * choice of the others. Data whose fsync failed is not written by a later
+ * fsync. */
 static void
 make_content(struct content *c, int file, size_t n, uint64_t left,
 	uint64_t *rng)

@@ -23,15 +23,15 @@ void power_end(void);
 /* How many operations there were. */
 size_t power_count(void);
 
-/* What becomes of the at-th operation from now (0: the next), and of those
- * after it, so many in all. A short write is half of it; what else than a write
- * was to be short is done. */
+/* Makes count operations fail, beginning with the at-th from now (0: the next).
+ * A short write writes half; operations other than writes succeed under
+ * POWER_SHORT. */
 enum power_fault { POWER_NO_SPACE, POWER_IO_ERROR, POWER_SHORT };
 void power_fail(enum power_fault fault, size_t at, size_t count);
 /* True if one has failed since. */
 bool power_has_failed(void);
 
-/* What is left: nothing that was not flushed, all, or what a seed says. */
+/* The survival of unflushed writes: none, all, or a seed's choice. */
 #define POWER_NOTHING UINT64_C(0)
 #define POWER_ALL UINT64_C(1)
 

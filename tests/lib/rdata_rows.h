@@ -12,7 +12,7 @@
 
 #define ROWS_TEXT_MAX (4 * RDATA_MAX_LEN + 1024)
 
-/* Its strings live until rows_close. */
+/* A row of the file; the strings are valid until rows_close. */
 struct rdata_row {
 	unsigned line;
 	char kind; /* 'k': fine, '!': refused, '?': a value breaks a rule,

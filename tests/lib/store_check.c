@@ -65,7 +65,8 @@ check_spans(struct store_writer *w)
 	return NULL;
 }
 
-/* Each page with an object is there, whether or not it was written to. */
+/* The pages of all objects are allocated, whether or not they were written
+ * to. */
 static const char *
 check_pages(struct store_writer *w)
 {
@@ -120,7 +121,7 @@ compare_granules(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What the table of holes has, in order, whether it is still true or not. */
+/* The entries of the table of holes, sorted; some may be out of date. */
 static uint32_t *
 holes_list(const struct store_writer *w, size_t *count)
 {
@@ -145,7 +146,7 @@ holes_list(const struct store_writer *w, size_t *count)
 	return list;
 }
 
-/* Each hole is in the table, and no absent page is in use. */
+/* The table has every hole, and no absent page is in use. */
 static const char *
 check_holes(struct store_writer *w)
 {

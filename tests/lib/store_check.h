@@ -26,8 +26,8 @@ typedef void store_check_mark(struct store_writer *writer,
  */
 const char *store_check(struct store_writer *writer, store_check_mark *mark);
 
-/* What a writer does that takes over from one that died: sweeps. NULL or what
- * is wrong. */
+/* Sweeps, as a writer does that takes over from one that died. NULL, or what is
+ * wrong. */
 const char *store_check_take_over(struct store_writer *writer,
 	store_check_mark *mark);
 

@@ -12,7 +12,7 @@
 #include "base/sum.h"
 #include "store/file.h"
 
-#define CHUNK_SPANS 256u /* whose bitmaps are summed at once; see image.c */
+#define CHUNK_SPANS 256u /* bitmaps summed at once; see image.c */
 
 static bool
 span_is_used(const uint8_t *bitmap)

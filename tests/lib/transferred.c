@@ -1,5 +1,5 @@
 /*
- * transferred.c - what transfers bring (xfr/changes.h), without a primary.
+ * transferred.c - contents of transfers (xfr/changes.h), without a primary.
  *
  *   transferred whole ZONE FILE
  *       writes a zone file to standard output as AXFR brings it

@@ -94,7 +94,7 @@ model_make_sig(struct model *m, uint16_t covered, uint8_t *out)
 	return len;
 }
 
-/* Some hashes are those of names that may be there. */
+/* Makes a hash; half of them are hashes of names that may exist. */
 static inline void
 model_make_hash(struct model *m, uint8_t hash[NSEC3_HASH_LEN])
 {
@@ -206,7 +206,8 @@ model_choose_type(struct model *m, bool apex)
 		return model_random(m, 2) == 0 ? TYPE_DNSKEY : TYPE_NS;
 	if (m->signatures && model_random(m, 3) == 0)
 		return more[model_random(m, 3)];
-	/* What clashes with others is rare, or most changes are refused. */
+	/* Types that clash with others are rare, or most changes would be
+	 * refused. */
 	if (m->valid && model_random(m, 30) > 0)
 		return safe[model_random(m, 9)];
 	return types[model_random(m, 11)];

@@ -8,7 +8,7 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
-/* Each returns NULL, or says in static memory what is wrong. */
+/* The checks return NULL, or a description of the fault in static memory. */
 
 /* Holders are counted right, cells lead to the addresses of their names. */
 const char *zone_check_sound(const struct store_view *view, store_ref zone,
@@ -30,7 +30,7 @@ struct zone_check_shared {
 size_t zone_check_octets(const struct store_view *view, store_ref zone,
 	struct zone_check_shared *shared);
 
-/* All that readers of this version can see, as text; release with free. */
+/* The zone as readers of this version see it, as text; release with free. */
 char *zone_check_print(const struct store_view *view, store_ref zone,
 	const uint8_t *apex);
 

@@ -1,4 +1,4 @@
-/* zone_print.c - all that readers of a zone can see, as text. */
+/* zone_print.c - a zone as its readers see it, as text. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -35,14 +35,14 @@
 enum kind {
 	REPLY,   /* to asked[id] */
 	CHANGE,  /* the truth of zone id changes */
-	TELL,    /* its NOTIFY arrives */
+	TELL,    /* a NOTIFY of zone id arrives */
 	TURN,    /* host id goes up or down */
 	FLOOD,   /* a NOTIFY of zone id that lies; more follow */
 	AUDIT,
 	RESTART,
 	JUMP,    /* the date jumps */
 	GO,      /* zone id is removed, or gets another config */
-	COME,    /* it is added again */
+	COME,    /* zone id is added again */
 };
 
 #define FLOOD_NOTIFIES 200u
@@ -109,8 +109,8 @@ on_request(struct world *w, const struct xfr_action *action)
 			w->now - z->urgent_at);
 	z->is_checking = true;
 	z->urgent_at = -1;
-	/* Each primary in five ways at most, and again if it is slow; a NOTIFY
-	 * adds a check. */
+	/* A check makes at most five requests to a primary, ten if it is slow;
+	 * each NOTIFY adds a check. */
 	if (++z->requests > 10 * g->config.primary_count * (1 + z->notifies))
 		world_fail(w, z, "%" PRIu32 " requests in a check",
 			z->requests);
@@ -177,7 +177,7 @@ on_expired(struct world *w, struct zone_model *z)
 {
 	int64_t due = z->expire_at;
 
-	/* One that had expired before the start is told then. */
+	/* A zone that expired while the server was down is told at start. */
 	if (due < w->started_at)
 		due = w->started_at;
 	w->expired++;
@@ -236,7 +236,8 @@ on_fresh_served(struct world *w, struct zone_model *z)
 		world_fail(w, z, "served after %" PRId64 " ms", took);
 }
 
-/* What an answer means for a zone, by the rules and not by the machine. */
+/* Applies an answer to the model of a zone, by the RFCs and not by the
+ * machine. */
 static void
 model_reply(struct world *w, struct zone_model *z,
 	const struct xfr_reply *reply)
@@ -298,7 +299,7 @@ on_reply(struct world *w, uint32_t id)
 		z->is_checking = false;
 		z->ended_at = w->now;
 		z->ended_locally = asked->reply.outcome == XFR_LOCAL;
-		/* One that waits for its turn still counts. */
+		/* A NOTIFY that is waiting for its check still counts. */
 		z->notifies = status.is_notified
 			|| status.check_at < w->now + 65 * SEC;
 	}
@@ -334,7 +335,7 @@ send_notify(struct world *w, struct zone_model *z, const uint32_t *serial)
 	z->notifies++;
 	xfr_on_notify(w->machine, z->handle, w->now, primary, serial != NULL,
 		serial == NULL ? 0 : *serial);
-	/* It goes on at once if nothing holds it. */
+	/* The check is due at once unless earlier NOTIFYs found nothing new. */
 	if (!z->is_checking && z->vain == 0 && z->urgent_at < 0
 		&& (serial == NULL || serial_is_newer(*serial, z->serial)))
 		z->urgent_at = w->now;
@@ -488,7 +489,8 @@ on_state(void *context, const struct xfr_state_zone *state)
 	xfr_state_to_start(state, r->parser.filetime_sec, &clocks,
 		r->z->has_data ? &served : NULL, &start);
 	start_zone(w, r->z, &start);
-	/* What the EXPIRE option took away is not in the file. */
+	/* The EXPIRE option may have shortened the time; the file does not
+	 * record it. */
 	if (r->is_right && start.has_data && r->z->expire_at < before
 		&& before - r->z->expire_at > 2 * SEC
 		&& r->z->expire_at != w->now)
@@ -548,7 +550,8 @@ on_restart(struct world *w)
 	xfr_machine_destroy(old);
 	for (size_t i = 0; i < w->asked_count; i++)
 		w->asked[i].action.ticket = XFR_NO_TICKET;
-	/* All zones are checked; NOTIFYs must not wait for that. */
+	/* A restart checks every zone; NOTIFYs must not wait for those
+	 * checks. */
 	for (uint32_t i = 0; i < 500; i++)
 		world_add_event(w, world_chance(w, 30000), FLOOD,
 			world_chance(w, w->zone_count));
@@ -589,7 +592,7 @@ happen(struct world *w, const struct event *event)
 {
 	switch ((enum kind)event->kind) {
 	case REPLY:
-		/* What was asked before a restart is answered by nobody. */
+		/* Requests from before a restart get no answer. */
 		if (w->asked[event->id].action.ticket == XFR_NO_TICKET)
 			w->asked[event->id].is_used = false;
 		else
@@ -648,7 +651,7 @@ live(struct world *w, int64_t until)
 		if (next < w->now)
 			world_fail(w, NULL, "the machine's time goes back");
 		w->now = next;
-		/* One at a time, as an event loop does. */
+		/* Events are handled one by one, as in an event loop. */
 		if (world_take_event(w, &event))
 			happen(w, &event);
 		drain(w);

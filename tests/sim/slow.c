@@ -76,7 +76,8 @@ send_some(struct sim *s, struct conn *conn, struct item *item)
 	return true;
 }
 
-/* Its thread is busy with another connection, or begins with this one. */
+/* True while the server's thread for this connection serves another one;
+ * otherwise the thread takes this one. */
 static bool
 waits_for_thread(struct sim *s, struct conn *conn)
 {
@@ -93,7 +94,8 @@ waits_for_thread(struct sim *s, struct conn *conn)
 	return false;
 }
 
-/* One after the other, or a little of each. */
+/* The server sends on a connection: replies one after the other, or parts of
+ * all. */
 static void
 on_step(struct sim *s, struct conn *conn)
 {
@@ -119,7 +121,7 @@ on_step(struct sim *s, struct conn *conn)
 		: pace == DRIP ? 500 : 100);
 }
 
-/* Some zones change, all within a second. */
+/* A random share of the zones change within a second. */
 static void
 on_round(struct sim *s)
 {
@@ -180,7 +182,8 @@ make_zones(struct sim *s)
 
 		zone->server = is_big ? 0
 			: 1 + world_chance(&s->w, SERVERS - 1);
-		/* One that takes few connections cannot have many slow ones. */
+		/* A server with few connections cannot serve many slow
+		 * zones. */
 		zone->pace = s->servers[zone->server].takes < ALL ? FAST
 			: dice < (is_big ? 60 : 10) ? DRIP
 			: dice < (is_big ? 70 : 20) ? LARGE : FAST;
@@ -194,7 +197,8 @@ make_zones(struct sim *s)
 	}
 }
 
-/* One that has ended meanwhile, or another in its place, is none. */
+/* The connection of an event, or NULL if it has closed since, even if its place
+ * is in use again. */
 static struct conn *
 find_conn(struct sim *s, uint32_t id)
 {

@@ -1,6 +1,6 @@
 /*
- * slow.h - what the simulation of slow zones knows: servers, zones, questions
- * and connections. slow_user.c does with the pool what xfrd does.
+ * slow.h - the state of the simulation of slow zones: servers, zones,
+ * questions and connections. slow_user.c does with the pool what xfrd does.
  */
 #ifndef SIM_SLOW_H
 #define SIM_SLOW_H
@@ -42,7 +42,7 @@
 enum event_kind {
 	STEP,     /* of a connection: its server sends something */
 	OPENED,   /* a connection is taken, or is refused */
-	UNTAKEN,  /* it was not, for too long */
+	UNTAKEN,  /* a connection was not taken in time */
 	LOOK,
 	DEADLINE, /* of a question */
 	PASS,
@@ -66,9 +66,9 @@ struct server {
 	enum order order;
 	unsigned takes;   /* connections */
 	unsigned taken;
-	bool ignores;     /* those that are too many */
+	bool ignores;     /* ignores connections beyond takes */
 	int64_t latency_msec;
-	bool has_threads; /* each has some of its connections; SERIAL */
+	bool has_threads; /* a thread serves some connections; SERIAL */
 	struct thread threads[THREADS];
 };
 
@@ -81,7 +81,7 @@ struct zone {
 struct question {
 	struct xfr_pool_question pool; /* the first member */
 	bool is_used, is_waiting;
-	uint32_t stamp;                /* whose this place is */
+	uint32_t stamp;                /* a new one for each use of the place */
 	struct xfr_action action;
 	unsigned zone;
 	struct xfr_patience patience;
@@ -89,7 +89,7 @@ struct question {
 	uint64_t received;
 };
 
-/* What a server has been asked on a connection. */
+/* A request that a server works on. */
 struct item {
 	unsigned question;
 	uint32_t stamp;
@@ -124,7 +124,7 @@ struct sim {
 
 /* A question is answered, or has failed. */
 void slow_answer(struct sim *s, struct question *q, enum xfr_outcome outcome);
-/* Its transfer begins: not too late. */
+/* A transfer begins: fails if it is late. */
 void slow_note_begin(struct sim *s, const struct question *q);
 
 /* A connection is to be looked at, or closed. */

@@ -91,7 +91,7 @@ close_conn(struct sim *s, struct conn *conn)
 		server->taken--;
 	conn->is_used = false;
 	conn->stamp++;
-	/* Nobody remembers it. */
+	/* A server without connections is forgotten, as xfrd does. */
 	if (cds_list_empty(&server->pool.conns))
 		xfr_pool_server_init(&server->pool);
 	tell_room(s, PASS_MSEC);
@@ -336,7 +336,7 @@ slow_on_pass(struct sim *s)
 		set_deadline(s, q, xfr_patience_begin(&q->patience, s->w.now,
 			q->action.first_msec));
 	}
-	/* Others were put behind them meanwhile. */
+	/* The loop may have appended questions behind the ones it went over. */
 	memmove(&s->waiting[kept], &s->waiting[count],
 		(s->waiting_count - count) * sizeof(s->waiting[0]));
 	s->waiting_count -= count - kept;
@@ -367,7 +367,7 @@ slow_ask(struct sim *s, const struct xfr_action *action)
 		wait_for_room(s, q);
 }
 
-/* Its SOA, over whatever: it does not matter here. */
+/* Answers a probe, over UDP or any other transport: it does not matter here. */
 void
 slow_on_udp_reply(struct sim *s, struct question *q)
 {

@@ -104,7 +104,8 @@ make_zones(struct world *w)
 		uint32_t hours = 3 + world_chance(w, 22);
 
 		z->group = world_chance(w, GROUPS);
-		/* Some begin just before their serial wraps. */
+		/* A quarter of the zones begin just before their serial
+		 * wraps. */
 		z->soa = (struct xfr_soa){
 			.serial = world_chance(w, 4) == 0 ? UINT32_MAX - 3
 				: world_chance(w, 1000000),
@@ -410,11 +411,12 @@ world_least_pause(const struct world *w, const struct zone_model *z)
 		return SEC / 10 * 9;
 	if (!z->has_data)
 		return 10 * SEC;
-	/* It has expired since then. */
+	/* A zone that has expired since may be checked within a second. */
 	if (z->expire_at > z->ended_at && z->expire_at <= w->now)
 		return SEC / 10 * 9;
 	least *= SEC;
-	/* It would have expired before its refresh. */
+	/* A zone that would expire before its refresh may be checked
+	 * half-way. */
 	if (half > 0 && half < least && half * 2 <= refresh * SEC)
 		least = half > SEC ? half : SEC;
 	return least / 10 * 9;

@@ -1,7 +1,6 @@
 /*
- * world.h - what the simulation of secondary zones knows of the world: the
- * primaries, what they have and how they answer; the zones; what is promised of
- * each.
+ * world.h - the world of the simulation of secondary zones: the primaries,
+ * their zones and answers; our zones, and the promises for each.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -21,7 +20,7 @@
 #define GROUPS 50u
 #define GROUP_HOSTS 4u
 
-/* What a primary does, beside being down at times. */
+/* The character of a primary; any may be down at times. */
 enum trait {
 	HONEST,
 	AHEAD,    /* tells serials that it does not have */
@@ -60,12 +59,12 @@ struct zone_model {
 	bool is_told;        /* the loader knows expire_at */
 	bool has_expired;    /* XFR_EXPIRED was seen for expire_at */
 	uint32_t asked;      /* requests under way */
-	bool is_fresh;       /* it has come without data, to a primary that
-				works, and is not served yet */
+	bool is_fresh;       /* added without data, with a primary that works,
+				and not served yet */
 	bool is_checking;
 	int64_t ended_at;    /* the last check; -1: none since the start */
 	bool ended_locally;  /* for a fault of our own */
-	uint32_t notifies;   /* that came since the check before */
+	uint32_t notifies;   /* received since the check before */
 	uint32_t requests;   /* of this check */
 	int64_t urgent_at;   /* a NOTIFY waits since; -1 */
 	uint32_t vain;       /* checks for NOTIFYs that found nothing */
@@ -131,7 +130,7 @@ uint32_t world_keep_asked(struct world *w, const struct xfr_action *action);
 /* No more may be under way than the limits say. */
 void world_check_counts(struct world *w);
 
-/* What a primary answers, and after how long. */
+/* Makes a primary's answer to a request, and its delay. */
 void world_answer(struct world *w, const struct xfr_action *action,
 	struct xfr_reply *reply, int64_t *delay);
 

@@ -76,7 +76,7 @@ struct asker {
 	const volatile uint32_t *newest, *away;
 	struct pollfd sockets[SOCKETS + 1]; /* the last one: to the echo */
 	uint64_t sent, answered, failed, wrong;
-	bool echoed;     /* what was sent there has come back */
+	bool echoed;     /* the echo has come back */
 	unsigned missed; /* steps since it was asked */
 	double since;    /* milliseconds since then, as far as they count */
 	/* Milliseconds in which there was a processor. */
@@ -198,7 +198,7 @@ count_time(struct asker *a, double step)
 	a->since += step;
 	if (a->since > STEP_MAX_MSEC)
 		a->since = STEP_MAX_MSEC;
-	/* One that is lost must not stop the clock. */
+	/* A lost echo must not stop the clock. */
 	if (a->since < STEP_MSEC || (!a->echoed && ++a->missed < MISSED_MAX))
 		return;
 	a->now += a->since;
@@ -295,7 +295,7 @@ take_record(struct reply *r)
 	r->at = end;
 }
 
-/* What is wrong with an answer; NULL: nothing. */
+/* Describes the fault of an answer; NULL: none. */
 static const char *
 find_fault(const struct asker *a, const struct query *q, struct reply *r)
 {

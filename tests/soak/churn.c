@@ -20,8 +20,8 @@
 #include "soak/zones.h"
 #include "store/writer.h"
 
-/* What the allocator of the process and the table of holes may take more than
- * right after the load, however many updates there were. */
+/* Memory that the process's allocator and the table of holes may take above the
+ * level after the load, however many updates there were. */
 #define PROCESS_MORE ((uint64_t)512 << 10)
 
 /* A sanitizer keeps what is freed for a while. */

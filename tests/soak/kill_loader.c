@@ -62,7 +62,8 @@ child_fork(void)
 	return pid;
 }
 
-/* One that had found a fault had ended by itself. */
+/* Kills a child. A child that found a fault would have ended by itself: a
+ * failure. */
 static void
 kill_and_wait(pid_t pid, const char *who)
 {

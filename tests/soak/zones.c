@@ -69,7 +69,7 @@ text_add(struct text *text, const char *format, ...)
 	must(text->len < TEXT_MAX, "room for text");
 }
 
-/* What stands at and below n<name>, as of its last change. */
+/* Writes the records at and below n<name>, as of its last change. */
 static void
 text_add_name(struct text *t, unsigned z, unsigned name, uint32_t serial)
 {
@@ -314,7 +314,7 @@ ask_add(struct zone_update *update, const struct rrbatch *batch)
 	return err;
 }
 
-/* What differs between two serials, as an IXFR would have it. */
+/* Asks for the changes between two serials, in the order of an IXFR. */
 static enum nsd_err
 ask_changes(struct zone_update *update, const uint8_t *apex, unsigned z,
 	uint32_t serial)
@@ -345,7 +345,7 @@ ask_changes(struct zone_update *update, const uint8_t *apex, unsigned z,
 	return err;
 }
 
-/* What is kept of a zone; steps are of different sizes. */
+/* Limits of a zone's history: differences vary in size, so both apply. */
 static const struct history_limits kept = { 4, 2000 };
 
 /* The step to the next version: records with its number, not those that
@@ -426,7 +426,7 @@ zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 	bool fine = true;
 
 	if (serial == 0)
-		/* It may be there without contents: one was killed. */
+		/* The entry may have no contents, after a kill. */
 		fine = zones_replace(writer, z,
 			1 + (uint32_t)(chance_next(rng) % 1000));
 	else if (what == 0)

@@ -16,13 +16,13 @@ struct store_sweep;
 struct store_writer;
 
 #define ZONES_MAX 1000u
-#define ZONES_NAMES 48u /* that may be there, a zone */
+#define ZONES_NAMES 48u /* a zone, at most */
 
 /* Makes zone z as of a serial, not published. */
 enum nsd_err zones_build(struct store_writer *writer, unsigned z,
 	uint32_t serial, store_ref *zone);
 
-/* What the loader does when it is idle: a round of update_tidy. */
+/* A round of update_tidy, as the idle loader makes it. */
 bool zones_tidy(struct store_writer *writer, unsigned count);
 
 /* Add zone z as of a serial; give it other contents, built anew, whatever it
@@ -33,7 +33,7 @@ bool zones_replace(struct store_writer *writer, unsigned z, uint32_t serial);
 bool zones_update(struct store_writer *writer, unsigned z);
 void zones_remove(struct store_writer *writer, unsigned z);
 
-/* One of these, at random, and sometimes two before the next reclaim. */
+/* Makes one of these changes at random, and mostly reclaims after it. */
 bool zones_change(struct store_writer *writer, unsigned count,
 	uint64_t *rng);
 
