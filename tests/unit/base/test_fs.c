@@ -266,7 +266,7 @@ a_pipe_that_was_handed_over_is_opened(void **state)
 	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
 	assert_refused(path, false, ENOTSUP);
 	assert_int_equal(fs_open_to_read(path, true, &fd, &st), NSD_OK);
-	/* Its writer is waited for. */
+	/* Reads wait for the pipe's writer. */
 	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
 	assert_int_equal(write(fds[1], "abc", 3), 3);
 	assert_int_equal(read(fd, text, sizeof(text)), 3);

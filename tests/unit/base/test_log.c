@@ -349,7 +349,7 @@ fill_log(void)
 	memset(filler, 'x', sizeof(filler) - 1);
 	for (unsigned i = 0; i < 2000; i++)
 		log_info("line %u %s", i, filler);
-	/* It has waited once. */
+	/* Only the first full write waited. */
 	assert_in_range(clock_now_msec() - began, PATIENCE, 10000);
 	return 2000;
 }
@@ -399,7 +399,7 @@ standard_error_that_nobody_reads_holds_nobody_up(void **state)
 	assert_non_null(strstr(read_some(ends[0]), "info: and on\n"));
 	log_set_patience(-1);
 	assert_int_not_equal(dup2(old, STDERR_FILENO), -1);
-	/* Who shares it with us knows nothing of that. */
+	/* The flags of the other descriptor of the terminal are unchanged. */
 	assert_false(other & O_NONBLOCK);
 	close(old);
 	close(ends[0]);
@@ -568,7 +568,7 @@ syslog_that_comes_later_is_found(void **state)
 	daemon_close(fd);
 }
 
-/* Both kinds, and one that was never accepted. */
+/* Datagram and stream sockets; the stream is not accepted until later. */
 static void
 syslog_that_hangs_holds_nobody_up(void **state)
 {

@@ -47,7 +47,7 @@ cursor_reads_to_its_end_and_no_octet_further(void **state)
 	assert_false(c.failed);
 	assert_int_equal(cursor_read_u16(&c), 0);
 	assert_true(c.failed);
-	/* What would fit fails too, from then on. */
+	/* Reads that would fit fail too, from then on. */
 	assert_int_equal(cursor_read_u8(&c), 0);
 	assert_int_equal(cursor_left(&c), 1);
 }

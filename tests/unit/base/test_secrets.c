@@ -62,7 +62,7 @@ sealed_secrets_cannot_be_altered(void **state)
 		volatile uint8_t *octets =
 			(uint8_t *)(uintptr_t)secrets_get(s, 0, &len);
 
-		/* Whatever handler a sanitizer has. */
+		/* Undo a sanitizer's handler. */
 		signal(SIGSEGV, SIG_DFL);
 		octets[0] = 'x';
 		_exit(0);

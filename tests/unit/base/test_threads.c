@@ -55,7 +55,7 @@ each_number_runs_once(void **state)
 	}
 }
 
-/* What keeps threads from being started. */
+/* The resources that are taken away so that no thread can start. */
 struct shortage {
 	pthread_attr_t attr;
 	size_t stack;

@@ -21,7 +21,7 @@
 
 /* A trial that is to end by itself is given this time. */
 #define ENOUGH_MSEC 60000
-/* One that does not. */
+/* The limit of a trial that does not end by itself. */
 #define LITTLE_MSEC 100
 
 static int here; /* is not altered by what a trial does */
@@ -152,8 +152,8 @@ one_that_hangs_is_killed(void **state)
 	assert_true(clock_now_msec() - began_msec >= LITTLE_MSEC);
 }
 
-/* What a process that was taken over can do with the pipe: the one descriptor
- * that it has beside 0 to 2. */
+/* A process that was taken over has one descriptor beside 0 to 2, the pipe, and
+ * can do this with it. */
 struct liar {
 	size_t len; /* octets that it writes */
 	bool closes;

@@ -107,7 +107,8 @@ long_secrets_take_several_slots(void **state)
 		places[i] = add(v, text);
 	}
 	vault_remove(v, places[1]);
-	/* It lies in the middle now, and a long one does not fit there. */
+	/* The small secret lies in the middle now, and a long one does not fit
+	 * there. */
 	small = add(v, "small");
 	assert_int_equal(small.at, places[1].at);
 	places[1] = add(v, text);
@@ -170,7 +171,7 @@ in_child(int (*fn)(struct vault *v, struct vault_place place),
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* Whatever handler a sanitizer has. */
+		/* Undo a sanitizer's handler. */
 		signal(SIGSEGV, SIG_DFL);
 		_exit(fn(v, place));
 	}

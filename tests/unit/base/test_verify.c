@@ -163,7 +163,8 @@ right_signature_verifies_and_no_other(void **state)
 		assert_false(verify(c, "the date", sig, len));
 		assert_false(verify(c, "", sig, len));
 		assert_false(verify(other_c, "the data", sig, len));
-		/* One octet too many, and cut at each length. */
+		/* A signature with one octet too many, and cut at each
+		 * length. */
 		assert_false(verify(c, "the data", sig, len + 1));
 		for (size_t cut = 0; cut < len; cut++)
 			assert_false(verify(c, "the data", sig, cut));

@@ -176,9 +176,9 @@ build_at_once(struct world *w, bool errors_alone, store_ref *zone)
 	return err;
 }
 
-/* What goes along the file gave it up, and told nothing. built: what the build
- * of all records came to. Valid files in order have to be gone along to their
- * end, but for some with DNSSEC. */
+/* A build from a stream gave up, and must have reported nothing. built: the
+ * result of the build of all records. Valid files in order must not be given
+ * up, except some with DNSSEC. */
 static inline void
 check_given_up(const struct world *w, enum nsd_err built, bool in_order)
 {

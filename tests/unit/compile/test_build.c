@@ -169,7 +169,7 @@ sigs_stand_behind_the_rrset_they_cover(void **state)
 	assert_int_equal(e[3].type, TYPE_TXT);
 	sigs = store_get(f.view, e[3].ref);
 	assert_int_equal(sigs->count, 2);
-	/* What a key's signatures on a type have in common is stored once. */
+	/* The common part of a key's signatures on a type is stored once. */
 	sig = (const struct sig *)((const struct rrset_sigs *)store_get(f.view,
 		e[1].ref))->data;
 	sigs = store_get(f.view, node_entries(node("b.example."))->ref);
@@ -476,7 +476,7 @@ glue_is_only_for_ns(void **state)
 		rrset("ns1.example.", TYPE_A));
 	assert_ptr_equal(cell("b.example.", TYPE_NS, 0),
 		cell("sub.example.", TYPE_NS, 0));
-	/* One cell a name. */
+	/* A name has one cell, shared by all RRsets that mention it. */
 	assert_ptr_equal(cell("example.", TYPE_NS, 0),
 		cell("a.example.", TYPE_SRV, 0));
 	drop();

@@ -216,7 +216,7 @@ make_records(struct world *w, size_t count)
 			continue;
 		}
 		make_name(w, owner, rnd(w, 50) > 0);
-		/* Some owners get many records. */
+		/* One owner in twenty gets many records. */
 		for (unsigned n = 1 + rnd(w, rnd(w, 20) == 0 ? 40 : 4); n > 0
 			&& w->count < count; n--)
 			add_record(w, owner, rnd(w, 20) == 0 ? 60 : 3600,

@@ -151,7 +151,7 @@ record_out_of_the_zone_is_an_error(void **state)
 	refuses(HEAD "a\\007example. A 192.0.2.1\n",
 		"text:5: error: out of zone data: a\\007example. is outside "
 		"the zone for fqdn example.");
-	/* Each record is told. */
+	/* Two records outside the zone are two errors. */
 	assert_int_equal(zone_fixture_build(&f, "example.", HEAD
 		"foo.org. A 192.0.2.1\n A 192.0.2.2\n", &zone), NSD_E_ZONE);
 	assert_int_equal(f.sink.errors, 2);

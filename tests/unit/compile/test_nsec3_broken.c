@@ -137,7 +137,7 @@ of_equal_chains_the_one_with_fewer_iterations_is_used(void **state)
 			   : "@ NSEC3PARAM 1 0 3 abcd\n@ NSEC3PARAM 1 0 0 -\n");
 		add_chain(&plain, two_names);
 		add_chain(&salted, two_names);
-		/* What is there twice counts once. */
+		/* Duplicate records count once. */
 		add_chain(&salted, two_names);
 		build();
 		assert_int_equal(get_chain()->iterations, 0);
@@ -177,7 +177,7 @@ nsec3param_that_cannot_be_used_makes_no_chain(void **state)
 	add("@ NSEC3PARAM 1 0 1 -\n");
 	add_chain(&plain, two_names);
 	check_no_chain("text:5: warning: no NSEC3 record has the parameters");
-	/* One below the apex counts for nothing. */
+	/* An NSEC3PARAM below the apex is ignored. */
 	begin();
 	add("ns1 NSEC3PARAM 1 0 0 -\n");
 	add_chain(&plain, two_names);

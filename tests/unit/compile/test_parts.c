@@ -61,7 +61,7 @@ check_zones(struct world *w, store_ref whole, store_ref parts)
 			+ zone_check_octets(w->s.view, whole, &a)
 			+ zone_check_octets(w->s.view, parts, &b),
 		"octets are lost");
-	/* Each thread has its own templates and forms. */
+	/* Templates and forms are shared within a thread only. */
 	check(w, a.rrsets == b.rrsets && (w->many || (a.templates
 				== b.templates && a.forms == b.forms)),
 		"contents are not shared as in one part");
@@ -144,7 +144,7 @@ check_stream(struct world *w, size_t octets, bool sort, enum nsd_err want,
 	store_ref zone = STORE_NONE;
 	enum nsd_err err;
 
-	/* What else a broken zone is told of goes by how far a build looks. */
+	/* Warnings about a broken zone depend on how far a build gets. */
 	report_init(&w->report[1], want != NSD_OK);
 	err = build_from_stream(w, &options, &w->report[1].sink, &zone);
 	if (err == NSD_E_AGAIN || err == NSD_E_LIMIT) {
@@ -297,8 +297,8 @@ build_many_names(struct world *w)
 	return zone;
 }
 
-/* Its objects are freed in several goes while it is retired, but not before
- * its reader has left it. */
+/* A version is retired in several steps, and none of its objects is freed while
+ * a reader holds it. */
 static void
 old_version_stays_for_its_reader(void **state)
 {

@@ -56,7 +56,8 @@ every_row_says_what_a_change_needs(void **state)
 
 		assert_true(flags == OPTION_AT_ONCE
 			|| flags == OPTION_RESTART);
-		/* What is there for many objects cannot wait. */
+		/* Options of patterns, zones and keys cannot wait for a
+		 * restart. */
 		assert_true(conf_clauses[conf_options[i].clause].single
 			|| flags == OPTION_AT_ONCE);
 	}
@@ -124,7 +125,8 @@ each_option_is_seen_and_told_if_it_waits(void **state)
 			continue;
 		snprintf(text, sizeof(text), "server: %s: %s\n" REST,
 			rows[i].name, value);
-		/* Those that want another one before them, or a number. */
+		/* Options that need another option before them, or a number in
+		 * their name, are left out. */
 		if (strchr(rows[i].name, 'N') != NULL
 			|| strcmp(rows[i].name, "tls-auth-xfr-only") == 0)
 			continue;
@@ -157,7 +159,7 @@ options_are_told_with_their_last_line(void **state)
 		"# one\nserver:\nport: 5302\nidentity: b\nport: 5303\n"
 		"interface: 192.0.2.1\nnsid: ascii_x\nidentity: c\n");
 
-	/* What does not stand there any more has no line. */
+	/* An option that was removed has no line. */
 	assert_string_equal(waiting, "server:port:5 server:ip-address:6 ");
 	assert_string_equal(changed, "server:identity:8 server:version "
 				     "remote-control:control-port ");
@@ -269,7 +271,7 @@ what_waits_keeps_its_value(void **state)
 	assert_int_equal(b->server.port, 5301);
 	assert_int_equal(b->server.ip_address.count, 1);
 	assert_string_equal(b->server.identity, "b");
-	/* What has no effect does not wait. */
+	/* Options without effect do not wait for a restart. */
 	assert_int_equal(b->verify.port, 2);
 	conf_destroy(b);
 	conf_destroy(a);

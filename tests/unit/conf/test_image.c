@@ -18,7 +18,8 @@
 #include "conf/parser.h"
 #include "reader.h"
 
-/* What stands in it comes in any order, and is shared in any way. */
+/* A configuration with clauses in any order, and options shared in many
+ * ways. */
 static const char text[] =
 	"server:\n"
 	" ip-address: 192.0.2.1@5300 servers=\"1-2 4\" bindtodevice=yes\n"
@@ -190,7 +191,7 @@ zones_that_were_added_are_left_out(void **state)
 	again = read_images(images);
 	assert_int_equal(again->zone_count, conf->zone_count - 1);
 	assert_null(conf_find_zone_text(again, "added.example"));
-	/* They can be added, and go. */
+	/* Zones can be added to what was read, and removed. */
 	assert_int_equal(conf_add_zone(again, "added.example", "two", &added),
 		NSD_OK);
 	assert_int_equal(conf_remove_zone(again, conf->zones[0]->wire),
@@ -213,7 +214,7 @@ map(int fd, size_t *len)
 	return octets;
 }
 
-/* Neither of the two. */
+/* Holds for both images: the one of options and the one of zones. */
 static void
 no_secret_is_in_it_and_nobody_can_change_it(void **state)
 {
@@ -270,7 +271,7 @@ one_that_is_cut_is_refused(void **state)
 	close_images(images);
 }
 
-/* One is not the other. */
+/* An image of zones is not read as one of options, nor the other way. */
 static void
 one_of_another_kind_is_refused(void **state)
 {
@@ -286,8 +287,8 @@ one_of_another_kind_is_refused(void **state)
 	close_images(images);
 }
 
-/* What remains is whole, and does not lead to what has gone: the last zone has
- * added to a list of a pattern that had room. */
+/* The configuration without its zones refers to none of their lists: the last
+ * zone has added to a list of a pattern that had room. */
 static void
 zones_go_and_come_back_to_the_same_options(void **state)
 {
@@ -375,7 +376,7 @@ zones_come_back_when_keys_are_others(void **state)
 	close_images(images);
 }
 
-/* It is written in many parts. */
+/* An image larger than the write buffer. */
 static void
 a_large_one_goes_over(void **state)
 {

@@ -57,7 +57,7 @@ put(const char *name, const char *text)
 	return path;
 }
 
-/* What was said, with DIR for the folder. */
+/* Compares the messages, with DIR for the folder. */
 static void
 expect_said(const char *expected)
 {
@@ -159,7 +159,7 @@ glob_reads_files_in_order_and_none_is_fine(void **state)
 	assert_non_null(strstr(reader.said, "/g': Is a directory"));
 }
 
-/* Some put it in place of a file that they do not have. */
+/* Configurations include /dev/null in place of an optional file. */
 static void
 nothing_may_be_included(void **state)
 {
@@ -247,7 +247,8 @@ names_count_from_the_folder_that_was_said(void **state)
 	assert_int_equal(conf->server.port, 9);
 	assert_int_equal(conf->server.tcp_count, 8);
 	conf_destroy(conf);
-	/* What is a pattern in its name means itself. */
+	/* Characters of a glob in the folder's own name stand for
+	 * themselves. */
 	snprintf(odd, sizeof(odd), "%s/[o]{d}", dir);
 	assert_int_equal(mkdir(odd, 0700), 0);
 	put("[o]{d}/n1", "server: tcp-count: 7");
@@ -465,7 +466,8 @@ patterns_that_include_another_twice_come_to_an_end(void **state)
 		"inherited: a list of 131072 elements, at most 65536"));
 }
 
-/* What is added to a list that a pattern has is a copy of it, too. */
+/* A zone that adds to its pattern's list has a copy of the list, which counts
+ * too. */
 static void
 lists_that_are_added_to_count(void **state)
 {

@@ -217,7 +217,7 @@ keys_that_come_and_go_take_no_memory(void **state)
 			"ooooooooooooooooooooooooooooooooooooooooooo", i);
 		go_round(conf, key);
 	}
-	/* One for all of them, and that of m. */
+	/* One spare entry serves all 3000 keys; another is m's. */
 	spare = ((struct conf_owner *)conf)->spare_assocs;
 	assert_non_null(spare);
 	assert_null(spare->next);
@@ -266,7 +266,8 @@ secrets_that_stay_keep_their_place(void **state)
 	assert_int_equal(d.keys, 0);
 	assert_true(vault_place_is_same(k, conf_find_key(new, "k")->place));
 	assert_false(vault_place_is_same(m, conf_find_key(new, "m")->place));
-	/* It is not run with: only what is its own goes. */
+	/* The new configuration is discarded: only the secrets that it added
+	 * go. */
 	secret_keys_remove(new, old, vault);
 	assert_non_null(vault_get(vault, k, &len));
 	assert_non_null(vault_get(vault, m, &len));

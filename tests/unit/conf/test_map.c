@@ -54,7 +54,7 @@ expect_all(const struct conf_map *map)
 	assert_int_equal(map->count, count);
 }
 
-/* What is there is found, what is not is not, at each stage of growing. */
+/* Look-ups are right at each stage of growing. */
 static void
 items_are_found_while_it_grows(void **state)
 {
@@ -132,8 +132,8 @@ empty_map_has_nothing(void **state)
 	map_fini(&map);
 }
 
-/* What is left is found while it shrinks, and while it grows again before that
- * is over. */
+/* Look-ups are right while the table shrinks, and while it grows again before
+ * it is done. */
 static void
 memory_goes_with_the_items(void **state)
 {

@@ -188,7 +188,8 @@ list_that_is_being_written_is_read(void **state)
 	assert_int_equal(zonelist_load_again(conf, path, -1, false), NSD_OK);
 	assert_non_null(conf_find_zone_text(conf, "a.test"));
 	assert_null(conf_find_zone_text(conf, "b.test"));
-	/* It was like that before. */
+	/* The start had read the list with its last line cut, so the line
+	 * counts. */
 	assert_int_equal(zonelist_load_again(conf, path, -1, true), NSD_OK);
 	assert_non_null(conf_find_zone_text(conf, "b.test"));
 	conf_drop_zones(conf);
@@ -222,7 +223,7 @@ list_that_is_being_written_is_read(void **state)
 
 #define LINES_MAX 8u
 
-/* What a test of writing has: a list, and where its lines are. */
+/* The list that a test writes, and the places of its lines. */
 static struct zonelist *list;
 static struct line {
 	char name[16], pattern[8], id[8]; /* without an ID: "" */
@@ -508,7 +509,8 @@ line_is_copied_as_it_is(void **state)
 	assert_int_equal(zonelist_renew_copy(list, find("B.")->at, &offset),
 		NSD_OK);
 	assert_int_equal(offset, sizeof(HEAD) - 1);
-	/* One that was cut short, and one that is not there. */
+	/* Copying a line that was cut, or one that does not exist, copies
+	 * nothing. */
 	assert_int_equal(zonelist_renew_copy(list, sizeof(HEAD) - 1 + 25,
 		&none), NSD_OK);
 	assert_int_equal(none, 0);
@@ -523,8 +525,8 @@ line_is_copied_as_it_is(void **state)
 	files_assert(path, HEAD "cat B. q id\ndel d p\n");
 }
 
-/* What is longer than a line can be is left out; what is larger than a buffer
- * is written all the same. */
+/* Names too long for a line are left out; a list larger than the buffer is
+ * written whole. */
 static void
 long_list_is_written_anew(void **state)
 {

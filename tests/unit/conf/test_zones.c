@@ -249,7 +249,7 @@ zone_can_be_added_and_removed(void **state)
 	conf_destroy(conf);
 }
 
-/* Each name is found while the others come and go. */
+/* Zones are found while others are added and removed. */
 static void
 many_zones_come_and_go(void **state)
 {

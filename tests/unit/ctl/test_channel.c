@@ -31,7 +31,7 @@ static struct world {
 	struct sockaddr_un address;
 	socklen_t address_len;
 	int listener;
-	/* What the handler does with a call. */
+	/* The handler of calls that a test chooses. */
 	void (*handle)(struct ctl_call *call);
 	unsigned calls, gone, lines, rooms;
 	struct ctl_call *held;
@@ -266,7 +266,7 @@ commands_are_not_thrown_out(void **state)
 	assert_int_equal(w.gone, 0);
 }
 
-/* Some places are left for commands that are quick. */
+/* One connection is kept for quick commands. */
 static void
 slow_commands_leave_room_for_quick_ones(void **state)
 {
@@ -289,7 +289,8 @@ slow_commands_leave_room_for_quick_ones(void **state)
 		"ok\n");
 }
 
-/* What it asked for may be under way. */
+/* A call stays valid after its client has left, as its work may be under
+ * way. */
 static void
 call_outlives_its_client(void **state)
 {
@@ -305,7 +306,8 @@ call_outlives_its_client(void **state)
 	ctl_end(w.held);
 }
 
-/* One that waits and prints nothing meanwhile: its place is given back. */
+/* A call that waits and prints nothing notices that its client has left, and
+ * gives up its connection. */
 static void
 clients_that_leave_while_they_wait_hold_no_place(void **state)
 {
@@ -328,7 +330,8 @@ clients_that_leave_while_they_wait_hold_no_place(void **state)
 		ctl_end(calls[i]);
 }
 
-/* It may wait for its answer, or not: it gets it unless there is no room. */
+/* A client that has sent all of its command may still wait for the answer, and
+ * gets it unless the channel is full. */
 static void
 client_that_has_said_all_gives_way(void **state)
 {
@@ -384,7 +387,7 @@ answer_is_made_while_it_is_read(void **state)
 		event_base_loop(w.base, EVLOOP_NONBLOCK);
 	}
 	assert_true(w.rooms >= before + 10);
-	/* One that reads no more has gone, after its time. */
+	/* A client that stops reading is dropped after its time. */
 	assert_true(turn_until(&w.gone, 1));
 	ctl_end(w.held);
 	close(fd);

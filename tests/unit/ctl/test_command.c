@@ -74,7 +74,7 @@ what_is_no_command_is_told(void **state)
 		{"NSDCT1 STATUS", "error unknown command 'STATUS'"},
 		{"NSDCT1 statu", "error unknown command 'statu'"},
 		{"NSDCT1 a\x1b[mb", "error unknown command 'a?[mb'"},
-		/* It is nsd-control's. */
+		/* nsd-control itself carries out start. */
 		{"NSDCT1 start", "error unknown command 'start'"},
 		{"NSDCT1 status now", "error too many arguments: status"},
 		{"NSDCT1 reload a b", "error too many arguments: reload"

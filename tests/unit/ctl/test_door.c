@@ -115,7 +115,8 @@ wait_for_all(struct world *w)
 	}
 }
 
-/* It is not asked without pause, and goes on by itself. */
+/* Without descriptors the listener is tried now and then, not in a busy loop,
+ * and accepts again by itself. */
 static void
 door_waits_for_descriptors(void **state)
 {

@@ -58,7 +58,7 @@ finish(struct statistics_text *out)
 	return out->text;
 }
 
-/* Each of the lines is in the text, behind those before it. */
+/* Expects the lines in the text, in this order. */
 static void
 expect_in_order(const char *text, const char *const *lines, size_t count)
 {
@@ -362,7 +362,7 @@ a_family_stands_in_one_place(void **state)
 		} else if (*line != '#') {
 			size_t len = strcspn(line, "{ ");
 
-			/* Those of a histogram have more behind it. */
+			/* Series of a histogram have a suffix. */
 			if (strcmp(family, "nsd_answer_seconds") == 0)
 				len = strlen(family);
 			assert_int_equal(len, strlen(family));

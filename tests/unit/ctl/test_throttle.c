@@ -121,7 +121,7 @@ those_who_are_known_get_theirs_back_and_pass_by_strangers(void **state)
 				 1000 + THROTTLE_KNOWN_MSEC), 0);
 }
 
-/* Whoever is on this host may be its operator, who asks from there. */
+/* Clients on 127.0.0.1 and ::1 may be the operator. */
 static void
 this_host_is_known(void **state)
 {
@@ -160,7 +160,8 @@ the_latest_who_were_known_are(void **state)
 	assert_int_equal(take(&t, "11.0.16.1", 1, 2000), 1);
 }
 
-/* Whoever else is on the machine has the same address. */
+/* All users of the machine share the loopback address, so it has a limit of its
+ * own. */
 static void
 loopback_has_as_many_as_all_strangers_of_its_own(void **state)
 {
@@ -182,7 +183,7 @@ loopback_has_as_many_as_all_strangers_of_its_own(void **state)
 		assert_int_equal(take(&t, addresses[i], 99, 2000), 50);
 		give(&t, addresses[i], 7, 2000);
 		assert_int_equal(take(&t, addresses[i], 99, 2000), 7);
-		/* It has taken nothing of the others. */
+		/* The tokens of all strangers are untouched. */
 		assert_int_equal(take(&t, "127.0.1.1", 99, 5000), 20);
 	}
 }

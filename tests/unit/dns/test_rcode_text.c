@@ -92,7 +92,7 @@ extended_error_has_its_name(void **state)
 	assert_null(rcode_text_ede(EDE_NONE));
 }
 
-/* Each fits, whatever its number is. */
+/* Texts of all numbers fit into RCODE_TEXT_MAX. */
 static void
 every_name_fits(void **state)
 {

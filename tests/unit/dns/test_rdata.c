@@ -83,7 +83,8 @@ rdata_prints_the_text_of_its_row(void **state)
 		assert_int_equal(strlen(rows_printed), len);
 		if (strcmp(rows_printed, text) != 0)
 			fail_msg("line %u: prints %s", row->line, rows_printed);
-		/* Some doubts are about the text alone. */
+		/* The printed text may be refused only for a doubt about
+		 * text. */
 		if (rows_parse(row->type, rows_printed, again, &len, &error)
 			!= NSD_OK)
 			assert_true(row->kind == '~' && error.is_doubt);

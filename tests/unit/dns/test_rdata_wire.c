@@ -200,7 +200,7 @@ rdata_of_bad_value_survives_printing(void **state)
 	}
 }
 
-/* What others load is no reason to refuse a record. */
+/* A doubt (a rule that other servers do not enforce) must not hide an error. */
 static void
 rule_that_refuses_is_told_before_a_doubt(void **state)
 {
@@ -371,8 +371,9 @@ read_again(uint16_t type, const uint8_t *octets, size_t size)
 	assert_memory_equal(again, wire, len);
 }
 
-/* So the file that a secondary writes can be checked, and served by a primary.
- * Each row cut at each length, and with each octet changed. */
+/* A secondary writes the zone file from a transfer: nsd-checkzone and a primary
+ * must be able to read it. Covers each row cut at each length, and with each
+ * octet changed. */
 static void
 rdata_that_a_transfer_takes_is_read_from_its_text(void **state)
 {
@@ -412,7 +413,8 @@ size_of_row(uint8_t field, const uint8_t *at)
 	return size == FIELD_SIZE_COUNTED ? 1u + *at : size;
 }
 
-/* What the table says of a kind's size is what its check moves by. */
+/* The check of a field advances by the size that the table gives for its
+ * kind. */
 static void
 sizes_of_fields_are_those_of_their_checks(void **state)
 {

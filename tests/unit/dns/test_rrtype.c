@@ -37,7 +37,7 @@ rrtype_table_ascends_and_names_parse_back(void **state)
 				text[i] |= 0x20;
 		assert_int_equal(rrtype_parse(text, i, &type), NSD_OK);
 		assert_int_equal(type, row->number);
-		/* One letter short or more is another word. */
+		/* One letter more is another word. */
 		text[i] = 'q';
 		assert_int_equal(rrtype_parse(text, i + 1, &type),
 			NSD_E_SYNTAX);

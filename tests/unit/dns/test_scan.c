@@ -359,7 +359,8 @@ codec_reads_back_what_it_prints(void **state)
 				assert_true(codec_is_whole(&c));
 				assert_int_equal(c.out - out, len);
 				assert_memory_equal(out, octets, len);
-				/* One octet of room is missing. */
+				/* With one octet of room less, decoding
+				 * fails. */
 				if (len > 0) {
 					codec_init(&c, out, len - 1);
 					assert_false(kinds[k].read(&c, a, cut)

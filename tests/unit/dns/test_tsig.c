@@ -35,7 +35,7 @@ struct message {
 	size_t len;
 };
 
-/* One side: a key with a MAC of its own, and the chain. */
+/* A side of an exchange: a key with a MAC of its own, and the chain. */
 struct side {
 	struct tsig_key key;
 	struct tsig_chain chain;
@@ -226,7 +226,7 @@ answers_between_count_with_the_next_that_is_signed(void **state)
 	side_fini(&server);
 }
 
-/* One that is left out, altered, or comes twice. */
+/* An unsigned message of a chain is left out, altered, or repeated. */
 static void
 answers_between_cannot_be_forged(void **state)
 {

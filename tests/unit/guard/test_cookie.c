@@ -237,7 +237,8 @@ other_versions_are_not_ours(void **state)
 	}
 }
 
-/* It is replaced, as long as it is not too old, and only if it is there. */
+/* A cookie of the second secret is renewed if it is recent, and bad if there is
+ * no second secret. */
 static void
 a_staged_secret_is_one_of_two(void **state)
 {
@@ -259,7 +260,7 @@ a_staged_secret_is_one_of_two(void **state)
 		MADE_SEC), COOKIE_BAD);
 }
 
-/* Those of other servers may have 8 to 32 octets. */
+/* Cookies of other servers have 8 to 32 octets. */
 static void
 other_lengths_are_not_ours(void **state)
 {

@@ -27,7 +27,8 @@ a_secret_is_two_and_thirty_digits(void **state)
 	for (size_t len = 0; len <= 34; len++)
 		assert_true(cookie_text_parse_secret(text, len, secret)
 			== (len == 32));
-	/* Each octet in each place: the digits, and nothing beside them. */
+	/* Tries each octet in each place: only hexadecimal digits are
+	 * accepted. */
 	for (size_t at = 0; at < 32; at++) {
 		char was = text[at];
 

@@ -192,7 +192,7 @@ subjects_are_told_apart(void **state)
 		== hash(&rrl, 1, "2001:db8::ffff:0:0:2", ""));
 	assert_true(hash(&rrl, 1, "2001:db8::1", "")
 		!= hash(&rrl, 1, "2001:db8:0:1::1", ""));
-	/* What one key brings together, another does not: each word counts. */
+	/* Every word of the key changes the hash. */
 	for (unsigned i = 0; i < RRL_KEY_LEN / 8; i++) {
 		other = rrl;
 		other.key[i] ^= UINT64_C(1) << 63;
@@ -396,7 +396,7 @@ newcomers_do_not_push_out_each_other(void **state)
 	free(rrl.lines);
 }
 
-/* Who asked often long ago goes before who asks now. */
+/* Old counts are evicted before recent ones. */
 static void
 the_past_makes_room(void **state)
 {
@@ -457,8 +457,8 @@ a_table_has_whole_lines_and_the_whole_key(void **state)
 	free(rrl.lines);
 }
 
-/* One that was not asked for so long that its time wraps around is as good as
- * any. */
+/* The time in a bucket has 18 bits: a limit holds across its wrap, and ends as
+ * usual after it. */
 static void
 a_clock_may_wrap_and_be_late(void **state)
 {
@@ -476,7 +476,7 @@ a_clock_may_wrap_and_be_late(void **state)
 	free(rrl.lines);
 }
 
-/* It takes hours until a rest looks as if there had been none. */
+/* A bucket's time wraps after hours: a pause that is shorter ends a limit. */
 static void
 who_rests_is_answered(void **state)
 {
@@ -497,8 +497,8 @@ who_rests_is_answered(void **state)
 	free(rrl.lines);
 }
 
-/* Who spends amounts at the limit's rate is never limited; above it, always,
- * until it has stopped for a while. The clock wraps meanwhile. */
+/* A subject that spends at the limit's rate is never limited; above it, always,
+ * until it pauses. The clock wraps in between. */
 static void
 amounts_are_limited(void **state)
 {
@@ -523,7 +523,7 @@ amounts_are_limited(void **state)
 		(void)rrl_is_spent(&rrl, subject, limit, now);
 	now += 1 * RRL_TICKS_PER_SEC;
 	assert_false(rrl_is_spent(&rrl, subject, limit, now));
-	/* One amount may be above all. */
+	/* A single amount may be above the limit. */
 	(void)rrl_spend(&rrl, subject, UINT32_MAX, limit, now);
 	assert_true(rrl_is_spent(&rrl, subject, limit, now
 		+ 2 * RRL_TICKS_PER_SEC));
@@ -610,7 +610,7 @@ workers_share_the_limit(void **state)
 			&racers[i]), 0);
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	/* Some steps may be lost in races, none is invented. */
+	/* Races may lose counts, but do not invent any. */
 	assert_true(racers[0].answered + racers[1].answered >= 20000);
 	assert_true(racers[0].answered + racers[1].answered < 21000);
 	free(rrl.lines);

@@ -48,7 +48,7 @@ message_arrives_whole_with_its_payload(void **state)
 	ipc_channel_close(&loader_end);
 }
 
-/* One that is killed has mostly not read all that it was sent. */
+/* A killed process often leaves messages unread. */
 static void
 what_was_said_before_the_end_is_heard(void **state)
 {
@@ -136,8 +136,8 @@ payload_ends_with_its_text(void **state)
 			texts[i].end);
 }
 
-/* Whoever takes a request can answer it, and whoever sends it takes that. The
- * answer has the ticket. */
+/* The receivers of a request may send its answer, and the senders may receive
+ * it. Answers have the ticket. */
 static void
 answers_go_back_to_who_asks(void **state)
 {
@@ -293,7 +293,7 @@ full_channel_does_not_block(void **state)
 	ipc_channel_close(&loader_end);
 }
 
-/* What the system is short of says nothing of the other side. */
+/* ENOBUFS and the like do not mean that the peer is dead. */
 static void
 shortage_is_not_the_peers_death(void **state)
 {

@@ -139,7 +139,8 @@ credit_that_was_not_taken_is_refused(void **state)
 	assert_int_equal(a.left[IPC_NOTIFY], ipc_rows[IPC_NOTIFY].credits);
 }
 
-/* What one that may have been taken over sends to another child is bounded. */
+/* A worker that was taken over can send a bounded number of messages to other
+ * children. */
 static void
 all_that_a_worker_sends_to_children_has_credits(void **state)
 {

@@ -102,7 +102,7 @@ count_whole(void)
 	return count;
 }
 
-/* Whatever octet is wrong, one entry is lost and the others are found. */
+/* A wrong octet anywhere costs one entry, and the others are found. */
 static void
 damage_costs_one_entry(void **state)
 {
@@ -204,7 +204,7 @@ text_is_not_taken_for_a_record(void **state)
 
 	begin();
 	journal = journal_fixture_open(folder, 0, NULL);
-	/* Its text will stand behind a head of this length. */
+	/* The forged head's text will follow a head of this length. */
 	memcpy(head.apex, journal_fixture_apex(3), 4);
 	text_at = segment_len + format_pad(FORMAT_RECORD_HEAD + 4);
 	head.entry.segment = 1;
@@ -262,7 +262,7 @@ damaged_file_is_found_by_its_reader(void **state)
 		assert_true(journal_fixture_check(dirfd, entry, 1));
 		journal_index_close(index);
 	}
-	/* One that is cut, or gone, is no entry. */
+	/* A text file that is cut or missing is no entry. */
 	told.text[0] = '\0';
 	assert_int_equal(ftruncate(fd, 1100000), 0);
 	close(fd);
@@ -288,7 +288,7 @@ other_files_are_left_alone(void **state)
 	end();
 }
 
-/* It costs what was in the segment; the journal goes on in another one. */
+/* The contents of that segment are lost; the journal goes on in another one. */
 static void
 segment_that_is_no_file_is_skipped(void **state)
 {

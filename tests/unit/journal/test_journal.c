@@ -169,7 +169,8 @@ texts_of_all_lengths_come_back(void **state)
 	end();
 }
 
-/* Who publishes an entry reads it as it lies: descriptor, offset, length. */
+/* The loader reads an entry's text from a descriptor, an offset and a
+ * length. */
 static void
 text_lies_in_one_piece(void **state)
 {
@@ -614,7 +615,7 @@ folder_is_for_its_owner(void **state)
 	end();
 }
 
-/* What cannot be opened or removed is not the folder. */
+/* The error names the file that cannot be opened or removed, not the folder. */
 static void
 file_that_is_why_is_told(void **state)
 {

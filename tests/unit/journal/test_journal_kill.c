@@ -28,7 +28,7 @@
 #define ZONES 8u
 #define SEGMENT (64u << 10)
 
-/* What writers have been told, in memory that outlives them. */
+/* The reports that writers got, in memory that outlives them. */
 struct said {
 	_Atomic uint32_t durable[ZONES]; /* serial */
 	_Atomic uint64_t count;
@@ -99,7 +99,7 @@ writer_fork(const char *folder, struct said *said, uint64_t seed)
 	_exit(2);
 }
 
-/* Each zone has a way from nothing to what was reported, or further. */
+/* A zone's entries lead from nothing to the reported serial, or further. */
 static void
 check(int dirfd, const uint32_t *least, bool texts)
 {

@@ -35,7 +35,7 @@ work(const char *folder)
 		uint64_t len = to == 5 ? 1100 * KIB : to == 7 ? 200 * KIB
 							      : 3000;
 
-		/* Each is of a zone of its own, but for garbage. */
+		/* Entries are of different zones, except the garbage. */
 		durable[to] = journal_fixture_commit(journal, to, 0, to, len)
 			!= 0;
 		if (journal_fixture_commit(journal, 99, to, to + 1, 4000) != 0)
@@ -88,7 +88,7 @@ each_allocation_that_fails_costs_its_transfer_at_most(void **state)
 	assert_true(n > 200);
 }
 
-/* It would be published by the next start. */
+/* The next start would publish the entry otherwise. */
 static void
 refused_entry_stays_refused_without_memory(void **state)
 {
@@ -107,7 +107,8 @@ refused_entry_stays_refused_without_memory(void **state)
 		journal_refuse(journal, journal_fixture_apex(zone), id);
 		assert_true(failing_has_failed());
 		failing_once(-1);
-		/* Others take care that there is one for the next time. */
+		/* Another refusal allocates the spare job for the next
+		 * round. */
 		id = journal_fixture_commit(journal, 3, 0, zone, 300);
 		journal_refuse(journal, journal_fixture_apex(3), id);
 	}

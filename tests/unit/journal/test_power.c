@@ -27,8 +27,8 @@
 #define ENTRY_MAX 600
 #define NEVER SIZE_MAX
 
-/* What the test knows of an entry: after how many operations it was sent, was
- * reported and was declared dead. */
+/* An entry, and the number of operations after which it was sent, reported and
+ * declared dead. */
 struct known {
 	unsigned zone;
 	uint32_t from;
@@ -138,7 +138,7 @@ drop(unsigned zone)
 	journal_drop(journal, journal_fixture_apex(zone));
 }
 
-/* All that a journal does, in a while of a server. */
+/* Every kind of work that a server gives to a journal. */
 static void
 work(void)
 {
@@ -159,7 +159,7 @@ work(void)
 	refuse(1, last_id);
 	commit(1, 3, 4, 200);
 	drop(3);
-	/* What lives in old segments is copied: 1, 2, 10 to 14. */
+	/* Live entries of old segments are copied: 1, 2, 10 to 14. */
 	for (uint32_t i = 1; i < 25; i++) {
 		commit(5, i, i + 1, 7000);
 		forget(5, i + 1, last_id);
@@ -235,7 +235,8 @@ check_folder(const char *folder, size_t n, uint64_t seed)
 		if (!has && k->durable <= n && k->dead > n)
 			fail_msg("after %zu, seed %llu: entry %u is lost", n,
 				(unsigned long long)seed, (unsigned)id);
-		/* What was dead may have found no room in the log. */
+		/* With failed writes the log may lack the note that an entry is
+		 * dead. */
 		if (has && ((k->surely_dead <= n && faults == 0)
 			|| (k->surely_gone <= n && faults <= 1)
 			|| k->sent > n))
@@ -295,8 +296,8 @@ power_cut_loses_nothing_reported(void **state)
 	journal_fixture_remove(folder);
 }
 
-/* Any operation fails: once, a few times, from then on. Those transfers fail
- * that are told to, and nobody else's. Then the power fails, too. */
+/* An operation fails: once, a few times, or from then on. Only the transfers
+ * that are reported as failed are lost; then the power fails, too. */
 static bool
 work_with_fault(enum power_fault fault, size_t at, size_t how_many)
 {

@@ -172,7 +172,7 @@ page_costs_its_records_as_long_as_it_is_bad(void **state)
 	}
 }
 
-/* Each call may take seconds. */
+/* A read of a bad disk may take seconds, so their number is bounded. */
 static void
 file_that_cannot_be_read_costs_few_calls(void **state)
 {
@@ -192,7 +192,7 @@ file_that_cannot_be_read_costs_few_calls(void **state)
 	assert_in_range(calls, 1, 40);
 	mend();
 	assert_int_equal(count_whole(false), 16);
-	/* Its head can be read. */
+	/* Only the first page can be read. */
 	bad_from = PAGE;
 	bad_to = UINT64_MAX;
 	calls = 0;
@@ -280,8 +280,8 @@ bad_segment_goes_when_its_room_is_needed(void **state)
 	journal_fixture_remove(folder);
 }
 
-/* What lives in the oldest segment is moved, and one record of it cannot be
- * read any more. */
+/* Live records of the oldest segment are moved, and one of them cannot be read
+ * any more. */
 static void
 record_that_cannot_be_moved_is_lost_alone(void **state)
 {

@@ -125,7 +125,7 @@ zones_are_found_as_often_as_they_are_needed(void **state)
 		assert_string_equal(zone("own")->zonefile, "o");
 		assert_string_equal(zone("a")->pattern_name, "p");
 	}
-	/* What is in the list by now. */
+	/* The list changes; the next read finds its new contents. */
 	write_list(HEAD "del a p\nadd b p\nadd c p\nadd d nosuch\nadd own p\n");
 	find();
 	assert_int_equal(server.conf->zone_count, 3);

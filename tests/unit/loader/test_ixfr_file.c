@@ -92,7 +92,7 @@ a_file_of_nsd_is_read_and_written(void **state)
 	history_draft_fini(&draft);
 }
 
-/* All but the last newline is needed. */
+/* A file cut anywhere before its last newline is refused. */
 static void
 what_is_cut_is_refused(void **state)
 {
@@ -142,7 +142,7 @@ what_is_no_such_file_is_refused(void **state)
 			fail_msg("text %zu is taken", i);
 		history_draft_fini(&draft);
 	}
-	/* One that changes nothing but the SOA is one. */
+	/* A difference of the SOA alone is valid. */
 	assert_int_equal(parse(SOA("2") SOA("1") SOA("2") SOA("2"),
 		strlen(SOA("2")) * 4, &draft, &limits), NSD_OK);
 	history_draft_fini(&draft);
@@ -287,7 +287,7 @@ steps_are_written_and_read(void **state)
 		&(struct history_limits){5, 4000}, NULL), 2);
 	/* A zone file that is not as far, or further. */
 	assert_int_equal(read_files(9, &limits, "leads to another serial"), 0);
-	/* What is broken ends the chain. */
+	/* A broken file ends the chain. */
 	spoil(2, "; IXFR data file\n");
 	assert_int_equal(read_files(10, &limits, "ends too early"), 2);
 	/* Fewer steps leave fewer files. */
@@ -312,7 +312,7 @@ time_of(unsigned index)
 	return st.st_ctim;
 }
 
-/* One that was put beside the others again counts as new. */
+/* A file that was replaced counts as new. */
 static void
 put_again(unsigned index, const struct timespec *after)
 {

@@ -153,7 +153,8 @@ zone_is_in_all_three_or_in_none(void **state)
 	assert_int_equal(entry->zone, STORE_NONE);
 	options = store_get(view, entry->options);
 	assert_int_equal(options->ends[SETTINGS_ALLOW_QUERY], 1);
-	/* It is that of the settings, for all zones of the pattern. */
+	/* The entry has the pattern of the settings, whose options all its
+	 * zones share. */
 	assert_int_equal(entry->pattern,
 		settings_patterns(settings_get(view))[0]);
 	assert_int_equal(entry->options, ((const struct settings_pattern *)

@@ -171,7 +171,8 @@ on_end(void *arg)
 	event_base_loopbreak(base);
 }
 
-/* What the loader's thread does with a transfer (load/load_transfer.c). */
+/* Applies differences as the loader's thread does with a transfer
+ * (src/loader/load_transfer.c). */
 static void *
 apply_large(void *arg)
 {
