@@ -142,8 +142,8 @@ remove_new(struct append *append)
 	close_segment(append);
 }
 
-/* What was written of the segment since an offset is cut off; if that does not
- * work, the segment is left. */
+/* Cuts off all that was written behind an offset of the segment; if that fails,
+ * the segment is left, and the next one begun. */
 static void
 cut(struct append *append, uint64_t offset)
 {
@@ -170,7 +170,8 @@ make_room(struct append *append, uint64_t size)
 
 	if (append->fd != -1 && at > FORMAT_SEGMENT_HEAD
 		&& at + size > append->segment_size) {
-		/* What follows must not be durable without it. */
+		/* Records of the next segment must not be durable without
+		 * these. */
 		err = flush(append);
 		if (err != NSD_OK)
 			return err;
@@ -254,7 +255,7 @@ copy_text(struct append *append, const struct journal_entry *entry, int fd,
 	return err;
 }
 
-/* What the disk cannot give is as what is damaged. */
+/* Treats octets that the disk cannot read as damaged ones. */
 static enum nsd_err
 as_damage(enum nsd_err err)
 {

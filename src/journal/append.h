@@ -24,7 +24,7 @@ struct append {
 	uint8_t salt[FORMAT_SALT];
 	uint64_t end;       /* where the buffer will stand */
 	uint64_t committed; /* end at the last append_commit */
-	uint64_t synced;    /* what is known to be on the disk */
+	uint64_t synced;    /* octets that are known to be on the disk */
 	bool is_new;        /* the folder may not know it yet */
 	uint8_t *buffer;
 	size_t used;

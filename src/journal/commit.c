@@ -15,7 +15,7 @@ signal_event(struct commit *commit)
 {
 	uint64_t one = 1;
 
-	/* It fails only if it is signalled 2^64 times already. */
+	/* The write fails only if the event was signalled 2^64 times. */
 	if (write(commit->event, &one, sizeof(one)) == -1)
 		return;
 }
@@ -39,7 +39,7 @@ wait_add(struct commit *commit, struct journal_job *job)
 	pthread_mutex_unlock(&commit->lock);
 }
 
-/* Its octets are written, or lost. */
+/* Takes a job's octets off those that wait: they are written, or lost. */
 static void
 wait_end(struct commit *commit, struct journal_job *job)
 {
@@ -190,8 +190,9 @@ log_job(struct commit *commit, struct journal_job *job, bool *lost)
 		job->error = job->err == NSD_E_SYSTEM ? errno : ENOSPC;
 }
 
-/* What is dead, or has moved, is durable with what comes next: the file that a
- * copy was made from goes after that. */
+/* True if a job has to be durable at once. A death or a move becomes durable
+ * with the next one that has: the file that a copy was made from is removed
+ * later. */
 static bool
 job_needs_sync(const struct journal_job *job)
 {
@@ -217,8 +218,8 @@ log_alone(struct commit *commit, struct journal_job *job, bool *sync_failed)
 		job->error = errno;
 }
 
-/* One after the other, so that only those fail for which there is no room. If
- * the disk is at its end, no more is tried. */
+/* Logs each job by itself, so that only those fail for which there is no room.
+ * After a failed sync no more is tried. */
 static void
 log_each(struct commit *commit, struct cds_list_head *list)
 {
@@ -240,7 +241,7 @@ log_each(struct commit *commit, struct cds_list_head *list)
 	}
 }
 
-/* True: all is in the log. */
+/* True if all jobs are in the log. */
 static bool
 log_together(struct commit *commit, struct cds_list_head *list)
 {
@@ -258,7 +259,7 @@ log_together(struct commit *commit, struct cds_list_head *list)
 	return append_commit(&commit->append, sync, &sync_failed) == NSD_OK;
 }
 
-/* What can only be done once the log is durable. */
+/* Does what has to wait until the log is durable, or has failed. */
 static void
 after_log(struct commit *commit, struct journal_job *job)
 {
@@ -399,7 +400,7 @@ commit_take_done(struct commit *commit, struct cds_list_head *list)
 	jobs_take(&commit->done, false, list);
 	if (!cds_list_empty(list))
 		return;
-	/* What comes from here on signals again. */
+	/* Jobs that come from here on signal again. */
 	if (read(commit->event, &count, sizeof(count)) == -1)
 		return;
 	jobs_take(&commit->done, false, list);

@@ -24,7 +24,8 @@ struct commit {
 	struct append append; /* of the thread, once it runs */
 	struct journal_jobs spooling;
 	struct journal_jobs logging;
-	struct journal_jobs done;    /* all but blocks and what was abandoned */
+	struct journal_jobs done;    /* of all kinds but JOB_BLOCK and
+				      * JOB_ABANDON */
 	struct threads spooler;
 	struct threads logger;
 	pthread_mutex_t lock; /* of what follows */

@@ -70,7 +70,7 @@ enum format_record {
 	FORMAT_DEAD = 3,
 };
 
-/* What a head says. */
+/* The head of a record, decoded. */
 struct format_head {
 	enum format_record record;
 	struct journal_entry entry; /* FORMAT_DEAD: id is the first */

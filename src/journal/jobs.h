@@ -1,5 +1,5 @@
 /*
- * jobs.h - what the writer of a journal has its threads do, and queues of it.
+ * jobs.h - jobs of the threads of a journal's writer, and queues of jobs.
  */
 #ifndef SRC_JOURNAL_JOBS_H
 #define SRC_JOURNAL_JOBS_H
@@ -20,7 +20,8 @@ enum job_kind {
 	JOB_TEXT,           /* an entry has ended */
 	JOB_DEAD,           /* entries are not live any more */
 	JOB_COPY,           /* an entry moves to the end of the log */
-	JOB_REMOVE_SEGMENT, /* the file goes, once what was said is durable */
+	JOB_REMOVE_SEGMENT, /* the file goes, once the jobs before are
+			     * durable */
 	JOB_REMOVE_FILE,
 };
 
@@ -39,7 +40,7 @@ struct journal_job {
 	bool unwanted;                /* JOB_TEXT: of the loop */
 	enum nsd_err err;
 	int error;                    /* errno */
-	struct format_head head;      /* what is appended, then where it is */
+	struct format_head head;      /* the record to append, then its place */
 	struct journal_entry from;    /* JOB_COPY: where it was */
 	struct journal_text *text;        /* NULL: all of it is in data */
 	uint8_t *data;                /* the last octets of a text */
@@ -63,7 +64,7 @@ struct journal_job *jobs_create(enum job_kind kind, size_t source_room)
 void jobs_destroy(struct journal_job *job);
 
 void jobs_init(struct journal_jobs *jobs);
-/* Frees what is in the queue. */
+/* Frees the queue with its jobs. */
 void jobs_fini(struct journal_jobs *jobs);
 
 void jobs_push(struct journal_jobs *jobs, struct journal_job *job);
@@ -73,7 +74,7 @@ void jobs_push_all(struct journal_jobs *jobs, struct cds_list_head *list);
  * something. False: the queue has ended and is empty. */
 bool jobs_take(struct journal_jobs *jobs, bool wait,
 	struct cds_list_head *list);
-/* Nothing more will come. */
+/* Ends the queue: no more jobs will come. */
 void jobs_end(struct journal_jobs *jobs);
 
 #endif

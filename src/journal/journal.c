@@ -117,8 +117,8 @@ remove_files(struct journal *journal, const char *suffix,
 	return err;
 }
 
-/* What a writer that died has left. If records cannot be read, what looks left
- * may be theirs. */
+/* Removes files of a writer that died. If some records cannot be read, texts
+ * without a record may be theirs, and stay. */
 static enum nsd_err
 remove_strays(struct journal *journal, bool knows_all, struct diag_sink *sink)
 {
@@ -280,7 +280,7 @@ on_text(struct journal *journal, struct journal_job *job)
 		if (job->err == NSD_OK && job->unwanted)
 			job->err = NSD_E_NOT_FOUND;
 	}
-	/* It may be on the disk all the same. */
+	/* The record may be on the disk all the same. */
 	if (job->err != NSD_OK)
 		clean_kill(journal, head->apex, head->entry.id,
 			head->entry.id);
@@ -370,7 +370,8 @@ journal_open_text(struct journal *journal, const uint8_t *apex, uint64_t id,
 
 /* ---- an entry goes */
 
-/* What is under way for a zone, from an id on, will not be wanted. */
+/* Marks the entries of a zone that are under way, from an id on, as
+ * unwanted. */
 static void
 unwant(struct journal *journal, const uint8_t *apex, uint64_t first)
 {
@@ -450,7 +451,8 @@ journal_drop_others(struct journal *journal,
 			next = zone->next;
 			if (keeps(ctx, zone->apex))
 				continue;
-			/* It goes with its last entry. */
+			/* The zone goes with its last entry, so its apex is
+			 * copied. */
 			memcpy(apex, zone->apex, name_len(zone->apex));
 			journal_drop(journal, apex);
 			dropped++;

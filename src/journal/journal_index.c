@@ -1,4 +1,5 @@
-/* journal_index.c - what a journal holds, for those who only read it. */
+/* journal_index.c - the live entries of a journal, for processes that only read
+ * it. */
 #include "journal/journal_index.h"
 
 #include <stdlib.h>
@@ -89,7 +90,8 @@ struct way {
 	const struct journal_query *query;
 	bool begun;      /* a serial is reached */
 	uint32_t serial; /* which */
-	bool met;        /* what is there was on the way, or a whole zone */
+	bool met;        /* the zone's present serial was reached, or a whole
+			  * zone */
 	struct journal_chain chain;
 	size_t room;
 };

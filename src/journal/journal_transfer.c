@@ -20,7 +20,7 @@ journal_begin(struct journal *journal, const uint8_t *apex)
 	transfer = calloc(1, sizeof(*transfer));
 	if (transfer == NULL)
 		return NULL;
-	/* So that the end needs no memory. */
+	/* The job is made now, so that the end needs no memory. */
 	transfer->job = jobs_create(JOB_TEXT, JOURNAL_SOURCE_MAX);
 	if (transfer->job == NULL) {
 		free(transfer);

@@ -16,11 +16,11 @@
 
 /* A record fits, and much is read at once. */
 #define WINDOW (4u << 20)
-/* What of a failing disk is tried at a time, and what is passed over at most if
- * nothing of it can be read: the disk may take seconds to say so. */
+/* Octets of a failing disk that are read at a time, and passed over at most if
+ * none of them can be read: the disk may take seconds to fail. */
 #define PAGE 4096u
 #define SKIP_MAX (1u << 20)
-/* Of a segment that cannot be opened: so long may it be. */
+/* The length that a segment is taken to have if it cannot be opened. */
 #define LOST_SEGMENT (64u << 20)
 
 /* A segment as it is read: a window moves over it. */
@@ -104,8 +104,8 @@ recover_list(int dirfd, const char *suffix, uint64_t **numbers, size_t *count)
 
 /* ---- the window */
 
-/* What the disk cannot give becomes zeros, which are no record. More of them
- * each time in a row. */
+/* Puts zeros, which are no record, in the place of octets that the disk cannot
+ * read. In a row of failures, twice as many each time. */
 static ssize_t
 reading_pass_over(struct segment_reading *r, uint8_t *to, size_t len)
 {
@@ -265,8 +265,9 @@ reading_records(struct segment_reading *r)
 
 /* ---- segments */
 
-/* What cannot be read now may be some other time: a number is not given out
- * again. A record has more octets than FORMAT_ALIGN. */
+/* Counts the ids that the unread octets may hold, which must not be given out
+ * again, as they may be readable later. A record has more octets than
+ * FORMAT_ALIGN. */
 static void
 tell_lost(struct segment_reading *r, uint64_t octets)
 {
@@ -276,7 +277,7 @@ tell_lost(struct segment_reading *r, uint64_t octets)
 		strerror(EIO));
 }
 
-/* A file in which not even the head is whole. */
+/* Skips a file in which not even the head is whole. */
 static void
 skip_segment(struct segment_reading *r, int dirfd)
 {
@@ -340,7 +341,7 @@ reading_segment(struct segment_reading *r, int dirfd)
 	return err != NSD_OK ? err : end_segment(r);
 }
 
-/* What stands under a segment's name is none. It is left alone. */
+/* Leaves alone what has a segment's name and is no file. */
 static enum nsd_err
 pass_over(struct segment_reading *r)
 {

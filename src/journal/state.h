@@ -29,14 +29,16 @@ struct journal {
 	struct fetch_segment near;      /* of the text that was opened last */
 	bool removing;                  /* a segment is about to go */
 	bool paused;                    /* a copy found no room */
-	struct journal_job *spare;      /* for what is dead, when there is no
-					 * memory: it would be live again */
+	struct journal_job *spare;      /* a job for a death when there is no
+					 * memory: without it the entry would be
+					 * live again */
 };
 
 struct journal_transfer {
 	struct cds_list_head node;
 	struct journal *journal;
-	struct journal_job *job;       /* what it will be at its end */
+	struct journal_job *job;       /* job of the entry, once the transfer
+					* ends */
 	struct journal_text *text; /* NULL: all of it is in data */
 	uint8_t *data;         /* at most a block */
 	size_t used;

@@ -36,7 +36,7 @@ conf_zones_may_write(const struct conf *conf)
 
 /* ---- keys of zones ------------------------------------------------------- */
 
-/* Those of a zone, or if that is NULL, of a key. */
+/* Drops the associations of a zone, or if wire is NULL, of a key. */
 static void
 assocs_drop(struct server *server, const uint8_t *wire, const char *key)
 {
@@ -119,7 +119,8 @@ conf_zones_add_listed(const struct server *server,
 			server->list, server->list_was_cut);
 }
 
-/* One may have gone whose loader died before it said so. */
+/* Applies the associations of keys. A zone or key may be gone, if the loader
+ * that removed it died before it said so. */
 static enum nsd_err
 conf_zones_associate(const struct server *server)
 {

@@ -42,7 +42,8 @@ struct ixfr_reading {
 	struct history_draft *draft;
 	unsigned soas;     /* seen */
 	uint32_t serials[4];
-	const char *why;   /* it is not such a file; NULL: it may be */
+	const char *why;   /* reason why the file is no such one; NULL: it may
+			    * be */
 };
 
 static enum nsd_err

@@ -88,7 +88,7 @@ find_new_soa(const struct ixfr_octets *octets, struct history_rr *soa)
 	return NSD_OK;
 }
 
-/* Who is given the records, and with what. */
+/* A function that is given the records, with its context. */
 struct visitor {
 	enum nsd_err (*on_rr)(struct ixfr_writing *w, void *ctx);
 	void *ctx;

@@ -8,13 +8,13 @@
 #include "loader/load_files.h"
 #include "store/writer.h"
 
-/* What may be collected, for each record of the zone. The store has about 32
- * octets for a record, and all together is not to take more than 1.3 times
- * that. */
+/* Memory for collected records, for each record of the zone. The store has
+ * about 32 octets for a record, and all together is not to take more than 1.3
+ * times that. */
 #define MEMORY_PER_RECORD 4u
 #define MEMORY_LEAST (1u << 20)
 
-/* Who is given the batches of the first reading. */
+/* The context of the first reading, which is given batches. */
 struct first_reading {
 	struct diff *diff;
 	struct load_age *age;
@@ -67,7 +67,7 @@ load_diff_run(const struct load_reading *r, struct diff *diff)
 	options.batch_ctx = &first;
 	err = load_reading_parse(r, &options, r->sink,
 		&r->result->files);
-	if (err == NSD_E_ZONE) /* it was not read to its end */
+	if (err == NSD_E_ZONE) /* the file was not read to its end */
 		zonefile_result_fini(&r->result->files);
 	if (err == NSD_OK)
 		err = diff_compare(diff, &equal);

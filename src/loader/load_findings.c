@@ -1,4 +1,4 @@
-/* load_findings.c - what is wrong with a zone file, in the log. */
+/* load_findings.c - findings about a zone file, as lines of the log. */
 #include "config.h"
 
 #include <assert.h>
@@ -79,7 +79,8 @@ void
 load_findings_log_failure(const struct load_findings *findings,
 	const char *zone, const char *path)
 {
-	/* What ran out of memory may have had none to say so. */
+	/* A reading that ran out of memory may have had none to report an
+	 * error. */
 	uint32_t errors = findings->sink.errors > 0 ? findings->sink.errors
 						    : 1;
 

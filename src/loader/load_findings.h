@@ -1,5 +1,5 @@
-/* load_findings.h - what is wrong with a zone file, in the log: some of it, and
- * where to see the rest. */
+/* load_findings.h - findings about a zone file, as lines of the log: the first
+ * ones, and where to see the rest. */
 #ifndef LOADER_LOAD_FINDINGS_H
 #define LOADER_LOAD_FINDINGS_H
 

@@ -90,8 +90,8 @@ follow_remove_others(struct load_follow *f, struct load_batch *batch,
 
 /* ---- zones that stay ----------------------------------------------------- */
 
-/* A zone that is made a primary, or a secondary, has its files forgotten, which
- * a thread may look at: it has what readers see later, too. */
+/* True if the zone becomes a primary or a secondary. Its files are forgotten
+ * then, which a thread may look at: while one does, the whole change waits. */
 static bool
 follow_changes_role(const struct store_view *view, const struct load_zone *zone,
 	const struct zone_setup *setup)
@@ -112,7 +112,7 @@ follow_stay(struct load_follow *f, struct load_zone *zone,
 	if (claimed || !follow_changes_role(view, zone, setup))
 		err = table_set_up(f->writer, zone->entry, setup);
 	assert(load_set_at(f->set, view, zone->entry) == zone);
-	/* It may have been about to go. */
+	/* The zone may have been about to go. */
 	__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
 	if (!claimed)
 		return err == NSD_OK ? follow_put_off(f, zone) : err;
@@ -225,7 +225,8 @@ load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
 	return err;
 }
 
-/* One that could not. True: it is done. */
+/* Follows the configuration with a zone that could not at first. True: that is
+ * done. */
 static bool
 follow_again(struct load_follow *f, struct load_batch *batch,
 	struct load_zone *zone, enum nsd_err *err)
@@ -234,7 +235,7 @@ follow_again(struct load_follow *f, struct load_batch *batch,
 	const struct conf_zone *now;
 
 	if (zone->conf == NULL)
-		return true; /* it has gone by another way */
+		return true; /* the zone was removed meanwhile */
 	entry = store_get(store_writer_view(f->writer), zone->entry);
 	now = conf_find_zone(batch->conf, entry->name);
 	if (now == NULL) {
@@ -250,7 +251,7 @@ follow_again(struct load_follow *f, struct load_batch *batch,
 	zone->conf = now;
 	*err = load_batch_list_anew(batch, now);
 	(void)load_zone_release(zone);
-	/* It may be of another file by now. */
+	/* The zone may have another file by now. */
 	f->on_file(f->ctx, zone);
 	return true;
 }

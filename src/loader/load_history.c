@@ -1,4 +1,4 @@
-/* load_history.c - what the versions of a zone differ by, when its file is
+/* load_history.c - the differences between versions of a zone, when its file is
  * read. */
 #include "config.h"
 
@@ -102,7 +102,8 @@ load_history_read(const struct load_context *context, const char *path,
 	if (limits.number == 0
 		|| !history_find_serial(context, result, &wanted.serial))
 		return;
-	/* Those of a secondary are written before its zone file. */
+	/* The files of differences of a secondary are written before its zone
+	 * file: their times tell nothing. */
 	if (!load_zone_is_secondary(zone)) {
 		result->history.stale = history_is_cut(context, result);
 		moment = history_find_moment(result);

@@ -1,4 +1,5 @@
-/* load_journal.c - what the journal of transfers has beyond zone files. */
+/* load_journal.c - brings zones to the versions that the journal of transfers
+ * has beyond zone files. */
 #include "config.h"
 
 #include <assert.h>
@@ -117,7 +118,7 @@ journal_peek_file(const char *file, const uint8_t *apex,
 		.batch_ctx = &peek,
 	};
 
-	/* What is wrong with it is told when it is read. */
+	/* Faults are reported when the file is read as a whole. */
 	if (zonefile_parse(file, &options, NULL, files) == NSD_E_DENIED)
 		peek.found.known = true;
 	return peek.found;
@@ -188,7 +189,8 @@ journal_build_entry(const struct load_context *context,
 	load_transfer_read(context, zone, &of_text, result);
 	if (result->outcome == LOAD_LARGE)
 		return true;
-	/* They were no files. */
+	/* The entry was read from the journal: the result must not have
+	 * files. */
 	zonefile_result_fini(&result->files);
 	if (result->outcome != LOAD_FAILED)
 		return true;
@@ -200,8 +202,9 @@ journal_build_entry(const struct load_context *context,
 struct journal_file {
 	struct journal_base of;
 	bool is_back; /* the zone went back from that, or from a newer one */
-	bool is_kept; /* what came last is all of that version: a text in the
-		       * journal has sums, and a file may have been cut short */
+	bool is_kept; /* the last entry is the whole zone of that version: a
+		       * text in the journal has sums, and a file may have been
+		       * cut short */
 };
 
 /* *files: to be freed. */
@@ -219,7 +222,7 @@ journal_look_at_file(const struct load_context *context,
 	if (!file.of.known)
 		return file;
 	file.is_back = journal_index_went_back(index, apex, file.of.serial);
-	/* That of a primary may be the operator's. */
+	/* The file of a primary may be the operator's. */
 	file.is_kept = load_zone_is_secondary(zone)
 		&& newest->kind == JOURNAL_WHOLE
 		&& newest->to == file.of.serial
@@ -234,7 +237,7 @@ journal_raise(struct journal_base *base, const struct journal_base *to)
 		*base = *to;
 }
 
-/* False: no whole zone that is sound leads on from base, or from the file. */
+/* False if no whole zone that is sound leads on from base, or from the file. */
 static bool
 journal_build(const struct load_context *context, struct load_zone *zone,
 	struct journal_base base, const struct journal_file *file,
@@ -253,7 +256,7 @@ journal_build(const struct load_context *context, struct load_zone *zone,
 		done = whole && journal_build_entry(context, zone,
 			&chain.entries[0], task, result);
 		journal_chain_fini(&chain);
-		/* It is damaged: the file is next. */
+		/* If the entry is damaged, the file is next. */
 		if (!file->is_back)
 			journal_raise(&base, &file->of);
 	}
@@ -274,7 +277,7 @@ load_journal_build(const struct load_context *context, struct load_zone *zone,
 		file = journal_look_at_file(context, zone, path, &served,
 			&files);
 	passed = file.is_back || file.is_kept;
-	/* What is served came later. */
+	/* The served version came later than a file that is passed over. */
 	done = (passed && served.known)
 		|| journal_build(context, zone, served, &file, task, result);
 	/* A file that is passed over is as if it had been read. */
@@ -319,7 +322,8 @@ journal_on_diag(struct diag_sink *sink, const struct diag *d)
 	log_write(log_diag_level(d), "journal: %s", d->text);
 }
 
-/* What leads on, and whoever applies it. */
+/* Entries that lead on from the served version, and the heap to apply them
+ * with. */
 struct journal_replay {
 	const struct load_context *context;
 	struct load_zone *zone;
@@ -327,8 +331,8 @@ struct journal_replay {
 	struct journal_chain chain;
 };
 
-/* What stands before the last entry was accepted when it came, or it would not
- * be there. Nothing is known of that. */
+/* Prepares to apply entries. Only the last one is verified: those before it
+ * were accepted when they came, or they would not be there. */
 static void
 journal_init_versions(const struct journal_replay *r, bool last,
 	struct diag_sink *sink, struct load_versions *v)

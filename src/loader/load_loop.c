@@ -1,4 +1,4 @@
-/* load_loop.c - what threads of the loader have its loop do for them. */
+/* load_loop.c - calls that threads of the loader have its loop make. */
 #include "config.h"
 
 #include <assert.h>

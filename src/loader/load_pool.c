@@ -187,9 +187,10 @@ pool_on_take(evutil_socket_t fd, short what, void *arg)
 {
 	struct load_pool *pool = arg;
 
-	/* What is built from now on does not wait for pins of readers that
-	 * come meanwhile. Not each time: who keeps too much is told to let go
-	 * of a few epochs first, then of more. */
+	/* A new epoch: pins that readers have made until now do not hold
+	 * objects that are built from now on. Not at each take: a reader that
+	 * keeps too much is told to let go of a few epochs first, then of
+	 * more. */
 	if (++pool->takes % TAKES_EPOCH == 0)
 		store_end_epoch(pool->context->writer);
 	pool->on_results(pool->ctx);

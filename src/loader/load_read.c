@@ -46,8 +46,8 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 	case LOAD_MISSING:
 		if (!loaded)
 			return load_files_have_changed(sources, path);
-		/* One whose file has another name now counts as missing, and
-		 * one that was transferred, and is primary now. */
+		/* A zone whose file has another name now counts as missing, and
+		 * so does a zone that was transferred, and is primary now. */
 		return load_files_are_others(sources, path)
 			|| (sources == NULL && !load_zone_is_secondary(zone));
 	case LOAD_STALE:
@@ -262,13 +262,13 @@ read_find_path(const struct load_context *context,
 	return NULL;
 }
 
-/* What is to be done with a zone. */
+/* The plan of what to do with a zone. */
 struct load_plan {
 	const char *path; /* NULL: it has no file */
 	struct stat st;   /* of that */
 	bool due;         /* the file is to be read */
 	bool absent;      /* but is not there */
-	bool rehash;      /* what is served is to be hashed anew, if the file
+	bool rehash;      /* the served zone is to be hashed anew, if the file
 			   * gives nothing new */
 	bool large;       /* the file, if it is to be read; else what is
 			   * served */

@@ -10,8 +10,8 @@
 
 struct store_heap;
 
-/* What a secondary serves is never taken back: its file may be older than what
- * a transfer has brought since. */
+/* The served version of a secondary, which is never taken back: its file may be
+ * older than a transfer that has come since. */
 struct load_age {
 	const uint8_t *apex;
 	uint32_t served; /* serial */

@@ -18,7 +18,7 @@
 struct load_record {
 	uint8_t action; /* enum load_update_action, or any other octet */
 	uint8_t owner[NAME_MAX_LEN]; /* in lower case */
-	struct zone_rr rr; /* its RDATA are those octets, lent */
+	struct zone_rr rr; /* RDATA: lent by the octets that are read */
 };
 
 /* Reads kind and apex (in lower case; room for NAME_MAX_LEN). NSD_E_WIRE. */

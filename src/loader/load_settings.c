@@ -244,7 +244,8 @@ load_settings_pattern(struct settings_edit *edit,
 
 /* ---- all of it ----------------------------------------------------------- */
 
-/* That of the limit itself and those beside it, narrowest first. */
+/* Converts the netblock of the limit itself and those beside it, narrowest
+ * first. */
 static struct settings_netblocks
 netblocks_convert(uint32_t bits, const struct conf_netblocks *wider)
 {
@@ -279,7 +280,7 @@ settings_convert(const struct conf_server *o)
 		.minimal_responses = o->minimal_responses,
 		.round_robin = o->round_robin,
 		.refuse_any = o->refuse_any,
-		/* That port waits for the next start. */
+		/* tls-auth-port waits for the next start. */
 		.tls_auth_xfr_only = o->tls_auth_xfr_only
 			&& o->tls_auth_port != 0,
 		.confine_to_zone = o->confine_to_zone,
@@ -302,7 +303,8 @@ settings_convert(const struct conf_server *o)
 	};
 }
 
-/* Those of lists that have addresses alone. NULL: there is no memory. */
+/* Converts the elements of lists of addresses alone. NULL: there is no
+ * memory. */
 static struct acl_element *
 elements_convert(const struct conf_acls *from)
 {
@@ -334,7 +336,7 @@ names_convert(const struct conf *conf, uint32_t *len)
 	return names;
 }
 
-/* What refers to objects of the store. */
+/* Makes the objects of the store that settings refer to. */
 static enum nsd_err
 objects_make(struct settings_edit *edit, const struct conf *conf,
 	struct settings_setup *setup, store_ref *refs,

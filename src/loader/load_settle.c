@@ -25,7 +25,7 @@ settle_find(const struct load_settle *settle, store_ref entry)
 {
 	size_t i = settle_home(settle, entry);
 
-	assert(settle->count <= settle->mask); /* one is free */
+	assert(settle->count <= settle->mask); /* a slot is free */
 	while (settle->slots[i] != STORE_NONE && settle->slots[i] != entry)
 		i = (i + 1) & settle->mask;
 	return i;

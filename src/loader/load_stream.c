@@ -69,8 +69,8 @@ load_stream_parse(const struct load_reading *r, struct load_streaming *s)
 	options.pool = s->pool;
 	options.piece_size = load_stream_piece_size(options.threads);
 	err = load_reading_parse_anew(r, &options);
-	/* Else these would keep what the parser has freed, while the rest of
-	 * the zone is made. */
+	/* Frees the memory of the parser, which would else be kept while the
+	 * rest of the zone is made. */
 	rrbatch_pool_trim(s->pool);
 	platform_heap_trim();
 	return err;

@@ -17,7 +17,7 @@
 /* A text below this length has a batch that is cheap to get. */
 #define SMALL_TEXT ((size_t)16 << 10)
 #define SMALL_ROOM ((size_t)64 << 10)
-/* What stands for a file in the result: findings name it. */
+/* The name in the place of a file's: findings name it. */
 #define SOURCE_NAME "transfer"
 
 _Static_assert(BUFFER_SIZE > CHANGES_HEAD_MAX + CHANGES_RECORD_MAX

@@ -61,7 +61,8 @@ transfer_run(struct load_reading *r)
 	log_error("zone %s: what a transfer has brought cannot be served: %s",
 		name, err_reason(err));
 	result->outcome = LOAD_FAILED;
-	/* What was written changes: it is not what its sender has checked. */
+	/* A text that changed meanwhile (NSD_E_AGAIN) is not the one that its
+	 * sender has checked. */
 	result->err = err == NSD_E_AGAIN ? NSD_E_WIRE : err;
 	result->crowded = err == NSD_E_MEMORY && r->served != NULL
 		&& store_count_lacks(r->context->writer) != r->lacks
@@ -127,7 +128,7 @@ transfer_read_diffs(const struct load_context *context,
 	uint32_t lacks = store_count_lacks(context->writer);
 	const struct zone *served;
 
-	/* Nobody else changes it, or lets it go. */
+	/* busy keeps others from changing the served version, or freeing it. */
 	pthread_mutex_lock(context->busy_lock);
 	assert(!zone->busy);
 	zone->busy = true;

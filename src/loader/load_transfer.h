@@ -9,25 +9,25 @@
 
 struct store_heap;
 
-/* What is to be read, and with what. All is borrowed. */
+/* A text to be read, and the heap to read it with. All is borrowed. */
 struct load_task {
 	struct store_heap *heap;
-	bool large; /* whatever its size */
+	bool large; /* read with several threads, whatever the size */
 	const struct load_text *text;
 };
 
 /*
- * Reads task->text in the ways of a zone file (load_ways.h): either finds
- * what it changes in the version that is served, or builds a new one with
- * memory of heap. The zone is claimed (load_zone_claim) by the caller, for the
- * time until the result is taken.
+ * Reads task->text in the ways of a zone file (load_ways.h): either finds what
+ * it changes in the version that is served, or builds a new one with memory of
+ * heap. The zone is claimed (load_zone_claim) by the caller, for the time until
+ * the result is taken.
  *
- * Unless the task is large, one that is better read with several threads is
- * LOAD_LARGE, and nothing is done. Any thread.
- * *result: LOAD_COMPARED, LOAD_APPLIED, LOAD_BUILT; or LOAD_FAILED with err,
- * said in the log. Gives files (zonefile_result_fini) and diff (diff_destroy).
- * A text of differences (XFR_DIFFS) is applied at once, with the help of the
- * loop: LOAD_APPLIED, or LOAD_FAILED; done: what was, also then.
+ * Unless the task is large, a text that is better read with several threads is
+ * LOAD_LARGE, and nothing is done. Any thread. *result: LOAD_COMPARED,
+ * LOAD_APPLIED, LOAD_BUILT; or LOAD_FAILED with err, said in the log. Gives
+ * files (zonefile_result_fini) and diff (diff_destroy). A text of differences
+ * (XFR_DIFFS) is applied at once, with the help of the loop: LOAD_APPLIED, or
+ * LOAD_FAILED; done: what was, also then.
  */
 void load_transfer_read(const struct load_context *context,
 	struct load_zone *zone, const struct load_task *task,

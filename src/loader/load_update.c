@@ -303,7 +303,7 @@ load_update_take(const struct load_text *text, struct load_change *change,
 		return err == NSD_OK && change->kind != kind ? NSD_E_WIRE
 							     : err;
 	}
-	/* What reads it in the file looks again at what it is. */
+	/* A later reader of the file looks at the kind again. */
 	change->kind = kind;
 	change->text = *text;
 	change->text.is_diffs = kind == LOAD_UPDATE_DIFFS;

@@ -17,7 +17,7 @@
 
 /* ---- where they are ------------------------------------------------------ */
 
-/* What the octets say before anything is done. */
+/* The versions in the octets, as counted before any is applied. */
 struct versions {
 	uint64_t first; /* version that begins at the serial that is served,
 			 * counted from 1; 0: none does */
@@ -25,7 +25,8 @@ struct versions {
 	uint32_t to;    /* the last serial */
 };
 
-/* NSD_E_WIRE: they are broken, or of another zone than this one. */
+/* Counts the versions. NSD_E_WIRE: the octets are broken, or of another zone
+ * than this one. */
 static enum nsd_err
 versions_look_at(const struct load_octets *part,
 	const struct zone_entry *entry, uint32_t served, struct versions *found)

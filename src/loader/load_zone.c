@@ -1,4 +1,4 @@
-/* load_zone.c - what the loader knows of one zone of the configuration. */
+/* load_zone.c - a zone of the configuration, as the loader has it. */
 #include "config.h"
 
 #include <assert.h>

@@ -175,7 +175,8 @@ loader_list_zones(struct loader *loader)
 	if (err != NSD_OK)
 		return err;
 
-	/* What a file of an earlier start says was of another clock. */
+	/* Times of expiry in a file of an earlier start are of another
+	 * clock. */
 	if (loader->close == LOADER_CLOSE_FILE
 		&& loader->past < STORE_PAST_LISTED)
 		load_expiry_forget(loader->writer);
@@ -369,6 +370,6 @@ loader_main(const struct role_start *start)
 	if (loader->stopping && !loader_has_threads(loader)
 		&& loader->close != LOADER_CLOSE_NONE)
 		loader_close(loader);
-	/* Else threads may be at work: the kernel takes it all down. */
+	/* Threads may still be at work: the kernel ends them. */
 	_exit(0);
 }

@@ -32,22 +32,22 @@ struct loader_unread {
 
 /* Why the loader looks at zone files. One pass runs at a time. */
 enum loader_pass {
-	LOADER_PASS_NONE,   /* none runs */
+	LOADER_PASS_NONE,   /* no pass runs */
 	LOADER_PASS_FIRST,  /* at its start, over all zones; ends with LOADED */
 	LOADER_PASS_CONFIGURED, /* the same with another configuration, for
 				 * zones that are new or have other files */
 	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
 	LOADER_PASS_ASKED,  /* xfrd has, for some zones or all: see
 			     * loader_reload.c */
-	LOADER_PASS_AGAIN,  /* nobody has asked for it: zones that were added,
-			     * or whose files changed while they were read */
+	LOADER_PASS_AGAIN,  /* by itself: zones that were added, or whose files
+			     * changed while they were read */
 };
 
-/* What becomes of the store when the loader is told to end. */
+/* The end of the store when the loader is told to end. */
 enum loader_close {
-	LOADER_CLOSE_NONE,  /* it is in memory, and goes with the server */
-	LOADER_CLOSE_FILE,  /* it is a file, and is closed clean */
-	LOADER_CLOSE_IMAGE, /* it is in memory, and is written to image_fd */
+	LOADER_CLOSE_NONE,  /* in memory: goes with the server */
+	LOADER_CLOSE_FILE,  /* in a file: closed clean */
+	LOADER_CLOSE_IMAGE, /* in memory: written to image_fd */
 };
 
 /* Giving unused memory of the store back: a job of loader_idle.c. */
@@ -64,10 +64,10 @@ struct loader_kinds {
 	struct zone_measuring measuring;
 };
 
-/* So many long differences of other zones may be in work at a time. */
+/* The number of threads for long differences of other zones. */
 #define LOADER_DIFFS 4u
 
-/* What is to be read, or being read. */
+/* A transfer that is to be read, or being read. */
 struct loader_transfer {
 	struct loader_transfer *next;
 	struct load_change change; /* zone->transfer is its text; owned */
@@ -75,8 +75,7 @@ struct loader_transfer {
 	bool replay; /* of what the journal has, not of change */
 };
 
-/* What transfers have brought, for threads of its own: see loader_transfers.c.
- */
+/* Transfers that threads of their own read: see loader_transfers.c. */
 struct loader_transfers {
 	struct loader *loader;
 	struct event *event; /* to go on at once */
@@ -134,7 +133,7 @@ struct loader {
 	struct load_loop *loop; /* for all threads */
 	struct load_journal *journal; /* in the first pass; or NULL */
 
-	/* What can wait, a little at a time. */
+	/* Work that can wait, done a little at a time. */
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
 	struct load_follow follow; /* zones that are, of another configuration
@@ -316,7 +315,7 @@ void loader_answer_update(struct loader *loader,
 
 /* ---- loader_queue.c: what waits for threads ------------------------------ */
 
-/* Those for differences that do nothing, or else where least waits. */
+/* Returns idle transfers for differences, or else those where least waits. */
 struct loader_transfers *loader_choose_diffs(struct loader *loader);
 /* Has a thread read one, which is t's from here on. */
 void loader_queue_transfer(struct loader_transfers *t,

@@ -1,5 +1,5 @@
-/* loader_counts.c - what the loader says to those who show statistics: how
- * large the store is, and which zones are counted together (zonestats). */
+/* loader_counts.c - the loader's part of statistics: how large the store is,
+ * and which zones are counted together (zonestats). */
 #include "config.h"
 
 #include <assert.h>
@@ -97,7 +97,7 @@ loader_find_group(struct loader *loader, const char *name, size_t len,
 	const struct counts *counts = loader->role.server->counts;
 	struct textlist names;
 
-	/* It may be a new one. */
+	/* The group may be new. */
 	counts_get_names(counts, &names);
 	return counts_grow(counts, textlist_count(&names) + 1)
 		&& textlist_add(loader->groups, name, len, group) == NSD_OK;

@@ -38,7 +38,7 @@ loader_publish_key(struct loader *loader, const struct key_edit *edit)
 		: loader_publish_settings(loader);
 }
 
-/* Who has asked is told of a zone that uses the key, if there is room. */
+/* Names a zone that uses the key, for the answer, if there is room. */
 static void
 loader_name_user(const struct conf *conf, struct key_edit *edit)
 {

@@ -17,7 +17,8 @@
 #include "loader/loader.h"
 #include "process/server.h"
 
-/* Others see how far a pass is after each step; the log, after so many. */
+/* The progress of a pass is shared after each step, and logged after this
+ * many. */
 #define PROGRESS_STEP_MSEC 250
 #define PROGRESS_LOG_STEPS 20u
 #define AGAIN_SEC 1
@@ -214,15 +215,16 @@ loader_run_pool(struct loader *loader)
 static enum load_which
 loader_choose_which(const struct loader *loader)
 {
-	/* Nobody has asked to look at files that have changed. */
+	/* A pass for a new configuration looks at no files that have merely
+	 * changed. */
 	if (loader->pass == LOADER_PASS_CONFIGURED)
 		return LOAD_MISSING;
-	/* What has failed says why once more to xfrd. */
+	/* A zone that has failed is read again, so that xfrd gets the
+	 * reasons. */
 	if (loader->pass != LOADER_PASS_FIRST)
 		return loader_reload_waits(loader) ? LOAD_STALE : LOAD_CHANGED;
-	/* Since the end of an earlier first pass nobody has asked to look at
-	 * more. Without one, there is still all to look at that a loader did
-	 * not come to before it died. */
+	/* After an earlier first pass only missing zones are left. Otherwise
+	 * all is read that a dead loader had not reached. */
 	return loader->past == STORE_PAST_LOADED ? LOAD_MISSING : LOAD_STALE;
 }
 
@@ -296,7 +298,8 @@ loader_gather(struct loader *loader, enum loader_pass pass)
 {
 	bool all;
 
-	/* It looks at no file that has merely changed: what waits goes on. */
+	/* A pass for a new configuration looks at no file that has merely
+	 * changed: requests go on waiting. */
 	if (pass == LOADER_PASS_CONFIGURED) {
 		loader->configured = false;
 		return true;
@@ -305,7 +308,7 @@ loader_gather(struct loader *loader, enum loader_pass pass)
 		loader->reload_wanted = false;
 	all = loader_begin_reload(loader, pass != LOADER_PASS_ASKED);
 	if (all)
-		loader->again_count = 0; /* these are among them */
+		loader->again_count = 0; /* all includes these zones */
 	return all;
 }
 
@@ -389,7 +392,7 @@ void
 loader_start_configured_pass(struct loader *loader)
 {
 	loader->configured = true;
-	/* What is to be read again is of the pass before. */
+	/* Zones to be read again belong to the pass before. */
 	if (loader->pass == LOADER_PASS_NONE && loader->again_count == 0)
 		loader_start_pass(loader, LOADER_PASS_CONFIGURED);
 }

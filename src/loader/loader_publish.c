@@ -93,7 +93,8 @@ loader_swap(struct loader *loader, const struct load_result *result,
 		updated->removed = old != NULL ? old->rr_count : 0;
 		updated->names = (uint32_t)made->node_count;
 	}
-	/* Nobody knows what this version and the one before differ by. */
+	/* The differences between this version and the one before are not
+	 * known. */
 	history_clear(loader->writer, result->zone->entry);
 	load_retire_add(&loader->retire, loader->writer,
 		result->zone->conf->wire,
@@ -281,7 +282,8 @@ loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
 		event_add(loader->again_event, &when);
 }
 
-/* Its files changed while they were read. They are not noted: it stays due. */
+/* Has a zone read again whose files changed while they were read. They are not
+ * noted: the zone stays due. */
 static void
 loader_read_again(struct loader *loader, struct load_zone *zone)
 {
@@ -347,7 +349,8 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	bool journal = load_journal_has(context, zone)
 		|| (context->journal != NULL && load_zone_is_secondary(zone));
 
-	/* Nobody else has changed or removed it meanwhile. */
+	/* The claim has kept the zone from being changed or removed
+	 * meanwhile. */
 	assert(zone->conf != NULL && zone->reading);
 	pthread_mutex_lock(context->busy_lock);
 	zone->busy = false;

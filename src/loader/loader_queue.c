@@ -1,5 +1,5 @@
-/* loader_queue.c - what waits for threads, in the loader: what transfers have
- * brought, and zones that the journal leads on from. */
+/* loader_queue.c - the queue for threads of the loader: transfers, and zones
+ * that the journal leads on from. */
 #include "config.h"
 
 #include <assert.h>
@@ -37,7 +37,7 @@ loader_queue_transfer(struct loader_transfers *t,
 	one->next = t->waiting;
 	t->waiting = one;
 	t->waiting_count++;
-	/* Others may be in the same turn. */
+	/* Other transfers may come in the same turn: begin with all of them. */
 	if (t->pool == NULL)
 		event_add(t->event, &at_once);
 }

@@ -95,7 +95,7 @@ loader_end_reload(struct loader *loader)
 
 /* ---- what fails ---------------------------------------------------------- */
 
-/* What is said of a zone whose reasons only the log has. */
+/* Returns the text about a zone whose reasons only the log has. */
 static const char *
 reload_see_log(const struct load_zone *zone, char line[1100])
 {
@@ -199,7 +199,7 @@ loader_list_reload(struct loader *loader, struct load_zone **zones, size_t max)
 			continue;
 		while (i < count && zones[i] != one->zone)
 			i++;
-		/* One that has gone meanwhile has nothing to be read. */
+		/* A zone that was removed meanwhile has nothing to be read. */
 		if (i == count && count < max && one->zone->conf != NULL)
 			zones[count++] = one->zone;
 	}

@@ -20,8 +20,8 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* So many octets are read at once, in the loop, if what is served is small,
- * too: that takes about a millisecond. */
+/* A transfer of up to this many octets is read at once, in the loop, if the
+ * served zone is small, too: that takes about a millisecond. */
 #define AT_ONCE_OCTETS (64u << 10)
 #define AT_ONCE_RECORDS 2000u
 
@@ -209,7 +209,7 @@ transfers_answer(struct loader *loader, struct loader_transfer *one,
 	transfers_forget(one);
 }
 
-/* Whatever came of it: as far as the journal led. */
+/* Ends the replay of the journal for a zone, at the version that it led to. */
 static void
 transfers_end_replay(struct loader *loader, struct loader_transfer *one)
 {
@@ -245,7 +245,8 @@ transfers_take_result(struct loader_transfers *t, struct load_result *result)
 		loader_queue_transfer(t, one);
 		return;
 	}
-	/* It goes on only if the loader ends: the next one is asked again. */
+	/* A wait without a result means that the loader ends: the next loader
+	 * is asked again. */
 	if (updated.err == NSD_E_AGAIN)
 		transfers_forget(one);
 	else
@@ -288,7 +289,7 @@ transfers_on_results(void *ctx)
 	transfers_run(t);
 }
 
-/* Nothing can be read: those that wait are refused. */
+/* Refuses all waiting transfers, as none can be read. */
 static void
 transfers_refuse(struct loader_transfers *t, enum nsd_err err)
 {
@@ -327,7 +328,7 @@ transfers_run(struct loader_transfers *t)
 	}
 	if (t->waiting == NULL)
 		return;
-	/* Those before have ended, each with a result. */
+	/* The transfers before have ended, each with a result. */
 	assert(t->pool == NULL && t->todo == NULL && t->results == NULL
 		&& t->working == NULL);
 	assert(t->waiting_count > 0);

@@ -189,7 +189,7 @@ loader_on_expiry(struct role *role, const struct ipc_message *m)
 	struct ipc_expiry expiry = {.left_msec = 0};
 
 	memcpy(&expiry, m->payload, m->len);
-	/* One that is not there has gone meanwhile. */
+	/* A zone that is not there was removed meanwhile. */
 	if (load_expiry_set(&loader->context, &loader->set, expiry.apex,
 		    m->len - offsetof(struct ipc_expiry, apex),
 		    expiry.left_msec)

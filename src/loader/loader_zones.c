@@ -42,7 +42,7 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 	return true;
 }
 
-/* What is to be said of a file that was looked at. served: the zone has a
+/* Returns the report on a file that was looked at. served: the zone has a
  * version by now. */
 static enum ipc_zone_file
 loader_judge_file(const struct load_result *result, bool served)
@@ -190,7 +190,7 @@ loader_change_zone(struct loader *loader, struct load_batch *batch,
 		loader_lose_key(loader, change->name);
 }
 
-/* What has come in a message fits into one, but for reasons. */
+/* Changes that have come in one message fit into one, but for reasons. */
 static void
 loader_note_change(struct zone_message *message,
 	const struct zone_change *change)

@@ -1,4 +1,5 @@
-/* statistics.c - what the store holds, and for whom, as lines of the log. */
+/* statistics.c - the use of the store's memory, and its holders, as lines of
+ * the log. */
 #include "config.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* statistics.h - what the store holds, and for whom, as lines of the log. */
+/* statistics.h - the use of the store's memory, and its holders, as lines of
+ * the log. */
 #ifndef LOADER_STATISTICS_H
 #define LOADER_STATISTICS_H
 

@@ -35,7 +35,7 @@ struct written_file {
 	const struct writeback *writeback;
 };
 
-/* What went wrong, with which file. errno stays. */
+/* Reports a failure, with the file's name. errno stays. */
 static enum nsd_err
 say(struct diag_sink *sink, const char *path, const char *what)
 {

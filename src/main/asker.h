@@ -19,13 +19,13 @@
 struct child;
 struct supervisor;
 
-/* Zeroed: nobody waits. */
+/* A sender of a request that has no answer yet. Zeroed: nobody waits. */
 struct asker {
-	uint64_t child; /* its number */
+	uint64_t child; /* child.number of the sender */
 	uint64_t ticket;
 };
 
-/* Whoever has sent a request. */
+/* The sender of this request of xfrd. */
 struct asker asker_of(const struct child *xfrd, const struct ipc_message *m);
 
 /* True if somebody waits, though it may have died. */

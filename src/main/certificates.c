@@ -19,8 +19,8 @@
 /* How often the files are looked at. They are read once they have been the same
  * for so long: a key and its certificate are seldom replaced at once. */
 #define LOOK_SEC 5
-/* What may pass is tried again after 1, 2, 4, ... looks, so many at most: 20
- * minutes. */
+/* Failures that may pass are tried again after 1, 2, 4, ... looks, at most
+ * after this many: 20 minutes. */
 #define REST_MAX 256u
 
 /* A message, and the file that goes with it. */
@@ -39,7 +39,7 @@ certificates_tell_child(struct child *child, void *arg)
 			sizeof(telling->message), &telling->fd, 1);
 }
 
-/* Those that are forked from now on have them from main. */
+/* Tells all workers. Workers that are forked later inherit the certificates. */
 static void
 certificates_tell(struct supervisor *s)
 {
@@ -58,7 +58,7 @@ certificates_tell(struct supervisor *s)
 	close(telling.fd);
 }
 
-/* Something could not be had now. */
+/* Sets the pause before the next try, after a failure. */
 static void
 certificates_rest(struct certificates *c)
 {
@@ -221,7 +221,7 @@ certificates_take(struct supervisor *s, struct secrets *texts)
 	return true;
 }
 
-/* False: that may pass. */
+/* Returns false if the failure may pass. */
 static bool
 certificates_renew_server(struct supervisor *s)
 {
@@ -305,8 +305,8 @@ certificates_follow_settings(struct supervisor *s, const struct conf *before)
 {
 	struct secrets *old = s->server.tls_clients;
 
-	/* They stand in the order of the settings' tls-auth clauses: those of
-	 * other clauses are of no use. */
+	/* Texts have the order of the tls-auth clauses in the settings: old
+	 * ones are of no use if the clauses are others. */
 	(void)clients_read(s,
 		tls_texts_clients_are_alike(before, s->server.conf) ? old
 								    : NULL,

@@ -114,7 +114,7 @@ child_kill(const struct child *child)
 	/* The number may be another process's by now. */
 	if (child->reaped)
 		return;
-	assert(child->pid > 0); /* others are groups of processes */
+	assert(child->pid > 0); /* kill(2) takes 0 and less as groups */
 	privilege_kill(child->role == ROLE_WORKER
 			? &child->supervisor->server.worker_user
 			: NULL,

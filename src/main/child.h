@@ -8,7 +8,7 @@
  * memory or descriptor. child_unwatch and free() it. */
 struct child *child_create(struct post *post, struct generation *generation);
 
-/* Its name in the log, lent until the next call. */
+/* The name of a child in the log, lent until the next call. */
 const char *child_name(const struct child *child);
 
 /* Reads the channel of a child from now on: messages go to supervisor.handlers.

@@ -94,7 +94,8 @@ children_count(const struct supervisor *s)
 	return count;
 }
 
-/* One that lacks a processor serves as far as the machine lets it. */
+/* True if a worker answers. A worker that waits for a processor does, as fast
+ * as the machine lets it. */
 static bool
 children_one_serves(const struct child *worker)
 {

@@ -196,7 +196,8 @@ cookie_keeper_use(struct cookie_keeper *keeper, const struct server *server,
 
 /* ---- what the operator wants --------------------------------------------- */
 
-/* Others than before, if that may be. */
+/* Applies an operator's command to the secrets, if the source of them allows
+ * that. */
 static enum ipc_cookies_result
 secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 	struct cookie_secrets *secrets)
@@ -229,7 +230,8 @@ secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 		if (secrets->count < COOKIE_SECRETS_MAX)
 			return COOKIES_ONLY_ACTIVE;
 		secrets->count--;
-		/* Whoever is told of what is left is not told of it. */
+		/* The reply to the operator lists the secrets that are left,
+		 * and has no octet of the dropped one. */
 		explicit_bzero(secrets->secrets[secrets->count],
 			sizeof(secrets->secrets[0]));
 		return COOKIES_OK;

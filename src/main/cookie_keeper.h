@@ -28,7 +28,7 @@ struct cookie_keeper {
 /* Secrets, and where they are from. */
 struct cookie_choice {
 	enum ipc_cookie_source source;
-	struct cookie_secrets secrets; /* none if they are to be made */
+	struct cookie_secrets secrets; /* none: to be made at random */
 };
 
 /*

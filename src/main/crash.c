@@ -13,9 +13,9 @@
 #include "main/supervisor.h"
 #include "process/counts.h"
 
-/* A store is filled after so many crashes in so long, not after each: it costs
- * as much as a start, and a crash may be due to a bug that has nothing to do
- * with the store. */
+/* A store is filled after this many crashes in this time, not after each:
+ * filling costs as much as a start, and a crash may be due to a bug that has
+ * nothing to do with the store. */
 #define CRASHES_MAX 2
 #define CRASHES_MSEC (10 * 60 * 1000)
 /* The pause from the end of one filling to the next: it doubles each time, up
@@ -27,10 +27,10 @@
 /* The pause while nobody is answered, when another store cannot make things
  * worse. It doubles each time, too. */
 #define REST_ALONE_MSEC 250
-/* Nobody counts as answered if so many readers in a row have crashed, all
- * workers together gave fewer answers than this before each crash, and no
- * worker has lived for so long, or for half of the time since the last
- * filling. */
+/* Crashes are in vain, as if no client was answered, if this many readers in a
+ * row have crashed, all workers together gave fewer answers than this before
+ * each crash, and no worker has lived for this long, or for half of the time
+ * since the last filling. */
 #define IN_VAIN 2
 #define ANSWERS_FEW 4
 #define LIVED_MSEC 5000
@@ -159,8 +159,9 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	assert(child->reaped);
 	if (!crash_is_one(status) || g->damaged || s->stopping)
 		return;
-	/* Somebody has cut the file short, or the disk fails. Readers would
-	 * crash again and again, and the loader may never read that page. */
+	/* SIGBUS on a database means that its file was cut short, or that the
+	 * disk fails. Readers would crash again and again, and the loader may
+	 * never read that page. */
 	if (WTERMSIG(status) == SIGBUS && g->in_file) {
 		log_error("the database cannot be read any more");
 		g->damaged = true;

@@ -1,4 +1,4 @@
-/* errand.c - something that children are told to do, until all have done it. */
+/* errand.c - waits until all children have done what main has told them. */
 #include "config.h"
 
 #include <assert.h>
@@ -69,7 +69,7 @@ errand_on_late(evutil_socket_t fd, short what, void *arg)
 
 	assert(errand->left > 0); /* or its end has stopped the timer */
 	children_walk(errand->supervisor, errand_find_late, &search);
-	/* It is about to be replaced. */
+	/* A deaf child is about to be replaced (watch.c): wait once more. */
 	if (!errand->is_late && search.late != NULL
 		&& search.late->watch.silent_msec == 0
 		&& search.late->deaf_looks > 0
@@ -98,7 +98,8 @@ errand_tell(struct child *child, void *arg)
 	if ((child->role & telling->roles) == 0 || child->reaped
 		|| child->told_stop)
 		return;
-	/* What cannot be told is dead, or killed: it is reaped. */
+	/* A child that cannot be told is dead or killed, and is counted as done
+	 * when it is reaped. */
 	child->owes[errand->kind] = errand->number;
 	errand->left++;
 	(void)child_send(child, IPC_OBEY, &telling->order,

@@ -1,10 +1,11 @@
 /*
- * errand.h - something that children are told to do (the message OBEY), and
- * main waits until all have said that they have done it.
+ * errand.h - waits until all children have done what main has told them by the
+ * message OBEY, and have said so.
  *
- * A child that has died has done it: its successor is forked from main, where
- * it is done. So has one that is killed, as it lives and takes no message
- * (watch.h). Another one that does not answer is told of.
+ * A child that has died counts as done: its successor is forked from main,
+ * where the change is made. So does a child that is killed because it takes no
+ * message (watch.h). The end of an errand reports any other child that does not
+ * answer.
  */
 #ifndef MAIN_ERRAND_H
 #define MAIN_ERRAND_H
@@ -19,7 +20,7 @@ struct child;
 struct event;
 struct supervisor;
 
-/* Who waits: one of each kind at a time. */
+/* Kinds of errands. At most one of each kind is under way. */
 enum errand_kind {
 	ERRAND_ORDER,    /* the operator: order.h */
 	ERRAND_SETTINGS, /* a reconfig, for workers and xfrd: reconfig.h */
@@ -33,13 +34,13 @@ struct errand {
 	enum errand_kind kind;
 	uint64_t number; /* of this one alone */
 	unsigned left;   /* children that have not done it; 0: there is none */
-	bool is_late;    /* it has had its time once */
+	bool is_late;    /* waits a second time, for a deaf child */
 	struct event *late_event;
 	/* late: one that has not answered; NULL: all have done it. */
 	void (*on_end)(struct supervisor *s, const struct child *late);
 };
 
-/* Whoever waits for errands of this kind. NSD_E_MEMORY. */
+/* Sets the function that ends errands of this kind. NSD_E_MEMORY. */
 enum nsd_err errand_init(struct supervisor *s, enum errand_kind kind,
 	void (*on_end)(struct supervisor *s, const struct child *late))
 	MUST_USE;
@@ -52,7 +53,7 @@ enum nsd_err errand_init(struct supervisor *s, enum errand_kind kind,
  */
 enum nsd_err errand_begin(struct supervisor *s, enum errand_kind kind,
 	const struct ipc_order *order, unsigned roles) MUST_USE;
-/* Nobody waits for it any more. */
+/* Ends the errand of this kind without a call of on_end. */
 void errand_forget(struct supervisor *s, enum errand_kind kind);
 
 /* The message OBEYED of a child. */

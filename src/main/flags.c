@@ -18,11 +18,12 @@
 
 #define NSID_MAX 65535
 
-/* What is done with a flag. */
+/* The effect of a flag. */
 enum flag_kind {
 	FLAG_IGNORED,
 	FLAG_YES,     /* the option, a bool, is yes */
-	FLAG_ONLY,    /* so is this one, and the other family is no */
+	FLAG_ONLY,    /* this option is yes, and that of the other address
+		       * family no */
 	FLAG_TEXT,    /* the option, a const char *, is the argument */
 	FLAG_NUMBER,  /* the option, a uint32_t, is the argument */
 	FLAG_LEVEL,   /* the same, unless it is above 0 already */

@@ -11,8 +11,8 @@
 
 #define FLAGS_MAX 32 /* rows of the table in flags.c */
 
-/* What stood in argv; the strings are lent by that. Only the table in flags.c
- * knows which option a flag stands for. */
+/* Flags of the command line; the strings are those of argv. Only the table in
+ * flags.c knows which option a flag stands for. */
 struct flags {
 	const char *config;
 	bool given[FLAGS_MAX];

@@ -166,8 +166,8 @@ generation_offer_file(struct supervisor *s)
 	(void)child_send(s->loader.current, IPC_DATABASE, NULL, 0, &fd, 1);
 }
 
-/* Nobody uses the store of a damaged database any more: its file waits for what
- * the next loader leaves. */
+/* Keeps the store of a damaged database, which no process uses any more: its
+ * file is to get what the next loader leaves. */
 static void
 generation_keep_file(struct supervisor *s, struct store *store)
 {

@@ -76,7 +76,7 @@ holder_on_holder(struct supervisor *s, struct child *loader,
 	search.slot = holder.slot;
 	children_walk(s, holder_compare, &search);
 	child = search.found;
-	/* It may have died since. */
+	/* The reader may have died since the loader looked. */
 	if (child == NULL || child->reaped || child->hung)
 		return;
 	switch (holder_judge(&child->told, &holder)) {

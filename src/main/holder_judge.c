@@ -1,4 +1,5 @@
-/* holder_judge.c - what becomes of a reader that keeps more than it may. */
+/* holder_judge.c - decides what to do about a reader that keeps old
+ * versions. */
 #include "config.h"
 
 #include "main/holder.h"
@@ -13,13 +14,14 @@ holder_judge(struct holder_told *told, const struct ipc_holder *holder)
 		more = 0;
 	}
 	told->look = holder->look;
-	/* Who has let go of all that it was told keeps newer ones. */
+	/* A child that has let go of all that it was told keeps newer ones
+	 * only. */
 	if (told->epoch >= holder->oldest)
 		return told->looks >= HOLDER_LOOKS ? HOLDER_REPLACE
 						   : HOLDER_WAITS;
-	/* What it keeps may all be due to its oldest pin, and then the others
-	 * stay. Or else it is twice as many epochs each time: soon all, however
-	 * it changes its pins. */
+	/* The oldest pin alone may hold all that is kept: then the others stay.
+	 * If not, twice as many epochs go each time: soon all, however the
+	 * child changes its pins. */
 	if (holder->ended != 0) {
 		if (more > holder->ended - holder->oldest)
 			more = holder->ended - holder->oldest;

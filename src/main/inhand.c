@@ -1,4 +1,4 @@
-/* inhand.c - what a process had in hand when it died. */
+/* inhand.c - keeps the message that a process had in hand when it died. */
 #include "config.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /*
- * inhand.h - what a process had in hand when it died, such as the request that
- * killed it: main has it in the log, and whole in a file beside xfrdfile
- * (doc/decisions/0137).
+ * inhand.h - keeps the message that a process had in hand when it died, such as
+ * the request that killed it: main writes it to the log, and whole to a file
+ * beside xfrdfile (doc/decisions/0137).
  */
 #ifndef MAIN_INHAND_H
 #define MAIN_INHAND_H

@@ -29,14 +29,16 @@ introduce_pair(struct supervisor *s, struct child *xfrd, struct child *other)
 	struct ipc_channel a, b;
 
 	assert(xfrd->role == ROLE_XFRD && other->role != ROLE_XFRD);
-	/* Whoever ends has zone files written first. */
+	/* A process that ends still has zone files written: only a writer is
+	 * connected to an xfrd that was told to stop. */
 	if ((xfrd->told_stop && other->role != ROLE_WRITER)
 		|| other->told_stop || xfrd->reaped || other->reaped)
 		return;
 	if (ipc_channel_open_pair(ROLE_XFRD, other->role, &a, &b) != NSD_OK) {
 		log_error("cannot connect xfrd and %s: %s",
 			ipc_role_name(other->role), strerror(errno));
-		/* Its successor comes after a pause, and is connected. */
+		/* The successor of xfrd comes after a pause, and is
+		 * connected. */
 		child_kill(xfrd);
 		return;
 	}

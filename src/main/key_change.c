@@ -22,8 +22,9 @@ key_change_sweep(struct supervisor *s)
 		secret_keys_sweep(s->server.conf, s->server.vault);
 }
 
-/* One that does not answer is replaced some time: it is waited for no longer.
- * What is under way by now, a reconfig, say, sweeps at its own end. */
+/* All processes have passed the change, or one is late: main replaces a process
+ * that does not answer, and does not wait for it here. A reconfig that is under
+ * way sweeps at its own end. */
 static void
 key_change_on_passed(struct supervisor *s, const struct child *late)
 {
@@ -49,8 +50,8 @@ key_change_end(struct supervisor *s, enum nsd_err err)
 	asker_answer(s, &change->asker, IPC_KEY, &change->answer, change->len);
 }
 
-/* It counts for queries that come from now on. Each process is done with the
- * old secret when it comes to the order: xfrd has been told before. */
+/* The change holds for queries that come from now on. A process is done with
+ * the old secret when it obeys the order: xfrd has been told before. */
 static void
 key_change_pass(struct supervisor *s)
 {
@@ -71,10 +72,10 @@ key_change_is_of_zones(enum key_edit_what what)
 	return what == KEY_EDIT_REMOVE || what == KEY_EDIT_ASSOC;
 }
 
-/* What a loader has done the next one is to find done, whoever has asked for it
- * and may have died since. But if nsd.conf was read anew, that says what there
- * is by now. Once for each that was told: a loader that has been taken over
- * gives main no more to keep than the operator has asked for. */
+/* Makes the change in main that a loader has made, so that its successor finds
+ * it, also if the xfrd that asked is dead. If nsd.conf was read anew since,
+ * that decides instead. A change counts once: a loader that an attacker has
+ * taken over cannot give main more to keep than the operator has asked for. */
 static void
 key_change_follow(struct supervisor *s, uint64_t number,
 	const struct key_edit *edit)
@@ -97,7 +98,7 @@ key_change_follow(struct supervisor *s, uint64_t number,
 			err_text(err));
 }
 
-/* True: it is about what main has told last. */
+/* Returns true if the loader's answer is to the change that main told last. */
 static bool
 key_change_is_what_was_told(const struct key_change *change,
 	const struct ipc_key *done, size_t len)
@@ -120,7 +121,7 @@ key_change_on_done(struct supervisor *s, struct child *loader,
 		log_error("refused a KEY_DONE of the loader");
 		return;
 	}
-	/* Nobody has asked. */
+	/* Ticket 0: the loader reports it by itself. */
 	if (message.ticket == 0) {
 		conf_zones_lose_key(&s->server, message.edit.zone);
 		return;
@@ -138,7 +139,7 @@ key_change_on_done(struct supervisor *s, struct child *loader,
 		key_change_pass(s);
 		return;
 	}
-	/* It may name a zone. */
+	/* A failure may name a zone, so the loader's text is the answer. */
 	change->answer = done;
 	change->len = m->len;
 	key_change_end(s, message.err);
@@ -152,7 +153,7 @@ key_change_on_listed(struct supervisor *s, struct child *loader)
 {
 	struct key_change *change = &s->key_change;
 
-	/* One that was told answers by itself. */
+	/* A loader that was told of the change answers for itself. */
 	if (!change->under_way || loader->pid == change->loader)
 		return;
 	if (!key_change_is_of_zones((enum key_edit_what)change->answer.what)) {
@@ -193,16 +194,16 @@ key_change_begin(struct supervisor *s, struct key_message *message)
 	struct key_edit *edit = &message->edit;
 
 	edit->place = (struct vault_place){0, 0};
-	/* Who serves yet has another store than the one that is filled: the
-	 * one would not have it. */
+	/* Workers still serve from another store than the one that is filled,
+	 * which would not have the change. */
 	if (s->serving == NULL || s->building != NULL)
 		return NSD_E_AGAIN;
 	return key_change_is_of_zones(edit->what) ? NSD_OK
 		: key_change_apply(s, message);
 }
 
-/* Without a loader, or if it dies, the next one has it from main, or is told.
- */
+/* Tells the loader, if there is one. The next loader takes the change from
+ * main, or is told by key_change_on_listed. */
 static void
 key_change_tell_loader(struct supervisor *s, struct child *loader)
 {

@@ -27,18 +27,18 @@
 struct child;
 struct supervisor;
 
-/* The one that is under way; zeroed: none. */
+/* The change that is under way; zeroed: none. */
 struct key_change {
 	bool under_way;
 	struct asker asker;
-	pid_t loader;    /* that was told; 0: none was there */
+	pid_t loader;    /* loader that was told; 0: none was there */
 	unsigned told;   /* loaders that were told of this one */
-	uint64_t number; /* ours, of the last one */
+	uint64_t number; /* number of the last change, from 1 */
 	uint64_t first;  /* the first one that a loader may say to be done: told
 			  * with the same configuration, and not said before */
 	uint64_t conf_number; /* main's, at the last one */
 	size_t len;
-	struct ipc_key answer; /* what the asker is told if it is done */
+	struct ipc_key answer; /* answer on success */
 };
 
 /* Before the first change. NSD_E_MEMORY. */

@@ -26,7 +26,7 @@ log_tell_child(struct child *child, void *arg)
 		sizeof(telling->share), telling->fds, telling->count);
 }
 
-/* Those that are forked from now on have it from main. */
+/* Tells all children. Children that are forked later inherit the log. */
 static void
 log_tell(struct supervisor *s)
 {
@@ -106,7 +106,8 @@ log_change_take(struct supervisor *s, const struct conf *before,
 	const struct conf_server *o = &s->server.conf->server;
 	struct log_options options = log_wish(&s->server, o);
 
-	/* What the operator has said since holds until the option changes. */
+	/* Verbosity that the operator has set by command stays until the option
+	 * changes. */
 	if (o->verbosity == before->server.verbosity)
 		options.verbosity = log_verbosity();
 	if (change->is_open)

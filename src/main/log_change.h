@@ -20,7 +20,7 @@ enum nsd_err log_change_reopen(struct supervisor *s);
 
 /* A log as a new configuration wants it. */
 struct log_change {
-	bool is_open;  /* it is another file, or syslog */
+	bool is_open;  /* to another file, or to syslog */
 	struct log_files files;
 };
 

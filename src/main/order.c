@@ -1,4 +1,4 @@
-/* order.c - what the operator wants of all processes, in main. */
+/* order.c - orders of the operator to all processes, in main. */
 #include "config.h"
 
 #include <errno.h>

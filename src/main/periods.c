@@ -1,4 +1,4 @@
-/* periods.c - what main has logged from time to time. */
+/* periods.c - periodic log lines: counters, and the figures of RSSAC002. */
 #include "config.h"
 
 #include <event2/event.h>

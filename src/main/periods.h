@@ -1,5 +1,4 @@
-/* periods.h - what main has logged from time to time: counters, and the figures
- * of RSSAC002. */
+/* periods.h - periodic log lines: counters, and the figures of RSSAC002. */
 #ifndef MAIN_PERIODS_H
 #define MAIN_PERIODS_H
 

@@ -271,7 +271,7 @@ post_fill(struct post *post, struct generation *generation)
 {
 	struct child *child;
 
-	if (post->role == ROLE_XFRD) /* none runs now */
+	if (post->role == ROLE_XFRD) /* no xfrd runs now */
 		key_change_sweep(post->supervisor);
 	child = post_fork(post, generation, false);
 	if (child == NULL)

@@ -68,7 +68,8 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	reconfig_new_drop(&old);
 }
 
-/* The loader brings it to those who read the store. */
+/* Sends the configuration to the loader, which publishes it for all readers of
+ * the store. */
 static void
 reconfig_configure_loader(const struct supervisor *s, struct child *loader,
 	int image)
@@ -82,7 +83,8 @@ reconfig_configure_loader(const struct supervisor *s, struct child *loader,
 		fds, 2);
 }
 
-/* Who is not there, or cannot be told, is followed by one that has it. */
+/* Sends the configuration to the loader and to xfrd. A process that is absent,
+ * or cannot be told, is followed by one that inherits it from main. */
 static void
 reconfig_hand_on(struct supervisor *s)
 {
@@ -119,7 +121,7 @@ reconfig_answer(struct supervisor *s, struct asker *asker,
 		IPC_RECONFIGURED_MIN + len);
 }
 
-/* Tells whoever has asked, once. */
+/* Answers the asker, once. */
 static void
 reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
 	struct talk *talk)
@@ -127,7 +129,8 @@ reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
 	reconfig_answer(s, &talk->asker, what, talk->text, talk->len);
 }
 
-/* Main has what somebody waits for, and others do not. */
+/* Answers that main runs with the new configuration, and other processes do
+ * not. */
 static void
 reconfig_give_up(struct supervisor *s, const char *why)
 {
@@ -139,7 +142,7 @@ reconfig_give_up(struct supervisor *s, const char *why)
 	reconfig_tell(s, RECONFIGURED_LATE, talk);
 }
 
-/* From now on this one waits for the loader. */
+/* Has this reconfig wait for the loader, in place of an earlier one. */
 static void
 reconfig_wait(struct supervisor *s, struct talk *talk)
 {
@@ -153,8 +156,8 @@ reconfig_wait(struct supervisor *s, struct talk *talk)
 		reconfig_tell(s, RECONFIGURED_BEGUN, talk);
 }
 
-/* What nsd.conf says by now that waits for a restart: for the next xfrd, and
- * for the one that is there, whoever has asked. from: where that begins. */
+/* Keeps the text about options that wait for a restart, for the next xfrd, and
+ * sends it to this one, whoever has asked. from: where the text begins. */
 static void
 reconfig_note_waiting(struct supervisor *s, const struct talk *talk,
 	size_t from)
@@ -186,7 +189,7 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 	r->talk = NULL;
 	r->under_way = false;
 	log_notice("reconfig: done");
-	/* Whoever used old secrets has been told. */
+	/* All users of old secrets have been told. */
 	key_change_sweep(s);
 }
 
@@ -210,8 +213,8 @@ reconfig_begin_errand(struct supervisor *s)
 	reconfig_end(s, RECONFIGURED_LATE);
 }
 
-/* Nothing that can be had without a restart is new, but certificates may be.
- * And one that is under way is not done yet. */
+/* Ends a reconfig that changes nothing without a restart, except perhaps
+ * certificates. A reconfig before it that is under way is waited for. */
 static void
 reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 	bool certificates)
@@ -331,7 +334,8 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct conf_difference d;
 	bool certificates;
 
-	/* What the server runs with has been told of. What waits comes last. */
+	/* Options without effect first: those of the running configuration have
+	 * been reported. Options that wait for a restart come last. */
 	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
 	reconfig_say_what_waits(s, new, talk);
 	conf_compare(s->server.conf, new->conf, &d);
@@ -405,7 +409,7 @@ reconfig_on_loader_end(struct supervisor *s)
 {
 	struct reconfig *r = &s->reconfig;
 
-	/* One may have died of anything. */
+	/* A single death of a loader may have any cause. */
 	if (!r->under_way || !asker_waits(&r->talk->asker)
 		|| s->loader.failures < 2)
 		return;
@@ -414,8 +418,8 @@ reconfig_on_loader_end(struct supervisor *s)
 		" again");
 }
 
-/* What is published is in effect in each worker, but for what one has copied
- * that does not answer. */
+/* All processes have the settings, or one is late. Workers read them in the
+ * store; only what a late process has copied is still old. */
 static void
 reconfig_on_settings(struct supervisor *s, const struct child *late)
 {
@@ -435,8 +439,9 @@ reconfig_on_settings(struct supervisor *s, const struct child *late)
 					 : RECONFIGURED_CHANGED);
 }
 
-/* The last line says how many, the loader's lines before it why; those are in
- * the log already. The last one has room in any case. */
+/* The last line has the number of zones that cannot be read, the loader's lines
+ * before it have the reasons, which the log has, too. Room for the last line is
+ * made first. */
 static void
 reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
 	size_t len)

@@ -32,8 +32,8 @@ struct reconfig {
 	const struct flags *flags;  /* win over nsd.conf, as at the start */
 	char *path;                 /* of nsd.conf, from the root */
 	char *folder;               /* in which the server was started */
-	const struct conf *first;   /* that of the start, which stays: options
-				     * that wait for the next one are its */
+	const struct conf *first;   /* of the start, kept: has the values of
+				     * options that wait for a restart */
 	struct flags *applied;      /* of the configuration that runs */
 	bool under_way;             /* the loader publishes it; or */
 	bool only_certificates;     /* workers have been told of certificates,

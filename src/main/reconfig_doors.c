@@ -141,7 +141,7 @@ parcel_send(struct doors_parcel *parcel)
 	parcel->count = 1;
 }
 
-/* What has no room goes with the next message. */
+/* Adds a descriptor: one that has no room goes with the next message. */
 static void
 parcel_add(struct doors_parcel *parcel, int fd, bool control, bool plain)
 {

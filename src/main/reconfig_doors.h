@@ -17,9 +17,9 @@
 
 struct child;
 
-/* Zeroed: nothing is other. */
+/* Sockets that a reconfig opens. Zeroed: no change. */
 struct reconfig_doors {
-	bool metrics_differ; /* then these are to be had; */
+	bool metrics_differ; /* if so, metrics has the new sockets */
 	struct doors metrics;
 	bool control_differ;
 	struct control_doors control; /* without its key */

@@ -38,7 +38,8 @@ new_apply_flags(const struct flags *flags, struct reconfig_new *new)
 	return err;
 }
 
-/* Those of before, which main does not keep. */
+/* Adds the zones of the running configuration, which main does not keep in
+ * memory. */
 static enum nsd_err
 new_find_zones(const struct supervisor *s, struct talk *talk)
 {
@@ -68,7 +69,8 @@ new_on_missing(void *ctx, const struct conf_zone *zone)
 	listed->whole = false;
 }
 
-/* They stay, unless they stand in the file by now. */
+/* Keeps the zones that were added at run time, unless the file has them by
+ * now. */
 static enum nsd_err
 new_add_zones(const struct conf *old, struct reconfig_new *new,
 	struct talk *talk)
@@ -80,7 +82,7 @@ new_add_zones(const struct conf *old, struct reconfig_new *new,
 	return err != NSD_OK || listed.whole ? err : NSD_E_SYNTAX;
 }
 
-/* Main keeps none of them. */
+/* Writes the zones to an image, as main keeps none in memory. */
 static enum nsd_err
 new_write_zones(struct reconfig_new *new)
 {
@@ -239,7 +241,8 @@ new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
 	return err;
 }
 
-/* What is outside of nsd.conf. */
+/* Opens and reads what lies outside of nsd.conf: certificates, sockets,
+ * logs. */
 static enum nsd_err
 new_open(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)

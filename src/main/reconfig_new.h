@@ -21,14 +21,14 @@ struct talk;
 /* Both buffers, the table of limits, and TLS. */
 #define RECONFIG_NEW_WAITING_MAX 4u
 
-/* What is to be run with. */
+/* A new configuration, read and checked, with its files and sockets. */
 struct reconfig_new {
 	struct conf *conf;   /* with its zones, until they are compared */
-	int zones;           /* their image; 0: none */
+	int zones;           /* image of its zones; 0: none */
 	struct flags *flags;
 	struct cookie_choice cookies;
 	bool cookies_differ;
-	bool tls_waits;      /* it comes or goes with the next start */
+	bool tls_waits;      /* TLS comes or goes with the next start */
 	struct secrets *tls; /* NULL: no other certificates */
 	struct log_change log;
 	struct reconfig_doors doors;

@@ -14,7 +14,7 @@
 #define LINE_MAX_LEN 4000
 #define FIELD_MAX_LEN 100
 
-/* What stands in each line of a period. */
+/* A log of a period that is being written: values of every line. */
 struct writing {
 	const struct rssac_log *log;
 	time_t now;
@@ -81,7 +81,7 @@ rssac_log_begin(struct rssac_log *log, const struct server *server, time_t now)
 {
 	log->since = now;
 	sum_all(server, &log->counters, &log->figures);
-	/* Those who ask again count again. */
+	/* Sources of queries count again in the new period. */
 	for (unsigned i = 0; i < counts_workers(server->counts); i++) {
 		struct rssac *rssac = counts_get_rssac(server->counts, i);
 

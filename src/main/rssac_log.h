@@ -11,7 +11,7 @@
 /* A period of figures: a UTC day, or what is left of it after the start. */
 struct rssac_log {
 	time_t since;
-	/* What all workers had counted when it began. */
+	/* Counts of all workers at the begin of the period. */
 	struct counters counters;
 	struct rssac figures;
 };

@@ -44,7 +44,7 @@
  * few more than syslog's socket holds, if its daemon is about to read. */
 #define LOG_PATIENCE_MSEC 20
 
-/* What one part of a start finds out for another. */
+/* Values that one part of a start finds out for another. */
 struct start {
 	struct privilege_user user;
 	const char *lifeline_key;
@@ -247,7 +247,8 @@ main_use_cookies(struct supervisor *s)
 	return err;
 }
 
-/* Who needs them finds them (conf_zones.h). */
+/* Moves the zones of the configuration to an image, where users of them look
+ * (conf_zones.h). */
 static enum nsd_err
 main_put_zones_away(struct server *server)
 {
@@ -265,7 +266,7 @@ main_put_zones_away(struct server *server)
 	return NSD_OK;
 }
 
-/* All that can go wrong, and be bound, before there is a daemon. */
+/* Does all that can fail, and binds sockets, before there is a daemon. */
 static enum nsd_err
 main_prepare(struct supervisor *s, const char *program, struct start *start)
 {
@@ -449,9 +450,10 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 	/* Writing to a file that may not grow fails like on a full disk. The
 	 * roles inherit this. */
 	signal(SIGXFSZ, SIG_IGN);
-	/* So does writing a log whose reader has gone. */
+	/* Writing a log whose reader has gone fails, too. */
 	signal(SIGPIPE, SIG_IGN);
-	/* Whoever started us may have ignored it: nobody could wait. */
+	/* The parent process may have ignored it: then wait() would not
+	 * work. */
 	signal(SIGCHLD, SIG_DFL);
 	program = strrchr(args[0], '/');
 	program = program != NULL ? program + 1 : args[0];
@@ -462,9 +464,9 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 		log_error("could not read config: %s", flags.config);
 		return 1;
 	}
-	/* Closes what else the one who started us has left open. Every role
-	 * would hold it for as long as the server runs. Not before: the
-	 * configuration may have been read from it. */
+	/* Closes other descriptors that the parent process has left open: each
+	 * role would hold them for as long as the server runs. Not earlier, as
+	 * the configuration may have been read from one. */
 	fs_close_all_but(NULL, 0);
 	if (!reconfig_init(&s, &flags)
 		|| main_prepare(&s, program, &start) != NSD_OK

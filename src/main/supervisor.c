@@ -1,4 +1,4 @@
-/* supervisor.c - what main does for as long as the server runs. */
+/* supervisor.c - the loop of main: signals, messages, the end of the start. */
 #include "config.h"
 
 #include <assert.h>
@@ -34,7 +34,7 @@
 
 /* ---- the end of the start ------------------------------------------------ */
 
-/* Nobody waits for the server to start any more. */
+/* Ends the wait of the process that started the daemon. */
 static void
 supervisor_release(struct supervisor *s)
 {
@@ -66,7 +66,8 @@ supervisor_on_tls_tried(struct supervisor *s, struct child *child,
 
 	memcpy(&report, m->payload, sizeof(report));
 	err = trial_read(&report, said);
-	/* What is no fault of theirs may pass: who has failed is replaced. */
+	/* Failures other than of the texts may pass: the process that failed is
+	 * replaced. */
 	if ((s->untried & child->role) == 0
 		|| (err != NSD_OK && err != NSD_E_SYNTAX))
 		return;
@@ -118,7 +119,7 @@ supervisor_reload(struct supervisor *s)
 		s->reload_wanted = true;
 		return;
 	}
-	/* It may wait in main for a loader that does not read. */
+	/* The message may wait in main for a loader that does not read. */
 	s->reloading = child_send(s->loader.current, IPC_RELOAD, NULL, 0, NULL,
 			       0)
 		== NSD_OK;
@@ -141,17 +142,18 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 		(unsigned long long)result.failed);
 	loader->generation->past = STORE_PAST_LOADED;
 	loader->loaded = true;
-	/* What is served now has all zones. */
+	/* The served store has all zones, the one beside it would not. */
 	if (result.failed > 0
 		&& generation_is_beside(s, loader->generation)) {
 		child_kill(loader);
 		return;
 	}
-	/* Who serves waits for zones of a configuration that has come since. */
+	/* The served store is kept until the new one has the latest
+	 * configuration. */
 	if (loader->generation == s->building
 		&& (s->serving == NULL || said.conf == s->server.conf_number))
 		supervisor_serve(s, s->building);
-	/* It may be over zones of one before. */
+	/* The pass may have been over the zones of an earlier configuration. */
 	if (said.conf == s->server.conf_number)
 		reconfig_on_loaded(s, &said, m->len - IPC_LOADED_MIN);
 	/* A loader that got so far does not fail at its start. */
@@ -324,10 +326,10 @@ supervisor_hup(struct supervisor *s)
 	if (s->stopping)
 		return;
 	log_warning("SIGHUP received, reloading...");
-	(void)log_change_reopen(s); /* it has said what is wrong */
+	(void)log_change_reopen(s); /* logs its failure */
 	systemd_reloading(&s->systemd);
 	certificates_renew(s);
-	/* One that a loader dies of can be taken back so. */
+	/* A configuration that loaders die of can be taken back by a SIGHUP. */
 	if (s->server.conf->server.reload_config)
 		reconfig_begin(s);
 	if (s->server.conf->server.zonefiles_check)

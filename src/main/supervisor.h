@@ -1,6 +1,6 @@
 /*
- * supervisor.h - what main does for as long as the server runs: keeps the
- * other roles alive, passes signals on, ends them.
+ * supervisor.h - the state and the loop of main: keeps the other roles alive,
+ * passes signals on, ends them.
  */
 #ifndef MAIN_SUPERVISOR_H
 #define MAIN_SUPERVISOR_H
@@ -84,9 +84,9 @@ struct child {
 	bool has_read;  /* of a worker that is reaped: it had turned to what
 			 * its clients sent */
 	bool given_up;  /* main has killed it: nobody is to try again */
-	bool hung;      /* so it has, and another one takes its post */
-	uint64_t owes[ERRAND_COUNT]; /* the errand that it has not done yet; 0:
-				      * none */
+	bool hung;      /* killed as it hangs: another one takes its post */
+	uint64_t owes[ERRAND_COUNT]; /* number of the errand that it has not
+				      * done yet; 0: none */
 	unsigned deaf_looks; /* at which it had beaten, and owed something; it
 			      * has done nothing that it was told since */
 	bool loaded;    /* of a loader: its first pass is over */
@@ -118,7 +118,7 @@ struct post {
 };
 
 struct supervisor {
-	/* What is done with a message of a child, by enum ipc_type. */
+	/* Handlers of messages of children, by enum ipc_type. */
 	void (*const *handlers)(struct supervisor *s, struct child *child,
 		const struct ipc_message *m);
 	struct server server;
@@ -144,17 +144,19 @@ struct supervisor {
 	struct cookie_keeper cookies;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
-	struct generation *building;    /* its loader is at the first pass */
+	struct generation *building;    /* being filled by the first pass of its
+					 * loader */
 	int64_t fill_begun_msec;        /* of the last store that was filled, or
 					 * was to be, in place of another */
 	int64_t fill_ended_msec;        /* 0: there was none */
 	struct crashes crashes;
 	struct inhand_pace inhand_pace;
-	struct ends ends;               /* what is logged of them */
+	struct ends ends;               /* lines of the log about dead
+					 * children */
 	int64_t forked_usec;            /* forks are paid for until then: see
 					 * standby.h */
 	struct errand errands[ERRAND_COUNT];
-	uint64_t errand_numbers;        /* so far */
+	uint64_t errand_numbers;        /* number of errands so far */
 	struct order order;             /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
 	const struct generation *in_file; /* the one of `database:`; or NULL */
@@ -178,7 +180,7 @@ struct supervisor {
 	bool waited;         /* the second after the start is over */
 	bool stopping;
 	bool reloading;      /* RELOAD is sent, RELOADED has not come */
-	bool reload_wanted;  /* one more is to be sent after that */
+	bool reload_wanted;  /* another RELOAD is to follow */
 };
 
 /*

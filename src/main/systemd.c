@@ -1,4 +1,4 @@
-/* systemd.c - what the service manager is told, see sd_notify(3). */
+/* systemd.c - messages to the service manager, see sd_notify(3). */
 #include "config.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
  * longer, so it is told now and then to wait on. */
 #define STILL_LOADING_MSEC 10000
 #define STILL_LOADING_USEC "60000000"
-/* So often within the time that the manager waits, as sd_watchdog_enabled(3)
- * advises. */
+/* The number of messages within the time that the manager waits, as
+ * sd_watchdog_enabled(3) advises. */
 #define WATCHDOG_DIVISOR 2
 #define WATCH_MSEC_LEAST 10
 

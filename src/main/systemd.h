@@ -1,8 +1,9 @@
 /*
- * systemd.h - what the service manager that started us is told: that we are
- * ready, reload, stop or are alive. The protocol is that of sd_notify(3): lines
- * in a datagram to the socket that NOTIFY_SOCKET names. Without one nothing is
- * told. Nothing here fails: a manager that does not read is not waited for.
+ * systemd.h - messages to the service manager that started us: ready,
+ * reloading, stopping, alive. The protocol is that of sd_notify(3): lines in a
+ * datagram to the socket that NOTIFY_SOCKET names. Without that variable no
+ * message is sent. No function here fails: a manager that does not read is not
+ * waited for.
  */
 #ifndef MAIN_SYSTEMD_H
 #define MAIN_SYSTEMD_H
@@ -43,7 +44,8 @@ void systemd_ready(struct systemd *systemd, uint64_t zones,
 	uint64_t failed);
 /* A SIGHUP, before or after what it asks for is done: READY follows each. */
 void systemd_reloading(struct systemd *systemd);
-/* Nothing is read for that: READY as before. */
+/* A SIGHUP that reads no zone file is done: READY, with the numbers as
+ * before. */
 void systemd_reloaded(struct systemd *systemd);
 void systemd_stopping(struct systemd *systemd);
 

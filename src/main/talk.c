@@ -1,4 +1,4 @@
-/* talk.c - what main says of a new nsd.conf. */
+/* talk.c - the report of a reconfig. */
 #include "config.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* False: so long a line would leave less than that many octets. */
+/* Returns false if so long a line would leave fewer octets than that. */
 static bool
 talk_put(struct talk *talk, const char *line, size_t len, size_t leave)
 {
@@ -32,7 +32,7 @@ talk_put(struct talk *talk, const char *line, size_t len, size_t leave)
 	return true;
 }
 
-/* Adds what is cut to one line. */
+/* Adds a line, cut to its longest length. */
 static void
 talk_vadd(struct talk *talk, bool in_log, const char *format, va_list args)
 {

@@ -1,5 +1,5 @@
-/* talk.h - what main says of a new nsd.conf while it looks at it: for whoever
- * has asked, and the log. */
+/* talk.h - the report of a reconfig, which main writes while it reads the new
+ * nsd.conf: for the asker, and the log. */
 #ifndef MAIN_TALK_H
 #define MAIN_TALK_H
 
@@ -15,28 +15,30 @@ struct talk {
 	struct diag_sink sink; /* first */
 	bool in_log;           /* a signal asks; or */
 	struct asker asker;
-	bool hasty;            /* who wants no more than to know that main has
-				* it */
-	bool waits;            /* it names options that wait for a restart */
+	bool hasty;            /* the asker wants to know only that main has the
+				* configuration */
+	bool waits;            /* the text names options that wait for a
+				* restart */
 	unsigned left_out;     /* options for which there was no room */
 	size_t warned;         /* octets of text that are such of nsd.conf */
 	size_t len;
 	char text[IPC_RECONFIGURED_TEXT_MAX];
 };
 
-/* Adds a line; talk_add_logged: which the log has already. What has no room is
- * left out. */
+/* Adds a line; talk_add_logged: a line that the log has already. A line without
+ * room is left out. */
 void talk_add(struct talk *talk, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void talk_add_logged(struct talk *talk, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A last line that is to come behind it has so many octets: what has no room
- * before it is left out. */
+/* Makes room for a last line of this many octets: lines at the end of the text
+ * are dropped for it. */
 void talk_make_room(struct talk *talk, size_t len);
 
-/* What cannot be read, or tried, stays what it is: a key may be root's alone,
- * and lie outside of the chroot. The first reason since from is kept. */
+/* Turns an error about files into a warning: they stay as they are. A key may
+ * be readable by root alone, or lie outside of the chroot. The first reason
+ * behind from is kept. */
 void talk_weaken(struct talk *talk, size_t from, const char *what);
 
 /* Of the sink: errors and warnings of nsd.conf, of which the log has the

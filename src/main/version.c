@@ -1,4 +1,4 @@
-/* version.c - what this program is and how it was built. */
+/* version.c - the version of this program and how it was built. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -6,7 +6,7 @@
 
 #include "main/version.h"
 
-/* What a build may have or not, in the order in which it is told. */
+/* Features that a build may have or not, in the order of the output. */
 static const struct {
 	const char *name;
 	int is_there;

@@ -1,4 +1,4 @@
-/* version.h - what this program is and how it was built. */
+/* version.h - the version of this program and how it was built. */
 #ifndef MAIN_VERSION_H
 #define MAIN_VERSION_H
 

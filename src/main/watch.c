@@ -31,10 +31,10 @@
 #define STATUS_SIZE 1024
 #define NO_SIGN ", without a sign of life"
 
-/* Nothing that a worker does between two beats takes a second of processor
- * time, and none of it sleeps. */
+/* A worker does nothing that takes a second of processor time, or sleeps,
+ * between two beats. */
 static const struct watch_limits watch_worker = {750, 2000, 1000};
-/* Of a worker while none serves: nobody is answered meanwhile. */
+/* Limits of a worker while none serves, and so no client is answered. */
 #define LAST_STOPPED_MSEC 500
 #define LAST_ASLEEP_MSEC 1000
 static const struct watch_limits watch_xfrd = {750, 10000, 10000};
@@ -44,7 +44,7 @@ static const struct watch_limits watch_patient = {750, 60000, 300000};
 
 /* ---- judging ------------------------------------------------------------- */
 
-/* What a single look speaks for. */
+/* Returns the verdict of a single look. */
 static enum watch_verdict
 watch_kind(const struct watch *w, const struct watch_sight *sight)
 {
@@ -235,8 +235,9 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
-/* It beats. Whoever owes something to an errand is to have done it by now, but
- * for xfrd with many zones to look at: see reconfig_on_settings. */
+/* A child that beats and owes something to an errand has to have done it after
+ * WATCH_DEAF_LOOKS, except for new settings in xfrd, which may have many zones
+ * to look at. */
 static void
 watch_on_deaf(struct child *child)
 {
@@ -253,7 +254,7 @@ watch_on_deaf(struct child *child)
 	if (++child->deaf_looks != WATCH_DEAF_LOOKS)
 		return;
 	watch_on_hung(child, WATCH_DEAF);
-	/* It goes on beating. */
+	/* A deaf child goes on beating: its next silence is a new one. */
 	child->watch.told = false;
 }
 
@@ -279,8 +280,8 @@ watch_child(struct child *child, void *arg)
 	sight = watch_see(child->supervisor, child->pid);
 	limits = watch_get_limits(child);
 	verdict = watch_judge(&child->watch, &limits, &sight, *step_msec);
-	/* Who has been told to end has its own time for that (child_stop), and
-	 * work to do that has no beat; but not while it is stopped. */
+	/* A child that was told to end has time of its own for that
+	 * (child_stop), and work without beats; but not while it is stopped. */
 	if (verdict >= WATCH_HANGS && (!ends || verdict == WATCH_STOPPED))
 		watch_on_hung(child, verdict);
 	else if (!ends)

@@ -16,19 +16,20 @@
 struct child;
 struct supervisor;
 
-/* Who beats for so many looks and does nothing that it was told (errand.h)
- * hangs, too: workers and xfrd take messages at each turn of their loop. */
+/* Looks after which a child that beats, and does nothing that it was told
+ * (errand.h), hangs, too: workers and xfrd take messages at each turn of their
+ * loop. */
 #define WATCH_DEAF_LOOKS 20u
 
-/* What can be seen of a silent process. */
+/* The state of a silent process, as /proc shows it. */
 struct watch_sight {
 	char state;       /* as proc(5) has it: 'S' sleeps, 'T' is stopped;
 			   * '?': main cannot tell */
 	bool traced;      /* by a debugger */
-	int64_t cpu_msec; /* that all its threads have had */
+	int64_t cpu_msec; /* of all its threads */
 };
 
-/* From when on a silent process hangs. */
+/* Times after which a silent process hangs. */
 struct watch_limits {
 	int64_t stopped_msec;
 	int64_t asleep_msec;
@@ -45,13 +46,13 @@ enum watch_verdict {
 	WATCH_DEAF, /* not by watch_judge: it beats */
 };
 
-/* What main knows of a child's beat. All zero at first. */
+/* Main's record of a child's beats. Zeroed at first. */
 struct watch {
 	uint64_t beat;           /* as it was seen last */
 	int64_t silent_msec;     /* since then; 0: not looked at again */
 	int64_t cpu_first_msec;  /* at the first look after that */
 	int64_t cpu_msec;        /* at the last one */
-	enum watch_verdict kind; /* what the last look spoke for */
+	enum watch_verdict kind; /* verdict of the last look */
 	int64_t kind_msec;       /* since when all have */
 	bool told;               /* of this silence */
 };

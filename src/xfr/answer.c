@@ -1,5 +1,5 @@
-/* answer.c - what comes of the answer of a primary: the next request to it, or
- * to another, or the end of the check. */
+/* answer.c - follows up the answer of a primary: the next request to it, or to
+ * another, or the end of the check. */
 #include "config.h"
 
 #include <assert.h>
@@ -57,7 +57,7 @@ primary_failed(struct xfr_machine *m, const struct answer *a,
 		check_ask_next(m, a->id, a->now);
 }
 
-/* It is asked again when all others were. */
+/* A slow primary is asked again when all others were. */
 static void
 primary_is_slow(struct xfr_machine *m, const struct answer *a)
 {
@@ -77,7 +77,7 @@ on_equal(struct xfr_machine *m, const struct answer *a)
 	z->newer &= ~primary_bit(a->request.primary);
 	if (a->request.way > XFR_WAY_SOA_TCP)
 		z->bad_ixfr &= ~primary_bit(a->request.primary);
-	/* It had expired, and another one has an older version. */
+	/* The zone had expired, and the best primary has an older version. */
 	if (z->best != INDEX_NONE && !choose_is_wanted(z, z->best_serial))
 		z->best = INDEX_NONE;
 	/* The others may have what a NOTIFY told, or what this one told and did
@@ -87,7 +87,8 @@ on_equal(struct xfr_machine *m, const struct answer *a)
 			&& choose_is_wanted(z, z->promised))) {
 		check_ask_next(m, a->id, a->now);
 	} else if (z->slow != 0) {
-		/* A datagram of one that has more may have been lost. */
+		/* The datagram of a primary that has more may have been
+		 * lost. */
 		z->tried = choose_all(table_config(m, z));
 		check_ask_next(m, a->id, a->now);
 	} else {
@@ -163,8 +164,8 @@ tells_no_soa(const struct xfr_machine *m, const struct answer *a)
 		|| !choose_checks_all(m, a->zone);
 }
 
-/* It tells no SOA, but may have transfers, as one that is hidden from all but
- * its secondaries (doc/decisions/0140). */
+/* A primary that tells no SOA may have transfers, as one that is hidden from
+ * all but its secondaries (doc/decisions/0140). */
 static void
 on_no_soa(struct xfr_machine *m, const struct answer *a)
 {
@@ -200,7 +201,7 @@ on_probe(struct xfr_machine *m, const struct answer *a)
 	} else if (outcome == XFR_TIMEOUT && a->request.is_hasty) {
 		primary_is_slow(m, a);
 	} else if (choose_checks_all(m, a->zone)) {
-		/* Others are under way. */
+		/* Requests to other primaries are under way. */
 		a->zone->needs_tcp = true;
 		primary_is_slow(m, a);
 	} else {
@@ -242,7 +243,8 @@ on_done(struct xfr_machine *m, const struct answer *a)
 	refresh_zone(m, a->id, a->now, a->reply, true);
 	if (is_other)
 		notifies_begin(m, a->id, false);
-	/* Its user may have told of the version before (xfr_on_served). */
+	/* is_changed, even with the same serial: the user may have told of this
+	 * version already (xfr_on_served). */
 	check_end(m, a->id, a->now, true, true);
 }
 
@@ -313,8 +315,8 @@ try_without_edns(struct xfr_machine *m, const struct answer *a)
 	choose_ask(m, a->id, a->request.primary, (enum xfr_way)a->request.way);
 }
 
-/* What was not newer is what is served by now: a transfer of before has been
- * published meanwhile, as at a start. */
+/* True if the version that was not newer is served by now: an earlier transfer
+ * has been published meanwhile, as at a start. */
 static bool
 is_served_by_now(const struct answer *a)
 {
@@ -352,7 +354,8 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 		try_without_edns(m, a);
 	} else if (falls_back(m, a)) {
 		note_error(a, outcome);
-		/* What does not fit may be our fault: IXFR is tried again. */
+		/* Differences that do not fit may be our fault: IXFR is tried
+		 * again. */
 		if (outcome != XFR_NO_FIT)
 			a->zone->flags |= ZONE_IXFR_FAILED;
 		choose_ask(m, a->id, primary, XFR_WAY_AXFR);
@@ -361,7 +364,7 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 	}
 }
 
-/* The same is asked for without EDNS. */
+/* Asks for the same without EDNS. */
 static void
 on_no_edns(struct xfr_machine *m, const struct answer *a)
 {
@@ -373,7 +376,7 @@ on_no_edns(struct xfr_machine *m, const struct answer *a)
 		choose_ask(m, a->id, primary, (enum xfr_way)a->request.way);
 		return;
 	}
-	/* Others are under way. */
+	/* Requests to other primaries are under way. */
 	a->zone->needs_tcp = true;
 	a->zone->slow |= primary_bit(primary);
 	check_ask_next(m, a->id, a->now);

@@ -93,7 +93,8 @@ check_soon(struct xfr_machine *m, uint32_t id, int64_t now)
 	queue_set_timer(m, id);
 }
 
-/* One more check, if a NOTIFY has come during this one and is not satisfied. */
+/* Begins another check, if a NOTIFY has come during this one and is not
+ * satisfied. */
 static void
 begin_again(struct xfr_machine *m, uint32_t id, int64_t now)
 {
@@ -210,7 +211,7 @@ transfer_newer(struct xfr_machine *m, uint32_t id, int64_t now)
 	return true;
 }
 
-/* What is to be asked next; the end, if that is nothing. */
+/* Makes the next requests; ends the check if none is left to make. */
 static void
 go_on(struct xfr_machine *m, uint32_t id, int64_t now)
 {
@@ -304,7 +305,7 @@ check_on_notify(struct xfr_machine *m, uint32_t id, int64_t now,
 	}
 	note_promise(z, serial);
 	if (!check_is_idle(z)) {
-		/* It waits by timer: it goes over to those that are urgent. */
+		/* A zone that waits by timer goes over to the urgent ones. */
 		if (z->flags & ZONE_URGENT)
 			return;
 		queue_remove(m, id);

@@ -13,13 +13,13 @@
 #include "dns/serial.h"
 #include "xfr/inside.h"
 
-/* A primary that has let so many requests time out, of any zones of the config,
- * is asked after the others, and over UDP alone; but by one check in
- * SILENT_MSEC as if it had not. */
+/* A primary that has let this many requests time out, of any zones of the
+ * config, is asked after the others, and over UDP alone; except by one check in
+ * SILENT_MSEC, which asks it as any other. */
 #define SILENT_TIMEOUTS 4u
 #define SILENT_MSEC 30000
 
-/* So long a primary that does not do EDNS is asked without. */
+/* The time for which a primary that does not do EDNS is asked without. */
 #define NO_EDNS_SEC 3600u
 
 bool
@@ -110,7 +110,8 @@ choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 		p->timeouts = 0;
 		return;
 	}
-	/* One datagram may be lost; TCP follows, unless it was in haste. */
+	/* A single datagram may be lost; TCP follows, unless the request was
+	 * hasty. */
 	if ((is_udp && (!request->is_hasty || outcome != XFR_TIMEOUT))
 		|| request->is_trial || is_silent(p))
 		return;

@@ -108,7 +108,8 @@ read_rest(struct frame *frame, size_t *tsig_at)
 	return XFR_FAULT_NONE;
 }
 
-/* What the other says of its clock with BADTIME (RFC 8945 section 5.2.3). */
+/* Returns the time of a primary's clock, which it sends with BADTIME (RFC 8945
+ * section 5.2.3). */
 static uint64_t
 read_clock(const struct tsig *tsig)
 {

@@ -1,5 +1,5 @@
 /*
- * frame.h - what all replies of a primary have in common: header, question,
+ * frame.h - the part that all replies of a primary have: header, question,
  * TSIG, OPT.
  */
 #ifndef XFR_FRAME_H
@@ -14,7 +14,7 @@
 #include "dns/tsig.h"
 #include "xfr/fault.h"
 
-/* What a reply has to be. */
+/* Requirements of a reply. */
 struct frame_wanted {
 	const uint8_t *apex;
 	uint8_t apex_len;
@@ -23,12 +23,12 @@ struct frame_wanted {
 	uint16_t qtype;
 	bool may_lack_question;
 	bool any_question;        /* or one question, whatever it is */
-	bool is_stream;           /* it has come over TCP: it may lack QR */
+	bool is_stream;           /* over TCP: the reply may lack QR */
 	struct tsig_chain *chain; /* NULL: the request is not signed */
 	uint64_t now;             /* seconds since 1970 */
 };
 
-/* What it is. */
+/* A reply, as it was read. */
 struct frame {
 	struct cursor records; /* at the answer section */
 	uint16_t record_count; /* of it */

@@ -1,13 +1,14 @@
 /*
- * inside.h - what the files of the machine share: a zone, a config, a request.
+ * inside.h - types and functions that the files of the machine share: a zone, a
+ * config, a request.
  *
  * From the bottom up: timers.c (heap); table.c (zones, configs and requests by
  * number); queue.c (zones that wait for a turn); refresh.c (how long to wait,
  * when a zone expires); notifies.c (NOTIFY out); choose.c (which primary is
- * asked for what); check.c (the steps of a check); answer.c (what comes of an
- * answer); machine.c (events in, actions out); status.c (what is known). The
- * other files of this folder know nothing of the machine. Why it is made so:
- * doc/decisions/0071.
+ * asked for what); check.c (the steps of a check); answer.c (follows up an
+ * answer); machine.c (events in, actions out); status.c (statistics and
+ * states). The other files of this folder know nothing of the machine. Why it
+ * is made so: doc/decisions/0071.
  */
 #ifndef XFR_INSIDE_H
 #define XFR_INSIDE_H
@@ -34,7 +35,7 @@ enum zone_flag {
 	ZONE_IXFR_FAILED = 256,  /* in this check, at this primary */
 	ZONE_NOTIFIED = 512,     /* this check is for a NOTIFY */
 	ZONE_PROMISED = 1024,    /* ... which told zone.promised */
-	ZONE_AGAIN = 2048,       /* one more check after this one */
+	ZONE_AGAIN = 2048,       /* another check is to follow this one */
 	ZONE_AGAIN_SERIAL = 4096,  /* ... because of zone.again_serial */
 	ZONE_AGAIN_FORCED = 8192,
 	ZONE_TELL = 16384,       /* the loader is to be told of its expiry */
@@ -71,7 +72,7 @@ struct xfr_zone {
 	uint32_t again_serial;
 	uint32_t best_serial; /* CHECK_ALL: the newest serial seen */
 	uint32_t error_reason;
-	uint32_t user;        /* what the user knows it by */
+	uint32_t user;        /* the user's number of the zone */
 	uint32_t config;
 	uint32_t request;     /* under way: the first one, or XFR_NONE */
 	uint32_t next, previous; /* in its queue; next: of those not used */
@@ -112,7 +113,7 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
 /* ---- configs and requests ----------------------------------------------- */
 
 /*
- * What is known of a primary, for all zones of the config. The words:
+ * A primary, for all zones of the config. The words:
  *
  *   silent    it has let so many requests in a row time out (.timeouts): it is
  *             asked over UDP first, and nobody waits long for it
@@ -132,15 +133,15 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
  */
 struct primary {
 	int64_t silent_until;
-	uint32_t no_edns_until_sec; /* it does not do EDNS, so until then it is
-				     * asked without */
+	uint32_t no_edns_until_sec; /* asked without EDNS until then, as it does
+				     * not do it */
 	uint8_t flags;
 	uint8_t timeouts; /* in a row, over TCP */
 	bool is_doubted;
 };
 
 struct config {
-	struct xfr_config given; /* its .primaries is NULL */
+	struct xfr_config given; /* .primaries is NULL */
 	struct primary *primaries;
 	uint8_t *slowness; /* of each target of NOTIFY: see notifies.c */
 	uint32_t holders; /* zones, and who added it */
@@ -162,16 +163,17 @@ struct xfr_request {
 				those that the zone has under way */
 	uint8_t state;       /* enum request_state */
 	uint8_t queue;       /* from which it was taken */
-	uint8_t primary;     /* that it goes to */
+	uint8_t primary;     /* primary that is asked */
 	uint8_t way;         /* enum xfr_way */
 	bool is_notify;      /* cancelled: it was a NOTIFY with this ticket */
-	bool is_hasty;       /* others can be asked: see choose_is_hasty */
+	bool is_hasty;       /* another primary can be asked: see
+			      * choose_is_hasty */
 	bool is_full;        /* as of the zone, when it was made */
 	bool is_late;        /* the same */
-	bool has_edns;       /* it is asked with EDNS */
+	bool has_edns;       /* asked with EDNS */
 	bool in_doubt;       /* ... while that was in doubt */
-	bool is_trial;       /* it is asked without, to see if that was why
-			      * there was no answer */
+	bool is_trial;       /* asked without EDNS, to see if that was why there
+			      * was no answer */
 	uint64_t ticket;     /* by which its answer finds it */
 };
 
@@ -211,7 +213,7 @@ struct job {
 struct job_list {
 	uint32_t first, last; /* of those that are ready */
 	uint32_t ready;       /* how many */
-	uint32_t sent;        /* those that have a place */
+	uint32_t sent;        /* jobs that have a place */
 };
 
 struct jobs {
@@ -237,7 +239,7 @@ struct xfr_machine {
 	struct xfr_limits limits;
 	uint64_t random;
 
-	struct xfr_zone **chunks; /* so that growing moves no zone */
+	struct xfr_zone **chunks; /* chunks: growing moves no zone */
 	size_t chunk_count, chunk_room;
 	uint32_t zone_end;    /* zones below were given out once */
 	uint32_t zone_count;
@@ -265,7 +267,7 @@ struct xfr_machine {
 	} round;
 
 	int64_t token_usec; /* when the next check by timer may begin */
-	int64_t next_at;    /* what xfr_next_time says */
+	int64_t next_at;    /* result of xfr_next_time */
 };
 
 /* ---- table.c ------------------------------------------------------------ */
@@ -354,19 +356,21 @@ void refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 
 /* is_first: before others. */
 void notifies_begin(struct xfr_machine *m, uint32_t id, bool is_first);
-void notifies_drop(struct xfr_machine *m, uint32_t id); /* those of a zone */
+void notifies_drop(struct xfr_machine *m, uint32_t id); /* drops all jobs of a
+							 * zone */
 /* False: nothing is to be sent, or `most` jobs were put elsewhere first. */
 bool notifies_next(struct xfr_machine *m, int64_t now,
 	struct xfr_action *action, unsigned most);
 /* All zones are told of, from any of them on: if rounds are cut off again and
  * again, it is not always the same ones that are not told. */
 void notifies_begin_round(struct xfr_machine *m);
-/* That of the next zone of the round; looks at so many. */
+/* Begins the round's next zone, and gives its first action; passes over `most`
+ * zones. */
 bool notifies_go_round(struct xfr_machine *m, int64_t now,
 	struct xfr_action *action, unsigned most);
 /* There is more to do at once. */
 bool notifies_is_due(const struct xfr_machine *m);
-/* Those whose pause is over; false: there may be more. */
+/* Wakes jobs whose pause is over; false: there may be more. */
 bool notifies_wake(struct xfr_machine *m, int64_t now, unsigned most);
 bool notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 	const struct xfr_reply *reply);
@@ -392,21 +396,22 @@ choose_all(const struct config *config)
 	return count == 64 ? UINT64_MAX : primary_bit(count) - 1;
 }
 
-/* All primaries are asked for their SOA, and the newest is transferred. */
+/* True if all primaries are asked for their SOA, and the newest version is
+ * transferred. */
 bool choose_checks_all(const struct xfr_machine *m, const struct xfr_zone *z);
 /* True if a version with this serial is one to get. A zone that has expired has
  * no serial: any other is. */
 bool choose_is_wanted(const struct xfr_zone *z, uint32_t serial);
-/* It has let several requests time out and answered none since, and it is not
- * its turn to be tried in full. */
+/* True if the primary has let several requests time out and answered none
+ * since, and it is not its turn to be tried in full. */
 bool choose_is_avoided(const struct primary *p, int64_t now);
 
 /* Takes the next primary that was not asked yet; INDEX_NONE: all were. */
 uint8_t choose_next(struct xfr_machine *m, struct xfr_zone *z, int64_t now);
-/* All were asked: those that are slow can be taken again. False: none is. */
+/* After all were asked: lets the slow primaries be taken again. False: none is
+ * slow. */
 bool choose_again(struct xfr_machine *m, struct xfr_zone *z);
-/* What the end of a request tells of its primary, for all zones of the
- * config. */
+/* Notes the end of a request at its primary, for all zones of the config. */
 void choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 	const struct xfr_request *request, int64_t now,
 	enum xfr_outcome outcome);
@@ -421,7 +426,7 @@ bool choose_edns(const struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now);
 void choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now);
-/* What the end of a transfer tells of EDNS. */
+/* Notes at the primary if a transfer proves or refutes that it does EDNS. */
 void choose_note_edns(struct xfr_machine *m, const struct xfr_zone *z,
 	const struct xfr_request *request, int64_t now,
 	const struct xfr_reply *reply);
@@ -431,15 +436,15 @@ enum xfr_way choose_first(const struct xfr_machine *m,
 /* True if the primary that is asked next is not worth a long wait, as another
  * one may answer at once. */
 bool choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z);
-/* It is the turn of a zone that may have waited long. A primary that was found
- * to be silent meanwhile is not the first to be asked. False: the zone waits in
- * another queue now. */
+/* Called at the turn of a zone, which may have waited long: a primary that was
+ * found to be silent meanwhile is not the first to be asked. False: the zone
+ * waits in another queue now. */
 bool choose_on_turn(struct xfr_machine *m, uint32_t id, int64_t now);
 /* The zone's request is made: one that is asked as if it had not been silent is
  * avoided again until the next of SILENT_MSEC. */
 void choose_on_sent(struct xfr_machine *m, const struct xfr_zone *z,
 	int64_t now);
-/* Has it asked when it is the zone's turn. */
+/* Has a primary asked when it is the zone's turn. */
 void choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
 	enum xfr_way way);
 

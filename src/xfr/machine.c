@@ -421,11 +421,11 @@ take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 	return true;
 }
 
-/* A request that is hasty is waited for so long: a first lost packet of TCP
- * comes again after a second. */
+/* The wait for the answer to a hasty request: a first lost packet of TCP comes
+ * again after a second. */
 #define HASTE_MSEC 2000u
-/* So is a transfer from one that has taken a connection, and left the question
- * for the SOA on it without an answer. */
+/* The wait for a transfer from a primary that has taken a connection, and left
+ * the question for the SOA on it without an answer. */
 #define LATE_MSEC 3000u
 
 static void

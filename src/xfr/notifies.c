@@ -16,7 +16,7 @@
 #define WAIT_MSEC 3000u      /* for an answer */
 #define PAUSE_MSEC 3000      /* before the second repetition */
 #define PAUSE_MAX_MSEC 60000
-/* What comes so late counts as if it had not come. */
+/* An answer that is this late counts as none. */
 #define LATE_MSEC 1000u
 /* The slowness of a target grows by LATE with each NOTIFY that is not answered
  * in time, up to MAX, and falls by 1 with each that is. From SLOW on, the
@@ -24,8 +24,8 @@
 #define SLOWNESS_LATE 2u
 #define SLOWNESS_SLOW 16u
 #define SLOWNESS_MAX 24u
-/* While so many wait for targets that are slow, a round goes no further: it
- * would only make that list longer. */
+/* While this many jobs wait for slow targets, a round goes no further: it would
+ * only make that list longer. */
 #define SLOW_READY_MAX 262144u
 
 /* ---- classes ------------------------------------------------------------- */
@@ -41,8 +41,9 @@ class_of(const struct xfr_machine *m, const struct job *job)
 	return job->of_round ? JOB_OF_ROUND : JOB_OF_CHANGE;
 }
 
-/* What a sending tells of its target. Whom nobody can reach, or who cannot be
- * asked, holds no place for long: that tells nothing. */
+/* Notes at the target if it has answered. A target that is out of reach, or
+ * cannot be asked for lack of our resources, holds no place for long: that is
+ * not noted. */
 static void
 note_target(struct xfr_machine *m, const struct job *job, int64_t now,
 	enum xfr_outcome outcome)
@@ -331,7 +332,8 @@ notifies_count_slow(const struct xfr_machine *m, uint32_t zone)
 	for (; id != XFR_NONE; id = m->jobs.items[id].of_zone) {
 		const struct job *job = &m->jobs.items[id];
 
-		/* Whom the operator wants to be told first is tried once. */
+		/* A target that the operator wants to be told first is tried
+		 * once. */
 		if (job->state != JOB_SENT && class_of(m, job) == JOB_OF_SLOW
 			&& m->jobs.classes[JOB_OF_SLOW].first != id)
 			count++;

@@ -14,8 +14,8 @@ xfr_patience_begin(struct xfr_patience *patience, int64_t now,
 	return first_msec;
 }
 
-/* Its first message is due, in the time that it has from its turn on. *msec:
- * the next look. False: this one is as any other. */
+/* A transfer without its first message has first_msec from its turn on. *msec:
+ * the next look. False: the transfer is judged as any other. */
 static bool
 patience_look_for_first(struct xfr_patience *patience, int64_t now,
 	const struct xfr_patience_look *look, uint32_t *msec)

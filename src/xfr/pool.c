@@ -5,28 +5,30 @@
 
 #include "xfr/pool.h"
 
-/* So many connections that are not held up a server has, and more for each that
- * is. */
+/* A server has at most this many connections that are not held up, and more for
+ * each that is. */
 #define SPREAD 8u
 #define SPREAD_HELD 4u
-/* A server has so many times as many as are left to others. */
+/* A server has at most this many times as many connections as are left to
+ * others. */
 #define SHARE 7u
-/* A timer that is so late was ours to be: what has come meanwhile is read
- * first. */
+/* A timer that is this late means that we were: messages that have come
+ * meanwhile are read first. */
 #define LATE_MSEC 50
-/* A connection that has answered and says nothing any more for so long is
- * dead: its first question leaves it, too. */
+/* A connection that has answered and has been silent for this long is dead: its
+ * first question leaves it, too. */
 #define DEAD_MSEC 5000
 /* A connection that is silent while the server answers on others may be one
  * that nobody reads, as it belongs to a thread that is busy with a slow one.
- * Its first question leaves it, so often, after twice the pause of a connection
- * that is held up, and each time twice as late. It stays in the end, as the
- * server may be one that never answers this question. */
+ * Its first question leaves it, at most this often, after twice the pause of a
+ * connection that is held up, and each time twice as late. It stays in the end,
+ * as the server may be one that never answers this question. */
 #define SILENT_MAX 4
-/* A connection that is not taken for so long, where others are, is one too
- * many: more than the time of a lost packet. */
+/* A connection that the server does not accept for this long, while it accepts
+ * others, is one too many: more than the time of a lost packet. */
 #define TAKE_MSEC 2500
-/* So long a server that had one too many is asked for no more. */
+/* The time for which a server that had one connection too many gets no
+ * other. */
 #define FULL_MSEC 30000
 
 void
@@ -46,7 +48,7 @@ xfr_pool_server_init(struct xfr_pool_server *server)
 
 /* ---- where a question goes ----------------------------------------------- */
 
-/* What a server's connections are like. */
+/* A summary of a server's connections. */
 struct sight {
 	struct xfr_pool_conn *least; /* of those that can be joined */
 	unsigned usable, held;
@@ -116,7 +118,8 @@ find_room(const struct xfr_pool *pool, const struct xfr_pool_server *server,
 
 	if (left == 0 || server->busy_count >= SHARE * left) {
 		*conn = NULL;
-		/* Its own, if others have room. */
+		/* One of the server's own connections makes room, if others
+		 * have room left. */
 		if (is_urgent && left > 0)
 			*conn = find_slowest(pool, server, now);
 		if (is_urgent && *conn == NULL)
@@ -241,7 +244,8 @@ xfr_pool_leave(struct xfr_pool_question *question, bool is_spent, int64_t now)
 	question->conn = NULL;
 	conn->spent += is_spent;
 	conn->moved_msec = now;
-	/* What has only left it has not ended. */
+	/* A spent question has left without an end: the connection stays held
+	 * up. */
 	if (!is_spent)
 		conn->is_held = false;
 	if (--conn->open == 0)
@@ -280,7 +284,7 @@ xfr_pool_pause(struct xfr_pool *pool, bool is_paused, int64_t now)
 
 /* ---- which questions leave it -------------------------------------------- */
 
-/* So long it may end no question. */
+/* Returns how long a connection may end no question before it is held up. */
 static int64_t
 get_pause(const struct xfr_pool_conn *conn)
 {
@@ -298,7 +302,8 @@ xfr_pool_look(struct xfr_pool_conn *conn, int64_t now)
 	conn->look_msec = 0;
 	if (conn->open == 0)
 		return 0;
-	/* What was late has come a moment later. */
+	/* After a late timer, messages that have come meanwhile are read
+	 * first. */
 	if (is_late)
 		return LATE_MSEC;
 	if (conn->pool->is_paused)

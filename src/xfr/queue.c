@@ -113,7 +113,7 @@ queue_take_tell(struct xfr_machine *m)
 		z->flags &= (uint16_t)~ZONE_TELL;
 		if (z->flags & ZONE_USED)
 			return id;
-		/* It was removed meanwhile. */
+		/* The zone was removed meanwhile. */
 		table_free_zone(m, id);
 	}
 	return XFR_NONE;

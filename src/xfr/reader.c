@@ -11,14 +11,14 @@
 #include "dns/serial.h"
 #include "xfr/frame.h"
 
-/* So many messages of a transfer may be without records. */
+/* The number of messages of a transfer that may be without records. */
 #define EMPTY_MAX 16u
 
 #define POINTER 0xc0u
 #define OWNER_STEP 32u
 #define NO_OWNER SIZE_MAX /* no record has been read */
 
-/* What has been read of it. */
+/* The part of a transfer that has been read. */
 enum intake_state {
 	AT_BEGINNING,
 	BEHIND_SOA,   /* the first one. IXFR: are there differences? */
@@ -35,15 +35,15 @@ _Static_assert(sizeof(struct xfr_reader) <= 1024, "a reader is small");
 struct intake {
 	struct xfr_reader *reader;
 	struct cursor c;
-	uint8_t *out;      /* what it brings, changes.h */
+	uint8_t *out;      /* records in the format of changes.h */
 	size_t out_len;
 	size_t last_len;   /* of the record at the end of it; 0: none */
-	bool has_question; /* so the apex is at its beginning */
+	bool has_question; /* the apex is at the beginning of the message */
 	/* The owner of the record at hand, or of the one before, in lower case.
 	 * A copy of OWNER_STEP octets never leaves it. */
 	uint8_t owner_len;
 	size_t owner_at;   /* offset of the name in the message; NO_OWNER */
-	bool is_foreign;   /* it is not in the zone */
+	bool is_foreign;   /* the owner is not in the zone */
 	uint8_t owner[NAME_MAX_LEN];
 };
 
@@ -85,15 +85,16 @@ flush(struct intake *m)
 	return r->result.sink_err == NSD_OK ? XFR_FAULT_NONE : XFR_FAULT_SINK;
 }
 
-/* What is to be flushed has at most FULL octets when a record comes. The end of
- * the room is for the RDATA of an SOA alone. */
+/* Output that waits to be flushed has at most FULL octets when a record comes.
+ * The end of the room is for the RDATA of an SOA alone. */
 #define SPARE_AT (sizeof(struct xfr_room) - RDATA_MAX_LEN)
 #define FULL 65536u
 #define SOA_RECORD_MAX (CHANGES_RECORD_MAX - RDATA_MAX_LEN + XFR_SOA_RDATA_MAX)
 _Static_assert(FULL + CHANGES_HEAD_MAX + SOA_RECORD_MAX + CHANGES_RECORD_MAX
 	<= SPARE_AT, "head, SOA and a record fit behind what is there");
 
-/* The kind is known: the head, and of a whole zone the first SOA. */
+/* Once the kind is known: writes the head, and for a whole zone the first
+ * SOA. */
 static void
 begin(struct intake *m, enum changes_kind kind)
 {
@@ -456,7 +457,7 @@ fail(struct xfr_reader *r, enum xfr_fault fault)
 	return XFR_READ_FAILED;
 }
 
-/* What a message has come to. */
+/* Returns the verdict at the end of a message. */
 static enum xfr_verdict
 judge(struct xfr_reader *r, const struct frame *frame)
 {

@@ -95,7 +95,7 @@ refresh_pause(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 		return jitter(m, sec, config->refresh_min_sec);
 	if (z->expire_at > z->acquired_at)
 		return early_pause(m, left, retry);
-	/* It has expired as soon as it came. */
+	/* The zone expires as soon as it comes. */
 	return retry < sec ? jitter(m, retry, config->retry_min_sec)
 			   : jitter(m, sec, config->refresh_min_sec);
 }
@@ -109,7 +109,7 @@ refresh_pause_max(const struct xfr_config *config, const struct xfr_soa *soa)
 	return (refresh > retry ? refresh : retry) * MSEC;
 }
 
-/* A time that has doubled so often, up to max_sec. */
+/* A time that has doubled this often, up to max_sec. */
 static uint32_t
 grow_retry(uint32_t sec, unsigned doublings, uint32_t max_sec)
 {
@@ -185,8 +185,8 @@ refresh_lifetime(const struct xfr_config *config, const struct xfr_soa *soa,
 	uint64_t rule = (uint64_t)refresh_sec(config, soa)
 		+ retry_sec(config, soa);
 
-	/* One that is never served is no use to anybody: BIND and Knot serve
-	 * it, too. */
+	/* A lifetime of 0 would keep the zone from ever being served: BIND and
+	 * Knot serve it, too. */
 	if (sec == 0)
 		sec = rule;
 	if (config->flags & XFR_CONFIG_EXPIRE_RULE)
@@ -199,8 +199,8 @@ refresh_lifetime(const struct xfr_config *config, const struct xfr_soa *soa,
 	if (reply != NULL && reply->has_expire && reply->expire_sec < sec
 		&& reply->expire_sec != soa->expire_sec)
 		sec = reply->expire_sec;
-	/* At its end a secondary says 1 where the SOA says 0, so that it is no
-	 * primary's. */
+	/* A secondary whose zone is about to expire says 1 where the SOA says
+	 * 0, so that its reply does not look like a primary's. */
 	if (reply != NULL && reply->has_expire && soa->expire_sec == 0
 		&& reply->expire_sec == 1)
 		sec = 0;
@@ -216,13 +216,13 @@ refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 	int64_t at = now + refresh_lifetime(config, &z->soa, reply);
 
 	z->acquired_at = now;
-	/* RFC 7314 section 4: of what we have already, the option takes
-	 * nothing away. */
+	/* RFC 7314 section 4: the option does not shorten the life of a version
+	 * that we have already. */
 	if (!is_new && reply != NULL && reply->has_expire
 		&& z->expire_at != XFR_NEVER && at < z->expire_at)
 		at = z->expire_at;
 	z->expire_at = at;
-	/* One that expires at once has been told of. */
+	/* An expiry at once has been reported already. */
 	if (at > now)
 		z->flags &= (uint16_t)~ZONE_EXPIRED;
 	queue_tell(m, id);

@@ -1,4 +1,4 @@
-/* state_time.c - what the dates of xfrd.state mean for the machine's clock. */
+/* state_time.c - dates of xfrd.state as times of the machine's clock. */
 #include "config.h"
 
 #include <string.h>
@@ -7,14 +7,15 @@
 
 #define MSEC INT64_C(1000)
 
-/* Dates may be so much ahead: clocks are set by small steps. NSD's bound. */
+/* Dates may be this much ahead, as clocks are set by small steps. NSD's
+ * bound. */
 #define AHEAD_SEC 15
 
 /* No zone lives so long, and no file is so old. */
 #define AGE_MAX_SEC (INT64_C(10) * 365 * 86400 * 100)
 
-/* What the file says of the data that there is: NULL: nothing. One with a date
- * that can be, if there is. */
+/* Returns the file's SOA with this serial; NULL: none. One with a possible date
+ * is preferred. */
 static const struct xfr_state_soa *
 find_soa(const struct xfr_state_zone *zone, int64_t real_sec, uint32_t serial)
 {
@@ -62,7 +63,7 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 	soa = find_soa(zone, real_sec, served->serial);
 	if (soa == NULL)
 		return;
-	/* It has, whatever the dates are. */
+	/* An expired zone stays expired, whatever the dates are. */
 	if (zone->state == XFR_STATE_EXPIRED)
 		start->expire_at = clocks->now;
 	if (soa->acquired_sec > real_sec + AHEAD_SEC)

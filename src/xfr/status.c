@@ -1,4 +1,4 @@
-/* status.c - what is known of a zone and of all. */
+/* status.c - the state of a zone, and counts of all zones. */
 #include "config.h"
 
 #include <assert.h>

@@ -33,7 +33,7 @@ void timers_fini(struct timers *t);
 
 /* Sets or moves the time of an id that has room. */
 void timers_set(struct timers *t, uint32_t id, int64_t at);
-void timers_remove(struct timers *t, uint32_t id); /* none is fine */
+void timers_remove(struct timers *t, uint32_t id); /* the id may have none */
 
 /* The first one; NULL: there is none. Lent until the next change. */
 static inline const struct timer *
