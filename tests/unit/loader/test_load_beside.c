@@ -313,8 +313,8 @@ differences_are_applied_beside_each_other(void **state)
 	event_base_free(base);
 }
 
-/* Whoever has written them may have said another zone before, as in the head of
- * an entry of the journal, and names of one are no names of the other. */
+/* The octets may name another zone, as in a journal entry's head, and the names
+ * of one zone are not those of the other. */
 static void
 differences_of_another_zone_are_refused(void **state)
 {

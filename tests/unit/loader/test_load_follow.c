@@ -25,7 +25,7 @@
 static struct fixture {
 	struct store *store;
 	struct store_writer *writer;
-	struct conf *conf;  /* that is run with */
+	struct conf *conf;  /* the one in use */
 	struct conf *first;
 	struct load_set set;
 	struct load_follow follow;
@@ -165,7 +165,7 @@ zones_stay_come_and_go(void **state)
 	assert_false(is_listed("\1b"));
 	assert_int_equal(f.removed, 1);
 	assert_int_equal(f.follow.count, 0);
-	/* Its place is used again. */
+	/* The place of a removed zone is used again. */
 	follow(PATTERN ZONE("a", "a") ZONE("b", "b") ZONE("c", "c"));
 	assert_true(f.set.count <= 4);
 	/* With its pattern, what was added goes. */
@@ -199,7 +199,7 @@ zone_in_reading_follows_later(void **state)
 	assert_int_equal(f.first->zone_count, 0);
 	assert_ptr_equal(a->conf, conf_find_zone_text(f.conf, "a"));
 	assert_string_equal(file_of(a), "third");
-	assert_int_equal(f.files, 1); /* it may be of another file */
+	assert_int_equal(f.files, 1); /* the zone may have another file */
 	assert_false(a->reading);
 }
 
@@ -220,7 +220,7 @@ zone_in_reading_goes_later(void **state)
 	assert_int_equal(f.removed, 1);
 }
 
-/* It was to go, and is there again before it has gone. */
+/* A zone that is being read is removed and added again before it is gone. */
 static void
 zone_in_reading_comes_back(void **state)
 {
@@ -237,7 +237,7 @@ zone_in_reading_comes_back(void **state)
 	assert_int_equal(f.removed, 0);
 }
 
-/* What a thread may look at stays until then. */
+/* The flags of a zone change only after the thread that reads it is done. */
 static void
 zone_in_reading_keeps_its_role(void **state)
 {
@@ -267,7 +267,7 @@ file_that_a_pass_has_left_out_is_looked_at(void **state)
 	assert_int_equal(f.files, 1);
 }
 
-/* Its place in the set may be another zone's by then. */
+/* The place of the removed zone may be another zone's by then. */
 static void
 zone_that_was_removed_by_another_way_is_forgotten(void **state)
 {

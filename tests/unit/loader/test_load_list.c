@@ -119,7 +119,7 @@ zones_that_were_added_come_back(void **state)
 	add(conf, "A.Test.", "p");
 	add(conf, "b", "q");
 	add(conf, "c", "p");
-	/* It has options that are no pattern's. */
+	/* Zone c gets options of its own. */
 	assert_int_equal(key_edit_apply(conf, &assoc), NSD_OK);
 	publish(conf);
 	conf = restore(KEY P Q OWN);
@@ -144,7 +144,7 @@ nsd_conf_comes_first(void **state)
 	add(conf, "b", "q");
 	add(conf, "c", "q");
 	publish(conf);
-	/* It has one of them, lacks one of its own, and a pattern. */
+	/* The new nsd.conf has zone b, and lacks zone own and pattern p. */
 	conf = restore(Q "zone: name: b zonefile: f\n");
 	assert_int_equal(conf->zone_count, 2);
 	assert_string_equal(pattern_of(conf, "b"), "none");

@@ -50,7 +50,7 @@ test_thread_main(void *arg, unsigned number)
 	load_loop_begin_edit(loop);
 	for (unsigned i = 0; i < CALLS; i++) {
 		load_loop_call(loop, on_call, &count);
-		/* It was done when the call returned. */
+		/* The call returns when its work is done. */
 		if (count != i + 1)
 			abort();
 	}

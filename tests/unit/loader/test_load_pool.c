@@ -31,8 +31,8 @@ void __wrap_load_read_zone(const struct load_context *context,
 	struct load_result *result);
 
 static struct load_zone zones[ZONES];
-static unsigned lacks; /* so many results get no memory; atomic, */
-static unsigned asked; /* and so have that many so far; */
+static unsigned lacks; /* results that get no memory; atomic, */
+static unsigned asked; /* attempts so far, and */
 static unsigned read_so_far; /* zones */
 
 void *
@@ -91,7 +91,7 @@ begin(struct event_base *base, unsigned lacking)
 		list[i] = &zones[i];
 	lacks = lacking;
 	asked = read_so_far = 0;
-	/* Whatever never ends, ends the program. */
+	/* A hang ends the program. */
 	alarm(LIMIT_SEC);
 	assert_int_equal(load_pool_start(&context, list, ZONES, base,
 				 on_results, NULL, &pool), NSD_OK);
@@ -132,7 +132,8 @@ each_zone_has_a_result_once_there_is_memory(void **state)
 	event_base_free(base);
 }
 
-/* Nothing was read that nobody would hear of, and the end is not held up. */
+/* Zones whose result could not be reported are not read, and cancelling does
+ * not wait. */
 static void
 a_pool_is_cancelled_without_memory(void **state)
 {

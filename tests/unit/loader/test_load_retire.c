@@ -163,7 +163,7 @@ loop_does_it_itself(void **state)
 
 /* ---- who reads something ------------------------------------------------- */
 
-/* What a version is made of. */
+/* The sources of a version. */
 enum source {
 	A_FILE,
 	A_TRANSFER,

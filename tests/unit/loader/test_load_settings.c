@@ -91,7 +91,7 @@ options_of_the_server_are_published(void **state)
 	conf_destroy(conf);
 }
 
-/* Each option that is yes or no, and nothing else. */
+/* A boolean option sets its own field and no other. */
 static void
 option_that_is_yes_or_no_is_its_own(void **state)
 {
@@ -199,8 +199,9 @@ is_client_example(const struct exchange_identity *identity, const char *name)
 	return strcmp(name, "client.example") == 0;
 }
 
-/* Who is to come over TLS does not get the zone without: not by the key that
- * stands beside it, either. Of request-xfr it says how to ask. */
+/* An element of provide-xfr with tls-auth matches a client with that
+ * certificate only, not one with the element's key alone. In request-xfr,
+ * tls-auth says how to ask. */
 static void
 elements_for_tls_want_a_certificate(void **state)
 {

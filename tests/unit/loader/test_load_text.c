@@ -1,5 +1,5 @@
-/* test_load_text.c - what transfers bring is read as a zone file of the same
- * records; octets that are cut or wrong are refused. */
+/* test_load_text.c - the contents of a transfer read as a zone file of the
+ * same records; octets that are cut or wrong are refused. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -71,8 +71,8 @@ make_file(void)
 	return fd;
 }
 
-/* So many hosts, some with a record that is larger than others are together:
- * that of the first one is nearly all of a small text. */
+/* Makes hosts, some with a record larger than all others together: the first
+ * one's is nearly all of a small text. */
 static void
 make_octets(unsigned hosts)
 {
@@ -185,7 +185,7 @@ batches_are_handed_on(void **state)
 		options.on_batch = NULL;
 		options.take_batch = take_batch;
 	}
-	/* What they say ends the reading. */
+	/* An error of the callback ends the reading. */
 	answer = NSD_E_LIMIT;
 	counted = 0;
 	assert_int_equal(parse(octets_len, &options, &result), NSD_E_LIMIT);
@@ -211,7 +211,7 @@ text_that_is_cut_is_refused(void **state)
 		whole += err == NSD_OK;
 		zonefile_result_fini(&result);
 	}
-	/* It may end behind each record. */
+	/* A text may end behind any record. */
 	assert_in_range(whole, 2, 5);
 	/* There are fewer octets than was said. */
 	assert_int_equal(parse(octets_len + 1, &options, &result),

@@ -54,7 +54,7 @@ try(void *ctx, const struct load_waiting *one)
 	return true;
 }
 
-/* One that takes as long as a turn. */
+/* A change that takes as long as a turn. */
 static bool
 try_slowly(void *ctx, const struct load_waiting *one)
 {
@@ -89,7 +89,7 @@ turn_ends_when_it_has_taken_long(void **state)
 {
 	for (unsigned i = 1; i <= 5; i++)
 		assert_true(add(0, i));
-	/* Nobody has said that a zone is free. */
+	/* The queue does nothing before it is told that a zone is free. */
 	assert_false(load_wait_step(&wait, try_slowly, NULL));
 	assert_int_equal(done, 0);
 	load_wait_restart(&wait);

@@ -349,7 +349,7 @@ zone_is_hashed_anew_from_its_own_records(void **state)
 		f.context.nsec3_iterations_max = ITERATIONS - (uint32_t)costly;
 		result = read_zone(large);
 		assert_int_equal(result.outcome, LOAD_KEPT);
-		/* What it is made of stays. */
+		/* The zone may not change while it is hashed anew. */
 		assert_int_equal(change(), NSD_E_AGAIN);
 		publish(result.rehashed);
 		let_go(&result);
@@ -386,7 +386,7 @@ file_that_is_gone_or_broken_does_not_keep_it_from_that(void **state)
 	assert_true(is_costly(served()));
 }
 
-/* It would undo what the file says. */
+/* A rehash of the old version would undo the change of the file. */
 static void
 file_that_has_changed_comes_before_that(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_loader_idle.c - what can wait in the loader: whose turn it is, and that
- * no row of changes puts it off. */
+/* test_loader_idle.c - the loader's idle work: its order, and that no row of
+ * changes puts it off. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -208,7 +208,8 @@ nothing_to_do_waits_for_no_timer(void **state)
 	assert_false(event_pending(loader.idle_event, EV_TIMEOUT, NULL));
 }
 
-/* What old versions hold; what is to be known; the rest when no pass runs. */
+/* The order: old versions are freed; known kinds are counted; other work
+ * follows when no pass runs. */
 static void
 first_that_is_wanted_has_the_turn(void **state)
 {
@@ -280,7 +281,7 @@ memory_is_given_back_when_half_of_the_zones_have_gone(void **state)
 	assert_true(loader.trim.wanted);
 	assert_int_equal(loader.gone, 0);
 	assert_false(event_pending(loader.reclaim_event, EV_TIMEOUT, NULL));
-	/* One that is under way comes to its end first. */
+	/* A trim that is under way comes to its end first. */
 	loader.trim.at = 1;
 	loader.gone = 3;
 	loader_on_reclaim(-1, 0, &loader);

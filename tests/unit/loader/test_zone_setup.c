@@ -175,7 +175,7 @@ zones_with_the_same_lists_share_them(void **state)
 	assert_int_not_equal(setups.items[2].options,
 		setups.items[0].options);
 	assert_int_equal(setups.items[3].options, setups.items[0].options);
-	/* It has options of its own, which say the same. */
+	/* A zone with equal options of its own shares them. */
 	assert_int_equal(setups.items[4].options, setups.items[0].options);
 	zone_setups_fini(&setups);
 	assert_int_equal(store_fixture_reclaimed(s.writer), octets);

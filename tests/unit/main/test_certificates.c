@@ -26,7 +26,7 @@
 int __real_memfd_create(const char *name, unsigned flags);
 int __wrap_memfd_create(const char *name, unsigned flags);
 
-static unsigned lacks; /* so often there is no descriptor */
+static unsigned lacks; /* calls without a descriptor */
 static unsigned asked;
 
 int
@@ -53,7 +53,8 @@ make_texts(void)
 	return texts;
 }
 
-/* It may pass, and nobody touches the files again. */
+/* Main tries again by itself: the shortage may pass, and the files do not
+ * change again. */
 static void
 workers_are_told_again_if_that_failed(void **state)
 {
@@ -80,7 +81,7 @@ workers_are_told_again_if_that_failed(void **state)
 
 /* ---- who tries them ------------------------------------------------------ */
 
-/* What the sink was told. */
+/* The messages of the sink. */
 struct told {
 	struct diag_sink sink; /* first */
 	unsigned count;
@@ -180,7 +181,7 @@ who_uses_them_says_how_they_are(void **state)
 	}
 }
 
-/* One that was taken over says what it likes. */
+/* A process that was taken over may send any answer. */
 static void
 who_cannot_say_it_changes_nothing(void **state)
 {

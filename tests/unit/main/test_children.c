@@ -35,10 +35,10 @@ static struct generation generation;
 static int written[2]; /* a pipe: a child says that all is sent */
 static unsigned handed[WORKERS];
 
-/* What a worker does once it has sent all. */
+/* A worker's conduct after its last message. */
 static enum { LIVES, DIES, WAITS_FOR_STOP } then;
 
-#define TOLD_STATUS 7 /* it was told to end */
+#define TOLD_STATUS 7 /* ended by a message */
 
 /* ---- what main does with messages, and what a worker is ----------------- */
 
@@ -187,7 +187,7 @@ child_with_much_to_say_leaves_turns_to_others(void **state)
 	for (unsigned turn = 1; turn <= MESSAGES / TURN + 1; turn++) {
 		unsigned sent = turn * TURN < MESSAGES ? turn * TURN : MESSAGES;
 
-		/* All that wait are called once. */
+		/* The loop calls each child with messages once. */
 		assert_int_equal(event_base_loop(s.base, EVLOOP_ONCE), 0);
 		assert_int_equal(handed[0], sent);
 		assert_int_equal(handed[1], sent);

@@ -167,7 +167,7 @@ stores_come_sooner_while_nobody_is_answered(void **state)
 	assert_false(serving.yields);
 }
 
-/* Others are answered between them. */
+/* A message a second crashes the reader, and others are answered in between. */
 static void
 messages_that_kill_have_no_store_filled_while_others_are_answered(
 	void **state)
@@ -269,7 +269,7 @@ loader_that_cannot_read_the_file_is_replaced_at_once(void **state)
 	assert_int_equal(s.loader.failures, 0);
 }
 
-/* Its successor fills the other store. */
+/* The next loader fills the other store. */
 static void
 loader_is_killed(void **state)
 {

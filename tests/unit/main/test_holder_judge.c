@@ -1,5 +1,5 @@
-/* test_holder_judge.c - what a reader is told to let go of that keeps too much
- * of old versions, or for too long, and when it is replaced. */
+/* test_holder_judge.c - readers that keep too much of old versions, or for too
+ * long, are told to let go, and replaced if they do not. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -32,8 +32,8 @@ oldest_epoch_goes_first(void **state)
 	assert_int_equal(told.epoch, 999);
 }
 
-/* Who always keeps the next epoch, and all since, while as many begin as the
- * loader ends in a second. */
+/* A reader that always keeps the next epoch and those after it, while as many
+ * epochs begin as the loader ends in a second. */
 static void
 reader_that_moves_on_by_epochs_soon_has_none_left(void **state)
 {
@@ -87,13 +87,13 @@ reader_that_keeps_what_it_was_told_is_replaced(void **state)
 	holder.look++;
 	told.looks = HOLDER_LOOKS - 1;
 	assert_int_equal(holder_judge(&told, &holder), HOLDER_WAITS);
-	/* One look may have missed it. */
+	/* A look may have missed the reader. */
 	holder.look += 2;
 	told.looks = HOLDER_LOOKS;
 	assert_int_equal(holder_judge(&told, &holder), HOLDER_REPLACE);
 }
 
-/* One that had nothing to let go of any more has its time anew. */
+/* A reader that had let go of everything gets its full time again. */
 static void
 what_was_told_before_a_quiet_time_is_forgotten(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_inhand.c - what a process had in hand: as main reads it, whatever stands
- * there, and how often it is told. */
+/* test_inhand.c - the message that a process had in hand: main's reading of
+ * it, whatever it holds, and how often it is logged. */
 #include "config.h"
 
 #include <netinet/in.h>
@@ -101,7 +101,7 @@ a_message_is_copied_up_to_its_longest(void **state)
 	free(octets);
 }
 
-/* Whoever has taken the process over writes what they like. */
+/* A process that was taken over may write any pointer. */
 static void
 what_lies_elsewhere_is_left_out(void **state)
 {
@@ -122,7 +122,7 @@ what_lies_elsewhere_is_left_out(void **state)
 	fill(hand, 7);
 	hand->udp.exchanges[0].request = (const uint8_t *)state;
 	hand->udp.exchanges[1].request = end;
-	hand->udp.exchanges[2].request = end - 1; /* its octet is there */
+	hand->udp.exchanges[2].request = end - 1; /* the octet is there */
 	hand->udp.exchanges[3].request_len = HAND_OCTETS_MAX + 1;
 	hand->udp.exchanges[4].request = NULL;
 	hand->udp.exchanges[5].peer = (struct sockaddr_storage *)UINTPTR_MAX;
@@ -156,8 +156,8 @@ numbers_that_cannot_be_are_left_out(void **state)
 	free(hand);
 }
 
-/* Anything: nothing outside is read (this shows in a sanitized build), and what
- * is found lies within. */
+/* Random contents: no octet outside is read (a sanitized build would show it),
+ * and the messages found lie within. */
 static void
 noise_harms_nobody(void **state)
 {

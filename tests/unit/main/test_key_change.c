@@ -147,7 +147,7 @@ take(struct ipc_channel *end, enum ipc_type type, struct key_message *message)
 	}
 	assert_int_equal(m.type, type);
 	assert_int_equal(key_message_read(&m, &payload, message), NSD_OK);
-	/* Nobody gets the secret but by the vault. */
+	/* The message has no secret: it is in shared memory only. */
 	assert_int_equal(message->secret_len, 0);
 	return true;
 }
@@ -201,7 +201,7 @@ vault_has(struct vault_place place, const char *secret)
 		&& memcmp(octets, secret, len) == 0;
 }
 
-/* That of nsd_conf. */
+/* The secret of nsd_conf. */
 static bool
 vault_has_old(struct vault_place place)
 {
@@ -284,7 +284,7 @@ old_secret_goes_when_all_are_past_it(void **state)
 	assert_false(vault_has_old(old));
 	assert_true(vault_has(place_of("k"), "new"));
 
-	/* One that hangs is not waited for. */
+	/* A process that hangs is not waited for. */
 	second = place_of("k");
 	ask(2, KEY_EDIT_SECRET, "k", "newer");
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
@@ -409,7 +409,8 @@ the_next_loader_is_asked_for_it(void **state)
 	loader_answers(&told, NSD_OK, NULL);
 	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
 	assert_null(conf_find_key(s.server.conf, "k"));
-	/* None was there. */
+	/* A change that is asked for while no loader runs goes to the next
+	 * one. */
 	s.loader.current = NULL;
 	ask(2, KEY_EDIT_REMOVE, "k", "");
 	key_change_on_listed(&s, loader);
@@ -419,7 +420,6 @@ the_next_loader_is_asked_for_it(void **state)
 	assert_int_equal(done.err, NSD_E_NOT_FOUND);
 }
 
-/* Whoever has asked may have died: it is done. */
 /* A change that loaders die of is not asked for for ever. */
 static void
 what_loaders_die_of_is_given_up(void **state)
@@ -459,7 +459,8 @@ main_follows_the_loader_in_any_case(void **state)
 	assert_non_null(conf_find_key(s.server.conf, "n"));
 }
 
-/* That came to the loader behind the change. */
+/* The loader got the new configuration after the change: main does not apply
+ * the change to it. */
 static void
 but_not_if_another_configuration_has_come(void **state)
 {
@@ -561,7 +562,7 @@ one_at_a_time_and_dead_xfrds_make_way(void **state)
 	loader_says(second.ticket, NSD_OK);
 	assert_true(take(&xfrd_end, IPC_KEY_DONE, &done));
 	assert_int_equal(done.ticket, 1);
-	/* Nobody is there any more who has asked. */
+	/* The xfrd that asked is gone: no answer. */
 	ask(2, KEY_EDIT_SECRET, "k", "x");
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &first));
 	replace_xfrd();

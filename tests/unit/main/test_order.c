@@ -1,5 +1,5 @@
-/* test_order.c - what the operator wants of all processes: main answers when
- * all have done it, and says who has not. */
+/* test_order.c - an order of the operator to all processes: main answers when
+ * all have done it, and names one that has not. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ open_child(struct post *post, enum ipc_role role, unsigned index, unsigned at)
 	assert_true(child_watch(children[at]));
 }
 
-/* What has become of the other kind of errand. */
+/* The end of the other kind of broadcast. */
 static unsigned ended;
 static const struct child *ended_late;
 
@@ -103,7 +103,7 @@ give_order(uint64_t ticket, uint32_t what, uint32_t value)
 	order_on_order(&s, children[XFRD], &m);
 }
 
-/* What a child has been told; its number. */
+/* Receives the order that a child was sent; returns its number. */
 static uint64_t
 take_obey(unsigned child, uint32_t what, uint32_t value)
 {
@@ -197,7 +197,7 @@ order_is_done_when_all_have_obeyed(void **state)
 	assert_false(take_done(&done));
 }
 
-/* One that was taken over is not counted for others. */
+/* A child that was taken over cannot answer for others. */
 static void
 child_counts_once_and_for_itself(void **state)
 {
@@ -243,7 +243,7 @@ child_that_does_not_answer_is_named(void **state)
 	assert_int_equal(done.err, NSD_E_AGAIN);
 	assert_int_equal(done.role, ROLE_WORKER);
 	assert_int_equal(done.index, 1);
-	/* It comes too late. */
+	/* A late answer is ignored. */
 	say_obeyed(1, number);
 	assert_false(take_done(&done));
 }
@@ -361,7 +361,7 @@ later_errand_takes_the_place_of_one(void **state)
 	assert_int_equal(ended, 1);
 }
 
-/* It is main that says this, and not xfrd. */
+/* The order to read settings is main's alone: xfrd may not give it. */
 static void
 settings_are_no_order(void **state)
 {

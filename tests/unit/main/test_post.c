@@ -23,7 +23,7 @@
 static struct supervisor s;
 static struct post workers[WORKERS];
 static struct child children[WORKERS];
-static struct ipc_channel theirs[WORKERS]; /* their ends */
+static struct ipc_channel theirs[WORKERS]; /* ends of the children */
 static struct listener listeners[WORKERS];
 
 static int
@@ -108,7 +108,7 @@ worker_is_away_for_less_than_2_seconds_ten_times(void **state)
 		assert_true(pause >= last);
 		last = pause;
 	}
-	/* It does not take the machine with it. */
+	/* The pause grows until deaths in a row do not load the machine. */
 	assert_true(last >= 30000);
 }
 
@@ -125,7 +125,7 @@ last_worker_is_away_for_a_moment_at_most(void **state)
 	assert_true(pause_of(&workers[0]) <= 200);
 }
 
-/* It has lived for as long as it would have to wait. */
+/* A worker that lived as long as the pause would be is replaced at once. */
 static void
 last_worker_is_replaced_at_once(void **state)
 {
@@ -138,7 +138,7 @@ last_worker_is_replaced_at_once(void **state)
 
 static int64_t left_of_pause(const struct post *post);
 
-/* It may have died of a message: the next process is only to be paid for. */
+/* A message may have killed the worker: the pause is only what forks cost. */
 static void
 worker_that_has_read_is_replaced_without_a_pause(void **state)
 {
@@ -176,7 +176,7 @@ pauses_of_all_end_when_the_last_worker_is_lost(void **state)
 	assert_false(event_pending(workers[2].timer, EV_TIMEOUT, NULL));
 }
 
-/* Both hang; the first of them is reaped. */
+/* Two workers hang; the first one is reaped. */
 static void
 worker_that_hangs_serves_nobody(void **state)
 {
@@ -189,7 +189,7 @@ worker_that_hangs_serves_nobody(void **state)
 	assert_null(workers[0].adopter);
 }
 
-/* What main sees of one whose beat is overdue. */
+/* A worker whose heartbeat is overdue, as main sees it. */
 static void
 silent_worker_serves_if_it_lacks_a_processor(void **state)
 {
@@ -233,7 +233,7 @@ lose(unsigned i, bool crashed)
 	children[i].reaped = false; /* the next one, at the same place */
 }
 
-/* It has done so before. */
+/* A worker crashes, not for the first time. */
 static void
 lose_again(unsigned i)
 {
@@ -285,7 +285,7 @@ sockets_of_a_killed_adopter_go_on_to_a_third(void **state)
 	assert_int_equal(count_sent(2, IPC_ADOPT, 0), 1);
 }
 
-/* What a client sends may be what both have died of. */
+/* A client's messages may have killed both workers. */
 static void
 sockets_of_a_crashed_adopter_go_to_nobody(void **state)
 {
@@ -302,7 +302,7 @@ sockets_of_a_crashed_adopter_go_to_nobody(void **state)
 	workers[0].current = &children[0];
 	lose_again(0);
 	assert_null(workers[0].adopter);
-	/* Its own worker can live with them. */
+	/* Worker 0 lived long with the sockets, so they may be lent again. */
 	workers[0].current = &children[0];
 	children[0].started_msec -= 100000;
 	lose(0, true);

@@ -116,7 +116,7 @@ only_workers_have_turned_to_clients(void **state)
 	assert_true(child.has_read);
 }
 
-/* Its number may be another process's. */
+/* The pid may be another process's by then. */
 static void
 who_is_reaped_is_not_killed(void **state)
 {
@@ -157,7 +157,7 @@ one_stands_by_only_after_two_deaths_in_a_minute(void **state)
 	post_refill(&post, &lost);
 	assert_true(post.wants_next);
 	assert_int_equal(post.failures, 0);
-	/* It has lived well. */
+	/* The standby ends once the worker has lived long enough. */
 	standby_rest(&s, child.started_msec + POST_LIVED_WELL_MSEC);
 	assert_true(post.wants_next);
 	standby_rest(&s, child.started_msec + POST_LIVED_WELL_MSEC + 1);

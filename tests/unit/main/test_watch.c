@@ -1,4 +1,4 @@
-/* test_watch.c - what proves that a silent process hangs, and what does not. */
+/* test_watch.c - the evidence that a silent process hangs. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -118,7 +118,7 @@ traced_process_never_hangs(void **state)
 	}
 }
 
-/* What it was seen to do before does not count. */
+/* Evidence of another kind of silence does not count. */
 static void
 evidence_begins_anew_with_each_kind(void **state)
 {

@@ -295,7 +295,7 @@ join_once(uint64_t seed, const uint8_t *common, size_t count)
 	}
 	check_order(&f);
 	check_batch(&f);
-	/* One shape for one set of names. */
+	/* A set of names has one shape of trie. */
 	assert_int_equal(branches_size(&f, &whole),
 		branches_size(&f, &f.trie));
 	trie_clear(&f.edit, &whole);
@@ -343,7 +343,7 @@ trie_order_is_canonical(void **state)
 	fixture_close(&f);
 }
 
-/* Each octet, alone in a label, is found and has its place in the order. */
+/* Labels of one octet, for every octet, are found and are in order. */
 static void
 trie_holds_every_octet(void **state)
 {

@@ -126,7 +126,7 @@ trie_join_without_memory_changes_nothing(void **state)
 	int allowed = 0;
 
 	fixture_open(&f);
-	/* It is in the middle of names that share three letters. */
+	/* The border of the parts is amid names that share three letters. */
 	assert_int_equal(trie_build(f.s.heap, f.refs, 302, &f.trie), NSD_OK);
 	assert_int_equal(trie_build(f.s.heap, f.refs + 302, NAMES - 302, &high),
 		NSD_OK);

@@ -26,7 +26,7 @@
 struct object {
 	struct trie_leaf leaf;
 	uint8_t unused;
-	uint32_t garbage; /* so that only name_at tells where the name is */
+	uint32_t garbage; /* makes the name's offset its own */
 	uint8_t name[NAME_MAX_LEN];
 };
 

@@ -34,7 +34,7 @@ struct harness {
 	struct sockaddr_storage address;
 	size_t batches;       /* handed over */
 	size_t requests;      /* also those that came again */
-	size_t new_requests;  /* those alone that had not been there before */
+	size_t new_requests;  /* without those that came again */
 	size_t new_replies;   /* the same of replies */
 	size_t replies_max;   /* octets, then a batch is put off; 0: never */
 	size_t reply_octets;  /* of all replies */
@@ -67,7 +67,7 @@ struct harness {
 void harness_udp(struct harness *h, const char *address, size_t reply_size);
 void harness_tcp(struct harness *h, const char *address,
 	const struct net_tcp_options *options);
-/* One of them, for proxies. */
+/* A UDP or TCP socket for proxies. */
 void harness_proxied(struct harness *h, const char *address, bool tcp,
 	const struct net_tcp_options *options);
 void harness_fini(struct harness *h);

@@ -21,17 +21,17 @@
 
 #define PATIENCE_SEC 60
 
-/* What a client has called. */
+/* The callbacks of a client. */
 struct heard {
 	struct event_base *base;
 	struct net_client *client;
 	unsigned messages;
 	size_t len;          /* of the last one */
-	uint8_t first, last; /* its octets */
+	uint8_t first, last; /* octets of the last message */
 	unsigned ends;
 	int error;
-	unsigned close_at;   /* it is closed within the call of that message */
-	unsigned pause_at;   /* it is paused there */
+	unsigned close_at;   /* closes within the callback of that message */
+	unsigned pause_at;   /* pauses there */
 };
 
 static void

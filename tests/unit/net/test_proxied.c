@@ -38,7 +38,7 @@ expect_client(const struct harness *h)
 	assert_int_equal(in->sin_family, AF_INET);
 	assert_int_equal(ntohl(in->sin_addr.s_addr), 0xc0000207);
 	assert_int_equal(ntohs(in->sin_port), 0x1234);
-	/* Who has named it is known, too. */
+	/* The proxy's own address is kept too. */
 	assert_int_equal(h->last_proxy.sin_family, AF_INET);
 	assert_int_equal(h->last_proxy.sin_addr.s_addr,
 		htonl(INADDR_LOOPBACK));
@@ -149,7 +149,7 @@ tcp_takes_the_header_off(void **state)
 		len - head);
 	assert_memory_equal(reply, data + head, len - head);
 	expect_client(&h);
-	/* One header is for all requests. */
+	/* A connection's header is for all its requests. */
 	harness_send(&h, fd, data + head, len - head);
 	assert_int_equal(harness_receive(&h, fd, reply, len - head, &eof),
 		len - head);

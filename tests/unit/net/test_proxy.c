@@ -171,7 +171,7 @@ proxy_additions_are_skipped(void **state)
 	add(&made, 0x04, zeros, 5);
 	assert_int_equal(read_made(&made, &h), PROXY_WHOLE);
 	assert_int_equal(h.len, made.len);
-	/* What stands behind the header is not looked at. */
+	/* Octets behind the header are not looked at. */
 	made.data[made.len] = 0x20;
 	assert_int_equal(proxy_read_header(made.data, made.len + 1, &h),
 		PROXY_WHOLE);
@@ -273,7 +273,7 @@ proxy_refuses_wrong_lengths(void **state)
 		make(&made, PROXY, 0x22, ip6, len);
 		expect_malformed(&made);
 	}
-	/* It cannot be kept until it is whole. */
+	/* A header longer than the buffer can never become whole. */
 	make(&made, PROXY, 0x12, ip4, sizeof(ip4));
 	set_len(&made, PROXY_HEADER_MAX - 16);
 	assert_int_equal(read_made(&made, &h), PROXY_INCOMPLETE);

@@ -243,7 +243,7 @@ steer_chooses_the_socket_of_the_processor(void **state)
 		count_arrivals(fd, got);
 		assert_int_equal(got[i], 64);
 	}
-	cpus[0] = none; /* other processors: as without it */
+	cpus[0] = none; /* on other processors, as without it */
 	cpus[1] = none;
 	assert_int_equal(net_steer_by_cpu(fd[1], cpus, 2), NSD_OK);
 	count_arrivals(fd, got);

@@ -178,7 +178,8 @@ tcp_closes_on_a_length_that_is_no_message(void **state)
 		len += make_request(data + len, 'E', bad);
 		len += make_request(data + len, 'E', 20);
 		harness_send(&h, fd, data, len);
-		/* What stood before it is answered, what follows is not. */
+		/* The requests before the malformed one are answered, those
+		 * behind it are not. */
 		assert_int_equal(harness_receive(&h, fd, reply,
 			sizeof(reply), &eof), 14);
 		assert_true(eof);
@@ -571,7 +572,8 @@ tcp_ends_a_stream_whose_client_takes_too_little(void **state)
 	harness_fini(&h);
 }
 
-/* It takes more than the time-out, but there is always something taken. */
+/* The client takes longer than the time-out in all, but always takes
+ * something. */
 static void
 tcp_waits_for_the_client_of_a_stream_that_takes_enough(void **state)
 {

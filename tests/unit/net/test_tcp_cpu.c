@@ -78,7 +78,7 @@ tcp_charges_who_takes_time(void **state)
 	harness_fini(&h);
 }
 
-/* Those who share a turn share its time, by what was done for them. */
+/* The clients of a turn share its time in proportion to the work for each. */
 static void
 tcp_shares_the_time_of_a_turn(void **state)
 {
@@ -109,7 +109,7 @@ tcp_shares_the_time_of_a_turn(void **state)
 	harness_fini(&h);
 }
 
-/* Whoever comes and goes within turns is charged, too. */
+/* A client that connects and closes within a turn is charged too. */
 static void
 tcp_charges_who_has_gone(void **state)
 {
@@ -185,7 +185,7 @@ tcp_bars_open_connections_and_newcomers(void **state)
 	harness_fini(&h);
 }
 
-/* What it costs to turn somebody away is charged, too. */
+/* The cost of refusing a client is charged too. */
 static void
 tcp_charges_who_is_turned_away(void **state)
 {
@@ -231,10 +231,10 @@ tcp_bars_streams(void **state)
 	assert_int_equal(harness_receive(&h, fd, messages, sizeof(messages),
 		&eof), sizeof(messages));
 	harness_turn(&h);
-	/* Its messages were measured, and not charged twice. */
+	/* The stream's messages were measured, and not charged twice. */
 	assert_in_range(h.spent_nsec[1], 100 * MSEC,
 		clock_thread_nsec() - before);
-	/* Who asks meanwhile pays none of that. */
+	/* A client that asks meanwhile is not charged for the stream. */
 	memset(h.spent_nsec, 0, sizeof(h.spent_nsec));
 	send_stream_request(&h, fd, 100, 1000);
 	while (h.streams > 0 || h.spent_nsec[1] == 0)
@@ -279,7 +279,7 @@ tcp_charges_many_in_a_turn(void **state)
 	harness_fini(&h);
 }
 
-/* One that is barred is idle: it times out, and makes room. */
+/* A barred client counts as idle: it times out, and makes room. */
 static void
 tcp_barred_connections_are_idle(void **state)
 {

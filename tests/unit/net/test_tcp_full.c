@@ -190,7 +190,7 @@ tcp_survives_emfile(void **state)
 	assert_in_range(h.rx_err, 1, 3);
 	for (size_t i = 0; i < 8; i++)
 		harness_send(&h, fd[i], data, make_request(data, 'E', 30));
-	/* One descriptor: they are served one after the other. */
+	/* With one descriptor the clients are served one after the other. */
 	close(held[--holds]);
 	harness_wait(&h, &h.requests, 2);
 	while (holds > 0)
@@ -202,7 +202,7 @@ tcp_survives_emfile(void **state)
 	harness_fini(&h);
 }
 
-/* Its last request came in the turn in which it had to go. */
+/* The closed connection's last request came in the same turn. */
 static void
 tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 {
@@ -230,7 +230,7 @@ tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 	assert_int_equal(send(fd[0], data, make_request(data, 'E', 30), 0),
 		32);
 	harness_turn(&h);
-	/* It went, and the newcomer came. */
+	/* The old connection made room for the new one. */
 	assert_int_equal(net_tcp_count(h.tcp), 2);
 	assert_int_equal(h.requests, 2);
 	harness_send(&h, newcomer, data, make_request(data, 'E', 30));

@@ -16,12 +16,12 @@
 #define MANY "127.0.8.1" /* of the network that wants all */
 #define OTHER "127.0.9.1"
 #define QUEUE_MAX 1024u  /* TCP_QUEUE_MAX */
-#define BEHIND 200u      /* who find no room there */
+#define BEHIND 200u      /* clients beyond the queue */
 
 static const struct net_tcp_options options = { .connections_max = PLACES,
 	.timeout_sec = 120 };
 
-/* Neither an answer nor the end. */
+/* True without an answer and without the end of the stream. */
 static bool
 still_waits(int fd)
 {
@@ -124,7 +124,7 @@ tcp_queue_goes_by_places(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		waiting[i] = come(&h, MANY);
 	other = come(&h, OTHER);
-	/* None has more than its share. */
+	/* No network has more than its share. */
 	assert_false(is_answered(other));
 	close(fds[1]);
 	harness_wait(&h, &h.requests, PLACES + 1);
@@ -211,8 +211,8 @@ tcp_queue_takes_turns(void **state)
 	harness_fini(&h);
 }
 
-/* Who does not fit goes after a while, so that others are seen behind them; who
- * was there before stays. */
+/* Clients beyond the queue are closed after a while, so that others behind them
+ * get in; clients in the queue stay. */
 static void
 tcp_queue_is_bounded(void **state)
 {
@@ -247,7 +247,7 @@ tcp_queue_is_bounded(void **state)
 	harness_fini(&h);
 }
 
-/* Who came alone stays, however many others have been there before. */
+/* Lone clients of other networks stay in the queue when a crowd fills it. */
 static void
 tcp_queue_is_bounded_at_the_cost_of_a_crowd(void **state)
 {
@@ -282,7 +282,7 @@ tcp_queue_is_bounded_at_the_cost_of_a_crowd(void **state)
 	harness_fini(&h);
 }
 
-/* Those whose proxy has not said for whom they are wait, too. */
+/* Connections whose PROXY header is incomplete wait in the queue too. */
 static void
 tcp_queue_awaits_headers(void **state)
 {

@@ -37,7 +37,7 @@ wait_closed(struct harness *h, int fd)
 	assert_true(is_closed(fd));
 }
 
-/* So many places, each of a connection that has just asked. */
+/* Takes places with connections that have just asked. */
 static void
 take(struct harness *h, int *fds, unsigned count)
 {
@@ -47,7 +47,8 @@ take(struct harness *h, int *fds, unsigned count)
 	}
 }
 
-/* They ask all the time: none is ever idle. Some may be closed meanwhile. */
+/* The clients ask all the time, so none is ever idle. Some may be closed
+ * meanwhile. */
 static void
 keep_busy(struct harness *h, const int *fds, unsigned count)
 {
@@ -92,8 +93,8 @@ ask_amid(struct harness *h, int fd, const int *fds, unsigned count)
 	return ask_amid_rounds(h, fd, fds, count, 1500);
 }
 
-/* Each of them gets in at once, until the one network has its share, which it
- * keeps. */
+/* Clients of other networks get in at once, until the one network has just its
+ * share, which it keeps. */
 static void
 tcp_share_goes_to_newcomers_of_others(void **state)
 {
@@ -130,7 +131,8 @@ tcp_share_goes_to_newcomers_of_others(void **state)
 	harness_fini(&h);
 }
 
-/* Its own newcomers get no place of others, even of those that are idle. */
+/* New clients of that network get no place of other networks, not even of idle
+ * clients. */
 static void
 tcp_share_bounds_newcomers(void **state)
 {
@@ -145,7 +147,8 @@ tcp_share_bounds_newcomers(void **state)
 	for (unsigned i = 0; i < 20; i++) {
 		keep_busy(&h, fds, PLACES - 1);
 		fd = harness_connect_from(&h, MANY);
-		/* It waits, or one of its own network goes. */
+		/* The client waits, or takes the place of one of its own
+		 * network. */
 		harness_idle(&h, 10);
 		close(fd);
 	}
@@ -178,8 +181,8 @@ tcp_share_is_nothing_to_a_network_alone(void **state)
 	harness_fini(&h);
 }
 
-/* Who has never been seen gets in at once, behind all who wait of that network:
- * it is not told by the time that passes that others are there. */
+/* A client of a new network gets in at once, behind all waiting ones of the
+ * crowd: its network needs no history. */
 static void
 tcp_share_is_of_those_who_were_never_seen(void **state)
 {
@@ -267,7 +270,7 @@ tcp_time_out_shrinks_under_load(void **state)
 	harness_fini(&h);
 }
 
-/* Some octets now and then are no activity. */
+/* A client that takes a few octets now and then counts as idle. */
 static void
 tcp_closes_a_client_that_takes_too_slowly(void **state)
 {

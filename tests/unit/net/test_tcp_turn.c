@@ -63,7 +63,7 @@ tcp_turn_answers_only_so_many_requests(void **state)
 		make_request(data + i * REQUEST, 'E', REQUEST - 2);
 		octets_put_u16(data + i * REQUEST + 4, (uint16_t)i);
 	}
-	/* One write, before the server has a turn. */
+	/* A single write, before the server has a turn. */
 	assert_int_equal(write(fd, data, sizeof(data)), sizeof(data));
 	while (h.requests < 4000) {
 		before = h.requests;
@@ -81,7 +81,7 @@ tcp_turn_answers_only_so_many_requests(void **state)
 	harness_fini(&h);
 }
 
-/* What is dear counts for that: a batch of such, and no more. */
+/* Costly requests count by their cost: one batch of them in a turn. */
 static void
 tcp_turn_answers_fewer_dear_requests(void **state)
 {
@@ -106,7 +106,8 @@ tcp_turn_answers_fewer_dear_requests(void **state)
 	harness_fini(&h);
 }
 
-/* What is put off is answered later, in order, and counted once. */
+/* Requests beyond the limit of a turn are answered later, in order, and counted
+ * once. */
 static void
 tcp_turn_sends_only_so_many_octets(void **state)
 {
@@ -158,7 +159,8 @@ tcp_turns_go_round(void **state)
 		fd[i] = harness_connect(&h, 0);
 	while (net_tcp_count(h.tcp) < 40)
 		harness_turn(&h);
-	/* Each has requests for several turns; nobody answers them. */
+	/* The clients have requests for several turns; no reply is sent to
+	 * those. */
 	for (size_t i = 0; i < 4000; i++)
 		make_request(data + i * REQUEST, 'N', REQUEST - 2);
 	for (size_t i = 0; i < 39; i++)

@@ -105,8 +105,9 @@ udp_answers_a_batch_with_one_call(void **state)
 	harness_fini(&h);
 }
 
-/* What is busy leaves the loop's set: it must come back, after a turn of as
- * many batches as there may be too, and the others must get theirs. */
+/* A busy socket is called without epoll; it must return to epoll, also after a
+ * turn of as many batches as allowed, and other sockets must get their
+ * turns. */
 static void
 udp_goes_on_after_a_crowd(void **state)
 {
@@ -145,7 +146,7 @@ udp_goes_on_after_a_crowd(void **state)
 	harness_fini(&h);
 }
 
-/* Nobody takes the datagrams, so there is soon no room for more. */
+/* The server reads no datagrams, so the socket's buffer fills up. */
 static void
 udp_counts_what_the_kernel_drops(void **state)
 {
@@ -222,7 +223,7 @@ udp_takes_any_length(void **state)
 		assert_int_equal(receive_one(&h, fd, reply, sizeof(reply)),
 			want);
 	}
-	/* What is kept of a long one is its beginning. */
+	/* The beginning of a long datagram is kept. */
 	assert_int_equal(h.longest, 4096);
 	close(fd);
 	harness_fini(&h);
@@ -267,7 +268,8 @@ udp_goes_on_after_a_client_is_gone(void **state)
 	}
 	fd = harness_connect(&h, 0);
 	send(fd, data, 21, 0);
-	/* It may have the port of one that is gone, and get its reply. */
+	/* The new client may have the port of a closed one, and get its
+	 * reply. */
 	while ((got = receive_one(&h, fd, data, sizeof(data))) == 20)
 		continue;
 	assert_int_equal(got, 21);
@@ -279,7 +281,7 @@ udp_goes_on_after_a_client_is_gone(void **state)
 static void
 udp_goes_on_after_any_error_of_sending(void **state)
 {
-	/* That a buffer is full passes; others are of one datagram. */
+	/* A full buffer passes; other errors are of one datagram. */
 	static const struct { int error; unsigned times, unsent; } rows[] = {
 		{ ENOBUFS, 1, 0 }, { EAGAIN, 1, 0 }, { EINTR, 3, 0 },
 		{ ENOBUFS, 1000, 8 }, { EAGAIN, 1000, 8 },
