@@ -239,7 +239,7 @@ struct xfr_machine {
 	struct xfr_limits limits;
 	uint64_t random;
 
-	struct xfr_zone **chunks; /* chunks: growing moves no zone */
+	struct xfr_zone **chunks; /* in chunks: growing moves no zone */
 	size_t chunk_count, chunk_room;
 	uint32_t zone_end;    /* zones below were given out once */
 	uint32_t zone_count;

@@ -50,7 +50,8 @@ control_on_call(void *ctx, struct ctl_call *call)
 	struct xfrd *xfrd = ctx;
 	char line[LINE_MAX_LEN];
 
-	/* What it would change might not be done before the end. */
+	/* At a stop no other command is taken: its changes might not be done
+	 * before the end. */
 	if (xfrd->told_stop && command->verb != CTL_STOP) {
 		ctl_printf(call, "%s\n", control_ends);
 		ctl_end(call);
@@ -93,7 +94,7 @@ control_listen(struct xfrd *xfrd)
 	return err;
 }
 
-/* Those who connect from now on are shown other certificates. Without NSD_OK
+/* Shows other certificates to clients that connect from now on. Without NSD_OK
  * all is as it was. */
 static enum nsd_err
 control_take_tls(struct xfrd *xfrd, struct ctl_tls *tls)

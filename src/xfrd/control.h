@@ -119,7 +119,7 @@ void control_finish(struct xfrd *xfrd);
 
 /* ---- control_ask.c ------------------------------------------------------- */
 
-/* What main has answered to a command. */
+/* Takes main's answer to a command. */
 typedef void control_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	const struct ipc_message *answer);
 /* Asks main for what a command wants (role_ask). on_answer ends the call; if

@@ -85,7 +85,7 @@ json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
 			json_seconds(status->served_at, now));
 }
 
-/* Each that fails now, and in which ways. */
+/* Prints the servers that fail now, and in which ways. */
 static void
 json_print_failing(const struct xfrd *xfrd, struct ctl_json *json,
 	struct xfrd_zone *zone, const struct xfrd_options *options,

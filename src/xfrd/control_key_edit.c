@@ -77,7 +77,8 @@ edit_print_error(const struct key_edit *edit, enum nsd_err err,
 
 /* ---- to main and back ---------------------------------------------------- */
 
-/* It is published: a zone with other keys is asked for anew. */
+/* The change is published: a zone that has other keys now joins the machine
+ * anew. */
 static void
 edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 {
@@ -140,7 +141,7 @@ edit_has_argument(struct ctl_call *call, unsigned index, const char *what)
 	return false;
 }
 
-/* Those that bring a secret: the second argument. */
+/* Does a verb whose second argument is a secret. */
 static void
 edit_with_secret(struct xfrd *xfrd, struct ctl_call *call,
 	enum key_edit_what what)

@@ -56,7 +56,7 @@ static enum nsd_err
 keys_print(const struct vault *vault, const struct keys_key *key,
 	struct ctl_call *call)
 {
-	/* Its first label is what nsd.conf calls it. */
+	/* The first label of the name is what nsd.conf calls the algorithm. */
 	const uint8_t *algorithm = tsig_algorithm_name(
 		(enum mac_kind)key->key->algorithm);
 	char *text;
@@ -81,7 +81,7 @@ keys_end(struct control_keys *keys, struct ctl_call *call)
 	ctl_end(call);
 }
 
-/* Those of a turn. True: there are more. */
+/* Prints the keys of a turn. True: there are more. */
 static bool
 keys_print_some(struct control_keys *keys, const struct store_view *view,
 	struct ctl_call *call, enum nsd_err *err)

@@ -1,5 +1,5 @@
-/* control_order.c - what all processes have to do (ipc_order): main does it,
- * has the others do it, and answers. */
+/* control_order.c - orders of the operator to all processes (ipc_order): main
+ * obeys, has the others obey, and answers. */
 #include "config.h"
 
 #include <assert.h>

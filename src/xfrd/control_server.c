@@ -5,8 +5,8 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* It is answered when main tells us to end (control_finish), which it does
- * whatever else happens. */
+/* The call is answered when main tells xfrd to end (control_finish), which main
+ * does in any case. */
 void
 control_on_stop(struct xfrd *xfrd, struct ctl_call *call)
 {

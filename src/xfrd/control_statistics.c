@@ -71,7 +71,8 @@ statistics_write_json(struct statistics_text *text, struct ctl_json *json)
 	}
 }
 
-/* What a client has not got is shown to the next one. */
+/* Sets counters back only if the client has got them: otherwise the next client
+ * is shown them. */
 static void
 statistics_on_sent(void *ctx, bool sent)
 {

@@ -111,7 +111,7 @@ status_waits(const struct xfrd *xfrd, struct xfrd_zone *zone)
 	return false;
 }
 
-/* What a check is doing, or how long it is until the next. */
+/* Prints what the check does, or how long it is until the next. */
 static void
 status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone, const struct xfrd_options *options,
@@ -154,7 +154,7 @@ status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
 		(long long)((now - status->error_at) / 1000));
 }
 
-/* Each that fails now, and in which ways. */
+/* Prints the servers that fail now, and in which ways. */
 static void
 status_print_failing(const struct xfrd *xfrd, struct ctl_call *call,
 	const struct xfrd_zone *zone, const struct xfrd_options *options,
@@ -266,7 +266,7 @@ status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
 	ctl_printf(call, " with serial %u\"\n", (unsigned)status.soa.serial);
 }
 
-/* What became of writing the zone to its file. */
+/* Prints the outcome of the last try to write the zone to its file. */
 static void
 status_print_written(struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone)
@@ -473,7 +473,7 @@ list_on_room(struct ctl_call *call)
 	ctl_end(call);
 }
 
-/* one: NULL: all zones. */
+/* Starts to print a zone; one: NULL: all zones. */
 static void
 list_start(struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *one, bool (*print)(struct control_list *,

@@ -25,7 +25,7 @@
 struct control_trouble {
 	struct xfrd *xfrd;
 	uint32_t next; /* number of a zone */
-	size_t zones; /* that have trouble, so far */
+	size_t zones; /* zones with trouble, so far */
 	bool is_json;
 	struct ctl_json json;
 };
@@ -120,8 +120,8 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 
 /* ---- the rest ------------------------------------------------------------ */
 
-/* What ps and the log call a process that the counters call server0, as NSD's
- * do. */
+/* Changes the name that the counters have for a worker, server0 as in NSD, to
+ * that of ps and the log. */
 static void
 trouble_name_process(struct counts_process *p)
 {

@@ -37,7 +37,7 @@ struct zones_line {
 	bool ended;
 	bool good;        /* the zone is as it was wanted */
 	bool unread;      /* but for its file */
-	char *said;       /* what is to be said of it; NULL: nothing */
+	char *said;       /* text for the client; NULL: none */
 	const char *pattern;
 	char name[];
 };
@@ -361,7 +361,7 @@ zones_do_many(struct xfrd *xfrd, struct ctl_call *call,
 	hooks->on_line = zones_on_line;
 	hooks->on_lines_end = zones_on_lines_end;
 	hooks->on_progress = zones_on_progress;
-	/* What has come is done all the same. */
+	/* Without its client, lines that have come are done all the same. */
 	hooks->on_gone = zones_on_lines_end;
 }
 

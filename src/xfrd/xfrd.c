@@ -86,7 +86,7 @@ xfrd_on_served(struct role *role, const struct ipc_message *m)
 	xfrd_turn_look((struct xfrd *)role);
 }
 
-/* It is another one, or takes more. */
+/* A loader or writer has connected, or has room again. */
 static void
 xfrd_on_peer(struct role *role, struct peer *peer)
 {
@@ -109,7 +109,7 @@ xfrd_on_peer_gone(struct role *role, struct peer *peer)
 
 	if (peer->link.channel.peer == ROLE_LOADER)
 		requests_stop(&xfrd->requests);
-	/* Its successor may be here already. */
+	/* The successor of a writer may be here already. */
 	if (&peer->link == xfrd->writes.requests.link)
 		xfrd_write_on_writer_gone(xfrd);
 }
@@ -221,9 +221,9 @@ static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
-/* It has the folder of the journal, and if zones may come and go, that of their
- * list. The journal's threads start when that is so; but to put a journal in
- * order takes more calls than to use it. */
+/* Confines xfrd to the folder of the journal, and if zones may come and go,
+ * that of their list. The journal's threads start in between, confined to
+ * folders: putting a journal in order takes more system calls than using it. */
 static enum nsd_err
 xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 {
@@ -237,7 +237,7 @@ xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 	if (server_find_journal(start->server, path, sizeof(path))
 		&& journal_make_folder(path) == NSD_OK)
 		folders[count++] = path;
-	/* Nobody else has zones come and go. */
+	/* Only the control channel adds and removes zones. */
 	folders[count] = control ? xfrd_change_find_folder(xfrd, list,
 				     sizeof(list))
 				 : NULL;

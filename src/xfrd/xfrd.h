@@ -79,12 +79,12 @@ struct xfrd_zones {
 	struct xfr_machine *machine;
 	uint32_t secondary_count; /* zones that it has primaries of */
 	struct event *event;      /* the machine may have something to do */
-	struct event *look_event; /* what is served is being looked at */
+	struct event *look_event; /* next step of the look at served zones */
 	uint32_t looked;          /* number that is looked at next */
 	bool looking;
 	bool look_again;          /* from the start, after this */
-	bool told;                /* all have been seen once, and targets of
-				   * NOTIFY are told what there is */
+	bool told;                /* zones have all been seen once: targets of
+				   * NOTIFY are told of them */
 	uint32_t coming;          /* the latest zone.coming */
 	void *configs;            /* struct zones_config, of <search.h> */
 };
@@ -92,7 +92,8 @@ struct xfrd_zones {
 /* The timers of zones in xfrdfile: see xfrd_state.c. */
 struct xfrd_state {
 	int fd;
-	struct event *event;    /* it is to be written; NULL: it is not */
+	struct event *event;    /* time to write; NULL: the file is not
+				 * written */
 	int64_t filetime_sec;   /* when it was, or is being, written */
 	char *text;             /* to be written */
 	size_t len;
@@ -114,7 +115,7 @@ struct xfrd_steps {
 	uint32_t next;      /* number that is looked at next */
 };
 
-/* What is being written: see xfrd_write.c. */
+/* Zone files that are being written: see xfrd_write.c. */
 struct xfrd_writes {
 	struct requests requests;    /* to the writer */
 	struct event *step_event;    /* the next zone */
@@ -128,7 +129,7 @@ struct xfrd_writes {
 		XFRD_WRITES_ROUND,   /* all zones are being looked at */
 		XFRD_WRITES_FILES,   /* the same, for zones that are lost if
 				      * their files are not there */
-		XFRD_WRITES_ZONE,    /* one that is wished for */
+		XFRD_WRITES_ZONE,    /* a zone that was asked for */
 	} state;
 	bool wanted;                 /* a round, by the clock */
 	bool files_wanted;           /* a round that looks for files */
@@ -158,8 +159,8 @@ struct xfrd_follow {
 	enum {
 		XFRD_FOLLOW_NONE,
 		XFRD_FOLLOW_WANTED,  /* when a batch of changes has ended */
-		XFRD_FOLLOW_ZONES,   /* those of the table, by number */
-		XFRD_FOLLOW_ENTRIES, /* those of the store, in their order */
+		XFRD_FOLLOW_ZONES,   /* zones of the table, by number */
+		XFRD_FOLLOW_ENTRIES, /* zones of the store, in its order */
 	} step;
 	struct event *event;        /* the next turn */
 	uint64_t ticket;            /* of the order, for the answer */
@@ -194,14 +195,14 @@ struct xfrd {
 	struct cds_list_head jobs;
 	struct xfrd_reasons reasons;  /* why they have failed */
 	/* Of these, in the order in which they ended: */
-	unsigned kept;                /* all that have ended */
+	unsigned kept;                /* jobs that have ended */
 	struct cds_list_head ended;   /* not durable yet */
 	struct cds_list_head waiting; /* durable; the loader takes no more */
 	struct journal *journal;  /* NULL: it cannot be used, */
 	char journal_why[128];    /* for this reason */
-	bool is_lost;             /* its folder has been removed */
+	bool is_lost;             /* the journal's folder was removed */
 	struct event *journal_event;
-	struct event *again_event; /* what waits for the loader is tried */
+	struct event *again_event; /* jobs that wait for the loader are tried */
 	uint64_t loader; /* the channel to the one that was there last */
 	struct xfrd_changes *changes; /* of zones; NULL: none can be made, */
 	char changes_why[300];        /* for this reason */
@@ -309,7 +310,7 @@ void xfrd_zones_hear(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_job.c ---------------------------------------------------------- */
 
-/* What the other server has answered, or that it did not. */
+/* The answer of the other server, if there was one. */
 struct xfrd_heard {
 	enum xfr_fault fault;   /* NONE: no answer, or no fault in it */
 	uint16_t rcode;         /* as in struct xfr_answer, like the next two */
@@ -320,7 +321,7 @@ struct xfrd_heard {
 
 /* Another server, as the options of the zone had it when the job began. */
 struct xfrd_whom {
-	const char *spec;          /* its address, as written */
+	const char *spec;          /* address, as written */
 	const char *key_name;      /* NULL: questions are not signed */
 	const char *tls_auth_name; /* NULL: none */
 	uint8_t address[16];       /* network order; IPv4 is in the first 4 */
@@ -328,8 +329,8 @@ struct xfrd_whom {
 	uint8_t family;            /* 4 or 6 */
 };
 
-/* Something that the machine wants: a question to another server, until the
- * machine has been told what became of it. */
+/* A question to another server that the machine wants asked, until the machine
+ * knows its outcome. */
 struct xfrd_job {
 	struct cds_list_head node; /* of xfrd.jobs */
 	struct xfrd *xfrd;
@@ -344,22 +345,23 @@ struct xfrd_job {
 	uint64_t size_limit;       /* size-limit-xfr */
 	struct xfr_action action;
 	struct xfrd_ask *ask;      /* NULL: none (any more) */
-	struct event *event;       /* it takes too long */
+	struct event *event;       /* time-out, or the next look at a
+				    * transfer */
 	struct xfr_ask request;
 	struct xfrd_heard heard;
 	bool uses_tcp;
 	struct xfr_pool_past past; /* as of struct xfrd_ask_how */
-	int64_t asked_msec;        /* its time began */
+	int64_t asked_msec;        /* begin of its time-out */
 	struct xfrd_soa soa;       /* of what is served */
 	bool has_key;              /* the server's is known; by this name: */
 	struct tsig_key key;       /* mac NULL: not signed */
 	struct tsig_chain chain;
 	/* Of a transfer: */
 	int64_t began_usec;
-	int64_t ended_usec;        /* all of it was there */
+	int64_t ended_usec;        /* when the transfer was complete */
 	bool is_wanted;            /* the machine has agreed to its serial */
 	int sink_error;            /* errno, if the journal did not take it */
-	bool is_diffs;             /* it brings differences */
+	bool is_diffs;             /* the transfer brings differences */
 	uint64_t put;              /* octets for the journal, so far */
 	struct xfr_patience patience;
 	struct xfr_reader reader;
@@ -393,14 +395,15 @@ const char *xfrd_job_print_server(const struct xfrd_job *job, char *text);
  * it. why: NULL, or more than the outcome says. */
 void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why);
-/* Frees it; nobody is told. */
+/* Frees a job; the machine is not told. */
 void xfrd_job_free(struct xfrd_job *job);
 /* True if an entry of the journal is a job's, which is not published yet. Cost:
  * all jobs. */
 bool xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry);
-/* The machine does not wait for it any more. */
+/* Cancels a job: the machine does not wait for it any more. */
 void xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket);
-/* Nothing more is to be done for this zone. No job refers to it from now on. */
+/* Ends the jobs of a zone, except one that the loader has in hand. No job
+ * refers to the zone from now on. */
 void xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
@@ -415,7 +418,7 @@ void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
 /* The transfer has been published: notes it, and tells the log. received: as
  * xfrd_write_print_received prints it. */
 void xfrd_received_note(const struct xfrd_job *job, const char *received);
-/* What it was: "AXFR", "IXFR", or "AXFR for IXFR". */
+/* Returns the kind of a transfer: "AXFR", "IXFR", or "AXFR for IXFR". */
 const char *xfrd_received_kind(const struct xfrd_received *last);
 
 /* ---- xfrd_failure.c ------------------------------------------------------ */
@@ -474,7 +477,7 @@ void xfrd_keep_begin(struct xfrd_job *job);
 /* Every zonefiles-write seconds, from now on. NSD_E_MEMORY. */
 enum nsd_err xfrd_write_init(struct xfrd *xfrd) MUST_USE;
 
-/* What came of a wish. */
+/* The result of a request to write. */
 struct xfrd_write_result {
 	uint32_t written, failed; /* zones; both 0: none had changed */
 	struct xfrd_written last_failed;
@@ -561,9 +564,9 @@ void xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 
 /* Reads xfrdfile, and has it written from time to time. */
 void xfrd_state_init(struct xfrd *xfrd);
-/* What a zone begins with. served: the SOA of the data that there is, or NULL.
- * If its expiry is known to those who answer, that counts: an xfrd that dies
- * does not put it off. */
+/* Gets the state that a zone begins with. served: the SOA of the data that
+ * there is, or NULL. An expiry that is in the store counts: the death of an
+ * xfrd does not put it off. */
 void xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	const struct xfrd_soa *served, struct xfr_start *start);
 /* A zone goes, or its options become others: it is not in the file now. */
@@ -571,8 +574,8 @@ void xfrd_state_drop(struct xfrd *xfrd);
 /* The zone has not begun yet, and is to be checked soon when it does, whatever
  * the file said. */
 void xfrd_state_make_due(struct xfrd_zone *zone);
-/* Something has become so that it should not be lost: unless there are many
- * zones, it is written soon. */
+/* Has xfrdfile written soon, unless there are many zones, because of a change
+ * that should not be lost. */
 void xfrd_state_save_soon(struct xfrd *xfrd);
 /* Writes it now, at the end. */
 void xfrd_state_save(struct xfrd *xfrd);
@@ -645,7 +648,7 @@ enum nsd_err xfrd_follow_init(struct xfrd *xfrd) MUST_USE;
  * under way, and sends OBEYED with the ticket; from the start, if it does so
  * already. */
 void xfrd_follow(struct xfrd *xfrd, uint64_t ticket);
-/* What was wanted begins: no batch of changes is under way. */
+/* Begins to follow if that is wanted: no batch of changes is under way. */
 void xfrd_follow_begin(struct xfrd *xfrd);
 
 #endif

@@ -38,7 +38,7 @@
 /* Until those that wait for a connection are looked through. */
 #define ROOM_MSEC 10
 
-/* One that is asked over TCP, as long as it has connections. */
+/* A server that is asked over TCP, as long as it has connections. */
 struct ask_peer {
 	struct cds_list_head node; /* of xfrd_asks.servers */
 	struct xfr_pool_server pool;
@@ -54,7 +54,7 @@ struct conn {
 	struct event *event; /* idle for too long; else, to be looked at */
 	struct xfrd_ask **slots; /* NULL: empty */
 	size_t slot_room;
-	unsigned slot_count; /* that were ever used */
+	unsigned slot_count; /* slots that were ever used */
 	uint16_t *free;      /* slots to be used again */
 	size_t free_room;
 	unsigned free_count;
@@ -95,7 +95,8 @@ ask_random(void)
 static void
 ask_free(struct xfrd_ask *ask)
 {
-	assert(ask->pool.conn == NULL); /* it has left it */
+	assert(ask->pool.conn == NULL); /* the question has left its
+					 * connection */
 	net_client_close(ask->client);
 	if (ask->event != NULL)
 		event_free(ask->event);
@@ -162,7 +163,8 @@ peer_drop_unused(struct ask_peer *peer)
 
 /* ---- connections --------------------------------------------------------- */
 
-/* They are looked through for it, so not each time. */
+/* Tells of room for questions that wait: after a moment, as all of them are
+ * looked through for it. */
 void
 xfrd_asks_tell_room(struct xfrd_asks *asks)
 {
@@ -377,7 +379,8 @@ static const struct net_client_calls conn_calls = {
 	.on_end = conn_on_end,
 };
 
-/* What waits behind others on it goes elsewhere. */
+/* Moves questions that wait behind others on a connection to other
+ * connections. */
 static void
 conn_move(struct conn *conn)
 {
@@ -493,7 +496,8 @@ conn_find_to(struct xfrd_ask *ask, const struct xfrd_ask_server *server)
 	if (peer == NULL)
 		return NSD_E_MEMORY;
 	assert(!peer->is_wanted);
-	/* Its last connection may be ended for that. */
+	/* Keeps the server while its last connection may be ended for the new
+	 * one. */
 	peer->is_wanted = true;
 	err = conn_find(ask, peer);
 	peer->is_wanted = false;
@@ -509,7 +513,7 @@ ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
 	struct xfrd_ask *ask = ctx;
 	struct hand *hand = ask->asks->hand;
 
-	assert(ask->event == NULL); /* it has a socket of its own */
+	assert(ask->event == NULL); /* a datagram has a socket of its own */
 	if (len < 2 || octets_get_u16(message) != ask->id)
 		return;
 	hand_take(hand, HAND_REPLY, &ask->to, message, len);

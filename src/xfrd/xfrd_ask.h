@@ -22,7 +22,7 @@ struct conf_server;
 struct hand;
 struct xfrd_ask;
 
-/* Whom all questions go through. */
+/* Questions to other servers, and their connections. */
 struct xfrd_asks {
 	/* Set by the owner. */
 	struct event_base *base;
@@ -50,7 +50,7 @@ struct xfrd_ask_server {
 
 enum xfrd_ask_next {
 	XFRD_ASK_MORE,  /* messages are to come */
-	XFRD_ASK_ENDED, /* that was the last one */
+	XFRD_ASK_ENDED, /* this message was the last one */
 	XFRD_ASK_LEFT,  /* more may come; they are not wanted */
 };
 
@@ -70,7 +70,7 @@ struct xfrd_ask_calls {
 /* How a question over TCP is asked. */
 struct xfrd_ask_how {
 	bool is_urgent; /* slower ones may be given up for it */
-	struct xfr_pool_past past; /* what on_again said the last time; zeros */
+	struct xfr_pool_past past; /* from the last on_again; zeros at first */
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);
@@ -79,7 +79,7 @@ void xfrd_asks_follow(struct xfrd_asks *asks, const struct conf_server *o);
 /* No question will be asked with these credentials any more. Connections that
  * were made with them go on with what is under way. */
 void xfrd_asks_forget_tls(struct xfrd_asks *asks, const struct tls_client *tls);
-/* Nothing is read from connections for now; or it is, again. */
+/* Stops reading from connections, or goes on. */
 void xfrd_asks_pause(struct xfrd_asks *asks, bool pause);
 
 /*
@@ -113,7 +113,8 @@ bool xfrd_ask_is_open(const struct xfrd_ask *ask);
  */
 enum nsd_err xfrd_ask_send(struct xfrd_ask *ask, const uint8_t *message,
 	size_t len) MUST_USE;
-/* Nothing more is wanted; NULL is fine. Not from within its own calls. */
+/* Ends a question without an answer; NULL is fine. Not from within its own
+ * calls. */
 void xfrd_ask_close(struct xfrd_ask *ask);
 
 #endif

@@ -17,14 +17,15 @@
 
 /* Changes of a batch: their lines are written in one turn. */
 #define BATCH_MAX 4096u
-/* The loader is asked for as many in a message as come to so many octets, which
- * leaves room for what is wrong with files. */
+/* A message to the loader has as many changes as come to this many octets,
+ * which leaves room for what is wrong with files. */
 #define MESSAGE_LEN_MAX 1000u
-/* It has so many messages in hand, at most: transfers need it, too. */
+/* Messages that the loader has in hand, at most: transfers need it, too. */
 #define ASKED_MAX 4u
-/* What it could not take, or do yet, is given to it again after this. */
+/* The pause before the loader is given changes again that it could not take, or
+ * do yet. */
 #define AGAIN_MSEC 20
-/* A change that comes so long after a renewal that failed has it tried again:
+/* A change that comes this long after a failed renewal has it tried again:
  * whoever asks may have made room for it. */
 #define RENEW_AGAIN_MSEC 1000
 
@@ -159,8 +160,9 @@ change_begin(struct xfrd_change *change)
 	if (!change->is_listed) {
 		if (!change_list(change))
 			return true;
-		/* One that was listed before may stay busy for long: it does
-		 * not end the batch for all others. */
+		/* Changes that were listed before are not counted: one of them
+		 * may stay busy for long, and must not end the batch for all
+		 * others. */
 		changes->more += (change->kind == XFRD_CHANGE_ADD)
 			- (change->kind == XFRD_CHANGE_DELETE);
 	}
@@ -207,27 +209,31 @@ changes_begin(struct xfrd *xfrd)
 
 /* ---- asking the loader --------------------------------------------------- */
 
-/* What the loader says of a change that it was asked for before. */
+/* True if the change is done by the loader's answer to it, which may not be the
+ * first. */
 static bool
 change_is_done(const struct xfrd_change *change, enum nsd_err err)
 {
 	if (err == NSD_OK)
 		return true;
-	/* What is not there is gone: the loader may have refused it. */
+	/* A zone that is not there is gone: the loader may have refused to add
+	 * it. */
 	if (change->kind == XFRD_CHANGE_DELETE)
 		return err == NSD_E_NOT_FOUND;
-	/* It was done when the last xfrd died, or by a loader that has died. */
+	/* The zone was added before the last xfrd died, or by a loader that has
+	 * died. */
 	return (change->on_end == NULL || change->alone)
 		&& change->kind == XFRD_CHANGE_ADD && err == NSD_E_ZONE;
 }
 
-/* All others have it so: if we cannot, the next xfrd has. */
+/* Ends a change that all other processes have made. If xfrd cannot make it, the
+ * next xfrd has it. */
 static void
 change_finish(struct xfrd_change *change, const struct zone_change *done)
 {
 	struct xfrd *xfrd = change->xfrd;
 
-	/* What nobody has in the list, nobody has told. */
+	/* No change is done, and reported, without its line in the list. */
 	assert(change->is_listed
 		&& xfrd->changes->step == XFRD_CHANGES_LOADER);
 	xfrd_change_forget(change);
@@ -237,7 +243,7 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 	}
 	if (change->kind == XFRD_CHANGE_DELETE && xfrd->journal != NULL)
 		journal_drop(xfrd->journal, change->wire);
-	/* Its file may have another name. */
+	/* The zone's file may have another name. */
 	if (change->kind == XFRD_CHANGE_PATTERN)
 		xfrd_write_look(xfrd);
 	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
@@ -295,7 +301,8 @@ changes_give_up(struct xfrd_changes *changes, struct changes_asked *asked)
 	}
 }
 
-/* What the loader has not come to is asked for again. */
+/* Takes the loader's answer. Changes that it has not come to are asked for
+ * again. */
 static void
 changes_on_answer(void *ctx, const struct ipc_message *answer)
 {
@@ -375,7 +382,7 @@ changes_ask_some(struct xfrd *xfrd)
 	changes_put(changes, &message, &asked->list);
 	if (cds_list_empty(&asked->list)) {
 		free(asked);
-		return NSD_OK; /* they have failed */
+		return NSD_OK; /* the changes have failed */
 	}
 	err = xfrd_loader_change_zones(xfrd, &message, changes_on_answer,
 		asked);
@@ -398,8 +405,8 @@ changes_wait(struct xfrd_changes *changes)
 
 /* ---- the end of a batch -------------------------------------------------- */
 
-/* What has failed is told when its lines are as they were, also after a power
- * cut. */
+/* Takes back the lines of failed changes, which are reported once the lines are
+ * as they were, also after a power cut. */
 static void
 changes_return(struct xfrd_changes *changes)
 {
@@ -413,7 +420,7 @@ changes_return(struct xfrd_changes *changes)
 	changes->step = XFRD_CHANGES_RETURN;
 }
 
-/* What is busy begins the next batch. */
+/* Ends a batch. Busy changes begin the next one. */
 static void
 changes_end_batch(struct xfrd_changes *changes)
 {
@@ -445,7 +452,7 @@ changes_ask(struct xfrd *xfrd)
 		;
 	if (changes->asked_count > 0)
 		return;
-	/* Nobody's answer will wake us. */
+	/* No answer is due that would wake xfrd up. */
 	if (!cds_list_empty(&changes->batch))
 		changes_wait(changes);
 	else if (!cds_list_empty(&changes->failed))
@@ -470,7 +477,8 @@ changes_end_failed(struct xfrd_changes *changes, int error)
 	}
 }
 
-/* Nobody knows which lines of the batch are on the disk. */
+/* Refuses a batch that could not be flushed: some of its lines may be on the
+ * disk. */
 static void
 changes_refuse(struct xfrd_changes *changes, int error)
 {

@@ -34,9 +34,9 @@ enum xfrd_changed {
 	XFRD_CHANGED_ABSENT,     /* DELETE: it is not there */
 	XFRD_CHANGED_FIXED,      /* DELETE, PATTERN: it stands in nsd.conf */
 	XFRD_CHANGED_NO_PATTERN, /* there is no such pattern */
-	XFRD_CHANGED_NO_NAME,    /* that is not the name of a zone */
+	XFRD_CHANGED_NO_NAME,    /* not the name of a zone */
 	XFRD_CHANGED_UNLISTED,   /* the zone list cannot be written */
-	XFRD_CHANGED_FAILED,     /* anything else */
+	XFRD_CHANGED_FAILED,     /* for another reason */
 	XFRD_CHANGED_UNREAD,     /* done, but the zone is not as its file
 				  * says */
 };

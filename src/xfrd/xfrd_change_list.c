@@ -16,7 +16,7 @@
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* What is published of a zone for its line. */
+/* Published texts of a zone, for its line. */
 struct change_texts {
 	const char *pattern; /* NULL: nothing is published */
 	const char *id;

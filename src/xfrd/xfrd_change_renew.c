@@ -175,7 +175,7 @@ changes_take_lines(struct xfrd *xfrd)
 {
 	struct xfrd_changes *changes = xfrd->changes;
 
-	/* None has come or gone meanwhile. */
+	/* No zone has come or gone meanwhile. */
 	assert(changes->line_count == xfrd->zones.table.listed_count);
 	for (size_t i = 0; i < changes->line_count; i++)
 		xfrd_zone_set_listed(&xfrd->zones.table, changes->lines[i].zone,

@@ -13,8 +13,8 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
-/* What is in the list, or is not any more, comes first. line: NULL: it has
- * none. */
+/* Repeats a change whose line is in the list, or is not any more, before others
+ * come. line: NULL: it has none. */
 static enum nsd_err
 changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 	const struct zonelist_line *line)
@@ -33,7 +33,7 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 		}
 	}
 	is_name = conf_parse_zone_name(ask->name, change->wire);
-	assert(is_name); /* it was looked up */
+	assert(is_name); /* the name was found before */
 	change->is_listed = true;
 	change->at = line != NULL ? line->offset : 0;
 	cds_list_add_tail(&change->node, &xfrd->changes->waiting);
@@ -102,8 +102,8 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 	const char *pattern;
 	enum nsd_err err = NSD_OK;
 
-	/* Nobody was told that it is there, or the loader has published what it
-	 * was to be. */
+	/* A line that is cut short was not reported as done, or the loader has
+	 * published its zone. */
 	if (line->cut)
 		return NSD_OK;
 	if (zone == NULL)
@@ -157,8 +157,8 @@ changes_remove(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	return changes_repeat(xfrd, &ask, NULL);
 }
 
-/* It was deleted while another store was filled; the next xfrd reads that.
- * Until then it is not in the list. */
+/* Leaves a zone out that was deleted while another store was filled: the next
+ * xfrd reads that store. Until then the zone is not in the list. */
 static void
 changes_leave_out(struct xfrd *xfrd, struct xfrd_zone *zone)
 {

@@ -30,21 +30,21 @@ struct xfrd_change {
 	struct cds_list_head node; /* of one of the lists below */
 	struct cds_list_head same; /* of a bucket, once it is of a batch */
 	struct xfrd *xfrd;
-	enum xfrd_change_kind kind; /* what it has come to: PATTERN is that of
-				     * a zone that was there */
+	enum xfrd_change_kind kind; /* as found: PATTERN only if the zone was
+				     * there */
 	bool created;
 	bool hasty;
 	bool alone;                /* the loader is asked for no other with it:
 				    * it or others were the death of some */
-	bool is_listed;            /* its line is written: */
+	bool is_listed;            /* the line is written: */
 	uint64_t at;               /* there; 0: it has none, as with DELETE */
 	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
 	void *ctx;
 	char *pattern;             /* NULL with DELETE */
 	char *member;              /* the ID that its line has, of one found at
 				    * the start; or NULL */
-	enum xfrd_changed outcome; /* it has failed so, */
-	const char *why;           /* for this */
+	enum xfrd_changed outcome; /* outcome of a failure, */
+	const char *why;           /* and why */
 	uint8_t wire[NAME_MAX_LEN];
 	char name[];
 };
@@ -55,10 +55,10 @@ struct xfrd_new_line {
 	uint64_t at; /* where it is; 0: it is left out */
 };
 
-/* What the batch is waiting for. */
+/* The step that a batch waits for. */
 enum xfrd_changes_step {
 	XFRD_CHANGES_NONE,    /* there is no batch */
-	XFRD_CHANGES_FLUSH,   /* its lines are flushed */
+	XFRD_CHANGES_FLUSH,   /* the flush of its lines */
 	XFRD_CHANGES_LOADER,  /* the loader does it */
 	XFRD_CHANGES_RETURN,  /* lines of what has failed are taken back, and
 			       * that is flushed */
@@ -68,7 +68,7 @@ enum xfrd_changes_step {
 struct xfrd_changes {
 	struct zonelist *list;     /* NULL: it cannot be used */
 	struct syncer *syncer;     /* the same */
-	struct event *begin_event; /* it goes on: at the end of the turn, or
+	struct event *begin_event; /* next step: at the end of the turn, or
 				    * after a while */
 	struct cds_list_head waiting; /* for the next batch */
 	struct cds_list_head batch;   /* the loader is to be asked for these */
@@ -78,7 +78,8 @@ struct xfrd_changes {
 	unsigned asked_count;         /* messages to it; these have theirs */
 	enum xfrd_changes_step step;
 	uint64_t flush;            /* number of the one that is waited for */
-	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* those of the batch */
+	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* changes of the
+							 * batch */
 	long more;                 /* zones that the batch brings, but for those
 				    * that were listed before it */
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
@@ -86,8 +87,8 @@ struct xfrd_changes {
 				    * list comes or goes meanwhile; or NULL */
 	size_t line_count;
 	struct event *renew_event; /* after a renewal that failed: */
-	bool resting;              /* it is not tried now */
-	unsigned pause_sec;        /* how long not; 0: the last one was well */
+	bool resting;              /* no renewal is tried now */
+	unsigned pause_sec;        /* how long; 0: the last one was well */
 	int failed_error;          /* errno of the last one that was not */
 	int64_t failed_msec;       /* and when */
 	bool odd;                  /* the list has lines that are no zone */
@@ -99,7 +100,7 @@ struct xfrd_changes {
 struct xfrd_change *xfrd_change_create(struct xfrd *xfrd,
 	const struct xfrd_change_ask *ask) MUST_USE;
 void xfrd_change_free(struct xfrd_change *change);
-/* It is of the batch from now on, and not any more. */
+/* Adds a change to those that are found by zone; takes it out. */
 void xfrd_change_note(struct xfrd_change *change);
 void xfrd_change_forget(struct xfrd_change *change);
 /* The change of a zone that was noted. NULL: there is none. */
@@ -115,7 +116,8 @@ enum nsd_err xfrd_change_list(struct xfrd_change *change,
 /* The change has failed: its line becomes what it was, or else the whole list
  * is written anew. */
 void xfrd_change_unlist(struct xfrd_change *change);
-/* It is done: xfrd itself has it so, and places of lines are free. */
+/* Makes a change in xfrd itself, as it is done elsewhere, and frees places of
+ * lines. */
 enum nsd_err xfrd_change_settle(struct xfrd_change *change) MUST_USE;
 /* A zone gets the pattern that it has. To NSD that is a change, too. */
 void xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone);
@@ -127,9 +129,9 @@ size_t xfrd_change_count_zones(const struct xfrd *xfrd);
 /* True: the list is to be written anew before a batch begins, or goes on to
  * be gathered. */
 bool xfrd_change_wants_renewal(const struct xfrd *xfrd);
-/* Begins that. False: it could not be begun, and is tried again later. */
+/* Begins a renewal. False: it could not be begun, and is tried again later. */
 bool xfrd_change_renew(struct xfrd *xfrd);
-/* What was flushed for it. True: it goes on. */
+/* A flush of the renewal has ended. True: the renewal goes on. */
 bool xfrd_change_renew_next(struct xfrd *xfrd, int error);
 
 /* ---- xfrd_change.c ------------------------------------------------------- */

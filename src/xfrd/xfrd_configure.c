@@ -28,7 +28,8 @@ coming_add_control(struct control_doors *doors, int fd, bool plain)
 	return NSD_OK;
 }
 
-/* Those of the message are closed when it has been taken. */
+/* Keeps copies of the sockets of a message, which are closed when it has been
+ * taken. */
 static enum nsd_err
 coming_add(struct xfrd_coming_doors *coming, const struct ipc_message *m,
 	const struct ipc_configure *configure)

@@ -1,9 +1,9 @@
 /*
- * xfrd_failure.c - what is said of questions to other servers that fail.
+ * xfrd_failure.c - lines of the log about questions to other servers that fail.
  *
- * The log is told once of each way in which one fails, as an error if nothing
- * else is tried with that server, and once when it is well again. The lines
- * begin as NSD's do: what looks for its texts finds them.
+ * Each way in which a server fails is logged once, as an error if nothing else
+ * is tried with that server, and so is that it is well again. The lines begin
+ * as NSD's do, so that tools that look for these find them.
  */
 #include "config.h"
 
@@ -97,13 +97,13 @@ xfrd_print_error(const struct xfrd *xfrd, const struct xfr_status *status,
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* What a line is made of. */
+/* Values of a line. */
 struct failure {
 	const struct xfrd_job *job;
 	enum xfr_outcome outcome;
 	const char *zone;
 	const char *why; /* never NULL */
-	uint32_t serial; /* that is served */
+	uint32_t serial; /* served serial */
 	uint32_t theirs; /* with XFR_BEHIND */
 	char server[NET_ADDRESS_TEXT_MAX];
 	char with[XFRD_WITH_MAX];
@@ -303,7 +303,8 @@ failure_note(struct xfrd_job *job, const struct xfr_reply *reply,
 		.since_msec = now,
 	};
 
-	/* What a target says is told; a silent one is asked again first. */
+	/* A fault in a target's answer is logged at once; a silent target is
+	 * asked again first. */
 	if (is_notify && job->heard.fault == XFR_FAULT_NONE
 		&& !failure_is_given_up(job))
 		return;
@@ -340,8 +341,9 @@ failure_is_one(enum xfr_outcome outcome)
 		&& outcome != XFR_USE_TCP;
 }
 
-/* Who tells no SOA is asked for the transfer, and who does no EDNS without:
- * what comes of that is what is told (doc/decisions/0140). */
+/* True if another request decides: a primary that tells no SOA is asked for the
+ * transfer, one that does no EDNS without it. Its outcome is logged
+ * (doc/decisions/0140). */
 static bool
 failure_is_followed(const struct xfrd_job *job, const struct xfr_reply *reply)
 {

@@ -23,8 +23,9 @@
 
 /* ---- zones that xfrd has ------------------------------------------------- */
 
-/* Its line goes, or comes, with the list that is written anew. A line that goes
- * is none at once: there may be no room for another list. */
+/* Has the line of a zone go, or come, with the list that is written anew. A
+ * line that goes is made void at once: there may be no room for another
+ * list. */
 static void
 follow_list(struct xfrd *xfrd, struct xfrd_zone *zone, bool is_listed)
 {

@@ -13,7 +13,7 @@
 
 /* ---- the beginning ------------------------------------------------------- */
 
-/* What a job copies, as it is published. */
+/* Published options that a job copies. */
 struct job_source {
 	struct xfrd_options options;
 	const char *name;
@@ -251,7 +251,7 @@ xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)
 	cds_list_for_each_entry(job, &xfrd->jobs, node)
 		if (job->ticket == ticket) {
 			job->ticket = XFR_NO_TICKET;
-			/* What is being published ends by itself. */
+			/* A transfer that is being published ends by itself. */
 			if (job->entry == 0)
 				xfrd_job_free(job);
 			return;

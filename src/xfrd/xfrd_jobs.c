@@ -19,9 +19,10 @@
 #include "net/socket.h"
 #include "xfrd/xfrd.h"
 
-/* What a reply over UDP may have. */
+/* Octets of a reply over UDP, at most. */
 #define UDP_SIZE 1232
-/* Those who wait for a connection are looked through at least as often. */
+/* The time between looks through the jobs that wait for a connection, at
+ * most. */
 #define ROOM_MSEC 250
 
 static bool
@@ -127,7 +128,7 @@ jobs_look(struct xfrd_job *job)
 		? 0 : xfr_patience_look(&job->patience, now, &look);
 }
 
-/* It takes too long; or it is a transfer, which is to be looked at. */
+/* The time of a job is over; or it is a transfer, which is to be looked at. */
 static void
 jobs_on_time(evutil_socket_t fd, short what, void *arg)
 {
@@ -137,7 +138,7 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 							: jobs_wait_on(job);
 	struct timeval wait = jobs_timeval(msec);
 
-	/* What is here has all the time that it needs. */
+	/* A complete transfer has all the time that it needs. */
 	assert(job->entry == 0 && job->ticket != XFR_NO_TICKET);
 	if (msec > 0 && event_add(job->event, &wait) == 0)
 		return;
@@ -150,7 +151,7 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 			: NULL);
 }
 
-/* It waits for a connection. */
+/* Has a job wait for a connection. */
 static void
 jobs_wait(struct xfrd_job *job)
 {
@@ -169,7 +170,7 @@ jobs_on_ask_again(void *ctx, const struct xfr_pool_past *past)
 {
 	struct xfrd_job *job = ctx;
 
-	job->ask = NULL; /* it is over */
+	job->ask = NULL; /* the question is over */
 	job->past = *past;
 	jobs_wait(job);
 	xfrd_asks_tell_room(&job->xfrd->asks);
@@ -185,7 +186,7 @@ jobs_on_ask_failed(void *ctx, int error, const char *why)
 
 	assert(job->ask != NULL && job->entry == 0);
 	jobs_note_how_far(job, &reply);
-	job->ask = NULL; /* it is over */
+	job->ask = NULL; /* the question is over */
 	job->heard.was_open = why == NULL
 		&& (error == 0 || error == ECONNRESET);
 	xfrd_job_end(job, &reply,
@@ -194,7 +195,7 @@ jobs_on_ask_failed(void *ctx, int error, const char *why)
 			     : "the connection was closed too early");
 }
 
-/* What is wrong with job->heard, as a reply. */
+/* Makes a reply of the fault in job->heard. */
 static void
 jobs_reply_fault(const struct xfrd_job *job, struct xfr_reply *reply)
 {
@@ -242,7 +243,7 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 	assert(job->action.act != XFR_TRANSFER && job->ask != NULL);
 	if (xfr_fault_is_stray(fault))
 		return XFRD_ASK_MORE;
-	job->ask = NULL; /* it is over */
+	job->ask = NULL; /* the question is over */
 	if (fault != XFR_FAULT_NONE) {
 		job->heard = (struct xfrd_heard){
 			.fault = fault,
@@ -337,7 +338,7 @@ jobs_want(struct xfrd_job *job)
 {
 	struct xfr_soa soa;
 
-	/* One that nobody waits for has ended before. */
+	/* A cancelled job has ended before. */
 	assert(job->ticket != XFR_NO_TICKET && job->zone != NULL);
 	if (job->is_wanted || job->reader.soa_len == 0)
 		return true;
@@ -592,7 +593,7 @@ jobs_fail_to_begin(struct xfrd_job *job, enum nsd_err err)
 		jobs_fail(job, XFR_LOCAL, err_text(err));
 }
 
-/* Its time begins when it is sent. NSD_E_AGAIN: it is to wait. */
+/* Sends a job, whose time begins then. NSD_E_AGAIN: it is to wait. */
 static enum nsd_err
 jobs_go(struct xfrd_job *job)
 {
@@ -600,7 +601,7 @@ jobs_go(struct xfrd_job *job)
 
 	if (job->event == NULL || event_add(job->event, &wait) != 0)
 		return NSD_E_MEMORY;
-	/* Others do not wait longer for those that come later. */
+	/* New jobs come behind those that wait. */
 	if (job->uses_tcp && !cds_list_empty(&job->xfrd->asks.waiting))
 		return NSD_E_AGAIN;
 	return jobs_send(job);
@@ -649,8 +650,8 @@ jobs_go_on(struct xfrd_job *job)
 	return event_add(job->event, &wait) == 0 ? NSD_OK : NSD_E_MEMORY;
 }
 
-/* Those who wait for a connection go on, as far as there are some. One for
- * which there is none holds up none that asks another server. */
+/* Goes on with jobs that wait for a connection, as far as there are some. A job
+ * for which there is none holds up none that asks another server. */
 static void
 jobs_on_room(evutil_socket_t fd, short what, void *arg)
 {
@@ -671,7 +672,7 @@ jobs_on_room(evutil_socket_t fd, short what, void *arg)
 		if (err != NSD_OK)
 			jobs_fail_to_begin(job, err);
 	}
-	/* What is slow may be given up by then. */
+	/* Slow jobs may be given up by then. */
 	if (!asks->is_told && !cds_list_empty(&asks->waiting))
 		event_add(asks->room_event, &later);
 }

@@ -1,6 +1,6 @@
 /*
- * xfrd_keep.c - what was received is made durable in the journal first, and
- * then published by the loader: so what has been served is never unserved.
+ * xfrd_keep.c - makes transfers durable in the journal, then has the loader
+ * publish them: so a version that was served is never lost.
  */
 #include "config.h"
 
@@ -24,18 +24,19 @@
 
 /* In a turn of the loop: entries that are durable. */
 #define TURN_ENTRIES 64
-/* What the loader could not take is given to it again after this. */
+/* The pause before the loader is given a transfer again that it could not
+ * take. */
 #define AGAIN_MSEC 200
-/* Until a journal that could not be opened is tried again. After so long main
- * does not take an end for a failure at the start. */
+/* The pause before a journal that could not be opened is tried again. After
+ * this long main does not take an end for a failure at the start. */
 #define RETRY_SEC 90
 /* Zone files are written within this, where the journal is lost. */
 #define LOST_SEC 10
-/* So many transfers may be on their way from the journal to the loader, until
- * others are begun. */
+/* Transfers on their way from the journal to the loader, above which no others
+ * are begun. */
 #define KEPT_MAX 2000u
-/* What the journal holds of a zone beyond this, with so much for each record,
- * is more than the zone itself. At half of that its file is written, and the
+/* Entries of a zone in the journal beyond this, and this much for each record,
+ * take more than the zone itself. At half of that its file is written, and the
  * differences go. Where there is no file, or it cannot be written, the zone is
  * transferred whole in the end. */
 #define JOURNAL_OCTETS_MAX (64u << 20)
@@ -73,7 +74,7 @@ keep_goes_back(const struct xfrd_job *job, uint32_t to, uint32_t *from)
 
 	if (is_back)
 		*from = soa.numbers.serial;
-	/* What was accepted last is the oldest. */
+	/* The oldest entry is the one that was accepted last. */
 	if (!journal_find_oldest(job->xfrd->journal, job->apex, &before)
 		|| !before.is_back || serial_is_newer(to, before.from)
 		|| (is_back && !serial_is_newer(before.from, *from)))
@@ -164,7 +165,7 @@ keep_find(const struct xfrd *xfrd, uint64_t entry)
 	return NULL;
 }
 
-/* It waits for the loader. */
+/* Has a job wait for the loader. */
 static void
 keep_wait(struct xfrd_job *job, bool first)
 {
@@ -326,7 +327,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		.expire_sec = job->reader.result.expire_sec,
 	};
 
-	/* It is of no list while the loader has it in hand. */
+	/* A job is of no list while the loader has it in hand. */
 	assert(job->at.fd != -1 && cds_list_empty(&job->keep_node));
 	keep_close(job);
 	if (answer != NULL)
@@ -367,8 +368,8 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 			: XFR_BAD_DIGEST;
 		break;
 	default:
-		/* What the primary has sent is to blame: a zone with errors, or
-		 * one that loaders die of. */
+		/* The transfer is to blame: a zone with errors, or one that
+		 * loaders die of. */
 		reply.outcome = job->reader.result.kind == XFR_DIFFS
 			? XFR_NO_FIT
 			: XFR_NONSENSE;
@@ -472,7 +473,8 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	enum nsd_err err;
 	uint64_t octets;
 
-	assert(zone->handle == XFR_NONE); /* nothing is under way for it */
+	assert(zone->handle == XFR_NONE); /* no request for the zone is under
+					   * way */
 	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
@@ -484,7 +486,7 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 		return;
 	rest = malloc(sizeof(*rest));
 	if (rest == NULL)
-		return; /* it is asked for again */
+		return; /* the primary is asked for it again */
 	*rest = (struct keep_rest){.xfrd = xfrd, .entry = entry.id};
 	memcpy(rest->apex, apex, name_len(apex));
 	text.len = entry.text_len;

@@ -1,9 +1,9 @@
 /*
- * xfrd_left.c - what a zone whose options become others leaves to itself:
- * whether all targets of NOTIFY have acknowledged the serial, what became of
- * the last try to write it to its file, and how long a secondary zone may be
- * answered from. A zone whose targets or file, or xfrdir, are others begins
- * without the first two.
+ * xfrd_left.c - state of a zone that outlives a change of its options: whether
+ * all targets of NOTIFY have acknowledged the serial, what became of the last
+ * try to write it to its file, and how long a secondary zone may be answered
+ * from. A zone whose targets or file, or xfrdir, are others begins without the
+ * first two.
  */
 #include "config.h"
 

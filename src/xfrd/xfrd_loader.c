@@ -1,4 +1,4 @@
-/* xfrd_loader.c - what xfrd asks of the loader, and tells it. */
+/* xfrd_loader.c - requests and reports of xfrd to the loader. */
 #include "config.h"
 
 #include <assert.h>

@@ -34,7 +34,7 @@ xfrd_look_drop(struct xfrd_look *look, uint32_t count)
 
 	while (count-- > 0 && gone < look->len)
 		gone += name_len(look->apexes + gone);
-	assert(gone <= look->len); /* all are whole */
+	assert(gone <= look->len); /* names are whole */
 	look->len -= gone;
 	memmove(look->apexes, look->apexes + gone, look->len);
 }

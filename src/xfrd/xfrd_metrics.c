@@ -12,7 +12,7 @@
 struct page {
 	struct xfrd_statistics *look;
 	struct statistics_metrics at;
-	bool has_statistics; /* all of them: trouble is next */
+	bool has_statistics; /* printed to their end: trouble is next */
 	struct statistics_trouble trouble;
 };
 

@@ -1,6 +1,6 @@
 /*
- * xfrd_options.h - what the configuration says of a zone, as it is published:
- * xfrd reads it in the store, as workers do, and keeps no copy.
+ * xfrd_options.h - the configuration of a zone, as it is published: xfrd reads
+ * it in the store, as workers do, and keeps no copy.
  *
  * Nothing is published of a zone that the loader does not know yet, or any
  * more. And what is published may have become other than what the machine has
@@ -27,8 +27,9 @@ struct xfrd_options {
 /* The store is being read: see xfrd_read_begin. */
 struct xfrd_reading {
 	unsigned depth;
-	const struct xfrd_zone *zone;   /* that was looked for last; or NULL */
-	const struct zone_entry *entry; /* its entry; NULL: there is none */
+	const struct xfrd_zone *zone;   /* zone that was looked for last; or
+					 * NULL */
+	const struct zone_entry *entry; /* entry of that zone; NULL: none */
 };
 
 /* Begins and ends to read the store. Pairs may lie in each other; what is lent,

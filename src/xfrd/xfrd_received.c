@@ -36,7 +36,7 @@ xfrd_received_note(const struct xfrd_job *job, const char *received)
 	log_at(1, LOG_LEVEL_INFO, "zone %s. %s of %"PRIu64" bytes in %g"
 		" seconds, %s", job->name, received, result->received,
 		(double)usec / 1e6, xfrd_received_kind(&last));
-	/* One that waited for nobody has no zone any more. */
+	/* A cancelled job may have no zone any more. */
 	if (job->ticket != XFR_NO_TICKET)
 		job->zone->received = last;
 }

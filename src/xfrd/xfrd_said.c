@@ -1,4 +1,4 @@
-/* xfrd_said.c - what the log has been told of questions that fail. */
+/* xfrd_said.c - failures of questions that the log has. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * xfrd_said.h - what the log has been told of questions that fail, so that it
- * is told once: of each zone and other server, each way in which they fail,
- * until the server answers well again.
+ * xfrd_said.h - failures of questions that the log has, so that each is logged
+ * once: for each zone and other server, each way in which they fail, until the
+ * server answers well again.
  *
- * Each zone has a list of its own, which is NULL as long as nothing was said.
+ * Each zone has a list of its own, which is NULL as long as nothing was logged.
  */
 #ifndef XFRD_XFRD_SAID_H
 #define XFRD_XFRD_SAID_H

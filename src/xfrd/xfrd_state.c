@@ -97,7 +97,7 @@ state_read(struct xfrd *xfrd, bool keep)
 	return at > 0 ? err : NSD_E_NOT_FOUND;
 }
 
-/* What the file said of a zone; NULL: nothing. */
+/* The state of a zone by the file; NULL: none. */
 static struct xfrd_state_zone *
 state_kept(const struct xfrd_zone *zone)
 {
@@ -228,8 +228,8 @@ state_has(const struct xfrd *xfrd, const struct xfrd_zone *zone)
 		&& xfr_is_secondary(xfrd->zones.machine, zone->handle);
 }
 
-/* What is served stands for what is on disk: it is there before it is
- * served. */
+/* Puts values of the served SOA into all SOAs of the file: the journal has a
+ * version before it is served. */
 static void
 state_fill_soas(const struct xfrd_soa *soa, struct xfr_state_zone *zone)
 {
@@ -278,7 +278,7 @@ state_begin(struct xfrd *xfrd)
 	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	uint32_t zones = 0;
 
-	/* All are known: else it would say less than the file does. */
+	/* Zones are all known: before that, the file would lose some. */
 	assert(xfrd->zones.told && state->event != NULL);
 	state->coming = xfrd->zones.coming;
 	for (uint32_t i = 0; i < table->end; i++)
@@ -368,7 +368,7 @@ state_on_time(evutil_socket_t fd, short what, void *arg)
 void
 xfrd_state_save(struct xfrd *xfrd)
 {
-	/* Nothing is known yet: what is there is better. */
+	/* Before the zones are known, the file that is there is better. */
 	if (xfrd->state.event == NULL || !xfrd->zones.told)
 		return;
 	state_begin(xfrd);

@@ -37,8 +37,8 @@ sum_group(const struct counts *counts, uint32_t group, struct counters *sum)
 	return any;
 }
 
-/* What is to be shown of a sum. reset: it is noted in the book that counts once
- * the answer has arrived. */
+/* Takes off a sum what was shown before. reset: the sum is noted in the book
+ * that counts once the answer has arrived. */
 static void
 show_sum(const struct counts *counts, uint32_t group, bool reset,
 	struct counters *sum)

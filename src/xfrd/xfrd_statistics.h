@@ -1,7 +1,6 @@
 /*
- * xfrd_statistics.h - what xfrd shows of what all processes have counted: for
- * `nsd-control stats` and for metrics. It reads shared memory (counts.h) and
- * asks nobody.
+ * xfrd_statistics.h - counters of all processes, for `nsd-control stats` and
+ * for metrics. They are read in shared memory (counts.h), without a request.
  */
 #ifndef XFRD_XFRD_STATISTICS_H
 #define XFRD_XFRD_STATISTICS_H
@@ -16,7 +15,7 @@ struct xfrd;
 /* A look at the counters. */
 struct xfrd_statistics {
 	struct xfrd *xfrd;
-	bool reset;            /* what is shown is to be 0 from then on */
+	bool reset;            /* counters shown are to be 0 from then on */
 	int64_t at_usec;       /* when it began, of clock_now_usec */
 	uint64_t *sums;        /* of each server, with nothing taken off */
 	uint32_t groups;       /* names that there were */
@@ -31,7 +30,8 @@ struct xfrd_statistics {
  * look, or NULL: no memory.
  */
 struct xfrd_statistics *xfrd_statistics_open(struct xfrd *xfrd, bool reset);
-/* What was shown has arrived: it is 0 from then on, in all that is shown. */
+/* Sets counters that were shown, and have arrived, back to 0, for all later
+ * looks. */
 void xfrd_statistics_reset(struct xfrd_statistics *look);
 void xfrd_statistics_close(struct xfrd_statistics *look);
 

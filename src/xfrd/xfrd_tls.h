@@ -1,5 +1,5 @@
-/* xfrd_tls.h - what xfrd asks primaries over TLS with: a client for each
- * tls-auth of nsd.conf. */
+/* xfrd_tls.h - credentials for primaries that are asked over TLS: a client for
+ * each tls-auth of nsd.conf. */
 #ifndef XFRD_XFRD_TLS_H
 #define XFRD_XFRD_TLS_H
 

@@ -1,4 +1,4 @@
-/* xfrd_trouble.c - what is wrong: finds it, and counts it for metrics. */
+/* xfrd_trouble.c - finds trouble, and counts it for metrics. */
 #include "config.h"
 
 #include <assert.h>
@@ -133,7 +133,7 @@ xfrd_trouble_want(struct xfrd *xfrd)
 {
 	struct xfrd_trouble *t = &xfrd->trouble;
 
-	/* One that nobody waited for to the end is old. */
+	/* A count that was left before its end is old. */
 	if (t->waiting++ > 0)
 		return;
 	t->next = 0;

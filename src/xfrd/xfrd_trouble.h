@@ -1,6 +1,6 @@
 /*
- * xfrd_trouble.h - what is wrong, as far as xfrd knows it: for `nsd-control
- * status`, which tells it, and for metrics, which count it.
+ * xfrd_trouble.h - trouble that xfrd knows of: for `nsd-control status`, which
+ * names it, and for metrics, which count it.
  */
 #ifndef XFRD_XFRD_TROUBLE_H
 #define XFRD_XFRD_TROUBLE_H
@@ -42,7 +42,7 @@ struct xfrd_trouble {
 	struct statistics_trouble sum;     /* of the one that goes on */
 	uint32_t next;                     /* number of a zone */
 	int64_t worked_usec;
-	unsigned waiting;                  /* who wants it to end */
+	unsigned waiting;                  /* users that wait for its end */
 };
 
 /* Begins to want a count. */

@@ -19,7 +19,7 @@
  * at. */
 #define TURN_ACTIONS 64
 #define TURN_ZONES 500
-/* It is no use to look at the machine more often. */
+/* The time between looks at the machine, at least: more often is no use. */
 #define WAIT_MIN_MSEC 1
 
 /* ---- looking at what is served ------------------------------------------- */
@@ -93,7 +93,8 @@ static bool
 turn_is_gone(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
-	/* What the machine knows was published. */
+	/* A zone that the machine has was published once: without an entry it
+	 * is gone. */
 	bool gone = options.entry == NULL && zone->handle != XFR_NONE
 		&& !zone->is_listed;
 
@@ -150,8 +151,9 @@ xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_zones_go_on(xfrd);
 }
 
-/* What its checks have failed of may be mended: a key, or a certificate. A
- * check that has begun may yet fail of it, and is followed by another one. */
+/* Tries a zone again whose checks have failed, as the cause may be gone: a key,
+ * or a certificate. A check that has begun may still fail of it, and is
+ * followed by another one. */
 static void
 turn_try_again(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
@@ -258,8 +260,8 @@ turn_on_time(evutil_socket_t fd, short what, void *arg)
 	int64_t now = clock_now_msec(), next;
 	struct timeval wait;
 
-	/* It goes on when a transfer has been published; at the end nothing is
-	 * begun. */
+	/* The machine goes on when a transfer has been published; at the end
+	 * nothing is begun. */
 	if (xfrd_keep_is_full(xfrd) || xfrd->writes.ending)
 		return;
 	for (unsigned i = 0; i < TURN_ACTIONS; i++) {

@@ -1,4 +1,4 @@
-/* xfrd_whom.c - whom a question goes to, and from which of our addresses. */
+/* xfrd_whom.c - the server that a question goes to, and our address for it. */
 #include "config.h"
 
 #include <arpa/inet.h>

@@ -30,7 +30,7 @@
 /* Zones that are wished for and not written yet. */
 #define WISHES_MAX 1024u
 
-/* Somebody wants a zone to be written, or all. */
+/* A request to write a zone, or all. */
 struct xfrd_wish {
 	struct cds_list_head node;
 	struct xfrd *xfrd;
@@ -69,7 +69,7 @@ write_end_wish(struct xfrd_wish *wish)
 	free(wish);
 }
 
-/* Those whom that was for that is done now. */
+/* Ends the requests that were under way. */
 static void
 write_end_wishes(struct xfrd_writes *writes)
 {
@@ -364,7 +364,7 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 	assert(writes->busy);
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
-	/* It may be gone. */
+	/* The zone may be gone. */
 	if (written.err == NSD_E_AGAIN && zone != NULL
 		&& write_ask_steps(xfrd, zone, false))
 		return;
@@ -434,7 +434,7 @@ xfrd_write_go_on(struct xfrd *xfrd)
 		event_add(xfrd->writes.step_event, &at_once);
 }
 
-/* What was with the writer is done with. */
+/* Goes on after the zone that the writer had in hand. */
 static void
 write_end_one(struct xfrd *xfrd)
 {
@@ -511,7 +511,7 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 	if (answer != NULL)
 		memcpy(&written, answer->payload, sizeof(written));
 	writes->busy = false;
-	/* It may be gone. */
+	/* The zone may be gone. */
 	if (zone != NULL) {
 		if (written.err == NSD_E_AGAIN
 			&& xfrd_write_judge(xfrd, zone, &entry) != WRITE_NOTHING

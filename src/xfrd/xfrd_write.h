@@ -1,4 +1,4 @@
-/* xfrd_write.h - what xfrd_write_zone.c does for xfrd_write.c. */
+/* xfrd_write.h - functions of xfrd_write_zone.c for xfrd_write.c. */
 #ifndef XFRD_XFRD_WRITE_H
 #define XFRD_XFRD_WRITE_H
 
@@ -7,10 +7,11 @@
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 
-/* What is to be done for a zone. */
+/* The work that a zone needs. */
 enum xfrd_write_need {
 	WRITE_NOTHING,
-	WRITE_LOOK, /* nothing but its file has it: is that there? */
+	WRITE_LOOK, /* only the zone's file has the version: see if it is
+		     * there */
 	WRITE_ZONE,
 };
 

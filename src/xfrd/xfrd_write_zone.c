@@ -24,7 +24,7 @@
 
 /* ---- what is due --------------------------------------------------------- */
 
-/* What the configuration says of a zone. */
+/* Options of a zone that decide about its file. */
 struct write_role {
 	bool has_file, is_secondary, was_secondary;
 };
@@ -54,7 +54,8 @@ xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct write_role role = write_read_role(xfrd, zone);
 	struct xfrd_soa soa;
 
-	assert(xfrd->journal != NULL); /* nothing is written without */
+	assert(xfrd->journal != NULL); /* without a journal no file is
+					* written */
 	if (!role.has_file || (!role.is_secondary && !role.was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
@@ -66,8 +67,8 @@ xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 		*entry = (struct journal_entry){.to = soa.numbers.serial};
 		return role.is_secondary ? WRITE_LOOK : WRITE_NOTHING;
 	}
-	/* One that was forced may have the serial of the version before, which
-	 * is served yet. */
+	/* A forced transfer may have the serial of the version before, which is
+	 * still served. */
 	return entry->is_back && xfrd_job_has_entry(xfrd, entry->id)
 		? WRITE_NOTHING : WRITE_ZONE;
 }
@@ -120,9 +121,9 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	};
 	enum nsd_err err;
 
-	assert(!writes->busy); /* one at a time */
+	assert(!writes->busy); /* the writer has one zone at a time */
 	what.flags = IPC_WRITE_COPY;
-	/* One that is there need not be made again. */
+	/* A copy that is there need not be made again. */
 	if (done->to == IPC_WRITTEN_COPY) {
 		what.flags |= IPC_WRITE_HAS_COPY;
 		if (done->serial == entry->to)
@@ -173,7 +174,7 @@ write_log_failure(struct xfrd *xfrd, struct xfrd_zone *zone,
 			: "the journal keeps it");
 }
 
-/* What the writer says is true of no version but one that it may have seen. A
+/* True if the writer's report is about a version that it may have seen. A
  * version that was forced since then may have the same serial. */
 static bool
 write_is_sound(struct xfrd *xfrd, struct xfrd_zone *zone,

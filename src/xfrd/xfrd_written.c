@@ -1,9 +1,8 @@
 /*
- * xfrd_written.c - what became of zone files that were to be written, and what
- * they hold.
+ * xfrd_written.c - outcomes of writing zone files, and the versions in these.
  *
- * What was before this process began is known by the journal: it has what zone
- * files do not hold, and nothing else (doc/decisions/0087).
+ * The journal tells about files that were written before this process began: it
+ * has what zone files do not hold, and nothing else (doc/decisions/0087).
  */
 #include "config.h"
 
@@ -32,7 +31,8 @@ xfrd_written_find_serial(struct xfrd *xfrd, struct xfrd_zone *zone,
 	if (!has_file || xfrd->journal == NULL
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return false;
-	/* Else it came from the file, or is written. */
+	/* Without an entry the version came from the file, or is written to
+	 * it. */
 	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
 		    soa.numbers.serial, &entry)) {
 		*serial = soa.numbers.serial;

@@ -320,7 +320,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 	xfrd_zone_set_listed(table, zone, false, 0);
 	member_drop(table, zone);
 	while (*at != zone->number) {
-		assert(*at != XFR_NONE); /* it is in its bucket */
+		assert(*at != XFR_NONE); /* the zone is in its bucket */
 		at = &zone_place(table, *at)->next;
 	}
 	*at = zone->next;

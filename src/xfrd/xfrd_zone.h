@@ -1,13 +1,13 @@
 /*
- * xfrd_zone.h - what xfrd knows of a zone, and the table of all zones.
+ * xfrd_zone.h - zones as xfrd has them, and the table of all zones.
  *
  * A zone has an object from the moment that xfrd knows of it until it is
  * removed. The object stays where it is, and keeps its number: whoever walks
  * over all zones in several turns of the loop remembers the number that is
  * next. A number that has become free is taken by a zone that comes later.
  *
- * What the configuration says of a zone - its name as written, its pattern -
- * is read in the store (xfrd_options.h). Here is what nobody publishes.
+ * The configuration of a zone - its name as written, its pattern - is read in
+ * the store (xfrd_options.h). Zones here have only what is not published.
  */
 #ifndef XFRD_XFRD_ZONE_H
 #define XFRD_XFRD_ZONE_H
@@ -25,7 +25,7 @@
 
 struct xfrd_said_way;
 
-/* What became of the last try to write a zone to its file. */
+/* The outcome of the last try to write a zone to its file. */
 struct xfrd_written {
 	uint32_t at_sec;      /* of the epoch; 0: there was none */
 	uint32_t serial;      /* of what was written, unless `to` is NOWHERE */
@@ -43,7 +43,7 @@ struct xfrd_received {
 	uint32_t msec;    /* from the request to the last message */
 	uint16_t primary; /* index */
 	bool is_diffs;    /* differences */
-	bool asked_diffs; /* these were asked for */
+	bool asked_diffs; /* differences were asked for */
 };
 
 /* The version of a primary zone that was served when it was looked at last:
@@ -53,7 +53,7 @@ struct xfrd_steps_zone {
 	store_ref sources;
 };
 
-/* What xfrdfile said of a zone, without names: see xfrd_state.c. */
+/* The state of a zone by xfrdfile, without names: see xfrd_state.c. */
 struct xfrd_state_zone {
 	bool is_known;
 	uint32_t state;
@@ -65,7 +65,7 @@ struct xfrd_state_zone {
 	} soas[XFR_STATE_SOAS];
 };
 
-/* What a zone leaves to itself when it gets other options: see xfrd_left.c. */
+/* State of a zone that outlives a change of its options: see xfrd_left.c. */
 struct xfrd_left_zone {
 	/* How long a secondary zone may be answered from with that serial,
 	 * whatever its options; times are those of the machine. */
@@ -79,7 +79,7 @@ struct xfrd_left_zone {
 	uint64_t options;      /* a hash of these; 0: nothing is left */
 };
 
-/* What a zone begins with at the machine. */
+/* State that a zone begins with at the machine. */
 struct xfrd_past {
 	struct xfrd_past *next; /* of those not used */
 	struct xfrd_state_zone state;
@@ -95,14 +95,15 @@ struct xfrd_zone {
 	/* Where its line of the zone list begins; 0: it has none, or nobody
 	 * has looked. */
 	uint64_t listed_at : 48;
-	bool is_listed : 1;           /* it is of the zone list */
-	bool is_member : 1;           /* its line has an ID: xfrd_zone_member */
-	bool acts_secondary : 1;      /* it was one when xfrd followed the last
-				       * time: what is published may be ahead */
+	bool is_listed : 1;           /* in the zone list */
+	bool is_member : 1;           /* has an ID in its line:
+				       * xfrd_zone_member */
+	bool acts_secondary : 1;      /* a secondary when xfrd followed the last
+				       * time: published options may be ahead */
 	/* Of steps: */
 	bool had_steps : 1;
-	bool steps_known : 1;         /* it was looked at */
-	bool steps_due : 1;           /* its .ixfr files must be written */
+	bool steps_known : 1;         /* the zone was looked at */
+	bool steps_due : 1;           /* .ixfr files must be written */
 	bool steps_unsure : 1;        /* seen at the first look: they may be
 				       * current */
 	uint32_t number;
@@ -132,7 +133,7 @@ xfrd_zone_apex(const struct xfrd_zone *zone)
 }
 
 struct xfrd_zone_table {
-	struct xfrd_zone **chunks;  /* so that growing moves no zone */
+	struct xfrd_zone **chunks;  /* in chunks: growing moves no zone */
 	size_t chunk_count, chunk_room;
 	uint32_t end;               /* numbers below were given out */
 	uint32_t count;             /* zones */
@@ -178,8 +179,8 @@ struct xfrd_zone *xfrd_zone_find_text(const struct xfrd_zone_table *table,
 struct xfrd_zone *xfrd_zone_at(const struct xfrd_zone_table *table,
 	uint32_t number);
 
-/* It is of the zone list from now on, with its line there, or not any more: 0,
- * then. 0 with is_listed: its line is to be written. */
+/* Sets whether a zone is in the zone list, and where its line is. at 0: it has
+ * no line; with is_listed: the line is to be written. */
 void xfrd_zone_set_listed(struct xfrd_zone_table *table,
 	struct xfrd_zone *zone, bool is_listed, uint64_t at);
 
@@ -194,7 +195,7 @@ const char *xfrd_zone_member(const struct xfrd_zone_table *table,
  * there is none. NULL: without memory. Lent until it is dropped. */
 struct xfrd_past *xfrd_zone_get_past(struct xfrd_zone_table *table,
 	struct xfrd_zone *zone);
-/* None is fine. */
+/* Drops the past of a zone, if there is one. */
 void xfrd_zone_drop_past(struct xfrd_zone_table *table,
 	struct xfrd_zone *zone);
 

@@ -29,9 +29,9 @@ _Static_assert(XFR_PRIMARIES_MAX == CONF_REQUEST_XFR_MAX
 /* Lists of servers and of our addresses. */
 #define ZONES_LISTS (SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS)
 
-/* What zones share whose options mean the same to the machine, and whose
- * primaries are the same: each of a million zones may have a clause of its own.
- * The key is a copy of these options, as they may change. */
+/* A config of the machine, which zones share whose options mean the same to it,
+ * and whose primaries are the same: each of a million zones may have a clause
+ * of its own. */
 struct zones_config {
 	uint32_t id;
 	uint32_t counts[ZONES_LISTS]; /* of each list */
