@@ -58,7 +58,7 @@ hash_plainly(const uint8_t *message, size_t len, const uint8_t *suffix,
 }
 
 struct trial {
-	uint8_t *octets[COUNT_MAX]; /* each ends where its allocation ends */
+	uint8_t *octets[COUNT_MAX]; /* ends where the allocation ends */
 	uint8_t expected[COUNT_MAX][SHA1_LEN];
 	struct sha1_message messages[COUNT_MAX + 1];
 };

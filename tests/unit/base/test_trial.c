@@ -1,5 +1,5 @@
-/* test_trial.c - what is tried by a process of its own, whatever becomes of
- * that. */
+/* test_trial.c - work that is tried in a process of its own, whatever
+ * becomes of the process. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* test_audit.c - what an audit finds in zones made line by line: the count of
- * each kind, which does not depend on the number of threads. Signatures are
+/* test_audit.c - findings of an audit in zones made line by line: the count
+ * of each kind, which does not depend on the number of threads. Signatures are
  * made up, so nothing is verified here. */
 #include <setjmp.h>
 #include <stdarg.h>

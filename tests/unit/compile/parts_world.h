@@ -64,7 +64,7 @@ struct world {
 	struct report report[2];
 	bool many;               /* a stream that seems to have many records,
 				  * which are worth threads */
-	bool sorted;             /* they are in canonical order */
+	bool sorted;             /* records are in canonical order */
 	bool outside;            /* some owners are to be outside of the zone */
 	unsigned built, refused, odd, parts;
 	unsigned streamed, sorts, streamed_chains;

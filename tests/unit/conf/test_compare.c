@@ -1,4 +1,4 @@
-/* test_compare.c - what is different between two configurations. */
+/* test_compare.c - differences between two configurations. */
 #include "config.h"
 
 #include <setjmp.h>

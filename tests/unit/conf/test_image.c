@@ -117,7 +117,7 @@ all_of_it_is_there_when_its_writer_is_gone(void **state)
 	images = write_images(conf);
 	print(conf, &before);
 	again = read_images(images);
-	conf_destroy(conf); /* whoever points into it is found by sanitizers */
+	conf_destroy(conf); /* pointers into it are found by sanitizers */
 	print(again, &after);
 	assert_string_equal(after, before);
 	assert_int_equal(again->keys[0]->place.at, 7);

@@ -260,7 +260,7 @@ names_count_from_the_folder_that_was_said(void **state)
 	conf_destroy(conf);
 }
 
-/* Else its zones would go. */
+/* A folder that cannot be read must not count as empty: its zones would go. */
 static void
 folder_that_cannot_be_looked_into_is_told(void **state)
 {

@@ -265,7 +265,7 @@ static const struct {
 		"server: tls-auth-port: 5 zone: name: x include-pattern: p\n"
 		"zone: name: y include-pattern: p notify: 192.0.2.1 k\n"
 		"zone: name: z notify: 192.0.2.1 NOKEY include-pattern: p\n"
-		/* what is copied is not told again */
+		/* copied elements are not reported again */
 		"zone: name: w provide-xfr: ::1 NOKEY include-pattern: p\n",
 		"t:2: error: tls-auth t in pattern p could not be found\n"
 		"t:4: error: key k in pattern _implicit_y could not be "

@@ -229,7 +229,7 @@ acl_element_is_parsed_into_its_parts(void **state)
 	} rows[] = {
 		{ "192.0.2.1", 4, CONF_ACL_SINGLE, 0, "192.0.2.1", NULL },
 		{ "192.0.2.1@53", 4, CONF_ACL_SINGLE, 53, "192.0.2.1", NULL },
-		/* what the mask leaves out is 0 */
+		/* bits outside the mask become 0 */
 		{ "192.0.2.77/28@65535", 4, CONF_ACL_SUBNET, 65535,
 			"192.0.2.64", "255.255.255.240" },
 		{ "192.0.2.1/0", 4, CONF_ACL_SUBNET, 0, "0.0.0.0",

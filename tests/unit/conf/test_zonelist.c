@@ -195,7 +195,8 @@ list_that_is_being_written_is_read(void **state)
 	conf_drop_zones(conf);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_not_equal(fd, -1);
-	/* Who may not open it has it from before, or there was none. */
+	/* A process that may not open the list uses the descriptor from the
+	 * start, or there was no list. */
 	if (geteuid() == 0) {
 		assert_int_equal(seteuid(65534), 0);
 		assert_int_equal(zonelist_load_again(conf, path, -1, false),

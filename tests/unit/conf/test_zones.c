@@ -74,7 +74,7 @@ zone_without_options_of_its_own_shares_its_patterns(void **state)
 
 	assert_ptr_equal(zone(conf, "a")->options, p);
 	assert_string_equal(zone(conf, "a")->zonefile, "%s.p");
-	/* what comes later overwrites */
+	/* a later option overwrites */
 	assert_ptr_equal(zone(conf, "b")->options, p);
 	assert_string_equal(zone(conf, "b")->zonefile, "%s.p");
 	assert_ptr_equal(zone(conf, "c")->options, p);
@@ -121,7 +121,7 @@ include_pattern_appends_lists_and_overwrites_values(void **state)
 	for (i = 0; i < 6; i++)
 		assert_string_equal(o->notify.items[i].spec, y[i]);
 	assert_int_equal(o->notify_retry, 7);
-	/* others that share the pattern see nothing of it */
+	/* zones that share the pattern are not affected */
 	o = zone(conf, "w")->options;
 	assert_ptr_equal(o, conf_find_pattern(conf, "b"));
 	assert_int_equal(o->notify.count, 4);

@@ -1,4 +1,4 @@
-/* test_metrics.c - what a request of HTTP comes to. */
+/* test_metrics.c - outcomes of HTTP requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

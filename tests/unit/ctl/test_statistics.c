@@ -1,4 +1,4 @@
-/* test_statistics.c - what the server has counted, as text. */
+/* test_statistics.c - counters of the server, as text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -359,8 +359,8 @@ name_read_refuses_bad_pointers(void **state)
 		const char *octets;
 		size_t len, at;
 	} rows[] = {
-		{ "\xc0\0", 2, 0 },            /* itself */
-		{ "\1a\xc0\0", 4, 0 },         /* its own labels */
+		{ "\xc0\0", 2, 0 },            /* to itself */
+		{ "\1a\xc0\0", 4, 0 },         /* into its own labels */
 		{ "\xc0\2\1a\0", 5, 0 },       /* forward */
 		{ "\xc0\2\xc0\0", 4, 2 },      /* two in a circle */
 		{ "\xff\xff", 2, 0 },          /* past the end */

@@ -35,7 +35,7 @@ rcode_has_its_name(void **state)
 		{"NOTZONE", "NOTZONE", 10},
 		{"rcode 11", "rcode 11", 11}, /* of DSO */
 		{"BADVERS (EDNS version)", "BADVERS", 16},
-		{"rcode 17", "rcode 17", 17}, /* those of TSIG are none */
+		{"rcode 17", "rcode 17", 17}, /* an error of TSIG, no RCODE */
 		{"BADCOOKIE", "BADCOOKIE", 23},
 		{"rcode 24", "rcode 24", 24},
 		{"rcode 65535", "rcode 65535", 65535},

@@ -1,4 +1,4 @@
-/* test_damage.c - what is damaged is told, skipped, and never trusted. */
+/* test_damage.c - damage is reported, skipped, and never trusted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -273,7 +273,7 @@ damaged_file_is_found_by_its_reader(void **state)
 	end();
 }
 
-/* What else may lie there: links, folders, names that are nearly right. */
+/* Other files in the folder: links, folders, names that are nearly right. */
 static void
 other_files_are_left_alone(void **state)
 {

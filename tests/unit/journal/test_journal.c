@@ -1,4 +1,4 @@
-/* test_journal.c - what is put into a journal is there, and goes when it is not
+/* test_journal.c - entries of a journal are there, and go when they are not
  * needed. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -35,7 +35,7 @@ struct known {
 	size_t sent;
 	size_t durable;
 	size_t dead;
-	size_t surely_dead; /* something later is durable */
+	size_t surely_dead; /* a later entry is durable */
 	size_t surely_gone; /* the same, if it had failed */
 	bool failed;
 };
@@ -99,7 +99,7 @@ hear(void)
 			note_durable(done.id);
 		else
 			known[done.id].failed = true;
-		id = 0; /* they need not come in order */
+		id = 0; /* reports need not come in order */
 	}
 }
 
@@ -166,7 +166,7 @@ work(void)
 	}
 	for (unsigned zone = 1; zone < 15; zone++)
 		drop(zone);
-	/* All that is old goes; then the oldest segment holds others back. */
+	/* The old segments go; then the oldest one holds others back. */
 	for (uint32_t i = 0; i < 25; i++)
 		commit(7, i, i + 1, 50);
 	drop(7);

@@ -1,5 +1,5 @@
-/* test_unreadable.c - what the disk cannot give (EIO) is told and skipped, and
- * stays where it is. */
+/* test_unreadable.c - entries that the disk cannot read (EIO) are reported and
+ * skipped, and stay where they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -198,7 +198,7 @@ file_that_cannot_be_read_costs_few_calls(void **state)
 	calls = 0;
 	assert_int_equal(count_whole(false), 0);
 	assert_in_range(calls, 1, 80);
-	/* Nothing is read with what is bad. */
+	/* Readable entries are not read together with the bad one. */
 	bad_from = 100 * PAGE;
 	bad_to = 101 * PAGE;
 	takes_all = true;

@@ -33,7 +33,7 @@ make(void)
 	return counts;
 }
 
-/* What a child does to a word of the memory. */
+/* A child's access to a word of the memory. */
 enum deed { READ, WRITE, UNLOCK };
 
 struct attempt {
@@ -326,7 +326,7 @@ reach(struct counts *counts, enum ipc_role role)
 	return octets;
 }
 
-/* Whoever has taken it over writes wherever it can. */
+/* A process that was taken over writes wherever it can. */
 static void
 process_takes_no_more_memory_than_is_configured(void **state)
 {

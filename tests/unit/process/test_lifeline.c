@@ -50,7 +50,7 @@ leave_worker(const char *key, int *worker)
 	return pid;
 }
 
-/* Else nobody would wait for what it still has. */
+/* A starting main must wait for the sockets of a worker that ends slowly. */
 static void
 worker_that_does_not_end_in_time_was_there(void **state)
 {

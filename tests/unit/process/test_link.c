@@ -259,7 +259,8 @@ shortage_of_memory_passes(void **state)
 	assert_int_equal(gone + refused, 0);
 }
 
-/* What cannot even wait is refused, and its sender hears when to try again. */
+/* A message that cannot be queued for lack of memory is refused, and its sender
+ * is told when to try again. */
 static void
 shortage_of_memory_for_what_waits_is_told(void **state)
 {
@@ -279,7 +280,7 @@ shortage_of_memory_for_what_waits_is_told(void **state)
 		receive(&m);
 }
 
-/* Its last messages count, and then it is gone, once. */
+/* The last messages of a dead peer are handled, then its end, once. */
 static void
 dead_side_is_heard_to_the_end(void **state)
 {
@@ -400,7 +401,8 @@ receiver_refuses_what_had_no_credit(void **state)
 	ipc_channel_close(&xfrd);
 }
 
-/* Who does not take answers gets no credit, and what waits is bounded. */
+/* A peer that does not read its answers gets no credits, and the queue is
+ * bounded. */
 static void
 credit_stands_behind_answers(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_requests.c - what xfrd asks of loaders that die: each request is sent to
- * the next one until it is answered, and one that they die of is given up. */
+/* test_requests.c - requests of xfrd to loaders that die: each is sent to the
+ * next loader until it is answered, and one that they die of is given up. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -20,7 +20,7 @@
 static struct event_base *base;
 static struct requests requests;
 static struct link link_;          /* to the loader */
-static struct ipc_channel loader;  /* its end */
+static struct ipc_channel loader;  /* end of the loader */
 static uint64_t ends[ENDS_MAX];    /* numbers, in order */
 static bool given_up[ENDS_MAX];
 static unsigned end_count;
@@ -245,7 +245,7 @@ innocent_ones_outlive_what_came_with_them(void **state)
 {
 	for (uintptr_t n = 1; n <= 100; n++)
 		assert_int_equal(add(n, IPC_UPDATE), NSD_OK);
-	/* It dies of the 50th. */
+	/* The loader dies of the 50th request. */
 	while (requests.count > 0) {
 		uint64_t ticket = 1;
 		bool deadly = false;
@@ -321,7 +321,7 @@ kinds_may_pass_each_other(void **state)
 	assert_int_equal(receive(false), credits + 2);
 	assert_int_equal(receive(false), 0);
 	kill_loader();
-	/* All of them come again, in the order of old. */
+	/* The next loader gets all open requests again, in their order. */
 	start_loader();
 	assert_int_equal(receive(true), 1);
 	kill_loader();

@@ -1,4 +1,4 @@
-/* test_sandbox.c - what a confined process may do and what not: each attempt is
+/* test_sandbox.c - the calls that a confined process may make: each attempt is
  * made in a child of its own. */
 #include "config.h"
 
@@ -182,7 +182,7 @@ zone_files_are_made_by_the_writer(void **state)
 		assert_exits(attempt_in(&calls_only, ROLE_WRITER, NULL,
 				call_by_number, &number), ENOSYS);
 	}
-	/* What is there is not opened, whoever may read it. */
+	/* Existing files are not opened, whatever their permissions. */
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
 		int flag = flags[i];
 
@@ -264,7 +264,7 @@ memory_is_private_and_is_not_run(void **state)
 			NULL), 4 | 8 | 32);
 }
 
-/* What fcntl may be asked for without an argument of harm. */
+/* Calls fcntl with an operation; the argument 0 is harmless. */
 static int
 use_fcntl(enum ipc_role role, void *arg)
 {
@@ -296,7 +296,8 @@ end_listening(enum ipc_role role, void *arg)
 	return shutdown(fd, SHUT_RD) == 0 || errno != ENOSYS ? 0 : ENOSYS;
 }
 
-/* They are main's as well, and a successor has the same. */
+/* The sockets are shared with main and with the next worker, so none may be
+ * shut down. */
 static void
 sockets_are_not_shut_for_good(void **state)
 {
@@ -403,7 +404,7 @@ each_row_says_what_for(void **state)
 
 static char folder[] = "/tmp/test_sandbox-XXXXXX";
 
-/* What a role can do with files, in bits. */
+/* The operations on files that a role can do, in bits. */
 enum { CAN_READ = 1, CAN_WRITE = 2, CAN_MAKE = 4, CAN_REMOVE = 8,
 	CAN_TRUNCATE = 16, CAN_LIST = 32 };
 

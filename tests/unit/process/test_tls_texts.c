@@ -107,7 +107,7 @@ any_number_is_packed_and_unpacked(void **state)
 	close(fd);
 }
 
-/* All workers have the same file. */
+/* The sealed file is shared by all workers. */
 static void
 what_is_packed_is_sealed(void **state)
 {
@@ -279,7 +279,7 @@ what_cannot_be_read_stays_as_it_was(void **state)
 	secrets_drop(old);
 }
 
-/* It stays so until it changes. */
+/* In place of such a file the old texts stay. */
 static void
 what_is_empty_or_too_large_is_not_read(void **state)
 {

@@ -12,7 +12,7 @@ struct reference {
 	bool authoritative;
 	bool refused_to_follow; /* the chain left what is served */
 	struct world_rrs section[3];
-	struct world_rrs glue; /* those of section[2] that must be there */
+	struct world_rrs glue; /* records of section[2] that are required */
 };
 
 void reference_answer(const struct world *w, const uint8_t *qname,

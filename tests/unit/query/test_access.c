@@ -1,4 +1,4 @@
-/* test_access.c - who may ask: allow-query and what it governs. */
+/* test_access.c - allow-query, and the requests that it governs. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ queries_are_refused_by_the_zones_list(void **state)
 	p = ask_with(&w, &ask);
 	expect_rcode(p, RCODE_NOERROR);
 	done(p);
-	/* Whoever may have the zone may ask for its SOA, and no more. */
+	/* A client allowed to transfer the zone may ask for its SOA, and no
+	 * more. */
 	ask.from = "192.0.2.2";
 	p = ask_with(&w, &ask);
 	expect_rcode(p, RCODE_REFUSED);
@@ -65,7 +66,7 @@ queries_are_refused_by_the_zones_list(void **state)
 	world_fini(&w);
 }
 
-/* What a list says of a proxy holds before all else, also for the SOA. */
+/* A list's verdict on a proxy comes first, also for the SOA. */
 static void
 proxies_are_refused_by_the_zones_list(void **state)
 {

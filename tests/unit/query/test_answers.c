@@ -503,7 +503,7 @@ first_octet(struct world *w, const char *name, uint16_t type)
 	return last;
 }
 
-/* Who asks for several RRsets in turn sees each of them rotate. */
+/* RRsets asked for in turn rotate each on their own. */
 static void
 round_robin_rotates_rrsets_asked_for_in_turn(void **state)
 {

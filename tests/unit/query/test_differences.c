@@ -1,5 +1,5 @@
 /*
- * test_differences.c - what goes to secondaries that have an older version.
+ * test_differences.c - IXFR to secondaries that have an older version.
  */
 #include <stdio.h>
 
@@ -20,7 +20,8 @@ static const char *const steps[][2] = {
 		"a.ns 60 CNAME b.ns\n"},
 };
 
-/* What is sent to those who have a version: one difference of them all. */
+/* The reply to a client with an older version: one difference for all versions
+ * since. */
 static const char *const since_4[] = {
 	"z. 60 SOA ns.z. host.z. 7 2 3 4 5",
 	"z. 60 SOA ns.z. host.z. 4 2 3 4 5",
@@ -63,7 +64,7 @@ push_steps(struct client *c)
 			steps[i][0], steps[i][1]);
 }
 
-/* These records in this order. */
+/* Expects these records in this order. */
 static void
 expect_sent(const struct world_rrs *got, const char *const *sent)
 {
@@ -218,7 +219,7 @@ what_is_not_certain_is_sent_as_it_is(void **state)
 		expect_count(rows[i], 2 + 6 + 2, NULL);
 }
 
-/* It bounds the time that a request takes. */
+/* Large differences are not merged, so that a request takes bounded time. */
 static void
 what_is_large_is_sent_as_it_is(void **state)
 {
@@ -371,7 +372,7 @@ many_differences_take_several_messages(void **state)
 	free(added);
 }
 
-/* Nobody can send it. */
+/* A record that fits in no message cannot be sent. */
 static void
 a_difference_too_large_for_a_message_ends_in_an_error(void **state)
 {

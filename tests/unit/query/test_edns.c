@@ -334,7 +334,7 @@ expire_is_what_is_left(void **state)
 		octets_get_u32(p->section[AN].rrs[0].rdata
 			+ p->section[AN].rrs[0].rdlen - 8));
 	done(p);
-	/* One that has expired. */
+	/* An expired zone. */
 	ask.qname = "example.";
 	query_set_time(w.ctx, 1, 100000);
 	p = ask_with(&w, &ask);
@@ -479,7 +479,7 @@ other_additional_records_are_ignored(void **state)
 			raw_send(&w, &raw);
 			assert_int_equal(raw.parts.flags, 0x8400);
 			assert_int_equal(raw.parts.opt.present, i % 2 != 0);
-			/* One more than there are. */
+			/* A count of one record more than there are. */
 			raw.request[11]++;
 			raw_send(&w, &raw);
 			assert_int_equal(raw.parts.flags, 0x8001);
@@ -545,7 +545,7 @@ tsig_of_an_unknown_key(void **state)
 	assert_true(raw.parts.opt.present);
 	assert_int_equal(raw.parts.tsig_error, RCODE_BADKEY);
 
-	raw.request[11] = 3; /* something behind it */
+	raw.request[11] = 3; /* a record behind it */
 	memcpy(raw.request + raw.len, "\0\0\51\4\320\0\0\0\0\0\0", 11);
 	raw.len += 11;
 	raw_send(&w, &raw);
@@ -612,7 +612,7 @@ tsig_that_is_malformed(void **state)
 		assert_int_equal(raw.parts.tsig_error,
 			rows[i].flags == 0x8009 ? RCODE_BADKEY : 0xffff);
 	}
-	for (size_t i = 7; i < 13; i++) { /* its class and TTL */
+	for (size_t i = 7; i < 13; i++) { /* the TSIG's class and TTL */
 		raw_init(&raw, &plain);
 		raw.request[put_tsig(&raw, 11, rows[0].rdata, rows[0].len) + i]
 			^= 1;

@@ -84,7 +84,7 @@ publish(struct world *w, const char *letters, enum mac_kind kind)
 	}
 	setup.keys = keys;
 	setup.secrets = secrets;
-	/* All are of one size: what is new gets the place of what was old. */
+	/* Settings have one size, so new ones take the place of old ones. */
 	setup.version = filler + setup.key_count * SIZE_OF_KEY;
 	assert_int_equal(settings_edit_publish(edit, &setup), NSD_OK);
 	settings_edit_end(edit);
@@ -180,7 +180,7 @@ keys_may_change_their_places(void **state)
 	end(&w);
 }
 
-/* Nobody has asked while others were there in between. */
+/* No query came while other settings were there in between. */
 static void
 more_keys_may_be_at_the_same_address(void **state)
 {
@@ -248,7 +248,7 @@ secret_is_that_of_the_settings(void **state)
 	vault_remove(vault, old);
 	assert_int_equal(ask_keyed(&w, 'a', 'x', MAC_HMAC_SHA256),
 		RCODE_NOERROR);
-	/* One that is overwritten while the settings name it still. */
+	/* A secret is overwritten while the settings still name it. */
 	vault_remove(vault, places['a']);
 	publish(&w, "a", MAC_HMAC_SHA256);
 	give_secret('a', 'y');
@@ -274,7 +274,7 @@ algorithm_is_that_of_now(void **state)
 
 /* ---- requests that end before their TSIG is checked -------------------- */
 
-/* What is wrong with such a request. */
+/* The faults of such a request. */
 enum early_end {
 	END_RCODE,       /* an RCODE in the header */
 	END_NO_QUESTION,

@@ -69,7 +69,7 @@ add_in_all_cases(struct world_zone *zone, const char *format, unsigned count)
 	}
 }
 
-/* Each name of the RDATA is the one that was stored, but for its case. */
+/* Expects the names of the RDATA as stored, except for case. */
 static void
 expect_names(const struct reply_parts *p, unsigned section, unsigned at,
 	unsigned count)
@@ -129,7 +129,7 @@ large_rrsets_in_all_cases_are_compressed(void **state)
 	expect_flag(p, MESSAGE_TC);
 	assert_int_equal(p->section[AN].count, 0);
 	done(p);
-	/* It has room for each name as it is stored. */
+	/* The reply has room for the names uncompressed. */
 	p = ask_for(&w, "few.z.", TYPE_PTR);
 	expect_names(p, AN, 0, 100);
 	assert_true(p->len > 100 * sizeof(SUFFIX));
@@ -174,8 +174,8 @@ what_goes_beside_rrsets_in_all_cases(void **state)
 	world_fini(&w);
 }
 
-/* Who writes the zone does not decide how long it takes: names that end in each
- * other, as long as possible, more than fit in any case. */
+/* A zone's author must not decide how long compression takes: names that are
+ * suffixes of each other, as long as possible, more than fit in any case. */
 static void
 names_of_many_parts_are_given_up(void **state)
 {
@@ -322,7 +322,7 @@ root_as_an_owner_takes_one_octet(void **state)
 	expect_rr(p, AN, ". 60 NS d.c.root-servers.net.");
 	expect_rr(p, AR, "a.root-servers.net. 60 A 192.0.2.1");
 	expect_rr(p, AR, "d.c.root-servers.net. 60 A 192.0.2.4");
-	/* Each name has a pointer to an earlier one. */
+	/* The names point to earlier ones. */
 	assert_int_equal(p->len, 12 + 5 + 4 * 11 + 20 + 4 + 6 + 4 + 2 * 16);
 	done(p);
 	p = ask_for(&w, ".", TYPE_SOA);

@@ -71,7 +71,7 @@ limited_end(struct limited *l)
 	world_fini(&l->w);
 }
 
-/* Nothing of before counts any more. */
+/* Lets so much time pass that no earlier query counts. */
 static void
 pass_time(struct limited *l)
 {
@@ -103,7 +103,7 @@ static const struct {
 	const char *qname;
 	uint16_t type;
 	enum answer_kind kind;
-	const char *name; /* that they have in common */
+	const char *name; /* the name that answers share */
 } kinds[] = {
 	{ "example.", TYPE_SOA, ANSWER_POSITIVE, "example." },
 	{ "NS1.Example.", TYPE_A, ANSWER_POSITIVE, "ns1.example." },
@@ -263,8 +263,8 @@ what_stands_for_any_name_has_one_limit(void **state)
 	limited_end(&l);
 }
 
-/* One question from each of so many networks; how many are answered in
- * full. */
+/* Asks one question from each of so many networks; returns how many are
+ * answered in full. */
 static unsigned
 ask_from_each(struct limited *l, const char *format, unsigned networks)
 {
@@ -281,7 +281,7 @@ ask_from_each(struct limited *l, const char *format, unsigned networks)
 	return whole;
 }
 
-/* Who spreads over many netblocks is held back by the wider ones. */
+/* A client that spreads over many netblocks is limited by the wider ones. */
 static void
 wider_netblocks_have_limits_of_their_own(void **state)
 {
@@ -313,7 +313,7 @@ wider_netblocks_have_limits_of_their_own(void **state)
 	assert_int_equal(ask_from_each(&l, "192.0.64.%u", 1), 1);
 	assert_int_equal(ask_from_each(&l, "2001:db8:0:%x::1", 100), 6);
 	assert_int_equal(ask_from_each(&l, "2001:db8:1:%x::1", 1), 1);
-	/* What one netblock is denied counts for no wider one. */
+	/* Queries denied to a netblock do not count for wider ones. */
 	assert_int_equal(ask_often(&l, &one, 100), 2);
 	assert_int_equal(ask_from_each(&l, "198.51.10%u.1", 5), 4);
 	limited_end(&l);
@@ -380,7 +380,7 @@ slip_says_how_many_are_cut_short(void **state)
 	}
 }
 
-/* It is no way to have somebody sent more than was sent for him. */
+/* A truncated reply must not amplify: it has a cookie and no other option. */
 static void
 what_is_cut_short_has_a_cookie_alone(void **state)
 {
@@ -495,7 +495,7 @@ cookies_come_back(void **state)
 	assert_int_equal(worth(first), COOKIE_GOOD);
 	ask_cookie(&l, first, COOKIE_LEN, again);
 	assert_memory_equal(first, again, COOKIE_LEN);
-	/* What is not ours is answered with one of ours. */
+	/* A cookie of another server is answered with one of ours. */
 	for (uint8_t len = 16; len <= 40; len++) {
 		ask_cookie(&l, foreign, len, again);
 		assert_int_equal(worth(again), COOKIE_GOOD);
@@ -504,7 +504,7 @@ cookies_come_back(void **state)
 	query_set_time(l.w.ctx, NOW_SEC + 1801, 0);
 	ask_cookie(&l, first, COOKIE_LEN, again);
 	assert_memory_not_equal(first, again, COOKIE_LEN);
-	/* Others than before, at once. The old secret is good still. */
+	/* New secrets count at once; a cookie of the old one is bad. */
 	query_set_time(l.w.ctx, NOW_SEC, 0);
 	cookie_share_write(&l.share, &others);
 	ask_cookie(&l, first, COOKIE_LEN, again);

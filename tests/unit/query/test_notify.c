@@ -22,7 +22,7 @@ static const struct acl_element primary = {
 };
 static const struct acl_element anyone = {.family = 4, .kind = ACL_MASK};
 
-/* What came of a request. */
+/* The outcome of a request. */
 struct outcome {
 	size_t passed_on; /* as query says */
 	struct exchange x;
@@ -164,7 +164,7 @@ notify_is_taken_from_whom_the_list_names(void **state)
 	world_fini(&w);
 }
 
-/* Such a zone needs the news most. */
+/* A NOTIFY for a zone without data, or an expired one, is accepted. */
 static void
 zone_without_data_or_expired_is_told(void **state)
 {

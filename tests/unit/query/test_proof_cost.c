@@ -224,7 +224,7 @@ dear_chain_is_proven_in_part(void **state)
 	assert_int_equal(spent(&w)->hashes, PROOF_HASHES_FREE);
 	assert_int_equal(spent(&w)->rounds, PROOF_HASHES_FREE * 2501);
 	done(p);
-	/* Each query has a limit of its own. */
+	/* The limit is per query. */
 	p = ask_dnssec(&w, "x.z.", TYPE_A);
 	expect_rcode(p, RCODE_NXDOMAIN);
 	assert_true(is_proven(p, &hashes, "x.z."));

@@ -93,7 +93,7 @@ expect_about(uint64_t got, uint64_t want)
 	assert_in_range(got * 100, want * 95, want * 105);
 }
 
-/* All have ports of their own, which do not count. */
+/* Clients with several ports count once. */
 static void
 sources_are_estimated(void **state)
 {
@@ -145,7 +145,8 @@ sources_of_ipv6_and_of_several_workers(void **state)
 	free(sum);
 }
 
-/* Its counters are shared memory, which main sums up. */
+/* A worker that was taken over may write anything into its counters, which main
+ * sums up. */
 static void
 registers_of_a_taken_over_worker_are_no_harm(void **state)
 {

@@ -106,7 +106,7 @@ glue_in_the_child_is_not_dropped(void **state)
 	done(p);
 	p = ask_size(&w, "www.sib.z.", TYPE_A, 0, NULL);
 	expect_no_flag(p, MESSAGE_TC);
-	/* All A come before any AAAA. */
+	/* A records come before AAAA. */
 	assert_true(p->section[AR].count < 26);
 	for (size_t i = 0; i < p->section[AR].count; i++)
 		assert_int_equal(p->section[AR].rrs[i].type,
@@ -373,7 +373,7 @@ batches_answer_as_one_by_one(void **state)
 	world_fini(&w);
 }
 
-/* Nothing is written behind the buffer, however small it is. */
+/* Replies stay within the buffer, however small it is. */
 static void
 small_buffers_are_respected(void **state)
 {

@@ -157,8 +157,8 @@ large_zones_are_sent_in_several_messages(void **state)
 	client_fini(&c);
 }
 
-/* One that needs a message beyond the reach of pointers, and one that needs
- * several messages. */
+/* An RRset beyond the reach of pointers, and one that needs several
+ * messages. */
 static void
 large_rrsets_are_sent(void **state)
 {

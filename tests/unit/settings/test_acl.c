@@ -37,7 +37,7 @@ make_list(const struct acl_element *elements, uint32_t count)
 	return list;
 }
 
-/* What a list says, with an index as without. */
+/* The verdict of a list, which must be the same with an index and without. */
 static bool
 allows_either(const struct acl_element *elements, uint32_t count,
 	const struct acl_client *client)
@@ -158,7 +158,7 @@ acl_blocks_whoever_signed(void **state)
 	assert_false(allows_signed(list, 2, "192.0.2.7", 1, 7));
 }
 
-/* Whom a list allows behind a proxy at port 7 of an address. */
+/* True if a list allows a client behind a proxy at port 7 of an address. */
 static bool
 allows_behind(const struct acl_element *elements, uint32_t count,
 	const char *from, const char *proxy)
@@ -251,7 +251,7 @@ make_element(uint64_t *seed, const struct plan *plan, struct acl_element *e)
 	}
 }
 
-/* What an element says of a client, octet by octet. */
+/* The verdict of an element on a client, octet by octet. */
 static bool
 reference_matches(const struct acl_element *e, uint8_t family,
 	const uint8_t address[16], unsigned port)
@@ -301,7 +301,7 @@ put_peer(uint8_t family, const uint8_t address[16], unsigned port,
 	struct sockaddr_in *in = (struct sockaddr_in *)peer;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)peer;
 
-	/* What is behind an address is nobody's. */
+	/* Octets behind the address must not matter. */
 	memset(peer, 0xee, sizeof(*peer));
 	if (family == 4) {
 		in->sin_family = AF_INET;
@@ -526,8 +526,9 @@ index_joins_what_touches(void **state)
 		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 1));
 }
 
-/* Each of any number of ranges, and nothing between two. The numbers are those
- * at which a tree has another node or level. Octets: where addresses differ. */
+/* An index finds every range, and no address between two. The counts are those
+ * at which the tree gets another node or level. Octet: where the addresses
+ * differ. */
 static void
 index_finds_each_range(void **state)
 {
@@ -611,7 +612,7 @@ index_keeps_kinds_apart(void **state)
 	list[2].key = 9;
 	list[3].blocked = 1;
 	list[3].port = 6;
-	list[4].needs_key = 1; /* nobody's */
+	list[4].needs_key = 1; /* a key that is not there */
 	made = make_list(list, 6);
 	assert_int_equal(made.index->part_count, 4);
 	assert_true(made.index->has_blocked);

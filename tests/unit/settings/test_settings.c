@@ -369,8 +369,8 @@ settings_stay_as_they_were_wherever_memory_runs_out(void **state)
 
 /* ---- a loader dies ------------------------------------------------------- */
 
-/* What is published stays, with the right holders; what was in the making, and
- * what had just been replaced, goes. */
+/* Published settings stay, with the right holders; unfinished ones, and those
+ * just replaced, are swept. */
 static void
 sweep_keeps_what_is_published_and_no_more(void **state)
 {

@@ -196,7 +196,7 @@ is_whole(const struct store_view *view)
 	const struct settings_text *text = &s->identity;
 
 	if (store_root(view, STORE_ROOT_SETTINGS) == STORE_NONE)
-		return true; /* none was published so far */
+		return true; /* not published yet */
 	if (s->key_count != 2 || s->pattern_count != PATTERNS)
 		return false;
 	for (unsigned i = 0; i < 2; i++) {

@@ -20,7 +20,7 @@
 
 #define OBJECTS 64u
 
-/* What the root refers to. */
+/* The root object. */
 struct index {
 	uint32_t count;
 	struct {

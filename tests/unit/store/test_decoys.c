@@ -17,7 +17,7 @@
 
 #define OBJECTS 200000u
 #define OBJECT 64u
-/* What a reclaim may look at in vain: 65536 objects and a block. */
+/* The most objects that a reclaim may look at in vain: 65536, and a block. */
 #define VAIN_MOST (65536u + 8192u)
 
 struct fixture {
@@ -104,7 +104,7 @@ decoys_cost_next_to_nothing(void **state)
 	struct fixture f;
 
 	fixture_open(&f);
-	/* So that all decoys are older than what is allocated. */
+	/* Enough epochs, so that all decoys are older than the objects. */
 	for (unsigned i = 0; i <= SLOT_PINS; i++)
 		(void)store_epoch_passed(f.writer, store_epoch(f.writer));
 	for (unsigned i = 0; i < 10; i++) {
@@ -134,7 +134,7 @@ count_held(const struct fixture *f)
 	return count;
 }
 
-/* All objects are held all the time, each time by another pin. */
+/* The objects are held all the time, each time by another pin. */
 static void
 pins_that_change_cost_little(void **state)
 {
@@ -151,7 +151,7 @@ pins_that_change_cost_little(void **state)
 	for (unsigned i = 1; i <= 20; i++) {
 		f.slot->pins[0].high = UINT64_MAX - i;
 		assert_int_equal(store_reclaim(f.writer), waiting);
-		/* What is with the new pin has been looked at. */
+		/* The objects of the new pin have been looked at. */
 		assert_true(count_held(&f) > 0);
 		assert_true(count_held(&f) <= VAIN_MOST);
 	}
@@ -165,14 +165,13 @@ pins_that_change_cost_little(void **state)
 	fixture_close(&f);
 }
 
-/* Whatever pins there are: what one of them may hold stays, and no other
- * object. */
+/* Of any set of pins, each holds the objects it covers and no other. */
 static void
 objects_wait_for_whichever_pin_holds_them(void **state)
 {
 	static const struct {
 		uint64_t low, high;
-		bool holds; /* what was allocated in 10 and retired in 20 */
+		bool holds; /* an object allocated in 10, retired in 20 */
 	} rows[] = { { 20, 10, true }, { 1, 10, true }, { 20, 99, true },
 		{ 21, 10, false }, { 20, 9, false }, { 21, 99, false },
 		{ 1, 9, false }, { UINT64_MAX, UINT64_MAX, false },

@@ -47,7 +47,7 @@ struct buffer {
 	} stores[BUFFER];
 };
 
-/* All octets count as the state: no padding may arise. */
+/* Every octet is part of the state: there must be no padding. */
 struct state {
 	uint8_t memory[PLACES];
 	struct buffer buffers[BOTH];
@@ -176,7 +176,7 @@ reader_quiescent(struct state *s)
 	model_store(s, READER, SEEN, s->seen, true);
 }
 
-/* One step; false if the reader cannot go on now. */
+/* Makes a step; false if the reader cannot go on now. */
 static bool
 reader_step(struct model *m, struct state *s)
 {

@@ -151,8 +151,8 @@ few_pins_are_told_from_those_without_number(void **state)
 	fixture_close(&f);
 }
 
-/* Whoever is online keeps what is retired since, however many epochs that
- * takes. */
+/* A reader that stays online keeps all objects retired since, however many
+ * epochs pass. */
 static void
 reader_that_stays_online_keeps_all_since(void **state)
 {
@@ -196,8 +196,8 @@ pins_that_change_seem_no_younger(void **state)
 	fixture_close(&f);
 }
 
-/* What is kept is as old as the epoch in which it was retired: a reader cannot
- * say that it has come later without letting go of it. */
+/* A kept object is as old as the epoch in which it was retired: a reader cannot
+ * claim a later epoch without letting go of it. */
 static void
 newer_pin_keeps_less(void **state)
 {
@@ -221,8 +221,8 @@ newer_pin_keeps_less(void **state)
 	fixture_close(&f);
 }
 
-/* Who keeps a version of what was served then may have as much as was, though
- * there is less now; and nobody else may. */
+/* The reader of an old version may keep as much as was served then, though less
+ * is served now; other readers may not. */
 static void
 what_was_served_counts_since_the_epoch(void **state)
 {
@@ -232,7 +232,7 @@ what_was_served_counts_since_the_epoch(void **state)
 	struct fixture f;
 
 	fixture_open(&f);
-	/* So that the mark with the most is not the first, which stays. */
+	/* The first mark stays; the one with the most must be another. */
 	assert_false(store_get_holder(f.writer, 0, 0, &holder));
 	for (unsigned i = 0; i < 10; i++)
 		assert_non_null(store_alloc(store_writer_heap(f.writer),
@@ -252,7 +252,7 @@ what_was_served_counts_since_the_epoch(void **state)
 			&holder));
 		assert_int_equal(holder.served, 10 * OBJECT);
 	}
-	/* Who came later, once nobody else keeps it as well. */
+	/* A later reader, once no other one keeps the object. */
 	memset(f.slots[0], 0, sizeof(*f.slots[0]));
 	pin_set(f.slots[1], 0, store_epoch(f.writer), UINT64_MAX);
 	store_retire(f.writer, refs[9], OBJECT);
@@ -277,7 +277,7 @@ ages_of_days_are_nearly_right(void **state)
 		f.writer->header->epoch++;
 	}
 	for (int64_t sec = 0; sec + 1 < days; sec += 7) {
-		/* It had ended by the next second. */
+		/* The epoch ended by the next second. */
 		int64_t age = (days - sec - 1) * 1000;
 		int64_t told = ages_get(f.writer, first + (uint64_t)sec,
 			days * 1000);

@@ -57,7 +57,7 @@ image_survives_a_clean_stop(void **state)
 		epoch = stats.epoch;
 		for (int i = 0; i < round; i++)
 			fill(writer);
-		/* What is retired and not free yet is free in the image. */
+		/* Retired objects are free in the image. */
 		assert_int_equal(store_writer_close_clean(writer), NSD_OK);
 		store_destroy(store);
 	}
@@ -119,8 +119,8 @@ image_of_a_killed_writer_is_not_used(void **state)
 
 /* ---- altered */
 
-/* What is in spans that no object lies in, or in bitmaps of spans that do not
- * exist yet, does not count. */
+/* Octets of spans without objects, and bitmaps of spans that do not exist yet,
+ * do not count. */
 static bool
 octet_counts(size_t at)
 {
@@ -139,7 +139,7 @@ image_cut_anywhere_is_noticed(void **state)
 	bool counts = false;
 	uint8_t *cut;
 
-	/* All of it is there, and it is good. */
+	/* The whole image is accepted. */
 	file_write(image, image_len);
 	store_destroy(open_expect(STORE_FILE_ATTACHED));
 	for (size_t len = PAGE; len < image_len; len += PAGE)

@@ -317,7 +317,7 @@ file_says(const char *name, const char *text)
 	return done;
 }
 
-/* Who makes a namespace may mount there what root may. */
+/* In a namespace of its own a process may mount as root does. */
 static bool
 namespace_enter(void)
 {

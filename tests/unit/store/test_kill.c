@@ -33,7 +33,7 @@
 #define PART_MAX 6000u
 #define LARGE 70000u /* more than a span */
 
-/* What the root refers to. */
+/* The root object. */
 struct version {
 	uint64_t number;
 	uint64_t rng; /* of the writer that goes on */
@@ -288,7 +288,7 @@ kill_and_wait(pid_t pid)
 
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* One that had found a fault had ended by itself. */
+	/* A child that found a fault would have exited by itself. */
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 }

@@ -96,7 +96,7 @@ file_limited(void)
 	if (store_count_lacks(writer) != 2
 		|| !lack_says(writer, "larger than 5 MiB", "RLIMIT_FSIZE"))
 		return 9;
-	/* What is there goes on being of use. */
+	/* Memory that the store has can still be used. */
 	store_free(store_writer_heap(writer), first, 100);
 	if (store_alloc(store_writer_heap(writer), 100, &ref) == NULL)
 		return 6;
@@ -201,7 +201,8 @@ store_create_fails_without_descriptors(void **state)
 	in_child(descriptors_limited);
 }
 
-/* What cannot be brought about here: the kernel's answers stand for it. */
+/* Shortages that a test cannot cause: the kernel's error numbers stand for
+ * them. */
 static void
 lack_is_called_by_its_name(void **state)
 {

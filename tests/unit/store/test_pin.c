@@ -1,5 +1,5 @@
-/* test_pin.c - what a pinned version holds back, and who is told to hold
- * something back. */
+/* test_pin.c - memory that a pinned version holds back, and the holder that
+ * is reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,8 +187,8 @@ pin_holds_back_what_it_can_see(void **state)
 	fixture_close(&f);
 }
 
-/* Nothing was retired between the pin and what was built then: that is no part
- * of the version, either. */
+/* Objects built after the pin are not part of the pinned version, even if
+ * nothing was retired in between. */
 static void
 pin_does_not_hold_what_is_built_in_a_new_epoch(void **state)
 {
@@ -267,7 +267,7 @@ pin_beside_others_holds_its_own(void **state)
 		if (waiting > most)
 			most = waiting;
 	}
-	/* Each of the short ones holds 40 updates at most. */
+	/* A short pin holds 40 updates at most. */
 	print_message("at most %.1f MB wait\n", (double)most / 1e6);
 	assert_true(most <= before.live + before.free
 			+ 50 * (40 * OBJECT + sizeof(struct version)) * 4);
@@ -368,7 +368,7 @@ holder_is_named_with_its_age(void **state)
 	pin_drop(&f, &pin, version);
 	store_reclaim(f.writer);
 	assert_false(store_find_holder(f.writer, 10000, &holder));
-	/* One that moves on is never old. */
+	/* A reader that moves on is never old. */
 	for (int i = 0; i < 5; i++) {
 		store_reader_quiescent(f.other);
 		update(&f, 1);

@@ -225,7 +225,7 @@ churn(uint64_t seed, bool huge)
 	store_heap_destroy(heaps[2]);
 	assert_int_equal(live(&f), 0);
 	store_trim(f.writer);
-	/* What stays is the header, bitmaps and a span of the heap. */
+	/* The header, bitmaps and a span of the heap remain. */
 	assert_true(mapped(&f) <= 512 << 10);
 	fixture_close(&f);
 }
@@ -377,7 +377,7 @@ store_retired_waits_for_readers(void **state)
 	second = publish_new(&f, 2);
 	assert_int_equal(store_reclaim(f.writer), 64);
 	assert_int_equal(value_of(a, first), 1);
-	/* One that came later holds nothing back. */
+	/* A later reader holds nothing back. */
 	store_reader_online(b);
 	assert_int_equal(store_reclaim(f.writer), 64);
 	store_reader_quiescent(a);
@@ -590,7 +590,7 @@ store_sweep_frees_what_is_not_marked(void **state)
 	assert_int_equal(store_reader_open(f.store, 0, "r", &reader), NSD_OK);
 	store_reader_online(reader);
 	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
-	/* Something of the new writer, to be kept as well. */
+	/* An object of the new writer must be kept as well. */
 	assert_non_null(
 		store_alloc(store_writer_heap(f.writer), 1000, &ref));
 	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);

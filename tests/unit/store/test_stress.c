@@ -24,7 +24,7 @@
 #define READERS 3
 #define PARTS 8
 
-/* What the root refers to: parts that all carry its number. */
+/* The root object: its parts all carry its number. */
 struct version {
 	uint64_t number;
 	struct {
@@ -143,7 +143,7 @@ version_check(const struct store_view *view, store_ref ref, uint64_t *number)
 	return true;
 }
 
-/* One spell online. Returns false if something was wrong. */
+/* Reads while online for a while. Returns false if something was wrong. */
 static bool
 read_once(struct store_reader *reader, uint64_t *rng, uint64_t *newest)
 {
@@ -283,7 +283,7 @@ reader_kill(struct stress *s, unsigned slot, pid_t pid)
 
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* One that had found a fault had ended by itself. */
+	/* A child that found a fault would have exited by itself. */
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 	store_reader_clear(s->store, slot);

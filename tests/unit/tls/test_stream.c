@@ -36,12 +36,12 @@ server_make(uint8_t secret)
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* What OpenSSL has in use, of what it took while the server's side ran. */
+/* OpenSSL's memory, as allocated while the server's side ran. */
 static bool counting;
 static size_t counted_octets, counted_blocks;
 
 #define BLOCK_HEAD 16 /* struct block, as malloc aligns */
-#define BLOCK_MALLOC 8 /* what malloc has of a block for itself, at least */
+#define BLOCK_MALLOC 8 /* malloc's own part of a block, at least */
 
 struct block {
 	size_t size;
@@ -259,7 +259,7 @@ garbage_is_a_fault(void **state)
 	assert_int_equal(p.filter->read(p.state, out, sizeof(out)), -1);
 	assert_int_equal(errno, ECONNRESET);
 	pair_close(&p);
-	/* Nothing at all, then the end. */
+	/* A client that sends nothing, and ends. */
 	pair_open(&p, server, false, TLS1_3_VERSION, NULL);
 	assert_int_equal(p.filter->read(p.state, out, sizeof(out)), -1);
 	assert_int_equal(errno, EAGAIN);
@@ -271,10 +271,8 @@ garbage_is_a_fault(void **state)
 
 /* ---- octets -------------------------------------------------------------- */
 
-/* Reads as net does: again when the filter says that it is ready, or the
- * socket has more. */
-/* What a client sends in plain: the head of a record, and of a first message
- * that says how long it is. */
+/* A ClientHello's plain octets: the head of a record, and of a message with its
+ * length. */
 #define HELLO(length) {22, 3, 1, 0, 4, 1, (length) >> 16, \
 	(length) >> 8 & 0xff, (length) & 0xff}
 
@@ -293,7 +291,7 @@ pair_write_raw(struct pair *p, const uint8_t *in, size_t len, size_t piece)
 	return errno;
 }
 
-/* Nobody gets memory for much of what is to come by saying so. */
+/* A client cannot reserve memory by announcing a long ClientHello. */
 static void
 long_greeting_is_a_fault(void **state)
 {
@@ -359,6 +357,8 @@ second_greeting_is_looked_at(void **state)
 	tls_server_destroy(server);
 }
 
+/* Reads as net does: again when the filter says that it is ready, or the
+ * socket has more. */
 static void
 octets_come_in_pieces_of_any_size(void **state)
 {
@@ -451,8 +451,8 @@ end_is_told_and_seen(void **state)
 	tls_server_destroy(server);
 }
 
-/* All in one read: the end of the handshake, octets, and what is none. The
- * octets come from a connection that is open. */
+/* A single read has the end of the handshake, application data, and garbage.
+ * The connection is open when its data comes. */
 static void
 octets_before_a_fault_come_first(void **state)
 {
@@ -612,7 +612,8 @@ client_is_who_its_certificate_says(void **state)
 	assert_false(identity->is_named(identity, "server.example"));
 	assert_false(identity->is_named(identity, ""));
 	pair_close(&p);
-	/* None, or one that nobody vouches for. */
+	/* A client without a certificate, or with one of an unknown CA, is
+	 * refused. */
 	for (int i = 0; i < 2; i++) {
 		pair_open(&p, server, true, TLS1_3_VERSION,
 			i == 0 ? NULL : &other_identity);
@@ -637,7 +638,7 @@ texts_that_do_not_fit_are_refused(void **state)
 		&client_identity, 1);
 	assert_int_equal(tls_server_create(texts, NULL, &server),
 		NSD_E_SYNTAX);
-	/* One that is there stays as it was. */
+	/* An existing server keeps its texts. */
 	server = server_make(1);
 	assert_int_equal(tls_server_renew(server, texts, NULL), NSD_E_SYNTAX);
 	secrets_drop(texts);

@@ -375,7 +375,7 @@ too_much_is_refused(void **state)
 	assert_int_equal(diff_compare(diff, &equal), NSD_OK);
 	assert_int_equal(read_text(diff, text, on_collect), NSD_E_LIMIT);
 	diff_destroy(diff);
-	/* What the build is to judge. */
+	/* Errors that the build has to report. */
 	assert_int_equal(diff_create(f.view, zone,
 				 zone_fixture_name("example."), key, 1 << 20,
 				 &diff), NSD_OK);

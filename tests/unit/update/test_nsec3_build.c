@@ -78,7 +78,7 @@ names_keep_the_hashes_that_queries_need(void **state)
 	check_kept(&salted, "dname.example.",
 		nsec3_node_hash(node("dname.example.")));
 	assert_null(nsec3_node_wildcard_hash(node("dname.example.")));
-	/* What is below a cut is not the zone's. */
+	/* Names below a cut are not in the chain. */
 	assert_null(nsec3_node_hash(node("ns.cut.example.")));
 	assert_null(nsec3_node_wildcard_hash(node("ns.cut.example.")));
 	drop();

@@ -161,7 +161,8 @@ check_chain(const struct model *m, store_ref ref)
 		}
 		assert_memory_equal(iter.next_hash, r->next, NSEC3_HASH_LEN);
 		assert_memory_equal(find.next_hash, r->next, NSEC3_HASH_LEN);
-		/* It is kept where it has to be, and only there. */
+		/* The next hash is stored where it is not the following
+		 * record's, and only there. */
 		assert_int_equal(iter.record->flags,
 			memcmp(follows, r->next, NSEC3_HASH_LEN) == 0 ? 0
 				: NSEC3_OWN_NEXT);

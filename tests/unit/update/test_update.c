@@ -1,5 +1,5 @@
-/* test_update.c - what a transaction on a zone counts, refuses and publishes;
- * a change of most of a large zone. */
+/* test_update.c - transactions on a zone: counts, refusals, published
+ * versions; a change of most of a large zone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,8 +158,8 @@ what_is_there_and_what_is_not_is_counted(void **state)
 	check_text(HEAD "a A 192.0.2.2\na A 192.0.2.4\n");
 }
 
-/* One change a row: removed and added records of "a" and "b", by the last octet
- * of their addresses; 0: none. RFC 1995 section 4. */
+/* A row is a change: removed and added records of "a" and "b", by the last
+ * octet of their addresses; 0: none. RFC 1995 section 4. */
 static void
 exact_update_must_fit(void **state)
 {
@@ -234,7 +234,7 @@ removed_and_added_stays_in_any_order(void **state)
 	assert_int_equal(commit(), NSD_OK);
 	assert_int_equal(result.present, 1);
 	assert_int_equal(result.removed, 0);
-	/* Nothing has changed, so nothing is published. */
+	/* Without a change no version is published. */
 	assert_int_equal(served(), before);
 }
 
@@ -268,7 +268,7 @@ rrsets_and_names_go_whole(void **state)
 		zone_fixture_name("b.c.example."), TYPE_ANY), NSD_OK);
 	assert_int_equal(update_remove_rrset(update,
 		zone_fixture_name("d.example."), TYPE_ANY), NSD_OK);
-	/* Each one counts that finds nothing, and two may find the same. */
+	/* Removals that find nothing count, each; two may find the same. */
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(update_remove_rrset(update,
 			zone_fixture_name("a.example."), TYPE_MX), NSD_OK);
@@ -351,7 +351,7 @@ commit_addresses(const char *owner, uint8_t first, uint8_t last)
 	return commit();
 }
 
-/* What stays as it is, such as what a file has, is not counted. */
+/* Records that do not change, such as those of a file, do not count. */
 static void
 limits_hold_for_what_changes(void **state)
 {

@@ -23,7 +23,7 @@
 #define MEMORY_ZONES 12u
 #define VERSIONS_MAX 12u
 #define CHANGES_MAX 8u
-/* One in so many versions does not fit. */
+/* The share of versions that do not fit: one in so many. */
 #define MISFIT_RARE 40u
 
 static const uint8_t apex[NAME_MAX_LEN] = MODEL_APEX;

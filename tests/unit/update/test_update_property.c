@@ -32,7 +32,7 @@ static const uint8_t apex[NAME_MAX_LEN] = MODEL_APEX;
 
 struct world {
 	struct model model;
-	struct model after; /* what the next transaction has to come to */
+	struct model after; /* the expected result of the transaction */
 	struct model adds;  /* of the transaction */
 	struct store_fixture s;
 	struct store_reader *reader;
@@ -44,7 +44,7 @@ struct world {
 	struct zone_prepare prepare;
 	bool preparing; /* the index is being made in steps */
 	bool unshared;  /* and a change came meanwhile */
-	/* What the reader sees until it is quiescent. */
+	/* The reader's version until it is quiescent. */
 	store_ref seen;
 	char *seen_text;
 };
@@ -285,7 +285,7 @@ static void
 check_octets(struct world *w)
 {
 	store_reclaim(w->s.writer);
-	/* What waits for a reader is retired, not live. */
+	/* Objects that wait for a reader are retired, not live. */
 	if (live(w) != w->empty + zone_check_octets(w->s.view, served(w), NULL))
 		fprintf(stderr, "%llu octets in use, %llu reached\n",
 			(unsigned long long)live(w),
@@ -398,7 +398,7 @@ take_over(struct world *w)
 	struct store_sweep *sweep;
 	uint64_t octets;
 
-	/* What the dead one had retired, the new one knows nothing of. */
+	/* The new loader does not know what the dead one had retired. */
 	reader_leave(w);
 	store_reclaim(w->s.writer);
 	assert_int_equal(store_sweep_begin(w->s.writer, &sweep), NSD_OK);

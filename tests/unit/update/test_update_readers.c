@@ -217,7 +217,7 @@ cells_go_with_the_version(void **state)
 		assert_int_equal(readings[i].wrong, 0);
 		store_reader_close(readings[i].reader);
 	}
-	/* Nothing waits any more: one word of each cell counts. */
+	/* No reader is left: after settling, one word of each cell counts. */
 	update_settle(f.writer, entry);
 	assert_int_equal(((const struct zone *)store_get(f.view,
 		((const struct zone_entry *)store_get(f.view, entry))->zone))

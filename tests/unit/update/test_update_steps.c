@@ -123,7 +123,7 @@ update_that_is_made_and_not_published_leaves_nothing(void **state)
 		begin_in_steps(&heap, 0);
 		change("c.example.", 4, update_add);
 		change("a.example.", 2, update_remove);
-		if (i == 1) /* it is built anew */
+		if (i == 1) /* the zone is built anew */
 			assert_int_equal(update_add(update, &rr), NSD_OK);
 		assert_int_equal(update_make(update, &sink), NSD_OK);
 		update_end(update, NULL);

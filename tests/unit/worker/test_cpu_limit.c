@@ -108,7 +108,7 @@ twice_the_limit_may_be_had_at_once(void **state)
 	assert_int_equal(f.blocks[0].bits, 24);
 	assert_true(bars(&f, "192.0.2.1", 0));
 	assert_int_equal(spend(&f, "192.0.2.9", 2 * USEC, 0), 0);
-	/* Others are not. */
+	/* Other netblocks are not barred. */
 	assert_false(bars(&f, "192.0.3.1", 0));
 	assert_false(bars(&f, "2001:db8::1", 0));
 	/* A second later half of it is left, and that is told then. */
@@ -189,7 +189,7 @@ wider_netblocks_have_a_factor(void **state)
 	assert_int_equal(spend(&f, "10.1.0.1", 2001 * USEC, 0), 1);
 	assert_int_equal(f.blocks[0].bits, 32);
 	assert_false(bars(&f, "10.1.0.2", 0));
-	/* What was had counts for the wider one, too, whoever had it. */
+	/* Time spent by any host counts for the wider block, too. */
 	assert_int_equal(spend(&f, "10.1.0.1", 3998 * USEC, 0), 0);
 	assert_false(bars(&f, "10.1.0.2", 0));
 	assert_int_equal(spend(&f, "10.1.0.2", 2 * USEC, 0), 1);
@@ -215,7 +215,7 @@ without_a_limit_nobody_is_barred(void **state)
 	end(&f);
 }
 
-/* Who is whitelisted is neither barred nor charged; their neighbours are. */
+/* Whitelisted clients are neither barred nor charged; their neighbours are. */
 static void
 the_whitelist_is_exempt(void **state)
 {
@@ -248,7 +248,7 @@ the_whitelist_is_exempt(void **state)
 	end(&f);
 }
 
-/* What a log has: lines without their beginning, those that hold a text. */
+/* Counts the lines of a log that contain a text. */
 static unsigned
 count_lines(const char *path, const char *text)
 {

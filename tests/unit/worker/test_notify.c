@@ -24,7 +24,7 @@
 static struct event_base *base;
 static struct peers peers;
 static struct notify_queue queue;
-static struct ipc_channel xfrd; /* its end */
+static struct ipc_channel xfrd; /* end of xfrd */
 
 static void
 on_room(void *owner, struct peer *peer)
@@ -106,7 +106,7 @@ pass_on(unsigned zone, char mark, size_t len)
 
 #define LEN 40u
 
-/* What xfrd gets next: "z001a", or "" if there is nothing. */
+/* The next NOTIFY that xfrd gets: "z001a", or "" for none. */
 static const char *
 next(void)
 {
@@ -191,7 +191,7 @@ newest_of_each_zone_waits_for_credits(void **state)
 	assert_string_equal(next(), "z001c");
 	assert_string_equal(next(), "z002a");
 	assert_string_equal(next(), "");
-	/* What comes now is behind what waits. */
+	/* New NOTIFYs queue behind waiting ones. */
 	assert_true(pass_on(4, 'a', LEN));
 	return_credits(CREDITS - 2);
 	assert_string_equal(next(), "z003a");

@@ -95,7 +95,7 @@ find(unsigned count)
 	store_fixture_fini(&s);
 }
 
-/* What is found, without the folder that all is in, with blanks between. */
+/* The folders found, without their common top, separated by blanks. */
 static const char *
 found(void)
 {
@@ -171,7 +171,7 @@ name_that_goes_up_is_where_it_leads(void **state)
 	check(2, files, "/a /c");
 }
 
-/* Its letters are in none of the folders that are let into. */
+/* The folder of the literal name, a, is not allowed; the real one is. */
 static void
 name_that_goes_up_counts_as_in_one(void **state)
 {
@@ -224,7 +224,7 @@ too_many_give_way_to_their_parents(void **state)
 	set_files(ZONES, files);
 	find(ZONES);
 	assert_true(folders.count <= WRITER_FOLDERS_MAX);
-	/* Each is in one of them. */
+	/* Every file is in one of the folders. */
 	for (unsigned i = 0; i < ZONES; i++) {
 		size_t k = 0;
 

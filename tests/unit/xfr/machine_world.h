@@ -124,7 +124,7 @@ static inline void
 reply_full(struct world *w, const struct xfr_reply *reply)
 {
 	assert_true(xfr_on_reply(w->machine, w->action.ticket, w->now, reply));
-	/* Each is answered once. */
+	/* A request is answered once. */
 	assert_false(xfr_on_reply(w->machine, w->action.ticket, w->now,
 		reply));
 }

@@ -106,7 +106,8 @@ what_is_cut_is_not_sound_but_between_records(void **state)
 		assert_int_equal(read_all(texts[i].octets, texts[i].len,
 			&records), NSD_OK);
 		assert_int_equal(records, i == 0 ? 3 : 7);
-		/* One octet too many: whole and diffs end in a NUL. */
+		/* A text with one octet too many is refused: whole and diffs
+		 * end in a NUL. */
 		assert_int_equal(read_all(texts[i].octets, texts[i].len + 1,
 			&records), NSD_E_WIRE);
 	}
@@ -131,7 +132,7 @@ pieces_are_as_the_whole(void **state)
 		while (changes_read(&changes, &rr) == NSD_OK)
 			;
 		left = changes_left(&changes);
-		/* Nothing looks at a piece that has been read. */
+		/* The reader keeps no pointer into a piece that it has read. */
 		memset(first, 0xff, split);
 		free(first);
 		changes_feed(&changes, octets + split - left,

@@ -62,8 +62,8 @@ silent_primary_does_not_hold_a_fresh_zone(void **state)
 	close_world(&w);
 }
 
-/* Others' transfers are not given up for it (pool.h): neither for the AXFR that
- * follows, nor at the next primary. */
+/* A retry does not take the place of another zone's transfer (pool.h): neither
+ * the AXFR that follows, nor the transfer from the next primary. */
 static void
 transfer_that_follows_a_failed_one_is_told(void **state)
 {
@@ -86,8 +86,8 @@ transfer_that_follows_a_failed_one_is_told(void **state)
 	close_world(&w);
 }
 
-/* One that is slow and the only one left is not left for those that are known
- * to be silent. */
+/* The last primary that is not known to be silent gets its full time, even if
+ * it is slow. */
 static void
 silence_of_others_is_no_reason_for_haste(void **state)
 {
@@ -219,7 +219,7 @@ ixfr_over_udp_goes_on_over_tcp(void **state)
 		reply(&w, outcomes[i]);
 		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
 		reply(&w, XFR_TIMEOUT);
-		/* This one knows AXFR only, so it is asked for its SOA. */
+		/* Primary 1 does AXFR only, so it is asked for its SOA. */
 		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 8);
 		assert_asks(&w, 1, XFR_WAY_AXFR);
@@ -342,7 +342,7 @@ promise_that_is_not_kept_is_a_failure(void **state)
 	assert_int_equal(status_of(&w).error, XFR_UNCHANGED);
 	assert_true(status_of(&w).expire_at == asked_at + 86400 * SEC);
 	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
-	/* What it gives then makes all well. */
+	/* The next answer ends the error. */
 	w.now = status_of(&w).check_at;
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
@@ -373,7 +373,8 @@ serial_that_goes_back_refreshes_nothing(void **state)
 	close_world(&w);
 }
 
-/* One that a former xfrd had received is published in the meantime. */
+/* A version that a former xfrd had received is published during the
+ * transfer. */
 static void
 transfer_of_what_has_come_meanwhile_is_no_failure(void **state)
 {
@@ -412,7 +413,8 @@ silent_primaries_are_asked_last_and_only_over_udp(void **state)
 		reply(&w, XFR_TIMEOUT);
 		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 7);
-		/* It may have been a datagram that was lost. */
+		/* The datagram may have been lost, so the primary is asked over
+		 * TCP. */
 		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
 		reply(&w, XFR_TIMEOUT);
 	}
@@ -435,8 +437,8 @@ silent_primaries_are_asked_last_and_only_over_udp(void **state)
 	close_world(&w);
 }
 
-/* It is asked as if it had not been once in a while: whoever waits for a token
- * has not asked it yet. */
+/* A silent primary is tried now and then. A check that waits for a token has
+ * not tried it yet, so the next check does. */
 static void
 silent_primary_is_not_asked_by_a_check_that_has_no_token(void **state)
 {

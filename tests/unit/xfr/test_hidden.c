@@ -44,7 +44,8 @@ primary_without_soa_is_asked_for_the_transfer(void **state)
 		acknowledge(&w, 2);
 		assert_none(&w);
 		assert_int_equal(status_of(&w).state, XFR_STATE_OK);
-		/* Nothing newer is as good as its SOA. */
+		/* The answer that there is nothing newer refreshes the zone
+		 * like an SOA. */
 		wait_timer(&w);
 		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 		reply_full(&w, &no_soas[i]);
@@ -57,7 +58,8 @@ primary_without_soa_is_asked_for_the_transfer(void **state)
 	}
 }
 
-/* What cannot be connected to gives no transfer, and costs no more time. */
+/* A primary that cannot be reached is not asked for the transfer too: that
+ * would cost more time. */
 static void
 primary_that_is_down_is_not_asked_for_the_transfer(void **state)
 {
@@ -77,7 +79,7 @@ primary_that_is_down_is_not_asked_for_the_transfer(void **state)
 	}
 }
 
-/* One that takes connections and leaves the SOA without an answer. */
+/* The primary accepts connections and does not answer the SOA query. */
 static void
 primary_that_is_mute_about_its_soa_is_asked_briefly(void **state)
 {
@@ -154,7 +156,7 @@ survey_transfers_from_those_without_soa_last(void **state)
 			reply(&w, XFR_TOO_LARGE);
 		}
 		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
-		/* Nobody has told that it has more. */
+		/* No serial of this primary is known. */
 		reply_serial(&w, newer ? XFR_DONE : XFR_UNCHANGED,
 			newer ? 9 : 7);
 		if (newer)
@@ -219,7 +221,7 @@ second_ixfr_that_fails_is_followed_by_axfr(void **state)
 		reply(&w, outcomes[i]);
 		assert_asks(&w, 0, XFR_WAY_AXFR);
 		close_world(&w);
-		/* One between them that goes well counts. */
+		/* A success in between resets the count. */
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 		for (uint32_t serial = 8; serial < 10; serial++) {
 			tell_newer(&w, serial);
@@ -301,10 +303,10 @@ primary_without_edns_is_asked_once_more_without(void **state)
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	assert_true(w.action.no_edns);
 	reply_serial(&w, XFR_SOA, 8);
-	/* It is remembered. */
+	/* The lack of EDNS is remembered. */
 	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
 	assert_true(w.action.no_edns);
-	/* What it says then is the answer. */
+	/* FORMERR to a request without EDNS is an answer. */
 	reply_no_edns(&w);
 	assert_asks(&w, 0, XFR_WAY_AXFR);
 	assert_true(w.action.no_edns);
@@ -385,8 +387,8 @@ transfer_from_one_that_drops(struct world *w, uint32_t serial)
 	assert_none(w);
 }
 
-/* It drops these, or somebody before it does; it, or its host, may also have
- * been away for a moment, so it takes two in a row to believe that. */
+/* The primary, or a device before it, drops requests with EDNS. It may also
+ * have been away for a moment, so it takes two failures in a row. */
 static void
 primary_that_drops_edns_is_asked_without(void **state)
 {
@@ -472,7 +474,7 @@ answer_with_edns_ends_the_doubt(void **state)
 	close_world(&w);
 }
 
-/* All connections of a primary that is started anew end at once. */
+/* A primary that restarts ends all its connections at once. */
 static void
 many_that_end_at_once_are_one_doubt(void **state)
 {
@@ -505,8 +507,8 @@ many_that_end_at_once_are_one_doubt(void **state)
 	close_world(&w);
 }
 
-/* What is dropped either way has nothing to do with EDNS. An IXFR has been in
- * vain twice then. */
+/* A primary that is silent with EDNS and without keeps EDNS. The IXFR has
+ * failed twice by then. */
 static void
 primary_that_says_nothing_at_all_keeps_edns(void **state)
 {
@@ -524,7 +526,7 @@ primary_that_says_nothing_at_all_keeps_edns(void **state)
 		w.now += 100 * SEC;
 		if (i < 2)
 			continue;
-		/* It is silent by now. */
+		/* The primary is known to be silent by now. */
 		xfr_on_command(w.machine, w.zone, w.now, false);
 		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 		assert_false(w.action.no_edns);
@@ -601,7 +603,7 @@ expired_zone_takes_any_serial(void **state)
 		assert_served(&w, others[i]);
 		close_world(&w);
 	}
-	/* What it has is not transferred again. */
+	/* The same version is not transferred again. */
 	open_expired(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);

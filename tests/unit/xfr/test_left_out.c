@@ -1,6 +1,6 @@
 /*
- * test_left_out.c - what a transfer has that is not of the zone, and messages
- * of pointers: how much of it counts (doc/faults.md, 55 and 57).
+ * test_left_out.c - records of a transfer that are outside the zone, and
+ * messages of pointers: how much of them counts (doc/faults.md, 55 and 57).
  */
 #include "script.h"
 
@@ -9,7 +9,7 @@
 struct run {
 	struct xfr_reader reader;
 	struct xfr_room room;
-	uint8_t kept[1u << 21]; /* what the reader gave on */
+	uint8_t kept[1u << 21]; /* octets passed on */
 	size_t kept_len;
 };
 

@@ -107,8 +107,8 @@ bounds_of_refresh_and_retry_hold(void **state)
 	close_world(&w);
 }
 
-/* That of the primary that failed last. What is answered well leaves it; what
- * leads to another way of asking is no error. */
+/* The reason is of the primary that failed last. A success leaves it; an answer
+ * that leads to another way of asking is no error. */
 static void
 reason_is_that_of_the_last_error(void **state)
 {
@@ -304,7 +304,7 @@ handle_of_a_removed_zone_is_used_again(void **state)
 	int64_t at;
 
 	open_world(&w, &usual, &soa7);
-	/* Its expiry is not told yet. */
+	/* The zone's expiry has not been sent to the loader yet. */
 	xfr_remove_zone(w.machine, w.zone);
 	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
 		&zone), NSD_OK);

@@ -299,7 +299,8 @@ next_of_round(struct world *w)
 	return false;
 }
 
-/* What has been acknowledged, here or by who was there before. */
+/* A target that has acknowledged the serial, to this xfrd or the one before, is
+ * left out. */
 static void
 round_leaves_out_what_was_told(void **state)
 {
@@ -360,7 +361,7 @@ round_of_notifies_begins_anywhere(void **state)
 	assert_int_not_equal(first[0], first[1]);
 }
 
-/* All targets are silent, but those of one zone. */
+/* The targets are silent, except for one zone. */
 static void
 changes_do_not_wait_for_a_round_of_notifies(void **state)
 {
@@ -448,8 +449,8 @@ zone_that_changes_leaves_the_round(void **state)
 /* Target 0 of each zone is slow for a while, target 1 answers at once. */
 enum slow {
 	SLOW_SILENT,
-	SLOW_LATE,   /* it answers after 2 seconds */
-	SLOW_SELDOM, /* it answers each fourth */
+	SLOW_LATE,   /* answers after 2 seconds */
+	SLOW_SELDOM, /* answers every fourth */
 };
 
 struct half {
@@ -607,7 +608,7 @@ zone_may_be_told_first(void **state)
 	close_world(w);
 }
 
-/* Who refuses is not slow, and who is out of reach holds no place. */
+/* A target that refuses is not slow, and one out of reach takes no place. */
 static void
 target_that_refuses_is_not_slow(void **state)
 {
@@ -626,7 +627,7 @@ target_that_refuses_is_not_slow(void **state)
 		}
 		if (k == 0)
 			assert_none(&w);
-		/* All places are for both. */
+		/* Both zones can use all places. */
 		xfr_send_notifies(w.machine, zones[50], false);
 		xfr_send_notifies(w.machine, zones[51], false);
 		for (unsigned i = 0; i < 4; i++)

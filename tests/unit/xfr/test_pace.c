@@ -54,7 +54,7 @@ million_zones_are_small_and_cost_nothing_at_rest(void **state)
 	assert_true(counts.octets < 200 * (size_t)MILLION);
 	print_message("%.1f octets a zone; added and told in %.2f s\n",
 		(double)counts.octets / MILLION, cpu_sec() - from);
-	/* Nothing is due for 3000 s, so nothing is done. */
+	/* With no timer due for 3000 s, calls do no work. */
 	assert_true(xfr_next_time(w.machine) == w.now + 3000 * SEC);
 	from = cpu_sec();
 	for (; w.now < 3001 * SEC; w.now += 100) {
@@ -66,7 +66,8 @@ million_zones_are_small_and_cost_nothing_at_rest(void **state)
 	close_world(&w);
 }
 
-/* All at once overdue: by a limit of checks a second, and a call is short. */
+/* A million zones overdue at once: checks keep to the limit a second, and a
+ * call is short. */
 static void
 million_overdue_zones_pace_themselves(void **state)
 {
@@ -86,7 +87,7 @@ million_overdue_zones_pace_themselves(void **state)
 				reply_serial(&w, XFR_SOA, 7);
 			}
 		next_at = xfr_next_time(w.machine);
-		/* Nothing left but the next check, or timers to look at. */
+		/* The next event is the next check, or timers to look at. */
 		assert_true(next_at - w.now <= 1);
 		assert_true(probes <= 1000 + 10 * (w.now - start_at) + 10);
 		if (next_at < w.now)
@@ -164,7 +165,8 @@ transfers_and_notifies_are_bounded(void **state)
 		assert_int_equal(w.action.act, XFR_TRANSFER);
 	xfr_get_counts(w.machine, &counts);
 	assert_int_equal(counts.transfers, xfr_limits_usual.transfers / 4 * 3);
-	/* What is received and not published yet holds no connection. */
+	/* A transfer that is received and not published yet holds no
+	 * connection. */
 	xfr_on_received(w.machine, first);
 	xfr_on_received(w.machine, first);
 	assert_true(next(&w));

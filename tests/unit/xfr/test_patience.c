@@ -42,7 +42,8 @@ drip(uint64_t octets_a_sec, uint32_t first_msec, unsigned *looks)
 	return drip_beside(false, octets_a_sec, first_msec, looks);
 }
 
-/* It holds up nobody: 32 KB come at 700 octets a second. */
+/* A slow transfer that blocks no other one may go on: 32 KB at 700 octets a
+ * second. */
 static void
 transfer_that_is_slow_and_steady_goes_on(void **state)
 {
@@ -80,7 +81,7 @@ transfer_that_brings_less_ends_soon(void **state)
 	assert_int_equal(drip(0, 0, &looks), 30);
 }
 
-/* It was fast, and is no longer. */
+/* A transfer that was fast stops. */
 static void
 transfer_that_stops_halfway_ends_soon(void **state)
 {
@@ -121,7 +122,7 @@ who_waits_for_others_has_the_same_two_hours(void **state)
 	}
 }
 
-/* What waited behind others for long has as much time from its turn on. */
+/* A transfer that waited behind others has its full time from its turn on. */
 static void
 patience_begins_when_the_turn_comes(void **state)
 {
@@ -151,7 +152,7 @@ held_transfer_is_not_slow(void **state)
 	assert_int_equal(xfr_patience_look(&patience, 30 * SEC, &look),
 		30 * SEC);
 	look.is_held = false;
-	look.turn_at = 60 * SEC; /* that helps a first message only */
+	look.turn_at = 60 * SEC; /* counts for a first message only */
 	assert_int_equal(xfr_patience_look(&patience, 60 * SEC, &look), 0);
 }
 

@@ -16,7 +16,7 @@ struct world {
 	struct xfr_pool pool;
 	struct xfr_pool_server servers[2];
 	struct xfr_pool_conn conns[CONNS];
-	unsigned conn_count; /* that were ever opened */
+	unsigned conn_count; /* opened so far */
 	struct xfr_pool_question questions[QUESTIONS];
 	int64_t now;
 };
@@ -91,11 +91,11 @@ first_questions_have_connections_of_their_own(void **state)
 	begin(&w, 128, 128);
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(ask(&w, 0, i)->open, 1);
-	/* Then the one that has least. */
+	/* Further questions go on the connection with the fewest. */
 	for (unsigned i = 8; i < 16; i++)
 		assert_int_equal(ask(&w, 0, i)->open, 2);
 	assert_int_equal(w.conn_count, 8);
-	/* One without a question is taken before another is opened. */
+	/* An idle connection is used before another is opened. */
 	hear(&w, 3, 100);
 	xfr_pool_leave(&w.questions[3], false, w.now);
 	xfr_pool_leave(&w.questions[11], false, w.now);
@@ -115,7 +115,7 @@ question_leaves_a_connection_that_is_held_up(void **state)
 	pass(&w, XFR_POOL_HELD_MSEC - 1);
 	assert_null(xfr_pool_find_mover(&w.conns[0], w.now));
 	pass(&w, 1);
-	/* Those behind it, in their order; and never the first. */
+	/* The questions behind the first one leave, in their order. */
 	mover = xfr_pool_find_mover(&w.conns[0], w.now);
 	assert_ptr_equal(mover, &w.questions[8]);
 	xfr_pool_leave(mover, true, w.now);
@@ -123,10 +123,10 @@ question_leaves_a_connection_that_is_held_up(void **state)
 	assert_ptr_equal(mover, &w.questions[16]);
 	xfr_pool_leave(mover, true, w.now);
 	assert_null(xfr_pool_find_mover(&w.conns[0], w.now));
-	/* One of which nothing has come yet is the same. */
+	/* A connection without any answer yet is the same. */
 	assert_ptr_equal(xfr_pool_find_mover(&w.conns[1], w.now),
 		&w.questions[9]);
-	/* They go to others that are not. */
+	/* The questions go to connections that are not held up. */
 	assert_ptr_equal(ask(&w, 0, 8), &w.conns[8]);
 	assert_ptr_equal(ask(&w, 0, 16), &w.conns[9]);
 }
@@ -209,7 +209,7 @@ slowest_is_given_up_for_those_that_wait(void **state)
 	assert_int_equal(find(&w, 0, 5, &conn), XFR_POOL_WAIT);
 }
 
-/* Its server works, and takes fewer connections than there were. */
+/* The server works, and accepts fewer connections than before. */
 static void
 question_of_one_that_was_not_taken_is_asked_again(void **state)
 {

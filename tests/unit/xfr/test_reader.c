@@ -6,7 +6,7 @@
 
 #include "xfr/reader.h"
 
-/* What the reader gave on. */
+/* The octets that the reader passed on. */
 struct kept {
 	uint8_t octets[1u << 21];
 	size_t len;
@@ -477,7 +477,7 @@ limits_end_a_transfer(void **state)
 struct pair {
 	struct tsig_key ours, theirs;
 	struct tsig_chain us, them;
-	bool overdue; /* one that is not signed had to be */
+	bool overdue; /* an unsigned message had to be signed */
 };
 
 #define NOW 1700000000u

@@ -33,9 +33,9 @@ zone_expires_when_due_and_revives(void **state)
 	close_world(&w);
 }
 
-/* One that is never served is no use: 0 is as the refresh and the retry, and
- * 0 0 0 0 as two seconds. A primary that says the same by EXPIRE changes
- * nothing. */
+/* An EXPIRE of 0 counts as refresh plus retry, and an SOA of 0 0 0 0 as two
+ * seconds, or the zone would never be served. The EXPIRE option with the same
+ * value changes nothing. */
 static void
 zone_whose_expiry_is_0_lives_for_refresh_and_retry(void **state)
 {
@@ -102,7 +102,7 @@ zone_is_checked_before_it_expires(void **state)
 		/* Bounds of the refresh do not make it expire. */
 		{60, 30, 300, 3600, 243000, 270000},
 		{60, 30, 5, UINT32_MAX, 2250, 2500},
-		/* These live long enough. */
+		/* Rows with an expiry that is long enough. */
 		{3600, 600, 3601, 0, 3240000, 3600000},
 		{3600, 600, 4200, 0, 3240000, 3600000},
 	};
@@ -219,8 +219,8 @@ zone_that_expires_in_or_after_a_check_is_not_checked_twice(void **state)
 	close_world(&w);
 }
 
-/* What a state file says of the next check does not let a zone expire; one that
- * has expired is checked at once. */
+/* A state file's time of the next check does not let a zone expire; an expired
+ * zone is checked at once. */
 static void
 zone_that_expires_soon_after_a_start_is_checked_before(void **state)
 {
@@ -238,7 +238,7 @@ zone_that_expires_soon_after_a_start_is_checked_before(void **state)
 	assert_in_range(w.now - 1000, 4500, 5000);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	assert_int_equal(w.action.zone, zone);
-	/* Its retry is later. */
+	/* A zone whose retry would be after its expiry. */
 	start.failed_rounds = 2;
 	start.expire_at = w.now + 10 * SEC;
 	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
@@ -351,7 +351,7 @@ other_bounds_count_from_the_last_refresh(void **state)
 		int64_t left_sec; /* of its time; it was refreshed at 1 s */
 		int64_t expires_at_sec;
 	} rows[] = {
-		/* Nothing has changed. */
+		/* The bound has not changed. */
 		{0, 0, 86400, 86401},
 		{0, 0, 50, 51},
 		/* More. */
@@ -363,7 +363,7 @@ other_bounds_count_from_the_last_refresh(void **state)
 		/* Less, and gone at once. */
 		{200000, 0, 200000, 86401},
 		{200000, 90000, 200000, 90001},
-		/* It has expired. */
+		/* The zone has expired. */
 		{0, 200000, 2, 3},
 	};
 	struct xfr_config config = usual;
@@ -411,8 +411,8 @@ expiries_are_told_again_to_another_loader(void **state)
 	close_world(&w);
 }
 
-/* What the loader does not take comes again, after others; once, however often
- * it is wanted; and not for a zone that is gone. */
+/* An expiry that the loader refuses is sent again, after others; once, however
+ * often it is asked for; and not for a zone that is gone. */
 static void
 expiry_that_is_not_taken_comes_again(void **state)
 {
@@ -435,7 +435,7 @@ expiry_that_is_not_taken_comes_again(void **state)
 	xfr_remove_zone(w.machine, first);
 	assert_expiry(&w, at);
 	assert_int_equal(w.zone, second);
-	/* Its number is free now. */
+	/* The removed zone's number is free now. */
 	add_to_world(&w, &soa7);
 	assert_int_equal(w.zone, first);
 	close_world(&w);

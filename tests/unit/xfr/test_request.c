@@ -11,7 +11,7 @@ static const uint8_t soa[] = "\002ns\001z\0\004host\001z\0\0\0\0\007"
 	"\0\0\0\002\0\0\0\003\0\0\0\004\0\0\0\005";
 #define SOA_LEN (sizeof(soa) - 1)
 
-/* What is written is just these octets. */
+/* Expects the request to be just these octets. */
 static void
 expect_written(const struct xfr_ask *ask, const void *octets, size_t len)
 {
@@ -322,7 +322,7 @@ notify_of_a_primary_is_read(void **state)
 	assert_memory_equal(notified.apex, SCRIPT_APEX, 3);
 	assert_true(notified.has_serial);
 	assert_int_equal(notified.serial, 7);
-	/* What is cut behind the question tells no serial. */
+	/* A message cut behind the question has no serial. */
 	question = MESSAGE_HEADER_LEN + 3 + MESSAGE_QUESTION_TAIL;
 	for (size_t cut = 0; cut < len; cut++) {
 		assert_int_equal(xfr_notify_read(out, cut, &notified),

@@ -108,7 +108,7 @@ file_of_nsd_is_read(void **state)
 	assert_name(z[3].soas[XFR_STATE_NSD].mname, "a\\;b\\\"c.test.");
 }
 
-/* Each cut either ends the file too early or within a word that it lacks. */
+/* A cut ends the file too early, or within a required word. */
 static void
 file_cut_anywhere_is_refused(void **state)
 {
@@ -370,7 +370,7 @@ nonsense_is_fresh_now_and_checked_soon(void **state)
 		&(struct xfr_state_clocks){INT64_MAX / 4096, 0}, &served,
 		&start);
 	assert_true(start.acquired_at < 0 && start.check_at == 0);
-	/* Nothing said, no data. */
+	/* A zone that the file does not have; a zone without data. */
 	xfr_state_to_start(NULL, 0, &clocks, &served, &start);
 	assert_true(start.has_data && start.acquired_at == 50000);
 	xfr_state_to_start(&zone, 0, &clocks, NULL, &start);

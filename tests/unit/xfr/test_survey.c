@@ -123,7 +123,8 @@ silent_primary_is_waited_for_once_and_over_tcp_if_nobody_has_newer(
 	reply_serial(&w, XFR_DONE, 5);
 	acknowledge(&w, 2);
 	assert_none(&w);
-	/* Nobody else has anything: it is asked once more. */
+	/* No other primary has a newer version: the silent one is asked once
+	 * more. */
 	wait_timer(&w);
 	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
 	answer(&w, &probes[1], 5);

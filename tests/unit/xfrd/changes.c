@@ -53,7 +53,7 @@ xfrd_write_look(struct xfrd *one)
 {
 }
 
-/* It goes on until a test ends it. */
+/* Begins to follow, and goes on until a test ends it. */
 void
 xfrd_follow_begin(struct xfrd *one)
 {
@@ -91,7 +91,7 @@ xfrd_loader_change_zones(struct xfrd *one, const struct zone_message *message,
 	return NSD_OK;
 }
 
-/* What the loader is asked to read comes behind that: "read NAME". */
+/* Notes a request to read a zone: "read NAME". */
 enum nsd_err
 xfrd_loader_read(struct xfrd *one, const uint8_t *apex, request_on_end *on_end,
 	void *ctx)
@@ -157,7 +157,7 @@ give(request_on_end **to, void *ctx, const struct ipc_message *m)
 	taker(ctx, m);
 }
 
-/* What the loader says that it has done, or one before it, is published. */
+/* Publishes a change that this loader, or one before it, reports as done. */
 static void
 publish(const struct asked *one)
 {

@@ -6,7 +6,7 @@
 #include "lib/store_fixture.h"
 #include "xfrd/xfrd.h"
 
-/* One a test: memory that is left is a leak of that test. */
+/* A fixture a test, so that memory that is left is a leak of that test. */
 struct xfrd_fixture {
 	struct store_fixture store;
 	struct server server; /* conf: the configuration that is published */
@@ -22,9 +22,9 @@ int fixture_end(void **state);
 
 /* The loader publishes a configuration: the text of nsd.conf. */
 void fixture_publish(const char *text);
-/* It publishes, with the options of a pattern, a zone of the zone list beside
- * what is published; with another pattern; or none of that name any more
- * (NULL). What comes of it: as conf_add_zone and the others. */
+/* The loader adds a zone of the zone list with the options of a pattern; or
+ * changes its pattern; or removes it (NULL). Returns as conf_add_zone and the
+ * others. */
 enum nsd_err fixture_list(const char *name, const char *pattern);
 
 /* An xfrd begins, with what is published then. */

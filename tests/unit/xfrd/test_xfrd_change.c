@@ -111,13 +111,13 @@ second_change_of_a_zone_is_of_the_next_batch(void **state)
 	assert_string_equal(asked[1].text, "x ");
 	assert_string_equal(asked[2].text, "y p");
 	answer(2, NSD_OK);
-	/* What is not there is gone. */
+	/* A deletion of a zone that is not there succeeds. */
 	answer(1, NSD_E_NOT_FOUND);
 	assert_string_equal(ended, "add:0 again:1 del:0 y:0 ");
 	assert_false(has("x", "p"));
 }
 
-/* It stays what it was until that is done. */
+/* The line keeps its place until the deletion is done. */
 static void
 place_of_a_line_is_free_once_its_zone_is_gone(void **state)
 {
@@ -135,7 +135,7 @@ place_of_a_line_is_free_once_its_zone_is_gone(void **state)
 	files_assert(list_path, HEAD "add z p\nadd y p\n");
 }
 
-/* Nobody waits for it but changes of that zone. */
+/* A zone that is being read delays changes of that zone only. */
 static void
 zone_that_is_being_read_is_asked_for_again(void **state)
 {
@@ -165,7 +165,7 @@ zone_that_is_being_read_is_asked_for_again(void **state)
 	assert_string_equal(ended, "x:0 y:0 del:0 again:0 ");
 }
 
-/* Its turn was over, or there was much to be said of a file. */
+/* The loader's turn may be over, or its answer full. */
 static void
 what_the_loader_has_not_come_to_is_asked_for_again(void **state)
 {
@@ -213,7 +213,7 @@ zone_that_loaders_die_of_fails_alone(void **state)
 	}
 	assert_int_equal(message_count, 3);
 	give(&messages[1].on_end, messages[1].ctx, NULL);
-	/* One of them had done it, and told main. */
+	/* A dead loader had done the change, and told main. */
 	answer(3, NSD_E_ZONE);
 	flush(0);
 	assert_string_equal(ended, "y:0 x:7 ");
@@ -231,7 +231,7 @@ batch_that_cannot_be_flushed_has_failed(void **state)
 	change(XFRD_CHANGE_PATTERN, "z", "long", "long");
 	change(XFRD_CHANGE_ADD, "v", "p", "v");
 	flush(EIO);
-	/* What is told to have failed is not on the disk, either. */
+	/* A change that is reported as failed is not on the disk. */
 	assert_string_equal(ended, "");
 	flush(0);
 	assert_string_equal(ended, "del:6 q:6 long:6 v:6 ");
@@ -247,7 +247,7 @@ batch_that_cannot_be_flushed_has_failed(void **state)
 		"add v long\ndel v p\n");
 }
 
-/* Each kind of change: its line is what it was. */
+/* A refused change of any kind leaves its line as it was. */
 static void
 what_the_loader_refuses_is_as_before(void **state)
 {
@@ -290,7 +290,7 @@ refused_zone_that_is_deleted_was_not_there(void **state)
 	assert_true(has("x", "q"));
 }
 
-/* What is told as failed does not come with the next start. */
+/* A change that is reported as failed must not come back at the next start. */
 static void
 failure_is_told_when_what_was_taken_back_is_durable(void **state)
 {
@@ -302,7 +302,7 @@ failure_is_told_when_what_was_taken_back_is_durable(void **state)
 	answer(0, NSD_E_LIMIT);
 	files_assert(list_path, HEAD "del x p\n");
 	assert_int_equal(flushes, before + 1);
-	/* One that was asked for before that is none. */
+	/* A flush that was asked for earlier does not count. */
 	xfrd_changes_on_synced(&fixture.xfrd, before, 0);
 	assert_string_equal(ended, "");
 	change(XFRD_CHANGE_ADD, "x", "p", "again");
@@ -361,7 +361,7 @@ file_that_takes_long_is_waited_for(void **state)
 	answer_file(0, NSD_OK, IPC_ZONE_LATER);
 	assert_string_equal(asked[1].text, "read x");
 	assert_string_equal(ended, "");
-	/* Other changes of the zone do not wait. */
+	/* Later changes of the zone do not wait. */
 	change(XFRD_CHANGE_PATTERN, "x", "q", "change");
 	flush(0);
 	assert_string_equal(asked[2].text, "x q!");

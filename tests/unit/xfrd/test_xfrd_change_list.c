@@ -100,7 +100,8 @@ zone_that_comes_by_itself_is_added(void **state)
 
 /* ---- zones of which the store that xfrd reads has nothing ---------------- */
 
-/* It is published in one that is filled beside it. */
+/* Makes a zone known to xfrd and absent from the store that xfrd reads: another
+ * store has it. */
 static void
 hide(const char *name)
 {
@@ -117,7 +118,7 @@ line_of_a_hidden_zone_is_in_a_list_that_is_written_anew(void **state)
 	fixture.xfrd.changes->list->renew = true;
 	change(XFRD_CHANGE_ADD, "a", "p", "a");
 	flush(0); /* anew, */
-	flush(0); /* its name, */
+	flush(0); /* rename, */
 	flush(0); /* and the line */
 	files_assert(list_path, HEAD "add x p\nadd y p\nadd z p\nadd a p\n");
 	answer(3, NSD_OK);
@@ -126,7 +127,7 @@ line_of_a_hidden_zone_is_in_a_list_that_is_written_anew(void **state)
 	files_assert(list_path, HEAD "add x p\ndel y p\nadd z p\nadd a p\n");
 }
 
-/* Nobody says what its pattern was but its line. */
+/* The line alone has the zone's old pattern. */
 static void
 hidden_zone_that_cannot_change_keeps_its_line(void **state)
 {
@@ -143,7 +144,7 @@ hidden_zone_that_cannot_change_keeps_its_line(void **state)
 
 /* ---- a start ------------------------------------------------------------- */
 
-/* What main knows, and what the list has, at the start of xfrd. */
+/* Starts xfrd with x, y and z published, and a list. */
 static void
 start_with(const char *list)
 {
@@ -168,7 +169,7 @@ zone_goes_if_the_list_says_so(void **state)
 	assert_false(has("y", "long"));
 }
 
-/* Its line is another zone's by now. */
+/* The zone is gone in the store that is being filled, and so is its line. */
 static void
 zone_that_is_gone_elsewhere_gets_no_line(void **state)
 {
@@ -189,7 +190,7 @@ zone_comes_if_the_list_says_so(void **state)
 	start_with(HEAD "add x long\nadd y long\nadd z q\ncat v p id\n"
 		"add v q\n");
 	assert_true(fixture.xfrd.changes->odd);
-	flush(0); /* it is written anew first, */
+	flush(0); /* the list is written anew, */
 	flush(0); /* and has its name */
 	flush(0);
 	assert_int_equal(asked_count, 2);

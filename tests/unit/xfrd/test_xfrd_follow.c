@@ -137,7 +137,7 @@ many_zones_take_many_turns(void **state)
 	close_xfrd();
 }
 
-/* One that comes meanwhile is followed from the start. */
+/* A configuration that arrives meanwhile is followed from the start. */
 static void
 second_order_begins_anew(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_xfrd_left.c - what a zone that begins anew has left to itself. */
+/* test_xfrd_left.c - state that a zone keeps when it begins anew. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -115,7 +115,7 @@ zone_that_begins_anew_knows_what_was_left(void **state)
 	fixture_close();
 }
 
-/* What it has told, it has not told those that are published by now. */
+/* Targets that are published by now have not been told. */
 static void
 zone_with_other_targets_begins_without(void **state)
 {
@@ -127,7 +127,7 @@ zone_with_other_targets_begins_without(void **state)
 	rest("a");
 	publish(1);
 	assert_false(is_told("a", 7));
-	/* What has not begun meanwhile has told those. */
+	/* Zone b has not begun in between, so its state is kept. */
 	assert_int_equal(written_at("b"), 1001);
 	fixture_close();
 }
@@ -177,10 +177,10 @@ zone_that_rests_keeps_how_long_it_is_answered_from(void **state)
 	assert_int_equal(expires_at("d", 7), 7000);
 	/* Of another version it says nothing. */
 	assert_true(expires_at("d", 8) == XFR_NEVER);
-	/* It gets other options once more. */
+	/* The zone gets other options once more. */
 	rest("d");
 	assert_int_equal(expires_at("d", 7), 7000);
-	/* What it knew of itself goes with it. */
+	/* A removed zone's state is removed too. */
 	xfrd_come_remove(&fixture.xfrd, find("d"));
 	assert_null(fixture_find("d"));
 	fixture_close();

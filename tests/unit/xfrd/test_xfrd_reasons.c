@@ -28,7 +28,7 @@ equal_texts_have_one_number(void **state)
 
 	assert_int_equal(xfrd_reasons_add(&reasons, "it is too slow"), 2);
 	assert_int_equal(xfrd_reasons_add(&reasons, "timeout"), first);
-	text[0] = 'T'; /* its own copy */
+	text[0] = 'T'; /* the table has a copy */
 	assert_string_equal(xfrd_reasons_get(&reasons, first), "timeout");
 	assert_string_equal(xfrd_reasons_get(&reasons, 2), "it is too slow");
 	free_all(&reasons);

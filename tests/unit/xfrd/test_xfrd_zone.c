@@ -131,7 +131,7 @@ apex_is_a_copy_in_lower_case(void **state)
 	assert_ptr_equal(xfrd_zone_find_text(&table, "AB.c"), zone);
 }
 
-/* What is said of lines goes with its zone, and is not that of another one with
+/* The line of a zone goes with it, and is not the line of the next zone with
  * its number. */
 static void
 lines_and_members_go_with_their_zones(void **state)

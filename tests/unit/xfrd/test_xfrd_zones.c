@@ -1,5 +1,5 @@
-/* test_xfrd_zones.c - what the machine makes of a zone follows from the options
- * that are published. */
+/* test_xfrd_zones.c - the machine's view of a zone follows from the published
+ * options. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -194,7 +194,7 @@ zone_that_has_begun_follows_what_is_published(void **state)
 	fixture_publish("zone: name: a zonefile: f max-refresh-time: 100 max-retry-time: 100 "
 		"min-expire-time: 2000000 " BASE "\n");
 	xfrd_turn_join(&fixture.xfrd, zone("a"));
-	/* It has begun anew: without data, as nothing is served here. */
+	/* The zone has begun anew: without data, as nothing is served here. */
 	assert_false(status_of("a").has_data);
 	xfrd_zones_end(&fixture.xfrd, zone("a"));
 	assert_int_equal(xfrd_zones_begin(&fixture.xfrd, zone("a"), config("a"),
@@ -204,7 +204,8 @@ zone_that_has_begun_follows_what_is_published(void **state)
 	fixture_close();
 }
 
-/* It may be about to leave: the machine's index leads to no server then. */
+/* A zone that is about to leave: the machine's index of a primary has no server
+ * any more. */
 static void
 zone_that_has_lost_its_servers_is_let_alone(void **state)
 {

@@ -323,7 +323,7 @@ version_is_retired_in_steps(const char *text)
 	assert_int_equal(reclaimed(), empty);
 }
 
-/* So many NSEC3 records that the chain has more than one level of pages. */
+/* NSEC3 records enough for a chain with more than one level of pages. */
 static void
 chain_of_many_pages_is_retired_in_steps(void **state)
 {
@@ -499,7 +499,7 @@ zone_that_is_there_is_adopted(void **state)
 	setup.options = STORE_NONE;
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
 	assert_int_equal(entry->options, STORE_NONE);
-	/* What the configuration does not set stays, but of a zone that gets
+	/* Fields that the configuration does not set stay, unless the zone gets
 	 * other sources. */
 	sources_set(f.writer, ref, two_sources, 2, ZONE_SOURCES_FAILED);
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);

@@ -91,7 +91,7 @@ zones_come_and_go_without_a_trace(void **state)
 	for (unsigned i = 16; i < 100; i++)
 		add_zones(i, 1); /* into the trie */
 	for (unsigned i = 100; i < 160; i += 3)
-		add_zones(i, 3); /* some at once: paths are copied once */
+		add_zones(i, 3); /* three at once: paths are copied once */
 	for (unsigned i = 0; i < 160; i++)
 		remove_zone(i);
 	assert_int_equal(table_get(s.view)->zone_count, 0);

@@ -1,5 +1,5 @@
-/* test_history.c - what versions of a zone differ by: which steps are kept, and
- * what is found of them. */
+/* test_history.c - differences between versions of a zone: which are kept, and
+ * which are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,7 +114,7 @@ begin(void **state)
 	return 0;
 }
 
-/* All that is in the store is reached, and sound; all that was made goes. */
+/* Checks that the store is sound, before the zone is removed and after. */
 static int
 end(void **state)
 {
@@ -233,7 +233,7 @@ steps_are_found_from_each_version(void **state)
 		assert_int_equal(find(i, 5), 5 - i);
 	assert_int_equal(find(5, 5), 0);
 	assert_int_equal(find(0, 5), 0);
-	/* Those who still see a version before. */
+	/* Readers of an older version. */
 	assert_int_equal(find(2, 4), 2);
 	assert_int_equal(find(5, 4), 0);
 }
@@ -263,7 +263,7 @@ the_oldest_go_when_they_are_too_large(void **state)
 		advance(i, i + 1, 2900, &limits);
 	assert_int_equal(find(17, 20), 3);
 	assert_int_equal(find(16, 20), 0);
-	/* One that fits alone; and one that does not. */
+	/* A difference that fits alone, and one that does not. */
 	advance(20, 21, 9800, &limits);
 	assert_int_equal(find(20, 21), 1);
 	assert_int_equal(find(19, 21), 0);

@@ -46,7 +46,7 @@ enum look {
 	GLUE_BEHIND,   /* the names once more */
 	SHUFFLED,
 	RELATIVE,      /* names without the dot at the end */
-	MIXED,         /* some with, some without */
+	MIXED,         /* names with the dot and without */
 	NO_NAMES,
 };
 

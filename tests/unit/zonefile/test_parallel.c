@@ -1,6 +1,6 @@
 /*
- * test_parallel.c - whatever a file is cut into, and however many threads
- * parse it, records and findings are those of one pass by one thread.
+ * test_parallel.c - a file cut anywhere, and parsed by any number of threads,
+ * has the records and findings of one pass by one thread.
  */
 #include "fixture.h"
 #include "zonefile/kernel.h"

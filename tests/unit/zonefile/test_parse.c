@@ -155,7 +155,7 @@ ttl_with_the_top_bit_set_is_zero(void **state)
 		"taken as 0\n"
 		"3:3 Invalid ttl in RR: '640000w'" PERIOD
 		"4:3 Invalid ttl in RR: '640000w'" PERIOD);
-	/* Each time, not only the first. */
+	/* The warning is repeated for each record. */
 	expect("a 3600w A 192.0.2.1\na 3600w A 192.0.2.1\n",
 		"1 a.example.org. 0 A " A1 "\n2 a.example.org. 0 A " A1 "\n",
 		"warning 1:3 ttl 3600w in RR exceeds 2147483647, taken as 0\n"
@@ -317,8 +317,8 @@ what_is_not_closed_hides_nothing_behind_it(void **state)
 		"2:10 parenthesis is not closed\n");
 }
 
-/* What is told of a file of so many lines, each the end of a record that is
- * looked at anew. */
+/* Parses a file of so many lines, each of which ends a record that is scanned
+ * again. */
 static struct outcome
 outcome_of_open_parentheses(size_t lines, unsigned threads)
 {

@@ -72,7 +72,7 @@ a_quote_begins_a_word_behind_any_octet(void **state)
 #define QUOTED(at, word) at " Invalid OWNER in RR: '\"" word "\"': expected " \
 	"a name without quotes\n"
 
-/* One label is the same for NSD and BIND. */
+/* A quoted name of one label is the same for NSD and BIND. */
 static void
 owner_in_quotes_is_one_label_or_refused(void **state)
 {

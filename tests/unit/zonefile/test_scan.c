@@ -267,7 +267,8 @@ random_texts_scan_the_same(void **state)
 
 	for (round = 0; round < 60000; round++) {
 		size_t i, len = (size_t)rand_r(&seed) % sizeof(text);
-		/* Some with few specials, so that long regions come up. */
+		/* Texts with few special characters, so that long regions come
+		 * up. */
 		unsigned plain = (unsigned)rand_r(&seed) % 8;
 
 		for (i = 0; i < len; i++) {
