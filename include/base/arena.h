@@ -24,8 +24,8 @@ struct arena {
 void arena_init(struct arena *arena, void *memory, size_t len);
 /* Gives back every mapping. The caller's memory stays the caller's. */
 void arena_fini(struct arena *arena);
-/* Takes back all that was handed out, but keeps one mapping for what comes.
- * Only for an arena that began without memory of the caller. */
+/* Takes back all that was handed out, but keeps one mapping for later. Only for
+ * an arena that began without memory of the caller. */
 void arena_reset(struct arena *arena);
 
 /* Gives len octets aligned to 8, valid until arena_fini or arena_reset; NULL

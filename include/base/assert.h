@@ -6,8 +6,8 @@
  * of a look-up in a trie. It is on with --enable-hot-asserts or a sanitizer, as
  * in every build that tests or fuzzes, and costs nothing otherwise.
  *
- * Input from outside never reaches either: that is an error, told to whoever
- * sent it. No expression has a side effect.
+ * Input from outside never reaches either: bad input is an error, told to its
+ * sender. No expression has a side effect.
  */
 #ifndef BASE_ASSERT_H
 #define BASE_ASSERT_H
@@ -22,11 +22,11 @@
 #endif
 
 /*
- * POISON_HOT fills a place that is used again, as one of a batch is, with
- * octets that make no sense: before it is set anew for the next message. So
- * whatever is read of it unset shows, be it left from the message before or
- * never set. MemorySanitizer is told that it is unset. It does so where
- * ASSERT_HOT is on, and costs nothing otherwise.
+ * POISON_HOT fills a place that is used again, as a slot of a batch is, with
+ * octets that make no sense, before it is set anew for the next message. So a
+ * read of an octet that was not set shows, be it left from the message before
+ * or never set. MemorySanitizer is told that the octets are unset. It does so
+ * where ASSERT_HOT is on, and costs nothing otherwise.
  */
 #if defined(HOT_ASSERTS) && defined(__has_feature)
 #if __has_feature(memory_sanitizer)

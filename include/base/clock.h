@@ -1,6 +1,6 @@
 /*
  * clock.h - time that only goes forward (CLOCK_MONOTONIC), for limits and
- * delays, and that which a thread has used. It does not tell the date.
+ * delays, and the processor time of a thread. It does not tell the date.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -34,15 +34,14 @@ clock_coarse_msec(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* The same in whole seconds. */
+/* The coarse clock in whole seconds. */
 static inline uint32_t
 clock_coarse_sec(void)
 {
 	return (uint32_t)(clock_coarse_msec() / 1000);
 }
 
-/* For how long this thread has had a processor. A system call, unlike the
- * others. */
+/* The processor time of this thread. A system call, unlike the other clocks. */
 static inline int64_t
 clock_thread_nsec(void)
 {

@@ -28,11 +28,11 @@ enum nsd_err digest_create(enum digest_kind kind, struct digest **digest)
 	MUST_USE;
 void digest_destroy(struct digest *digest); /* NULL is fine */
 
-/* Adds octets. Only a lack of memory makes it fail, which the end says. Cost:
- * linear in len. */
+/* Adds octets. Without memory it fails, which digest_end reports. Cost: linear
+ * in len. */
 void digest_add(struct digest *digest, const uint8_t *octets, size_t len);
-/* Ends it; nothing can be added any more. returns NSD_OK with digest_len octets
- * in out; NSD_E_MEMORY. */
+/* Ends the hash; nothing can be added any more. returns NSD_OK with digest_len
+ * octets in out; NSD_E_MEMORY. */
 enum nsd_err digest_end(struct digest *digest, uint8_t out[DIGEST_LEN_MAX])
 	MUST_USE;
 

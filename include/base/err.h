@@ -31,7 +31,7 @@ enum nsd_err { NSD_ERR_LIST(NSD_ERR_ENUM) };
 
 /* The fixed English text of a code; never NULL. */
 const char *err_text(enum nsd_err err);
-/* The same; of NSD_E_SYSTEM what errno says. */
+/* The text for people: of NSD_E_SYSTEM that of errno, else err_text. */
 const char *err_reason(enum nsd_err err);
 
 #endif

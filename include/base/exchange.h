@@ -1,6 +1,6 @@
 /*
- * exchange.h - one request that came in and the place for its reply: the only
- * thing that net and query share. What the octets mean is not known here.
+ * exchange.h - a request and the room for its reply: the one thing that net and
+ * query share. Its octets have no meaning here.
  */
 #ifndef BASE_EXCHANGE_H
 #define BASE_EXCHANGE_H
@@ -45,18 +45,20 @@ struct exchange {
 	uint32_t reply_capacity;/* octets of room in reply */
 	uint8_t *reply;         /* not the request's buffer */
 	uint32_t reply_len;     /* set by the handler; 0: send nothing */
-	uint32_t cost;          /* set by the handler; 0 when handed over: what
-				 * the reply has cost beside that of any small
+	uint32_t cost;          /* set by the handler; 0 when handed over: the
+				 * cost of the reply beyond that of any small
 				 * one, in units of some 0.3 us */
 	enum exchange_transport transport;
 	enum exchange_seen seen;
 	bool put_off;           /* set by the handler; false when handed over:
-				 * hand it over again, there is no reply */
-	bool pass_on;           /* set by the handler: whoever called it is to
-				 * pass the request on, and not to send the
-				 * reply if that fails */
-	bool is_dated;          /* by what its connection is kept from others:
-				 * is_dated of base/filter.h */
+				 * there is no reply, hand the request over
+				 * again */
+	bool pass_on;           /* set by the handler: the caller is to pass the
+				 * request on, and to send no reply if that
+				 * fails */
+	bool is_dated;          /* the connection's protocol is too old for
+				 * confidential data: is_dated of
+				 * base/filter.h */
 	/* On a stream: how long its connection may be idle from now on, in
 	 * units of 100 ms; 0: it closes, or this is no stream. */
 	uint16_t idle_100ms;
@@ -64,7 +66,7 @@ struct exchange {
 	const struct sockaddr_storage *peer;
 	/* The proxy's, if it has named the client; else NULL. */
 	const struct sockaddr *proxy;
-	/* NULL: it has shown nothing. */
+	/* The certificate of the client; NULL: none was shown. */
 	const struct exchange_identity *identity;
 	/* NULL when the request is handed over. On TCP the handler may set it
 	 * if more messages follow the reply (a zone transfer). The transport

@@ -15,8 +15,8 @@
 struct exchange_identity;
 
 /*
- * The functions of a filter. They never block. state is what open has
- * returned. A connection has its own.
+ * The functions of a filter. They never block. state is the result of open;
+ * each connection has its own.
  */
 struct filter {
 	/* Begins, on a connected, non-blocking socket, which stays the
@@ -25,8 +25,8 @@ struct filter {
 	void *ctx;
 
 	/*
-	 * Reads up to size (1 or more) octets. Until the filter is open, this
-	 * is what opens it. Returns their number; 0: no more will come; -1 with
+	 * Reads up to size (1 or more) octets. Until the filter is open,
+	 * reading opens it. Returns their number; 0: no more will come; -1 with
 	 * errno: EAGAIN, there are none for now; else the connection is of no
 	 * use any more. Cost: as many octets of the socket as are read, and one
 	 * call to open.
@@ -34,22 +34,22 @@ struct filter {
 	ssize_t (*read)(void *state, uint8_t *at, size_t size);
 
 	/*
-	 * Writes what the first count (1 or more) of iov say. Returns how many
-	 * octets were taken, at least one; -1 with errno as above. What was not
-	 * taken is to be written next: its first 16384 octets, if there are so
+	 * Writes the octets of the first count (1 or more) of iov. Returns how
+	 * many octets were taken, at least one; -1 with errno as above. The
+	 * rest is to be written next: its first 16384 octets, if there are so
 	 * many, must be the same then.
 	 */
 	ssize_t (*write)(void *state, const struct iovec *iov, size_t count);
 
-	/* Can more be read though the socket may have nothing? Or is reading
-	 * to go on when the socket has room for what is written? */
+	/* True if more can be read though the socket may have nothing, or if
+	 * reading is to go on when the socket has room for output. */
 	bool (*is_ready)(const void *state);
 
-	/* Have both sides come to terms? No request comes before that. */
+	/* True if the handshake is complete. No request comes before that. */
 	bool (*is_open)(const void *state);
 
-	/* Have both sides come to terms by a version that is too old for what
-	 * is not for everybody, such as whole zones? */
+	/* True if the handshake has agreed on a version that is too old for
+	 * confidential data, such as whole zones. */
 	bool (*is_dated)(const void *state);
 
 	/* The identity that the other side has proved, lent until close; NULL:
@@ -63,8 +63,8 @@ struct filter {
 	void (*close)(void *state);
 };
 
-/* Is it to be read or written again later, as the socket, or the kernel, has no
- * room or no octets for now? error: an errno of the socket. */
+/* True if reading or writing is to be tried again later: the socket, or the
+ * kernel, has no room or no octets for now. error: an errno of the socket. */
 static inline bool
 filter_error_passes(int error)
 {

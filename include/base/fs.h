@@ -15,24 +15,23 @@
 #include "base/err.h"
 
 /*
- * Opens a file to be read and says in *st what it is. Nothing holds the caller
- * up for long: a file that somebody holds a lease on is waited for at most 60
- * seconds. A FIFO, socket or device is refused before it is opened, since to
- * open some devices makes them act.
+ * Opens a file to be read and fills *st. Nothing holds the caller up for long:
+ * a file under a lease is waited for at most 60 seconds. A FIFO, socket or
+ * device is refused before it is opened, since to open some devices makes them
+ * act.
  *
  * With streams, /dev/null may be read too, and a pipe or terminal if the path
- * names a descriptor that whoever started the program has opened (/dev/stdin,
- * /dev/fd/N).
+ * names a descriptor that the program was started with (/dev/stdin, /dev/fd/N).
  *
- * Returns NSD_E_SYSTEM with errno and *fd -1 if the file is not opened: what
- * stat or open says; ENOTSUP for a FIFO, socket or device that is refused;
+ * Returns NSD_E_SYSTEM with errno and *fd -1 if the file is not opened: the
+ * errno of stat or open; ENOTSUP for a FIFO, socket or device that is refused;
  * EISDIR for a directory; EWOULDBLOCK if the lease was not given up.
  */
 enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
 	struct stat *st) MUST_USE;
-/* The same path from the root, for when we are elsewhere; free() it. Links in
- * it stay: they may lead to another file by then. Where we are in no folder any
- * more, it stays what it is. NULL: no memory. */
+/* Makes an absolute path of a path, for use from another folder; free() it.
+ * Links in it stay: they may lead to another file by then. Without a current
+ * folder the path stays as it is. NULL: no memory. */
 char *fs_path_from_root(const char *path);
 
 /* True if one time of a file is after another. */
@@ -69,18 +68,19 @@ struct fs_replace {
  * then. */
 enum nsd_err fs_replace_open(struct fs_replace *r, const char *path,
 	mode_t mode) MUST_USE;
-/* The same with the name FILE~, which others know; removes what has it, such as
- * what a process that was killed has left. access is O_WRONLY or O_RDWR. The
- * umask applies to mode. */
+/* Makes the new file with the name FILE~, which is known to other programs; a
+ * file of that name is removed first, such as one that a killed process has
+ * left. access is O_WRONLY or O_RDWR. The umask applies to mode. Returns as
+ * fs_replace_open. */
 enum nsd_err fs_replace_open_tilde(struct fs_replace *r, const char *path,
 	int access, mode_t mode) MUST_USE;
 
 /* Flushes to the disk, then as fs_replace_take. */
 enum nsd_err fs_replace_commit(struct fs_replace *r, int *fd) MUST_USE;
 /*
- * Renames. Ends r in any case. On success *fd is the file, the caller's from
- * now on. Returns NSD_E_SYSTEM with errno if it failed; everything is then as
- * before the file was made.
+ * Renames the new file over the old one. Ends r in any case. On success *fd is
+ * the file, the caller's from now on. Returns NSD_E_SYSTEM with errno if it
+ * failed; everything is then as before the file was made.
  */
 enum nsd_err fs_replace_take(struct fs_replace *r, int *fd) MUST_USE;
 /* Flushes the folder that has the file: a name that is new there then outlives
@@ -97,8 +97,8 @@ enum nsd_err fs_replace_open_stream(struct fs_replace *r, FILE **out) MUST_USE;
  * fs_replace_abort is to follow. */
 enum nsd_err fs_replace_close_stream(FILE *out) MUST_USE;
 
-/* Writes all octets, whatever signals come. Returns NSD_E_SYSTEM with errno if
- * a write failed; a part may have been written then. */
+/* Writes all octets, and goes on after signals. Returns NSD_E_SYSTEM with errno
+ * if a write failed; a part may have been written then. */
 enum nsd_err fs_write_all(int fd, const void *data, size_t len) MUST_USE;
 
 /* Closes every descriptor but 0, 1, 2 and those listed. The list may be in any

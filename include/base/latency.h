@@ -3,7 +3,7 @@
  * (doc/decisions/0117).
  *
  * One process writes it without locks, others read it: each field is a word of
- * its own. Whoever reads takes nothing there for true.
+ * its own. Readers do not trust its contents.
  */
 #ifndef BASE_LATENCY_H
 #define BASE_LATENCY_H

@@ -26,7 +26,7 @@ struct log_options {
 	bool time_ascii;
 	bool time_iso;
 	int facility;        /* syslog facility */
-	const char *syslog;  /* where it listens; NULL: /dev/log */
+	const char *syslog;  /* path of its socket; NULL: /dev/log */
 	unsigned verbosity;
 };
 
@@ -40,9 +40,9 @@ struct log_options {
 enum nsd_err log_open(const struct log_options *options) MUST_USE;
 
 /* Opens the file anew under the same name, for log rotation, or if it could not
- * be opened before; and so syslog's socket, if lines go there. On failure the
- * log stays where it is, a line in it says why, and so does errno:
- * NSD_E_SYSTEM. */
+ * be opened before; and syslog's socket, if lines go there. On failure the log
+ * goes on as it is, with a line that says why. Returns NSD_OK, or NSD_E_SYSTEM
+ * with errno. */
 enum nsd_err log_reopen(void);
 void log_close(void);
 
@@ -60,17 +60,17 @@ enum nsd_err log_open_files(const struct log_options *options,
 	struct log_files *files) MUST_USE;
 void log_close_files(struct log_files *files);
 
-/* Writes the log by other options from now on, but for program, copy_errors,
- * facility and syslog, which stay. files: of these options; NULL: the log stays
- * in what is open. Borrows the file's name until log_close. */
+/* Writes the log by other options from now on; program, copy_errors, facility
+ * and syslog stay as they are. files: opened for these options; NULL: the open
+ * files stay in use. Borrows the file's name until log_close. */
 void log_change(const struct log_options *options,
 	const struct log_files *files);
 
 /* The descriptor of the log file, lent until log_close; -1: no file. */
 int log_fd(void);
 
-/* The descriptors that the log has, lent until log_close; returns how many. A
- * process that closes all others leaves these. */
+/* Lists the descriptors of the log, lent until log_close; returns their count.
+ * A process that closes all other descriptors leaves these open. */
 #define LOG_FDS_MAX 2u
 unsigned log_list_fds(int fds[LOG_FDS_MAX]);
 
@@ -87,12 +87,13 @@ struct log_share {
 	uint8_t unused;
 };
 
-/* Tells what our log is. Lends the descriptors; returns how many. */
+/* Describes the log of this process. Lends the descriptors; returns their
+ * count. */
 unsigned log_get_share(struct log_share *share, int fds[LOG_FDS_MAX]);
 
-/* Writes the log like that from now on: for a process that may not open files.
- * The caller may close the descriptors, count of them; if these are not as many
- * as share says, nothing is done. */
+/* Writes the log as `share` describes from now on: for a process that may not
+ * open files. The caller may close the descriptors, count of them; if these are
+ * not as many as share says, nothing is done. */
 void log_use_share(const struct log_share *share, const int *fds,
 	unsigned count);
 
@@ -102,23 +103,23 @@ void log_set_file(const char *file);
 void log_set_copy_errors(bool on);
 
 /*
- * How long lines may wait where nobody reads what is in front of them: a full
- * pipe, a terminal that stands, a daemon that hangs. All lines of a process
- * together wait that long at most, and an eighth of the time that has passed
- * since; and not at all where one has waited in vain and none has got through
- * after it. What does not get through is lost, and counted. Without a call, and
- * for -1, each line waits for as long as it takes.
+ * Limits how long lines wait for a reader: behind a full pipe, a terminal that
+ * stands, a daemon that hangs. All lines of a process together wait that long
+ * at most, and an eighth of the time that has passed since; and not at all
+ * after a line has waited in vain, until one gets through. Lines that do not
+ * get through are lost, and counted. Without a call, and for -1, each line
+ * waits for as long as it takes.
  */
 void log_set_patience(int patience_msec);
 
 /* Opens the standard error output anew, if it is a pipe or a terminal, so that
- * it does not block, and whoever shares it does not notice. Where the kernel
- * refuses that, a line may have to wait if two processes find the last room at
- * once. */
+ * it does not block, without an effect on other processes that share it. Where
+ * the kernel refuses that, a line may have to wait if two processes find the
+ * last room at once. */
 void log_own_stderr(void);
 
-/* Says how many lines are lost, if there is room for that. Each line does that,
- * too: call it now and then. */
+/* Reports the lines that were lost, if there is room for that. Each line does
+ * so, too: call it now and then. */
 void log_tell_lost(void);
 
 /* Changes PROG of later lines (--enable-log-role: to a role's name). Lent until

@@ -1,8 +1,8 @@
 /*
  * secrets.h - shared secrets, in memory of their own that no core file has.
  *
- * Whoever has the secrets fills it, and seals it: main from files, before it
- * forks or when they change; a worker from what main sent since. Children
+ * The process that has the secrets fills it, and seals it: main from files,
+ * before it forks or when they change; a worker from messages of main. Children
  * inherit main's; those that need no secret drop it.
  */
 #ifndef BASE_SECRETS_H
@@ -28,13 +28,13 @@ struct secrets_octets {
 	size_t len;
 };
 
-/* Adds the next one, the first with index 0; copies it. There is room. */
+/* Adds a copy of the next secret, the first with index 0. There is room. */
 void secrets_add(struct secrets *secrets, struct secrets_octets secret);
 
 /* Makes the memory read-only for good, for this process and all others. */
 void secrets_seal(struct secrets *secrets);
 
-/* How many there are; NULL has none. */
+/* The count of secrets; NULL has none. */
 size_t secrets_count(const struct secrets *secrets);
 
 /* Lends a secret, until secrets_drop. index is below the count. */

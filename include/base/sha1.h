@@ -3,7 +3,7 @@
  * hashes of hashes, as NSEC3 asks for them.
  *
  * The caller pads the messages. Digests are native words, so that hashing them
- * again takes no conversion. What the processor can do decides how many
+ * again takes no conversion. The processor's instructions decide how many
  * messages are worked on at once. Nothing is allocated, nothing blocks.
  */
 #ifndef BASE_SHA1_H

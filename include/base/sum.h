@@ -22,7 +22,7 @@ struct sum {
 /* Adds len octets to the sum: a multiple of 32, aligned to 8. */
 void sum_add(struct sum *sum, const void *data, size_t len);
 
-/* The same in plain C, for machines without the instruction. */
+/* sum_add in plain C, for machines without the instruction. */
 void sum_add_generic(struct sum *sum, const void *data, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * textlist.h - a list of texts in shared memory. One process appends to it;
- * others read it meanwhile and take nothing there for true. Texts never move
- * or go.
+ * others read it meanwhile and do not trust its contents. Texts are never moved
+ * or removed.
  */
 #ifndef BASE_TEXTLIST_H
 #define BASE_TEXTLIST_H
@@ -29,7 +29,7 @@ struct textlist {
 
 /* Octets of memory for a list with so much room. */
 size_t textlist_size(uint32_t room, uint32_t octets);
-/* Says where things lie in that memory, which begins at a multiple of 4. */
+/* Lays out that memory, which begins at a multiple of 4. */
 void textlist_init(struct textlist *list, void *memory, uint32_t room,
 	uint32_t octets);
 

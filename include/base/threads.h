@@ -3,13 +3,13 @@
  *
  * Two forms. threads_run shares out one piece of work and returns when all of
  * it is done (fork and join). struct threads holds threads that live longer:
- * they are started one by one and joined at the end. What the threads do for
- * each other (queues, locks, counters) is the caller's.
+ * they are started one by one and joined at the end. Queues, locks and counters
+ * between threads are the caller's.
  *
- * Threads have numbers from 1; number 0 is the thread that called. A thread
- * has the signal mask and the name of the thread that started it, and the
- * stack size of the system. A thread that cannot be started is no error: those
- * that are there do its work.
+ * Threads have numbers from 1; number 0 is the calling thread. A thread has the
+ * signal mask and the name of the thread that started it, and the stack size of
+ * the system. A thread that cannot be started is no error: the threads that are
+ * there do its work.
  */
 #ifndef BASE_THREADS_H
 #define BASE_THREADS_H

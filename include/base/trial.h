@@ -1,7 +1,7 @@
 /*
- * trial.h - has something tried by a process of its own, which may crash, be
- * killed or hang. Whoever asks goes on in any case, and nothing of what was
- * tried stays in its memory.
+ * trial.h - runs a function in a process of its own, which may crash, be killed
+ * or hang. The caller goes on in any case, and nothing of the trial stays in
+ * its memory.
  */
 #ifndef BASE_TRIAL_H
 #define BASE_TRIAL_H
@@ -11,32 +11,32 @@
 
 #include "base/err.h"
 
-/* Octets of what a trial may say, with the NUL. */
+/* Octets of the text of a report, with the NUL. */
 #define TRIAL_TEXT_MAX 1024
 
 /* Longer than any trial takes that comes to an end. */
 #define TRIAL_MSEC 10000
 
-/* How something went, from a process that may have been taken over. */
+/* The report of a trial, from a process that may have been taken over. */
 struct trial_report {
 	uint32_t err; /* enum nsd_err */
 	char text[TRIAL_TEXT_MAX];
 };
 
 /*
- * In the new process: tries, and writes what is to be said, if anything, to
- * text. Of descriptors it has 0 to 2 and the one by which it reports; it leaves
- * no core, and ends with the one that asks.
+ * The function of a trial, in the new process: writes its report, if any, to
+ * text. The process has the descriptors 0 to 2 and the one for the report; it
+ * leaves no core, and ends with its parent.
  */
 typedef enum nsd_err trial_fn(void *arg, char text[TRIAL_TEXT_MAX]);
 
 /*
- * Forks, has the new process try, and waits for it, at most limit_msec. No
+ * Forks, runs fn in the new process, and waits for it, at most limit_msec. No
  * process of it is left. For a process of one thread that reaps no children in
  * signal handlers.
- * text: what was said, in one line, whoever has taken that process over; ""
- *   after the failures below.
- * returns what fn has returned. Or NSD_E_SYSTEM with errno: there is no new
+ * text: the report, in one line even if that process was taken over; "" after
+ * the failures below.
+ * returns the result of fn. Or NSD_E_SYSTEM with errno: there is no new
  * process; NSD_E_PEER: it has died; NSD_E_AGAIN: it took too long.
  */
 enum nsd_err trial_run(trial_fn *fn, void *arg, int limit_msec,
@@ -53,7 +53,7 @@ enum nsd_err trial_read(const struct trial_report *report,
 
 /*
  * True if a process may make a system call. A service manager's filter may kill
- * who makes one, which is found out by a trial. call: is run there, and may
+ * a process that makes it, so a trial makes it first. call: makes it, and may
  * fail. Without a filter there is no trial.
  */
 bool trial_may_call(void (*call)(void));

@@ -1,12 +1,12 @@
 /*
  * vault.h - secrets that one process may change while others read them.
  *
- * The memory is shared. Who makes it maps it twice: to write, which no child
- * inherits, and to read, which all of them do and none can make writable, if
- * the kernel can seal it (vault_is_sealed). No core file has it. A secret has a
- * place, and keeps it until it is removed; no two secrets ever have the same
- * one. So what names a place that is of no use any more finds nothing there,
- * even if other octets are by then.
+ * The memory is shared. The maker maps it twice: to write, which no child
+ * inherits, and to read, which children inherit and cannot make writable, if
+ * the kernel can seal it (vault_is_sealed). No core file has it. A secret keeps
+ * its place until it is removed; no two secrets ever have the same place and
+ * id. So a reference to a removed secret finds nothing, even if its slots hold
+ * another secret by then.
  *
  *   slot: | id, 4 | length, 4 | octets, 120 |, and, if they are not enough, the
  *   slots behind it as a whole. A free slot has id 0.
@@ -35,8 +35,8 @@ vault_place_is_same(struct vault_place a, struct vault_place b)
 }
 
 /*
- * Makes room for so many secrets, of so many octets in all, four times over, or
- * for many thousands if that is more. What is not used takes no memory.
+ * Makes room for count secrets of `octets` octets in all, four times over, or
+ * for many thousands if that is more. Room that is not used takes no memory.
  * returns NSD_OK and gives *vault (vault_destroy); NSD_E_MEMORY: or no address
  * space. Only this process writes to it, no child that it forks later.
  */
@@ -52,7 +52,8 @@ bool vault_is_sealed(const struct vault *vault);
 enum nsd_err vault_add(struct vault *vault, const uint8_t *secret, size_t len,
 	struct vault_place *place) MUST_USE;
 
-/* Overwrites a secret. Of the maker. One that is gone already is no matter. */
+/* Overwrites a secret. Of the maker. A secret that is gone already is no
+ * matter. */
 void vault_remove(struct vault *vault, struct vault_place place);
 
 /* Marks a secret as in use; vault_sweep overwrites the secrets that were not
@@ -64,15 +65,16 @@ void vault_sweep(struct vault *vault);
 
 /*
  * Lends a secret; NULL: it has gone. Of any process. The maker may overwrite it
- * at any time: whoever has copied it asks again, and drops the copy if it has
- * gone meanwhile.
+ * at any time: a process that has copied it asks again, and drops the copy if
+ * the secret has gone meanwhile.
  */
 const uint8_t *vault_get(const struct vault *vault, struct vault_place place,
 	size_t *len);
 
-/* A child needs no secret: gives its mapping back. NULL is fine. */
+/* Gives this process's mapping back: for a child that needs no secret. NULL is
+ * fine. */
 void vault_leave(struct vault *vault);
-/* The maker gives up both. NULL is fine. */
+/* Gives the maker's mappings back. NULL is fine. */
 void vault_destroy(struct vault *vault);
 
 #endif

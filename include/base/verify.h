@@ -1,7 +1,7 @@
 /*
  * verify.h - checks of public-key signatures, by OpenSSL.
  *
- * Keys and signatures are untrusted octets. Whatever they are, the answer is
+ * Keys and signatures are untrusted octets: for any octets the answer is
  * whether the signature is right.
  */
 #ifndef BASE_VERIFY_H

@@ -10,7 +10,8 @@
 #include "dns/name.h"
 #include "dns/rrbatch.h"
 
-/* Of each severity: so many are kept by each thread, and told of all. */
+/* The most findings of a severity that a thread keeps, and that are told in
+ * all. */
 #define FINDINGS_KEPT_MAX 1000u
 #define FINDING_TEXT_MAX 640u
 

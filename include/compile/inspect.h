@@ -1,12 +1,12 @@
 /*
- * inspect.h - looks for what build_zone would tell of a zone, while its file is
- * read, and makes nothing. So no more of the zone is in memory than a part of
- * some MiB of its records, and a few octets for each name; and all its records,
+ * inspect.h - finds the diagnostics of build_zone while a zone's file is read,
+ * and makes nothing. So no more of the zone is in memory than a part of some
+ * MiB of its records, and a few octets for each name; and all its records,
  * until the file is at its end, if they have to be sorted.
  *
  * It is for zones that are nearly right: without errors, and without faults of
- * the NSEC3 chain. What else there is only a
- * build of all records tells, and then tells all.
+ * the NSEC3 chain. For any other zone NSD_E_LIMIT is returned, and build_zone
+ * reports all.
  *
  *	inspect_begin
  *	inspect_take       each batch of the file, in file order
@@ -40,7 +40,8 @@ struct zone_inspect_input {
 	/* Called behind each part with its records; those of an owner are in
 	 * file order. */
 	enum nsd_err (*on_part)(void *ctx, const struct rrbatch *batches);
-	void *ctx; /* of these. What they return, if not NSD_OK, is returned. */
+	void *ctx; /* of these functions. A result other than NSD_OK is returned
+		    * to the caller. */
 };
 
 /* Begins to look at a zone. Keeps all that input refers to, and copies input.
@@ -49,13 +50,13 @@ enum nsd_err inspect_begin(const struct zone_inspect_input *input,
 	struct zone_inspect **inspect) MUST_USE;
 
 /* Takes a batch of the file, whatever it returns. On each failure:
- * inspect_destroy. NSD_E_LIMIT: only a build of all records tells what there is
- * to tell. NSD_E_MEMORY. What a callback returned. */
+ * inspect_destroy. NSD_E_LIMIT: only build_zone can report on this zone.
+ * NSD_E_MEMORY. Or the result of a callback. */
 enum nsd_err inspect_take(struct zone_inspect *inspect, struct rrbatch *batch)
 	MUST_USE;
 
-/* Looks at the rest when the file is at its end, and at what only all records
- * show. Tells nothing yet. Returns as inspect_take. */
+/* Inspects the rest when the file is at its end, and makes the checks that take
+ * all records. Tells nothing yet. Returns as inspect_take. */
 enum nsd_err inspect_finish(struct zone_inspect *inspect) MUST_USE;
 
 /* Tells the warnings that build_zone would tell, in file order. files: names,
@@ -63,7 +64,7 @@ enum nsd_err inspect_finish(struct zone_inspect *inspect) MUST_USE;
 void inspect_tell(struct zone_inspect *inspect, const char *const *files,
 	size_t file_count, struct diag_sink *sink);
 
-/* Frees it. NULL: does nothing. */
+/* Frees the inspection. NULL: does nothing. */
 void inspect_destroy(struct zone_inspect *inspect);
 
 #endif

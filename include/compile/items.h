@@ -32,8 +32,8 @@ struct item_group {
 	struct item *items;
 };
 
-/* RRsets in order: type << 1; of an RRSIG covered type << 1 | 1. So signatures
- * stand right behind what they cover. */
+/* The order of RRsets: type << 1; of an RRSIG covered type << 1 | 1. So
+ * signatures stand right behind the RRset that they cover. */
 static inline uint32_t
 items_key(const struct rrbatch_rr *rr)
 {

@@ -1,9 +1,10 @@
 /*
- * limits.h - how much one name of a zone may have.
+ * limits.h - limits of the records of one name.
  *
  * An answer is one message: a name with more records of a type than fit into it
- * helps nobody, and each change of it takes the longer. So there are limits for
- * what other servers send. What is in zone files is the operator's own.
+ * helps no client, and each change of it takes the longer. So there are limits
+ * for zones from other servers. Zone files are the operator's own, without
+ * limits.
  */
 #ifndef COMPILE_LIMITS_H
 #define COMPILE_LIMITS_H

@@ -13,8 +13,8 @@
  *	pack_sigs_flush                 before anybody reads counts of holders
  *	arena_fini(&p->arena)
  *
- * What is packed is not visible to readers until it is published. What has to
- * be told of the zone goes to p->findings.
+ * Packed objects are not visible to readers until they are published. Findings
+ * about the zone go to p->findings.
  */
 #ifndef COMPILE_PACKER_H
 #define COMPILE_PACKER_H
@@ -131,8 +131,8 @@ struct packer {
 	const struct node_rrset *kept; /* in an update: entries of the old node
 					* that stay as they are; ascending */
 	size_t kept_count;
-	const struct node *former; /* in an update: the old node. What it has is
-				    * within the limits. NULL: none */
+	const struct node *former; /* in an update: the old node, whose records
+				    * are within the limits. NULL: none */
 	struct name_hasher *hasher; /* NULL: no chain */
 	const uint8_t *hashes[2];   /* of the name, and of the wildcard below
 				     * it; NULL: not to be kept */
@@ -147,7 +147,8 @@ struct packer {
 	uint64_t rr_count;
 };
 
-/* Severity of broken data: what a primary is refused, a secondary serves. */
+/* Severity of broken data: a primary zone is refused, a secondary zone is
+ * served. */
 static inline enum diag_severity
 packer_severity(const struct packer *p)
 {
@@ -190,7 +191,7 @@ packer_reserve(struct packer *p, void *array, size_t *room, size_t count,
  */
 enum nsd_err hasher_run(struct packer *p, const struct owner *owners,
 	size_t count) MUST_USE;
-/* Puts what owner i of the last hasher_run is to keep into p->hashes. */
+/* Sets p->hashes to the hashes that owner i of the last hasher_run keeps. */
 void hasher_get(struct packer *p, size_t i);
 
 /* ---- nodes (node.c) */
@@ -203,7 +204,7 @@ void hasher_get(struct packer *p, size_t i);
  */
 enum nsd_err node_pack_items(struct packer *p, const struct owner *owner,
 	struct item *items, size_t item_count, store_ref *ref) MUST_USE;
-/* The same of the first `count` groups of p->groups. */
+/* As node_pack_items, for the first `count` groups of p->groups. */
 enum nsd_err node_pack_groups(struct packer *p, const struct owner *owner,
 	size_t count, store_ref *ref) MUST_USE;
 
@@ -218,7 +219,7 @@ bool node_fill_hashes(struct packer *p, store_ref node);
 
 /* ---- RRsets and signatures (pack_rrset.c, pack_sigs.c) */
 
-/* Counts one holder more. */
+/* Counts one holder more of an RRset. */
 void pack_hold_rrset(struct packer *p, store_ref ref);
 
 /* Adds the holders counted by a packer to its templates. Templates that nobody
@@ -238,7 +239,8 @@ bool nsec3_items_are_chained(const struct nsec3_chain *chain,
 
 /*
  * Packs the NSEC3 records of an owner and the RRSIGs that cover them (items of
- * those types alone, sorted) into a record for nsec3_edit_put. A form that
+ * those types alone, sorted) into a record for nsec3_edit_put. A form is shared
+ * with records near it in the chain.
  * records near it in the chain have is shared.
  * NSD_E_MEMORY; NSD_E_ZONE: there is an error in the zone, told; NSD_E_BUG: the
  * items are not those of an owner in the chain.

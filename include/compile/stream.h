@@ -1,9 +1,9 @@
 /*
- * stream.h - builds a zone while its file is read. What is built takes the
- * place of the records that it is built of: if the file's names are in
- * canonical order, as those that signers write are, no more of them are in
- * memory at any time than those of a part of some MiB. Records in another order
- * are kept and sorted until all have come, and go then.
+ * stream.h - builds a zone while its file is read. Built objects take the place
+ * of their records: if the file's names are in canonical order, as signers
+ * write them, the records in memory at any time are those of a part of some
+ * MiB. Records in another order are kept and sorted until the file is at its
+ * end.
  *
  * NSEC3 records may stand among the names or behind them; they have an order of
  * their own. Names and NSEC3 records of a part may be in any order, but both

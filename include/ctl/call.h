@@ -1,10 +1,9 @@
 /*
  * call.h - a command of nsd-control while it is done.
  *
- * A handler gets a call, prints its answer and ends it: at once, or later from
- * wherever it learns that the work is done. It must be ended once, and lives
- * until then, whatever becomes of the client: what is printed for a client that
- * has gone goes nowhere.
+ * A handler gets a call, prints its answer and ends it: at once, or later, when
+ * the work is done. It must be ended once, and lives until then, also if the
+ * client has gone: output for such a client is dropped.
  *
  *	static void
  *	control_on_paint(struct xfrd *xfrd, struct ctl_call *call)
@@ -28,7 +27,7 @@
  * with "error" and has the reason. nsd-control's exit code comes from the first
  * line of all: print nothing before it is known, unless NSD does.
  *
- * What is long is printed a part at a time (ctl_stream), so that a client that
+ * A long answer is printed a part at a time (ctl_stream), so that a client that
  * does not read holds no memory, and others have their turns.
  */
 #ifndef CTL_CALL_H
@@ -42,10 +41,10 @@
 
 struct ctl_call;
 
-/* How far a command is. */
+/* The progress of a command. */
 struct ctl_progress {
 	uint64_t done; /* zones */
-	uint64_t all;  /* 0: it is not known */
+	uint64_t all;  /* 0: not known */
 };
 
 /* Set by handlers, before they return; all are NULL at first. */
@@ -54,11 +53,11 @@ struct ctl_call_hooks {
 	/* Of a verb with CTL_LINES: the next line, without its end, lent. Not
 	 * called while ctl_hold. */
 	void (*on_line)(struct ctl_call *call, const char *line);
-	/* The last line has come. Not if the client has gone before. */
+	/* The last line has come. Not called if the client has gone before. */
 	void (*on_lines_end)(struct ctl_call *call);
-	/* The client has gone: nobody reads the answer. The call is still to
-	 * be ended, here or later. NULL: the handler does not care, and what it
-	 * has asked for goes on. One with CTL_LINES has to care. */
+	/* The client has gone: nobody reads the answer. The call is still to be
+	 * ended, here or later. NULL: the handler goes on regardless. A handler
+	 * of a verb with CTL_LINES has it set. */
 	void (*on_gone)(struct ctl_call *call);
 	/* Of ctl_stream. */
 	void (*on_room)(struct ctl_call *call);
@@ -77,17 +76,17 @@ const char *ctl_argument(const struct ctl_call *call, unsigned index);
 /* True if the client has gone. */
 bool ctl_is_gone(const struct ctl_call *call);
 
-/* Prints a part of the answer; lines end in \n. Nothing waits for the client.
- * What it does not read is kept, up to CTL_OUTPUT_MAX octets; with more its
- * connection is closed. */
+/* Prints a part of the answer; lines end in \n. Does not block. Octets that the
+ * client has not read are kept, up to CTL_OUTPUT_MAX; with more its connection
+ * is closed. */
 #define CTL_OUTPUT_MAX (4u << 20)
 void ctl_printf(struct ctl_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same with octets. */
+/* Prints octets. */
 void ctl_write(struct ctl_call *call, const void *octets, size_t len);
-/* The same; the copy is wiped when it was sent, or never will be. */
+/* Prints octets; the copy is wiped once it is sent, or dropped. */
 void ctl_write_secret(struct ctl_call *call, const void *octets, size_t len);
-/* For structs of other layers that print with a function of theirs. */
+/* Prints with the arguments of a caller's own print function. */
 void ctl_vprintf(struct ctl_call *call, const char *format,
 	__builtin_va_list args) __attribute__((format(printf, 2, 0)));
 
@@ -100,20 +99,20 @@ void ctl_vprintf(struct ctl_call *call, const char *format,
 void ctl_stream(struct ctl_call *call,
 	void (*on_room)(struct ctl_call *call));
 
-/* Of a verb with CTL_LINES: no further line until ctl_release. What is held is
- * counted: as many releases as holds. */
+/* Of a verb with CTL_LINES: holds further lines back until ctl_release. Holds
+ * are counted: as many releases are needed. */
 void ctl_hold(struct ctl_call *call);
 void ctl_release(struct ctl_call *call);
 
-/* Answers with a line and closes the connection, in place of whoever has the
- * call: that one is still to end it, and what it prints goes nowhere. Its hooks
- * are called no more. */
+/* Answers with a line and closes the connection, in place of the call's
+ * handler: that one is still to end the call, and its output is dropped. Its
+ * hooks are called no more. */
 void ctl_break_off(struct ctl_call *call, const char *line);
 
-/* The answer is whole. The call is gone with this. */
+/* Ends a call: its answer is whole. The call is gone with this. */
 void ctl_end(struct ctl_call *call);
-/* The same; on_sent is called once, perhaps before this returns. sent: all of
- * the answer has been handed to the system for a client that was there. Else
+/* Ends a call; on_sent is called once, perhaps before this returns. sent: all
+ * of the answer has been handed to the system for a client that was there. Else
  * the client has gone before. */
 typedef void ctl_on_sent(void *ctx, bool sent);
 void ctl_end_and(struct ctl_call *call, ctl_on_sent *on_sent, void *ctx);

@@ -1,13 +1,13 @@
 /*
  * channel.h - takes connections of nsd-control, and commands from them.
  *
- * Whoever connects is bounded before it has said anything: by the number of
- * connections (the oldest one that sends no command goes when there is no
- * room), by the time to send a command, by its length, by the time in which it
- * reads its answer and by what waits for it. Commands that may take long get
- * three quarters of the connections. Handshakes of TLS with those who show no
- * certificate are some 50 in a second, 5 of a network. Nothing here blocks. The
- * process ignores SIGPIPE.
+ * A client is bounded before it has said anything: by the number of connections
+ * (the oldest one that sends no command makes room for another), by the time to
+ * send a command, by its length, by the time to read the answer and by the
+ * octets of it that wait. Commands that may take long get three quarters of the
+ * connections. TLS handshakes of clients without a certificate are limited to
+ * some 50 in a second, 5 of a network. Nothing here blocks. The process ignores
+ * SIGPIPE.
  */
 #ifndef CTL_CHANNEL_H
 #define CTL_CHANNEL_H
@@ -27,7 +27,7 @@ struct ctl_channel;
 #define CTL_COMMAND_MSEC 10000u
 /* Between two lines, of a verb with CTL_LINES. */
 #define CTL_LINES_MSEC 600000u
-/* A client that takes nothing of its answer for so long has gone. */
+/* A client that takes nothing of its answer for this long has gone. */
 #define CTL_READ_MSEC 60000u
 
 struct ctl_channel_options {
@@ -40,7 +40,8 @@ struct ctl_channel_options {
 	unsigned command_msec;
 	unsigned lines_msec;
 	unsigned read_msec;
-	/* By chance: nobody can choose who shares tokens of handshakes. */
+	/* Random: clients cannot choose networks that share tokens of
+	 * handshakes. */
 	uint32_t seed;
 };
 
@@ -64,12 +65,13 @@ bool ctl_channel_is_busy(const struct ctl_channel *channel);
 void ctl_channel_walk(struct ctl_channel *channel,
 	void (*fn)(struct ctl_call *call, void *arg), void *arg);
 
-/* Closes those that have sent no whole command yet, once a last line is sent:
- * an end without one would be taken for an empty answer. One whose handshake is
- * not over is told nothing. */
+/* Closes connections without a whole command, once a last line is sent: an end
+ * without one would be taken for an empty answer. A connection whose handshake
+ * is not over is told nothing. */
 void ctl_channel_refuse(struct ctl_channel *channel, const char *line);
 
-/* Closes all. Calls that are not ended must not be used any more. */
+/* Closes all connections. Calls that are not ended must not be used any
+ * more. */
 void ctl_channel_destroy(struct ctl_channel *channel);
 
 #endif

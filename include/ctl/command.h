@@ -1,5 +1,5 @@
 /*
- * command.h - the line by which a client says what it wants:
+ * command.h - the line of a client that has its command:
  *
  *	NSDCT1 WORD...
  *

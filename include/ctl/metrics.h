@@ -2,10 +2,10 @@
  * metrics.h - a small server of HTTP (RFC 9112) for the one page of metrics
  * (doc/surface.md section 5).
  *
- * Whoever connects is bounded before anything is known of it: in number (the
- * oldest connection goes when there is no room), in the time to ask, in the
- * time to take the page, in octets that are read and in octets that wait. A
- * connection serves one request. Nothing here blocks.
+ * A client is bounded before anything is known of it: in number (the oldest
+ * connection makes room for another), in the time to ask, in the time to take
+ * the page, in octets that are read and in octets that wait. A connection
+ * serves one request. Nothing here blocks.
  */
 #ifndef CTL_METRICS_H
 #define CTL_METRICS_H
@@ -29,9 +29,8 @@ struct ctl_metrics_options {
 	const char *path; /* kept */
 	/* Begins a page for a client. NULL: no memory. */
 	void *(*open)(void *ctx);
-	/* Appends more of it: some kilooctets, in a millisecond at most; or
-	 * nothing: it has more to do before, in another turn. False: that was
-	 * all. */
+	/* Appends more of the page: some kilooctets, in a millisecond at most;
+	 * or nothing, if work is left for another turn. False: that was all. */
 	bool (*print)(void *page, struct statistics_text *out);
 	/* The page is sent, or its client is gone: frees it. */
 	void (*close)(void *page);
@@ -48,9 +47,9 @@ enum nsd_err ctl_metrics_create(const struct ctl_metrics_options *options,
 /* Takes connections from a listening socket, non-blocking, which is kept.
  * NSD_E_MEMORY. */
 enum nsd_err ctl_metrics_listen(struct ctl_metrics *metrics, int fd) MUST_USE;
-/* Takes no connection any more; those that there are go on. */
+/* Takes no connection any more; open ones go on. */
 void ctl_metrics_close(struct ctl_metrics *metrics);
-/* The page lies there, for requests that come from now on. path: kept. */
+/* Changes the page's path, for requests that come from now on. path: kept. */
 void ctl_metrics_set_path(struct ctl_metrics *metrics, const char *path);
 /* Closes all connections. NULL is fine. */
 void ctl_metrics_destroy(struct ctl_metrics *metrics);

@@ -13,7 +13,7 @@
 #include "base/latency.h"
 #include "dns/counters.h"
 
-/* Names of groups are cut to so many octets. */
+/* Octets that names of groups are cut to. */
 #define STATISTICS_NAME_MAX 1100u
 
 /* Text that grows. Once there is no memory, nothing is added any more. */
@@ -44,12 +44,12 @@ struct statistics {
 
 /* Appends the lines of `stats` from server0.queries to zone.slave. */
 void statistics_print(struct statistics_text *out, const struct statistics *s);
-/* Appends the lines of a group, which come behind these. */
+/* Appends the lines of a group, which come behind those of statistics_print. */
 void statistics_print_group(struct statistics_text *out, const char *name,
 	const struct counters *counters);
 
-/* Appends what NSD 4 shows by number or in one sum, for stats_more:
- * num.type.NAME=COUNT and num.class.NAME=COUNT. */
+/* Appends counters by name that NSD 4 shows by number or in one sum, for
+ * stats_more: num.type.NAME=COUNT and num.class.NAME=COUNT. */
 void statistics_print_names(struct statistics_text *out,
 	const struct counters *c);
 
@@ -87,42 +87,45 @@ enum {
 /* The counts of troubles that `status` shows. */
 struct statistics_trouble {
 	uint64_t zones[STATISTICS_ZONE_TROUBLES];
-	int64_t oldest_refresh_msec; /* since a secondary zone that has data was
-				      * last known to be fresh, of that where
-				      * it is the longest */
+	int64_t oldest_refresh_msec; /* time since a secondary zone with data
+				      * was last known to be fresh: the longest
+				      * of all */
 	uint64_t deaths[STATISTICS_PROCESSES]; /* unwanted ones, since the
 						* start */
-	unsigned in_hand; /* processes that died of something that is kept */
+	unsigned in_hand; /* processes that died with a message in hand, which
+			   * is kept */
 	unsigned waiting; /* options of nsd.conf that wait for a restart */
 	bool no_journal;  /* the journal cannot be used: nothing is
 			   * transferred */
 	bool no_changes;  /* zones cannot be added or deleted */
 };
 
-/* Appends it in the format of metrics. */
+/* Appends the troubles in the format of metrics. */
 void statistics_print_trouble(struct statistics_text *out,
 	const struct statistics_trouble *t);
 
 /* ---- metrics ------------------------------------------------------------- */
 
 /* Gets the name, which has room for STATISTICS_NAME_MAX + 1 octets, and the
- * counters of a group from 1 on; an empty name: it is not shown. False: there
- * is no such group. */
+ * counters of a group from 1 on; an empty name: the group is not shown. False:
+ * there is no such group. */
 typedef bool statistics_get_group(void *ctx, uint32_t group, char *name,
 	struct counters *counters);
 
-/* Where the text of the metrics has come to. All of a family stands in one
- * place, so there is a walk of all groups for each. */
+/* The place that printing of the metrics has come to. A family stands in one
+ * place, so there is a walk of all groups for each family. */
 struct statistics_metrics {
 	const struct statistics *all;
 	statistics_get_group *get_group;
 	void *ctx;
 	unsigned family; /* of the groups; the rest is written at once */
-	uint32_t group;  /* to be written next; 0: nothing is yet */
+	uint32_t group;  /* the next group to print; 0: the family has not
+			  * begun */
 };
 
-/* Appends what comes next: a family of one group, or all that is not of
- * groups. False: that was all. In the beginning, family and group are 0. */
+/* Appends the next lines: a family of one group, or all lines that are not of
+ * groups. False: there are no more. In the beginning, family and group are
+ * 0. */
 bool statistics_print_metrics(struct statistics_text *out,
 	struct statistics_metrics *m);
 

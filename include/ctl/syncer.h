@@ -1,6 +1,6 @@
 /*
- * syncer.h - has a thread flush files to the disk, so that a slow disk holds
- * the loop up for nothing. What is asked for while it is at work is done
+ * syncer.h - flushes files to the disk by a thread, so that a slow disk does
+ * not hold the loop up. Requests that come while it is at work are done
  * together, next.
  */
 #ifndef CTL_SYNCER_H
@@ -24,8 +24,9 @@ enum nsd_err syncer_create(struct event_base *base, syncer_on_done *on_done,
 
 /*
  * Has a file flushed, and a folder; either may be -1. Both stay open until
- * on_done has been called for this or a later number. Files that are asked for
- * together are the same ones. Returns the number, which grows by one.
+ * on_done has been called for this or a later number. Requests that wait
+ * together are for the same file and folder. Returns the number of the request,
+ * which grows by one.
  */
 uint64_t syncer_ask(struct syncer *syncer, int fd, int folder);
 

@@ -1,5 +1,5 @@
 /*
- * verbs.h - the one table of what nsd-control can ask for.
+ * verbs.h - the one table of nsd-control's commands.
  *
  * A row says: name in C, word, least and most arguments, flags, arguments as
  * the help shows them, help. The server refuses a command that does not fit its
@@ -15,18 +15,19 @@
 #include <stdint.h>
 
 enum ctl_verb_flag {
-	/* nsd-control does it; the server does not know it. */
+	/* nsd-control carries it out; the server does not know it. */
 	CTL_LOCAL = 1,
-	/* Lines follow, until one that is the octet 0x04 (ctl/call.h,
+	/* Lines follow, until one of the octet 0x04 alone (ctl/call.h,
 	 * on_line). */
 	CTL_LINES = 2,
-	/* An answer that is whole ends in a line that begins with "ok" or
-	 * "error": one that does not was cut short. */
+	/* A whole answer ends in a line that begins with "ok" or "error": an
+	 * answer that does not was cut short. */
 	CTL_SAYS_OK = 4,
-	/* The log has it at any verbosity. Others are in it from verbosity 2
-	 * on: they are regular, or the log has what they do. */
+	/* The log has it at any verbosity. Other verbs are in it from verbosity
+	 * 2 on: they are regular, or the log has their effects. */
 	CTL_LOUD = 8,
-	/* With CTL_SAYS_OK: or in a line that begins with "warning". */
+	/* With CTL_SAYS_OK: a whole answer may also end in a line that begins
+	 * with "warning". */
 	CTL_WARNS = 16,
 	/* An answer that has begun otherwise may still end in a line that
 	 * begins with "error"; none of its other lines does. */
@@ -39,8 +40,8 @@ enum ctl_verb_flag {
 	/* A whole answer may have no octet: there may be nothing to list. Any
 	 * other answer without one was cut short. */
 	CTL_MAY_BE_EMPTY = 256,
-	/* With CTL_LATE_ERROR: a zone file. Its last line begins with "; end";
-	 * without that it was cut short. */
+	/* With CTL_LATE_ERROR: the answer is a zone file. Its last line begins
+	 * with "; end"; without that it was cut short. */
 	CTL_ENDS_IN_COMMENT = 512,
 };
 
