@@ -3,9 +3,8 @@
  * (process/requests.h).
  *
  * The table of messages gives it a credit for each kind of request, which comes
- * back with the answer: so there is one of a kind at a time. One that dies
- * waits no more; what it has asked for goes on, unless its successor asks for
- * something else.
+ * back with the answer: so there is one of a kind at a time. An xfrd that dies
+ * waits no more; its request goes on, unless its successor makes another one.
  */
 #ifndef MAIN_ASKER_H
 #define MAIN_ASKER_H
@@ -28,15 +27,15 @@ struct asker {
 /* The sender of this request of xfrd. */
 struct asker asker_of(const struct child *xfrd, const struct ipc_message *m);
 
-/* True if somebody waits, though it may have died. */
+/* True if an xfrd waits, though it may have died. */
 static inline bool
 asker_waits(const struct asker *asker)
 {
 	return asker->child != 0;
 }
 
-/* Answers a request of this kind, if anybody waits, who waits no more then. The
- * payload is the answer that the table says; its ticket is set here. */
+/* Answers the request that waits, if there is one. The payload is the answer
+ * that the table has for a request of this kind; its ticket is set here. */
 void asker_answer(struct supervisor *s, struct asker *asker,
 	enum ipc_type request, void *payload, size_t len);
 

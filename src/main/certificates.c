@@ -89,8 +89,8 @@ certificates_tell_control(struct supervisor *s)
 
 /* ---- trying -------------------------------------------------------------- */
 
-/* Sends them to a process, and waits for what it says. NSD_E_SYSTEM with
- * errno. */
+/* Sends keys and certificates to a process, and waits for its verdict.
+ * NSD_E_SYSTEM with errno. */
 static enum nsd_err
 certificates_ask(struct child *child, const struct secrets *texts,
 	char said[TRIAL_TEXT_MAX])
@@ -150,7 +150,8 @@ certificates_try(struct supervisor *s, enum ipc_role role,
 
 #define SERVER_FILES 4
 
-/* The files of the server's own; NULL, or empty: it has no such one. */
+/* Lists the files of the server's own key and certificates; NULL, or empty:
+ * none. */
 static void
 server_list_files(const struct conf_server *o, const char *files[SERVER_FILES])
 {
@@ -160,7 +161,7 @@ server_list_files(const struct conf_server *o, const char *files[SERVER_FILES])
 	files[3] = o->tls_cert_bundle;
 }
 
-/* How they look now. */
+/* Returns how these files look now (tls_texts_look_at). */
 static uint64_t
 server_look(const struct supervisor *s, const struct conf_server *o)
 {
@@ -173,8 +174,8 @@ server_look(const struct supervisor *s, const struct conf_server *o)
 	return sum;
 }
 
-/* True if they look as they did when they were read last, and this user may not
- * read all of them: keys of root alone, read at the start. */
+/* True if these files look as they did when they were read last, and this user
+ * may not read all of them: keys of root alone, read at the start. */
 static bool
 server_rests(const struct supervisor *s, const struct conf_server *o)
 {
@@ -246,8 +247,8 @@ certificates_renew_server(struct supervisor *s)
 
 /* ---- of clients ---------------------------------------------------------- */
 
-/* old: what stays if it cannot be read. False: there is no memory, and *texts
- * is NULL. */
+/* Reads certificates for primaries; one that cannot be read stays as in old.
+ * Returns false without memory: *texts is NULL then. */
 static bool
 clients_read(struct supervisor *s, const struct secrets *old,
 	struct secrets **texts)
@@ -263,7 +264,7 @@ clients_read(struct supervisor *s, const struct secrets *old,
 	return err == NSD_OK;
 }
 
-/* To xfrd: the next one has them from main. */
+/* Tells xfrd. The next xfrd inherits them from main. */
 static void
 clients_tell(struct supervisor *s)
 {

@@ -16,7 +16,7 @@
 #include "main/child.h"
 #include "process/counts.h"
 
-/* A child is killed if it has not ended for so long after it was told to. */
+/* A child is killed if it has not ended this long after it was told to. */
 #define STOP_WAIT_SEC 15
 /* The same for a writer while the server runs: it may be writing a large
  * zone. */
@@ -207,8 +207,8 @@ child_note_end(struct child *child)
 {
 	assert(!child->reaped && child->hand != NULL);
 	child->reaped = true;
-	/* Any role can write this word, and has its post filled at once by
-	 * it. */
+	/* Only a worker counts: any role can write this word, which has a post
+	 * filled at once. */
 	child->has_read = child->role == ROLE_WORKER
 		&& child->hand->turns != 0;
 }

@@ -45,8 +45,9 @@ children_tell(struct supervisor *s, enum ipc_type type)
 	children_walk(s, children_tell_one, &type);
 }
 
-/* Xfrd may have zones to write yet: the writer ends when that has. A loader
- * whose store goes into a file that others still read ends when they have. */
+/* Tells a child to end, with two exceptions: a writer ends after xfrd, which
+ * may have zones to write, and a loader whose store goes into a file ends after
+ * the readers of that file. */
 static void
 children_stop_one(struct child *child, void *arg)
 {

@@ -12,7 +12,7 @@ void children_walk(struct supervisor *s,
 void children_tell(struct supervisor *s, enum ipc_type type);
 /* Tells all to end (child_stop). */
 void children_stop(struct supervisor *s);
-/* Kills the workers; nobody replaces them. */
+/* Kills the workers, which are not replaced. */
 void children_kill_workers(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 

@@ -25,7 +25,7 @@
 
 /* ---- where they come from ------------------------------------------------ */
 
-/* NSD_E_SYSTEM with errno; NSD_E_SYNTAX. */
+/* Reads a file of secrets. NSD_E_SYSTEM with errno; NSD_E_SYNTAX. */
 static enum nsd_err
 file_read(const char *path, struct cookie_secrets *secrets)
 {
@@ -51,7 +51,8 @@ file_path(const struct server *server, const struct conf *conf)
 	return conf_path_in_chroot(server->chroot, path);
 }
 
-/* False: there is no file with secrets. */
+/* Reads the secrets of the configured file. False: there is none with
+ * secrets. */
 static bool
 choose_file(const struct server *server, const struct conf *conf,
 	struct cookie_secrets *secrets)
@@ -208,7 +209,8 @@ secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 		return COOKIES_NOT_OF_FILE;
 	switch ((enum ipc_cookies_what)wish->what) {
 	case COOKIES_ADD:
-		/* A secret that nobody knows is not staged behind. */
+		/* An added secret replaces a random one, which no other server
+		 * knows. */
 		if (source == COOKIES_RANDOM)
 			secrets->count = 0;
 		if (secrets->count == COOKIE_SECRETS_MAX)
@@ -269,7 +271,7 @@ file_write(const char *path, const struct cookie_secrets *secrets)
 	return NSD_OK;
 }
 
-/* Changes the file first: what workers have outlives a restart. */
+/* Changes the file first, so that the secrets of workers outlive a restart. */
 static enum ipc_cookies_result
 keeper_change(struct supervisor *s, const struct ipc_cookies *wish,
 	struct cookie_secrets *secrets)

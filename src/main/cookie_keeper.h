@@ -1,6 +1,6 @@
 /*
- * cookie_keeper.h - main's part in cookies: where their secrets come from, and
- * that workers have them.
+ * cookie_keeper.h - main's part in cookies: finds their secrets, and gives them
+ * to workers.
  *
  * The secrets themselves lie in the memory that workers read
  * (process/counts.h), and nowhere else for long.
@@ -33,9 +33,8 @@ struct cookie_choice {
 
 /*
  * Finds the secrets that a configuration wants: its own, else those of its
- * file, else none. What is wrong with the file is said in the log, if cookies
- * are answered; it is as if there were none. Wipe the choice
- * (cookie_keeper_wipe).
+ * file, else none. Faults of the file are logged, if cookies are answered; a
+ * faulty file counts as none. Wipe the choice (cookie_keeper_wipe).
  */
 void cookie_keeper_choose(const struct server *server,
 	const struct conf *conf, struct cookie_choice *choice);
@@ -52,9 +51,9 @@ void cookie_keeper_keep(const struct cookie_keeper *keeper,
 bool cookie_keeper_differs(const struct cookie_keeper *keeper,
 	const struct server *server, const struct cookie_choice *choice);
 
-/* Workers have these from now on. Makes one where there are none, unless one
- * was made before. NSD_E_SYSTEM: there are no random numbers; said in the log.
- */
+/* Gives the secrets to workers. Makes a random one if the choice has none,
+ * unless one was made before. NSD_E_SYSTEM: there are no random numbers; that
+ * is logged. */
 enum nsd_err cookie_keeper_use(struct cookie_keeper *keeper,
 	const struct server *server, const struct cookie_choice *choice)
 	MUST_USE;

@@ -52,7 +52,7 @@ crash_is_one(int status)
 	}
 }
 
-/* True if some worker serves and has lived for so long. */
+/* True if some worker serves and has lived for this long. */
 static bool
 crash_is_served(const struct supervisor *s, int64_t now, int64_t lived_msec)
 {

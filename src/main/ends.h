@@ -12,12 +12,13 @@ struct ends {
 	unsigned untold;    /* deaths without a line */
 };
 
-/* A process has died. True: that is to have a line of its own. Messages can
- * have workers die, so only twenty have one in ten seconds; of all others it is
- * said how many they were. */
+/* Counts a death. True: it gets a line of its own in the log. Messages can kill
+ * workers, so at most twenty deaths in ten seconds get one; one line tells the
+ * number of the others. */
 bool ends_may_log(struct ends *ends, int64_t now_msec);
 
-/* Says so, once it is time. To be called now and then. */
+/* Logs the number of deaths without a line, once it is time. Call it
+ * periodically. */
 void ends_tell(struct ends *ends, int64_t now_msec);
 
 #endif

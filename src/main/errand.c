@@ -33,7 +33,7 @@ errand_end(struct errand *errand, const struct child *late)
 	errand->on_end(s, late);
 }
 
-/* Has a child no more counted. */
+/* Counts a child as done. */
 static void
 errand_count(struct errand *errand, struct child *child)
 {
@@ -138,7 +138,8 @@ errand_on_obeyed(struct supervisor *s, struct child *child,
 	for (unsigned i = 0; i < ERRAND_COUNT; i++)
 		if (number == child->owes[i]) {
 			errand_count(&s->errands[i], child);
-			/* Also of one that nobody waits for any more. */
+			/* An errand that was forgotten is no more owed,
+			 * either. */
 			child->owes[i] = 0;
 		}
 }

@@ -28,7 +28,7 @@ enum errand_kind {
 	ERRAND_COUNT
 };
 
-/* Zeroed: there is none, and none can be. */
+/* An errand. Zeroed: errand_init is to follow. */
 struct errand {
 	struct supervisor *supervisor;
 	enum errand_kind kind;
@@ -48,7 +48,7 @@ enum nsd_err errand_init(struct supervisor *s, enum errand_kind kind,
 /*
  * Tells all children of these roles (ROLE_*, or-ed); the ticket of the order is
  * not looked at. on_end is called once: from within this call, if there is
- * nobody to tell. One of this kind that is under way is forgotten.
+ * nobody to tell. An errand of this kind that is under way is forgotten.
  * returns NSD_OK; NSD_E_MEMORY: nobody has been told.
  */
 enum nsd_err errand_begin(struct supervisor *s, enum errand_kind kind,

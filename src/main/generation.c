@@ -96,7 +96,7 @@ generation_replace_loader(struct supervisor *s, const struct generation *g)
 	assert(g != NULL);
 	if (loader != NULL && loader->generation != g)
 		return;
-	s->loader.failures = 0; /* none of its own */
+	s->loader.failures = 0; /* the new generation has none of its own */
 	if (loader != NULL)
 		child_kill(loader);
 	else if (s->loader.timer != NULL)

@@ -31,8 +31,8 @@ void generation_yield(struct supervisor *s, struct generation *g,
 bool generation_is_beside(const struct supervisor *s,
 	const struct generation *g);
 
-/* The store that is filled beside has not all zones, or its loader has died, or
- * it could not be made: the one that is served goes on. Says so. */
+/* Goes on with the served store, and logs that: the one beside it lacks zones,
+ * or its loader has died, or it could not be made. */
 void generation_stay(struct supervisor *s);
 
 /* Frees a generation if no child and nobody in main uses it any more. True if

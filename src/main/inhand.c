@@ -23,14 +23,14 @@
 #include "process/counts.h"
 #include "process/hand.h"
 
-/* Of the log: messages, and octets of each. The file has all. */
+/* Messages in the log, and octets of each. The file has all. */
 #define LINES_MAX 8u
 #define LINE_OCTETS_MAX 512u
-/* Octets of all messages of a file. No batch has more: who writes more has been
- * taken over. */
+/* Octets of all messages of a file. No batch has more: a process that leaves
+ * more has been taken over. */
 #define FILE_OCTETS_MAX ((size_t)EXCHANGE_BATCH_MAX * NET_ROOM_DATAGRAM       \
 	+ HAND_OCTETS_MAX)
-/* Of what stands before and behind the octets of a message. */
+/* Characters before and behind the octets of a message. */
 #define WORDS_MAX 160u
 
 #define TOLD_AT_ONCE 3u
@@ -91,7 +91,7 @@ print_peer(const struct hand_message *m, char out[NET_ADDRESS_TEXT_MAX])
 	return out;
 }
 
-/* How many of the messages go into a file. */
+/* Returns how many of the messages go into a file. */
 static size_t
 file_choose(const struct hand_message *messages, size_t count)
 {
@@ -105,7 +105,7 @@ file_choose(const struct hand_message *messages, size_t count)
 	return i;
 }
 
-/* tests/fuzz/replay-message reads it. */
+/* Prints the head of the file, which tests/fuzz/replay-message reads. */
 static void
 file_print_head(const struct child *child, int status, size_t count,
 	struct inhand_text *text, size_t size)
@@ -176,7 +176,7 @@ file_is_blocked(const char *path)
 	return is_folder(path) || is_folder(temp);
 }
 
-/* The number of one that is not there, or else of the oldest. */
+/* Returns the number of a file that is not there, or else of the oldest. */
 static unsigned
 file_choose_number(const struct supervisor *s)
 {
@@ -202,7 +202,8 @@ file_choose_number(const struct supervisor *s)
 	return chosen;
 }
 
-/* Not flushed to the disk: main waits for none. False: see errno. */
+/* Writes the file without a flush, as main waits for no disk. False: see
+ * errno. */
 static bool
 file_write(const char *path, const struct inhand_text *text)
 {

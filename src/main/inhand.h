@@ -15,14 +15,14 @@ struct supervisor;
 /* Files that are kept: numbers 1 to this. The oldest makes room. */
 #define INHAND_FILES 16u
 
-/* How often it is told. All zero at first. */
+/* The rate of reports. Zeroed at first. */
 struct inhand_pace {
 	int64_t last_msec;  /* the last death with something in hand; 0: none
 			     * yet */
-	int64_t next_msec;  /* not told before */
+	int64_t next_msec;  /* no report before */
 	int64_t rest_msec;  /* between the last two */
 	unsigned told;
-	uint64_t left_out;  /* since one was told */
+	uint64_t left_out;  /* deaths since the last report */
 };
 
 /*

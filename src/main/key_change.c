@@ -58,7 +58,8 @@ key_change_pass(struct supervisor *s)
 	const struct ipc_order order = {.what = ORDER_SETTINGS};
 
 	key_change_end(s, NSD_OK);
-	/* Without memory for it, the next change sweeps, or the next xfrd. */
+	/* Without memory, secrets are swept at the next change, or when xfrd is
+	 * forked. */
 	if (errand_begin(s, ERRAND_SECRETS, &order, ROLE_WORKER | ROLE_XFRD)
 		!= NSD_OK)
 		log_error("out of memory to have old secrets wiped");
@@ -242,7 +243,7 @@ key_change_on_key(struct supervisor *s, struct child *xfrd,
 	err = key_change_begin(s, &message);
 	message.secret_len = 0;
 	message.err = NSD_OK;
-	/* There was room for what has come. */
+	/* The answer is no longer than the request, so it has room. */
 	if (key_message_write(&message, &change->answer, &change->len)
 		!= NSD_OK)
 		err = NSD_E_BUG;

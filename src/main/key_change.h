@@ -36,12 +36,12 @@ struct key_change {
 	uint64_t number; /* number of the last change, from 1 */
 	uint64_t first;  /* the first one that a loader may say to be done: told
 			  * with the same configuration, and not said before */
-	uint64_t conf_number; /* main's, at the last one */
+	uint64_t conf_number; /* conf_number of main, at the last change */
 	size_t len;
 	struct ipc_key answer; /* answer on success */
 };
 
-/* Before the first change. NSD_E_MEMORY. */
+/* Prepares for changes. NSD_E_MEMORY. */
 enum nsd_err key_change_init(struct supervisor *s) MUST_USE;
 
 /* The message KEY. It is answered, unless that xfrd dies. One that is under way
@@ -54,7 +54,8 @@ void key_change_on_done(struct supervisor *s, struct child *loader,
 /* A loader has published settings at its start. */
 void key_change_on_listed(struct supervisor *s, struct child *loader);
 
-/* Removes the secrets that nothing refers to which anybody may still read. */
+/* Removes secrets that no configuration refers to, unless a process may still
+ * read them. */
 void key_change_sweep(struct supervisor *s);
 
 #endif

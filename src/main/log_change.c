@@ -42,7 +42,7 @@ log_change_reopen(struct supervisor *s)
 	enum nsd_err err = log_reopen();
 	int error = errno;
 
-	/* Syslog's socket may be another one even so. */
+	/* Even after a failure, the socket of syslog may be a new one. */
 	log_tell(s);
 	errno = error;
 	return err;

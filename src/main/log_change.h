@@ -32,7 +32,7 @@ enum nsd_err log_change_open(const struct server *server,
 	struct log_change *change) MUST_USE;
 void log_change_drop(struct log_change *change);
 
-/* All processes write to that from now on. Main runs with the new configuration
+/* Has all processes write to the new log. Main runs with the new configuration
  * already; before is the one it ran with. Borrows the new one until there is
  * another. */
 void log_change_take(struct supervisor *s, const struct conf *before,

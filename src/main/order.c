@@ -31,7 +31,7 @@ order_on_done(struct supervisor *s, const struct child *late)
 	order_answer(s, &done);
 }
 
-/* Main's own part. */
+/* Does main's part of an order. */
 static enum nsd_err
 order_obey(struct supervisor *s, const struct ipc_order *order)
 {

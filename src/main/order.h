@@ -19,7 +19,7 @@ struct order {
 	enum ipc_order_what what;
 };
 
-/* NSD_E_MEMORY. */
+/* Prepares for orders. NSD_E_MEMORY. */
 enum nsd_err order_init(struct supervisor *s) MUST_USE;
 
 /* The message ORDER. An order that is being obeyed is of an xfrd that has died:

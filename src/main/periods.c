@@ -86,7 +86,8 @@ periods_follow(struct supervisor *s, const struct conf *before)
 		periods_begin_day(s, time(NULL));
 		return;
 	}
-	/* Of a day that is not over: else nobody would know of it. */
+	/* The figures of a day that is not over are logged now, or they would
+	 * be lost. */
 	rssac_log_write(&s->rssac_log, &s->server, time(NULL));
 	event_del(s->day_event);
 }

@@ -7,17 +7,17 @@
 
 struct supervisor;
 
-/* Once there is a loop. NSD_E_MEMORY. */
+/* Makes the timers, for main's loop. NSD_E_MEMORY. */
 enum nsd_err periods_init(struct supervisor *s) MUST_USE;
 
-/* As the configuration says, from now on. */
+/* Starts the timers, as the configuration says. */
 void periods_begin(struct supervisor *s);
 
 /* Main runs with another configuration than before. Periods that are what they
  * were go on. */
 void periods_follow(struct supervisor *s, const struct conf *before);
 
-/* Logs what there is now. */
+/* Logs the counters and figures of now. */
 void periods_log(struct supervisor *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* pidfile.c - the file that says who to send signals to. */
+/* pidfile.c - the file with main's process id. */
 #include "config.h"
 
 #include <errno.h>

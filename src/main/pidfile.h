@@ -1,4 +1,4 @@
-/* pidfile.h - the file that says who to send signals to. */
+/* pidfile.h - the file with main's process id. */
 #ifndef MAIN_PIDFILE_H
 #define MAIN_PIDFILE_H
 

@@ -11,7 +11,7 @@
  */
 void private_folder_make(struct server *server);
 
-/* Removes it, with the files in it; no process may use them any more. */
+/* Removes the folder with its files; no process may use them any more. */
 void private_folder_remove(const struct server *server);
 
 #endif

@@ -25,12 +25,12 @@
 #include "main/talk.h"
 #include "process/affinity.h"
 
-/* Octets of the last line: of one who does not answer, say. */
+/* Octets of the last line, as about a process that does not answer. */
 #define LATE_MAX 64u
 
 /* ---- taking it ----------------------------------------------------------- */
 
-/* Main runs with the new one from now on. */
+/* Has main run with the new configuration. */
 static void
 reconfig_take(struct supervisor *s, struct reconfig_new *new)
 {
@@ -52,7 +52,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 		&s->server.conf->server);
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
-	/* Without random numbers those that are there go on. */
+	/* Without random numbers, the secrets stay. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
 	cookie_keeper_wipe(&new->cookies);
 	if (reconfig_doors_take(&s->server, &new->doors))
@@ -193,7 +193,8 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 	key_change_sweep(s);
 }
 
-/* Workers and xfrd have been told. They say when they have got that far. */
+/* Waits until workers and xfrd have come to the new settings or
+ * certificates. */
 static void
 reconfig_begin_errand(struct supervisor *s)
 {
@@ -237,7 +238,7 @@ reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 	certificates_renew_clients(s);
 }
 
-/* Certificates do not wait for the loader. */
+/* Takes new certificates at once: they do not wait for the loader. */
 static bool
 reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
 	struct talk *talk)
@@ -251,7 +252,8 @@ reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
 	return taken;
 }
 
-/* An option that the table lets have effect at once cannot, this time. */
+/* Reports an option that cannot have effect at once this time, though the table
+ * lets it. */
 static void
 reconfig_add_waiting(struct talk *talk, const struct conf *new,
 	const char *option)

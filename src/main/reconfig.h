@@ -27,7 +27,7 @@ struct flags;
 struct talk;
 struct supervisor;
 
-/* Of main. */
+/* The state of reconfigs. */
 struct reconfig {
 	const struct flags *flags;  /* win over nsd.conf, as at the start */
 	char *path;                 /* of nsd.conf, from the root */
@@ -44,13 +44,14 @@ struct reconfig {
 				     * under way */
 };
 
-/* Before main changes its folder. False: there is no memory. */
+/* Prepares for reconfigs, before main changes its folder. False: there is no
+ * memory. */
 bool reconfig_init(struct supervisor *s, const struct flags *flags);
-/* Once there is a loop. NSD_E_MEMORY. */
+/* Prepares for errands, once there is a loop. NSD_E_MEMORY. */
 enum nsd_err reconfig_init_events(struct supervisor *s) MUST_USE;
 
-/* Reads nsd.conf anew: a signal asks. What there is to say is said in the log.
- * One that is under way gives way, and is told so. */
+/* Reads nsd.conf anew for a signal, and reports to the log. A reconfig that is
+ * under way gives way, and its asker is told. */
 void reconfig_begin(struct supervisor *s);
 
 /* The message RECONFIG. It is answered in any case, unless that xfrd dies: once
@@ -58,8 +59,8 @@ void reconfig_begin(struct supervisor *s);
 void reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m);
 
-/* A loader has died. If they die of the new configuration, whoever waits is
- * told, and the next one may be asked for. */
+/* A loader has died. If loaders die of the new configuration, the asker is
+ * told, and may ask for another reconfig. */
 void reconfig_on_loader_end(struct supervisor *s);
 
 /* A loader has looked at all zones. len: octets of what it says of them. */

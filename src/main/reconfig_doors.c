@@ -72,7 +72,7 @@ reconfig_doors_read_pem(const struct server *server, const struct conf *conf,
 	if (!control_doors_have_tls(control))
 		return NSD_OK;
 	doors->look = control_doors_look(server, &conf->remote_control);
-	/* Keys of root alone, read at the start. */
+	/* Files that root alone may read were read at the start. */
 	if (server->control.pem != NULL
 		&& doors->look == server->control.look
 		&& control_doors_are_denied(server, &conf->remote_control))

@@ -23,11 +23,11 @@ struct reconfig_doors {
 	struct doors metrics;
 	bool control_differ;
 	struct control_doors control; /* without its key */
-	struct secrets *pem; /* another key; NULL: that which is there */
+	struct secrets *pem; /* another key; NULL: no change */
 	uint64_t look;       /* control_doors_look before it was read */
 };
 
-/* Opens what the configuration says and the one that runs does not. returns
+/* Opens the sockets that the running configuration does not have. returns
  * NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX, NSD_E_MEMORY, with an error to the
  * sink. */
 enum nsd_err reconfig_doors_open(const struct server *server,
@@ -40,8 +40,8 @@ enum nsd_err reconfig_doors_read_pem(const struct server *server,
 	const struct conf *conf, struct diag_sink *sink,
 	struct reconfig_doors *doors) MUST_USE;
 
-/* Main has them from now on, and closes others. True: the key of the control
- * channel is another one. */
+/* Gives the sockets and the key to main, and closes others. True: the key of
+ * the control channel is another one. */
 bool reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
 
 /* Sends xfrd the sockets that main has, and a configuration (conf/image.h),
@@ -49,7 +49,7 @@ bool reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
 void reconfig_doors_send(const struct server *server, struct child *xfrd,
 	int image);
 
-/* Gives back what was not taken. */
+/* Releases sockets and key that were not taken. */
 void reconfig_doors_drop(struct reconfig_doors *doors);
 
 #endif

@@ -34,7 +34,7 @@ new_apply_flags(const struct flags *flags, struct reconfig_new *new)
 	new->flags->interfaces = NULL;
 	new->flags->nsid_data = NULL;
 	err = flags_apply(new->flags, new->conf);
-	new->flags->addresses = NULL; /* the first one's */
+	new->flags->addresses = NULL; /* owned by the first flags */
 	return err;
 }
 
@@ -53,7 +53,7 @@ new_find_zones(const struct supervisor *s, struct talk *talk)
 	return err;
 }
 
-/* While zones that were added at run time are added. */
+/* The context of new_on_missing. */
 struct new_listed {
 	struct talk *talk;
 	bool whole;
@@ -135,8 +135,8 @@ new_keep_limits(const struct supervisor *s, struct reconfig_new *new)
 	next->rrl_size = s->server.conf->server.rrl_size;
 }
 
-/* TLS comes and goes with its sockets, which are there, or are not. Until then
- * its files are those that it has. */
+/* TLS comes and goes with its sockets, at a start. Until then it keeps its
+ * files. */
 static enum nsd_err
 new_keep_tls(const struct supervisor *s, struct reconfig_new *new)
 {
@@ -199,7 +199,8 @@ new_open_doors(struct supervisor *s, struct talk *talk,
 }
 
 /* Has keys and certificates tried by those who are to use them, workers last:
- * one of them does so at once. What nobody can say now stays, too. */
+ * one of them does so at once. Texts that cannot be tried now stay as they are,
+ * too. */
 static enum nsd_err
 new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
 	struct reconfig_new *new)
@@ -265,7 +266,7 @@ new_open(struct supervisor *s, struct talk *talk,
 	return err;
 }
 
-/* Takes the secrets out of it. */
+/* Moves the secrets out of the configuration, into the vault. */
 static enum nsd_err
 new_hide_secrets(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
@@ -311,7 +312,8 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 		err = new_apply_flags(r->flags, new);
 	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
 		err = NSD_E_SYNTAX;
-	/* With what there was, to be compared and added. */
+	/* The zones of the running configuration are to be compared and
+	 * added. */
 	if (err == NSD_OK)
 		err = new_find_zones(s, talk);
 	if (err == NSD_OK)

@@ -48,7 +48,7 @@ struct reconfig_new {
 enum nsd_err reconfig_new_load(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new) MUST_USE;
 
-/* Gives back what was not taken. */
+/* Releases all that was not taken. */
 void reconfig_new_drop(struct reconfig_new *new);
 
 #endif

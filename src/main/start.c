@@ -86,8 +86,8 @@ main_load_conf(struct flags *flags, struct conf **conf)
 	return conf_check_texts(*conf, &sink) == 0 ? NSD_OK : NSD_E_LIMIT;
 }
 
-/* To the standard error output and syslog, if there is no file, or it cannot be
- * opened. */
+/* Opens the log: standard error and syslog, if there is no file, or it cannot
+ * be opened. */
 static void
 main_open_log(const struct conf_server *o, const char *program)
 {
@@ -109,10 +109,10 @@ main_open_log(const struct conf_server *o, const char *program)
 	log_own_stderr();
 	if (err == NSD_OK)
 		return;
-	/* Zones are not left unserved for that. */
+	/* A log that cannot be opened does not keep zones from being served. */
 	options.file = NULL;
 	if (log_open(&options) != NSD_OK)
-		return; /* as it cannot without a file */
+		return; /* does not happen: there is no file to open */
 	log_error("Cannot open %s for appending (%s), logging to stderr",
 		o->logfile, strerror(error));
 	/* A SIGHUP tries again. */
@@ -160,7 +160,7 @@ main_raise_limits(const struct conf_server *o, unsigned sockets)
 			(unsigned)o->tcp_count, (unsigned long)wanted);
 }
 
-/* How many of count descriptors cannot be opened. */
+/* Returns how many of count descriptors cannot be opened. */
 static unsigned
 main_try_descriptors(int *fds, unsigned count)
 {
@@ -175,8 +175,8 @@ main_try_descriptors(int *fds, unsigned count)
 	return lacking;
 }
 
-/* Says so where not all processes could be there, and refuses to start where
- * nobody would ever be served. */
+/* Warns if descriptors do not do for all processes, and refuses to start if
+ * they do not do for serving at all. */
 static enum nsd_err
 main_check_limits(const struct supervisor *s)
 {
@@ -407,7 +407,8 @@ main_settle(struct supervisor *s, const struct start *start)
 		o->zonelistfile), O_RDWR | O_CLOEXEC | O_NOFOLLOW
 			| O_NONBLOCK | O_NOCTTY);
 	main_give_log(user);
-	/* A full disk is no reason to serve nobody. */
+	/* A pid file that cannot be written, as on a full disk, does not keep
+	 * the server from starting. */
 	if (o->pidfile != NULL && *o->pidfile != '\0'
 		&& pidfile_write(&s->pidfile, o->pidfile) != NSD_OK)
 		log_warning("going on without a pid file");
@@ -424,7 +425,7 @@ main_settle(struct supervisor *s, const struct start *start)
 	return privilege_drop(user, &s->server.worker_user);
 }
 
-/* The reason was said. Returns the exit code. */
+/* Ends a start that has failed, as the log says. Returns the exit code. */
 static int
 main_give_up(struct supervisor *s, const char *program)
 {

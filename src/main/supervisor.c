@@ -54,7 +54,8 @@ supervisor_on_started(struct supervisor *s)
 }
 
 
-/* Once the first one of a role has said it, what the others say is known. */
+/* Takes the verdict of a process on its keys and certificates: the first one of
+ * a role speaks for all. */
 static void
 supervisor_on_tls_tried(struct supervisor *s, struct child *child,
 	const struct ipc_message *m)
@@ -88,7 +89,7 @@ supervisor_on_tls_tried(struct supervisor *s, struct child *child,
 
 /* ---- serving ------------------------------------------------------------- */
 
-/* From now on workers serve what is in this store. */
+/* Has workers serve this store. */
 static void
 supervisor_serve(struct supervisor *s, struct generation *g)
 {
@@ -113,7 +114,7 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 static void
 supervisor_reload(struct supervisor *s)
 {
-	/* One reload at a time; what is asked meanwhile is one more behind it.
+	/* One reload runs at a time; requests meanwhile are one more behind it.
 	 * Without a loader, the next one is told once it is ready. */
 	if (s->reloading || s->loader.current == NULL) {
 		s->reload_wanted = true;
@@ -187,7 +188,7 @@ supervisor_on_damaged(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
 	loader->generation->damaged = true;
-	/* Clients may wait for the next one, which fills another store. */
+	/* Clients may wait for the next loader, which fills another store. */
 	if (s->loader.failures > 1)
 		s->loader.failures = 1;
 }
@@ -237,7 +238,7 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 	struct post *post = &s->workers[worker->index];
 
 	assert(worker->role == ROLE_WORKER && worker->index < s->worker_count);
-	/* The dead serve nobody. */
+	/* A dead worker serves no client. */
 	if (post->current == worker && !worker->reaped)
 		post_on_serving(post);
 }
@@ -285,8 +286,9 @@ supervisor_check_stopped(struct supervisor *s)
 static void
 supervisor_end(struct supervisor *s)
 {
-	/* The dead cannot be told. If the signal went to all processes, some
-	 * have ended by it already: nobody replaces them. */
+	/* The dead are reaped first, as they cannot be told. If the signal went
+	 * to all processes, some have ended by it already, and are not
+	 * replaced. */
 	s->stopping = true;
 	systemd_stopping(&s->systemd);
 	reap_children(s);

@@ -57,12 +57,13 @@ struct generation {
 	bool in_file;         /* the one of `database:` */
 	bool damaged;         /* no loader takes it any more */
 	bool yields;          /* nor while another one is filled beside it */
-	bool altered;         /* by UPDATEs: the zone files do not say all */
+	bool altered;         /* by messages UPDATE: zone files lack what these
+			       * brought */
 };
 
 struct supervisor;
 
-/* A process. */
+/* A process of main. */
 struct child {
 	enum ipc_role role;
 	unsigned index;
@@ -128,9 +129,9 @@ struct supervisor {
 	struct event_base *base;
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */
-	struct event *end_event;        /* a message has it end: who has sent it
+	struct event *end_event;        /* to end after a message: its sender
 					 * may have died, and is not freed
-					 * before it is read out */
+					 * before all its messages are read */
 	struct event *statistics_event;
 	struct event *day_event;        /* the UTC day ends; with rssac002 */
 	struct event *watch_event;      /* see watch.h */

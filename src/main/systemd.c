@@ -65,7 +65,8 @@ systemd_connect(const char *text)
 	return -1;
 }
 
-/* How often to say that we live, in milliseconds; 0: nobody wants to know. */
+/* Returns the period of messages that we live, in milliseconds; 0: none are
+ * wanted. */
 static uint32_t
 systemd_read_watchdog(void)
 {
@@ -166,8 +167,8 @@ systemd_ready(struct systemd *systemd, uint64_t zones, uint64_t failed)
 		zones, failed);
 }
 
-/* By the time the manager tells that this answers its latest signal, and not
- * the one before. */
+/* The time in the message tells the manager that this answers its latest
+ * signal, and not the one before. */
 void
 systemd_reloading(struct systemd *systemd)
 {

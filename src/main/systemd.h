@@ -17,7 +17,7 @@ struct event;
 struct event_base;
 
 struct systemd {
-	int fd;              /* connected; -1: nobody is told */
+	int fd;              /* connected; -1: no manager */
 	uint32_t watch_msec; /* how often to say that we live; 0: never */
 	struct event *timer;
 	bool ready;          /* the manager has been told that we are */
@@ -35,7 +35,7 @@ void systemd_open(struct systemd *systemd);
 enum nsd_err systemd_watch(struct systemd *systemd,
 	struct event_base *base) MUST_USE;
 
-/* In a child: only main tells. */
+/* Closes the socket in a child: only main tells the manager. */
 void systemd_leave(struct systemd *systemd);
 
 /* All files have been read: the configured zones, and how many of them could
