@@ -23,8 +23,8 @@ struct conf_difference {
 
 /*
  * Compares two configurations. Secrets of keys are compared as they stand, and
- * those that were moved (secret_keys.h) by their places. Those of cookies that
- * were wiped are the caller's.
+ * moved ones (secret_keys.h) by their places. Secrets of cookies that were
+ * wiped are for the caller to compare.
  * cost: linear in the zones of both.
  */
 void conf_compare(const struct conf *old, const struct conf *new,
@@ -35,23 +35,24 @@ struct conf_changed {
 	const char *clause; /* static, as the name is */
 	const char *option;
 	bool waits;         /* for the next start */
-	const char *file;   /* where the new configuration has it last, lent by
-			     * that; NULL: nowhere */
+	const char *file;   /* place in the new configuration where it is set
+			     * last, lent by that; NULL: nowhere */
 	uint32_t line;
 };
 
-/* Calls on_changed for each such option that has another value, in the order of
- * nsd-checkconf -v. Those that have no effect in this program are left out. */
+/* Calls on_changed for each option, of a clause that is there once, whose value
+ * has changed, in the order of nsd-checkconf -v. Options that have no effect in
+ * this program are left out. */
 void conf_compare_options(const struct conf *old, const struct conf *new,
 	void (*on_changed)(void *ctx, const struct conf_changed *changed),
 	void *ctx);
 
-/* The same of an option of server: that is there by this name, whatever its
+/* Describes an option of server: by its name, which is there, whatever its
  * value. */
 struct conf_changed conf_find_option(const struct conf *conf,
 	const char *option);
 
-/* True if anything has effect at once. */
+/* True if a difference has effect at once. */
 static inline bool
 conf_difference_is_live(const struct conf_difference *d)
 {
@@ -60,20 +61,20 @@ conf_difference_is_live(const struct conf_difference *d)
 		> 0;
 }
 
-/* True if the options of a clause that is there once, as far as their names
- * begin with the prefix, have the same values in both. */
+/* True if the options of a clause that is there once, whose names begin with
+ * the prefix, have the same values in both. */
 bool conf_options_are_same(const struct conf *a, const struct conf *b,
 	const char *clause, const char *prefix);
 
 /*
- * Gives conf the values of running for all options that wait for the next
- * start, and have an effect then: so the rest of it can be run with now. They
- * are lent by running, which has to stay.
+ * Gives conf the values of running for all options that wait for the next start
+ * and have an effect, so that conf can be run with now. The values are lent by
+ * running, which has to stay.
  */
 void conf_keep_waiting(struct conf *conf, const struct conf *running);
 
-/* The same of the options of a clause that is there once whose names begin with
- * the prefix and whose values are texts. conf has copies. NSD_E_MEMORY. */
+/* Gives conf copies of running's texts in a clause that is there once, for
+ * options whose names begin with the prefix. NSD_E_MEMORY. */
 enum nsd_err conf_keep_texts(struct conf *conf, const struct conf *running,
 	const char *clause, const char *prefix) MUST_USE;
 

@@ -1,12 +1,12 @@
 /*
  * image.h - a configuration as octets, for another process of this program.
  *
- * There are two images of one. That of its options holds all that struct conf
- * says but its zones; the secrets of keys and of cookies, which must have been
- * moved or wiped before (secret_keys.h); and where options of clauses that are
- * there once stand, which is for messages of whoever has read the text. That of
- * its zones holds those of nsd.conf, with the options that are theirs alone.
- * Zones that conf_add_zone has added are in neither. Writer and reader are one
+ * There are two images of a configuration. That of options holds all of struct
+ * conf but the zones; the secrets of keys and of cookies are not in it, and
+ * must have been moved or wiped before (secret_keys.h); it also has the places
+ * of options in clauses that are there once, for messages. That of zones holds
+ * the zones of nsd.conf, with the options that are theirs alone. Zones of
+ * conf_add_zone are in neither. Writer and reader are one
  * program: layouts are those of its structs, numbers in the order of this
  * machine.
  */
@@ -16,8 +16,7 @@
 #include "conf/conf.h"
 
 /*
- * Writes the image of options, or of zones, to a file in memory that nobody can
- * change any more.
+ * Writes the image of options, or of zones, to a sealed file in memory.
  * out: *fd, to be closed by the caller.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM with errno.
  * cost: linear in clauses and elements; lists that are shared are written once.
@@ -35,10 +34,11 @@ enum nsd_err conf_image_write_zones(const struct conf *conf, int *fd) MUST_USE;
 enum nsd_err conf_image_read(int fd, struct conf **conf) MUST_USE;
 
 /*
- * The same for zones, which a configuration without any gets: one that has all
- * patterns that they refer to. Keys may have come and gone since: to elements
- * that name one which has gone it is as if it had never been there. After an
- * error some of them may be there: see conf_drop_zones.
+ * Reads the image of zones, from its beginning, into a configuration without
+ * zones that has all patterns which they refer to. Keys may have been added and
+ * removed since: an element that names a removed key is as if the key had never
+ * been there. Returns as conf_image_read. After an error some of the zones may
+ * be there: see conf_drop_zones.
  */
 enum nsd_err conf_image_read_zones(int fd, struct conf *conf) MUST_USE;
 

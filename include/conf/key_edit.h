@@ -1,6 +1,6 @@
 /*
- * key_edit.h - TSIG keys of a configuration that come, go or change while the
- * server runs. Main and the loader each do the same to theirs.
+ * key_edit.h - changes of a configuration's TSIG keys while the server runs.
+ * Main and the loader each apply the same changes.
  */
 #ifndef CONF_KEY_EDIT_H
 #define CONF_KEY_EDIT_H
@@ -10,10 +10,10 @@
 #include "conf/conf.h"
 
 enum key_edit_what {
-	KEY_EDIT_ADD,    /* a key that is not there, with this algorithm;
-			  * no other is the same name in DNS */
-	KEY_EDIT_SECRET, /* a key that is there gets another secret */
-	KEY_EDIT_REMOVE, /* a key that no zone uses goes */
+	KEY_EDIT_ADD,    /* a new key with this algorithm; no other key has the
+			  * same name in DNS */
+	KEY_EDIT_SECRET, /* another secret for a key */
+	KEY_EDIT_REMOVE, /* removes a key that no zone uses */
 	KEY_EDIT_ASSOC,  /* all elements of the lists notify, allow-notify,
 			  * provide-xfr and request-xfr of a zone get the key */
 	KEY_EDIT_COUNT
@@ -37,9 +37,9 @@ struct key_edit {
  *     NSD_E_LIMIT: there is no such algorithm; NSD_E_MEMORY. Without NSD_OK
  *     nothing has changed.
  * cost: ADD and REMOVE: linear in the keys; REMOVE also in zones and patterns.
- * What other threads read of a zone stays valid: its options are others, at
- * another place. Zones that are given the same key share these, if they had
- * the same ones before.
+ * Octets that other threads read of a zone stay valid: its new options are at
+ * another place. Zones that are given the same key share these, if they had the
+ * same options before.
  */
 enum nsd_err key_edit_apply(struct conf *conf, const struct key_edit *edit)
 	MUST_USE;
@@ -52,15 +52,15 @@ enum nsd_err key_edit_check(const struct conf *conf,
 const struct conf_zone *key_edit_find_user(const struct conf *conf,
 	const struct conf_key *key);
 
-/* True if the zone has a key of KEY_EDIT_ASSOC. Linear in such keys and in what
- * their zones had before. */
+/* True if a key was given to the zone by KEY_EDIT_ASSOC. Linear in such keys
+ * and in the different options that their zones had before. */
 bool key_edit_is_assoc(const struct conf *conf, const struct conf_zone *zone);
 
 /* True if a key may have this algorithm, in the words of nsd.conf. */
 bool key_edit_has_algorithm(const char *name);
 
 /* Decodes a secret in base64. The octets are the caller's: to wipe and free.
- * NULL: it is none, or is empty, or there is no memory. */
+ * NULL: the text is no base64, or is empty, or there is no memory. */
 uint8_t *key_edit_decode(const char *text, uint32_t *len);
 
 #endif

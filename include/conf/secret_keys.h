@@ -1,4 +1,5 @@
-/* secret_keys.h - the secrets of TSIG keys leave the configuration. Of main. */
+/* secret_keys.h - moves the secrets of TSIG keys from the configuration to a
+ * vault. Of main. */
 #ifndef CONF_SECRET_KEYS_H
 #define CONF_SECRET_KEYS_H
 

@@ -10,8 +10,8 @@
  * Main reads it at a start, and when nsd.conf is read anew; so does a loader
  * that fills a store. xfrd alone writes it: a line is overwritten at its
  * place or added at the end, so that a change costs no more with many zones.
- * What writes does not flush: the caller has zonelist.fd and zonelist.folder
- * flushed, and after a failure takes its change back.
+ * Writing does not flush: the caller has zonelist.fd and zonelist.folder
+ * flushed, and takes its change back if that fails.
  */
 #ifndef CONF_ZONELIST_H
 #define CONF_ZONELIST_H
@@ -38,26 +38,26 @@ struct zonelist_line {
 	const char *id;      /* of a catalog's member; NULL: it is none */
 	bool cut;            /* the line has no newline, so octets of it may be
 			      * missing */
-	uint64_t offset;     /* where it begins in the file */
+	uint64_t offset;     /* where the line begins in the file */
 	uint32_t line;       /* from 1 */
 	uint32_t len;        /* octets with the newline */
 };
 
 struct zonelist_reader {
 	void *ctx;
-	/* An `add` or `cat` line. What it returns but NSD_OK ends the
+	/* An `add` or `cat` line. A result other than NSD_OK ends the
 	 * reading. */
 	enum nsd_err (*on_zone)(void *ctx, const struct zonelist_line *line);
-	/* A `del` line: a place that is free. An ID counts as its pattern,
-	 * then, and the pattern as part of the name. NULL: nothing. */
+	/* A `del` line: a free place. The ID of a member counts as its pattern
+	 * here, and the pattern as part of the name. NULL: not called. */
 	void (*on_free)(void *ctx, const struct zonelist_line *line);
 };
 
 /*
- * Reads the lines of a list. text is written to. Lines that make no sense go to
- * the sink, and are skipped; so does what tells that the list was cut short: it
- * is empty, or ends within a line. *whole: octets up to the end of the last
- * line that has a newline.
+ * Reads the lines of a list. text is written to. Lines that make no sense are
+ * reported to the sink and skipped. A list that was cut short, as it is empty
+ * or ends within a line, is reported, too. *whole: octets up to the end of the
+ * last line that has a newline.
  * returns NSD_OK, also for no octets at all; NSD_E_SYNTAX: it does not begin as
  *     a zone list, which the sink was told; what on_zone returns.
  */
@@ -67,7 +67,7 @@ enum nsd_err zonelist_parse(const char *path, char *text, size_t len,
 
 /*
  * Adds the zones of a list to a configuration that was just loaded. A zone that
- * is there already, and one whose pattern is not there, is said to the sink and
+ * is there already, or whose pattern is not there, is reported to the sink and
  * left out. *cut: the list was cut short, and may have had more zones.
  * returns NSD_OK, also if there is no such file; NSD_E_SYSTEM: it cannot be
  *     read; NSD_E_SYNTAX: it is no zone list; the sink was told both;
@@ -78,10 +78,11 @@ enum nsd_err zonelist_load(struct conf *conf, const char *path,
 	struct diag_sink *sink, bool *cut) MUST_USE;
 
 /*
- * The same while xfrd may be writing it: what is wrong with it has been said,
- * and a line at its end without a newline is a line to be, unless the list was
- * cut short at the start. opened: the file as it was then, if this process may
- * not open it any more; -1: there was none.
+ * Loads the list while xfrd may be writing it. Faults of it are not reported
+ * again, and a line at its end without a newline is taken for one that is being
+ * written, unless the list was cut short at the start. opened: the file as it
+ * was at the start, if this process may not open it any more; -1: there was
+ * none.
  * returns as zonelist_load; NSD_E_SYSTEM with errno.
  */
 enum nsd_err zonelist_load_again(struct conf *conf, const char *path,
@@ -102,23 +103,25 @@ struct zonelist {
 	uint64_t end;        /* octets of the file */
 	bool renew;          /* the file ends in the middle of a line, or cannot
 			      * be appended to: write it anew first */
-	bool sparse;         /* had too many of them for a moment: see
-			      * zonelist_note_change */
-	uint8_t last[NAME_MAX_LEN]; /* if so: the zone that was changed then */
+	bool sparse;         /* more free places than zones, as NSD counts, for
+			      * a moment: see zonelist_note_change */
+	uint8_t last[NAME_MAX_LEN]; /* with sparse: the zone that was changed
+				     * then */
 	size_t free;         /* `del` lines */
-	struct fs_replace renewed; /* while it is written anew: */
-	uint64_t renewed_end;      /* octets of that */
-	char *buffer;              /* the last ones, not written yet; NULL: all
-				    * are */
+	struct fs_replace renewed; /* the new file, while the list is written
+				    * anew */
+	uint64_t renewed_end;      /* octets of the new file */
+	char *buffer;              /* the last octets, not written yet; NULL:
+				    * there are none */
 	size_t buffered;
 	struct zonelist_places places[ZONELIST_LINE_MAX + 1]; /* by length */
 };
 
 /*
  * Opens the list for writing, if it is there, and reads it as zonelist_parse
- * does. opened: the same file, opened by one who may do so: a copy of it is
- * taken if we may not; -1: there is none. Copies path. A list that is no zone
- * list is not opened.
+ * does. opened: the same file, opened by a process that may do so: it is copied
+ * if we may not; -1: there is none. Copies path. A file that is no zone list is
+ * not opened.
  * returns NSD_OK and gives *list (zonelist_close), also if there is no such
  *     file; else as zonelist_load.
  */
@@ -131,8 +134,7 @@ void zonelist_close(struct zonelist *list);
 /*
  * Writes a line for a zone, in the newest free place of its length that lies in
  * one sector, or at the end. id: of a catalog's member, else NULL. The file is
- * made if there is none.
- * *offset: where it is.
+ * made if there is none. *offset: of the line.
  * returns NSD_OK; NSD_E_SYSTEM with errno: nothing has changed; NSD_E_LIMIT:
  *     the line would be too long; NSD_E_AGAIN: renew.
  */
@@ -140,8 +142,8 @@ enum nsd_err zonelist_add(struct zonelist *list, const char *name,
 	const char *pattern, const char *id, uint64_t *offset) MUST_USE;
 
 /*
- * Writes another pattern in the line of a zone, which stays as long. id: as it
- * is.
+ * Writes another pattern of the same length in the line of a zone. id: the same
+ * as before.
  * returns as zonelist_add; NSD_E_LIMIT also: the line that is there has other
  *     octets, or the pattern is not within a sector of 512 octets, so that a
  *     power cut could leave parts of both. Add a line and remove this one.
@@ -149,34 +151,35 @@ enum nsd_err zonelist_add(struct zonelist *list, const char *name,
 enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
 	const char *name, const char *pattern, const char *id) MUST_USE;
 
-/* Writes in a line that it is none any more. It stays where it is until
- * zonelist_free_place, and may be restored as it was; is_member: of a catalog,
- * with an ID. NSD_E_SYSTEM with errno: nothing has changed. */
+/* Makes a line a free place, which no other line takes until
+ * zonelist_free_place; zonelist_restore makes it the line that it was.
+ * is_member: of a catalog, with an ID. NSD_E_SYSTEM with errno: nothing has
+ * changed. */
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;
 enum nsd_err zonelist_restore(struct zonelist *list, uint64_t offset,
 	bool is_member) MUST_USE;
 /* Frees the place of a line that was removed, for other lines. */
 void zonelist_free_place(struct zonelist *list, uint64_t offset);
 
-/* A zone is about to get another line, or would if it had not that pattern
- * already. To NSD that is one zone less and one free line more, for a moment in
+/* Notes that a zone gets another line, or would if it had not that pattern
+ * already. NSD counts one zone less and one free line more for a moment, in
  * which it may write the list anew; the zone comes last then. zone_count: of
- * all that are configured. */
+ * all configured zones. */
 void zonelist_note_change(struct zonelist *list, size_t zone_count,
 	const uint8_t *apex);
 
-/* True: more of its lines are free than zones are configured, as NSD counts, or
- * it is to be written anew in any case: its file is not there any more. */
+/* True if the list is to be written anew: more of its lines are free than zones
+ * are configured, as NSD counts, or its file is gone. */
 bool zonelist_wants_renewal(const struct zonelist *list, size_t zone_count);
 
 /*
  * Writes the list anew. zonelist_renew_begin makes FILE~. zonelist_renew_add
- * adds the line of a zone, and zonelist_renew_copy a copy of the line that it
- * has now. zonelist_renew_end: *fd, borrowed, has all of it, and is to be
- * flushed. zonelist_take_renewed puts it in the place of the list; then
- * list->folder is to be flushed. *offset: where the line is from then on; 0: it
- * would be too long, or the one to be copied is not there, and is left out.
- * NSD's has its zones in canonical order; but see zonelist_note_change.
+ * adds the line of a zone, and zonelist_renew_copy a copy of its present line.
+ * zonelist_renew_end: *fd, borrowed, has all of the new list, and is to be
+ * flushed. zonelist_take_renewed renames it over the list; then list->folder is
+ * to be flushed. *offset: of the line in the new list; 0: the line would be too
+ * long, or the one to be copied is not there, and it is left out. NSD's list
+ * has its zones in canonical order; but see zonelist_note_change.
  * returns NSD_OK; NSD_E_SYSTEM with errno: the list is as it was, and there is
  *     no FILE~.
  */
@@ -187,7 +190,7 @@ enum nsd_err zonelist_renew_copy(struct zonelist *list, uint64_t from,
 	uint64_t *offset) MUST_USE;
 enum nsd_err zonelist_renew_end(struct zonelist *list, int *fd) MUST_USE;
 enum nsd_err zonelist_take_renewed(struct zonelist *list) MUST_USE;
-/* Instead of the last step: removes FILE~. errno stays. */
+/* Removes FILE~, instead of zonelist_take_renewed. errno stays. */
 void zonelist_drop_renewed(struct zonelist *list);
 
 #endif

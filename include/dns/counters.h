@@ -3,8 +3,7 @@
  * and for groups of zones (zonestats).
  *
  * The counters lie in shared memory. One worker writes them without locks;
- * others read them. Whoever reads takes nothing there for true: a worker may
- * have been taken over.
+ * others read them and do not trust them: a worker may have been taken over.
  */
 #ifndef DNS_COUNTERS_H
 #define DNS_COUNTERS_H
@@ -82,15 +81,15 @@ counters_find_type(uint16_t type)
 	return type < COUNTER_TYPES - 1 ? type : COUNTER_TYPES - 1;
 }
 
-/* Prints the name under which NSD 4 shows what it counts of a type, which is
- * TYPEn for many that have a mnemonic: programs that watch it know no other.
+/* Prints the name under which NSD 4 shows a type's counter, which is TYPEn for
+ * many types that have a mnemonic: programs that watch it know no other name.
  * False: it is TYPEn. */
 bool counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX]);
 
 /*
- * A book is the counters of one process: a row for all that it counts, and one
- * for each group of zones that it was asked about. Groups have numbers from 1
- * on. In memory, which is mostly never touched:
+ * A book is the counters of one process: a row for all queries, and a row for
+ * each group of zones that it was asked about. Groups have numbers from 1 on.
+ * In memory, which is mostly never touched:
  *
  *   +0   used 4: rows that are taken, besides that of all
  *   +64  row_of: room + 1 of 4 octets: the row of each group; 0: none yet
@@ -104,21 +103,21 @@ struct counters_book {
 	uint32_t room; /* groups; in memory of its reader's own */
 };
 
-/* Octets of a book for so many groups. */
+/* Octets of a book for `room` groups. */
 size_t counters_book_size(uint32_t room);
-/* Octets of it that are touched while groups are below groups + 1. */
+/* Octets of a book that are touched as long as groups are at most `groups`. */
 size_t counters_book_reach(uint32_t room, uint32_t groups);
-/* Says where things lie in the memory of a book, which begins at a multiple of
- * 64 and is all zeros before its first use. */
+/* Lays out a book in memory that begins at a multiple of 64 and is all zeros
+ * before its first use. */
 void counters_book_init(struct counters_book *book, void *memory,
 	uint32_t room);
 
-/* The counters of a group for the one who writes this book, who gives it some
- * if it has none. NULL: there is no room. */
+/* Finds the counters of a group, for the book's writer; a group without a row
+ * gets one. NULL: there is no room. */
 struct counters *counters_book_open(const struct counters_book *book,
 	uint32_t group);
-/* The counters of a group for whoever reads this book. NULL: nothing was
- * counted. Whatever the book holds, they lie in it. */
+/* Finds the counters of a group, for a reader of the book. NULL: nothing was
+ * counted. For any contents of the book, they lie in it. */
 const struct counters *counters_book_find(const struct counters_book *book,
 	uint32_t group);
 

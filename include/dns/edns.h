@@ -1,5 +1,5 @@
 /*
- * edns.h - EDNS (RFC 6891): what the OPT record of a request says, and the
+ * edns.h - EDNS (RFC 6891): the content of a request's OPT record, and the
  * codes of options and of extended errors (RFC 8914).
  */
 #ifndef DNS_EDNS_H
