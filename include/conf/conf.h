@@ -2,9 +2,9 @@
  * conf.h - the configuration of the server: nsd.conf read, checked and
  * resolved (doc/surface.md section 1).
  *
- * A configuration is an arena, and one of its zones. Everything below that is
- * pointed to belongs to it and is lent until conf_destroy; zones until
- * conf_drop_zones, too. Once conf_load has given it, only conf_add_zone,
+ * A configuration is an arena, and one of its zones. Everything that the
+ * structs below point to belongs to it and is lent until conf_destroy; zones
+ * until conf_drop_zones, too. After conf_load, only conf_add_zone,
  * conf_change_zone, conf_remove_zone, conf_drop_zones, image.h and key_edit.h
  * change it. Fields are named like their options, with underscores. Strings are
  * as written between the quotes; NULL: not given.
@@ -25,10 +25,11 @@
 #define CONF_SEND_BUFFER_SIZE 4194304
 #define CONF_RECEIVE_BUFFER_SIZE 1048576
 
-/* Of server-count. */
+/* The highest server-count. */
 #define CONF_SERVERS_MAX 65535
 
-/* Which rows of the option table the file has. For this layer only. */
+/* Options that the file sets, by row of the option table. For this layer
+ * only. */
 struct conf_set {
 	uint64_t bits[2];
 };
@@ -316,12 +317,14 @@ struct conf_tls_auth {
 enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
 	CONF_CATALOG_PRODUCER };
 
-/* min-expire-time: refresh+retry+1 */
+/* min-expire-time: refresh+retry+1, a value of min_expire_time. */
 #define CONF_EXPIRE_FROM_SOA UINT32_MAX
-/* Of longer lists the rest is left out, with a warning. */
+/* The most elements of a list. The rest of a longer list is left out, with a
+ * warning. */
 #define CONF_REQUEST_XFR_MAX 64u
 #define CONF_NOTIFY_MAX 1024u
-/* A zone's verify option that is the verify: clause's. */
+/* Values of a zone's verify options that stand for those of the verify:
+ * clause. */
 #define CONF_INHERIT 2u
 #define CONF_INHERIT_TIMEOUT UINT32_MAX
 
@@ -402,18 +405,18 @@ struct conf {
 	 * have not changed it. */
 	struct conf_zone **zones;
 	size_t zone_count;
-	size_t secondary_count; /* of these, those with request-xfr */
+	size_t secondary_count; /* zones with request-xfr, of these */
 };
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* From where the files of a configuration are read. */
+/* The root and folder that files of a configuration are read from. */
 struct conf_origin {
 	/* The folder that this process is chrooted to, or NULL. Names of files
 	 * begin with it, and are opened without it. */
 	const char *chroot;
-	/* Names that do not begin with / count from here; NULL: from where
-	 * this process is. */
+	/* The folder of names that do not begin with /; NULL: the current
+	 * folder of this process. */
 	const char *folder;
 };
 
@@ -447,8 +450,8 @@ enum nsd_err conf_load_text(const char *name, const char *text, size_t len,
 /* Takes conf with all that belongs to it. NULL is fine. */
 void conf_destroy(struct conf *conf);
 
-/* Forgets all zones, those of nsd.conf and others, with what they alone point
- * at, and gives back their memory. All else stays where it is. */
+/* Forgets all zones, those of nsd.conf and others, with the objects that they
+ * alone point at, and gives back their memory. The rest stays where it is. */
 void conf_drop_zones(struct conf *conf);
 
 /* Overwrites the secrets of all keys. From then on they are empty. */
@@ -460,8 +463,8 @@ void conf_wipe_secrets(struct conf *conf);
  * its NUL counted; size is not 0. Returns its length without the NUL. */
 size_t conf_print_diag(const struct diag *d, char *out, size_t size);
 
-/* Prints `FILE:LINE: ` in the same way. FILE is cut to size, which is at least
- * CONF_PLACE_MIN. */
+/* Prints `FILE:LINE: ` as conf_print_diag does. FILE is cut to size, which is
+ * at least CONF_PLACE_MIN. */
 #define CONF_PLACE_MIN 16u
 void conf_print_place(const char *file, uint32_t line, char *out,
 	size_t size);
@@ -473,15 +476,16 @@ size_t conf_memory_size(const struct conf *conf);
 
 const struct conf_zone *conf_find_zone(const struct conf *conf,
 	const uint8_t *wire); /* without regard to case */
-/* The same of a name in lower case that is likely to be the one at *near in
- * conf.zones; *near is then the place behind it. Of two configurations that are
- * walked side by side, most are found without a search. */
+/* Finds a zone by a name in lower case that is likely to be the one at *near in
+ * conf.zones; *near is then the place behind it. For a walk of two
+ * configurations side by side, in which most zones are found without a
+ * search. */
 const struct conf_zone *conf_find_zone_near(const struct conf *conf,
 	const uint8_t *wire, size_t *near);
 const struct conf_zone *conf_find_zone_text(const struct conf *conf,
 	const char *name); /* trailing dot optional */
-/* The wire form of such a name, in lower case; wire has room for NAME_MAX_LEN
- * octets. False: it is none. */
+/* Parses the name of a zone, with or without a trailing dot, to wire form in
+ * lower case; wire has room for NAME_MAX_LEN octets. False: it is no name. */
 bool conf_parse_zone_name(const char *name, uint8_t *wire) MUST_USE;
 /* By their names; implicit patterns are not found. */
 const struct conf_pattern *conf_find_pattern(const struct conf *conf,
@@ -512,17 +516,17 @@ enum nsd_err conf_add_zone(struct conf *conf, const char *name,
 enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
 	const char *pattern) MUST_USE;
 
-/* Adds the zones of the zone list that another configuration has, but for those
- * that stand in this one. on_missing is called for each whose pattern this one
- * has not. NSD_E_MEMORY; NSD_E_LIMIT. */
+/* Adds the zones of the zone list of another configuration, but for those that
+ * this one has. on_missing is called for each zone whose pattern this one has
+ * not. NSD_E_MEMORY; NSD_E_LIMIT. */
 enum nsd_err conf_add_listed(struct conf *conf, const struct conf *from,
 	void (*on_missing)(void *ctx, const struct conf_zone *zone),
 	void *ctx) MUST_USE;
 
-/* Notes which zones of conf are no secondaries any more, but were under the
- * configuration before it (was_secondary). */
+/* Sets was_secondary of the zones of conf that are no secondaries any more, but
+ * were under the configuration before it. */
 void conf_keep_roles(struct conf *conf, const struct conf *before);
-/* The same of a zone that was a secondary. */
+/* Sets was_secondary of a zone in conf. */
 void conf_note_role(struct conf *conf, const struct conf_zone *zone);
 
 /*
@@ -537,22 +541,23 @@ enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 
 /*
  * Writes the name of a zone's file with its parts expanded, ended by a NUL.
- * text is what nsd.conf says, name the zone's as written there, wire its apex.
- * %s is that name. %1 %2 %3 are its first, second and third character. %z %y
- * %x are its last, second-to-last and third-to-last label, in lower case (%z is
- * the top-level domain). What is not there is ".". A `/` that comes from the
- * name becomes \047. Other percent signs stay.
+ * text is the zonefile of nsd.conf, name the zone's as written there, wire its
+ * apex. %s is that name. %1 %2 %3 are its first, second and third character. %z
+ * %y %x are its last, second-to-last and third-to-last label, in lower case (%z
+ * is the top-level domain). A part that the name has not is ".". A `/` that
+ * comes from the name becomes \047. Other percent signs stay.
  * returns NSD_OK and *len (octets without the NUL); NSD_E_LIMIT: the name does
  *     not fit size octets.
  */
 enum nsd_err conf_expand_name(const char *text, const char *name,
 	const uint8_t *wire, char *out, size_t size, size_t *len) MUST_USE;
-/* The same for a zone of a configuration. NSD_E_NOT_FOUND: it has no file. */
+/* Writes the name of the file of a zone, as conf_expand_name. NSD_E_NOT_FOUND:
+ * it has no file. */
 enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
-/* The same for the group of counters that the zone belongs to (zonestats).
- * NSD_E_NOT_FOUND: to none. */
+/* Writes the name of a zone's group of counters (zonestats), as
+ * conf_expand_name. NSD_E_NOT_FOUND: it is in no group. */
 enum nsd_err conf_zone_group_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
@@ -572,15 +577,15 @@ const char *conf_path_in_chroot(const char *chroot, const char *path);
  */
 unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
 
-/* As conf_check, but only for what no server can start with: an identity or a
+/* Checks texts that no server can start with, as conf_check: an identity or a
  * version that is longer than a string of a TXT record. sink is not NULL. */
 unsigned conf_check_texts(const struct conf *conf, struct diag_sink *sink);
 
 /* ---- printing ---------------------------------------------------------- */
 
 /* Prints all of the configuration in effect, as text that can be read again.
- * acl_comments: a comment with its parts follows each ACL element. The caller
- * looks at the stream's error indicator. */
+ * acl_comments: each ACL element is followed by a comment with its parts. The
+ * caller looks at the stream's error indicator. */
 void conf_print(const struct conf *conf, bool acl_comments, FILE *out);
 
 /*
@@ -604,13 +609,14 @@ enum nsd_err conf_print_zone_option(const struct conf *conf,
 
 /*
  * Gives a warning to the sink for each option that has no effect in this
- * program and was given another value than its default: `CLAUSE NAME: OPTION
- * has no effect in this program`. Each option has one warning, with the place
- * where it is set first and how many clauses set it too.
+ * program and has another value than its default: `CLAUSE NAME: OPTION has no
+ * effect in this program`. An option has one warning, with the place where it
+ * is set first and the count of other clauses that set it.
  *
- * before: what the server runs with, NULL: nothing yet. What it has of these in
- * the same way is left out: of a clause that is there once the same value, of
- * others so many clauses that set it, and the same one first.
+ * before: the configuration that the server runs with, NULL: none yet. An
+ * option that is set there in the same way has no warning: in a clause that is
+ * there once, with the same value; in others, by as many clauses, the same one
+ * first.
  */
 void conf_list_without_effect(const struct conf *conf,
 	const struct conf *before, struct diag_sink *sink);

@@ -36,13 +36,13 @@ size_t name_len(const uint8_t *name);
 /* Labels of the name, the root label not counted. */
 unsigned name_count_labels(const uint8_t *name);
 
-/* Lower-cases in place. */
+/* Makes the letters of a name lower case, in place. */
 void name_lower(uint8_t *name);
 
-/* Equality without regard to case. */
+/* True if the names are equal, without regard to case. */
 bool name_equal(const uint8_t *a, const uint8_t *b);
 
-/* Canonical order (RFC 4034 section 6.1): <0, 0, >0. */
+/* Compares names in canonical order (RFC 4034 section 6.1): <0, 0, >0. */
 int name_compare(const uint8_t *a, const uint8_t *b);
 
 /* True if name is parent or below it, without regard to case. */
@@ -80,7 +80,8 @@ enum nsd_err name_parse_text(const char *text, size_t len,
 	const char **why) MUST_USE;
 
 /*
- * Prints with escapes and the final dot ("." for the root), NUL-terminated.
+ * Prints a name with escapes and the final dot ("." for the root),
+ * NUL-terminated.
  * Returns the length without the NUL.
  */
 size_t name_print_text(const uint8_t *name, char out[NAME_TEXT_MAX]);

@@ -16,7 +16,7 @@
 const char *rcode_text_print(uint16_t rcode, char out[RCODE_TEXT_MAX]);
 
 /* Prints an RCODE in the words of NSD's log, such as "SERVER NOT AUTHORITATIVE
- * FOR ZONE": what looks for these finds them. Returns out. */
+ * FOR ZONE", for programs that look for these. Returns out. */
 const char *rcode_text_print_log(uint16_t rcode, char out[RCODE_TEXT_MAX]);
 
 /* The name of an error in a TSIG record, such as "BADKEY", and the words of

@@ -57,9 +57,9 @@ enum nsd_err rdata_check(uint16_t type, const uint8_t *rdata,
 
 /*
  * Reads RDATA from a message into uncompressed form. Expands the names of each
- * type that is known, also where RFC 3597 section 4 forbids senders to compress
- * them: some do, and others take it. Checks the layout but not the values: ask
- * rdata_check about those.
+ * known type, also where RFC 3597 section 4 forbids senders to compress them:
+ * some senders do, and other servers take it. Checks the layout but not the
+ * values, which rdata_check does.
  * in: message, a cursor at the first octet of the RDATA; its RDLENGTH.
  * out: rdata (RDATA_MAX_LEN of room), *rdata_len. The cursor is behind it.
  * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if the RDATA leaves
@@ -69,9 +69,9 @@ enum nsd_err rdata_read(uint16_t type, struct cursor *message,
 	uint16_t rdlength, uint8_t *rdata, size_t *rdata_len) MUST_USE;
 
 /*
- * Prints presentation format, NUL-terminated. What rdata_parse would refuse in
- * the text of the type is printed in the form of RFC 3597, which it takes: all
- * that rdata_read takes can be read again.
+ * Prints presentation format, NUL-terminated. RDATA that rdata_parse would
+ * refuse in the text of the type is printed in the form of RFC 3597, which it
+ * takes: any RDATA that rdata_read takes can be read again.
  * Returns the length that is needed, no NUL counted; if that is >= size, out is
  * of no use.
  */
@@ -90,7 +90,7 @@ int rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
  * case. */
 void rdata_make_canonical(uint16_t type, uint8_t *rdata, size_t rdata_len);
 
-/* Where the names of an RDATA stand. */
+/* The place of a name in RDATA. */
 struct rdata_name {
 	uint16_t offset;  /* of its first octet */
 	bool compressible;
@@ -104,7 +104,7 @@ struct rdata_name {
 unsigned rdata_list_names(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, struct rdata_name out[RDATA_NAMES_MAX]);
 
-/* The offset, in checked RDATA, of the name that asks for addresses
+/* The offset, in checked RDATA, of the name whose addresses are additional data
  * (RR_ADDITIONAL); -1: there is none. In SVCB and HTTPS the root name stands
  * for the owner (RFC 9460 section 2.5.2). */
 int rdata_additional_offset(uint16_t type, const uint8_t *rdata,

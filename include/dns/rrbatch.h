@@ -41,7 +41,8 @@ struct rrbatch_pool;
 
 struct rrbatch {
 	struct rrbatch *next; /* later in the input; NULL: last */
-	struct rrbatch_pool *pool; /* where its memory goes; or NULL */
+	struct rrbatch_pool *pool; /* gets the batch's memory when it is
+				    * released; or NULL */
 	size_t count;         /* records */
 	size_t len;           /* octets used in data */
 	size_t capacity;      /* octets of room in data */
@@ -83,15 +84,15 @@ void rrbatch_destroy(struct rrbatch *batch);
 void rrbatch_destroy_all(struct rrbatch *first);
 
 /*
- * A pool keeps the memory of some batches that were released, for others. Who
- * makes batches and releases them in turns gets the same pages again, which
- * takes less time than fresh ones. Batches may be taken and released in several
+ * A pool keeps the memory of some released batches for new ones. A caller that
+ * makes and releases batches in turns gets the same pages again, which takes
+ * less time than fresh ones. Batches may be taken and released in several
  * threads.
  */
 struct rrbatch_pool *rrbatch_pool_create(void); /* NULL without memory */
-/* Gives the memory of those that were released back to the system. */
+/* Gives the memory of released batches back to the system. */
 void rrbatch_pool_trim(struct rrbatch_pool *pool);
-/* When all its batches are released. NULL is fine. */
+/* Destroys a pool whose batches are all released. NULL is fine. */
 void rrbatch_pool_destroy(struct rrbatch_pool *pool);
 /* As rrbatch_create, from a pool; NULL: as rrbatch_create. There may be more
  * room than was asked for. */

@@ -1,7 +1,7 @@
 /*
- * rrtype.h - the table of RR types. The row of a type drives how its RDATA is
- * parsed, printed, checked, compressed and compared, which additional data it
- * asks for, and the tests.
+ * rrtype.h - the table of RR types. The row of a type says how its RDATA is
+ * parsed, printed, checked, compressed and compared, and which additional data
+ * it has. Tests walk it, too.
  *
  * Source: IANA "Resource Record (RR) TYPEs" and the RFC named in each row.
  */
@@ -34,7 +34,7 @@ enum rr_type {
 	TYPE_ANY = 255,
 };
 
-/* How one field of RDATA looks in text and on the wire. */
+/* The form of one field of RDATA in text and on the wire. */
 enum rdata_field {
 	FIELD_END = 0,
 	FIELD_NAME_COMPRESSED, /* name that a sender may compress, RFC 1035 */
@@ -55,8 +55,9 @@ enum rdata_field {
 	FIELD_HEX,             /* hex to the end, may be split by blanks */
 	FIELD_HEX8,            /* length, hex, "-" for none (NSEC3 salt) */
 	FIELD_BASE64,          /* base64 to the end, may be split */
-	FIELD_BASE64_OPTIONAL, /* the same, none is fine (KEY without a key) */
-	FIELD_BASE64_DASH,     /* the same, "-" for none (DOA) */
+	FIELD_BASE64_OPTIONAL, /* as FIELD_BASE64, may be absent (KEY without a
+				* key) */
+	FIELD_BASE64_DASH,     /* as FIELD_BASE64, "-" for none (DOA) */
 	FIELD_BASE32HEX8,      /* length, base32hex (NSEC3 next hash) */
 	FIELD_BITMAP,          /* type bitmap to the end, RFC 4034 4.1.2 */
 	FIELD_ALGORITHM,       /* 8 bits, DNSSEC mnemonic or number */

@@ -24,7 +24,8 @@ struct token {
  * Reads a TTL or other period: seconds, or numbers with units in any order and
  * case, such as 1w2d3h4m5s. A number without a unit may come last: 1h30 is 3630
  * seconds.
- * returns false: it is none, or does not fit 32 bits; *seconds is not defined.
+ * returns false: the text is no period, or does not fit 32 bits; *seconds is
+ * not defined.
  */
 bool token_parse_period(const char *text, size_t len, uint32_t *seconds)
 	MUST_USE;

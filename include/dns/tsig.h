@@ -2,9 +2,9 @@
  * tsig.h - messages signed with a shared secret (TSIG, RFC 8945).
  *
  * A message ends in a TSIG record with a MAC over the message, the MAC before
- * and the time. A chain is what one exchange needs: a request, and one answer
- * or many. Both sides go through it in the same way: one signs the request and
- * checks the answers, the other checks the request and signs the answers.
+ * and the time. A chain is the state of one exchange: a request, and one answer
+ * or many. Both sides use it in the same way: one signs the request and checks
+ * the answers, the other checks the request and signs the answers.
  *
  * Times are seconds since 1970, 48 bits of them count.
  */
@@ -27,12 +27,12 @@
 struct tsig_key {
 	uint8_t name[NAME_MAX_LEN]; /* wire form, lower case */
 	enum mac_kind kind;
-	/* Of the key, for the thread at hand. A chain over several messages
-	 * needs one of its own while it lasts. */
+	/* The MAC of the key, for the thread at hand. A chain over several
+	 * messages needs a MAC of its own while it lasts. */
 	struct mac *mac;
 };
 
-/* A TSIG record; what is pointed to is lent from the message. */
+/* A TSIG record; pointers are lent from the message. */
 struct tsig {
 	size_t at;               /* offset of the record: the message ends
 				  * here */
@@ -94,7 +94,7 @@ enum rcode tsig_check(struct tsig_chain *chain, const uint8_t *message,
 
 /*
  * Takes an answer without a TSIG between signed ones (RFC 8945 section 5.3.1).
- * It counts only once a signed one behind it is checked.
+ * It counts only once a signed answer behind it is checked.
  * returns NSD_OK; NSD_E_PEER: the first answer has to be signed, and there are
  *     at most TSIG_UNSIGNED_MAX between two.
  */
@@ -105,8 +105,9 @@ enum nsd_err tsig_skip(struct tsig_chain *chain, const uint8_t *message,
 struct tsig_stamp {
 	uint64_t time_sec;
 	uint16_t fudge_sec;
-	enum rcode error;     /* RCODE_NOERROR, or BADTIME: then */
-	uint64_t server_time; /* goes into it, and time_sec is the client's */
+	enum rcode error;     /* RCODE_NOERROR or RCODE_BADTIME */
+	uint64_t server_time; /* with BADTIME: added to the record, whose
+			       * time_sec is then the client's */
 };
 
 /* Octets that tsig_sign adds; with BADTIME it is TSIG_OTHER_MAX more. */

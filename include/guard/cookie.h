@@ -1,6 +1,6 @@
 /*
- * cookie.h - DNS cookies (RFC 7873), made as all servers make them (RFC 9018):
- * so servers of one address may share their secrets.
+ * cookie.h - DNS cookies (RFC 7873), in the common form (RFC 9018): so servers
+ * of one address may share their secrets.
  *
  * A server cookie has 16 octets (RFC 9018 section 4):
  *
@@ -22,7 +22,7 @@
 #define COOKIE_SERVER_LEN 16u
 #define COOKIE_LEN (COOKIE_CLIENT_LEN + COOKIE_SERVER_LEN)
 #define COOKIE_SECRET_LEN 16u
-/* The one that cookies are made with, and one that is being staged. */
+/* The active secret, by which cookies are made, and the staged one. */
 #define COOKIE_SECRETS_MAX 2u
 
 struct cookie_secrets {
@@ -32,29 +32,30 @@ struct cookie_secrets {
 
 /* The verdict on a client's cookie. */
 enum cookie_state {
-	COOKIE_NONE,   /* there is none */
-	COOKIE_FIRST,  /* of the client alone */
-	COOKIE_BAD,    /* not ours, of another client, or out of date */
-	COOKIE_RENEW,  /* ours, to be replaced by a fresh one (RFC 9018 section
-			* 4.3: half an hour old), or of the staged secret */
-	COOKIE_GOOD,   /* ours, and may be sent again as it is */
+	COOKIE_NONE,   /* the request has none */
+	COOKIE_FIRST,  /* a client cookie alone */
+	COOKIE_BAD,    /* made with another secret, for another client, or out
+			* of date */
+	COOKIE_RENEW,  /* good, but to be replaced by a fresh one (RFC 9018
+			* section 4.3: half an hour old), or of the staged
+			* secret */
+	COOKIE_GOOD,   /* good, and may be sent again as it is */
 };
 
 /*
- * Says what the octets of a cookie option are worth.
+ * Checks the octets of a cookie option.
  * in: len octets of any content; the client's address (its port does not
  * count); now_sec: since 1970. A cookie is good for an hour, and from five
  * minutes in the future (RFC 9018 section 4.3); times are compared modulo 2^32
  * (RFC 1982).
- * Cost: a hash for each secret at most; the time does not tell how much of a
- * hash is right.
+ * Cost: a hash for each secret at most, compared in constant time.
  */
 enum cookie_state cookie_check(const struct cookie_secrets *secrets,
 	const uint8_t *cookie, size_t len,
 	const struct sockaddr_storage *client, uint32_t now_sec);
 
-/* Makes a fresh cookie with the first secret, of which there is one, for the
- * client cookie that the octets begin with: all COOKIE_LEN octets. */
+/* Makes a fresh cookie with the active secret, which must be there, for a
+ * client cookie: all COOKIE_LEN octets. */
 void cookie_make(const struct cookie_secrets *secrets,
 	const uint8_t client_cookie[COOKIE_CLIENT_LEN],
 	const struct sockaddr_storage *client, uint32_t now_sec,
@@ -62,11 +63,11 @@ void cookie_make(const struct cookie_secrets *secrets,
 
 /*
  * Secrets in memory that main writes and workers read, all zeros at first. Main
- * may die while it writes; a reader waits for nobody.
+ * may die while it writes; readers do not wait for it.
  */
 struct cookie_share {
-	uint64_t version; /* how often it was written; the last in
-			   * slots[version % 2], the other all zeros */
+	uint64_t version; /* count of writes; the secrets are in slots[version %
+			   * 2], the other slot is all zeros */
 	struct cookie_secrets slots[2];
 };
 

@@ -1,10 +1,10 @@
 /*
- * rrl.h - response rate limiting: how many answers of one kind go to one
- * netblock.
+ * rrl.h - response rate limiting: the answers of one kind that go to one
+ * netblock, counted.
  *
- * All workers share one table, in memory that main has made. Whoever was taken
- * over may write anything there. That spoils limits and nothing else: a word of
- * the table is a count, never a place or a length.
+ * All workers share one table, in memory that main has made. A worker that was
+ * taken over may write anything there. That spoils limits and nothing else: a
+ * word of the table is a count, never a place or a length.
  *
  * A bucket is one word of 64 bits, changed by one atomic step:
  *
@@ -15,13 +15,13 @@
  *   bits 49 to 63  tag: which subject it is of, out of those of its line
  *
  * Ticks begin anew after 16384 seconds: a bucket that rests for a multiple of
- * that looks as if it had been used just now. So somebody who was limited when
- * it was last used may be so again, for 3 seconds at most.
+ * that looks as if it had been used just now. So a netblock that was limited
+ * when the bucket was last used may be so again, for 3 seconds at most.
  *
  * A word of level 0 is free. 8 buckets are a line of the processor's cache. A
  * subject may be in any bucket of its line, which the hash chooses. If none is
  * free, the lowest level makes room: a flood of subjects that ask once pushes
- * out each other, not those who ask often (doc/decisions/0100).
+ * out subjects of the flood, not those that ask often (doc/decisions/0100).
  */
 #ifndef GUARD_RRL_H
 #define GUARD_RRL_H
@@ -37,11 +37,11 @@
 #include "base/fold.h"
 
 #define RRL_KEY_LEN 32u
-/* Of the time that a caller tells: any clock that all workers share. */
+/* Ticks of the time that callers give: of any clock that all workers share. */
 #define RRL_TICKS_PER_SEC 16u
 /* A higher limit counts as this one. */
 #define RRL_LIMIT_MAX 2000000u
-/* The same of amounts. */
+/* A higher limit of amounts counts as this one. */
 #define RRL_AMOUNT_MAX ((UINT32_C(1) << 29) - 1)
 
 /* The table as a process has it. Copies may be made. */
@@ -51,11 +51,11 @@ struct rrl {
 	uint64_t key[RRL_KEY_LEN / 8];
 };
 
-/* Octets of a table with room for so many buckets, at least 1. */
+/* Octets of a table with room for a number of buckets, at least 1. */
 size_t rrl_octets(uint32_t buckets);
-/* The table lies in memory, which begins at a multiple of 64, and is all zeros
- * before its first use. All who share it have the same key, of random octets.
- */
+/* Makes a process's view of the table in memory, which begins at a multiple of
+ * 64, and is all zeros before its first use. All processes that share it have
+ * the same key, of random octets. */
 void rrl_init(struct rrl *rrl, void *memory, uint32_t buckets,
 	const uint8_t key[RRL_KEY_LEN]);
 
@@ -69,12 +69,13 @@ struct rrl_subject {
 };
 
 /*
- * Hashes a subject, and then the netblock that an answer goes to: the hash of
- * its bucket. Each netblock that counts adds a step to the hash of the subject.
+ * Hashes a subject. The netblock that an answer goes to is hashed on top
+ * (rrl_hash_netblock), which gives the hash of a bucket; each netblock that
+ * counts adds a step to the hash of the subject.
  *
  * A multiplication for 16 octets, with words of the key (doc/decisions/0118
- * says why that will do). Nobody without the key can tell which have the same
- * line. Cost: linear in name_len.
+ * says why that will do). Without the key, subjects with the same line cannot
+ * be found. Cost: linear in name_len.
  */
 uint64_t rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject);
 
@@ -100,7 +101,8 @@ rrl_netblock(uint64_t address, unsigned bits)
 	return bits == 0 ? 0 : address & ~UINT64_C(0) << (64 - bits);
 }
 
-/* Of a family's netblock of so many bits, 0 to 64. */
+/* Hashes a netblock on top of a subject's hash. family_and_bits: tells apart
+ * netblocks of a family and length. */
 static inline uint64_t
 rrl_hash_netblock(const struct rrl *rrl, uint64_t hash, uint64_t netblock,
 	unsigned family_and_bits)
@@ -110,7 +112,8 @@ rrl_hash_netblock(const struct rrl *rrl, uint64_t hash, uint64_t netblock,
 		rrl->key[2] + family_and_bits);
 }
 
-/* Has the line of a subject brought to the processor; rrl_count comes soon. */
+/* The line of a hash. rrl_prefetch has it brought to the processor; rrl_count
+ * comes soon. */
 static inline uint64_t *
 rrl_line(const struct rrl *rrl, uint64_t hash)
 {
@@ -132,13 +135,13 @@ struct rrl_verdict {
 };
 
 /*
- * Counts an answer, and says whether it is one too many.
+ * Counts an answer, and judges whether it exceeds the limit.
  * in: hash, of rrl_hash: its upper 32 bits choose the line, its lower 15 are
  * the tag, so two subjects share a bucket if they have both in common; limit,
  * answers a second, at least 1; now: in ticks.
  * A subject that gets up to limit answers a second is never limited; at once it
- * may get twice as many. While it asks for more than that it is limited, all
- * answers of it: those that are not sent are counted, too.
+ * may get twice as many. While it asks for more, all its answers are limited:
+ * those that are not sent are counted, too.
  * Cost: a line of cache; no lock, and at most 4 tries.
  */
 struct rrl_verdict rrl_count(const struct rrl *rrl, uint64_t hash,
@@ -146,15 +149,15 @@ struct rrl_verdict rrl_count(const struct rrl *rrl, uint64_t hash,
 
 /*
  * Counts an amount of something else, such as time, that a subject has had
- * already; limit: so much a second, of the same unit. The subject is limited as
- * above: it may have twice the limit at once. That this has ended is told when
- * half of it is left. It is for the caller to give it nothing meanwhile.
+ * already; limit: that much a second, in the same unit. The subject is limited
+ * as above: it may have twice the limit at once. The end of limiting is told
+ * when half of it is left. The caller gives the subject nothing meanwhile.
  */
 struct rrl_verdict rrl_spend(const struct rrl *rrl, uint64_t hash,
 	uint32_t amount, uint32_t limit, uint64_t now);
 
-/* Is a subject of amounts limited now? Nothing is counted. Cost: a line of
- * cache. */
+/* True if a subject of amounts is limited now. Nothing is counted. Cost: a line
+ * of cache. */
 bool rrl_is_spent(const struct rrl *rrl, uint64_t hash, uint32_t limit,
 	uint64_t now);
 

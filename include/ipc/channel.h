@@ -3,7 +3,7 @@
  *
  * Each end knows the role of the other, and refuses messages that the table in
  * message.h does not have from that role. So a worker that was taken over
- * cannot tell the loader to change a zone.
+ * cannot have the loader change a zone.
  */
 #ifndef IPC_CHANNEL_H
 #define IPC_CHANNEL_H
@@ -19,7 +19,7 @@ struct ipc_channel {
 	enum ipc_role self;
 	enum ipc_role peer;
 	unsigned index; /* of the other side, among the workers */
-	uint64_t id;    /* of struct ipc_peer; 0: one of main's */
+	uint64_t id;    /* of struct ipc_peer; 0: a channel to or from main */
 };
 
 struct ipc_message {
@@ -37,12 +37,13 @@ struct ipc_message {
 /*
  * Makes both ends, non-blocking and close-on-exec. Release each with
  * ipc_channel_close.
- * returns NSD_OK; NSD_E_SYSTEM: the system gives no sockets, errno says why;
- *     a and b are as before.
+ * returns NSD_OK; NSD_E_SYSTEM: the system gives no sockets, errno says why; a
+ * and b are as before.
  */
 enum nsd_err ipc_channel_open_pair(enum ipc_role a_role, enum ipc_role b_role,
 	struct ipc_channel *a, struct ipc_channel *b) MUST_USE;
-/* The other end then finds that this one is gone. Again is fine. */
+/* Closes this end; the other end then finds that its peer is gone. Closing
+ * again is fine. */
 void ipc_channel_close(struct ipc_channel *channel);
 
 /*

@@ -1,12 +1,11 @@
 /*
- * credits.h - how many messages of each kind may be sent on a channel.
+ * credits.h - counts the messages of each kind that may be sent on a channel.
  *
- * At first a side may send as many of a kind as its row in message.h has
- * credits. Each message takes one. The receiver gives it back with CREDIT, once
- * it is done with the message. A sender without credit waits. A receiver to
- * which more is sent has a peer that is broken, or not ours any more. So what
- * is in a channel and in the receiver's hands is bounded, whoever the sender
- * is.
+ * At first a side may send as many messages of a kind as its row in message.h
+ * has credits. Each message takes one. The receiver gives it back with CREDIT,
+ * once it is done with the message. A sender without credit waits. A peer that
+ * sends more is broken or taken over. So the messages in a channel and in the
+ * receiver's hands are bounded, for any sender.
  */
 #ifndef IPC_CREDITS_H
 #define IPC_CREDITS_H
@@ -15,11 +14,12 @@
 
 #include "ipc/channel.h"
 
-/* Of one end of a channel; by enum ipc_type. */
+/* The credits of one end of a channel, by enum ipc_type. */
 struct ipc_credits {
-	uint16_t left[IPC_TYPE_COUNT];    /* may be sent by us */
-	uint16_t granted[IPC_TYPE_COUNT]; /* may be sent to us */
-	uint16_t due[IPC_TYPE_COUNT];     /* done with, not given back yet */
+	uint16_t left[IPC_TYPE_COUNT];    /* messages that we may send */
+	uint16_t granted[IPC_TYPE_COUNT]; /* messages that we may still get */
+	uint16_t due[IPC_TYPE_COUNT];     /* messages done with, whose credits
+					   * are not given back yet */
 };
 
 void ipc_credits_init(struct ipc_credits *credits,
@@ -31,19 +31,20 @@ void ipc_credits_init(struct ipc_credits *credits,
 bool ipc_credits_has(const struct ipc_credits *credits, enum ipc_type type);
 /* Spends a credit: a message is sent, or waits to be. */
 void ipc_credits_spend(struct ipc_credits *credits, enum ipc_type type);
-/* The message CREDIT. False: it gives more than was taken. */
+/* Adds the credits of a message CREDIT. False: it gives more than was taken. */
 bool ipc_credits_add(struct ipc_credits *credits, const struct ipc_message *m)
 	MUST_USE;
 
 /* ---- the receiver ------------------------------------------------------- */
 
-/* A message has come. False: it had no credit. */
+/* Takes the credit of a message that has come. False: it had no credit. */
 bool ipc_credits_take(struct ipc_credits *credits, enum ipc_type type)
 	MUST_USE;
-/* A message that was taken is done with. */
+/* Gives back the credit of a message that we are done with, by a later
+ * CREDIT. */
 void ipc_credits_return(struct ipc_credits *credits, enum ipc_type type);
-/* Gets the next CREDIT to be sent. It is not worth one before half of a row's
- * credits are due. False: there is none. */
+/* Gets the next CREDIT to be sent. It waits until half of a row's credits are
+ * due. False: there is none. */
 bool ipc_credits_next(const struct ipc_credits *credits,
 	struct ipc_credit *credit);
 /* Subtracts a CREDIT that was sent from the credits that are due. */

@@ -1,5 +1,5 @@
 /*
- * handlers.h - makes sure that each role takes every message that is for it.
+ * handlers.h - makes sure that each role has a handler for every message to it.
  *
  * A role lists its messages with a function for each:
  *
@@ -26,9 +26,9 @@
 /* An element of a table of handlers. */
 #define IPC_HANDLER(name, handler) [IPC_##name] = handler,
 
-/* Sets of messages: bit i is enum ipc_type i. Those that a list takes: */
+/* Sets of messages: bit i is enum ipc_type i. A message that a list takes: */
 #define IPC_TAKES(name, handler) | UINT64_C(1) << IPC_##name
-/* And those that a role receives, by message.h. */
+/* A message that a role receives, by message.h. */
 #define IPC_BIT_IF(is_one, type) \
 	| (uint64_t)((is_one) != 0) << (type)
 #define IPC_TO_MAIN(name, sender, receiver, least, most, fds, credits,   \

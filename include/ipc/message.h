@@ -1,15 +1,15 @@
 /*
  * message.h - the one table of the messages between the processes.
  *
- * A row says: name, who sends, who receives, octets of payload (least and
- * most), how many descriptors travel with it at most, credits, answer, meaning.
- * The channel refuses to send or to receive what does not fit its row.
+ * A row has: name, sender, receiver, octets of payload (least and most), the
+ * most descriptors that travel with it, credits, answer, meaning. The channel
+ * refuses to send or to receive a message that does not fit its row.
  *
- * Credits (credits.h): how many messages of this kind one side may have sent
- * that the other is not done with; 0: any number. What a worker sends to
- * another child has credits, and so has what asks for work.
+ * Credits (credits.h): messages of this kind that one side may have sent and
+ * the other is not done with; 0: any number. Messages of workers to other
+ * children have credits, and so have requests.
  *
- * Answer: the message that says what became of it, and bears its ticket.
+ * Answer: the message with the result, which bears the ticket of the request.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
@@ -30,38 +30,38 @@ enum ipc_role {
 
 #define ROLE_CHILDREN (ROLE_LOADER | ROLE_WORKER | ROLE_XFRD | ROLE_WRITER)
 
-/* How a pass over the zone files went. */
+/* The result of a pass over the zone files. */
 struct ipc_load_result {
 	uint64_t zones;   /* looked at */
 	uint64_t read;    /* published anew */
 	uint64_t failed;  /* not read; an older version may be served */
 };
 
-/* How the first pass over the zones of a configuration went. The payload ends
- * where the text ends. */
+/* The result of the first pass over the zones of a configuration. The payload
+ * ends where the text ends. */
 #define IPC_REASONS_MAX 2000
 struct ipc_loaded {
 	struct ipc_load_result result;
 	uint64_t conf;   /* the number of the configuration that it was over */
 	uint32_t unread; /* zones that are not as their files say, and had not
-			  * failed so before: those of another nsd.conf */
+			  * failed so before: in a pass for another nsd.conf */
 	char reasons[IPC_REASONS_MAX]; /* lines about them; no final NUL */
 };
 
 /* Another configuration. The first descriptor is the image of its options. For
- * the loader the second one is that of its zones; for xfrd those behind the
- * first are sockets of operators that are listened to, a bit of the maps for
- * each, from bit 0 on. */
+ * the loader the second one is the image of its zones; for xfrd the descriptors
+ * behind the first are listening sockets of operators, with a bit in each map,
+ * from bit 0 on. */
 struct ipc_configure {
 	uint64_t number;      /* of server.conf_number */
 	uint32_t control_map; /* sockets of the control channel, not of
 			       * metrics */
-	uint32_t plain_map;   /* of these: those without TLS */
+	uint32_t plain_map;   /* sockets without TLS, of these */
 	uint32_t more;        /* 1: another such message has more sockets */
 	uint32_t unused;      /* 0 */
 };
 
-/* Which worker's sockets a worker is lent, or gives back. */
+/* Sockets that a worker is lent by another, or gives back. */
 struct ipc_adopt {
 	uint32_t server;  /* the owner of the sockets, counted from 0 */
 	uint32_t tcp_map; /* bit i: the i-th descriptor is a TCP socket */
@@ -69,25 +69,25 @@ struct ipc_adopt {
 	uint32_t mutual_map; /* and clients show a certificate */
 };
 
-/* Keys and certificates: the file that comes with the message has one behind
- * the other. */
+/* Keys and certificates, one behind the other in the file that comes with the
+ * message. */
 #define IPC_TLS_TEXT_COUNT 5
 struct ipc_tls_texts {
 	uint32_t len[IPC_TLS_TEXT_COUNT]; /* octets, by enum tls_server_text,
 					   * of xfrd by enum control_pem */
 };
 
-/* How each request begins: a message with a ticket, which its answer bears. */
+/* The head of each request: a ticket, which its answer bears. */
 struct ipc_request {
 	uint64_t ticket; /* the sender's, comes back */
 	uint32_t again;  /* not 0: a receiver that has died had it before, and
-			  * may have done it */
+			  * may have carried it out */
 };
 
 /* Changes of a zone, in the file that comes with the message. */
 struct ipc_update {
 	struct ipc_request request;
-	uint64_t offset; /* in the file: where they begin */
+	uint64_t offset; /* begin of the changes in the file */
 	uint64_t len;    /* octets */
 };
 
@@ -100,13 +100,13 @@ struct ipc_updated {
 			  * do not fit what is served; NSD_E_LIMIT: they are
 			  * too many. Ask for the whole zone after either */
 	uint32_t names;  /* nodes made anew */
-	uint64_t added;  /* records; none if it was done before */
+	uint64_t added;  /* records; 0 if they were there before */
 	uint64_t removed;
 	uint32_t serial; /* of the zone afterwards, if it is loaded */
-	uint32_t loaded; /* not 0: it has a version */
+	uint32_t loaded; /* not 0: the zone has a version */
 };
 
-/* When a zone expires. It may be said again at any time. */
+/* The time when a zone expires. May be sent again at any time. */
 #define IPC_EXPIRY_NEVER UINT64_MAX
 struct ipc_expiry {
 	uint64_t left_msec; /* from now; 0: it has expired;
@@ -123,7 +123,8 @@ enum ipc_zone_file {
 	IPC_ZONE_LATER,   /* the file takes long: READ says when it is done */
 };
 
-/* Zones that come or go. The payload ends where the text ends. */
+/* Zones that are added or removed, or get another pattern. The payload ends
+ * where the text ends. */
 #define IPC_ZONE_TEXT_MAX 2032
 struct ipc_zone {
 	struct ipc_request request;
@@ -138,7 +139,7 @@ struct ipc_zone {
 };
 
 /* A NOTIFY of a client that is allowed to send it. The payload ends where the
- * client's message ends. Of one that is longer it has the beginning. */
+ * client's message ends; it has the beginning of a longer one. */
 #define IPC_NOTIFY_MAX 2020
 struct ipc_notify {
 	uint8_t address[28]; /* of the client: struct sockaddr_in or _in6 */
@@ -149,10 +150,10 @@ struct ipc_notify {
 enum ipc_order_what {
 	ORDER_LOG_REOPEN, /* write to the log file that has the name now */
 	ORDER_VERBOSITY,  /* value: from now on */
-	ORDER_SETTINGS,   /* not the operator's: other settings are published;
-			   * those of connections are to be looked at, and
-			   * keys made of secrets before to be dropped.
-			   * value: not 0: zones may be others, too */
+	ORDER_SETTINGS,   /* not the operator's: new settings are published;
+			   * those of connections are to be read, and keys made
+			   * of former secrets to be dropped. value: not 0:
+			   * zones may have changed, too */
 };
 
 /* An order on its way to main, and from there to each child. */
@@ -175,65 +176,66 @@ struct ipc_order_done {
 	uint32_t unused;
 };
 
-/* Zone files that are to be read, if they have changed. The payload ends where
- * the apex ends. */
+/* Zone files to be read, if they have changed. The payload ends where the apex
+ * ends. */
 struct ipc_read {
 	struct ipc_request request;
-	uint8_t apex[255]; /* wire name in lower case; nothing: all zones */
+	uint8_t apex[255]; /* wire name in lower case; empty: all zones */
 };
 
 /* The result of an ipc_read. The payload ends where the text ends. */
 struct ipc_read_done {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err: NSD_E_ZONE: not all that was to be
-			  * read is served; NSD_E_NOT_FOUND: there is no such
-			  * zone; NSD_E_MEMORY */
+	uint32_t err;    /* enum nsd_err: NSD_E_ZONE: a file to be read is not
+			  * served; NSD_E_NOT_FOUND: there is no such zone;
+			  * NSD_E_MEMORY */
 	uint32_t failed; /* zones */
 	uint32_t before; /* zones that had failed before, and whose files are
 			  * as they were; with NSD_OK or NSD_E_ZONE */
-	uint32_t failed_len; /* octets of reasons about those that failed; the
-			  * rest is about the others */
+	uint32_t failed_len; /* octets of reasons of zones that failed; the rest
+			      * is about zones that had failed before */
 	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
 };
 
-/* nsd.conf is to be read anew. */
+/* A request to read nsd.conf anew. */
 struct ipc_reconfig {
 	struct ipc_request request;
-	uint32_t hasty; /* 1: it is answered once the file is taken */
+	uint32_t hasty; /* 1: answer once the file is taken */
 	uint32_t unused;
 };
 
 /* The result of a RECONFIG. */
 enum ipc_reconfigured_what {
-	RECONFIGURED_NOTHING, /* nsd.conf says what is run with */
-	RECONFIGURED_WAITS,   /* the same, but for what the text says that waits
-			       * for a restart */
+	RECONFIGURED_NOTHING, /* nsd.conf is as before */
+	RECONFIGURED_WAITS,   /* as NOTHING, but options in the text wait for a
+			       * restart */
 	RECONFIGURED_CHANGED, /* differences are in effect, but for those that
 			       * the text says */
 	RECONFIGURED_REFUSED, /* no change was made; the text says why */
 	RECONFIGURED_LATE,    /* as CHANGED, but not in all processes yet; the
 			       * last line is an error that says why */
 	RECONFIGURED_UNREAD,  /* as CHANGED, but zones are not as their files
-			       * say; the last line says how many */
-	RECONFIGURED_BEGUN,   /* main has it, and others will; of one that is
-			       * hasty */
+			       * say; the last line has their count */
+	RECONFIGURED_BEGUN,   /* main has taken the file, and goes on; for a
+			       * hasty request */
 };
 #define IPC_RECONFIGURED_TEXT_MAX 2000
 struct ipc_reconfigured {
-	uint64_t ticket; /* 0: nobody has asked, and the text is what waits for
-			  * a restart now */
+	uint64_t ticket; /* 0: no request: the text has the options that wait
+			  * for a restart now */
 	uint32_t what; /* enum ipc_reconfigured_what */
-	/* Whole lines. The payload ends where they end. */
+	/* Whole lines; the payload ends with them. */
 	char text[IPC_RECONFIGURED_TEXT_MAX];
 };
 
-/* A key of TSIG that comes, goes or changes (conf/key_edit.h). */
+/* A change of a TSIG key (conf/key_edit.h). */
 #define IPC_KEY_TEXT_MAX 2000
 struct ipc_key {
 	struct ipc_request request;
 	uint32_t err;        /* of answers: enum nsd_err */
 	uint32_t what;       /* enum key_edit_what */
-	uint32_t place_at;   /* of the secret; not of KEY, which has it */
+	uint32_t place_at;   /* of the secret; not in KEY, which has the secret
+			      * itself */
 	uint32_t place_id;
 	uint32_t secret_len;
 	uint32_t unused;
@@ -242,7 +244,7 @@ struct ipc_key {
 	char text[IPC_KEY_TEXT_MAX];
 };
 
-/* Where secrets of cookies are from. */
+/* The source of the secrets of cookies. */
 enum ipc_cookie_source {
 	COOKIES_NOWHERE,
 	COOKIES_RANDOM,     /* made at the start */
@@ -268,25 +270,24 @@ struct ipc_cookies {
 /* The result of an ipc_cookies. */
 enum ipc_cookies_result {
 	COOKIES_OK,
-	COOKIES_UNKNOWN,     /* there is no such wish */
-	COOKIES_NOT_OF_FILE, /* nsd.conf has them */
-	COOKIES_NO_FILE,     /* nsd.conf names none */
+	COOKIES_UNKNOWN,     /* an unknown command */
+	COOKIES_NOT_OF_FILE, /* nsd.conf has the secrets */
+	COOKIES_NO_FILE,     /* nsd.conf names no file */
 	COOKIES_NONE_STAGED,
 	COOKIES_ONLY_ACTIVE, /* the only secret, an active one, stays */
 	COOKIES_NOT_WRITTEN, /* the file; error says why */
 };
 struct ipc_cookies_done {
 	uint64_t ticket;
-	uint32_t result; /* enum ipc_cookies_result; what follows goes with
-			  * COOKIES_OK */
+	uint32_t result; /* enum ipc_cookies_result; the other fields are set
+			  * with COOKIES_OK */
 	uint32_t error;  /* errno */
 	uint32_t source; /* enum ipc_cookie_source */
-	uint32_t count;  /* the active one first */
+	uint32_t count;  /* of secrets, the active one first */
 	uint8_t secrets[IPC_COOKIE_SECRETS][IPC_COOKIE_SECRET_LEN];
 };
 
-/* A zone whose file is to be written. What is served is written, to the file
- * that nsd.conf says. */
+/* A zone to be written: the served version, to the file that nsd.conf names. */
 #define IPC_RECEIVED_MAX 1400
 enum ipc_write_flag {
 	IPC_WRITE_COPY = 1, /* if the file cannot be written: write to the
@@ -308,11 +309,12 @@ struct ipc_write {
 	char received[IPC_RECEIVED_MAX];
 };
 
-/* Where a zone was written to. */
+/* The file that a zone was written to. */
 enum ipc_written_to {
 	IPC_WRITTEN_NOWHERE,
 	IPC_WRITTEN_FILE, /* the zone file */
-	IPC_WRITTEN_COPY, /* the folder xfrdir, as its file could not be */
+	IPC_WRITTEN_COPY, /* in the folder xfrdir, as the zone file could not be
+			   * written */
 };
 
 /* The result of an ipc_write. */
@@ -320,16 +322,16 @@ struct ipc_written {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err, of the zone file: NSD_E_NOT_FOUND: no
 			  * such zone, it has no file, or it is not loaded;
-			  * NSD_E_AGAIN: another version is served than the
-			  * comment is about, or the next writer may be let
-			  * into its folder, and this one ends; NSD_E_LIMIT:
-			  * its path is too long; NSD_E_SYSTEM; NSD_E_MEMORY */
+			  * NSD_E_AGAIN: the comment is about another version
+			  * than the served one, or only the next writer may be
+			  * let into the folder, and this one ends; NSD_E_LIMIT:
+			  * the path is too long; NSD_E_SYSTEM; NSD_E_MEMORY */
 	uint32_t error;  /* errno, with NSD_E_SYSTEM */
-	uint32_t serial; /* of what was written */
+	uint32_t serial; /* of the written version */
 	uint32_t to;     /* enum ipc_written_to */
 };
 
-/* Zones whose files are looked for. */
+/* Zones whose files are to be looked for. */
 #define IPC_FIND_FILES_MAX 2000
 struct ipc_find_files {
 	struct ipc_request request;
@@ -340,10 +342,10 @@ struct ipc_find_files {
 /* The result of an ipc_find_files. */
 struct ipc_files_found {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err; NSD_E_WIRE: behind those that are
-			  * counted is no name */
-	uint32_t count;  /* zones, from the first one on, whose file there is.
-			  * If there is one behind these: its file is not */
+	uint32_t err;    /* enum nsd_err; NSD_E_WIRE: the octets behind the
+			  * counted zones are no name */
+	uint32_t count;  /* zones from the first on whose files are there. If
+			  * there is a zone behind these, its file is missing */
 };
 
 /* A reader that keeps old versions in the store beyond its bounds. Epochs and
@@ -355,17 +357,17 @@ struct ipc_holder {
 			    * none is */
 	uint64_t ended;    /* the last epoch that has ended, if the reader keeps
 			    * too much; 0: it does not */
-	uint64_t look;     /* of the loader at all readers, by number */
+	uint64_t look;     /* the number of the look at all readers */
 	uint64_t octets;
 	uint64_t age_msec; /* of the oldest */
 };
 
-/* Versions that a reader is to let go of: those up to an epoch. */
+/* Has a reader let go of versions up to an epoch. */
 struct ipc_let_go {
 	uint64_t epoch;
 };
 
-/* A channel between two children: what main tells each of them. */
+/* A channel between two children, as main tells each of them. */
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
 	uint16_t role;  /* of the other side */
@@ -373,13 +375,14 @@ struct ipc_peer {
 	uint32_t index; /* of the other side, among the workers */
 };
 
-/* Room for more messages of a kind. */
+/* Credits for more messages of a kind. */
 struct ipc_credit {
 	uint32_t type;  /* enum ipc_type */
 	uint32_t count;
 };
 
-/* Where a struct whose last field is a text ends: the compiler may pad it. */
+/* The end of a struct whose last field is a text: the compiler may pad the
+ * struct. */
 #define IPC_TEXT_END(type, field)                                            \
 	(offsetof(struct type, field) + sizeof(((struct type *)0)->field))
 
