@@ -1,9 +1,9 @@
 /*
  * conf_zones.h - main keeps no zones. Those of nsd.conf lie in an image
  * (conf/image.h) from when it was read; those of the zone list in that, or in
- * the store that is served. Who needs them adds them to its own configuration:
- * each loader at its start, and main while it compares one nsd.conf with
- * another.
+ * the store that is served. Processes that need them add them to their own
+ * configuration: each loader at its start, and main while it compares one
+ * nsd.conf with another.
  */
 #ifndef LOADER_CONF_ZONES_H
 #define LOADER_CONF_ZONES_H
@@ -18,8 +18,8 @@
  * to it, may have to be written before the server ends. */
 bool conf_zones_may_write(const struct conf *conf);
 
-/* Main's, of the nsd.conf that is in effect from now on: takes the image. Zones
- * that were given keys have gone with the one before. */
+/* In main: takes the image of the nsd.conf that is in effect from now on. Keys
+ * that zones were given at run time are forgotten. */
 void conf_zones_take(struct server *server, int image);
 
 /*
@@ -37,10 +37,10 @@ enum nsd_err conf_zones_add(const struct server *server,
  * NSD_E_MEMORY; NSD_E_SYNTAX: that is no name. Linear in such zones. */
 enum nsd_err conf_zones_keep_assoc(struct server *server,
 	const struct key_edit *edit) MUST_USE;
-/* A key goes that no zone has. */
+/* Forgets a key that no zone has any more. */
 void conf_zones_forget_key(struct server *server, const char *key);
 
-/* The zone has got other options, or has gone. */
+/* Forgets the key of a zone that has got other options, or has gone. */
 void conf_zones_lose_key(struct server *server, const char *zone);
 
 #endif

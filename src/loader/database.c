@@ -11,8 +11,8 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* Returns a number for what is in a file. A file is of use only to a program
- * that would put the same into it. */
+/* Returns a number for the layouts in a file and the version of the program: a
+ * file is of use only to a program with the same number. */
 static uint64_t
 database_contents(void)
 {
@@ -44,9 +44,9 @@ database_log(const char *path, enum nsd_err err,
 }
 
 /*
- * Opens it with the rights of its owner. Root may lack the right to open what
- * belongs to others (CAP_DAC_OVERRIDE, which service managers take away). If
- * only root may make files in the directory, root opens it.
+ * Opens the file with the rights of its owner. Root may lack the right to open
+ * what belongs to others (CAP_DAC_OVERRIDE, which service managers take away).
+ * If only root may make files in the directory, root opens it.
  */
 static enum nsd_err
 database_open_file(const struct store_options *options,

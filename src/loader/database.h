@@ -18,7 +18,7 @@ struct store *database_open(const struct conf_server *options, uid_t owner,
 	unsigned reader_max);
 
 /* Closes the writer of a store in memory that has taken the place of a damaged
- * one. What it holds is left in the file of the damaged one. */
+ * one. The file of the damaged one gets its contents. */
 void database_save(struct store_writer *writer, int fd);
 
 /* Closes the loader's side, so that the next start can attach to the file. */

@@ -1,4 +1,4 @@
-/* ixfr_file.c - reads files of what the versions of a zone differ by. */
+/* ixfr_file.c - reads files with the differences between versions of a zone. */
 #include "config.h"
 
 #include "loader/ixfr_file.h"
@@ -20,8 +20,8 @@
 
 /* Octets of text in one file, whatever its limits say. */
 #define TEXT_MAX ((size_t)256 << 20)
-/* And octets of text for one octet of a step: owners are whole there, each
- * octet of a name may take four. */
+/* Octets of text for one octet of a step: owners are whole there, each octet of
+ * a name may take four. */
 #define TEXT_RATIO 16u
 #define DEFAULT_TTL_SEC 3600
 
@@ -36,8 +36,8 @@ ixfr_file_print_name(const char *path, unsigned index, char *out)
 
 /* ---- text ---------------------------------------------------------------- */
 
-/* The records of a file, one after the other: the new SOA, the old SOA, what is
- * removed, the new SOA, what is added, the new SOA. */
+/* The records of a file, one after the other: the new SOA, the old SOA, removed
+ * records, the new SOA, added records, the new SOA. */
 struct ixfr_reading {
 	struct history_draft *draft;
 	unsigned soas;     /* seen */
@@ -176,7 +176,7 @@ file_is_since(const struct stat *st, const struct timespec *moment)
 }
 
 /* Reads a file as a whole. NSD_E_NOT_FOUND: there is none; NSD_E_DENIED: it is
- * not since then. */
+ * older than `since`. */
 static enum nsd_err
 file_load(const char *path, size_t max, const struct timespec *since,
 	char **text, size_t *len)

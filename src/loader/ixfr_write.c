@@ -1,4 +1,5 @@
-/* ixfr_write.c - writes files of what the versions of a zone differ by. */
+/* ixfr_write.c - writes files with the differences between versions of a
+ * zone. */
 #include "config.h"
 
 #include "loader/ixfr_file.h"

@@ -1,5 +1,5 @@
-/* load_apply.c - publishes what a zone file, or a whole zone that was
- * transferred, changes in a zone. */
+/* load_apply.c - publishes the changes that a zone file, or a transferred zone,
+ * makes in a zone. */
 #include "config.h"
 
 #include <assert.h>
@@ -60,7 +60,7 @@ apply_note(const struct apply *a)
 	return err;
 }
 
-/* The difference is kept for other secondaries (create-ixfr), or nothing is. */
+/* Keeps the difference for other secondaries (create-ixfr), or none at all. */
 static void
 apply_draft(struct apply *a)
 {
@@ -73,7 +73,7 @@ apply_draft(struct apply *a)
 		a->result->change_count);
 }
 
-/* In the loop. */
+/* Publishes; called by the loop. */
 static void
 apply_publish(void *arg)
 {

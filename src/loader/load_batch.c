@@ -121,7 +121,7 @@ load_batch_change(struct load_batch *b, const char *name, const char *pattern,
 
 	if (found == NULL)
 		return NSD_E_NOT_FOUND;
-	/* Threads that read it look at its options. */
+	/* A thread that reads the zone looks at its options. */
 	if (!load_zone_claim(found, false))
 		return NSD_E_AGAIN;
 	old = of_conf->pattern_name;
@@ -133,7 +133,7 @@ load_batch_change(struct load_batch *b, const char *name, const char *pattern,
 				!= NSD_OK)
 			err = NSD_E_BUG;
 	}
-	/* The caller looks at its file in any case. */
+	/* The caller looks at the zone's file in any case. */
 	(void)load_zone_release(found);
 	if (err == NSD_OK)
 		*zone = found;

@@ -46,7 +46,8 @@ load_deaths_forget(const struct load_context *context,
 	*deaths_of(context, zone) = 0;
 }
 
-/* The zone waits for a change of its file alone, not of what that includes. */
+/* Sets a zone aside until its file changes; files that it includes do not
+ * count. */
 static void
 deaths_set_aside(const struct load_zone *zone, const char *path,
 	const struct stat *st, struct load_result *result)

@@ -12,10 +12,11 @@
 #include "zone/table.h"
 #include "zonedb/table_edit.h"
 
-/* Second in which what is held has expired: long ago. No EXPIRY becomes it. */
+/* The second of expiry of zones that are held: long ago. No message EXPIRY
+ * comes to it. */
 #define HELD 1u
 
-/* The second of CLOCK_MONOTONIC in which the time is over. */
+/* Returns the second of CLOCK_MONOTONIC in which the time is over. */
 static uint32_t
 expiry_get_sec(uint64_t left_msec)
 {
@@ -51,8 +52,8 @@ load_expiry_set(const struct load_context *context, struct load_set *set,
 		return NSD_E_WIRE;
 	if (table_find_apex(view, name, &ref) != NSD_OK)
 		return NSD_E_NOT_FOUND;
-	/* While nsd.conf is read anew, an xfrd that has the old one tells it of
-	 * a zone that has no primaries any more. */
+	/* After a reconfig, an xfrd that has not followed it yet may send an
+	 * EXPIRY for a zone that has no primaries any more. */
 	entry = store_get(view, ref);
 	if ((entry->flags & ZONE_ENTRY_SECONDARY) == 0)
 		return NSD_OK;

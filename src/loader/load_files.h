@@ -11,8 +11,9 @@
 
 struct store_writer;
 
-/* Notes the file at path as one that was tried, as it is now: what is served is
- * not from there, and later. Nothing is noted if it is not there. */
+/* Notes the file at path, as it is now, as one that was tried: the served
+ * version is not from there, and is later. A file that is not there is not
+ * noted. */
 void load_files_note(struct store_writer *writer, store_ref entry,
 	const char *path);
 

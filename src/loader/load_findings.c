@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "loader/load_findings.h"
 
-/* Of one severity, at verbosity 1. */
+/* Findings of one severity that are logged at verbosity 1. */
 #define FINDINGS_SHOWN_MAX 50u
 
 static uint32_t
@@ -23,7 +23,7 @@ findings_shown_max(enum diag_severity severity)
 	}
 }
 
-/* Keeps it, if there is room for the whole line. */
+/* Keeps a finding for the asker, if there is room for the whole line. */
 static void
 findings_keep(struct load_findings *findings, const struct diag *d)
 {

@@ -14,7 +14,7 @@
  *     at verbosity 0: the first error, and no warning;
  *     at verbosity 1: 50 errors and 50 warnings;
  *     at verbosity 2 and above: all that it gets.
- * It keeps the first errors, for who has asked for the file to be read.
+ * It keeps the first errors, for the one who has asked for the file to be read.
  */
 #define LOAD_FINDINGS_TEXT_MAX 1024
 struct load_findings {

@@ -45,7 +45,7 @@ follow_keep_former(struct load_follow *f, struct conf *conf)
 	return NSD_OK;
 }
 
-/* No zone points into them any more. */
+/* Frees earlier configurations, as no zone points into them any more. */
 static void
 follow_drop_formers(struct load_follow *f)
 {
@@ -148,7 +148,7 @@ follow_zones(struct load_follow *f, struct load_batch *batch,
 
 	for (size_t i = 0; i < new->zone_count && err == NSD_OK; i++) {
 		const struct conf_zone *zone = new->zones[i];
-		/* Also one that is still to go. */
+		/* The zone may be one that is still to go. */
 		struct load_zone *found = load_set_find(f->set, view, zone);
 
 		if (found == NULL) {
@@ -183,8 +183,8 @@ follow_batch(const struct load_follow *f, struct conf *conf, bool pass)
 	};
 }
 
-/* Places of zones that go are not free before the last that comes has one: by
- * its place it is known which zones stay. */
+/* Zones that go keep their places until all zones that come have one: the
+ * places tell which zones stay. */
 static enum nsd_err
 follow_publish(struct load_follow *f, const struct conf *old, struct conf *new,
 	bool pass)
@@ -212,8 +212,8 @@ load_follow_begin(struct load_follow *f, struct conf *old, struct conf *new,
 	enum nsd_err err;
 
 	assert(old != new);
-	/* Zones that were added at run time, and what was secondary, are this
-	 * loader's to know: what main hands over has neither. */
+	/* This loader alone knows the zones that were added at run time, and
+	 * which zones were secondary: main's configuration has neither. */
 	err = conf_add_listed(new, old, follow_on_missing, NULL);
 	conf_keep_roles(new, old);
 	if (err == NSD_OK)

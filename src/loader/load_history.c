@@ -13,7 +13,7 @@
 #include "zone/history.h"
 #include "zonedb/table_edit.h"
 
-/* For what is found wrong with the files. */
+/* A sink for faults of the files. */
 struct history_sink {
 	struct diag_sink sink; /* first */
 	const struct load_zone *zone;
@@ -27,8 +27,8 @@ history_on_diag(struct diag_sink *sink, const struct diag *d)
 	log_write(log_diag_level(d), "zone %s: %s", zone->conf->name, d->text);
 }
 
-/* The serial of the version that comes of a result. False: none new does, or
- * the step that leads there is made of the changes. */
+/* Finds the serial of the version that a result makes. False: it makes none, or
+ * the changes themselves make the step. */
 static bool
 history_find_serial(const struct load_context *context,
 	const struct load_result *result, uint32_t *serial)
@@ -54,8 +54,8 @@ history_find_serial(const struct load_context *context,
 	return false;
 }
 
-/* When the last of the files that were read was changed, or put there: also by
- * a link. What the versions before differ by is in files that are newer. */
+/* Returns when the last of the files that were read was changed, or put there,
+ * also by a link. Files with differences to earlier versions are newer. */
 static struct timespec
 history_find_moment(const struct load_result *result)
 {
@@ -74,8 +74,8 @@ history_find_moment(const struct load_result *result)
 	return moment;
 }
 
-/* True if this server has written what is there, and the new version is not
- * compared with the one that was served then. */
+/* True if this server has written the files of differences, and the new version
+ * is not compared with the one that was served then. */
 static bool
 history_is_cut(const struct load_context *context,
 	const struct load_result *result)
@@ -113,8 +113,8 @@ load_history_read(const struct load_context *context, const char *path,
 		ixfr_file_read(path, &wanted, &sink.sink, &result->history);
 }
 
-/* Whether files of differences may be there that are not of the version which
- * was published. */
+/* True if there may be files of differences that do not belong to the published
+ * version. */
 static bool
 history_is_stale(const struct load_context *context,
 	const struct load_result *result)

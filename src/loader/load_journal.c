@@ -22,7 +22,7 @@
 #include "loader/load_versions.h"
 #include "store/writer.h"
 
-/* For the first record of a file. */
+/* Octets that are parsed at once, for the first record of a file. */
 #define PEEK_PIECE ((size_t)64 << 10)
 
 struct load_journal {
@@ -139,8 +139,8 @@ journal_get_served(const struct load_context *context,
 	return base;
 }
 
-/* Finds what leads from a serial to the newest entry, if that is newer.
- * before: see struct journal_query. NSD_E_NOT_FOUND: nothing does. */
+/* Finds the entries that lead from a serial to the newest one, if that is
+ * newer. before: see struct journal_query. NSD_E_NOT_FOUND: nothing does. */
 static enum nsd_err
 journal_find_way(const struct load_context *context,
 	const struct load_zone *zone, const struct journal_base *base,
@@ -169,7 +169,7 @@ journal_find_way(const struct load_context *context,
 
 /* ---- a whole zone -------------------------------------------------------- */
 
-/* False: it could not be built from this entry. */
+/* Builds a zone from an entry. False: it could not be built. */
 static bool
 journal_build_entry(const struct load_context *context,
 	struct load_zone *zone, const struct journal_entry *entry,
@@ -198,7 +198,8 @@ journal_build_entry(const struct load_context *context,
 	return false;
 }
 
-/* How a zone's file stands to the journal, if its serial is known. */
+/* The relation of a zone's file to the journal, if the file's serial is
+ * known. */
 struct journal_file {
 	struct journal_base of;
 	bool is_back; /* the zone went back from that, or from a newer one */
@@ -280,7 +281,7 @@ load_journal_build(const struct load_context *context, struct load_zone *zone,
 	/* The served version came later than a file that is passed over. */
 	done = (passed && served.known)
 		|| journal_build(context, zone, served, &file, task, result);
-	/* A file that is passed over is as if it had been read. */
+	/* A file that is passed over counts as read. */
 	if (!done || !passed || result->outcome == LOAD_LARGE)
 		zonefile_result_fini(&files);
 	else
@@ -395,8 +396,8 @@ journal_apply_at_once(const struct journal_replay *r, size_t first,
 	return err;
 }
 
-/* Applies entries: if they cannot be as one, those before the first that is to
- * blame. */
+/* Applies entries, as one change if that can be; else those before the first
+ * that is to blame. */
 static enum nsd_err
 journal_apply(const struct journal_replay *r, size_t first, size_t count)
 {
@@ -420,7 +421,8 @@ journal_apply(const struct journal_replay *r, size_t first, size_t count)
 		: journal_apply(r, first + count / 2, count - count / 2);
 }
 
-/* How many entries, from one on, have as many octets as one transfer may. */
+/* Returns how many entries, from one on, fit into the octets that one transfer
+ * may have. */
 static size_t
 journal_count_fitting(const struct journal_chain *chain, size_t first)
 {
@@ -473,8 +475,8 @@ journal_tell_gap(const struct load_context *context,
 			(unsigned)base->serial);
 }
 
-/* A thread has the zone to itself from here on: nobody else changes it, or lets
- * go of what is served. */
+/* Applies entries by a thread, which has the zone to itself: it is not changed
+ * by others, and the served version stays. */
 static enum nsd_err
 journal_apply_alone(const struct journal_replay *r)
 {

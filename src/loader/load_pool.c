@@ -21,11 +21,11 @@
  * taken at once. Waking the loop for each of a million small zones would cost
  * more than reading it. */
 #define TAKE_USEC 5000
-/* How often they are taken until an epoch is ended. */
+/* Takes of results after which an epoch is ended. */
 #define TAKES_EPOCH 64u
 /* Threads for each processor at a start. Small files may still be on the disk
  * then, and a thread mostly waits for it: with 4 a million cold files took half
- * the time. Later so many threads would be in the way of answers. */
+ * the time. Later, this many threads would be in the way of answers. */
 #define READERS 4u
 
 struct load_pool {
@@ -33,7 +33,7 @@ struct load_pool {
 	struct load_zone **zones;
 	size_t count;
 	size_t next;    /* to be taken by a thread; atomic */
-	size_t looked;  /* done with; atomic */
+	size_t looked;  /* zones done with; atomic */
 	pthread_mutex_t lock; /* for what follows, down to running */
 	struct load_result *first, **last;
 	struct load_zone **large; /* waiting, in the order they were found;
@@ -45,7 +45,7 @@ struct load_pool {
 	int wake_fd;
 	struct event *wake_event;
 	struct event *take_event;
-	unsigned takes; /* by that */
+	unsigned takes; /* of results */
 	void (*on_results)(void *ctx);
 	void *ctx;
 	struct threads threads;
@@ -62,7 +62,7 @@ pool_wake(struct load_pool *pool)
 		return;
 }
 
-/* Room for what comes of a zone, before it is read: a zone that was built must
+/* Allocates the result of a zone before it is read: a zone that was built must
  * not be lost. Without memory the thread waits, as the loop frees results.
  * NULL: the pool was cancelled meanwhile. */
 static struct load_result *
@@ -80,7 +80,7 @@ pool_make_result(struct load_pool *pool)
 	return result;
 }
 
-/* Takes the result. */
+/* Takes a result for the loop. */
 static void
 pool_push(struct load_pool *pool, struct load_result *result)
 {

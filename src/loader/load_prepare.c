@@ -1,5 +1,5 @@
-/* load_prepare.c - makes what updates need of large zones, a little at a
- * time. */
+/* load_prepare.c - makes the indexes that updates of large zones need, a little
+ * at a time. */
 #include "config.h"
 
 #include <assert.h>

@@ -91,7 +91,7 @@ read_choose_note(enum nsd_err err)
 	}
 }
 
-/* Reads the file; what there is to say is said in the log. */
+/* Reads the file, and logs its findings. */
 static void
 read_file(const struct load_context *context, struct load_zone *zone,
 	const char *path, struct store_heap *heap, bool large,
@@ -144,8 +144,8 @@ read_file(const struct load_context *context, struct load_zone *zone,
 
 /* ---- what ---------------------------------------------------------------- */
 
-/* The file is not there. A secondary zone gets its file with the first
- * transfer, also if it is none any more by then. */
+/* Notes that the file is not there. A secondary zone gets its file with the
+ * first transfer, even if it is a primary by then. */
 static void
 read_note_absent(const struct load_context *context,
 	const struct load_zone *zone, const char *path,
@@ -170,8 +170,8 @@ read_note_absent(const struct load_context *context,
 	}
 }
 
-/* The file failed the last time, and is as it was: whoever asks for a reload is
- * told again. */
+/* Notes again, for one who asks for a reload, that the file failed the last
+ * time and has not changed. */
 static void
 read_note_still_failed(const struct load_context *context,
 	const struct load_zone *zone, const char *path)
@@ -191,9 +191,9 @@ read_note_still_failed(const struct load_context *context,
 			zone->conf->name, path, zone->conf->name, path);
 }
 
-/* The files are as they were when the record was made, unless the pass leaves
- * out zones that have changed, too. Meanwhile they may not have been there to
- * be opened. */
+/* Notes that the files are as they were when the record was made, unless the
+ * pass leaves out zones that have changed, too. In between they may have been
+ * missing. */
 static void
 read_note_unchanged(const struct load_context *context,
 	const struct load_zone *zone, const char *path,
@@ -265,13 +265,13 @@ read_find_path(const struct load_context *context,
 /* The plan of what to do with a zone. */
 struct load_plan {
 	const char *path; /* NULL: it has no file */
-	struct stat st;   /* of that */
+	struct stat st;   /* of the file */
 	bool due;         /* the file is to be read */
 	bool absent;      /* but is not there */
 	bool rehash;      /* the served zone is to be hashed anew, if the file
 			   * gives nothing new */
-	bool large;       /* the file, if it is to be read; else what is
-			   * served */
+	bool large;       /* the file, if it is to be read; else the served
+			   * zone */
 };
 
 static void
@@ -289,7 +289,8 @@ read_make_plan(const struct load_context *context,
 		plan->large = plan->st.st_size >= LARGE_FILE;
 }
 
-/* The file comes first: it may say other things than what is served. */
+/* Follows the plan: the file first, as it may have other records than the
+ * served zone. */
 static void
 read_follow_plan(const struct load_context *context, struct load_zone *zone,
 	const struct load_plan *plan, struct store_heap *heap, bool large,
@@ -307,7 +308,7 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 				      &plan->st, result))
 		return;
 	if (read) {
-		/* Changes would keep the hashes that are there. */
+		/* Updates would keep the old hashes. */
 		zone->whole |= plan->rehash;
 		read_file(context, zone, plan->path, heap, large, result);
 	}
@@ -315,8 +316,9 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 		load_rehash_run(context, zone, heap, large, result);
 }
 
-/* A zone may have been further than its file when the server ended, if it is a
- * secondary; or was one, and was not written before the end. */
+/* Reads a zone from the journal, which may be further than its file: for a
+ * secondary, or for one that was a secondary and was not written before the
+ * end. */
 static bool
 read_from_journal(const struct load_context *context, struct load_zone *zone,
 	const struct load_plan *plan, const struct load_task *task,
@@ -333,7 +335,7 @@ read_from_journal(const struct load_context *context, struct load_zone *zone,
 	}
 	if (file || plan->rehash || !load_journal_is_ahead(context, zone))
 		return false;
-	/* The main thread brings what is served further. */
+	/* The loop brings the served version further. */
 	result->outcome = LOAD_KEPT;
 	result->note = LOAD_NOTE_NOTHING;
 	return true;

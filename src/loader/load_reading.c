@@ -1,5 +1,4 @@
-/* load_reading.c - one zone file, or what a transfer has brought, while it is
- * read. */
+/* load_reading.c - a zone file, or the text of a transfer, while it is read. */
 #include "config.h"
 
 #include "base/octets.h"

@@ -1,5 +1,5 @@
-/* load_reading.h - one zone file, or what a transfer has brought, while it is
- * read; and the ways to read it. */
+/* load_reading.h - a zone file, or the text of a transfer, while it is read;
+ * and the ways to read it. */
 #ifndef LOADER_LOAD_READING_H
 #define LOADER_LOAD_READING_H
 
@@ -41,8 +41,8 @@ enum nsd_err load_reading_parse(const struct load_reading *r,
 	const struct zonefile_options *options, struct diag_sink *sink,
 	struct zonefile_result *files) MUST_USE;
 
-/* Reads it, also once more, into r->result->files. What is wrong with it is
- * told to r->sink by the first reading that gets to the end. */
+/* Reads it, also once more, into r->result->files. The first reading that gets
+ * to the end tells r->sink the findings. */
 enum nsd_err load_reading_parse_anew(const struct load_reading *r,
 	const struct zonefile_options *options) MUST_USE;
 

@@ -29,11 +29,11 @@ enum nsd_err load_records_read_head(struct cursor *c, uint8_t *kind,
  * no record: then the cursor has failed. */
 bool load_records_read(struct cursor *c, struct load_record *record);
 
-/* True if the record has the layout of its type: what is packed relies on it.
+/* True if the record has the layout of its type, which packing relies on.
  * Values that break a rule are the sender's affair. */
 bool load_records_check(const struct load_record *record);
 
-/* Both: a record that does not pass has the cursor fail. */
+/* Reads and checks a record: one that does not pass has the cursor fail. */
 bool load_records_next(struct cursor *c, struct load_record *record);
 
 #endif

@@ -93,7 +93,8 @@ rehash_walk(struct rehash *r)
 
 /* ---- building ------------------------------------------------------------ */
 
-/* NSD_E_LIMIT: it is to be built of all records at once. */
+/* Builds from a stream. NSD_E_LIMIT: the zone is to be built of all records at
+ * once. */
 static enum nsd_err
 rehash_from_stream(struct rehash *r, const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
@@ -127,7 +128,7 @@ rehash_at_once(struct rehash *r, struct zone_build_input *input,
 {
 	enum nsd_err err;
 
-	/* A stream before has left nothing. */
+	/* An earlier stream has left no batches. */
 	assert(r->stream == NULL && r->batch == NULL && r->first == NULL);
 	err = rehash_walk(r);
 	input->batches = r->first;

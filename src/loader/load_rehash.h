@@ -21,8 +21,8 @@ bool load_rehash_is_wanted(const struct load_context *context,
 
 /*
  * Builds the published version anew, if that is still wanted. Sets zone->busy:
- * the version must stay until the result is taken. Any thread. What there is to
- * say is said in the log.
+ * the version must stay until the result is taken. Any thread. Findings are
+ * logged.
  * out: result->rehashed; and, if it was LOAD_UNCHANGED, result->outcome:
  * LOAD_KEPT or LOAD_FAILED.
  */

@@ -95,7 +95,8 @@ load_retire_step(struct load_retire *retire, struct store_writer *writer)
 
 	if (retire->first == NULL)
 		return false;
-	/* First, so that the turn is equally long whatever there is to free. */
+	/* Reclaim first, so that the turn is equally long whatever there is to
+	 * free. */
 	(void)store_reclaim(writer);
 	do {
 		one = retire->first;

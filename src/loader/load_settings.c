@@ -41,9 +41,9 @@ key_make(struct settings_edit *edit, const struct conf_key *key,
 /* Where the address of IPv4 is in a mapped one (RFC 4291 section 2.5.5.2). */
 #define MAPPED_AT 12
 
-/* Makes an element whose addresses are all mapped ones of IPv4 that of IPv4:
- * who comes from there is of IPv4, though a proxy may say it so
- * (net/proxy.h). */
+/* Turns an element whose addresses are all mapped ones of IPv4 into one of
+ * IPv4: clients with such addresses count as IPv4, though a proxy may give them
+ * as IPv6 (net/proxy.h). */
 static void
 element_unmap(struct acl_element *e)
 {
@@ -80,7 +80,8 @@ load_settings_element(const struct conf_acl *acl, struct acl_element *e)
 	element_unmap(e);
 }
 
-/* A tls-auth that there is not is as a key that there is not: nobody has it. */
+/* A tls-auth that is not configured matches no client, as a key that is not
+ * configured. */
 static enum nsd_err
 identity_make(struct settings_edit *edit, const struct conf_tls_auth *auth,
 	struct acl_element *e)
@@ -108,7 +109,7 @@ element_convert(struct settings_edit *edit, const struct conf_acl *acl,
 		if (err != NSD_OK || e->identity == STORE_NONE)
 			return err;
 	}
-	/* A key that there is not has no name. */
+	/* A key that is not configured has no name. */
 	if (acl->key == NULL || acl->key->name == NULL)
 		return NSD_OK;
 	return key_make(edit, acl->key, &e->key);
@@ -316,7 +317,7 @@ elements_convert(const struct conf_acls *from)
 	return elements;
 }
 
-/* The names of the keys as written. NULL: there is no memory. */
+/* Converts the names of the keys, as written. NULL: there is no memory. */
 static char *
 names_convert(const struct conf *conf, uint32_t *len)
 {

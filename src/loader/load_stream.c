@@ -23,11 +23,11 @@ struct load_streaming {
 	struct load_age *age;
 	struct rrbatch_pool *pool;
 	struct zone_stream *stream; /* NULL: it has ended */
-	enum nsd_err built;         /* how */
+	enum nsd_err built;         /* outcome of the stream */
 };
 
-/* If the stream gives up, the file is still read to its end: what is wrong with
- * it is told once. */
+/* If the stream gives up, the file is still read to its end, so that its
+ * findings are told once. */
 static enum nsd_err
 load_stream_on_batch(void *ctx, struct rrbatch *batch)
 {
@@ -104,8 +104,8 @@ load_stream_expect(const struct load_reading *r)
 				       : 0;
 }
 
-/* Reads the file once. *built: what came of the stream (stream_finish), if the
- * file could be read. */
+/* Reads the file once. *built: the outcome of the stream (stream_finish), if
+ * the file could be read. */
 static enum nsd_err
 load_stream_build(const struct load_reading *r, bool sort, enum nsd_err *built)
 {

@@ -1,4 +1,4 @@
-/* load_text.c - reads what a transfer has brought. */
+/* load_text.c - reads the text of a transfer. */
 #include "config.h"
 
 #include <assert.h>
@@ -214,8 +214,8 @@ text_append(struct text_reader *t, const struct changes_rr *rr)
 
 /* ---- records ------------------------------------------------------------- */
 
-/* Puts what comes next behind the octets of the buffer that are left. *len: how
- * many there are then. */
+/* Fills the buffer behind the octets that are left in it. *len: how many there
+ * are then. */
 static enum nsd_err
 text_fill(struct text_reader *t, size_t left, size_t *len)
 {

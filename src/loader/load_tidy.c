@@ -8,8 +8,9 @@
 #include "store/writer.h"
 #include "update/update.h"
 
-/* A round begins if what is free among objects is more than a 20th of what they
- * take, and if more than a 16th has come and gone since the last round. */
+/* A round begins if free octets among objects are more than a 20th of those
+ * that objects take, and if more than a 16th has come and gone since the last
+ * round. */
 #define FREE_LEAST 20u
 #define CHANGED_LEAST 16u
 
@@ -52,7 +53,7 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 		if (zone->conf == NULL || zone->entry == STORE_NONE)
 			continue;
 		options.secondary = load_zone_is_secondary(zone);
-		/* Without memory it stays as it is. */
+		/* Without memory the zone stays as it is. */
 		if (update_tidy(context->writer, zone->entry, &options,
 			    &records)
 			!= NSD_OK)

@@ -1,5 +1,5 @@
-/* load_transfer.c - makes a version of a zone from what a transfer has
- * brought, or applies it. */
+/* load_transfer.c - makes a version of a zone from the text of a transfer, or
+ * applies it. */
 #include "config.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 /* From this many octets on, several threads build a zone faster. */
 #define LARGE_TEXT (4u << 20)
 
-/* Looks at the version; changes were looked at when they were applied. */
+/* Verifies the version; changes were verified when they were applied. */
 static enum nsd_err
 transfer_verify(const struct load_reading *r)
 {

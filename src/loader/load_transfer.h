@@ -1,5 +1,4 @@
-/* load_transfer.h - makes a version of a zone from what a transfer has
- * brought. */
+/* load_transfer.h - makes a version of a zone from the text of a transfer. */
 #ifndef LOADER_LOAD_TRANSFER_H
 #define LOADER_LOAD_TRANSFER_H
 
@@ -17,10 +16,10 @@ struct load_task {
 };
 
 /*
- * Reads task->text in the ways of a zone file (load_ways.h): either finds what
- * it changes in the version that is served, or builds a new one with memory of
- * heap. The zone is claimed (load_zone_claim) by the caller, for the time until
- * the result is taken.
+ * Reads task->text in the ways of a zone file (load_ways.h): either finds the
+ * changes to the served version, or builds a new one with memory of heap. The
+ * zone is claimed (load_zone_claim) by the caller, for the time until the
+ * result is taken.
  *
  * Unless the task is large, a text that is better read with several threads is
  * LOAD_LARGE, and nothing is done. Any thread. *result: LOAD_COMPARED,

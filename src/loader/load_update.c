@@ -160,7 +160,7 @@ update_apply_versions(struct update_file *f)
 /* ---- the file ----------------------------------------------------------- */
 
 /* Reads kind and apex (in lower case; room for NAME_MAX_LEN octets) of the
- * octets of a message. NSD_E_WIRE: there are none; NSD_E_SYSTEM: they cannot be
+ * octets of a message. NSD_E_WIRE: it has none; NSD_E_SYSTEM: it cannot be
  * read. */
 static enum nsd_err
 update_read_head(const struct load_text *text, uint8_t *kind,
@@ -178,7 +178,7 @@ update_read_head(const struct load_text *text, uint8_t *kind,
 	return load_records_read_head(&cursor, kind, apex);
 }
 
-/* The serial of a whole zone: that of its first record. False: it has none. */
+/* Reads the serial of a whole zone, in its first record. False: it has none. */
 static bool
 update_peek_serial(const struct load_text *text, uint8_t *apex,
 	uint32_t *serial)
@@ -264,7 +264,7 @@ load_update_read(const struct load_text *text, uint8_t kind, uint8_t **data)
 	return err;
 }
 
-/* Takes all octets into memory. What they are is read there: their sender may
+/* Takes all octets into memory, and reads there what they are: their sender may
  * have changed the file since it was looked at. */
 static enum nsd_err
 update_take_octets(const struct load_text *text, uint8_t kind,

@@ -1,5 +1,5 @@
-/* load_verify.c - whether what a transfer has brought is what its primary
- * has. */
+/* load_verify.c - verifies by ZONEMD that a transferred version is the
+ * primary's. */
 #include "config.h"
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* load_versions.c - applies the differences that transfers have brought. */
+/* load_versions.c - applies the differences of transfers. */
 #include "config.h"
 
 #include <assert.h>
@@ -115,7 +115,7 @@ steps_push(const struct steps *steps, const struct load_versions *v)
 
 /* ---- one change ---------------------------------------------------------- */
 
-/* The transaction, and what is kept of it. */
+/* The transaction, and the steps that are kept of it. */
 struct transaction {
 	struct load_versions *v;
 	struct zone_update *update;
@@ -177,7 +177,7 @@ change_note(struct transaction *c, const struct changes_rr *rr)
 				     : update_remove(c->update, &record);
 }
 
-/* The octets were read once and are whole. */
+/* Notes all changes of octets that were read once and are whole. */
 static enum nsd_err
 change_note_all(struct transaction *c, const struct load_octets *part)
 {
@@ -193,7 +193,7 @@ change_note_all(struct transaction *c, const struct load_octets *part)
 	return err == NSD_E_AGAIN ? NSD_OK : err;
 }
 
-/* In the loop. */
+/* Publishes the transaction; called by the loop. */
 static void
 change_publish(void *arg)
 {
@@ -256,7 +256,9 @@ change_run(struct transaction *c, const struct load_octets *parts, size_t count)
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* In the loop nothing waits for the version before to be retired. */
+/* True if the change is for a thread: the version before is still to be
+ * retired, which the loop does not wait for; or too many records are to be
+ * verified. */
 static bool
 versions_cost_too_much(const struct load_versions *v,
 	const struct zone_entry *entry, const struct zone *served)

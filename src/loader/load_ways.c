@@ -1,5 +1,5 @@
-/* load_ways.c - chooses how a zone file, or what a transfer has brought, is
- * read, and reads it so. */
+/* load_ways.c - chooses how a zone file, or the text of a transfer, is read,
+ * and reads it so. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 #include "store/writer.h"
 
 /* From this many records on, a zone is compared with its file. A smaller one is
- * built anew in the same time; but not if others may ask for what differs. */
+ * built anew in the same time; but not if other secondaries may ask for the
+ * differences. */
 #define COMPARE_RECORDS 1000u
 
 /* Sets r->served to the published version, and *age. Returns whether the file
@@ -105,8 +106,8 @@ ways_whole(const struct load_reading *r)
 	return err;
 }
 
-/* True if the changes that were found are published here, by this thread: they
- * are many, or their version is to be looked at first. */
+/* True if this thread publishes the changes that were found: they are many, or
+ * their version is to be verified first. */
 static bool
 ways_applies(const struct load_reading *r)
 {
@@ -115,8 +116,8 @@ ways_applies(const struct load_reading *r)
 			|| (r->text != NULL && load_verify_is_wanted(r->zone)));
 }
 
-/* Publishes them. NSD_E_LIMIT: that failed, and the zone is to be built anew,
- * which says why. */
+/* Publishes the changes. NSD_E_LIMIT: that failed, and the zone is to be built
+ * anew, which says why. */
 static enum nsd_err
 ways_apply(const struct load_reading *r)
 {
@@ -144,8 +145,8 @@ ways_apply(const struct load_reading *r)
 	return err == NSD_E_DIGEST ? err : NSD_E_LIMIT;
 }
 
-/* Finds what differs from the served version, and publishes it if it is
- * much. */
+/* Finds the differences to the served version, and publishes them if they are
+ * many. */
 static enum nsd_err
 ways_compare(const struct load_reading *r)
 {

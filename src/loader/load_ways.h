@@ -1,5 +1,5 @@
-/* load_ways.h - chooses how a zone file, or what a transfer has brought, is
- * read, and reads it so. */
+/* load_ways.h - chooses how a zone file, or the text of a transfer, is read,
+ * and reads it so. */
 #ifndef LOADER_LOAD_WAYS_H
 #define LOADER_LOAD_WAYS_H
 

@@ -45,8 +45,8 @@ load_zone_get_history(const struct load_zone *zone)
 	};
 }
 
-/* A pass says that it skips the zone before it tries to claim it: else the
- * other could release it in between, and nobody would look at the file. */
+/* A pass sets `skipped` before it tries to claim the zone: else the other could
+ * release it in between, and the file would not be looked at. */
 bool
 load_zone_claim(struct load_zone *zone, bool pass)
 {

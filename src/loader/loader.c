@@ -25,13 +25,14 @@
 #include "store/store.h"
 #include "store/writer.h"
 
-/* From SIGTERM to main's word. */
+/* The wait for main's word after a SIGTERM. */
 #define TERM_WAIT_SEC 5
-/* Longer than main waits before it kills (child.c). */
+/* The wait for readers to end: longer than main waits before it kills
+ * (child.c). */
 #define READERS_WAIT_MSEC 30000
 #define READERS_STEP_USEC 1000
-/* How long lines may wait for room in the log: those of many zones that come at
- * once, if somebody reads them. */
+/* How long lines may wait for room in the log, such as those about many zones
+ * at once. */
 #define LOG_PATIENCE_MSEC 250
 
 /* ---- messages ------------------------------------------------------------ */
@@ -51,8 +52,9 @@ loader_on_stop(struct role *role)
 
 
 /*
- * A store that outlasts the server is closed at main's word only: else others
- * still read it. If the signal went to all processes, the word comes soon.
+ * A store that outlasts the server is closed at main's word only: before that,
+ * other processes still read it. If the signal went to all processes, the word
+ * comes soon.
  */
 static void
 loader_on_term(struct role *role)
@@ -83,7 +85,7 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
 
-	/* A store in a file has its own. */
+	/* A store in a file needs no other file. */
 	if (m->fd_count != 1 || loader->close == LOADER_CLOSE_FILE)
 		return;
 	if (loader->close == LOADER_CLOSE_IMAGE)
@@ -111,7 +113,8 @@ static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {LOADER_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(LOADER_HANDLERS, IPC_TO_LOADER);
 
-/* In zones that a predecessor left, what updates need is lost. */
+/* Prepares the zones that a predecessor left for updates, as indexes do not
+ * outlive a loader. */
 static void
 loader_prepare(struct loader *loader)
 {
@@ -123,7 +126,8 @@ loader_prepare(struct loader *loader)
 
 /* ---- start --------------------------------------------------------------- */
 
-/* Goes on serving what a predecessor has left in the store; frees the rest. */
+/* Goes on with the zones that a predecessor has left in the store; frees the
+ * rest. */
 static enum nsd_err
 loader_take_over(struct loader *loader)
 {
@@ -147,7 +151,7 @@ loader_take_over(struct loader *loader)
 	return NSD_OK;
 }
 
-/* This process has none yet. */
+/* Adds the zones of the configuration, which this process does not have yet. */
 static enum nsd_err
 loader_find_zones(struct loader *loader)
 {
@@ -292,7 +296,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 				       : LOADER_CLOSE_NONE;
 	loader->image_fd = -1;
 	err = loader_init_role(loader, start);
-	/* Before the first octet of a database or a zone file is looked at. */
+	/* The sandbox comes before the first octet of a database or a zone file
+	 * is read. */
 	if (err == NSD_OK)
 		err = sandbox_enter(&start->server->sandbox, ROLE_LOADER,
 			NULL);
@@ -316,8 +321,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 	return err;
 }
 
-/* Waits until nobody reads the store: main has told all to end, and kills who
- * does not. */
+/* Waits until no process reads the store: main has told all to end, and kills
+ * those that do not. */
 static bool
 loader_outlasts_readers(struct loader *loader)
 {
@@ -333,7 +338,7 @@ loader_outlasts_readers(struct loader *loader)
 	return count == 0;
 }
 
-/* Leaves all to the next start. Threads must be done. */
+/* Leaves the store to the next start. Threads must be done. */
 static void
 loader_close(struct loader *loader)
 {

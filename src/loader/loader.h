@@ -39,8 +39,8 @@ enum loader_pass {
 	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
 	LOADER_PASS_ASKED,  /* xfrd has, for some zones or all: see
 			     * loader_reload.c */
-	LOADER_PASS_AGAIN,  /* by itself: zones that were added, or whose files
-			     * changed while they were read */
+	LOADER_PASS_AGAIN,  /* by itself: for zones that were added, or whose
+			     * files changed while they were read */
 };
 
 /* The end of the store when the loader is told to end. */
@@ -72,7 +72,7 @@ struct loader_transfer {
 	struct loader_transfer *next;
 	struct load_change change; /* zone->transfer is its text; owned */
 	struct load_zone *zone;
-	bool replay; /* of what the journal has, not of change */
+	bool replay; /* the journal has it, not change */
 };
 
 /* Transfers that threads of their own read: see loader_transfers.c. */
@@ -111,8 +111,8 @@ struct loader {
 	struct load_result *results; /* of the pool, not looked at yet */
 	struct load_zone **todo;  /* of the pass */
 	size_t todo_count;
-	struct load_zone **again; /* to be read next: in this pass, or in one of
-				   * their own */
+	struct load_zone **again; /* zones to be read next: in this pass, or in
+				   * one of their own */
 	size_t again_count, again_room;
 	struct load_zone **suspects; /* at the end of the pass, one by one */
 	size_t suspect_count, suspect_next;
@@ -136,8 +136,8 @@ struct loader {
 	/* Work that can wait, done a little at a time. */
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
-	struct load_follow follow; /* zones that are, of another configuration
-				    * than is run with */
+	struct load_follow follow; /* zones that still have another
+				    * configuration than the loader */
 	struct load_retire retire;
 	struct load_prepare prepare;
 	struct loader_trim trim;
@@ -146,7 +146,7 @@ struct loader {
 	struct loader_kinds kinds;
 	struct textlist_writer *groups; /* of zones that are counted
 					 * together */
-	bool groups_full;         /* there is no room for more: was said */
+	bool groups_full;         /* no room for more; logged */
 	uint64_t holder_looks; /* at all readers, see holder.h */
 	int64_t holder_warned; /* of a reader that is late: see statistics.h */
 
@@ -162,7 +162,7 @@ struct loader {
 	struct event *alone_event; /* SIGTERM has come, and STOP has not */
 };
 
-/* True if threads read zones: what they look at must stay. */
+/* True if threads read zones: versions that they look at must stay. */
 static inline bool
 loader_has_threads(const struct loader *loader)
 {
@@ -173,7 +173,7 @@ loader_has_threads(const struct loader *loader)
 	return any;
 }
 
-/* The loader is to end: it does, if all threads are done. */
+/* Ends the loader, if all threads are done. */
 static inline void
 loader_end_threads(struct loader *loader)
 {
@@ -183,8 +183,8 @@ loader_end_threads(struct loader *loader)
 
 /* ---- loader_pass.c: passes over the zones -------------------------------- */
 
-/* No thread of a pass runs: zones are read with the options of the
- * configuration from now on. */
+/* Has zones read with the options of the configuration from now on; no thread
+ * of a pass runs. */
 void loader_set_options(struct loader *loader);
 /* Starts the first pass. */
 void loader_start_first_pass(struct loader *loader);
@@ -215,16 +215,17 @@ bool loader_begin_reload(struct loader *loader, bool all);
 /* Lists the zones that are wanted; returns how many. */
 size_t loader_list_reload(struct loader *loader, struct load_zone **zones,
 	size_t max);
-/* A zone of the pass is not served as its file is. before: nor was it before,
- * and the file is as it was: that is told, and is a failure only of a request
- * for that zone. reasons: lines; NULL: the log has them. */
+/* Notes that a zone of the pass is not served as in its file. before: it was
+ * not before, either, and the file has not changed: that is told, and is a
+ * failure only of a request for that zone. reasons: lines; NULL: the log has
+ * them. */
 void loader_note_failed(struct loader *loader, const struct load_zone *zone,
 	bool before, const char *reasons);
-/* Another nsd.conf has brought a zone, or another file of one, and what came of
- * reading it is a failure: LOADED tells. */
+/* Notes, for LOADED, that a zone or a zone file that another nsd.conf has
+ * brought could not be read. */
 void loader_note_unread(struct loader *loader,
 	const struct load_result *result);
-/* The pass cannot be made. */
+/* Answers all requests of the pass, which cannot be made. */
 void loader_fail_reload(struct loader *loader, enum nsd_err err);
 /* The pass is over: answers the requests that were part of it. */
 void loader_end_reload(struct loader *loader);
@@ -244,21 +245,22 @@ void loader_push_again(struct loader *loader, struct load_zone *zone,
  * from a file. After a failure the zone is as before. */
 enum nsd_err loader_publish(struct loader *loader,
 	const struct load_result *result, struct ipc_updated *updated) MUST_USE;
-/* Publishes what came of reading a zone, or says why not. Frees what the result
- * owns, and not the result. */
+/* Publishes the result of reading a zone, or logs why not. Frees what the
+ * result owns, and not the result. */
 void loader_take_result(struct loader *loader, struct load_result *result);
 
 /* ---- loader_holders.c: readers that keep old versions -------------------- */
 
-/* Tells main of those that keep more than they may (holder.h), and warns of one
- * that has kept something for long. For once a second while something waits. */
+/* Tells main of readers that keep more than they may (holder.h), and warns of
+ * one that has kept something for long. Called once a second while something
+ * waits. */
 void loader_look_at_holders(struct loader *loader);
 
 /* ---- loader_idle.c: what can wait ---------------------------------------- */
 
 /* Has versions retired; arg is the loader: see load_retire.h. */
 void loader_on_retire(void *arg);
-/* Frees what readers have left, now and later. */
+/* Frees memory that readers have left, now and later. */
 void loader_reclaim(struct loader *loader);
 /* Has loader_on_idle look soon whether there is something to do. */
 void loader_idle(struct loader *loader);
@@ -275,12 +277,12 @@ void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
 /* NSD_E_MEMORY. */
 enum nsd_err loader_init_counts(struct loader *loader) MUST_USE;
-/* Says within a second how large the store is. */
+/* Writes the size of the store to the counts, within a second. */
 void loader_say_counts(struct loader *loader);
-/* Says how far the pass is that runs, or that none does. */
+/* Writes the progress of the pass to the counts, or that none runs. */
 void loader_say_pass(struct loader *loader);
-/* A zone, or every zone, of the configuration is new in the table, or its
- * pattern is another one: says what it is counted with. */
+/* Sets the group that a zone is counted with: it is new in the table, or has
+ * another pattern. */
 void loader_count_zone(struct loader *loader, const struct load_zone *zone);
 void loader_count_zones(struct loader *loader);
 /* A timer. */
@@ -293,7 +295,7 @@ void loader_on_update(struct role *role, const struct ipc_message *m);
 void loader_on_expiry(struct role *role, const struct ipc_message *m);
 /* Applies some changes that wait. False: no more can be applied now. */
 bool loader_step_updates(struct loader *loader);
-/* Answers can be sent again, or nobody waits for them any more. */
+/* Goes on with answers, which can be sent again, or have no asker any more. */
 void loader_on_peer(struct role *role, struct peer *peer);
 void loader_on_peer_gone(struct role *role, struct peer *peer);
 /* A timer. */
@@ -317,7 +319,7 @@ void loader_answer_update(struct loader *loader,
 
 /* Returns idle transfers for differences, or else those where least waits. */
 struct loader_transfers *loader_choose_diffs(struct loader *loader);
-/* Has a thread read one, which is t's from here on. */
+/* Has a thread read a transfer, which is t's from here on. */
 void loader_queue_transfer(struct loader_transfers *t,
 	struct loader_transfer *one);
 /* In the first pass, a zone was read: goes on with what the journal has beyond
@@ -330,14 +332,14 @@ void loader_end_replay(struct loader *loader, struct load_zone *zone);
 
 /* Has a whole zone read, or differences that take too long for the loop:
  * borrows the change. *later: threads read it, and it is answered then. Else
- * result->err says what became of it; NSD_E_AGAIN: the zone is being read, try
+ * result->err is the outcome; NSD_E_AGAIN: the zone is being read, try
  * again. */
 void loader_take_transfer(struct loader *loader,
 	const struct load_change *change, const uint8_t *apex,
 	struct ipc_updated *result, bool *later);
 /* NSD_E_MEMORY. */
 enum nsd_err loader_init_transfers(struct loader *loader) MUST_USE;
-/* The loader is to end: no more are begun. */
+/* Cancels all transfers, as the loader is to end. */
 void loader_cancel_transfers(struct loader *loader);
 
 /* ---- loader_zones.c: zones that come and go ------------------------------ */
@@ -345,14 +347,14 @@ void loader_cancel_transfers(struct loader *loader);
 /* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);
 
-/* Zones that come, go or change now, until they are published. */
+/* Begins a batch of zones that come, go or change, until they are published. */
 struct load_batch loader_begin_batch(struct loader *loader);
-/* A zone has gone: ends what was to be done with it. ctx: the loader. */
+/* Ends all work on a zone that was removed. ctx: the loader. */
 void loader_on_removed(void *ctx, store_ref entry);
 
 /* ---- loader_configure.c: another configuration --------------------------- */
 
-/* Before the first. */
+/* Prepares to follow configurations. */
 void loader_init_follow(struct loader *loader);
 /* The message CONFIGURE. */
 void loader_on_configure(struct role *role, const struct ipc_message *m);

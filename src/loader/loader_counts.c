@@ -54,7 +54,7 @@ loader_say_counts(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = SAY_SEC};
 
-	/* Changes in a row do not put it off. */
+	/* Changes in a row do not put the event off. */
 	if (!event_pending(loader->counts_event, EV_TIMEOUT, NULL))
 		event_add(loader->counts_event, &when);
 }
@@ -124,8 +124,8 @@ loader_count_zone(struct loader *loader, const struct load_zone *zone)
 	counts_set_empty(loader->role.server->counts, group, false);
 }
 
-/* Says of each group whether it has zones. Without memory all that have had
- * some are shown. */
+/* Writes for each group whether it has zones. Without memory, groups that have
+ * had some are all shown. */
 static void
 loader_find_empty(struct loader *loader)
 {

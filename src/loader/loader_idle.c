@@ -15,7 +15,7 @@
 #define RECLAIM_SEC 1
 #define TIDY_USEC 8000
 #define KINDS_MSEC 10000
-/* Between two steps of the jobs below. */
+/* The pause between two steps of the jobs below. */
 #define IDLE_USEC 3000
 #define IDLE_LATER_USEC 50000
 #define RETIRE_USEC 1000
@@ -32,7 +32,7 @@ loader_on_retire(void *arg)
 {
 	struct loader *loader = arg;
 
-	/* Changes in a row do not put it off. */
+	/* Changes in a row do not put the event off. */
 	if (!event_pending(loader->idle_event, EV_TIMEOUT, NULL))
 		loader_idle_later(loader, RETIRE_USEC);
 }
@@ -55,9 +55,9 @@ loader_trim(struct loader *loader)
 
 /* ---- memory that readers have left --------------------------------------- */
 
-/* As many zones have gone as are left. So however many go in whatever time, the
- * store is not trimmed for each, and the memory of the last ones is given
- * back. */
+/* True if as many zones have gone as are left: so the store is not trimmed for
+ * each one that goes, and the memory of the last ones is given back all the
+ * same. */
 static bool
 loader_has_emptied(const struct loader *loader)
 {
@@ -71,7 +71,7 @@ loader_reclaim(struct loader *loader)
 	struct timeval when = {.tv_sec = RECLAIM_SEC};
 
 	loader_say_counts(loader);
-	/* Changes in a row do not put it off. */
+	/* Changes in a row do not put the event off. */
 	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0
 			|| loader_has_emptied(loader))
 		&& !event_pending(loader->reclaim_event, EV_TIMEOUT, NULL))
@@ -211,9 +211,9 @@ idle_trim(struct loader *loader)
 	return IDLE_USEC;
 }
 
-/* The first job that is wanted has the turn. What old versions hold is needed
- * before all else; what updates need leaves unused memory behind, so trimming
- * comes after it. */
+/* The first job that is wanted has the turn. Memory of old versions is freed
+ * before all else; preparing for updates leaves unused memory behind, so
+ * trimming comes after it. */
 static const struct idle_job idle_jobs[] = {
 	{idle_wants_retire, idle_retire},
 	{idle_wants_measure, idle_measure},

@@ -13,7 +13,7 @@
 #include "store/writer.h"
 #include "zonedb/settings_edit.h"
 
-/* One word leads readers to other settings. */
+/* Publishes settings: one word leads readers to them. */
 static enum nsd_err
 loader_publish_settings(struct loader *loader)
 {
@@ -49,9 +49,9 @@ loader_name_user(const struct conf *conf, struct key_edit *edit)
 		edit->zone = zone->name;
 }
 
-/* Secrets and keys to add main has already, and does the rest if this is done.
- * A loader that cannot follow, or cannot publish it, ends: the next one has
- * what main has, and publishes that, or is asked. */
+/* Makes the change of a key. Main has added secrets and keys before, and does
+ * the rest after. A loader that cannot follow, or cannot publish, ends: the
+ * next one has main's configuration, and publishes that, or is asked. */
 static enum nsd_err
 loader_change_key(struct loader *loader, struct key_edit *edit)
 {
@@ -85,7 +85,7 @@ loader_on_change_key(struct role *role, const struct ipc_message *m)
 		return;
 	message.err = loader_change_key(loader, &message.edit);
 	if (key_message_write(&message, &done, &len) != NSD_OK)
-		abort(); /* there was room for what has come */
+		abort(); /* the answer is no longer than the request */
 	role_send(role, IPC_KEY_DONE, &done, len);
 	loader_reclaim(loader);
 }

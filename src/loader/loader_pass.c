@@ -1,5 +1,5 @@
 /* loader_pass.c - passes of the loader: looks at the files of many zones, and
- * publishes what comes of that. */
+ * publishes the results. */
 #include "config.h"
 
 #include <assert.h>
@@ -43,7 +43,7 @@ loader_report_first(struct loader *loader)
 	loader->unread = NULL;
 }
 
-/* Tells main how a pass went that main waits for. */
+/* Tells main the result of a pass that main waits for. */
 static void
 loader_report_pass(struct loader *loader, enum loader_pass pass)
 {
@@ -121,7 +121,7 @@ loader_end_pass(struct loader *loader)
 
 static void loader_run_pool(struct loader *loader);
 
-/* No thread reads any more: goes on with what is left of the pass. */
+/* Goes on with the rest of the pass, once no thread reads any more. */
 static void
 loader_go_on(struct loader *loader)
 {
@@ -133,7 +133,8 @@ loader_go_on(struct loader *loader)
 	} else if (loader->again_count > 0) {
 		event_add(loader->again_event, &when);
 	} else if (loader->suspect_next < loader->suspect_count) {
-		/* Alone, so that it is known what a loader dies of. */
+		/* Suspects are read alone, so that it is known what a loader
+		 * dies of. */
 		loader->todo[0] = loader->suspects[loader->suspect_next++];
 		loader->todo_count = 1;
 		loader_run_pool(loader);
@@ -173,7 +174,7 @@ loader_on_results(void *ctx)
 			break;
 		}
 	}
-	/* Also where nothing came of the reading. */
+	/* Updates are retried also after a reading without a result. */
 	loader_retry_updates(loader);
 	loader_reclaim(loader);
 	if (result != NULL || !load_pool_is_done(loader->pool))
@@ -233,7 +234,7 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
-	/* A pass that has begun meanwhile sees to them. */
+	/* A pass that has begun meanwhile sees to these zones. */
 	if (loader->pool != NULL || loader->again_count == 0)
 		return;
 	if (loader->pass == LOADER_PASS_NONE) {
@@ -291,7 +292,7 @@ loader_set_options(struct loader *loader)
 	};
 }
 
-/* Makes all that waits for a pass part of this one. True: it is over all
+/* Makes all requests that wait part of this pass. True: it is over all
  * zones. */
 static bool
 loader_gather(struct loader *loader, enum loader_pass pass)

@@ -1,4 +1,4 @@
-/* loader_publish.c - publishes what came of reading zones, in the loader. */
+/* loader_publish.c - publishes the results of reading zones. */
 #include "config.h"
 
 #include <assert.h>
@@ -30,7 +30,6 @@
 /* How often a zone is read again whose files change while they are read. */
 #define RETRIES_MAX 5
 
-/* A first pass has too much to tell. */
 void
 loader_log_serial(const struct load_zone *zone, const uint32_t *old,
 	uint32_t serial)
@@ -46,7 +45,7 @@ loader_log_serial(const struct load_zone *zone, const uint32_t *old,
 			(unsigned)serial);
 }
 
-/* Changes of what was served are published. */
+/* Notes that changes of a zone were published, and logs that. */
 static void
 loader_note_applied(struct loader *loader, const struct load_result *result,
 	const struct zone_update_result *done, struct ipc_updated *updated)
@@ -115,8 +114,9 @@ loader_log_read(const struct loader *loader, const struct load_result *result,
 			(long long)(clock_now_msec() - result->begun_msec));
 }
 
-/* A forced transfer has brought a version that is not newer. A reload does not
- * go by the serial of the file then: it reads it if it changes from now on. */
+/* Notes the file after a forced transfer has brought a version that is not
+ * newer: a reload then ignores the serial of the file, and reads it if it
+ * changes from now on. */
 static void
 loader_pass_over_file(struct loader *loader, const struct load_zone *zone)
 {
@@ -172,8 +172,7 @@ loader_publish(struct loader *loader, const struct load_result *result,
 	return NSD_OK;
 }
 
-/* A transfer may have brought something newer than a file while that was
- * read. */
+/* Drops a file's result if a transfer has brought a newer version meanwhile. */
 static void
 loader_drop_older(struct loader *loader, struct load_result *result)
 {
@@ -206,7 +205,7 @@ loader_publish_rehashed(struct loader *loader, const struct load_result *result)
 		(unsigned)loader->context.nsec3_iterations_max);
 }
 
-/* The zone needs no file: what is noted is of one that it had. */
+/* Forgets the files of a zone that needs none any more. */
 static void
 loader_forget_sources(struct loader *loader, store_ref entry)
 {
@@ -216,9 +215,9 @@ loader_forget_sources(struct loader *loader, store_ref entry)
 		sources_set_failed(loader->writer, entry, false);
 }
 
-/* Notes what is to be noted of a zone's files. To be called after its version
- * is published: a loader that dies in between has the file read once more.
- * Failed tries are noted too, to see when their files have changed. */
+/* Notes the state of a zone's files. To be called after its version is
+ * published: a loader that dies in between has the file read once more. Failed
+ * tries are noted too, to see when their files have changed. */
 static void
 loader_note_files(struct loader *loader, const struct load_result *result)
 {
@@ -299,7 +298,7 @@ loader_read_again(struct loader *loader, struct load_zone *zone)
 	loader_note_failed(loader, zone, false, NULL);
 }
 
-/* By what came of reading it. */
+/* Acts on the outcome of reading a zone. */
 static void
 loader_act_on(struct loader *loader, struct load_result *result)
 {
@@ -362,12 +361,13 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	zonefile_result_fini(&result->files);
 	ixfr_file_release(&result->history);
 	free(result->reasons);
-	/* Unless it is read again first. */
+	/* Catch up with the journal, unless the zone is read again first. */
 	if (journal && result->outcome != LOAD_AGAIN) {
 		loader_replay(loader, zone);
 		return;
 	}
-	/* A predecessor may have left it so, and the journal is gone. */
+	/* A predecessor may have left the expiry held, for a journal that is
+	 * gone. */
 	if (!journal)
 		load_expiry_let_go(loader->writer, zone);
 	load_deaths_survive(&loader->context, zone);

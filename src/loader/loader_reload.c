@@ -1,6 +1,6 @@
 /*
- * loader_reload.c - has zone files read that xfrd asks for, and tells it what
- * came of that.
+ * loader_reload.c - has zone files read that xfrd asks for, and answers with
+ * the outcome.
  *
  * A request waits for a pass over its zones that begins after it has come. All
  * that wait when a pass begins are part of that pass.
@@ -29,8 +29,7 @@ struct loader_read {
 				       * before, which come behind the others */
 };
 
-/* Adds whole lines, as many as there is room for, behind those that are
- * there. */
+/* Adds as many whole lines to the text as there is room for. */
 static void
 reload_add_reasons(char text[IPC_REASONS_MAX], size_t *at,
 	const char *reasons)
@@ -67,8 +66,8 @@ reload_answer(struct loader *loader, struct loader_read *one)
 	role_answer(&loader->role, one->channel, &answer);
 }
 
-/* True if the pass has left the zone out, as what a transfer brought is being
- * read: its file is looked at in a pass that follows that. */
+/* True if the pass has left the zone out, as a transfer of it is being read:
+ * its file is looked at in a later pass. */
 static bool
 reload_is_put_off(const struct loader_read *one)
 {
@@ -137,8 +136,8 @@ loader_note_unread(struct loader *loader, const struct load_result *result)
 	struct loader_unread *unread = loader->unread;
 	char line[1100];
 
-	/* At a start, nobody waits for it. And which zones have failed before
-	 * is in the store: they are left alone unless their files change. */
+	/* At a start no process waits for the reasons. The store has the zones
+	 * that failed before: they are left alone unless their files change. */
 	if ((loader->pass != LOADER_PASS_FIRST
 			&& loader->pass != LOADER_PASS_CONFIGURED)
 		|| result->awaited || loader->context.which != LOAD_MISSING)

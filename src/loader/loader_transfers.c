@@ -49,9 +49,8 @@ whole_publish(struct loader *loader, struct load_result *result,
 	return result->err;
 }
 
-/* Publishes what came of reading zone->transfer, and frees what the result
- * owns. The zone stays claimed. NSD_E_AGAIN: it is to be built anew, not
- * compared. */
+/* Publishes the result of reading zone->transfer, and frees what it owns. The
+ * zone stays claimed. NSD_E_AGAIN: it is to be built anew, not compared. */
 static enum nsd_err
 whole_end(struct loader *loader, struct load_result *result,
 	struct ipc_updated *updated)
@@ -77,7 +76,7 @@ whole_end(struct loader *loader, struct load_result *result,
 	return err;
 }
 
-/* Another may read the zone from now on. */
+/* Ends the claim of a zone, whose file may be read from now on. */
 static void
 whole_release(struct loader *loader, struct load_zone *zone)
 {
@@ -106,7 +105,8 @@ transfers_init_context(struct loader *loader, struct load_progress *progress,
 {
 	*context = loader->context;
 	context->of_transfers = true;
-	/* A zone of the journal is to be served as soon as one of a file. */
+	/* In a replay, threads do not give way to answers: a zone of the
+	 * journal is to be served as soon as one of a file. */
 	context->beside_answers |= loader->replays == 0;
 	context->which = LOAD_CHANGED;
 	context->timed = false;
@@ -137,7 +137,7 @@ whole_read_at_once(struct loader *loader, struct load_zone *zone,
 
 /* ---- by threads ---------------------------------------------------------- */
 
-/* A change of its own, with the same octets: in memory or in the file. */
+/* Copies a change with its octets: in memory or in the file. */
 static enum nsd_err
 transfers_copy(const struct load_change *change, struct load_change *copy)
 {
@@ -223,7 +223,7 @@ transfers_end_replay(struct loader *loader, struct loader_transfer *one)
 	loader_end_replay(loader, zone);
 	transfers_forget(one);
 	assert(loader->replays > 0);
-	/* The pass may wait for that. */
+	/* The pass may wait for the end of replays. */
 	if (--loader->replays == 0)
 		event_add(loader->results_event, &at_once);
 }
@@ -314,7 +314,8 @@ transfers_refuse(struct loader_transfers *t, enum nsd_err err)
 	}
 }
 
-/* Has threads read all that wait. Those that come meanwhile are next. */
+/* Has threads read all transfers that wait. Those that come meanwhile are
+ * next. */
 static void
 transfers_run(struct loader_transfers *t)
 {

@@ -15,8 +15,8 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* Main is to know, before it can be seen or answered, that zone files do not
- * say all. What transfers have brought is in files of its own. */
+/* Tells main, before a change can be seen or answered, that zone files lack it.
+ * Transfers are in files of their own. */
 static void
 loader_tell_altered(struct loader *loader, uint8_t kind)
 {
@@ -72,7 +72,7 @@ loader_apply(struct loader *loader, const struct load_change *change,
 		loader_take_transfer(loader, change, apex, result, later);
 }
 
-/* True if the change is done with: applied, begun or refused. */
+/* Tries a change that waits. True: it was applied, begun or refused. */
 static bool
 loader_try_update(void *ctx, const struct load_waiting *one)
 {
@@ -80,8 +80,8 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 	struct ipc_updated result = {.err = NSD_E_BUG};
 	bool later;
 
-	/* One answer waits at most, see requests.h. The asker may have died:
-	 * then this goes on. */
+	/* At most one answer waits, see requests.h. If the asker has died, the
+	 * change is made all the same. */
 	if (!loader->stopping
 		&& role_answer_waits(&loader->role, one->change.channel))
 		return false;
@@ -95,7 +95,7 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 	return true;
 }
 
-/* Applies a change, or has it wait. True: what it owns is taken, and it will be
+/* Applies a change, or has it wait. True: the change is taken, and will be
  * answered. False: *result is the answer. */
 static bool
 loader_take_update(struct loader *loader, const struct load_change *change,
@@ -115,7 +115,7 @@ loader_take_update(struct loader *loader, const struct load_change *change,
 			&& load_wait_add(&loader->wait, apex, change));
 }
 
-/* Of a change that comes again. */
+/* True if a change that comes again was applied before. */
 static bool
 loader_update_was_done(struct loader *loader, const struct load_change *change)
 {
@@ -123,9 +123,9 @@ loader_update_was_done(struct loader *loader, const struct load_change *change)
 		&& load_update_is_past(&loader->context, &change->text);
 }
 
-/* False: a transfer to a zone that is primary by now, from an xfrd that has not
- * followed the reconfig yet. Or what no transfer brings: with that, an xfrd
- * that was taken over could change any zone. */
+/* False for a transfer of a zone that is primary by now, from an xfrd that has
+ * not followed the reconfig yet; and for changes that no transfer makes: by
+ * these, an xfrd that was taken over could change any zone. */
 static bool
 loader_wants_update(const struct loader *loader,
 	const struct load_change *change, const uint8_t *apex)

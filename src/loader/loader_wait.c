@@ -1,5 +1,5 @@
-/* loader_wait.c - changes of zones that wait in the loader, and answers to
- * those that are done with. */
+/* loader_wait.c - changes of zones that wait in the loader, and their
+ * answers. */
 #include "config.h"
 
 #include <event2/event.h>

@@ -16,8 +16,7 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* A change that comes again, and finds things as it wants them, is done: a
- * loader before this one has published it. */
+/* True if a change that comes again was published by an earlier loader. */
 static bool
 loader_change_was_done(struct loader *loader, struct zone_change *change)
 {
@@ -29,7 +28,7 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 
 	if ((conf != NULL) != (*change->pattern != '\0'))
 		return false;
-	/* A key that it had before may have come back from main. */
+	/* Main may have brought back a key that the zone had before. */
 	if (change->anew && (conf->pattern_name == NULL
 		|| strcmp(conf->pattern_name, change->pattern) != 0
 		|| key_edit_is_assoc(loader->role.server->conf, conf)))
@@ -61,9 +60,9 @@ loader_judge_file(const struct load_result *result, bool served)
 	}
 }
 
-/* Reads a small file at once, if it has changed, whatever the pass that runs or
- * has run looks for. Threads read a large one after the answer. *reasons: of
- * change, to be freed behind it. */
+/* Reads a small file at once, if it has changed, whatever kind of pass runs.
+ * Threads read a large one after the answer. *reasons: of change, to be freed
+ * behind it. */
 static void
 loader_read_zone(struct loader *loader, struct load_zone *zone,
 	struct zone_change *change, char **reasons)
@@ -143,13 +142,13 @@ loader_remove_zone(struct load_batch *batch, const struct zone_change *change)
 	const struct conf_zone *zone = conf_find_zone_text(batch->conf,
 		change->name);
 
-	/* A reconfig may have brought it while the change waited. */
+	/* A reconfig may have brought the zone while the change waited. */
 	if (zone != NULL && zone->pattern_name == NULL)
 		return NSD_E_DENIED;
 	return load_batch_remove(batch, change->name);
 }
 
-/* Has main forget that the zone was given a key, before what is done is
+/* Has main forget the key that the zone was given, before the change is
  * answered. */
 static void
 loader_lose_key(struct loader *loader, const char *zone)
@@ -169,8 +168,8 @@ loader_lose_key(struct loader *loader, const char *zone)
 		role_send(&loader->role, IPC_KEY_DONE, &payload, len);
 }
 
-/* Where it comes again, a loader that has died may not have told main that the
- * zone has lost its key. */
+/* Makes a change. If it comes again, a loader that died may not have told main
+ * that the zone has lost its key: that is told then. */
 static void
 loader_change_zone(struct loader *loader, struct load_batch *batch,
 	struct zone_change *change, bool again, char **reasons)
@@ -213,10 +212,9 @@ loader_answer_changes(struct loader *loader, uint64_t channel,
 	role_answer(&loader->role, channel, &to_asker);
 }
 
-/* Does the changes of a message, or the first ones: until its turn is over, or
- * there is something to be said of a file, which needs room. The others come
- * again. What was done is published together, zones that come with what their
- * files say. */
+/* Makes the changes of a message, or the first ones: until its turn is over, or
+ * there is a report about a file, which needs room. The others come again.
+ * Changes are published together, new zones with their files read. */
 void
 loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {

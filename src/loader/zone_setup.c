@@ -9,7 +9,7 @@
 #include "loader/zone_setup.h"
 #include "store/writer.h"
 
-/* Keeps the name if it is not what the store makes of the apex. */
+/* Keeps the name as written, if the store would print the apex differently. */
 static void
 setup_name(struct zone_setup *setup, const struct conf_zone *zone)
 {
@@ -23,7 +23,7 @@ setup_name(struct zone_setup *setup, const struct conf_zone *zone)
 		setup->name = zone->name;
 }
 
-/* The same for the zone file and what the pattern has. */
+/* Keeps the name of the zone file, if the pattern gives another one. */
 static void
 setup_file(struct zone_setup *setup, const struct store_view *view,
 	const struct conf_zone *zone)
