@@ -9,34 +9,33 @@
  *   NNNNNNNNNN.tmp   a text that is being received
  *   lock             held by the writer
  *
- * An entry is what one transfer brought of one zone: its text (the octets of
- * a transfer; nobody here looks into them), from which serial to which it
- * leads, when it came and from whom. Entries have ids, in the order in which
- * they ended. Where a text lies, it lies in one piece: descriptor, offset and
- * length are all that its reader needs. src/journal/format.h has the
- * layout, and the sums by which damage is noticed.
+ * An entry is one transfer of one zone: its text (the octets of the transfer,
+ * opaque here), the serials that it leads from and to, the time and the
+ * primary. Entries have ids, in the order in which they ended. A text lies in
+ * one piece: descriptor, offset and length are all that its reader needs.
+ * src/journal/format.h has the layout, and the sums by which damage is noticed.
  *
  * An entry's life: begin, put, end; journal_next says that it is durable; it is
  * published; then it is accepted or refused. It is live until it is refused,
  * until the zone file holds it (forget), until a later whole zone of the same
- * zone is accepted, or until the zone is dropped. What is no longer live is
- * said so in the log without haste: after a power cut it may be live again,
+ * zone is accepted, or until the zone is dropped. The end of an entry's life is
+ * written to the log without haste: after a power cut it may be live again,
  * unless its place was used up.
  *
  * Nothing here waits for a disk but journal_open and journal_close, and
- * journal_put of a caller who does not heed journal_is_full. All functions are
- * for one thread. Two threads of the journal's own do the writing; one collects
- * all that has ended meanwhile and makes it durable at once. They take no
- * signals. A child that is forked has neither them nor the lock, and leaves the
- * journal alone.
+ * journal_put of a caller that ignores journal_is_full. All functions are for
+ * one thread. Two threads of the journal's own do the writing; one makes all
+ * entries that have ended meanwhile durable at once. They take no signals. A
+ * forked child has neither them nor the lock, and leaves the journal alone.
  *
  * Disk use: texts in progress, and at most 3 times the live entries (with 200
- * octets for each) and 4 segments. Segments go in the order of their age; what
- * lives in the oldest is copied forward when that bound is reached. Live
- * entries of a zone grow until it is written to its file or transferred whole.
+ * octets for each) and 4 segments. The oldest segment is removed first; its
+ * live entries are copied forward when that bound is reached. Live entries of a
+ * zone grow until it is written to its file or transferred whole.
  *
  * Memory: some 200 octets a live entry with its zone; of a transfer at most 64
- * KiB and 16 octets for each 64 KiB received; what waits for the disk, 8 MiB.
+ * KiB and 16 octets for each 64 KiB received; octets that wait for the disk, 8
+ * MiB.
  */
 #ifndef JOURNAL_JOURNAL_H
 #define JOURNAL_JOURNAL_H
@@ -61,18 +60,18 @@ struct journal_options {
 
 #define JOURNAL_SEGMENT_SIZE (16u << 20)
 
-/* Makes the folder of a journal, durably, if it is not there. journal_open does
- * so, too. NSD_E_SYSTEM with errno. */
+/* Makes the folder of a journal, durably, if it is not there, as journal_open
+ * does. NSD_E_SYSTEM with errno. */
 enum nsd_err journal_make_folder(const char *path) MUST_USE;
 
 /*
- * Opens a journal, or makes one. What a writer that died has left is put in
+ * Opens a journal, or makes one. Remains of a writer that died are put in
  * order: texts in progress are removed, a torn end is cut off. Damage goes to
- * the sink: a warning each; a record that is damaged is skipped, and never
- * trusted. So is what the disk cannot give (EIO), which stays where it is as
- * long as there is room. A file in the folder that is why there is no journal
- * goes there as an error, with the text of errno. Borrows the arguments. Reads
- * every segment once.
+ * the sink, a warning each: a damaged record is skipped, and never trusted; so
+ * is a record that the disk cannot give (EIO), which stays where it is as long
+ * as there is room. A file that keeps the journal from being opened is an error
+ * to the sink, with the text of errno. Borrows the arguments. Reads every
+ * segment once.
  * returns NSD_OK and gives *journal (journal_close); NSD_E_SYSTEM with errno
  *     (EWOULDBLOCK: another writer has it open); NSD_E_MEMORY;
  *     NSD_E_LIMIT: no number is left for another segment.
@@ -80,12 +79,13 @@ enum nsd_err journal_make_folder(const char *path) MUST_USE;
 enum nsd_err journal_open(const struct journal_options *options,
 	struct diag_sink *sink, struct journal **journal) MUST_USE;
 
-/* Waits until all that has ended is durable, and ends the journal. Transfers
- * that have not ended are lost; their handles are invalid. NULL is fine. */
+/* Waits until all entries that have ended are durable, and ends the journal.
+ * Transfers that have not ended are lost; their handles are invalid. NULL is
+ * fine. */
 void journal_close(struct journal *journal);
 
 /* A descriptor that can be read while journal_next has something; lent until
- * journal_close. Nobody else reads from it. */
+ * journal_close. Only the journal reads from it. */
 int journal_fd(const struct journal *journal) MUST_USE;
 
 /* ---- an entry comes */
@@ -103,23 +103,23 @@ struct journal_transfer *journal_begin(struct journal *journal,
 enum nsd_err journal_put(struct journal_transfer *transfer, const void *data,
 	size_t len) MUST_USE;
 
-/* True: the disk does not keep up. Who puts more may have to wait for it; who
- * would not, reads no more from primaries until journal_fd can be read. */
+/* True: the disk does not keep up. journal_put may then wait for it; a caller
+ * that must not wait reads no more from primaries until journal_fd can be
+ * read. */
 bool journal_is_full(const struct journal *journal) MUST_USE;
 
-/* False: somebody has removed the folder of the journal, and with it all that
- * it had. */
+/* False: the folder of the journal was removed, and with it all entries. */
 bool journal_is_there(const struct journal *journal) MUST_USE;
 
-/* Finds how many octets the disk of the journal has room for. False: that is
- * not known. */
+/* Finds how many octets the disk of the journal has room for. False: that
+ * cannot be found. */
 bool journal_find_room(const struct journal *journal, uint64_t *octets)
 	MUST_USE;
 
 struct journal_end {
 	enum journal_kind kind;
 	uint32_t from;      /* serial: see struct journal_entry */
-	bool is_back;       /* the same, JOURNAL_WHOLE only */
+	bool is_back;       /* see struct journal_entry; JOURNAL_WHOLE only */
 	uint32_t to;        /* serial */
 	int64_t time_sec;   /* of the epoch: received at */
 	const char *source; /* for the comment of a zone file, such as
@@ -128,7 +128,7 @@ struct journal_end {
 };
 
 /* Ends a text, which is to be made durable. Takes transfer, borrows end.
- * Returns the entry's id; journal_next tells what became of it. The text has at
+ * Returns the entry's id; journal_next reports the result. The text has at
  * least one octet. */
 uint64_t journal_end(struct journal_transfer *transfer,
 	const struct journal_end *end) MUST_USE;
@@ -140,22 +140,22 @@ void journal_abandon(struct journal_transfer *transfer);
 struct journal_done {
 	uint64_t id;
 	uint8_t apex[NAME_MAX_LEN];
-	/* NSD_OK: it is durable. NSD_E_SYSTEM: it could not be written, error
-	 * is the errno; the entries before it are as they were.
+	/* NSD_OK: the entry is durable. NSD_E_SYSTEM: it could not be written,
+	 * error is the errno; the entries before it are as they were.
 	 * NSD_E_NOT_FOUND: the zone was dropped meanwhile. */
 	enum nsd_err err;
 	int error;
 	struct journal_entry entry; /* only with NSD_OK */
 };
 
-/* Gets the next entry that is durable, or has failed. Those of one zone come in
- * the order in which they ended. False: there is none for now. */
+/* Gets the next entry that is durable, or has failed. Entries of one zone come
+ * in the order in which they ended. False: there is none for now. */
 bool journal_next(struct journal *journal, struct journal_done *done) MUST_USE;
 
 /*
  * Opens the text of a live entry to be read: entry.text_len octets from *offset
- * on. An entry may move while it is live: so it is opened when it is needed,
- * and *fd stays valid whatever becomes of the entry.
+ * on. An entry may move while it is live: so it is opened when it is needed;
+ * *fd stays valid when the entry moves or ends.
  * returns NSD_OK and gives *fd (close); NSD_E_NOT_FOUND: it is not live (any
  *     more); NSD_E_SYSTEM with errno.
  */
@@ -164,30 +164,30 @@ enum nsd_err journal_open_text(struct journal *journal, const uint8_t *apex,
 
 /* ---- an entry goes
  *
- * What these say is true for this process at once, and for others soon. An apex
- * that the journal does not know is fine. */
+ * A change is effective in this process at once, and on disk soon. An apex that
+ * the journal does not know is fine. */
 
-/* An entry was published: if it is a whole zone, what came before it is not
- * needed any more. To be said again after a restart, of what is served then:
- * until it is, everything before stays. */
+/* Accepts an entry that was published: if it is a whole zone, earlier entries
+ * end. To be repeated after a restart for the version that is served then:
+ * until then earlier entries stay. */
 void journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id);
 
-/* An entry does not apply: it is not live any more, and neither is what came
- * after it for this zone. */
+/* Refuses an entry that does not apply: it and the later entries of the zone
+ * end. */
 void journal_refuse(struct journal *journal, const uint8_t *apex, uint64_t id);
 
 /*
- * The zone's file holds this serial, durably: what leads up to it is not needed
- * any more. Does nothing and returns false if no entry leads to it.
+ * Ends the entries up to a serial that the zone's file holds, durably. Does
+ * nothing and returns false if no entry leads to it.
  */
 bool journal_forget(struct journal *journal, const uint8_t *apex,
 	uint32_t serial);
 
-/* The zone is gone, with what is under way for it. */
+/* Ends the entries of a zone that is removed, and its transfers under way. */
 void journal_drop(struct journal *journal, const uint8_t *apex);
 
-/* Drops each zone with live entries that `keeps` says false of. Returns how
- * many they were. Cost: that of asking for each zone. */
+/* Drops each zone with live entries for which `keeps` returns false. Returns
+ * their count. Cost: a call for each zone. */
 size_t journal_drop_others(struct journal *journal,
 	bool (*keeps)(void *ctx, const uint8_t *apex), void *ctx);
 
@@ -203,8 +203,8 @@ bool journal_find_newest(const struct journal *journal, const uint8_t *apex,
 bool journal_find_oldest(const struct journal *journal, const uint8_t *apex,
 	struct journal_entry *entry) MUST_USE;
 
-/* Finds the newest live entry of a zone that leads to this serial. False: none
- * does. Cost: the entries behind it. */
+/* Finds the newest live entry of a zone that leads to this serial. False: there
+ * is none. Cost: the entries behind it. */
 bool journal_find_serial(const struct journal *journal, const uint8_t *apex,
 	uint32_t serial, struct journal_entry *entry) MUST_USE;
 

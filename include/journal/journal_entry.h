@@ -23,8 +23,8 @@ struct journal_entry {
 	int64_t time_sec;  /* of the epoch: received at */
 	uint64_t offset;   /* of its record in the segment */
 	uint32_t segment;  /* number */
-	uint32_t from;     /* serial; JOURNAL_WHOLE: of what it took the place
-			    * of, if is_back, else 0 */
+	uint32_t from;     /* serial; JOURNAL_WHOLE: with is_back, of the
+			    * version that it replaced, else 0 */
 	uint32_t to;       /* serial */
 	uint32_t head_len; /* octets of the record before a text in it */
 	enum journal_kind kind;

@@ -1,6 +1,6 @@
 /*
- * journal_index.h - the contents of a journal, for those who only read it: the
- * loader when it starts. The writer may be at work meanwhile.
+ * journal_index.h - the contents of a journal, for processes that only read it:
+ * the loader when it starts. The writer may be at work meanwhile.
  */
 #ifndef JOURNAL_JOURNAL_INDEX_H
 #define JOURNAL_JOURNAL_INDEX_H
@@ -16,9 +16,9 @@ struct journal_index;
 
 /*
  * Reads all segments of the folder behind dirfd, and remembers the live
- * entries. Writes nothing. Warnings about damage go to the sink (NULL: nobody
- * is told). What is behind the last whole record of the newest segment may be
- * about to be written; it is not looked at. Keeps dirfd until
+ * entries. Writes nothing. Warnings about damage go to the sink (NULL: to
+ * none). Octets behind the last whole record of the newest segment may be of a
+ * record that is being written: they are not looked at. Keeps dirfd until
  * journal_index_close. Memory: some 200 octets a live entry with its
  * zone.
  * returns NSD_OK and gives *index; NSD_E_SYSTEM with errno; NSD_E_MEMORY;
@@ -29,15 +29,16 @@ enum nsd_err journal_index_open(int dirfd, struct diag_sink *sink,
 /* NULL is fine. */
 void journal_index_close(struct journal_index *index);
 
-/* How many entries are live. */
+/* The count of live entries. */
 uint64_t journal_index_count(const struct journal_index *index);
 
 struct journal_query {
 	const uint8_t *apex;
-	bool has_serial; /* false: nothing is there; a whole zone is needed */
+	bool has_serial; /* false: no version is there; a whole zone is
+			  * needed */
 	uint32_t serial; /* of the version that is there */
-	uint64_t before; /* only entries with smaller ids; 0: all. So what leads
-			  * up to an entry that did not apply can be found */
+	uint64_t before; /* only entries with smaller ids; 0: all. So a chain up
+			  * to an entry that did not apply can be found */
 };
 
 /* The entries to apply, in this order. */
@@ -47,11 +48,12 @@ struct journal_chain {
 };
 
 /*
- * Finds what leads from a serial, or from nothing, to the newest entry of a
- * zone: differences from that serial on, where they follow upon each other, or
- * the last whole zone and what follows upon it. Serials are compared for
- * equality only: a zone that is newer than the journal finds a way back if
- * there is a whole zone. Who has a serial asks journal_index_newest first.
+ * Finds the entries that lead from a serial, or from nothing, to the newest
+ * entry of a zone: differences from that serial on, each from the serial
+ * before, or the last whole zone and differences from there. Serials are
+ * compared for equality only: a zone that is newer than the journal finds a way
+ * back if there is a whole zone. A caller with a serial calls
+ * journal_index_newest first.
  *
  * returns NSD_OK and gives *chain (journal_chain_fini); count 0: the serial is
  *     that of the newest entry. NSD_E_NOT_FOUND: no entries lead there.
@@ -69,8 +71,8 @@ const struct journal_entry *journal_index_newest(
 	const struct journal_index *index, const uint8_t *apex);
 
 /*
- * True if the zone has gone back to an older version since it had this one, or
- * an older one: what has this serial is out of date, though that is newer than
+ * True if the zone was transferred back to an older version after it had this
+ * serial: then the version with this serial is out of date, though newer than
  * those in the journal. Cost: the entries of the zone.
  */
 bool journal_index_went_back(const struct journal_index *index,

@@ -33,8 +33,8 @@ struct ixfr_octets {
 	size_t len;
 };
 
-/* How large NSD says that a step is: whole names, and 128 octets for what it
- * keeps of each. 0: the octets are no records, or there is no memory. */
+/* The size of a step as NSD counts it: whole names, and 128 octets of its own
+ * for each record. 0: the octets are no records, or there is no memory. */
 uint64_t ixfr_file_measure(const uint8_t *apex,
 	const struct ixfr_octets *octets);
 
@@ -43,7 +43,7 @@ uint64_t ixfr_file_measure(const uint8_t *apex,
 enum nsd_err ixfr_file_print(FILE *out, const struct ixfr_text *text,
 	const struct ixfr_octets *octets) MUST_USE;
 
-/* Writes a file as a whole, in place of what stands there, and flushes it.
+/* Writes a file as a whole, in place of the one that is there, and flushes it.
  * returns as ixfr_file_print; NSD_E_SYSTEM (errno): the old file stays. */
 enum nsd_err ixfr_file_replace(const char *path,
 	const struct ixfr_text *text, const struct ixfr_octets *octets)
@@ -51,8 +51,8 @@ enum nsd_err ixfr_file_replace(const char *path,
 
 /*
  * Writes steps (history_list) beside the zone file at path, and removes the
- * files of older ones. For the process that writes the zone file, before that:
- * so the folder is flushed, too. The steps stay, as they are pinned.
+ * files of older ones. For the process that writes the zone file, before that
+ * file: so the folder is flushed, too. The steps are pinned, and stay.
  * returns NSD_OK; NSD_E_SYSTEM (errno), NSD_E_WIRE or NSD_E_MEMORY: some files
  *     are new, others old. Whoever reads them sees which lead to each other.
  *     The sink is told.
@@ -62,14 +62,14 @@ enum nsd_err ixfr_file_write(const struct store_view *view,
 	const struct ixfr_text *text, struct diag_sink *sink) MUST_USE;
 
 /* True if a step was written since the zone file was changed, made or put there
- * (its ctime). No file is opened. False also if that cannot be known. */
+ * (its ctime). No file is opened. False also if the times cannot be read. */
 bool ixfr_file_is_new(const char *path);
 
 /* Room for the name of a file. */
 #define IXFR_FILE_SUFFIX_MAX 20u
 
-/* Writes the name of the file of a step, counted from 0, the newest. out:
- * strlen(path) + IXFR_FILE_SUFFIX_MAX octets. */
+/* Writes the name of a step's file; index 0 is the newest. out: strlen(path) +
+ * IXFR_FILE_SUFFIX_MAX octets. */
 void ixfr_file_print_name(const char *path, unsigned index, char *out);
 
 /*
@@ -83,7 +83,7 @@ void ixfr_file_print_name(const char *path, unsigned index, char *out);
 enum nsd_err ixfr_file_parse(const char *text, size_t len,
 	struct history_draft *draft, const char **why) MUST_USE;
 
-/* Which files are wanted. All is borrowed. */
+/* The files that are wanted. All is borrowed. */
 struct ixfr_wanted {
 	const uint8_t *apex;
 	uint32_t serial; /* the files lead to this version */
@@ -99,14 +99,14 @@ struct ixfr_wanted {
 struct ixfr_drafts {
 	struct history_draft *items;
 	size_t count;
-	bool stale; /* the next file is too old, or was not looked at: what is
-		     * beside the zone file does not belong to it */
+	bool stale; /* the next file is too old, or was not looked at: it does
+		     * not belong to the zone file */
 };
 
 /*
  * Reads the files beside a zone file, as many as the limits allow. The first
- * that is broken or does not fit ends that; the sink is told. Gives *drafts;
- * ixfr_file_release frees it. Any thread. Blocks on the file system.
+ * file that is broken or does not fit ends the reading; the sink is told. Gives
+ * *drafts; ixfr_file_release frees it. Any thread. Blocks on the file
  */
 void ixfr_file_read(const char *path, const struct ixfr_wanted *wanted,
 	struct diag_sink *sink, struct ixfr_drafts *drafts);

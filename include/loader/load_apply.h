@@ -1,5 +1,5 @@
-/* load_apply.h - publishes what a zone file, or a whole zone that was
- * transferred, changes in a zone. */
+/* load_apply.h - publishes the changes that a zone file, or a whole zone that
+ * was transferred, makes to a zone. */
 #ifndef LOADER_LOAD_APPLY_H
 #define LOADER_LOAD_APPLY_H
 
@@ -12,15 +12,15 @@
 #define LOAD_APPLY_AT_ONCE 1000u
 
 struct load_apply_options {
-	struct zone_limits limits; /* for what changes; all zeros: none */
+	struct zone_limits limits; /* for changed names; all zeros: none */
 	struct store_heap *heap;   /* of a thread; NULL: of the main thread */
 	bool verify;               /* zonemd-verify counts: load_verify.h */
 };
 
 /*
  * Publishes the changes of a result that is LOAD_COMPARED, all or none; *done
- * says how many. They are kept for other secondaries, if the zone's options say
- * so. For the loader's main thread; or for one that may change the zone
+ * counts them. They are kept for secondaries, if the zone's options say so. For
+ * the loader's main thread; or for a thread that may change the zone
  * (update_make), whose version the loop publishes. Findings are not told: they
  * have no place in a file.
  * returns NSD_OK; what update_begin, _add, _remove and _commit return when

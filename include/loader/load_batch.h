@@ -1,6 +1,6 @@
 /*
- * load_batch.h - zones of the configuration that come, go and get other
- * options: those that come and go are published together.
+ * load_batch.h - a batch of zones that are added, removed or given other
+ * options: additions and removals are published together.
  */
 #ifndef LOADER_LOAD_BATCH_H
 #define LOADER_LOAD_BATCH_H
@@ -8,15 +8,15 @@
 #include "loader/load_set.h"
 #include "zonedb/table_edit.h"
 
-/* A batch, from the first of its zones to load_batch_publish. Each zone is done
- * or not for itself: of one that is not, all is as it was. The ones behind find
- * it as those before have left it. */
+/* A batch, from its first zone to load_batch_publish. Each zone succeeds or
+ * fails by itself: after a failure all is as it was for that zone, and later
+ * zones find it as the earlier ones have left it. */
 struct load_batch {
 	struct load_set *set;
 	struct store_writer *writer;
 	struct conf *conf;
 	bool pass; /* a pass is running, which may still look at the places of
-		    * zones that go */
+		    * removed zones */
 	table_on_removed *on_removed;
 	void *ctx;
 	/* private, NULL */
@@ -34,9 +34,9 @@ enum nsd_err load_batch_add(struct load_batch *batch, const char *name,
 	const char *pattern, struct load_zone **zone) MUST_USE;
 
 /*
- * Gives a zone of load_batch_add the options of another pattern: its file is
- * another one, perhaps, and is to be looked at. Readers see the version that
- * there is with the new options at once.
+ * Gives a zone of load_batch_add the options of another pattern: its file may
+ * be another one, and is to be looked at. Readers see the present version with
+ * the new options at once.
  * returns NSD_OK and lends *zone; NSD_E_NOT_FOUND: no such zone or pattern;
  * NSD_E_DENIED: it is a zone of nsd.conf; NSD_E_AGAIN: it is being read, try
  * again once its result is taken; NSD_E_MEMORY.
@@ -44,31 +44,30 @@ enum nsd_err load_batch_add(struct load_batch *batch, const char *name,
 enum nsd_err load_batch_change(struct load_batch *batch, const char *name,
 	const char *pattern, struct load_zone **zone) MUST_USE;
 
-/* A zone has its place in the set: makes its entry, or brings that up to date.
- * NSD_E_MEMORY. */
+/* Makes the entry of a zone that has its place in the set, or brings the entry
+ * up to date. NSD_E_MEMORY. */
 enum nsd_err load_batch_list(struct load_batch *batch,
 	const struct zone_setup *setup, struct load_zone *zone) MUST_USE;
 
-/* The options of a zone are others in conf, but for what tells how its file is
- * read: readers have them from now on. NSD_E_NOT_FOUND: there is no such zone;
- * NSD_E_MEMORY. */
+/* Publishes new options of a zone in conf, except those that say how its file
+ * is read. NSD_E_NOT_FOUND: there is no such zone; NSD_E_MEMORY. */
 enum nsd_err load_batch_list_anew(struct load_batch *batch,
 	const struct conf_zone *zone) MUST_USE;
 
 /*
- * Takes a zone out of all three.
+ * Removes a zone from the configuration, the table and the set.
  * returns NSD_OK; NSD_E_NOT_FOUND: no such zone is configured; NSD_E_AGAIN: the
  * zone is being read. Try again once its result is taken; no thread begins to
  * read it until then. NSD_E_MEMORY: it stays.
  */
 enum nsd_err load_batch_remove(struct load_batch *batch, const char *name)
 	MUST_USE;
-/* Takes a zone out of the table and the set: its configuration has gone.
+/* Removes a zone from the table and the set: its configuration has gone.
  * Returns as load_batch_remove. */
 enum nsd_err load_batch_drop(struct load_batch *batch, struct load_zone *zone)
 	MUST_USE;
 
-/* Readers see all of it. Cannot fail. */
+/* Publishes the changes of the batch. Cannot fail. */
 void load_batch_publish(struct load_batch *batch);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * load_deaths.h - counts the loaders that have died while they read a zone.
  *
- * A zone that loaders die of must not keep the others from being read. Its
+ * A zone that loaders die of must not keep other zones from being read. Its
  * entry in the store counts, across their deaths, the loaders that have begun
  * to read it. A zone that was read to the end is no suspect any more. A zone
  * with LOAD_DEATHS_MAX deaths is set aside until its file changes.
@@ -25,15 +25,15 @@ bool load_deaths_is_suspect(const struct load_context *context,
 
 /*
  * Notes that a loader begins to read the zone. st: of the file at path.
- * Returns true if it may. False: the zone is set aside; that is said in the
- * log, and *result is LOAD_FAILED with the file that is waited for.
+ * Returns true if it may. False: the zone is set aside; the log says so, and
+ * *result is LOAD_FAILED with the file that has to change.
  */
 bool load_deaths_begin(const struct load_context *context,
 	const struct load_zone *zone, const char *path, const struct stat *st,
 	struct load_result *result);
 
-/* The loader has lived: what came of reading the zone is published, or told. A
- * zone that is set aside stays so. */
+/* Clears the count of a zone whose result is published, or reported. A zone
+ * that is set aside stays so. */
 void load_deaths_survive(const struct load_context *context,
 	const struct load_zone *zone);
 

@@ -6,21 +6,20 @@
 #include "loader/load_zone.h"
 
 /* Reads the files of differences beside the zone file at path, if the zone
- * keeps any and none is made of the result: gives result->history. Without
- * primaries only those that are newer than what was read are used
+ * keeps differences and none is made of the result: gives result->history. Of a
+ * zone without primaries only files newer than the zone file are used
  * (doc/decisions/0092). Any thread. */
 void load_history_read(const struct load_context *context, const char *path,
 	struct load_result *result);
 
-/* Lets go of steps that the zone's options do not want any more, or that a
- * loader has left which died: they lead to a version that is not there. For the
- * loader's main thread. */
+/* Lets go of steps beyond the limits of the zone's options, or that a dead
+ * loader has left and that lead to no version. For the loader's main thread. */
 void load_history_settle(struct store_writer *writer,
 	const struct load_zone *zone);
 
-/* Puts them into the store, and notes whether files are there that do not lead
- * to what is served. The version that they lead to was published. For the
- * loader's main thread. */
+/* Puts result->history into the store, and notes whether there are files that
+ * do not lead to the served version. The version that the steps lead to was
+ * published. For the loader's main thread. */
 void load_history_publish(const struct load_context *context,
 	const struct load_result *result);
 

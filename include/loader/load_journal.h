@@ -21,46 +21,46 @@
 struct load_journal;
 struct store_heap;
 
-/* Looks into the folder at path. Damage is said in the log. Gives NULL if there
- * is no journal, or if it cannot be read, which is said. Blocks: a second for a
- * million entries. */
+/* Reads the journal in the folder at path. Damage is reported in the log. Gives
+ * NULL if there is no journal, or if it cannot be read, which the log says.
+ * Blocks: a second for a million entries. */
 struct load_journal *load_journal_open(const char *path);
 /* NULL is fine. No thread may read it any more. */
 void load_journal_close(struct load_journal *journal);
 
-/* True if context->journal has something of a zone; any thread. */
+/* True if context->journal has entries of a zone; any thread. */
 bool load_journal_has(const struct load_context *context,
 	const struct load_zone *zone);
 
 /*
- * Builds a zone, which the caller has claimed and of which context->journal
- * has something, from a whole zone there, if that is where to begin. path: of
- * the zone's file if that is there and due, else NULL. heap, large, *result: as
- * in load_transfer.h. Any thread.
- * Returns true if *result has what came of it; false: the caller goes on with
- * the file.
+ * Builds a zone, which the caller has claimed and of which context->journal has
+ * entries, from a whole zone there, if the zone begins with that. path: of the
+ * zone's file if that is there and due, else NULL. heap, large, *result: as in
+ * load_transfer.h. Any thread.
+ * Returns true if *result has the outcome; false: the caller goes on with the
+ * file.
  */
 struct load_task;
 bool load_journal_build(const struct load_context *context,
 	struct load_zone *zone, const char *path,
 	const struct load_task *task, struct load_result *result);
 
-/* True if the journal leads on from what is served. Any thread. */
+/* True if the journal leads on from the served version. Any thread. */
 bool load_journal_is_ahead(const struct load_context *context,
 	const struct load_zone *zone);
 
 /*
- * The zone is about to be published. If nothing is served, and the journal may
- * lead on from there, it is held: the caller lets it go (load_expiry.h) once it
- * has done load_journal_catch_up. For the main thread.
+ * Holds a zone that is about to be published, if no version is served and the
+ * journal may lead on from this one: the caller ends the hold (load_expiry.h)
+ * after load_journal_catch_up. For the main thread.
  */
 void load_journal_hold(const struct load_context *context,
 	struct load_zone *zone);
 
 /*
- * Applies the differences that lead on from what is served, as far as they do.
- * What there is to say is said in the log. For the main thread, without a heap;
- * or for a thread that has a heap and may change the zone (update_make).
+ * Applies the differences that lead on from the served version, as far as they
+ * do. Reports go to the log. For the main thread, without a heap; or for a
+ * thread that has a heap and may change the zone (update_make).
  * returns NSD_OK; NSD_E_LIMIT, in the main thread alone: it would take long,
  * and a thread is to do it.
  */

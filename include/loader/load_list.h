@@ -13,8 +13,8 @@ struct store_view;
 struct store_writer;
 
 /*
- * Frees what a loader that died had allocated and not published, or retired
- * and not freed. *octets: how much that was.
+ * Frees objects that a dead loader had allocated and not published, or retired
+ * and not freed. *octets: their sum.
  * returns NSD_OK; NSD_E_BUG: the store is damaged; NSD_E_MEMORY.
  * Cost: a walk of all zones.
  */
@@ -23,26 +23,25 @@ enum nsd_err load_list_sweep(struct store_writer *writer, uint64_t *octets)
 
 /*
  * Adds the zones of a store that were added at run time to a configuration that
- * has those of nsd.conf, and notes which of all were secondaries. One whose
- * pattern has gone is said in the log, and left out.
+ * has those of nsd.conf, and notes which of all zones were secondaries. A zone
+ * whose pattern has gone is left out, and named in the log.
  * returns NSD_OK; NSD_E_MEMORY.
  */
 enum nsd_err load_list_restore(const struct store_view *view,
 	struct conf *conf) MUST_USE;
 
-/* How many zones were there already, are new, and are not configured any
- * more. */
+/* Counts of zones: already there, new, and not configured any more. */
 struct load_list_result {
 	size_t kept, added, removed;
 };
 
 /*
- * Publishes the settings, and the names of all zones, so that zones that are
- * not read yet are known to be ours. Zones that the store has already stay as
- * they are. Zones that are not configured go. zones[conf->zone_count] is filled
- * in.
- * returns NSD_OK; NSD_E_ZONE: an apex is there twice; NSD_E_MEMORY: some may be
- * published; NSD_E_LIMIT: a list of addresses is too long.
+ * Publishes the settings, and the names of all zones, so that queries for zones
+ * that are not read yet get SERVFAIL. Zones that the store has already stay as
+ * they are. Zones that are not configured are removed. zones[conf->zone_count]
+ * is filled in.
+ * returns NSD_OK; NSD_E_ZONE: an apex is there twice; NSD_E_MEMORY: a part may
+ * be published; NSD_E_LIMIT: a list of addresses is too long.
  */
 enum nsd_err load_list_publish(struct store_writer *writer,
 	const struct conf *conf, struct load_zone *zones,

@@ -12,11 +12,12 @@
 struct event_base;
 struct load_loop;
 
-/* The calling thread is the one that runs base. gives *loop.
- * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM. */
+/* Makes the loop's handle; the calling thread is the one that runs base. gives
+ * *loop. returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM. */
 enum nsd_err load_loop_create(struct event_base *base,
 	struct load_loop **loop) MUST_USE;
-/* No thread may call any more. NULL is fine. */
+/* Destroys the handle, once no thread calls load_loop_call any more. NULL is
+ * fine. */
 void load_loop_destroy(struct load_loop *loop);
 
 /* Has the loop call run(arg) between two events, and returns after that. In the
@@ -27,13 +28,13 @@ void load_loop_call(struct load_loop *loop, void (*run)(void *arg), void *arg);
 bool load_loop_is_own(const struct load_loop *loop);
 
 /*
- * A thread is about to alter what is served, down to the objects that only the
- * writer reads (holders, indices of contents): nobody else may look at these.
- * load_loop_end_edit ends that. They nest, over all threads.
+ * Notes that a thread is about to alter a served zone, down to the objects that
+ * only the writer reads (holders, indices of contents): other threads must not
+ * look at these. load_loop_end_edit ends that. Edits nest, over all threads.
  */
 void load_loop_begin_edit(struct load_loop *loop);
 void load_loop_end_edit(struct load_loop *loop);
-/* True if some thread does. For the loop's own thread: a thread begins only
+/* True while an edit is on. For the loop's own thread: an edit begins only
  * between two events. */
 bool load_loop_is_edited(const struct load_loop *loop);
 

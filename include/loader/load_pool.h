@@ -3,8 +3,7 @@
  * of its own. The results come to the loader's loop one by one.
  *
  * Small zones come first, a thread for each. Then the large ones follow one
- * after another, each with all threads. So what can be served soon is served
- * soon.
+ * after another, each with all threads. So most zones are served soon.
  */
 #ifndef LOADER_LOAD_POOL_H
 #define LOADER_LOAD_POOL_H
@@ -38,10 +37,10 @@ struct load_result *load_pool_take(struct load_pool *pool);
 /* True once all zones are read and all results are taken. */
 bool load_pool_is_done(struct load_pool *pool);
 
-/* Returns how many zones have been looked at. */
+/* Returns the count of zones that have been looked at. */
 size_t load_pool_progress(const struct load_pool *pool);
 
-/* Begins with no further zone. The pool is done once those in work are. */
+/* Has no further zone begun. The pool is done once the zones in work are. */
 void load_pool_cancel(struct load_pool *pool);
 
 /* Ends the threads and frees all. For a pool that is done. */

@@ -9,16 +9,16 @@
 struct store_heap;
 
 /*
- * Reads a zone if context->which asks for it. Either finds what the files
- * change in the version that is served, or builds a new version with memory of
+ * Reads a zone if context->which asks for it. Either finds the changes that the
+ * files make to the served version, or builds a new version with memory of
  * heap. If the files give nothing new, builds the served version anew where
  * that is wanted (load_rehash.h).
  *
  * large: reads it whatever its size. Else a zone that is better read with
  * several threads is LOAD_LARGE, and nothing is done.
- * What there is to say is said in the log. Any thread. Of zone only busy, whole
- * and reading are set. reading stays set until the result has been taken,
- * unless the outcome is LOAD_UNCHANGED or LOAD_LARGE.
+ * Reports go to the log. Any thread. Of zone only busy, whole and reading are
+ * set. reading stays set until the result has been taken, unless the outcome is
+ * LOAD_UNCHANGED or LOAD_LARGE.
  * *result: gives files (zonefile_result_fini) and diff (diff_destroy).
  */
 void load_read_zone(const struct load_context *context,

@@ -16,11 +16,12 @@
 struct store_view;
 
 struct load_set {
-	struct load_zone *zones; /* never move; conf NULL: a free one */
-	size_t count;            /* used so far, with those that are free */
+	struct load_zone *zones; /* never move; conf NULL: a free place */
+	size_t count;            /* places used so far, free ones included */
 	size_t room;
-	uint32_t free;    /* the first free one; its entry says the next */
-	uint32_t resting; /* the same for those that a pass may still look at */
+	uint32_t free;    /* the first free place; its entry has the next */
+	uint32_t resting; /* the first free place that a pass may still look
+			   * at */
 };
 
 /* Makes a set of count zones, all zero, with room for LOAD_SET_MORE more, or
@@ -32,18 +33,19 @@ enum nsd_err load_set_init(struct load_set *set, size_t count) MUST_USE;
 /* Finds a zone of the configuration; NULL: it is not in the set. */
 struct load_zone *load_set_find(const struct load_set *set,
 	const struct store_view *view, const struct conf_zone *conf);
-/* The zone that has this entry; NULL: none of the set has. */
+/* Finds the zone of an entry; NULL: it is not in the set. */
 struct load_zone *load_set_at(const struct load_set *set,
 	const struct store_view *view, store_ref entry);
 
-/* A place for a zone that has no entry yet; NULL: the set is full. */
+/* Takes a place for a zone that has no entry yet; NULL: the set is full. */
 struct load_zone *load_set_take(struct load_set *set,
 	const struct conf_zone *conf);
 
-/* Gives a place back. pass: a pass is running, which may still look at it. */
+/* Gives a place back. pass: a pass is running, which may still look at the
+ * place. */
 void load_set_give(struct load_set *set, struct load_zone *zone, bool pass);
 
-/* No pass runs any more: all free places may be used again. */
+/* Makes all free places usable again, as no pass runs any more. */
 void load_set_end_pass(struct load_set *set);
 
 #endif

@@ -1,5 +1,4 @@
-/* load_settings.h - converts a configuration to the settings that others read
- * in the store. */
+/* load_settings.h - compiles a configuration to settings in the store. */
 #ifndef LOADER_LOAD_SETTINGS_H
 #define LOADER_LOAD_SETTINGS_H
 
@@ -9,14 +8,15 @@
 #include "store/store.h"
 #include "zonedb/settings_edit.h"
 
-/* Converts an element of a list, but for its key and tls-auth: as if it had
+/* Converts an element of a list; key and tls-auth are left out, as with
  * NOKEY. */
 void load_settings_element(const struct conf_acl *acl, struct acl_element *e);
 
 /*
- * Makes what the store has of a pattern, or of the options of one zone: with no
- * name and no zone file then, so that zones with the same options share it.
+ * Makes the settings of a pattern, or of the options of one zone; these have no
+ * name and no zone file, so that zones with the same options share them.
  * out: *options, which may be none, and *pattern, which holds them: lent until
+ * the end of the edit.
  * the end of the edit.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: a list is too long.
  */
@@ -31,10 +31,10 @@ enum nsd_err load_settings_publish(struct settings_edit *edit,
 	const struct conf *conf) MUST_USE;
 
 /*
- * Finds what load_settings_publish has made of a pattern of the configuration
- * that is published. So a zone that comes costs no look at all patterns.
- * returns true and lends *found (struct settings_pattern) until others are
- * published; false: that pattern has no name, or is not published.
+ * Finds the settings that load_settings_publish has made of a pattern of the
+ * published configuration. So a new zone costs no look at all patterns.
+ * returns true and lends *found (struct settings_pattern) until other settings
+ * are published; false: the pattern has no name, or is not published.
  */
 bool load_settings_find(const struct store_view *view,
 	const struct conf *conf, const struct conf_pattern *pattern,

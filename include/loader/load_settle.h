@@ -19,14 +19,14 @@ struct load_settle {
 	size_t count;
 };
 
-/* Adds an entry. Without memory it is left out: the zone's next change settles
- * it then, and it answers rightly until then. */
+/* Adds an entry. Without memory it is left out: the zone answers rightly, and
+ * its next change settles it. */
 void load_settle_add(struct load_settle *settle, store_ref entry);
 
 /* Removes an entry that is to go; does nothing if it is not in the set. */
 void load_settle_remove(struct load_settle *settle, store_ref entry);
 
-/* Settles the zones whose change all readers have come to. The others stay in
+/* Settles the zones whose last change all readers have seen. The others stay in
  * the set. */
 void load_settle_run(struct load_settle *settle, struct store_writer *writer);
 

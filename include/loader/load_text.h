@@ -13,7 +13,7 @@
 
 struct journal_entry;
 
-/* Where the octets are. They are read and not mapped, since whoever has written
+/* The place of the octets. They are read and not mapped, since the writer of
  * the file could still cut it. */
 struct load_text {
 	int fd; /* borrowed */
