@@ -3,7 +3,7 @@
  *
  * All structures here lie in the zone store and are read by several processes.
  * They hold references, never pointers. Only the loader writes them: by
- * compile/build.h, update/update.h and the headers of keep.
+ * compile/build.h, update/update.h and the headers of zonedb.
  *
  *   table (trie of apexes) -> zone_entry -> zone -> trie of names -> node
  *                                                -> NSEC3 chain (zone/nsec3.h)
