@@ -37,7 +37,7 @@ append_resume(struct append *append, int fd, uint64_t end,
 	memcpy(append->salt, salt, FORMAT_SALT);
 }
 
-/* The next record begins another one. */
+/* Closes the segment; the next record begins another one. */
 static void
 close_segment(struct append *append)
 {
@@ -109,7 +109,7 @@ sync_segment(struct append *append)
 
 /* ---- segments */
 
-/* Makes a file that was not there. A number is used once, whatever comes. */
+/* Makes the file of a new segment. A number is used once, whatever comes. */
 static enum nsd_err
 begin(struct append *append)
 {
@@ -131,7 +131,7 @@ begin(struct append *append)
 	return NSD_OK;
 }
 
-/* A segment of which nothing was committed goes. */
+/* Removes a segment of which nothing was committed. */
 static void
 remove_new(struct append *append)
 {
@@ -161,7 +161,7 @@ cut(struct append *append, uint64_t offset)
 	errno = saved_errno;
 }
 
-/* Has room for a record: in the buffer, and in the segment. */
+/* Makes room for a record in the buffer, and in the segment. */
 static enum nsd_err
 make_room(struct append *append, uint64_t size)
 {
@@ -191,7 +191,7 @@ make_room(struct append *append, uint64_t size)
 
 /* ---- records */
 
-/* Says where the record will stand, and writes its head. */
+/* Sets the place of a record, and writes its head. */
 static void
 put_head(struct append *append, struct format_head *head)
 {
@@ -239,7 +239,7 @@ append_bare(struct append *append, struct format_head *head)
 	return NSD_OK;
 }
 
-/* The text of a record in another segment, behind room for its head. */
+/* Copies the text of a record in another segment behind room for its head. */
 static enum nsd_err
 copy_text(struct append *append, const struct journal_entry *entry, int fd,
 	const struct format_head *head)
@@ -315,7 +315,8 @@ append_commit(struct append *append, bool sync, bool *sync_failed)
 		return NSD_OK;
 	}
 	if (*sync_failed) {
-		/* Best effort, should it be read again. */
+		/* Cut off as well as can be, should the segment be read
+		 * again. */
 		cut(append, append->synced);
 		close_segment(append);
 	} else {

@@ -2,10 +2,10 @@
  * append.h - the end of a journal's log: records are appended to a segment and
  * made durable together.
  *
- * What was appended since the last append_commit is lost if that fails, and the
- * log is then as after the one before. A segment of which that is not sure is
- * left, and another one begun: after an fsync that failed nobody knows what is
- * on the disk, and a later one may succeed all the same.
+ * If an append_commit fails, records since the last one are lost, and the log
+ * is as it was after that. A segment of which that is not sure is left, and
+ * another one begun: after a failed fsync it is not known what is on the disk,
+ * and a later fsync may succeed all the same.
  */
 #ifndef SRC_JOURNAL_APPEND_H
 #define SRC_JOURNAL_APPEND_H
@@ -40,15 +40,15 @@ enum nsd_err append_init(struct append *append, int dirfd,
 	uint64_t segment_size, uint32_t number) MUST_USE;
 void append_resume(struct append *append, int fd, uint64_t end,
 	const uint8_t salt[FORMAT_SALT]);
-/* Closes the segment; what was not committed is lost. */
+/* Closes the segment; records that were not committed are lost. */
 void append_fini(struct append *append);
 
 /*
- * Each appends one record; head says what, and is told where: its
- * entry.segment, .offset and .head_len are set, and table_sum.
- * _text: the text is in memory, or the first text_len octets of fd (not -1).
- * _bare: there is no text in the record (FORMAT_DEAD, FORMAT_TEXT_IN_FILE).
- * _copy: the record of a live entry, checked, with its text; head is filled.
+ * These append one record each; head describes it, and gets its place: its
+ * entry.segment, .offset and .head_len are set, and table_sum. _text: the text
+ * is in memory, or the first text_len octets of fd (not -1). _bare: there is no
+ * text in the record (FORMAT_DEAD, FORMAT_TEXT_IN_FILE). _copy: the record of a
+ * live entry, checked, with its text; head is filled.
  * returns NSD_OK; NSD_E_SYSTEM with errno; NSD_E_LIMIT: no number for a segment
  *     is left; of _copy also what fetch_head returns.
  */
@@ -59,12 +59,12 @@ enum nsd_err append_bare(struct append *append, struct format_head *head)
 enum nsd_err append_copy(struct append *append,
 	const struct journal_entry *entry, struct format_head *head) MUST_USE;
 
-/* Writes what was appended, and with sync makes it durable. NSD_E_SYSTEM with
- * errno: what was appended since the last time is lost. *sync_failed: it was
- * the fsync. */
+/* Writes the records that were appended, and with sync makes them durable.
+ * NSD_E_SYSTEM with errno: the records since the last time are lost.
+ * *sync_failed: it was the fsync. */
 enum nsd_err append_commit(struct append *append, bool sync,
 	bool *sync_failed) MUST_USE;
-/* Takes back what was appended since. */
+/* Takes back records that were appended since the last commit. */
 void append_undo(struct append *append);
 
 #endif

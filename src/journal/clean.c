@@ -1,9 +1,9 @@
 /*
- * clean.c - entries that are not live any more, and what they leave on disk.
+ * clean.c - removes from the disk what entries leave that are not live any
+ * more.
  *
- * Segments go from the oldest on. So a record that says what is dead is there
- * as long as what it speaks of, and an entry is never copied behind the record
- * that ends it.
+ * Segments go from the oldest on. So the record of a death is there as long as
+ * the dead entry, and an entry is never copied behind the record that ends it.
  */
 #include "journal/clean.h"
 
@@ -64,14 +64,14 @@ oldest(const struct journal *journal)
 		struct live_segment, node);
 }
 
-/* The one with the largest number may be written to. */
+/* The segment with the largest number may still be written to. */
 static bool
 is_newest(const struct journal *journal, const struct live_segment *segment)
 {
 	return segment->node.next == &journal->live.segments;
 }
 
-/* True: so much is garbage that segments should go. */
+/* True if so much is garbage that segments should go. */
 static bool
 clean_is_due(const struct journal *journal)
 {
@@ -133,7 +133,7 @@ copy(struct journal *journal, struct live_entry *entry)
 	return true;
 }
 
-/* Moves some of what lives in the oldest segment. */
+/* Moves some live entries of the oldest segment. */
 static void
 copy_oldest(struct journal *journal)
 {
@@ -151,7 +151,8 @@ copy_oldest(struct journal *journal)
 	}
 }
 
-/* Is the entry where the copy was made from? */
+/* Returns the live entry of a copy, if it is still where the copy was made
+ * from. */
 static struct live_entry *
 find_copied(struct journal *journal, const struct journal_job *job)
 {
@@ -170,7 +171,7 @@ on_copied(struct journal *journal, struct journal_job *job)
 		return false;
 	switch (job->err) {
 	case NSD_OK:
-		/* Without memory it stays where it is. */
+		/* Without memory the entry stays where it is. */
 		if (live_add(&journal->live, job->head.apex, &job->head.entry)
 			!= NSD_OK)
 			journal->paused = true;
@@ -200,7 +201,7 @@ clean_on_done(struct journal *journal, struct journal_job *job)
 	return false;
 }
 
-/* The bound that journal.h names. */
+/* True if the bound is reached that journal.h names. */
 static bool
 must_copy(const struct journal *journal)
 {

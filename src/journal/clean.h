@@ -1,5 +1,6 @@
 /*
- * clean.h - entries that are not live any more, and what they leave on disk.
+ * clean.h - removes from the disk what entries leave that are not live any
+ * more.
  */
 #ifndef SRC_JOURNAL_CLEAN_H
 #define SRC_JOURNAL_CLEAN_H
@@ -9,17 +10,17 @@
 
 #include "journal/state.h"
 
-/* The zone's entries with these ids are not live any more; the log says so,
- * even if none was. */
+/* Ends the lives of a zone's entries with these ids, in the log, too, even if
+ * none was live. */
 void clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 	uint64_t last);
 
-/* A job is done that clean had begun. True: it is for the caller, who is to
- * hear of damage. */
+/* Takes a job that clean had begun, and that is done. True: it is for the
+ * caller, who is to hear of damage. */
 bool clean_on_done(struct journal *journal, struct journal_job *job) MUST_USE;
 
-/* Has segments removed that are not needed, and entries moved so that others
- * will not be. */
+/* Has segments removed that are not needed, and entries moved out of segments
+ * that are to go next. */
 void clean_run(struct journal *journal);
 
 #endif

@@ -101,7 +101,7 @@ text_destroy(struct commit *commit, struct journal_job *job)
 	job->text = NULL;
 }
 
-/* The end of a text with a file: it is kept if it is too long for the log. */
+/* Ends a text with a file, which is kept if it is too long for the log. */
 static void
 text_end(struct commit *commit, struct journal_job *job)
 {
@@ -164,8 +164,8 @@ log_text(struct commit *commit, struct journal_job *job)
 		job->text != NULL ? job->text->spool.fd : -1);
 }
 
-/* Appends what a job says. *lost: nothing more can be appended before what
- * was appended so far is taken back. */
+/* Appends the record of a job. *lost: no more can be appended before the
+ * records so far are taken back. */
 static void
 log_job(struct commit *commit, struct journal_job *job, bool *lost)
 {
@@ -200,7 +200,7 @@ job_needs_sync(const struct journal_job *job)
 		&& job->err == NSD_OK;
 }
 
-/* A job by itself, after it did not go with others. */
+/* Logs a job by itself, after a failure together with others. */
 static void
 log_alone(struct commit *commit, struct journal_job *job, bool *sync_failed)
 {
@@ -284,7 +284,7 @@ after_log(struct commit *commit, struct journal_job *job)
 	else
 		format_print_name(name, job->head.entry.id, "zone");
 	/* Segments go in the order of their age, whatever comes: a later one
-	 * says what is dead in an earlier one. */
+	 * has the deaths of entries in an earlier one. */
 	if ((unlinkat(commit->dirfd, name, 0) == -1 && errno != ENOENT)
 		|| (is_segment && fsync(commit->dirfd) == -1)) {
 		job->err = NSD_E_SYSTEM;
@@ -314,7 +314,7 @@ logging_main(void *arg, unsigned number)
 
 /* ---- threads */
 
-/* Signals are for who started them. */
+/* Signals are for the thread that started these. */
 static bool
 start_threads(struct commit *commit)
 {
@@ -376,7 +376,7 @@ commit_start(struct commit *commit, int dirfd)
 void
 commit_stop(struct commit *commit)
 {
-	/* The first thread gives to the second one until it has ended. */
+	/* The first thread gives jobs to the second one until it has ended. */
 	jobs_end(&commit->spooling);
 	threads_join(&commit->spooler);
 	jobs_end(&commit->logging);

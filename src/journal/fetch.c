@@ -1,4 +1,4 @@
-/* fetch.c - a record of a journal, found again by its entry. */
+/* fetch.c - reads a record of a journal by its entry. */
 #include "config.h"
 
 #include "journal/fetch.h"
@@ -56,7 +56,7 @@ get_salt(int fd, uint64_t number, uint8_t salt[FORMAT_SALT])
 	return err == NSD_OK ? format_get_segment(buffer, number, salt) : err;
 }
 
-/* The head at the entry's place. */
+/* Reads the head at the entry's place. */
 static enum nsd_err
 get_head(int fd, const struct journal_entry *entry,
 	const uint8_t salt[FORMAT_SALT], uint8_t *buffer,

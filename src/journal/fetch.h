@@ -1,5 +1,5 @@
 /*
- * fetch.h - a record of a journal, found again by its entry.
+ * fetch.h - reads a record of a journal by its entry.
  */
 #ifndef SRC_JOURNAL_FETCH_H
 #define SRC_JOURNAL_FETCH_H
@@ -34,8 +34,8 @@ struct fetch_segment {
 
 void fetch_init_segment(struct fetch_segment *segment);
 void fetch_close_segment(struct fetch_segment *segment);
-/* As fetch_head, with the segment that is open if it is that one; else that one
- * is from now on. *fd: a descriptor of its own. */
+/* As fetch_head, with the segment that is open; if the entry's is another one,
+ * that stays open from now on. *fd: a descriptor of its own. */
 enum nsd_err fetch_head_near(int dirfd, struct fetch_segment *segment,
 	const struct journal_entry *entry, uint8_t *buffer, int *fd,
 	struct format_head *head) MUST_USE;

@@ -51,7 +51,8 @@ format_sum(const void *data, size_t len, uint8_t out[FORMAT_SUM])
 	format_sum_put(&sum, out);
 }
 
-/* The sum of a head, which has zeros in its place; begins with the salt. */
+/* Computes the sum of a head, which has zeros in the place of the sum; begins
+ * with the salt. */
 static void
 head_sum(const uint8_t *head, size_t len, const uint8_t salt[FORMAT_SALT],
 	uint8_t out[FORMAT_SUM])
@@ -64,7 +65,7 @@ head_sum(const uint8_t *head, size_t len, const uint8_t salt[FORMAT_SALT],
 	format_sum_put(&sum, out);
 }
 
-/* Is the sum of a head the one in its place? */
+/* True if the sum of a head is the one in its place. */
 static bool
 head_is_whole(uint8_t *head, size_t len, size_t place,
 	const uint8_t salt[FORMAT_SALT])
@@ -152,7 +153,7 @@ format_put_head(uint8_t *out, const struct format_head *head,
 	head_sum(out, head_len, salt, out + AT_RECORD_SUM);
 }
 
-/* The apex and the source, behind the fixed part. */
+/* Reads the apex and the source, behind the fixed part. */
 static bool
 get_names(const uint8_t *data, uint32_t head_len, struct format_head *head)
 {
@@ -185,7 +186,7 @@ entry_is_sound(const struct format_head *head)
 						  : FORMAT_INLINE_MAX);
 }
 
-/* All of a head whose sum is right. */
+/* Reads all fields of a head whose sum is right. */
 static enum nsd_err
 get_fields(const uint8_t *data, uint32_t head_len, struct format_head *head)
 {

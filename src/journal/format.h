@@ -1,7 +1,7 @@
 /*
- * format.h - the octets of a journal's files. Numbers are in network
- * order. All that stands in a file begins and ends at a multiple of 32 octets,
- * with zeros in between, since the sums (base/sum.h) go over such pieces.
+ * format.h - the octets of a journal's files. Numbers are in network order. All
+ * that stands in a file begins and ends at a multiple of 32 octets, with zeros
+ * in between, since the sums (base/sum.h) go over such pieces.
  *
  * A segment: a header, then records.
  *
@@ -34,8 +34,8 @@
  * table: the sum of each block of 64 KiB (16 octets each), zeros. So a text is
  * checked block by block as it is read, and the table by the record.
  *
- * The salt keeps those who send transfers from making texts in which, after
- * damage, records could be found: who does not know it cannot make a head.
+ * The salt keeps senders of transfers from making texts in which, after damage,
+ * records could be found: without the salt no head can be made.
  */
 #ifndef SRC_JOURNAL_FORMAT_H
 #define SRC_JOURNAL_FORMAT_H
@@ -94,7 +94,7 @@ format_blocks(uint64_t text_len)
 	return (text_len + FORMAT_BLOCK - 1) / FORMAT_BLOCK;
 }
 
-/* Octets of block i of a text that has so many with its zeros. */
+/* Octets of block i of a text of padded octets with its zeros. */
 static inline size_t
 format_block_len(uint64_t padded, uint64_t i)
 {
@@ -162,7 +162,7 @@ bool format_check_text(const uint8_t *text, uint64_t text_len,
 /* The name of a file; suffix: "seg", "zone" or "tmp". */
 void format_print_name(char out[FORMAT_NAME_MAX], uint64_t number,
 	const char *suffix);
-/* The number in a name of that suffix; false: it is not such a name. */
+/* Reads the number in a name of that suffix; false: it is not such a name. */
 bool format_parse_name(const char *name, const char *suffix,
 	uint64_t *number) MUST_USE;
 

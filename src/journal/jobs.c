@@ -1,4 +1,4 @@
-/* jobs.c - queues of what the writer of a journal has its threads do. */
+/* jobs.c - queues of jobs of the threads of a journal's writer. */
 #include "journal/jobs.h"
 
 #include <stdlib.h>

@@ -30,7 +30,7 @@ enum job_kind {
 struct journal_text {
 	struct spool spool;
 	enum nsd_err err;
-	_Atomic int failed; /* errno of what went wrong; 0: nothing */
+	_Atomic int failed; /* errno of a failure; 0: none */
 };
 
 struct journal_job {
@@ -60,7 +60,7 @@ struct journal_jobs {
 /* A job, all zero; source_room octets are behind it. NULL: without memory. */
 struct journal_job *jobs_create(enum job_kind kind, size_t source_room)
 	MUST_USE;
-/* Frees it with its data; its text has ended. NULL is fine. */
+/* Frees a job with its data; its text has ended. NULL is fine. */
 void jobs_destroy(struct journal_job *job);
 
 void jobs_init(struct journal_jobs *jobs);
@@ -70,8 +70,8 @@ void jobs_fini(struct journal_jobs *jobs);
 void jobs_push(struct journal_jobs *jobs, struct journal_job *job);
 /* Appends a list, which is empty then. */
 void jobs_push_all(struct journal_jobs *jobs, struct cds_list_head *list);
-/* Moves all that is there to the end of a list; with wait, waits until there is
- * something. False: the queue has ended and is empty. */
+/* Moves all jobs to the end of a list; with wait, waits until there is one.
+ * False: the queue has ended and is empty. */
 bool jobs_take(struct journal_jobs *jobs, bool wait,
 	struct cds_list_head *list);
 /* Ends the queue: no more jobs will come. */

@@ -39,7 +39,7 @@ journal_make_folder(const char *path)
 	return error == 0 ? NSD_OK : NSD_E_SYSTEM;
 }
 
-/* Says which file in the folder is why the journal cannot be opened. */
+/* Reports the file in the folder that keeps the journal from being opened. */
 static enum nsd_err
 fail_at(const char *name, struct diag_sink *sink)
 {
@@ -50,7 +50,8 @@ fail_at(const char *name, struct diag_sink *sink)
 	return NSD_E_SYSTEM;
 }
 
-/* A lock of the process, which a child that it forks does not have. */
+/* Opens and locks the folder. The lock is of the process: a child that it forks
+ * does not have it. */
 static enum nsd_err
 open_folder(struct journal *journal, const char *path, struct diag_sink *sink)
 {
@@ -253,7 +254,7 @@ journal_fd(const struct journal *journal)
 
 /* ---- what has become durable */
 
-/* A record stands in the log: its segment is that long. */
+/* Notes a record in the log, and the length of its segment. */
 static void
 note_record(struct journal *journal, const struct journal_job *job)
 {
@@ -267,7 +268,7 @@ note_record(struct journal *journal, const struct journal_job *job)
 		live_set_octets(&journal->live, segment, end);
 }
 
-/* An entry has ended: for better or worse. */
+/* Takes the end of an entry, with or without success. */
 static void
 on_text(struct journal *journal, struct journal_job *job)
 {

@@ -85,7 +85,7 @@ journal_index_went_back(const struct journal_index *index, const uint8_t *apex,
 
 /* ---- chains */
 
-/* How far the entries lead, as they are gone through by their ids. */
+/* The entries that lead on, as they are gone through by their ids. */
 struct way {
 	const struct journal_query *query;
 	bool begun;      /* a serial is reached */
@@ -111,7 +111,7 @@ way_add(struct way *way, const struct journal_entry *entry)
 	return NSD_OK;
 }
 
-/* The way has come to what is there. */
+/* Notes that the way has come to the present version. */
 static void
 way_arrive(struct way *way)
 {
@@ -120,9 +120,9 @@ way_arrive(struct way *way)
 	way->begun = way->met = true;
 }
 
-/* Takes an entry if it leads on. A whole zone needs nothing before it, and what
- * is there needs nothing that leads to it. What does not follow is passed over:
- * it was never applied. */
+/* Takes an entry if it leads on. A whole zone needs no entries before it, and
+ * the present version none that lead to it. An entry that does not follow is
+ * passed over: it was never applied. */
 static enum nsd_err
 way_on(struct way *way, const struct journal_entry *entry)
 {

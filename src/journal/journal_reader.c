@@ -22,7 +22,7 @@ struct journal_reader {
 	_Alignas(8) uint8_t data[FORMAT_BLOCK];
 };
 
-/* The table, which the head vouches for. */
+/* Checks the table by the sum in the head. */
 static enum nsd_err
 check_table(struct journal_reader *reader, const uint8_t said[FORMAT_SUM])
 {
@@ -95,7 +95,7 @@ journal_reader_open(int dirfd, const struct journal_entry *entry,
 	return NSD_OK;
 }
 
-/* The sum that the table has for the next block. */
+/* Reads the sum that the table has for the next block. */
 static enum nsd_err
 get_sum(struct journal_reader *reader, const uint8_t **sum)
 {

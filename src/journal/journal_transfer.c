@@ -1,5 +1,5 @@
-/* journal_transfer.c - an entry comes: octets into memory, and on to a file
- * when they are many. */
+/* journal_transfer.c - takes the text of an entry: into memory, and on to a
+ * file when it is long. */
 #include "journal/journal.h"
 
 #include <assert.h>
@@ -110,7 +110,7 @@ journal_put(struct journal_transfer *transfer, const void *data, size_t len)
 bool
 journal_is_full(const struct journal *journal)
 {
-	/* The count of what waits has a lock. */
+	/* The lock of the count changes, so commit is not const. */
 	return commit_is_full((struct commit *)&journal->commit);
 }
 

@@ -38,7 +38,8 @@ live_fini(struct live *live)
 
 /* ---- zones */
 
-/* Names of zones are the operator's, so nobody makes them meet on purpose. */
+/* Names of zones are chosen by the operator, so no attacker can make them
+ * collide. */
 static uint64_t
 hash_of(const uint8_t *apex, size_t len)
 {
@@ -73,7 +74,7 @@ live_find_zone(const struct live *live, const uint8_t *apex)
 	return find_hashed(live, apex, hash_of(apex, name_len(apex)));
 }
 
-/* More buckets; without memory the chains get longer. */
+/* Makes more buckets; without memory the chains get longer. */
 static void
 spread(struct live *live)
 {
@@ -187,7 +188,7 @@ live_newest(const struct live_zone *zone)
 	return cds_list_entry(zone->entries.prev, struct live_entry, in_zone);
 }
 
-/* The last entry whose id is not larger; NULL: all are larger. */
+/* Finds the last entry whose id is not larger; NULL: all are larger. */
 static struct live_entry *
 find_place(const struct live_zone *zone, uint64_t id)
 {
@@ -247,7 +248,7 @@ live_find_between(const struct live *live, const uint8_t *apex,
 	return NULL;
 }
 
-/* Adds (sign 1) or takes away (-1) what an entry has on disk. */
+/* Adds (sign 1) or takes away (-1) the octets of an entry on disk. */
 static void
 account(struct live *live, struct live_entry *entry, int sign)
 {

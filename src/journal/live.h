@@ -17,14 +17,15 @@ struct live_segment {
 	struct cds_list_head node;    /* in live.segments, by number */
 	struct cds_list_head entries; /* live */
 	uint32_t number;
-	bool is_lost;                 /* not all of it can be read now */
+	bool is_lost;                 /* parts of it cannot be read now */
 	uint64_t octets;              /* of the file */
 };
 
 struct live_zone {
 	struct live_zone *next;      /* of its bucket */
 	struct cds_list_head entries; /* by id */
-	struct live_entry *hint;     /* where one was put that is not last */
+	struct live_entry *hint;     /* last place of an entry that was not
+				      * added at the end */
 	uint64_t octets;              /* on disk, of entries */
 	uint64_t hash;
 	uint8_t apex[];               /* lower case */
@@ -51,7 +52,7 @@ struct live {
 	uint64_t segment_count;
 };
 
-/* NSD_E_MEMORY: it is empty, and live_fini is fine. */
+/* Prepares an empty table. NSD_E_MEMORY: live_fini is still fine. */
 enum nsd_err live_init(struct live *live) MUST_USE;
 void live_fini(struct live *live);
 
@@ -70,9 +71,9 @@ struct live_entry *live_find_between(const struct live *live,
 	const uint8_t *apex, uint64_t first, uint64_t last) MUST_USE;
 
 /*
- * Adds an entry; if there is one of this id, it is where the new one says. Its
- * segment is made if it is not there. Cost: constant if ids come in order, or
- * in order among those that come late.
+ * Adds an entry; if there is one of this id, it gets the place of the new one.
+ * Its segment is made if it is not there. Cost: constant if ids come in order,
+ * or in order among those that come late.
  * returns NSD_OK, NSD_E_MEMORY.
  */
 enum nsd_err live_add(struct live *live, const uint8_t *apex,
@@ -84,7 +85,7 @@ void live_remove(struct live *live, struct live_entry *entry);
  * memory. Cost: constant for the newest ones. */
 struct live_segment *live_get_segment(struct live *live, uint32_t number)
 	MUST_USE;
-/* Says how long a segment's file is now. */
+/* Sets the length of a segment's file. */
 void live_set_octets(struct live *live, struct live_segment *segment,
 	uint64_t octets);
 /* Removes a segment without entries. */

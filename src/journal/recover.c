@@ -1,4 +1,4 @@
-/* recover.c - reads the segments of a journal into a table of what is live. */
+/* recover.c - reads the segments of a journal into a table of live entries. */
 #include "config.h"
 
 #include "journal/recover.h"
@@ -144,7 +144,7 @@ reading_get(struct segment_reading *r)
 	return n;
 }
 
-/* Has at least len octets in the window, if the file has so many. */
+/* Reads at least len octets into the window, if the file has that many. */
 static enum nsd_err
 reading_fill(struct segment_reading *r, size_t len)
 {
@@ -172,7 +172,7 @@ reading_fill(struct segment_reading *r, size_t len)
 
 /* ---- records */
 
-/* The record at the window's place: its head, and its text if it has one.
+/* Reads the record at the window's place: its head, and its text if it has one.
  * NSD_E_WIRE: there is none that is whole; *size: its octets. */
 static enum nsd_err
 reading_get_record(struct segment_reading *r, struct format_head *head,
@@ -218,7 +218,7 @@ take_record(struct segment_reading *r, const struct format_head *head)
 	return NSD_OK;
 }
 
-/* A damaged piece ends here, before a record or at the end of the file. */
+/* Ends a damaged piece, before a record or at the end of the file. */
 static void
 end_damage(struct segment_reading *r, uint64_t end, const char *what)
 {
@@ -404,7 +404,7 @@ file_is_there(int dirfd, const struct journal_entry *entry)
 		&& (uint64_t)st.st_size == format_text_size(entry->text_len);
 }
 
-/* Entries whose file is lost. */
+/* Finds entries whose file is lost, and drops them. */
 static enum nsd_err
 check_files(int dirfd, enum recover_mode mode, struct diag_sink *sink,
 	struct live *live)
@@ -448,7 +448,7 @@ recover_segments(int dirfd, enum recover_mode mode, struct diag_sink *sink,
 	if (r.window == NULL)
 		err = NSD_E_MEMORY;
 	while (count > 0 && numbers[count - 1] > FORMAT_SEGMENT_MAX)
-		count--; /* not ours */
+		count--; /* a name of another kind */
 	for (size_t i = 0; i < count && err == NSD_OK; i++) {
 		r.number = (uint32_t)numbers[i];
 		r.is_last = i == count - 1;

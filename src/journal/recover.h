@@ -1,5 +1,5 @@
 /*
- * recover.h - reads the segments of a journal into a table of what is live.
+ * recover.h - reads the segments of a journal into a table of live entries.
  */
 #ifndef SRC_JOURNAL_RECOVER_H
 #define SRC_JOURNAL_RECOVER_H
@@ -17,10 +17,10 @@ enum recover_mode {
 	 * segment in silence. A file that is not there may have gone while
 	 * the folder was read. */
 	RECOVER_LOOK,
-	/* The same, but what is lost is told and skipped. */
+	/* The same, but lost files are reported and skipped. */
 	RECOVER_TAKE,
-	/* For the writer: a torn end of the last segment is told and cut off,
-	 * a segment that was never begun is removed, and what is there is made
+	/* For the writer: a torn end of the last segment is told and cut off, a
+	 * segment that was never begun is removed, and the rest is made
 	 * durable. */
 	RECOVER_REPAIR,
 };
@@ -28,8 +28,8 @@ enum recover_mode {
 struct recover_result {
 	uint64_t id_last;       /* the largest that was seen, and ids_lost; 0:
 				 * none */
-	uint64_t ids_lost;      /* at most so many are in what the disk could
-				 * not give; 0: it gave all */
+	uint64_t ids_lost;      /* at most this many are in octets that the disk
+				 * could not read; 0: it read all */
 	uint32_t segment_last;  /* 0: there are no segments */
 	/* Of the last segment: where its whole records end, and whether all
 	 * before that was whole, so that it can be appended to. */
@@ -41,9 +41,9 @@ struct recover_result {
 /*
  * Reads all segments of a folder. Each record is checked, with the text in it;
  * of a text in a file it is checked that the file is there and has its length.
- * What is damaged is told to the sink and skipped, and so is what the disk
- * cannot give (EIO). That is not cut off: it may be readable again.
- * live: empty; its segments have their octets.
+ * Damage is reported to the sink and skipped, and so are octets that the disk
+ * cannot read (EIO). Those are not cut off: they may be readable again. live:
+ * empty; its segments have their octets.
  * returns NSD_OK; NSD_E_SYSTEM with errno; NSD_E_MEMORY; NSD_E_NOT_FOUND:
  *     a file went while the folder was read.
  */

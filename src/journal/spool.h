@@ -30,13 +30,13 @@ void spool_init(struct spool *spool, uint64_t number);
 enum nsd_err spool_write(int dirfd, struct spool *spool, uint8_t *block,
 	size_t len) MUST_USE;
 
-/* Makes of the file, to which nothing comes any more, that of an entry: with
- * the table, durable, under its name. table_sum: of the table. As spool_write;
- * the file is then as before, or is there under the new name. */
+/* Turns the file, which is complete, into that of an entry: with the table,
+ * durable, under its name. table_sum: of the table. As spool_write; the file is
+ * then as before, or is there under the new name. */
 enum nsd_err spool_keep(int dirfd, struct spool *spool, uint64_t id,
 	uint8_t table_sum[FORMAT_SUM]) MUST_USE;
 
-/* Ends the spool; what was not kept is removed. */
+/* Ends the spool; a file that was not kept is removed. */
 void spool_fini(int dirfd, struct spool *spool);
 
 #endif

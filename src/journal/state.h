@@ -1,5 +1,5 @@
 /*
- * state.h - a journal as its writer's own thread has it.
+ * state.h - the state of a journal, of its writer's own thread.
  */
 #ifndef SRC_JOURNAL_STATE_H
 #define SRC_JOURNAL_STATE_H

@@ -27,8 +27,8 @@ void conf_zones_take(struct server *server, int image);
  * loader takes over, whose zones of the zone list are those that have been
  * added; NULL: the list itself says so.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM or NSD_E_WIRE: the image cannot be
- *     read; NSD_E_SYSTEM or NSD_E_SYNTAX: the list. Without NSD_OK some are
- *     there, to be given to conf_drop_zones.
+ *     read; NSD_E_SYSTEM or NSD_E_SYNTAX: the list. Without NSD_OK some zones
+ *     may have been added: see conf_drop_zones.
  */
 enum nsd_err conf_zones_add(const struct server *server,
 	const struct store_view *view) MUST_USE;

@@ -80,8 +80,8 @@ on_equal(struct xfr_machine *m, const struct answer *a)
 	/* The zone had expired, and the best primary has an older version. */
 	if (z->best != INDEX_NONE && !choose_is_wanted(z, z->best_serial))
 		z->best = INDEX_NONE;
-	/* The others may have what a NOTIFY told, or what this one told and did
-	 * not give. */
+	/* The others may have the version that a NOTIFY told, or that this
+	 * primary told and did not give. */
 	if (choose_checks_all(m, z) || z->was_newer
 		|| ((z->flags & ZONE_PROMISED) != 0
 			&& choose_is_wanted(z, z->promised))) {
@@ -126,8 +126,9 @@ on_soa(struct xfr_machine *m, const struct answer *a)
 	check_ask_next(m, a->id, a->now);
 }
 
-/* A transfer brings what the zone has. If the SOA before it was newer, the zone
- * is behind: the next check comes after the retry, as after a failure. */
+/* A transfer brings the version that the zone has. If the SOA before it was
+ * newer, the zone is behind: the next check comes after the retry, as after a
+ * failure. */
 static void
 on_unchanged(struct xfr_machine *m, const struct answer *a)
 {
@@ -141,7 +142,8 @@ on_unchanged(struct xfr_machine *m, const struct answer *a)
 	on_equal(m, a);
 }
 
-/* The primary is not heard, or not so that a transfer could do better. */
+/* True if the primary is silent, or answers so that a transfer would do no
+ * better. */
 static bool
 is_silence(const struct answer *a)
 {
@@ -151,8 +153,8 @@ is_silence(const struct answer *a)
 		&& !(a->reply->is_open && a->request.way == XFR_WAY_SOA_TCP);
 }
 
-/* The primary is there, but not with its SOA. In a survey, what it says over
- * TCP counts. */
+/* True if the primary answers, but without an SOA. In a survey, only its answer
+ * over TCP counts. */
 static bool
 tells_no_soa(const struct xfr_machine *m, const struct answer *a)
 {
@@ -218,7 +220,7 @@ note_no_ixfr(const struct answer *a)
 		? NO_IXFR_LONG_SEC : NO_IXFR_SEC;
 
 	z->bad_ixfr &= ~primary_bit(a->request.primary);
-	/* One time for all: that of the last. */
+	/* All primaries share one time: that of the last failure. */
 	if (a->now / 1000 >= z->no_ixfr_until_sec)
 		z->no_ixfr = 0;
 	z->no_ixfr |= primary_bit(a->request.primary);
@@ -248,9 +250,9 @@ on_done(struct xfr_machine *m, const struct answer *a)
 	check_end(m, a->id, a->now, true, true);
 }
 
-/* An IXFR that failed so that AXFR at the same primary may do: by its answer;
- * behind its first message; or for the second time, though the primary was
- * there. */
+/* True if an IXFR failed so that AXFR at the same primary may do: by its
+ * answer; behind its first message; or for the second time, though the primary
+ * was there. */
 static bool
 is_for_axfr(const struct answer *a)
 {
@@ -291,7 +293,7 @@ falls_back(const struct xfr_machine *m, const struct answer *a)
 		&& is_for_axfr(a);
 }
 
-/* The primary has taken the connection, and says nothing to a request with
+/* True if the primary has taken the connection, and is silent to a request with
  * EDNS: it may drop these, or a firewall before it does. */
 static bool
 is_mute(const struct answer *a)
@@ -303,8 +305,7 @@ is_mute(const struct answer *a)
 		&& a->request.has_edns;
 }
 
-/* The same is asked for without EDNS, once. For IXFR that is the second
- * time. */
+/* Asks for the same without EDNS, once. For IXFR that is the second time. */
 static void
 try_without_edns(struct xfr_machine *m, const struct answer *a)
 {

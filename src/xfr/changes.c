@@ -1,4 +1,4 @@
-/* changes.c - reads what a transfer brought, record by record. */
+/* changes.c - reads the text of a transfer, record by record. */
 #include "xfr/changes.h"
 
 #include "dns/rrtype.h"
@@ -49,7 +49,7 @@ changes_feed(struct changes *changes, const uint8_t *octets, size_t len)
 	changes->owner = NULL;
 }
 
-/* Octets of the name at the cursor, in *len. NSD_E_AGAIN: it is cut. */
+/* Measures the name at the cursor, in octets. NSD_E_AGAIN: it is cut. */
 static enum nsd_err
 measure_name(const struct cursor *c, size_t *len)
 {
@@ -77,7 +77,7 @@ read_owner(struct changes *changes, struct cursor *c, struct changes_rr *rr)
 	enum nsd_err err;
 	size_t len;
 
-	/* Mostly that of the record before. */
+	/* The owner is mostly that of the record before. */
 	if (changes->owner != NULL && cursor_left(c) >= changes->owner_len
 		&& memcmp(c->at, changes->owner, changes->owner_len) == 0) {
 		rr->owner_len = changes->owner_len;

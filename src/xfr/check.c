@@ -1,12 +1,12 @@
 /*
  * check.c - the steps of a check: when it begins and ends, and which primary is
- * asked next. What comes of an answer: answer.c.
+ * asked next. Answers are followed up in answer.c.
  *
  * At each primary in turn: SOA over UDP, then over TCP; if its serial is newer,
- * or it tells none, IXFR, then AXFR. What fails leads to the next primary. With
- * multi-primary-check all are asked for their SOA first, at the same time: that
- * is called a survey here. What NOTIFYs and primaries that lie or are silent
- * may cost: doc/decisions/0072 and 0112.
+ * or it tells none, IXFR, then AXFR. A failure leads to the next primary. With
+ * multi-primary-check all are asked for their SOA first, at the same time: a
+ * survey. The costs that NOTIFYs and primaries that lie or are silent can
+ * cause: doc/decisions/0072 and 0112.
  */
 #include "config.h"
 
@@ -24,12 +24,12 @@
 #define VAIN_DOUBLINGS_MAX 6u
 #define VAIN_FORGOTTEN_MSEC 600000
 
-/* A zone that expires is not checked so soon after a check that failed. */
+/* The time after a failed check in which a zone that expires is not checked. */
 #define EXPIRED_MSEC 1000
 
 /* ---- a check begins and ends -------------------------------------------- */
 
-/* Drops what is under way. */
+/* Drops the requests of a zone that are under way. */
 static void
 drop_requests(struct xfr_machine *m, uint32_t id)
 {
@@ -66,7 +66,7 @@ check_begin(struct xfr_machine *m, uint32_t id, int64_t now)
 		queue_set_timer(m, id);
 }
 
-/* A check for a NOTIFY has found nothing new. */
+/* Counts a check for a NOTIFY that has found nothing new. */
 static void
 count_vain(struct xfr_zone *z, int64_t now)
 {
@@ -191,8 +191,8 @@ is_survey_enough(const struct xfr_machine *m, const struct xfr_zone *z,
 	return true;
 }
 
-/* All primaries were asked: transfers from who has a newer version. False: none
- * (any more), or those that need TCP come first. */
+/* After all primaries were asked: transfers from one that has a newer version.
+ * False: none has (any more), or those that need TCP come first. */
 static bool
 transfer_newer(struct xfr_machine *m, uint32_t id, int64_t now)
 {
@@ -201,7 +201,7 @@ transfer_newer(struct xfr_machine *m, uint32_t id, int64_t now)
 
 	if (z->newer == 0 || z->needs_tcp)
 		return false;
-	/* RFC 1982: the newest first, then whoever has a newer one. */
+	/* RFC 1982: the newest first, then any newer one. */
 	primary = z->best != INDEX_NONE
 			&& (z->newer & primary_bit(z->best)) != 0
 		? z->best : (uint32_t)__builtin_ctzll(z->newer);
@@ -262,7 +262,7 @@ check_ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
 
 /* ---- other events ------------------------------------------------------- */
 
-/* Notes what a NOTIFY told for the check that is under way or waits. */
+/* Notes a NOTIFY that comes during a check: another check is to follow. */
 static void
 note_again(struct xfr_zone *z, const uint32_t *serial)
 {
@@ -328,8 +328,8 @@ check_stop(struct xfr_machine *m, uint32_t id)
 	z->check_at = XFR_NEVER;
 }
 
-/* A zone expires: it is checked at once, or a second after a check that failed.
- * One that lives for no time is not asked for again and again. */
+/* Has a zone that expires checked at once, or a second after a check that
+ * failed. A zone without a lifetime is not asked for again and again. */
 static void
 hasten(struct xfr_zone *z, int64_t now)
 {

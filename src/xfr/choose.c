@@ -50,7 +50,7 @@ choose_is_avoided(const struct primary *p, int64_t now)
 	return is_silent(p) && now < p->silent_until;
 }
 
-/* The one that comes next, by order. */
+/* Finds the primary that comes next, by order. */
 static uint8_t
 find_next(const struct config *config, const struct xfr_zone *z, int64_t now)
 {
@@ -195,10 +195,10 @@ choose_first(const struct xfr_machine *m, const struct xfr_zone *z,
 		return probe;
 	if ((z->flags & (ZONE_HAS_DATA | ZONE_FORCED)) != ZONE_HAS_DATA)
 		return XFR_WAY_AXFR;
-	/* IXFR is a check by itself. If the serial of a NOTIFY is not there it
-	 * is answered by an SOA, where an AXFR would bring the zone again. But
-	 * only of a primary that has just spoken: a connection to one that is
-	 * down would be held long. */
+	/* IXFR is a check by itself. If the primary does not have the serial of
+	 * a NOTIFY, it answers with an SOA, where an AXFR would bring the zone
+	 * again. But only a primary that has just spoken is asked so: a
+	 * connection to one that is down would be held long. */
 	if ((z->flags & ZONE_PROMISED) != 0 && primary == z->hint
 		&& !z->is_patient && choose_is_wanted(z, z->promised)
 		&& has_ixfr(z, p, primary, now))

@@ -1,4 +1,4 @@
-/* fault.c - texts of what can be wrong with a message from a primary. */
+/* fault.c - texts of faults of messages from primaries. */
 #include "xfr/fault.h"
 
 const char *

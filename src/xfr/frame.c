@@ -15,8 +15,8 @@ check_header(const struct frame_wanted *wanted, const uint8_t *message,
 		return XFR_FAULT_HEADER;
 	if (message_get_id(message) != wanted->id)
 		return XFR_FAULT_ID;
-	/* Over TCP there is nobody else whom it could be of; NSD takes it,
-	 * too. */
+	/* Over TCP a message without QR can only be of the primary; NSD takes
+	 * it, too. */
 	if ((message_get_flags(message) & MESSAGE_QR) == 0
 		&& !wanted->is_stream)
 		return XFR_FAULT_QR;
@@ -56,8 +56,8 @@ check_question(const struct frame_wanted *wanted, struct frame *frame)
 		: XFR_FAULT_QUESTION;
 }
 
-/* EXPIRE of a reply has 4 octets (RFC 7314 section 2). Other lengths say
- * nothing. */
+/* EXPIRE of a reply has 4 octets (RFC 7314 section 2). Other lengths are
+ * ignored. */
 static void
 read_opt(const struct message_rr *rr, struct frame *frame)
 {
@@ -75,7 +75,7 @@ read_opt(const struct message_rr *rr, struct frame *frame)
 	frame->expire_sec = octets_get_u32(data);
 }
 
-/* Reads what is behind the answer section. *tsig_at: the offset of a TSIG;
+/* Reads the sections behind the answer section. *tsig_at: the offset of a TSIG;
  * 0: none. A TSIG is the last record (RFC 8945 section 5.1), and there is one
  * OPT at most (RFC 6891 section 6.1.1). */
 static enum xfr_fault
@@ -129,7 +129,7 @@ check_tsig(const struct frame_wanted *wanted, struct frame *frame,
 	enum rcode rcode;
 
 	if (tsig_at == 0) {
-		/* An error ends the transfer, whoever says it. */
+		/* An error ends the transfer, signed or not. */
 		if (wanted->chain == NULL || frame->rcode != RCODE_NOERROR)
 			return XFR_FAULT_NONE;
 		return tsig_skip(wanted->chain, message, len) == NSD_OK

@@ -85,7 +85,8 @@ struct xfr_zone {
 				 queue, or was made last */
 	uint8_t primary;      /* of it */
 	uint8_t hint;         /* the primary to begin with, or INDEX_NONE */
-	uint8_t best;         /* CHECK_ALL: who has it, or INDEX_NONE */
+	uint8_t best;         /* CHECK_ALL: the primary that has it, or
+			       * INDEX_NONE */
 	uint8_t rounds;       /* checks in a row that failed */
 	uint8_t vain;         /* checks for NOTIFY in a row, in vain */
 	uint8_t error;        /* enum xfr_outcome; XFR_OUTCOME_COUNT: none */
@@ -144,7 +145,7 @@ struct config {
 	struct xfr_config given; /* .primaries is NULL */
 	struct primary *primaries;
 	uint8_t *slowness; /* of each target of NOTIFY: see notifies.c */
-	uint32_t holders; /* zones, and who added it */
+	uint32_t holders; /* users: zones, and the one who added it */
 	uint32_t next;    /* of those not used */
 };
 
@@ -190,8 +191,8 @@ enum job_state {
 enum job_class {
 	JOB_OF_CHANGE,
 	JOB_OF_ROUND,  /* the zone has not changed */
-	JOB_OF_SLOW,   /* the target seldom answers soon: it may only take so
-			* many places from others */
+	JOB_OF_SLOW,   /* the target seldom answers soon: such jobs have a
+			* bounded share of the places */
 	JOB_CLASS_COUNT,
 };
 
@@ -284,7 +285,7 @@ table_config(const struct xfr_machine *m, const struct xfr_zone *z)
 	return &m->configs[z->config];
 }
 
-/* A number below `below`, which is not 0. */
+/* Returns a random number below `below`, which is not 0. */
 uint32_t table_random(struct xfr_machine *m, uint32_t below);
 
 enum nsd_err table_add_zone(struct xfr_machine *m, uint32_t *id) MUST_USE;
@@ -309,8 +310,8 @@ table_ticket(uint32_t id, uint32_t generation)
 	return (uint64_t)generation << 32 | id;
 }
 
-/* Has a ticket that is under way come back as XFR_CANCEL. No memory: it is
- * forgotten, and its answer will find nobody. */
+/* Has a ticket that is under way come back as XFR_CANCEL. Without memory it is
+ * forgotten, and its answer finds no request. */
 void table_cancel(struct xfr_machine *m, uint32_t zone, uint64_t ticket);
 
 /* ---- queue.c ------------------------------------------------------------ */
@@ -319,12 +320,12 @@ void queue_append(struct xfr_machine *m, enum queue_id queue, uint32_t id);
 void queue_prepend(struct xfr_machine *m, enum queue_id queue, uint32_t id);
 void queue_remove(struct xfr_machine *m, uint32_t id); /* in none is fine */
 
-/* Puts the zone's timer to the first of what it waits for. */
+/* Sets the zone's timer to the earliest event that it waits for. */
 void queue_set_timer(struct xfr_machine *m, uint32_t id);
 
-/* Has the zone's expiry told. */
+/* Has the loader told of the zone's expiry. */
 void queue_tell(struct xfr_machine *m, uint32_t id);
-/* The next zone to tell of; XFR_NONE: there is none. */
+/* Takes the next zone to tell of; XFR_NONE: there is none. */
 uint32_t queue_take_tell(struct xfr_machine *m);
 
 /* ---- refresh.c ---------------------------------------------------------- */
@@ -354,21 +355,22 @@ void refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 
 /* ---- notifies.c --------------------------------------------------------- */
 
-/* is_first: before others. */
+/* Begins to tell all targets of a zone; is_first: before others. */
 void notifies_begin(struct xfr_machine *m, uint32_t id, bool is_first);
 void notifies_drop(struct xfr_machine *m, uint32_t id); /* drops all jobs of a
 							 * zone */
-/* False: nothing is to be sent, or `most` jobs were put elsewhere first. */
+/* Gives the next NOTIFY to send. False: none is to be sent, or `most` jobs were
+ * put elsewhere first. */
 bool notifies_next(struct xfr_machine *m, int64_t now,
 	struct xfr_action *action, unsigned most);
-/* All zones are told of, from any of them on: if rounds are cut off again and
- * again, it is not always the same ones that are not told. */
+/* Begins a round that tells of all zones, from a random one on: if rounds are
+ * cut off again and again, other zones are left out each time. */
 void notifies_begin_round(struct xfr_machine *m);
 /* Begins the round's next zone, and gives its first action; passes over `most`
  * zones. */
 bool notifies_go_round(struct xfr_machine *m, int64_t now,
 	struct xfr_action *action, unsigned most);
-/* There is more to do at once. */
+/* True if there is more to do at once. */
 bool notifies_is_due(const struct xfr_machine *m);
 /* Wakes jobs whose pause is over; false: there may be more. */
 bool notifies_wake(struct xfr_machine *m, int64_t now, unsigned most);
@@ -387,7 +389,7 @@ primary_bit(uint32_t primary)
 	return UINT64_C(1) << primary;
 }
 
-/* All primaries of a config. */
+/* Returns the bits of all primaries of a config. */
 static inline uint64_t
 choose_all(const struct config *config)
 {
@@ -416,12 +418,12 @@ void choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 	const struct xfr_request *request, int64_t now,
 	enum xfr_outcome outcome);
 
-/* How to get a version that is wanted. serial: its own; NULL: it is not
+/* Chooses how to get a wanted version. serial: its own; NULL: it is not
  * known. */
 enum xfr_way choose_transfer(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, const uint32_t *serial,
 	int64_t now);
-/* False: the primary is known not to do EDNS. */
+/* Returns false if the primary is known not to do EDNS. */
 bool choose_edns(const struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now);
 void choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
@@ -430,7 +432,7 @@ void choose_note_no_edns(struct xfr_machine *m, const struct xfr_zone *z,
 void choose_note_edns(struct xfr_machine *m, const struct xfr_zone *z,
 	const struct xfr_request *request, int64_t now,
 	const struct xfr_reply *reply);
-/* The first thing to ask a primary for. */
+/* Chooses the first request to a primary. */
 enum xfr_way choose_first(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, int64_t now);
 /* True if the primary that is asked next is not worth a long wait, as another
@@ -440,8 +442,8 @@ bool choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z);
  * found to be silent meanwhile is not the first to be asked. False: the zone
  * waits in another queue now. */
 bool choose_on_turn(struct xfr_machine *m, uint32_t id, int64_t now);
-/* The zone's request is made: one that is asked as if it had not been silent is
- * avoided again until the next of SILENT_MSEC. */
+/* Notes that the zone's request is made: a silent primary that was asked in
+ * full is avoided again for SILENT_MSEC. */
 void choose_on_sent(struct xfr_machine *m, const struct xfr_zone *z,
 	int64_t now);
 /* Has a primary asked when it is the zone's turn. */
@@ -454,14 +456,14 @@ void choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
 void check_begin(struct xfr_machine *m, uint32_t id, int64_t now);
 /* A request of the zone, which was the first in its queue, is under way. */
 void check_on_sent(struct xfr_machine *m, uint32_t id, int64_t now);
-/* This primary is done with; on to the next one. */
+/* Goes on to the next primary. */
 void check_ask_next(struct xfr_machine *m, uint32_t id, int64_t now);
-/* is_changed: a new version was transferred. */
+/* Ends a check. is_changed: a new version was transferred. */
 void check_end(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
 	bool is_changed);
 void check_on_notify(struct xfr_machine *m, uint32_t id, int64_t now,
 	const uint32_t *serial);
-/* Ends what is under way or waits, without a result. */
+/* Ends a check that is under way or waits, without a result. */
 void check_stop(struct xfr_machine *m, uint32_t id);
 /* The zone's timer has ended. True: the zone has just expired. */
 bool check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now);

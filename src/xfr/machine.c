@@ -12,9 +12,10 @@
 #define CLASS_SHARE 4u
 
 #define TIMERS_A_CALL 64u
-/* Zones that are looked at for the rounds of NOTIFYs and expiries. */
+/* Zones that a call looks at for the rounds of NOTIFYs and expiries, at
+ * most. */
 #define ROUND_A_CALL 1000u
-/* NOTIFYs that are found to wait in the wrong place. */
+/* NOTIFYs in a wrong queue that a call moves, at most. */
 #define JOBS_A_CALL 64u
 #define NO_MEMORY_MSEC 1000
 
@@ -92,8 +93,8 @@ is_secondary(const struct xfr_machine *m, const struct xfr_zone *z)
 
 /* ---- zones come, change and go ------------------------------------------ */
 
-/* When a zone expires that had another config: what an EXPIRE option has taken
- * off stays. What has expired is not brought back by options. */
+/* Returns when a zone expires that had another config. Time that an EXPIRE
+ * option has taken off stays off, and options bring no expired zone back. */
 static int64_t
 refit_expiry(const struct xfr_start *start, int64_t lifetime_msec, int64_t now)
 {
@@ -246,8 +247,8 @@ xfr_on_notify(struct xfr_machine *m, uint32_t zone, int64_t now,
 	assert_zone(m, zone);
 	if (!is_secondary(m, z))
 		return;
-	/* RFC 1996 section 3.11: what we have needs no check; unless it has
-	 * expired, when the primary is there again. */
+	/* RFC 1996 section 3.11: the version that we have needs no check;
+	 * unless it has expired, as the primary is there again. */
 	if (has_serial && (z->flags & (ZONE_HAS_DATA | ZONE_EXPIRED))
 			== ZONE_HAS_DATA
 		&& !serial_is_newer(serial, z->soa.serial))
@@ -399,7 +400,8 @@ has_room(const struct xfr_machine *m, enum queue_id queue)
 	return mine + others < limit && mine < limit - limit / CLASS_SHARE;
 }
 
-/* A check by timer of a zone with data: false, if too many have begun. */
+/* Lets a zone's check by timer begin; false: it has data, and too many checks
+ * have begun. */
 static bool
 take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 {
@@ -470,7 +472,7 @@ describe(const struct xfr_machine *m, const struct xfr_request *request,
 	action->serial = action->has_serial ? z->soa.serial : 0;
 }
 
-/* A request of a zone that is the first of its queue. XFR_NONE: no memory. */
+/* Makes the request of the first zone of a queue. XFR_NONE: no memory. */
 static uint32_t
 make_request(struct xfr_machine *m, uint32_t id, int64_t now)
 {
@@ -496,7 +498,7 @@ make_request(struct xfr_machine *m, uint32_t id, int64_t now)
 	return request;
 }
 
-/* The zone of a queue whose turn it is; XFR_NONE: there is none, for now. */
+/* Finds the zone of a queue whose turn it is; XFR_NONE: none, for now. */
 static uint32_t
 find_turn(struct xfr_machine *m, enum queue_id queue, int64_t now)
 {

@@ -138,7 +138,7 @@ is_place_free(const struct xfr_machine *m, enum job_class class)
 	return m->jobs.classes[class].sent < most;
 }
 
-/* The class that has the next turn; JOB_CLASS_COUNT: none. */
+/* Chooses the class that has the next turn; JOB_CLASS_COUNT: none. */
 static enum job_class
 next_class(const struct xfr_machine *m)
 {
@@ -177,7 +177,7 @@ new_job(struct jobs *jobs)
 	return (uint32_t)jobs->count++;
 }
 
-/* Takes a job out of whatever it is in; it stays in its zone's list. */
+/* Takes a job out of its queue or timer; it stays in its zone's list. */
 static void
 stop_job(struct xfr_machine *m, uint32_t id)
 {
@@ -224,8 +224,9 @@ ticket_of(const struct xfr_machine *m, uint32_t id)
 
 /* ---- a zone ------------------------------------------------------------- */
 
-/* Has a job begin anew, as of a zone that changed. What is sent already is sent
- * again; what waits for its turn keeps it, or takes the first one. */
+/* Has a job begin anew, as of a zone that changed. A NOTIFY that is sent
+ * already is sent again; a job that waits keeps its turn, or takes the first
+ * one. */
 static void
 renew(struct xfr_machine *m, uint32_t id, bool is_first)
 {
@@ -278,7 +279,7 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
 			continue;
 		id = new_job(&m->jobs);
 		if (id == XFR_NONE) {
-			/* No memory: these are not told. */
+			/* Without memory these targets are not told. */
 			count_unheard(z);
 			return;
 		}
@@ -400,8 +401,8 @@ notifies_next(struct xfr_machine *m, int64_t now, struct xfr_action *action,
 		}
 		if (most-- == 0)
 			return false;
-		/* Since it was put here, its target has become slow, or is
-		 * slow no more. */
+		/* The job's target has become slow, or is slow no more, since
+		 * the job was put here. */
 		unlink_ready(&m->jobs, id);
 		make_ready(m, id, false);
 	}
@@ -500,7 +501,8 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 	} else if (reply->outcome == XFR_ACKNOWLEDGED
 		|| reply->outcome == XFR_RCODE || job->tries >= tries
 		|| job->tries == UINT8_MAX) {
-		/* RFC 1996 section 3.6: a response ends it, an error too. */
+		/* RFC 1996 section 3.6: any response ends the job, also an
+		 * error. */
 		struct xfr_zone *z = table_zone(m, job->zone);
 
 		if (reply->outcome != XFR_ACKNOWLEDGED)

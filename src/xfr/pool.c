@@ -1,4 +1,5 @@
-/* pool.c - which connection a question goes on, and which ones leave it. */
+/* pool.c - chooses connections for questions, and questions that move to
+ * others. */
 #include "config.h"
 
 #include <assert.h>
@@ -72,7 +73,7 @@ see(const struct xfr_pool_server *server)
 	return sight;
 }
 
-/* Octets a second since its first question came. */
+/* Returns octets a second since the connection's first question came. */
 static uint64_t
 get_rate(const struct xfr_pool_conn *conn, int64_t now)
 {
@@ -90,7 +91,8 @@ compare_slowest(struct xfr_pool_conn *conn, int64_t now,
 		*slowest = conn;
 }
 
-/* The slowest connection; server: of its own, or NULL. NULL: none is slow. */
+/* Finds the slowest connection; server: of that one alone, or NULL. Returns
+ * NULL if none is slow. */
 static struct xfr_pool_conn *
 find_slowest(const struct xfr_pool *pool, const struct xfr_pool_server *server,
 	int64_t now)
@@ -108,7 +110,7 @@ find_slowest(const struct xfr_pool *pool, const struct xfr_pool_server *server,
 	return slowest;
 }
 
-/* Room for one more connection to the server. */
+/* Finds room for one more connection to the server. */
 static enum xfr_pool_place
 find_room(const struct xfr_pool *pool, const struct xfr_pool_server *server,
 	bool is_urgent, int64_t now, struct xfr_pool_conn **conn)
@@ -322,7 +324,8 @@ xfr_pool_look(struct xfr_pool_conn *conn, int64_t now)
 	return left;
 }
 
-/* A connection that is not taken, that nobody reads, or that is dead. */
+/* True if the connection is not accepted by the server, not read, or dead: all
+ * questions leave it. */
 static bool
 leaves_all(struct xfr_pool_conn *conn, struct xfr_pool_question *first,
 	int64_t now)
@@ -400,7 +403,8 @@ xfr_pool_end(struct xfr_pool_conn *conn, int64_t now, bool *again)
 	if (question == NULL)
 		return NULL;
 	if (!conn->is_open) {
-		/* The server takes others, or has while this one waited. */
+		/* The server accepts other connections, or has while this one
+		 * waited. */
 		*again = has_open(conn->server)
 			|| conn->server->heard_msec >= conn->began_msec;
 		if (*again)

@@ -1,4 +1,5 @@
-/* queue.c - zones that wait: for a turn, for a timer, to be told of. */
+/* queue.c - queues of zones that wait for a turn or a timer, or are to be told
+ * of. */
 #include "config.h"
 
 #include <assert.h>

@@ -224,7 +224,7 @@ put(struct intake *m, const struct changes_rr *rr)
 	m->out_len += changes_write(m->out + m->out_len, rr);
 }
 
-/* The old SOA: a version begins. */
+/* Takes the old SOA, with which a version begins. */
 static enum xfr_fault
 begin_version(struct intake *m, struct changes_rr *rr)
 {
@@ -235,8 +235,8 @@ begin_version(struct intake *m, struct changes_rr *rr)
 	return XFR_FAULT_NONE;
 }
 
-/* The new SOA of a version: newer than the old one, and not beyond the one that
- * was announced. */
+/* Takes the new SOA of a version, which is newer than the old one, and not
+ * beyond the announced one. */
 static enum xfr_fault
 take_new_soa(struct intake *m, struct changes_rr *rr)
 {
@@ -263,8 +263,8 @@ take_last_soa(struct xfr_reader *r, const struct changes_rr *rr)
 	return XFR_FAULT_NONE;
 }
 
-/* The SOA of the apex, which says where the parts of a transfer begin and end
- * (RFC 5936 section 2.2, RFC 1995 section 4). */
+/* Takes an SOA of the apex: these separate the parts of a transfer (RFC 5936
+ * section 2.2, RFC 1995 section 4). */
 static enum xfr_fault
 take_soa(struct intake *m, struct changes_rr *rr)
 {
@@ -317,7 +317,7 @@ read_soa(struct intake *m, struct changes_rr *rr)
 	return take_soa(m, rr);
 }
 
-/* The record at hand, of so many octets, is of another zone. */
+/* Leaves out the record at hand, of len octets, which is of another zone. */
 static enum xfr_fault
 leave_out(struct intake *m, const struct changes_rr *rr, size_t len)
 {
@@ -331,7 +331,7 @@ leave_out(struct intake *m, const struct changes_rr *rr, size_t len)
 	return is_too_large(m->reader) ? XFR_FAULT_OCTETS : XFR_FAULT_NONE;
 }
 
-/* Reads another record straight to where it goes. */
+/* Reads a record that is no SOA straight into the output. */
 static enum xfr_fault
 read_other(struct intake *m, struct changes_rr *rr)
 {
@@ -352,8 +352,8 @@ read_other(struct intake *m, struct changes_rr *rr)
 	}
 	rr->action = r->state == IN_REMOVALS ? XFR_REMOVE : XFR_ADD;
 	out = m->out + m->out_len;
-	/* Most are short, and a copy of fixed length is the fastest. What is
-	 * too much of it is written over. */
+	/* Most owners are short, and a copy of fixed length is the fastest.
+	 * Octets beyond the owner are written over. */
 	memcpy(out + 1, m->owner, OWNER_STEP);
 	if (rr->owner_len > OWNER_STEP)
 		memcpy(out + 1, m->owner, rr->owner_len);
@@ -436,7 +436,8 @@ check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 		r->result.has_expire = frame->has_expire;
 		r->result.expire_sec = frame->expire_sec;
 	}
-	/* On a connection it says nothing; the last SOA tells what is whole. */
+	/* TC counts over UDP alone; on a connection the last SOA tells if the
+	 * transfer is whole. */
 	if ((frame->flags & MESSAGE_TC) != 0 && setup->udp)
 		return XFR_FAULT_TRUNCATED;
 	if (frame->record_count == 0
@@ -495,7 +496,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 		.qtype = r->setup.asking == XFR_ASK_AXFR ? TYPE_AXFR
 							 : TYPE_IXFR,
 		.may_lack_question = r->result.messages > 0,
-		/* On a connection the ID says whose reply it is. */
+		/* On a connection the ID tells the request of a reply. */
 		.any_question = !r->setup.udp,
 		.is_stream = !r->setup.udp,
 		.chain = r->setup.chain,

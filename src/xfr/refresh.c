@@ -35,8 +35,8 @@ bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
 	return sec == 0 ? 1 : sec;
 }
 
-/* Nine to ten tenths of a time, so that zones do not come all at once, and not
- * less than a bound. */
+/* Returns nine to ten tenths of a time, so that zones do not come all at once,
+ * and not less than a bound. */
 static int64_t
 jitter_msec(struct xfr_machine *m, int64_t msec, int64_t min_msec)
 {
@@ -68,9 +68,9 @@ retry_sec(const struct xfr_config *config, const struct xfr_soa *soa)
 		config->retry_max_sec);
 }
 
-/* A zone that expires before its refresh: there is room for a retry before the
- * end, or for half of what is left. What is left may be nothing, if the check
- * took longer than the zone lives. */
+/* Returns the pause of a zone that expires before its refresh: it leaves room
+ * for a retry before the end, or for half of the time left. None may be left,
+ * if the check took longer than the zone lives. */
 static int64_t
 early_pause(struct xfr_machine *m, int64_t left, uint32_t retry)
 {
@@ -109,7 +109,7 @@ refresh_pause_max(const struct xfr_config *config, const struct xfr_soa *soa)
 	return (refresh > retry ? refresh : retry) * MSEC;
 }
 
-/* A time that has doubled this often, up to max_sec. */
+/* Returns a time that has doubled this often, up to max_sec. */
 static uint32_t
 grow_retry(uint32_t sec, unsigned doublings, uint32_t max_sec)
 {
@@ -118,7 +118,7 @@ grow_retry(uint32_t sec, unsigned doublings, uint32_t max_sec)
 	return grown > max_sec ? max_sec : (uint32_t)grown;
 }
 
-/* How often after so many rounds that failed, at least 1. */
+/* Returns the doublings after this many failed rounds (at least 1). */
 static unsigned
 doublings_of(unsigned rounds, unsigned most)
 {
@@ -194,8 +194,9 @@ refresh_lifetime(const struct xfr_config *config, const struct xfr_soa *soa,
 	if (sec < least)
 		sec = least;
 	/* RFC 7314 section 4: the primary is a secondary itself, and has had
-	 * the zone for some time. No bound of ours gives it more. One that is
-	 * none says what its SOA says (section 3). */
+	 * the zone for some time. No bound of ours gives the zone more. A
+	 * primary that is no secondary sends the value of its SOA (section
+	 * 3). */
 	if (reply != NULL && reply->has_expire && reply->expire_sec < sec
 		&& reply->expire_sec != soa->expire_sec)
 		sec = reply->expire_sec;

@@ -39,7 +39,7 @@ qtype_of(enum xfr_asking asking)
 	}
 }
 
-/* A record of type SOA at the apex. */
+/* Writes a record of type SOA at the apex. */
 static uint8_t *
 write_soa(const struct xfr_ask *ask, uint8_t *out)
 {
@@ -70,7 +70,7 @@ write_opt(const struct xfr_ask *ask, uint8_t *out)
 	octets_put_u16(out + 9, len);
 	out += EDNS_OPT_LEN;
 	if (ask->wants_expire) {
-		/* Empty in a request: RFC 7314 section 2. */
+		/* The option is empty in a request: RFC 7314 section 2. */
 		octets_put_u16(out, EDNS_EXPIRE);
 		octets_put_u16(out + 2, 0);
 	}
@@ -217,7 +217,7 @@ xfr_lacks_edns(enum xfr_fault fault, uint16_t rcode, bool has_opt)
 
 /* ---- replies ------------------------------------------------------------- */
 
-/* The SOA of the apex in the answer section (RFC 1034 section 4.3.5). */
+/* Takes the SOA of the apex in the answer section (RFC 1034 section 4.3.5). */
 static enum xfr_fault
 take_soa(const struct xfr_ask *ask, struct frame *frame,
 	struct xfr_answer *answer)

@@ -73,7 +73,8 @@ static const struct step soa_steps[] = {
 	{STEP_WORD, "6", 0},
 	{STEP_WORD, "1", 0},
 	{STEP_U32, "a TTL", SOA_FIELD(ttl_sec)},
-	/* How many fields follow. NSD writes it in either order of octets. */
+	/* The count of fields that follow. NSD writes it in either order of
+	 * octets. */
 	{STEP_ANY, "a number", 0},
 	{STEP_NAME, "a domain name", SOA_FIELD(mname)},
 	{STEP_NAME, "a domain name", SOA_FIELD(rname)},
@@ -138,7 +139,7 @@ read_number(const char *word, int64_t least, int64_t most, int64_t *number)
 	return n <= most;
 }
 
-/* Where the fields of a part lie. */
+/* Returns where the fields of a part lie. */
 static uint8_t *
 base_of(struct xfr_state_parser *p)
 {
@@ -153,7 +154,7 @@ base_of(struct xfr_state_parser *p)
 	}
 }
 
-/* A million seconds less than what, times a thousand, an int64_t holds. */
+/* The latest date: in milliseconds, an int64_t has room for it. */
 #define DATE_MAX (INT64_MAX / 4096)
 
 static bool
@@ -212,7 +213,7 @@ begin_part(struct xfr_state_parser *p, enum state_part part)
 	p->step = 0;
 }
 
-/* The next SOA of the zone, or the next zone. */
+/* Goes on to the next SOA of the zone, or the next zone. */
 static void
 end_soa(struct xfr_state_parser *p)
 {

@@ -29,7 +29,7 @@ add(struct state_text *t, const char *format, ...)
 	t->len += (size_t)len;
 }
 
-/* " 1d 1h 1m 1s", without what is zero; " 0s". */
+/* Adds a period as " 1d 1h 1m 1s", without parts that are zero; or " 0s". */
 static void
 add_period(struct state_text *t, int64_t sec)
 {
@@ -54,7 +54,7 @@ add_name(struct state_text *t, const uint8_t *name)
 	char text[NAME_TEXT_MAX];
 
 	name_print_text(name, text);
-	/* At the start of a word it would begin a comment. */
+	/* A '#' at the start of a word would begin a comment. */
 	if (text[0] == '#')
 		add(t, "\\035%s", text + 1);
 	else

@@ -53,7 +53,8 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 
 	*start = (struct xfr_start){.acquired_at = clocks->now,
 		.check_at = clocks->now, .expire_at = XFR_NEVER};
-	/* NSD counts on while a zone that is well waits for its refresh. */
+	/* NSD goes on counting while a zone that is well waits for its
+	 * refresh. */
 	if (zone != NULL && zone->state != XFR_STATE_OK)
 		start->failed_rounds = zone->backoff;
 	if (served == NULL)
@@ -70,7 +71,8 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 		return;
 	age_sec = bound(real_sec - soa->acquired_sec, 0, AGE_MAX_SEC);
 	start->acquired_at = clocks->now - age_sec * MSEC;
-	/* A file of the future says nothing of what is due. */
+	/* The date of a file may lie in the future: its pauses are of no use
+	 * then. */
 	if (filetime_sec > real_sec + AHEAD_SEC)
 		return;
 	age_sec = bound(real_sec - filetime_sec, 0, AGE_MAX_SEC);

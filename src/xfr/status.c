@@ -25,7 +25,7 @@ state_of(const struct xfr_zone *z, int64_t now)
 		: XFR_STATE_OK;
 }
 
-/* Where the next check begins. */
+/* Returns the primary that the next check begins with. */
 static uint32_t
 first_primary(const struct xfr_machine *m, const struct xfr_zone *z)
 {

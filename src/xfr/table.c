@@ -187,7 +187,7 @@ table_add_request(struct xfr_machine *m, uint32_t zone)
 	r->state = REQUEST_SENT;
 	r->queue = QUEUE_NONE;
 	r->is_notify = false;
-	/* 0 is no generation, so that no ticket is XFR_NO_TICKET. */
+	/* Generation 0 is left out, so that no ticket is XFR_NO_TICKET. */
 	if (++r->generation == 0)
 		r->generation = 1;
 	r->ticket = table_ticket(id, r->generation);

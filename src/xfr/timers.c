@@ -1,4 +1,4 @@
-/* timers.c - which of many ids is due first. */
+/* timers.c - a heap of timers by id. */
 #include "config.h"
 
 #include <assert.h>

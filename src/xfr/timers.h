@@ -1,5 +1,5 @@
 /*
- * timers.h - which of many ids is due first: a heap with four branches a node.
+ * timers.h - timers by id: a heap with four branches a node.
  *
  * An id is a small number and has one time at most. Memory: 20 octets for each
  * id, times the slack of arrays that double.
@@ -35,7 +35,7 @@ void timers_fini(struct timers *t);
 void timers_set(struct timers *t, uint32_t id, int64_t at);
 void timers_remove(struct timers *t, uint32_t id); /* the id may have none */
 
-/* The first one; NULL: there is none. Lent until the next change. */
+/* Returns the first timer; NULL: none. Lent until the next change. */
 static inline const struct timer *
 timers_first(const struct timers *t)
 {
