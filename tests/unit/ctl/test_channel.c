@@ -114,12 +114,12 @@ prints_too_much(struct ctl_call *call)
 /* ---- the world ----------------------------------------------------------- */
 
 static int
-open_world(void **state)
+open_world_for(unsigned command_msec)
 {
 	struct ctl_channel_options options = {
 		.on_call = on_call,
 		.conns_max = CONNS,
-		.command_msec = 300,
+		.command_msec = command_msec,
 		.lines_msec = 300,
 		.read_msec = 300,
 	};
@@ -144,6 +144,19 @@ open_world(void **state)
 		return -1;
 	return ctl_channel_listen(w.channel, w.listener, NULL) == NSD_OK ? 0
 									: -1;
+}
+
+static int
+open_world(void **state)
+{
+	return open_world_for(300);
+}
+
+/* Where clients are to be there until the test has an end. */
+static int
+open_patient_world(void **state)
+{
+	return open_world_for(PATIENCE_MSEC);
 }
 
 static int
@@ -457,7 +470,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(command_is_answered),
 		TEST(client_that_says_nothing_is_closed),
-		TEST(oldest_without_a_command_makes_room),
+		cmocka_unit_test_setup_teardown(
+			oldest_without_a_command_makes_room, open_patient_world,
+			close_world),
 		TEST(commands_are_not_thrown_out),
 		TEST(slow_commands_leave_room_for_quick_ones),
 		TEST(call_outlives_its_client),
