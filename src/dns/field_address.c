@@ -282,12 +282,12 @@ field_a6_print(struct rdata_walk *w, struct text *t)
 
 #define PORT_OCTETS 8192
 
-struct service {
+struct wks_service {
 	uint16_t number;
 	const char *name;
 };
 
-static const struct service protocols[] = {
+static const struct wks_service protocols[] = {
 	{ 1, "icmp" }, { 2, "igmp" }, { 3, "ggp" }, { 6, "tcp" },
 	{ 8, "egp" }, { 12, "pup" }, { 17, "udp" }, { 20, "hmp" },
 	{ 22, "xns-idp" }, { 27, "rdp" }, { 0, NULL },
@@ -295,7 +295,7 @@ static const struct service protocols[] = {
 
 /* Names of RFC 1010, of later ones that zone files are known to use, and of
  * Debian's /etc/services up to port 1023: no chroot has that file. */
-static const struct service ports[] = {
+static const struct wks_service ports[] = {
 	{ 1, "tcpmux" }, { 5, "rje" }, { 7, "echo" }, { 9, "discard" },
 	{ 9, "null" }, { 9, "sink" }, { 11, "systat" }, { 11, "users" },
 	{ 13, "daytime" }, { 15, "netstat" }, { 17, "qotd" }, { 17, "quote" },
@@ -355,7 +355,7 @@ static const struct service ports[] = {
 };
 
 static bool
-next_service(struct rdata_parse *p, const struct service *s, uint32_t max,
+next_service(struct rdata_parse *p, const struct wks_service *s, uint32_t max,
 	const char *what, uint32_t *number)
 {
 	const struct token *t = rdata_next_bare(p, what);

@@ -12,7 +12,7 @@
 #include "base/trial.h"
 #include "main/child.h"
 #include "main/children.h"
-#include "main/post.h"
+#include "main/service.h"
 #include "main/supervisor.h"
 #include "process/tls_texts.h"
 
@@ -79,7 +79,7 @@ certificates_tell_control(struct supervisor *s)
 	if (fd == -1) {
 		log_error("cannot tell xfrd of the certificate of the control"
 			  " channel: %s", strerror(errno));
-		post_roll(&s->xfrd);
+		service_roll(&s->xfrd);
 		return;
 	}
 	(void)child_send(xfrd, IPC_TLS_TEXTS, &message, sizeof(message), &fd,
@@ -125,7 +125,7 @@ certificates_try(struct supervisor *s, enum ipc_role role,
 	const struct secrets *texts, struct diag_sink *sink)
 {
 	struct child *child = role == ROLE_XFRD ? s->xfrd.current
-						: post_find_server(s);
+						: service_find_server(s);
 	char said[TRIAL_TEXT_MAX] = "";
 	enum nsd_err err;
 
@@ -277,7 +277,7 @@ clients_tell(struct supervisor *s)
 	if (fd == -1) {
 		log_error("cannot tell xfrd of certificates for primaries: %s",
 			strerror(errno));
-		post_roll(&s->xfrd);
+		service_roll(&s->xfrd);
 		return;
 	}
 	(void)child_send(xfrd, IPC_TLS_CLIENTS, NULL, 0, &fd, 1);

@@ -37,19 +37,21 @@ child_name(const struct child *child)
 	return name;
 }
 
-/* Chooses the slot in the store for a reader. The post of a reader has a slot
- * of its own, and a worker's post a second one: for a process that reads the
- * same store as another process of the post. */
+/* Chooses the slot in the store for a reader. The service of a reader has a
+ * slot of its own, and a worker's service a second one: for a process that
+ * reads the same store as another process of the service. */
 static unsigned
-child_choose_slot(const struct post *post, const struct generation *generation)
+child_choose_slot(const struct service *service,
+	const struct generation *generation)
 {
-	const struct supervisor *s = post->supervisor;
-	const struct child *const others[] = {post->current, post->leaving,
-		post->next};
-	unsigned first = post->index;
+	const struct supervisor *s = service->supervisor;
+	const struct child *const others[] = {service->current,
+		service->leaving,
+		service->next};
+	unsigned first = service->index;
 
-	if (post->role != ROLE_WORKER)
-		return s->worker_count + (post->role != ROLE_XFRD);
+	if (service->role != ROLE_WORKER)
+		return s->worker_count + (service->role != ROLE_XFRD);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (others[i] != NULL && others[i]->generation == generation
 			&& others[i]->reader_slot == first)
@@ -58,21 +60,21 @@ child_choose_slot(const struct post *post, const struct generation *generation)
 }
 
 struct child *
-child_create(struct post *post, struct generation *generation)
+child_create(struct service *service, struct generation *generation)
 {
-	struct supervisor *s = post->supervisor;
+	struct supervisor *s = service->supervisor;
 	struct child *child = calloc(1, sizeof(*child));
 
-	assert(generation != NULL && post->role != ROLE_MAIN);
+	assert(generation != NULL && service->role != ROLE_MAIN);
 	if (child == NULL)
 		return NULL;
 	child->supervisor = s;
-	child->role = post->role;
-	child->index = post->index;
+	child->role = service->role;
+	child->index = service->index;
 	child->number = ++s->children;
 	child->generation = generation;
-	child->is_reader = post->role != ROLE_LOADER;
-	child->reader_slot = child_choose_slot(post, generation);
+	child->is_reader = service->role != ROLE_LOADER;
+	child->reader_slot = child_choose_slot(service, generation);
 	child->started_msec = clock_now_msec();
 	child->link.channel.fd = -1;
 	child->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -207,8 +209,8 @@ child_note_end(struct child *child)
 {
 	assert(!child->reaped && child->hand != NULL);
 	child->reaped = true;
-	/* Only a worker counts: any role can write this word, which has a post
-	 * filled at once. */
+	/* Only a worker counts: any role can write this word, which has a
+	 * service filled at once. */
 	child->has_read = child->role == ROLE_WORKER
 		&& child->hand->turns != 0;
 }

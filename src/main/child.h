@@ -4,9 +4,10 @@
 
 #include "main/supervisor.h"
 
-/* Returns a child for a post, not forked yet and without a channel; NULL: no
+/* Returns a child for a service, not forked yet and without a channel; NULL: no
  * memory or descriptor. child_unwatch and free() it. */
-struct child *child_create(struct post *post, struct generation *generation);
+struct child *child_create(struct service *service,
+	struct generation *generation);
 
 /* The name of a child in the log, lent until the next call. */
 const char *child_name(const struct child *child);

@@ -6,13 +6,14 @@
 #include "main/generation.h"
 
 static void
-children_walk_post(struct post *post, void (*fn)(struct child *, void *),
+children_walk_service(struct service *service,
+	void (*fn)(struct child *, void *),
 	void *arg)
 {
-	struct child *leaving = post->leaving, *next = post->next;
+	struct child *leaving = service->leaving, *next = service->next;
 
-	if (post->current != NULL)
-		fn(post->current, arg);
+	if (service->current != NULL)
+		fn(service->current, arg);
 	if (leaving != NULL)
 		fn(leaving, arg);
 	if (next != NULL)
@@ -24,10 +25,10 @@ children_walk(struct supervisor *s, void (*fn)(struct child *, void *),
 	void *arg)
 {
 	for (unsigned i = 0; i < s->worker_count; i++)
-		children_walk_post(&s->workers[i], fn, arg);
-	children_walk_post(&s->xfrd, fn, arg);
-	children_walk_post(&s->writer, fn, arg);
-	children_walk_post(&s->loader, fn, arg);
+		children_walk_service(&s->workers[i], fn, arg);
+	children_walk_service(&s->xfrd, fn, arg);
+	children_walk_service(&s->writer, fn, arg);
+	children_walk_service(&s->loader, fn, arg);
 }
 
 static void

@@ -18,7 +18,7 @@ static enum nsd_err
 generation_make_store(const struct supervisor *s, struct store **store)
 {
 	struct store_options options = {
-		.reader_max = POST_READERS * s->worker_count
+		.reader_max = SERVICE_READERS * s->worker_count
 			+ SUPERVISOR_READERS,
 		.huge_pages = true,
 		.self_fds = s->self_fds,

@@ -10,8 +10,8 @@
 #include "main/generation.h"
 #include "main/inhand.h"
 #include "main/introduce.h"
-#include "main/post.h"
 #include "main/reap.h"
+#include "main/service.h"
 #include "store/store.h"
 
 /* A loader that dies during a stop has not closed its file: forks one more, and
@@ -21,7 +21,7 @@ reap_check_closed(struct supervisor *s, const struct child *loader, int status)
 {
 	if (!s->stopping || status == 0 || loader->given_up)
 		return;
-	post_fill_to_close(s);
+	service_start_to_close(s);
 	if (s->loader.current != NULL)
 		child_stop(s->loader.current);
 }
@@ -31,21 +31,21 @@ reap_check_closed(struct supervisor *s, const struct child *loader, int status)
 static void
 reap_save(struct supervisor *s)
 {
-	post_fill_to_close(s);
+	service_start_to_close(s);
 	if (s->loader.current != NULL)
 		child_stop(s->loader.current);
 }
 
 static void
-reap_child(struct post *post, struct child *child, int status)
+reap_child(struct service *service, struct child *child, int status)
 {
-	struct supervisor *s = post->supervisor;
+	struct supervisor *s = service->supervisor;
 	struct generation *g = child->generation;
-	bool was_current = child == post->current;
-	bool was_next = child == post->next;
+	bool was_current = child == service->current;
+	bool was_next = child == service->next;
 
-	assert(was_current || was_next || child == post->leaving);
-	assert(child->role == post->role && !child->reaped);
+	assert(was_current || was_next || child == service->leaving);
+	assert(child->role == service->role && !child->reaped);
 	/* Messages that the child sent before it died still count: that the
 	 * store is damaged, that a key is of a zone. */
 	child_note_end(child);
@@ -56,66 +56,66 @@ reap_child(struct post *post, struct child *child, int status)
 	inhand_tell(s, child, status);
 	crash_note(s, child, status);
 	if (was_current)
-		post->current = NULL;
-	else if (child == post->next)
-		post->next = NULL;
+		service->current = NULL;
+	else if (child == service->next)
+		service->next = NULL;
 	else
-		post->leaving = NULL;
+		service->leaving = NULL;
 	if (child->is_reader)
 		store_reader_clear(g->store, child->reader_slot);
 	child_unwatch(child);
-	if (post->role == ROLE_LOADER) {
+	if (service->role == ROLE_LOADER) {
 		/* The next loader does the reload that this one did not end. */
 		s->reload_wanted |= s->reloading;
 		s->reloading = false;
 	}
-	if (post->role == ROLE_LOADER && generation_is_beside(s, g))
+	if (service->role == ROLE_LOADER && generation_is_beside(s, g))
 		generation_stay(s);
-	if (post_drop_adopter(s, child, crash_is_one(status)))
-		post->failures = 0; /* clients of a lent socket may have
+	if (service_drop_adopter(s, child, crash_is_one(status)))
+		service->failures = 0; /* clients of a lent socket may have
 				     * killed it */
 	assert(g->users > 0);
 	g->users--;
 	if (generation_release(s, g) && s->stopping)
 		reap_save(s);
-	if (post->role == ROLE_WRITER)
-		post_rest_writer(post, child, status);
+	if (service->role == ROLE_WRITER)
+		service_rest_writer(service, child, status);
 	else if (was_current)
-		post_refill(post, child);
+		service_respawn(service, child);
 	else if (was_next)
-		post_lose_next(post, child);
-	else if (!s->stopping && post->current != NULL
-		&& post->current->generation != s->serving)
-		post_roll(post);
-	if (post->role == ROLE_LOADER) {
+		service_lose_next(service, child);
+	else if (!s->stopping && service->current != NULL
+		&& service->current->generation != s->serving)
+		service_roll(service);
+	if (service->role == ROLE_LOADER) {
 		reap_check_closed(s, child, status);
 		reconfig_on_loader_end(s);
 	}
-	if (post->role == ROLE_XFRD && s->stopping
+	if (service->role == ROLE_XFRD && s->stopping
 		&& s->writer.current != NULL)
 		child_stop(s->writer.current);
 	free(child);
 }
 
 static void
-reap_from_post(struct post *post, pid_t pid, int status)
+reap_from_service(struct service *service, pid_t pid, int status)
 {
-	if (post->current != NULL && post->current->pid == pid)
-		reap_child(post, post->current, status);
-	else if (post->leaving != NULL && post->leaving->pid == pid)
-		reap_child(post, post->leaving, status);
-	else if (post->next != NULL && post->next->pid == pid)
-		reap_child(post, post->next, status);
+	if (service->current != NULL && service->current->pid == pid)
+		reap_child(service, service->current, status);
+	else if (service->leaving != NULL && service->leaving->pid == pid)
+		reap_child(service, service->leaving, status);
+	else if (service->next != NULL && service->next->pid == pid)
+		reap_child(service, service->next, status);
 }
 
 static void
 reap_pid(struct supervisor *s, pid_t pid, int status)
 {
 	for (unsigned i = 0; i < s->worker_count; i++)
-		reap_from_post(&s->workers[i], pid, status);
-	reap_from_post(&s->xfrd, pid, status);
-	reap_from_post(&s->writer, pid, status);
-	reap_from_post(&s->loader, pid, status);
+		reap_from_service(&s->workers[i], pid, status);
+	reap_from_service(&s->xfrd, pid, status);
+	reap_from_service(&s->writer, pid, status);
+	reap_from_service(&s->loader, pid, status);
 }
 
 void

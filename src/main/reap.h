@@ -4,7 +4,7 @@
 
 #include "main/supervisor.h"
 
-/* Reaps all processes that have ended, and fills their posts. Call it on
+/* Reaps all processes that have ended, and starts their services. Call it on
  * SIGCHLD. */
 void reap_children(struct supervisor *s);
 

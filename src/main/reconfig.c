@@ -18,9 +18,9 @@
 #include "main/errand.h"
 #include "main/key_change.h"
 #include "main/periods.h"
-#include "main/post.h"
 #include "main/reconfig.h"
 #include "main/reconfig_new.h"
+#include "main/service.h"
 #include "main/supervisor.h"
 #include "main/talk.h"
 #include "process/affinity.h"
@@ -64,7 +64,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	/* The writer is let into this folder at its start, and into those of
 	 * zone files: without one of those it ends by itself. */
 	if (!conf_options_are_same(before, s->server.conf, "server", "xfrdir"))
-		post_roll(&s->writer);
+		service_roll(&s->writer);
 	reconfig_new_drop(&old);
 }
 
@@ -99,7 +99,7 @@ reconfig_hand_on(struct supervisor *s)
 		if (loader != NULL)
 			child_kill(loader);
 		if (xfrd != NULL)
-			post_roll(&s->xfrd);
+			service_roll(&s->xfrd);
 		return;
 	}
 	if (xfrd != NULL)

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "main/child.h"
-#include "main/post.h"
+#include "main/service.h"
 #include "main/standby.h"
 #include "process/counts.h"
 
@@ -18,17 +18,17 @@
 #define FORKS_AHEAD_USEC 200000
 
 bool
-standby_promote(struct post *post)
+standby_promote(struct service *service)
 {
-	struct supervisor *s = post->supervisor;
-	struct child *child = post->next;
+	struct supervisor *s = service->supervisor;
+	struct child *child = service->next;
 
 	if (child == NULL || child->told_stop || child->hung
 		|| child->generation != s->serving)
 		return false;
-	assert(post->role == ROLE_WORKER && post->current == NULL);
-	post->next = NULL;
-	post->current = child;
+	assert(service->role == ROLE_WORKER && service->current == NULL);
+	service->next = NULL;
+	service->current = child;
 	child->stands_by = false;
 	child->started_msec = clock_now_msec();
 	/* If the standby process has died as well, reap_child replaces it. */
@@ -80,14 +80,14 @@ void
 standby_rest(struct supervisor *s, int64_t now_msec)
 {
 	for (unsigned i = 0; i < s->worker_count; i++) {
-		struct post *post = &s->workers[i];
+		struct service *service = &s->workers[i];
 
-		if (!post->wants_next || post->current == NULL
-			|| now_msec - post->current->started_msec
-				<= POST_LIVED_WELL_MSEC)
+		if (!service->wants_next || service->current == NULL
+			|| now_msec - service->current->started_msec
+				<= SERVICE_LIVED_WELL_MSEC)
 			continue;
-		post->wants_next = false;
-		if (post->next != NULL)
-			child_stop(post->next);
+		service->wants_next = false;
+		if (service->next != NULL)
+			child_stop(service->next);
 	}
 }

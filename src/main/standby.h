@@ -1,6 +1,6 @@
 /*
- * standby.h - a standby process waits in the post of a worker that dies of what
- * clients send, and takes over at once. See
+ * standby.h - a standby process waits in the service of a worker that dies of
+ * what clients send, and takes over at once. See
  * doc/decisions/0136-a-worker-that-stands-by.md.
  */
 #ifndef MAIN_STANDBY_H
@@ -8,9 +8,9 @@
 
 #include "main/supervisor.h"
 
-/* Has the standby process of a post serve. False: the post has none that
+/* Has the standby process of a service serve. False: the service has none that
  * can. */
-bool standby_promote(struct post *post);
+bool standby_promote(struct service *service);
 
 /* Descriptors of main that are kept free for what is needed more than a standby
  * process: a new xfrd or loader. */
@@ -31,8 +31,8 @@ unsigned standby_wait(const struct supervisor *s, int64_t now_usec);
 /* A process was forked, which took main so much processor time. */
 void standby_pay(struct supervisor *s, int64_t now_usec, int64_t took_usec);
 
-/* Ends the standby processes whose worker has lived for POST_LIVED_WELL_MSEC.
- * Call it periodically. */
+/* Ends the standby processes whose worker has lived for
+ * SERVICE_LIVED_WELL_MSEC. Call it periodically. */
 void standby_rest(struct supervisor *s, int64_t now_msec);
 
 #endif

@@ -21,8 +21,8 @@
 #include "main/generation.h"
 #include "main/log_change.h"
 #include "main/periods.h"
-#include "main/post.h"
 #include "main/reap.h"
+#include "main/service.h"
 #include "main/supervisor.h"
 #include "process/counts.h"
 #include "process/hooks.h"
@@ -102,9 +102,9 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 	s->building = NULL;
 	s->fill_ended_msec = old != NULL ? clock_now_msec() : 0;
 	for (unsigned i = 0; i < s->worker_count; i++)
-		post_roll(&s->workers[i]);
-	post_roll(&s->xfrd);
-	post_roll(&s->writer);
+		service_roll(&s->workers[i]);
+	service_roll(&s->xfrd);
+	service_roll(&s->writer);
 	if (old != NULL)
 		(void)generation_release(s, old);
 }
@@ -228,19 +228,19 @@ static void
 supervisor_on_want_writer(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
-	post_want_writer(s);
+	service_want_writer(s);
 }
 
 static void
 supervisor_on_serving(struct supervisor *s, struct child *worker,
 	const struct ipc_message *m)
 {
-	struct post *post = &s->workers[worker->index];
+	struct service *service = &s->workers[worker->index];
 
 	assert(worker->role == ROLE_WORKER && worker->index < s->worker_count);
 	/* A dead worker serves no client. */
-	if (post->current == worker && !worker->reaped)
-		post_on_serving(post);
+	if (service->current == worker && !worker->reaped)
+		service_on_serving(service);
 }
 
 static void
@@ -292,8 +292,8 @@ supervisor_end(struct supervisor *s)
 	s->stopping = true;
 	systemd_stopping(&s->systemd);
 	reap_children(s);
-	post_fill_to_close(s);
-	post_fill_to_write(s);
+	service_start_to_close(s);
+	service_start_to_write(s);
 	children_stop(s);
 	supervisor_check_stopped(s);
 }
@@ -415,12 +415,12 @@ supervisor_init_events(struct supervisor *s)
 		|| key_change_init(s) != NSD_OK
 		|| certificates_init(s) != NSD_OK)
 		return NSD_E_MEMORY;
-	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
-		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0)
-		|| !post_init(&s->writer, s, ROLE_WRITER, 0))
+	if (!service_init(&s->loader, s, ROLE_LOADER, 0)
+		|| !service_init(&s->xfrd, s, ROLE_XFRD, 0)
+		|| !service_init(&s->writer, s, ROLE_WRITER, 0))
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < s->worker_count; i++)
-		if (!post_init(&s->workers[i], s, ROLE_WORKER, i))
+		if (!service_init(&s->workers[i], s, ROLE_WORKER, i))
 			return NSD_E_MEMORY;
 	return systemd_watch(&s->systemd, s->base);
 }
@@ -440,7 +440,7 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 	err = s->workers != NULL ? supervisor_init_events(s) : NSD_E_MEMORY;
 	if (err == NSD_OK)
 		s->database = database_open(&s->server.conf->server, owner,
-			POST_READERS * s->worker_count + SUPERVISOR_READERS);
+			SERVICE_READERS * s->worker_count + SUPERVISOR_READERS);
 	/* Stores are opened again by way of /proc, which a chroot mostly does
 	 * not have. */
 	if (err == NSD_OK && in_chroot) {
@@ -475,7 +475,7 @@ supervisor_run(struct supervisor *s)
 		clock_now_msec());
 	event_add(s->start_event, &wait);
 	periods_begin(s);
-	post_fill_loader(s);
+	service_start_loader(s);
 	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)
 		s->server.hooks->on_main(s);
 	event_base_dispatch(s->base);

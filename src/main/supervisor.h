@@ -36,8 +36,8 @@ struct store;
 
 /* Readers of a store beside workers: xfrd and the writer. */
 #define SUPERVISOR_READERS 2u
-/* Of each worker's post: one that serves, and one that stands by or ends. */
-#define POST_READERS 2u
+/* Of each worker's service: one that serves, and one that stands by or ends. */
+#define SERVICE_READERS 2u
 
 /* How many loaders in a row may die while they take over a store before it is
  * taken for damaged. */
@@ -85,7 +85,7 @@ struct child {
 	bool has_read;  /* of a worker that is reaped: it had turned to what
 			 * its clients sent */
 	bool given_up;  /* main has killed it: nobody is to try again */
-	bool hung;      /* killed as it hangs: another one takes its post */
+	bool hung;      /* killed as it hangs: another one takes its place */
 	uint64_t owes[ERRAND_COUNT]; /* number of the errand that it has not
 				      * done yet; 0: none */
 	unsigned deaf_looks; /* at which it had beaten, and owed something; it
@@ -97,8 +97,8 @@ struct child {
 	struct watch watch;
 };
 
-/* A role that is always to be filled by a process. */
-struct post {
+/* A process of a role that main keeps running. */
+struct service {
 	struct supervisor *supervisor;
 	enum ipc_role role;
 	unsigned index;
@@ -112,9 +112,9 @@ struct post {
 				* them */
 	unsigned failures;     /* in a row: deaths that no message explains,
 				* and processes that could not be made */
-	int64_t filled_msec;   /* when it was last filled, or tried to */
-	int64_t rests_until;   /* of the writer: not filled before, in msec */
-	struct event *timer;   /* to fill it again */
+	int64_t started_msec;  /* when it was last started, or tried to be */
+	int64_t rests_until;   /* of the writer: not started before, in msec */
+	struct event *timer;   /* to start it again */
 	int64_t due_msec;      /* when it will, if it is pending */
 };
 
@@ -165,10 +165,10 @@ struct supervisor {
 					 * descriptor is used; or NULL */
 	int self_fds;                   /* /proc/self/fd, to make stores in a
 					 * chroot; 0: none */
-	struct post loader;
-	struct post xfrd;
-	struct post writer;  /* empty, unless xfrd has something to write */
-	struct post *workers;
+	struct service loader;
+	struct service xfrd;
+	struct service writer;  /* empty, unless xfrd has something to write */
+	struct service *workers;
 	unsigned worker_count;
 	uint64_t children;   /* made so far */
 	uint64_t channels;   /* the same, between children */

@@ -1,5 +1,5 @@
 /* watch.c - finds children that hang, and kills them, so that others take their
- * posts. */
+ * services. */
 #include "config.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 #include "main/child.h"
 #include "main/children.h"
 #include "main/errand.h"
-#include "main/post.h"
+#include "main/service.h"
 #include "main/standby.h"
 #include "main/watch.h"
 
@@ -299,7 +299,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (step_msec > STEP_MAX_MSEC)
 		step_msec = STEP_MAX_MSEC;
 	children_walk(s, watch_child, &step_msec);
-	post_hurry(s);
+	service_hurry(s);
 	standby_rest(s, now);
 	ends_tell(&s->ends, now);
 	log_tell_lost();

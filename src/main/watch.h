@@ -65,7 +65,7 @@ enum watch_verdict watch_judge(struct watch *watch,
 	const struct watch_limits *limits, const struct watch_sight *sight,
 	int64_t step_msec);
 
-/* Kills a child that hangs: another one takes its post. */
+/* Kills a child that hangs: another one takes its place. */
 void watch_replace(struct child *child);
 
 /* Has main look at its children from now on. NSD_OK or NSD_E_MEMORY. Without

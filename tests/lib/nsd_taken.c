@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "main/post.h"
+#include "main/service.h"
 #include "main/start.h"
 #include "main/supervisor.h"
 #include "process/hooks.h"
@@ -247,7 +247,7 @@ on_look(evutil_socket_t fd, short what, void *arg)
 		return;
 	/* The writer runs on demand and ends when idle: ask for one. */
 	if (asked->state == BOX_ASKED && strcmp(asked->name, "writer") == 0)
-		post_want_writer(arg);
+		service_want_writer(arg);
 	if (asked->state == BOX_DONE) {
 		if (asked->result == -1)
 			printf("refused %d\n", asked->error);

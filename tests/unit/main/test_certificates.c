@@ -124,9 +124,9 @@ static enum nsd_err
 try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 {
 	static struct supervisor s;
-	static struct post workers[1];
+	static struct service workers[1];
 	static struct generation generation;
-	struct post *post = role == ROLE_XFRD ? &s.xfrd : workers;
+	struct service *service = role == ROLE_XFRD ? &s.xfrd : workers;
 	struct secrets *texts = make_texts();
 	struct ipc_channel ours, theirs;
 	enum nsd_err found;
@@ -135,15 +135,15 @@ try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 
 	s = (struct supervisor){.base = event_base_new(), .workers = workers,
 		.worker_count = 1};
-	workers[0] = (struct post){.supervisor = &s};
-	*post = (struct post){.supervisor = &s, .role = role};
-	post->current = child_create(post, &generation);
-	assert_non_null(post->current);
-	post->current->serving = true;
+	workers[0] = (struct service){.supervisor = &s};
+	*service = (struct service){.supervisor = &s, .role = role};
+	service->current = child_create(service, &generation);
+	assert_non_null(service->current);
+	service->current->serving = true;
 	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, role, &ours,
 				 &theirs), NSD_OK);
-	post->current->link.channel = ours;
-	assert_true(child_watch(post->current));
+	service->current->link.channel = ours;
+	assert_true(child_watch(service->current));
 	pid = fork();
 	if (pid == 0) {
 		close(ours.fd);
@@ -154,8 +154,8 @@ try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 	found = certificates_try(&s, role, texts, &told->sink);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	child_unwatch(post->current);
-	free(post->current);
+	child_unwatch(service->current);
+	free(service->current);
 	event_base_free(s.base);
 	secrets_drop(texts);
 	return found;

@@ -18,8 +18,8 @@
 
 #include "main/child.h"
 #include "main/children.h"
-#include "main/post.h"
 #include "main/reap.h"
+#include "main/service.h"
 #include "process/counts.h"
 #include "process/role.h"
 #include "store/store.h"
@@ -30,7 +30,7 @@
 #define MESSAGES 150 /* of each; more than one turn, not of whole turns */
 
 static struct supervisor s;
-static struct post workers[WORKERS];
+static struct service workers[WORKERS];
 static struct generation generation;
 static int written[2]; /* a pipe: a child says that all is sent */
 static unsigned handed[WORKERS];
@@ -118,13 +118,13 @@ open_children(void **state)
 		return -1;
 	sent = (struct pollfd){.fd = written[0], .events = POLLIN};
 	for (unsigned i = 0; i < WORKERS; i++) {
-		workers[i] = (struct post){.supervisor = &s,
+		workers[i] = (struct service){.supervisor = &s,
 			.role = ROLE_WORKER, .index = i,
 			.timer = event_new(s.base, -1, 0, on_timer, NULL)};
 		handed[i] = 0;
 	}
 	for (unsigned i = 0; i < WORKERS; i++) {
-		post_fill(&workers[i], &generation);
+		service_start(&workers[i], &generation);
 		if (workers[i].current == NULL
 			|| poll(&sent, 1, WAIT_MSEC) != 1
 			|| read(written[0], &octet, 1) != 1)

@@ -24,7 +24,7 @@ static struct generation serving, other;
 static struct child worker = {.role = ROLE_WORKER, .is_reader = true};
 /* Another one, which has served for as long as the machine has run. */
 static struct child healthy = {.role = ROLE_WORKER, .serving = true};
-static struct post posts[2];
+static struct service services[2];
 
 static int
 setup(void **state)
@@ -33,9 +33,9 @@ setup(void **state)
 	serving = other = (struct generation){.users = 1};
 	worker.has_read = false;
 	worker.generation = &serving;
-	s.workers = posts;
+	s.workers = services;
 	s.worker_count = 2;
-	posts[1].current = &healthy;
+	services[1].current = &healthy;
 	healthy.started_msec = clock_now_msec() - HOUR;
 	return 0;
 }
@@ -262,7 +262,7 @@ loader_that_cannot_read_the_file_is_replaced_at_once(void **state)
 		.reaped = true};
 
 	serving.in_file = true;
-	s.loader = (struct post){.role = ROLE_LOADER, .current = &loader,
+	s.loader = (struct service){.role = ROLE_LOADER, .current = &loader,
 		.failures = 4};
 	crash_note(&s, &loader, SIGBUS);
 	assert_true(serving.damaged);
@@ -281,7 +281,7 @@ loader_is_killed(void **state)
 	if (loader.pid == 0)
 		for (;;)
 			pause();
-	s.loader = (struct post){.role = ROLE_LOADER, .current = &loader,
+	s.loader = (struct service){.role = ROLE_LOADER, .current = &loader,
 		.failures = 4};
 	crash(SIGSEGV);
 	crash(SIGSEGV);

@@ -37,20 +37,20 @@ static struct child *xfrd, *loader;
 static uint64_t passed;
 
 static struct child *
-open_child(struct post *post, enum ipc_role role, pid_t pid,
+open_child(struct service *service, enum ipc_role role, pid_t pid,
 	struct ipc_channel *end)
 {
 	struct ipc_channel ours;
 
-	*post = (struct post){.supervisor = &s, .role = role};
-	post->current = child_create(post, &generation);
-	assert_non_null(post->current);
+	*service = (struct service){.supervisor = &s, .role = role};
+	service->current = child_create(service, &generation);
+	assert_non_null(service->current);
 	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, role, &ours, end),
 		NSD_OK);
-	post->current->link.channel = ours;
-	post->current->pid = pid;
-	assert_true(child_watch(post->current));
-	return post->current;
+	service->current->link.channel = ours;
+	service->current->pid = pid;
+	assert_true(child_watch(service->current));
+	return service->current;
 }
 
 static int

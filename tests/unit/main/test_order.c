@@ -22,7 +22,7 @@
 #define CHILDREN (WORKERS + 2)
 
 static struct supervisor s;
-static struct post workers[WORKERS];
+static struct service workers[WORKERS];
 static struct generation generation;
 /* The other ends: workers, xfrd, loader. */
 static struct ipc_channel ends[CHILDREN];
@@ -31,12 +31,14 @@ static struct child *children[CHILDREN];
 enum { XFRD = WORKERS, LOADER };
 
 static void
-open_child(struct post *post, enum ipc_role role, unsigned index, unsigned at)
+open_child(struct service *service, enum ipc_role role, unsigned index,
+	unsigned at)
 {
 	struct ipc_channel ours;
 
-	*post = (struct post){.supervisor = &s, .role = role, .index = index};
-	children[at] = post->current = child_create(post, &generation);
+	*service = (struct service){.supervisor = &s, .role = role,
+		.index = index};
+	children[at] = service->current = child_create(service, &generation);
 	assert_non_null(children[at]);
 	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, role, &ours,
 				 &ends[at]), NSD_OK);

@@ -15,7 +15,7 @@
 
 #include "main/child.h"
 #include "main/ends.h"
-#include "main/post.h"
+#include "main/service.h"
 #include "main/standby.h"
 #include "process/counts.h"
 
@@ -23,7 +23,7 @@
 #define SECOND INT64_C(1000000)
 
 static struct supervisor s;
-static struct post post;
+static struct service service;
 static struct generation serving, other;
 static struct child child;
 static struct ipc_channel theirs;
@@ -31,27 +31,27 @@ static struct ipc_channel theirs;
 static int
 setup(void **state)
 {
-	s = (struct supervisor){.base = event_base_new(), .workers = &post,
+	s = (struct supervisor){.base = event_base_new(), .workers = &service,
 		.worker_count = 1, .serving = &serving};
-	post = (struct post){.supervisor = NULL};
+	service = (struct service){.supervisor = NULL};
 	child = (struct child){.supervisor = &s, .role = ROLE_WORKER,
 		.pid = NOBODY, .stop_fd = -1, .generation = &serving,
 		.stands_by = true};
-	if (s.base == NULL || !post_init(&post, &s, ROLE_WORKER, 0)
+	if (s.base == NULL || !service_init(&service, &s, ROLE_WORKER, 0)
 		|| counts_create(&(struct counts_wish){1, 1, 1},
 			   &s.server.counts) != NSD_OK
 		|| ipc_channel_open_pair(ROLE_MAIN, ROLE_WORKER,
 			   &child.link.channel, &theirs) != NSD_OK
 		|| !child_watch(&child))
 		return -1;
-	post.next = &child;
+	service.next = &child;
 	return 0;
 }
 
 static int
 teardown(void **state)
 {
-	event_free(post.timer);
+	event_free(service.timer);
 	child_unwatch(&child);
 	ipc_channel_close(&theirs);
 	counts_destroy(s.server.counts);
@@ -65,27 +65,27 @@ one_that_stands_by_is_told_to_serve(void **state)
 	struct ipc_message m;
 
 	assert_string_equal(child_name(&child), "standby 1");
-	assert_true(standby_promote(&post));
-	assert_ptr_equal(post.current, &child);
-	assert_null(post.next);
+	assert_true(standby_promote(&service));
+	assert_ptr_equal(service.current, &child);
+	assert_null(service.next);
 	assert_string_equal(child_name(&child), "server 1");
 	assert_int_equal(ipc_receive(&theirs, &m), NSD_OK);
 	assert_int_equal(m.type, IPC_SERVE);
-	assert_false(standby_promote(&post));
+	assert_false(standby_promote(&service));
 }
 
 static void
 one_that_ends_or_has_another_store_is_not(void **state)
 {
 	child.generation = &other;
-	assert_false(standby_promote(&post));
+	assert_false(standby_promote(&service));
 	child.generation = &serving;
 	child.hung = true;
-	assert_false(standby_promote(&post));
+	assert_false(standby_promote(&service));
 	child.hung = false;
 	child.told_stop = true;
-	assert_false(standby_promote(&post));
-	assert_ptr_equal(post.next, &child);
+	assert_false(standby_promote(&service));
+	assert_ptr_equal(service.next, &child);
 }
 
 /* Of no message: another one stands by later, but nobody waits for it. */
@@ -95,14 +95,15 @@ one_that_stands_by_serves_whatever_the_last_has_died_of(void **state)
 	struct child lost = child;
 
 	lost.reaped = true;
-	post.failures = 30;
+	service.failures = 30;
 	lost.has_read = false;
-	post_refill(&post, &lost);
-	assert_ptr_equal(post.current, &child);
-	assert_true(event_pending(post.timer, EV_TIMEOUT, NULL));
+	service_respawn(&service, &lost);
+	assert_ptr_equal(service.current, &child);
+	assert_true(event_pending(service.timer, EV_TIMEOUT, NULL));
 }
 
-/* A role other than a worker that writes the same word gets no post filled. */
+/* A role other than a worker that writes the same word has no service started.
+ * */
 static void
 only_workers_have_turned_to_clients(void **state)
 {
@@ -146,22 +147,22 @@ one_stands_by_only_after_two_deaths_in_a_minute(void **state)
 
 	lost.reaped = true;
 	lost.has_read = true;
-	lost.started_msec = post.killed_msec = 0;
-	post_refill(&post, &lost);
-	assert_ptr_equal(post.current, &child);
-	assert_false(post.wants_next);
+	lost.started_msec = service.killed_msec = 0;
+	service_respawn(&service, &lost);
+	assert_ptr_equal(service.current, &child);
+	assert_false(service.wants_next);
 	lost.started_msec = child.started_msec;
-	post.current = NULL;
-	post.next = &child;
+	service.current = NULL;
+	service.next = &child;
 	s.forked_usec = INT64_MAX / 2; /* no process is made */
-	post_refill(&post, &lost);
-	assert_true(post.wants_next);
-	assert_int_equal(post.failures, 0);
+	service_respawn(&service, &lost);
+	assert_true(service.wants_next);
+	assert_int_equal(service.failures, 0);
 	/* The standby ends once the worker has lived long enough. */
-	standby_rest(&s, child.started_msec + POST_LIVED_WELL_MSEC);
-	assert_true(post.wants_next);
-	standby_rest(&s, child.started_msec + POST_LIVED_WELL_MSEC + 1);
-	assert_false(post.wants_next);
+	standby_rest(&s, child.started_msec + SERVICE_LIVED_WELL_MSEC);
+	assert_true(service.wants_next);
+	standby_rest(&s, child.started_msec + SERVICE_LIVED_WELL_MSEC + 1);
+	assert_false(service.wants_next);
 }
 
 static void

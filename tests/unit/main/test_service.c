@@ -1,4 +1,4 @@
-/* test_post.c - how long a post stays empty, and who serves its sockets
+/* test_service.c - how long a service is down, and who serves its sockets
  * meanwhile. */
 #include "config.h"
 
@@ -15,13 +15,13 @@
 #include "base/clock.h"
 #include "main/child.h"
 #include "main/children.h"
-#include "main/post.h"
+#include "main/service.h"
 
 #define WORKERS 3
 #define NOBODY 0x3fffffff /* beyond all numbers of processes */
 
 static struct supervisor s;
-static struct post workers[WORKERS];
+static struct service workers[WORKERS];
 static struct child children[WORKERS];
 static struct ipc_channel theirs[WORKERS]; /* ends of the children */
 static struct listener listeners[WORKERS];
@@ -43,7 +43,7 @@ setup(void **state)
 			.pid = NOBODY, .stop_fd = -1,
 			.started_msec = clock_now_msec()};
 		if (listeners[i].fd == -1
-			|| !post_init(&workers[i], &s, ROLE_WORKER, i)
+			|| !service_init(&workers[i], &s, ROLE_WORKER, i)
 			|| ipc_channel_open_pair(ROLE_MAIN, ROLE_WORKER,
 				   &child->link.channel, &theirs[i])
 				!= NSD_OK
@@ -51,7 +51,7 @@ setup(void **state)
 			return -1;
 		workers[i].current = child;
 	}
-	return post_init(&s.loader, &s, ROLE_LOADER, 0) ? 0 : -1;
+	return service_init(&s.loader, &s, ROLE_LOADER, 0) ? 0 : -1;
 }
 
 static int
@@ -59,7 +59,7 @@ teardown(void **state)
 {
 	for (unsigned i = 0; i < WORKERS; i++) {
 		event_free(workers[i].timer);
-		workers[i] = (struct post){.supervisor = NULL};
+		workers[i] = (struct service){.supervisor = NULL};
 		child_unwatch(&children[i]);
 		ipc_channel_close(&theirs[i]);
 		close(listeners[i].fd);
@@ -71,21 +71,21 @@ teardown(void **state)
 
 /* ---- pauses -------------------------------------------------------------- */
 
-/* Fails to fill a post; milliseconds until the next try, in hundreds. Again if
- * this process had no processor meanwhile. */
+/* Fails to start a service; milliseconds until the next try, in hundreds. Again
+ * if this process had no processor meanwhile. */
 static int64_t
-pause_of(struct post *post)
+pause_of(struct service *service)
 {
-	unsigned failures = post->failures;
+	unsigned failures = service->failures;
 	struct timeval now, then;
 	int64_t before;
 
 	do {
-		post->failures = failures;
+		service->failures = failures;
 		before = clock_now_msec();
 		evutil_gettimeofday(&now, NULL);
-		post_fill_later(post);
-		assert_true(event_pending(post->timer, EV_TIMEOUT, &then));
+		service_start_later(service);
+		assert_true(event_pending(service->timer, EV_TIMEOUT, &then));
 	} while (clock_now_msec() - before > 20);
 	evutil_timersub(&then, &now, &then);
 	return ((int64_t)then.tv_sec * 1000 + then.tv_usec / 1000 + 50) / 100
@@ -132,11 +132,11 @@ last_worker_is_replaced_at_once(void **state)
 	for (unsigned i = 0; i < WORKERS; i++)
 		workers[i].current = NULL;
 	workers[0].failures = 30;
-	workers[0].filled_msec = clock_now_msec() - 1000;
+	workers[0].started_msec = clock_now_msec() - 1000;
 	assert_int_equal(pause_of(&workers[0]), 0);
 }
 
-static int64_t left_of_pause(const struct post *post);
+static int64_t left_of_pause(const struct service *service);
 
 /* A message may have killed the worker: the pause is only what forks cost. */
 static void
@@ -146,17 +146,17 @@ worker_that_has_read_is_replaced_without_a_pause(void **state)
 	workers[0].current = NULL;
 	workers[0].failures = 30;
 	s.forked_usec = clock_now_usec() + 200000 + 50000;
-	post_refill(&workers[0], &children[0]);
+	service_respawn(&workers[0], &children[0]);
 	assert_true(left_of_pause(&workers[0]) <= 51);
 	assert_int_equal(workers[0].failures, 0);
 	assert_null(workers[0].adopter);
 }
 
 static int64_t
-left_of_pause(const struct post *post)
+left_of_pause(const struct service *service)
 {
-	assert_true(event_pending(post->timer, EV_TIMEOUT, NULL));
-	return post->due_msec - clock_now_msec();
+	assert_true(event_pending(service->timer, EV_TIMEOUT, NULL));
+	return service->due_msec - clock_now_msec();
 }
 
 /* Of two workers one is away for long, as the other one serves. */
@@ -165,14 +165,14 @@ pauses_of_all_end_when_the_last_worker_is_lost(void **state)
 {
 	workers[2].current = workers[1].current = NULL;
 	workers[1].failures = 30;
-	post_fill_later(&workers[1]);
+	service_start_later(&workers[1]);
 	assert_true(left_of_pause(&workers[1]) > 20000);
 	workers[0].current = NULL;
 	workers[0].failures = 30;
-	post_fill_later(&workers[0]);
+	service_start_later(&workers[0]);
 	assert_true(left_of_pause(&workers[0]) <= 200);
 	assert_true(left_of_pause(&workers[1]) <= 200);
-	/* A post that waits for nothing is left alone. */
+	/* A service that waits for nothing is left alone. */
 	assert_false(event_pending(workers[2].timer, EV_TIMEOUT, NULL));
 }
 
@@ -184,7 +184,7 @@ worker_that_hangs_serves_nobody(void **state)
 	workers[0].current = NULL;
 	children[0].reaped = children[1].hung = true;
 	workers[0].failures = 30;
-	post_refill(&workers[0], &children[0]);
+	service_respawn(&workers[0], &children[0]);
 	assert_true(left_of_pause(&workers[0]) <= 200);
 	assert_null(workers[0].adopter);
 }
@@ -227,9 +227,9 @@ lose(unsigned i, bool crashed)
 {
 	workers[i].current = NULL;
 	children[i].reaped = true;
-	if (post_drop_adopter(&s, &children[i], crashed))
+	if (service_drop_adopter(&s, &children[i], crashed))
 		workers[i].failures = 0;
-	post_refill(&workers[i], &children[i]);
+	service_respawn(&workers[i], &children[i]);
 	children[i].reaped = false; /* the next one, at the same place */
 }
 
@@ -269,7 +269,7 @@ sockets_of_one_that_keeps_dying_are_lent(void **state)
 	assert_int_equal(count_sent(1, IPC_ADOPT, 0), 1);
 	assert_ptr_equal(workers[0].adopter, &children[1]);
 	workers[0].current = &children[0];
-	post_on_serving(&workers[0]);
+	service_on_serving(&workers[0]);
 	assert_int_equal(count_sent(1, IPC_RELEASE, 0), 1);
 	assert_null(workers[0].adopter);
 }
@@ -296,7 +296,7 @@ sockets_of_a_crashed_adopter_go_to_nobody(void **state)
 	assert_null(workers[0].adopter);
 	assert_int_equal(count_sent(2, IPC_ADOPT, 0), 0);
 	workers[1].current = &children[1];
-	post_on_serving(&workers[1]);
+	service_on_serving(&workers[1]);
 	assert_null(workers[0].adopter);
 	/* Nor the next time. */
 	workers[0].current = &children[0];
@@ -318,10 +318,10 @@ sockets_that_nobody_could_adopt_are_lent_later(void **state)
 	children[1].serving = children[2].serving = false;
 	lose_again(0);
 	assert_null(workers[0].adopter);
-	post_on_serving(&workers[2]);
+	service_on_serving(&workers[2]);
 	assert_ptr_equal(workers[0].adopter, &children[2]);
 	assert_int_equal(count_sent(2, IPC_ADOPT, 0), 1);
-	post_on_serving(&workers[1]);
+	service_on_serving(&workers[1]);
 	assert_ptr_equal(workers[0].adopter, &children[2]);
 	assert_int_equal(count_sent(1, IPC_ADOPT, 0), 0);
 }
