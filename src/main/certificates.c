@@ -79,7 +79,7 @@ certificates_tell_control(struct supervisor *s)
 	if (fd == -1) {
 		log_error("cannot tell xfrd of the certificate of the control"
 			  " channel: %s", strerror(errno));
-		service_roll(&s->xfrd);
+		service_restart(&s->xfrd);
 		return;
 	}
 	(void)child_send(xfrd, IPC_TLS_TEXTS, &message, sizeof(message), &fd,
@@ -277,7 +277,7 @@ clients_tell(struct supervisor *s)
 	if (fd == -1) {
 		log_error("cannot tell xfrd of certificates for primaries: %s",
 			strerror(errno));
-		service_roll(&s->xfrd);
+		service_restart(&s->xfrd);
 		return;
 	}
 	(void)child_send(xfrd, IPC_TLS_CLIENTS, NULL, 0, &fd, 1);

@@ -86,7 +86,7 @@ reap_child(struct service *service, struct child *child, int status)
 		service_lose_next(service, child);
 	else if (!s->stopping && service->current != NULL
 		&& service->current->generation != s->serving)
-		service_roll(service);
+		service_restart(service);
 	if (service->role == ROLE_LOADER) {
 		reap_check_closed(s, child, status);
 		reconfig_on_loader_end(s);

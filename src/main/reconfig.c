@@ -64,7 +64,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	/* The writer is let into this folder at its start, and into those of
 	 * zone files: without one of those it ends by itself. */
 	if (!conf_options_are_same(before, s->server.conf, "server", "xfrdir"))
-		service_roll(&s->writer);
+		service_restart(&s->writer);
 	reconfig_new_drop(&old);
 }
 
@@ -99,7 +99,7 @@ reconfig_hand_on(struct supervisor *s)
 		if (loader != NULL)
 			child_kill(loader);
 		if (xfrd != NULL)
-			service_roll(&s->xfrd);
+			service_restart(&s->xfrd);
 		return;
 	}
 	if (xfrd != NULL)

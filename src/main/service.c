@@ -527,7 +527,7 @@ service_on_serving(struct service *service)
 /* ---- replacing ----------------------------------------------------------- */
 
 void
-service_roll(struct service *service)
+service_restart(struct service *service)
 {
 	struct generation *serving = service->supervisor->serving;
 

@@ -57,7 +57,7 @@ void service_lose_next(struct service *service, const struct child *lost);
 /* Replaces the process in a service by one for the serving generation. A worker
  * serves until its successor does. Does nothing at a stop: nobody would tell a
  * new process to end. */
-void service_roll(struct service *service);
+void service_restart(struct service *service);
 
 /* Returns a worker that serves, or NULL. */
 struct child *service_find_server(const struct supervisor *s);

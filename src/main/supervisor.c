@@ -102,9 +102,9 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 	s->building = NULL;
 	s->fill_ended_msec = old != NULL ? clock_now_msec() : 0;
 	for (unsigned i = 0; i < s->worker_count; i++)
-		service_roll(&s->workers[i]);
-	service_roll(&s->xfrd);
-	service_roll(&s->writer);
+		service_restart(&s->workers[i]);
+	service_restart(&s->xfrd);
+	service_restart(&s->writer);
 	if (old != NULL)
 		(void)generation_release(s, old);
 }
