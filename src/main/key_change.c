@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "conf/secret_keys.h"
 #include "loader/conf_zones.h"
+#include "main/barrier.h"
 #include "main/child.h"
-#include "main/errand.h"
 #include "main/key_change.h"
 #include "main/supervisor.h"
 #include "process/key_message.h"
@@ -34,7 +34,7 @@ key_change_on_passed(struct supervisor *s, const struct child *late)
 enum nsd_err
 key_change_init(struct supervisor *s)
 {
-	return errand_init(s, ERRAND_SECRETS, key_change_on_passed);
+	return barrier_init(s, BARRIER_SECRETS, key_change_on_passed);
 }
 
 /* ---- its end ------------------------------------------------------------- */
@@ -60,7 +60,7 @@ key_change_pass(struct supervisor *s)
 	key_change_end(s, NSD_OK);
 	/* Without memory, secrets are swept at the next change, or when xfrd is
 	 * forked. */
-	if (errand_begin(s, ERRAND_SECRETS, &order, ROLE_WORKER | ROLE_XFRD)
+	if (barrier_begin(s, BARRIER_SECRETS, &order, ROLE_WORKER | ROLE_XFRD)
 		!= NSD_OK)
 		log_error("out of memory to have old secrets wiped");
 }

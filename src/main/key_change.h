@@ -10,8 +10,8 @@
  * first, as main has no zones; if it dies, the next one is asked.
  *
  * The secret that was there before is overwritten when all workers and xfrd
- * have said that they have come past it, or have had ten seconds to (errand.h);
- * by then, workers have dropped what they had made of it.
+ * have said that they have come past it, or have had ten seconds to
+ * (barrier.h); by then, workers have dropped what they had made of it.
  */
 #ifndef MAIN_KEY_CHANGE_H
 #define MAIN_KEY_CHANGE_H

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "main/barrier.h"
 #include "main/child.h"
-#include "main/errand.h"
 #include "main/log_change.h"
 #include "main/order.h"
 #include "main/supervisor.h"
@@ -55,13 +55,13 @@ order_on_order(struct supervisor *s, struct child *xfrd,
 	struct ipc_order order;
 
 	memcpy(&order, m->payload, sizeof(order));
-	errand_forget(s, ERRAND_ORDER);
+	barrier_forget(s, BARRIER_ORDER);
 	s->order.asker = asker_of(xfrd, m);
 	s->order.what = (enum ipc_order_what)order.what;
 	done.err = order_obey(s, &order);
 	done.error = (uint32_t)errno;
 	if (done.err == NSD_OK)
-		done.err = errand_begin(s, ERRAND_ORDER, &order,
+		done.err = barrier_begin(s, BARRIER_ORDER, &order,
 			ROLE_CHILDREN);
 	if (done.err != NSD_OK)
 		order_answer(s, &done);
@@ -70,5 +70,5 @@ order_on_order(struct supervisor *s, struct child *xfrd,
 enum nsd_err
 order_init(struct supervisor *s)
 {
-	return errand_init(s, ERRAND_ORDER, order_on_done);
+	return barrier_init(s, BARRIER_ORDER, order_on_done);
 }

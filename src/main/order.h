@@ -1,6 +1,6 @@
 /*
  * order.h - orders of the operator to all processes, in main: does main's part,
- * has each child do theirs (errand.h), and tells xfrd when all have.
+ * has each child do theirs (barrier.h), and tells xfrd when all have.
  */
 #ifndef MAIN_ORDER_H
 #define MAIN_ORDER_H

@@ -51,7 +51,7 @@ reap_child(struct service *service, struct child *child, int status)
 	child_note_end(child);
 	link_read_out(&child->link);
 	introduce_end(s, child);
-	errand_lose(s, child);
+	barrier_lose(s, child);
 	child_log_end(child, status);
 	inhand_tell(s, child, status);
 	crash_note(s, child, status);

@@ -14,8 +14,8 @@
 #include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "loader/conf_zones.h"
+#include "main/barrier.h"
 #include "main/child.h"
-#include "main/errand.h"
 #include "main/key_change.h"
 #include "main/periods.h"
 #include "main/reconfig.h"
@@ -196,7 +196,7 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 /* Waits until workers and xfrd have come to the new settings or
  * certificates. */
 static void
-reconfig_begin_errand(struct supervisor *s)
+reconfig_begin_barrier(struct supervisor *s)
 {
 	const struct reconfig *r = &s->reconfig;
 	const struct ipc_order order = {
@@ -207,7 +207,7 @@ reconfig_begin_errand(struct supervisor *s)
 					    : ROLE_WORKER | ROLE_XFRD;
 
 	assert(r->under_way && r->talk != NULL);
-	if (errand_begin(s, ERRAND_SETTINGS, &order, roles) == NSD_OK)
+	if (barrier_begin(s, BARRIER_SETTINGS, &order, roles) == NSD_OK)
 		return;
 	talk_make_room(s->reconfig.talk, LATE_MAX);
 	talk_add(s->reconfig.talk, "error out of memory to tell others");
@@ -228,7 +228,7 @@ reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 		reconfig_wait(s, talk);
 		r->under_way = r->only_certificates = true;
 		r->unread = 0;
-		reconfig_begin_errand(s);
+		reconfig_begin_barrier(s);
 	} else {
 		reconfig_tell(s, talk->waits ? RECONFIGURED_WAITS
 					     : RECONFIGURED_NOTHING,
@@ -355,7 +355,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	}
 	reconfig_say_what_changes(s, new, &d, talk);
 	reconfig_wait(s, talk);
-	errand_forget(s, ERRAND_SETTINGS);
+	barrier_forget(s, BARRIER_SETTINGS);
 	r->under_way = true;
 	r->only_certificates = false;
 	reconfig_take(s, new);
@@ -477,13 +477,13 @@ reconfig_on_loaded(struct supervisor *s, const struct ipc_loaded *said,
 	if (!s->reconfig.under_way)
 		return;
 	reconfig_note_unread(s, said, len);
-	reconfig_begin_errand(s);
+	reconfig_begin_barrier(s);
 }
 
 enum nsd_err
 reconfig_init_events(struct supervisor *s)
 {
-	return errand_init(s, ERRAND_SETTINGS, reconfig_on_settings);
+	return barrier_init(s, BARRIER_SETTINGS, reconfig_on_settings);
 }
 
 bool

@@ -47,7 +47,7 @@ struct reconfig {
 /* Prepares for reconfigs, before main changes its folder. False: there is no
  * memory. */
 bool reconfig_init(struct supervisor *s, const struct flags *flags);
-/* Prepares for errands, once there is a loop. NSD_E_MEMORY. */
+/* Prepares for barriers, once there is a loop. NSD_E_MEMORY. */
 enum nsd_err reconfig_init_events(struct supervisor *s) MUST_USE;
 
 /* Reads nsd.conf anew for a signal, and reports to the log. A reconfig that is

@@ -267,7 +267,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(TLS_TRIED, supervisor_on_tls_tried)                                \
 	X(STOP, supervisor_on_stop)                                          \
 	X(ORDER, order_on_order)                                             \
-	X(OBEYED, errand_on_obeyed)
+	X(OBEYED, barrier_on_obeyed)
 
 static void (*const supervisor_handlers[IPC_TYPE_COUNT])(struct supervisor *s,
 	struct child *child, const struct ipc_message *m) = {

@@ -11,12 +11,12 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "main/barrier.h"
 #include "main/certificates.h"
 #include "main/cookie_keeper.h"
 #include "main/crash.h"
 #include "main/daemon.h"
 #include "main/ends.h"
-#include "main/errand.h"
 #include "main/holder.h"
 #include "main/inhand.h"
 #include "main/key_change.h"
@@ -86,7 +86,7 @@ struct child {
 			 * its clients sent */
 	bool given_up;  /* main has killed it: nobody is to try again */
 	bool hung;      /* killed as it hangs: another one takes its place */
-	uint64_t owes[ERRAND_COUNT]; /* number of the errand that it has not
+	uint64_t owes[BARRIER_COUNT]; /* number of the barrier that it has not
 				      * done yet; 0: none */
 	unsigned deaf_looks; /* at which it had beaten, and owed something; it
 			      * has done nothing that it was told since */
@@ -156,8 +156,8 @@ struct supervisor {
 					 * children */
 	int64_t forked_usec;            /* forks are paid for until then: see
 					 * standby.h */
-	struct errand errands[ERRAND_COUNT];
-	uint64_t errand_numbers;        /* number of errands so far */
+	struct barrier barriers[BARRIER_COUNT];
+	uint64_t barrier_numbers;       /* number of barriers so far */
 	struct order order;             /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
 	const struct generation *in_file; /* the one of `database:`; or NULL */

@@ -14,9 +14,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "main/barrier.h"
 #include "main/child.h"
 #include "main/children.h"
-#include "main/errand.h"
 #include "main/service.h"
 #include "main/standby.h"
 #include "main/watch.h"
@@ -235,7 +235,7 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
-/* A child that beats and owes something to an errand has to have done it after
+/* A child that beats and owes something to a barrier has to have done it after
  * WATCH_DEAF_LOOKS, except for new settings in xfrd, which may have many zones
  * to look at. */
 static void
@@ -243,9 +243,9 @@ watch_on_deaf(struct child *child)
 {
 	bool owes = false;
 
-	for (unsigned i = 0; i < ERRAND_COUNT; i++)
+	for (unsigned i = 0; i < BARRIER_COUNT; i++)
 		owes |= child->owes[i] != 0
-			&& (child->role != ROLE_XFRD || i != ERRAND_SETTINGS);
+			&& (child->role != ROLE_XFRD || i != BARRIER_SETTINGS);
 	if (!owes || child->told_stop || child->supervisor->stopping
 		|| (child->role & (ROLE_WORKER | ROLE_XFRD)) == 0) {
 		child->deaf_looks = 0;

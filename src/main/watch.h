@@ -17,7 +17,7 @@ struct child;
 struct supervisor;
 
 /* Looks after which a child that beats, and does nothing that it was told
- * (errand.h), hangs, too: workers and xfrd take messages at each turn of their
+ * (barrier.h), hangs, too: workers and xfrd take messages at each turn of their
  * loop. */
 #define WATCH_DEAF_LOOKS 20u
 

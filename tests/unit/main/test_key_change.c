@@ -16,8 +16,8 @@
 #include "base/diag.h"
 #include "conf/secret_keys.h"
 #include "loader/conf_zones.h"
+#include "main/barrier.h"
 #include "main/child.h"
-#include "main/errand.h"
 #include "main/key_change.h"
 #include "process/key_message.h"
 #include "process/requests.h"
@@ -86,9 +86,9 @@ close_world(void **state)
 	ipc_channel_close(&loader_end);
 	conf_destroy(s.server.conf);
 	vault_destroy(s.server.vault);
-	for (unsigned i = 0; i < ERRAND_COUNT; i++)
-		if (s.errands[i].late_event != NULL)
-			event_free(s.errands[i].late_event);
+	for (unsigned i = 0; i < BARRIER_COUNT; i++)
+		if (s.barriers[i].late_event != NULL)
+			event_free(s.barriers[i].late_event);
 	event_base_free(s.base);
 	return 0;
 }
@@ -188,7 +188,7 @@ xfrd_obeys(uint64_t ticket)
 		.len = sizeof(ticket)};
 
 	memcpy(m.payload, &ticket, sizeof(ticket));
-	errand_on_obeyed(&s, xfrd, &m);
+	barrier_on_obeyed(&s, xfrd, &m);
 }
 
 static bool
@@ -290,7 +290,7 @@ old_secret_goes_when_all_are_past_it(void **state)
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
 	loader_says(message.ticket, NSD_OK);
 	assert_true(vault_has(second, "new"));
-	event_active(s.errands[ERRAND_SECRETS].late_event, EV_TIMEOUT, 0);
+	event_active(s.barriers[BARRIER_SECRETS].late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
 	assert_false(vault_has(second, "new"));
 	assert_true(vault_has(place_of("k"), "newer"));

@@ -14,8 +14,8 @@
 #include <event2/event.h>
 
 #include "base/log.h"
+#include "main/barrier.h"
 #include "main/child.h"
-#include "main/errand.h"
 #include "main/order.h"
 
 #define WORKERS 2
@@ -64,7 +64,7 @@ open_world(void **state)
 	s = (struct supervisor){.base = event_base_new(), .workers = workers,
 		.worker_count = WORKERS};
 	assert_int_equal(order_init(&s), NSD_OK);
-	assert_int_equal(errand_init(&s, ERRAND_SETTINGS, note_end), NSD_OK);
+	assert_int_equal(barrier_init(&s, BARRIER_SETTINGS, note_end), NSD_OK);
 	ended = 0;
 	ended_late = NULL;
 	for (unsigned i = 0; i < WORKERS; i++)
@@ -83,9 +83,9 @@ close_world(void **state)
 		free(children[i]);
 		ipc_channel_close(&ends[i]);
 	}
-	for (unsigned i = 0; i < ERRAND_COUNT; i++)
-		if (s.errands[i].late_event != NULL)
-			event_free(s.errands[i].late_event);
+	for (unsigned i = 0; i < BARRIER_COUNT; i++)
+		if (s.barriers[i].late_event != NULL)
+			event_free(s.barriers[i].late_event);
 	event_base_free(s.base);
 	return 0;
 }
@@ -129,7 +129,7 @@ say_obeyed(unsigned child, uint64_t number)
 		.type = IPC_OBEYED, .len = sizeof(number)};
 
 	memcpy(m.payload, &number, sizeof(number));
-	errand_on_obeyed(&s, children[child], &m);
+	barrier_on_obeyed(&s, children[child], &m);
 }
 
 /* False: there is no answer. */
@@ -150,7 +150,7 @@ take_done(struct ipc_order_done *done)
 static void
 lose_child(unsigned child)
 {
-	errand_lose(&s, children[child]);
+	barrier_lose(&s, children[child]);
 }
 
 /* By one with a channel of its own. */
@@ -239,7 +239,7 @@ child_that_does_not_answer_is_named(void **state)
 	struct ipc_order_done done;
 	uint64_t number = give_order_all_but_1_obey();
 
-	event_active(s.errands[ERRAND_ORDER].late_event, EV_TIMEOUT, 0);
+	event_active(s.barriers[BARRIER_ORDER].late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
 	assert_true(take_done(&done));
 	assert_int_equal(done.err, NSD_E_AGAIN);
@@ -281,9 +281,9 @@ order_of_a_dead_xfrd_makes_way(void **state)
 	second = take_obey(0, ORDER_VERBOSITY, 2);
 	assert_int_not_equal(first, second);
 	say_obeyed(0, first);
-	assert_int_equal(s.errands[ERRAND_ORDER].left, CHILDREN);
+	assert_int_equal(s.barriers[BARRIER_ORDER].left, CHILDREN);
 	say_obeyed(0, second);
-	assert_int_equal(s.errands[ERRAND_ORDER].left, CHILDREN - 1);
+	assert_int_equal(s.barriers[BARRIER_ORDER].left, CHILDREN - 1);
 }
 
 static void
@@ -295,23 +295,23 @@ order_that_is_none_is_refused(void **state)
 	assert_true(take_done(&done));
 	assert_int_equal(done.ticket, 5);
 	assert_int_equal(done.err, NSD_E_SYSTEM);
-	assert_int_equal(s.errands[ERRAND_ORDER].left, 0);
+	assert_int_equal(s.barriers[BARRIER_ORDER].left, 0);
 }
 
-/* ---- errands of main's own ----------------------------------------------- */
+/* ---- barriers of main's own ---------------------------------------------- */
 
 static void
 begin_settings(void)
 {
 	const struct ipc_order order = {.what = ORDER_SETTINGS};
 
-	assert_int_equal(errand_begin(&s, ERRAND_SETTINGS, &order,
+	assert_int_equal(barrier_begin(&s, BARRIER_SETTINGS, &order,
 				 ROLE_WORKER), NSD_OK);
 }
 
 /* Beside an order, and only for those whom it concerns. */
 static void
-errands_are_counted_apart(void **state)
+barriers_are_counted_apart(void **state)
 {
 	struct ipc_order_done done;
 	uint64_t order = 0, settings = 0;
@@ -336,7 +336,7 @@ errands_are_counted_apart(void **state)
 }
 
 static void
-later_errand_takes_the_place_of_one(void **state)
+later_barrier_takes_the_place_of_one(void **state)
 {
 	uint64_t first, second;
 
@@ -350,15 +350,15 @@ later_errand_takes_the_place_of_one(void **state)
 	say_obeyed(1, first);
 	say_obeyed(1, second);
 	assert_int_equal(ended, 0);
-	event_active(s.errands[ERRAND_SETTINGS].late_event, EV_TIMEOUT, 0);
+	event_active(s.barriers[BARRIER_SETTINGS].late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
 	assert_int_equal(ended, 1);
 	assert_ptr_equal(ended_late, children[0]);
 	begin_settings();
-	errand_forget(&s, ERRAND_SETTINGS);
+	barrier_forget(&s, BARRIER_SETTINGS);
 	second = take_obey(0, ORDER_SETTINGS, 0);
 	say_obeyed(0, second);
-	assert_int_equal(children[0]->owes[ERRAND_SETTINGS], 0);
+	assert_int_equal(children[0]->owes[BARRIER_SETTINGS], 0);
 	say_obeyed(1, second);
 	assert_int_equal(ended, 1);
 }
@@ -387,8 +387,8 @@ main(void)
 		TEST(one_order_at_a_time),
 		TEST(order_of_a_dead_xfrd_makes_way),
 		TEST(order_that_is_none_is_refused),
-		TEST(errands_are_counted_apart),
-		TEST(later_errand_takes_the_place_of_one),
+		TEST(barriers_are_counted_apart),
+		TEST(later_barrier_takes_the_place_of_one),
 		TEST(settings_are_no_order),
 	};
 

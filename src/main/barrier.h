@@ -1,14 +1,14 @@
 /*
- * errand.h - waits until all children have done what main has told them by the
+ * barrier.h - waits until all children have done what main has told them by the
  * message OBEY, and have said so.
  *
  * A child that has died counts as done: its successor is forked from main,
  * where the change is made. So does a child that is killed because it takes no
- * message (watch.h). The end of an errand reports any other child that does not
+ * message (watch.h). The end of a barrier reports any other child that does not
  * answer.
  */
-#ifndef MAIN_ERRAND_H
-#define MAIN_ERRAND_H
+#ifndef MAIN_BARRIER_H
+#define MAIN_BARRIER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,20 +18,21 @@
 
 struct child;
 struct event;
+struct ipc_message;
 struct supervisor;
 
-/* Kinds of errands. At most one of each kind is under way. */
-enum errand_kind {
-	ERRAND_ORDER,    /* the operator: order.h */
-	ERRAND_SETTINGS, /* a reconfig, for workers and xfrd: reconfig.h */
-	ERRAND_SECRETS,  /* old secrets of keys, to be wiped: key_change.h */
-	ERRAND_COUNT
+/* Kinds of barriers. At most one of each kind is under way. */
+enum barrier_kind {
+	BARRIER_ORDER,    /* the operator: order.h */
+	BARRIER_SETTINGS, /* a reconfig, for workers and xfrd: reconfig.h */
+	BARRIER_SECRETS,  /* old secrets of keys, to be wiped: key_change.h */
+	BARRIER_COUNT
 };
 
-/* An errand. Zeroed: errand_init is to follow. */
-struct errand {
+/* A barrier. Zeroed: barrier_init is to follow. */
+struct barrier {
 	struct supervisor *supervisor;
-	enum errand_kind kind;
+	enum barrier_kind kind;
 	uint64_t number; /* of this one alone */
 	unsigned left;   /* children that have not done it; 0: there is none */
 	bool is_late;    /* waits a second time, for a deaf child */
@@ -40,26 +41,26 @@ struct errand {
 	void (*on_end)(struct supervisor *s, const struct child *late);
 };
 
-/* Sets the function that ends errands of this kind. NSD_E_MEMORY. */
-enum nsd_err errand_init(struct supervisor *s, enum errand_kind kind,
+/* Sets the function that ends barriers of this kind. NSD_E_MEMORY. */
+enum nsd_err barrier_init(struct supervisor *s, enum barrier_kind kind,
 	void (*on_end)(struct supervisor *s, const struct child *late))
 	MUST_USE;
 
 /*
  * Tells all children of these roles (ROLE_*, or-ed); the ticket of the order is
  * not looked at. on_end is called once: from within this call, if there is
- * nobody to tell. An errand of this kind that is under way is forgotten.
+ * nobody to tell. A barrier of this kind that is under way is forgotten.
  * returns NSD_OK; NSD_E_MEMORY: nobody has been told.
  */
-enum nsd_err errand_begin(struct supervisor *s, enum errand_kind kind,
+enum nsd_err barrier_begin(struct supervisor *s, enum barrier_kind kind,
 	const struct ipc_order *order, unsigned roles) MUST_USE;
-/* Ends the errand of this kind without a call of on_end. */
-void errand_forget(struct supervisor *s, enum errand_kind kind);
+/* Ends the barrier of this kind without a call of on_end. */
+void barrier_forget(struct supervisor *s, enum barrier_kind kind);
 
 /* The message OBEYED of a child. */
-void errand_on_obeyed(struct supervisor *s, struct child *child,
+void barrier_on_obeyed(struct supervisor *s, struct child *child,
 	const struct ipc_message *m);
 /* A child has died. */
-void errand_lose(struct supervisor *s, struct child *child);
+void barrier_lose(struct supervisor *s, struct child *child);
 
 #endif

@@ -1,0 +1,167 @@
+/* barrier.c - waits until all children have done what main has told them. */
+#include "config.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <string.h>
+
+#include "main/barrier.h"
+#include "main/child.h"
+#include "main/children.h"
+
+/* How long a child may take. One that hangs is replaced some time later. */
+static const struct timeval late_wait = {.tv_sec = 10};
+
+/* ---- its end ------------------------------------------------------------- */
+
+void
+barrier_forget(struct supervisor *s, enum barrier_kind kind)
+{
+	struct barrier *barrier = &s->barriers[kind];
+
+	event_del(barrier->late_event);
+	barrier->left = 0;
+}
+
+static void
+barrier_end(struct barrier *barrier, const struct child *late)
+{
+	struct supervisor *s = barrier->supervisor;
+
+	assert(s->barriers + barrier->kind == barrier);
+	barrier_forget(s, barrier->kind);
+	barrier->on_end(s, late);
+}
+
+/* Counts a child as done. */
+static void
+barrier_count(struct barrier *barrier, struct child *child)
+{
+	if (barrier->left == 0 || child->owes[barrier->kind] != barrier->number)
+		return;
+	child->owes[barrier->kind] = 0;
+	if (--barrier->left == 0)
+		barrier_end(barrier, NULL);
+}
+
+struct barrier_search {
+	const struct barrier *barrier;
+	const struct child *late;
+};
+
+static void
+barrier_find_late(struct child *child, void *arg)
+{
+	struct barrier_search *search = arg;
+	const struct barrier *barrier = search->barrier;
+
+	if (search->late == NULL
+		&& child->owes[barrier->kind]
+			== barrier->number)
+		search->late = child;
+}
+
+static void
+barrier_on_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct barrier *barrier = arg;
+	struct barrier_search search = {barrier, NULL};
+
+	assert(barrier->left > 0); /* or its end has stopped the timer */
+	children_walk(barrier->supervisor, barrier_find_late, &search);
+	/* A deaf child is about to be replaced (watch.c): wait once more. */
+	if (!barrier->is_late && search.late != NULL
+		&& search.late->watch.silent_msec == 0
+		&& search.late->deaf_looks > 0
+		&& search.late->deaf_looks < WATCH_DEAF_LOOKS
+		&& event_add(barrier->late_event, &late_wait) == 0) {
+		barrier->is_late = true;
+		return;
+	}
+	barrier_end(barrier, search.late);
+}
+
+/* ---- its begin ----------------------------------------------------------- */
+
+struct barrier_telling {
+	struct barrier *barrier;
+	struct ipc_order order;
+	unsigned roles;
+};
+
+static void
+barrier_tell(struct child *child, void *arg)
+{
+	const struct barrier_telling *telling = arg;
+	struct barrier *barrier = telling->barrier;
+
+	if ((child->role & telling->roles) == 0 || child->reaped
+		|| child->told_stop)
+		return;
+	/* A child that cannot be told is dead or killed, and is counted as done
+	 * when it is reaped. */
+	child->owes[barrier->kind] = barrier->number;
+	barrier->left++;
+	(void)child_send(child, IPC_OBEY, &telling->order,
+		sizeof(telling->order), NULL, 0);
+}
+
+enum nsd_err
+barrier_begin(struct supervisor *s, enum barrier_kind kind,
+	const struct ipc_order *order, unsigned roles)
+{
+	struct barrier_telling telling = {&s->barriers[kind], *order, roles};
+	struct barrier *barrier = telling.barrier;
+
+	assert(barrier->on_end != NULL && (roles & ~ROLE_CHILDREN) == 0);
+	barrier_forget(s, kind);
+	if (event_add(barrier->late_event, &late_wait) == -1)
+		return NSD_E_MEMORY;
+	barrier->is_late = false;
+	barrier->number = ++s->barrier_numbers;
+	telling.order.request.ticket = barrier->number;
+	children_walk(s, barrier_tell, &telling);
+	if (barrier->left == 0)
+		barrier_end(barrier, NULL);
+	return NSD_OK;
+}
+
+void
+barrier_on_obeyed(struct supervisor *s, struct child *child,
+	const struct ipc_message *m)
+{
+	uint64_t number;
+
+	assert(m->len >= sizeof(number));
+	memcpy(&number, m->payload, sizeof(number));
+	child->deaf_looks = 0;
+	for (unsigned i = 0; i < BARRIER_COUNT; i++)
+		if (number == child->owes[i]) {
+			barrier_count(&s->barriers[i], child);
+			/* A barrier that was forgotten is no more owed,
+			 * either. */
+			child->owes[i] = 0;
+		}
+}
+
+void
+barrier_lose(struct supervisor *s, struct child *child)
+{
+	for (unsigned i = 0; i < BARRIER_COUNT; i++)
+		barrier_count(&s->barriers[i], child);
+}
+
+enum nsd_err
+barrier_init(struct supervisor *s, enum barrier_kind kind,
+	void (*on_end)(struct supervisor *s, const struct child *late))
+{
+	struct barrier *barrier = &s->barriers[kind];
+
+	assert(kind < BARRIER_COUNT && barrier->on_end == NULL);
+	barrier->supervisor = s;
+	barrier->kind = kind;
+	barrier->on_end = on_end;
+	barrier->late_event = event_new(s->base, -1, 0, barrier_on_late,
+		barrier);
+	return barrier->late_event != NULL ? NSD_OK : NSD_E_MEMORY;
+}
