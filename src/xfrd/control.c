@@ -1,5 +1,5 @@
-/* control.c - the control channel in xfrd: its start and end, and who does
- * what. */
+/* control.c - the control channel in xfrd: its start and end, and the table of
+ * handlers. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -15,7 +15,8 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* How often to look whether answers are sent, at the end, and for how long. */
+/* The pause between looks whether answers are sent, at the end, and the number
+ * of these. */
 #define END_STEP_USEC 5000
 #define END_STEPS 200
 
@@ -27,7 +28,7 @@ CTL_CHECK_HANDLERS(CONTROL_HANDLERS);
 
 #define LINE_MAX_LEN 512u
 
-/* Without secrets. */
+/* Prints a command without its secrets. */
 static void
 control_print(const struct ctl_command *command, char line[LINE_MAX_LEN])
 {
@@ -104,7 +105,7 @@ control_take_tls(struct xfrd *xfrd, struct ctl_tls *tls)
 	enum nsd_err err;
 
 	control->tls = tls;
-	/* Without a channel its sockets come later. */
+	/* Without a channel yet, its sockets come later. */
 	err = control->channel != NULL ? control_listen(xfrd) : NSD_OK;
 	if (err != NSD_OK) {
 		control->tls = old;
@@ -112,7 +113,7 @@ control_take_tls(struct xfrd *xfrd, struct ctl_tls *tls)
 		(void)!control_listen(xfrd);
 		return err;
 	}
-	/* Connections that there are have their own part of it. */
+	/* Present connections have their own references to it. */
 	ctl_tls_destroy(old);
 	return NSD_OK;
 }
@@ -155,7 +156,7 @@ control_open_tls(struct xfrd *xfrd)
 	const struct control_doors *doors = &xfrd->role.server->control;
 	struct tls_report report;
 
-	/* Another one may have come already. */
+	/* Another key may have come already. */
 	if (doors->pem == NULL || xfrd->control.tls != NULL)
 		return NSD_OK;
 	control_parse(doors->pem, &report, &xfrd->control.tls);
@@ -188,13 +189,13 @@ control_init(struct xfrd *xfrd)
 	enum nsd_err err;
 
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
-	/* Keys are parsed, those of clients of primaries, too, when it can open
+	/* Keys, also those for primaries, are parsed later, when xfrd can open
 	 * no file. */
 	tls_read_settings();
 	err = control_open(xfrd);
 	if (err == NSD_OK)
 		return;
-	/* Zones are kept fresh all the same. */
+	/* Without a control channel, zones are kept fresh all the same. */
 	log_error("there is no control channel: %s", err_text(err));
 	ctl_channel_destroy(xfrd->control.channel);
 	xfrd->control.channel = NULL;
@@ -213,7 +214,8 @@ control_follow(struct xfrd *xfrd)
 
 /* ---- end ----------------------------------------------------------------- */
 
-/* Main has been told: nothing keeps the server from its end. */
+/* Ends a call at the end: a stop with ok, as main has been told and nothing
+ * keeps the server from its end; others with an error. */
 static void
 control_end_call(struct ctl_call *call, void *arg)
 {

@@ -1,20 +1,20 @@
 /*
- * control.h - the control channel in xfrd: what is done for each verb of
+ * control.h - the control channel in xfrd: a handler for each verb of
  * ctl/verbs.h.
  *
  *   control.c         start and end; hands commands on
- *   control_ask.c     asks main for what a command wants
+ *   control_ask.c     requests to main for commands
  *   control_find.c    finds the zone that a command names
  *   control_server.c  verbs about the server: stop and the like
  *   control_progress.c  progress: how far other commands are
- *   control_order.c   what all processes have to do: log_reopen, verbosity
+ *   control_order.c   orders to all processes: log_reopen, verbosity
  *   control_reload.c  reload
  *   control_write.c   write
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
  *   control_json.c    the same of these two in JSON
  *   control_dump.c    dumpzone
- *   control_trouble.c  status: what is wrong
+ *   control_trouble.c  status: trouble of the server
  *   control_keys.c    print_tsig
  *   control_key_edit.c  update_tsig, add_tsig, assoc_tsig, del_tsig
  *   control_cookies.c  add_cookie_secret and the like
@@ -46,14 +46,14 @@ struct xfrd;
 
 #define CONTROL_DUMPS_MAX 4u
 
-/* Of xfrd. Zeroed: there is no control channel. */
+/* The control channel of xfrd. Zeroed: there is none. */
 struct control {
 	struct ctl_channel *channel; /* NULL: none */
 	struct ctl_tls *tls;
 	struct event *end_event;     /* answers are sent before the end */
 	unsigned end_waits;
 	struct cds_list_head waits;  /* struct control_wait */
-	/* Of dumpzone, under way; NULL: a free place. */
+	/* Dumps that are under way; NULL: a free place. */
 	struct control_dump *dumps[CONTROL_DUMPS_MAX];
 	struct event *wait_event;
 };
@@ -101,17 +101,17 @@ CONTROL_HANDLERS(CONTROL_DECLARE)
 
 /* ---- control.c ----------------------------------------------------------- */
 
-/* Takes commands, if nsd.conf wants it; before xfrd is confined. What is wrong
- * is said in the log, and leaves xfrd without the channel. */
+/* Takes commands, if nsd.conf wants it; before xfrd is confined. Faults are
+ * logged, and leave xfrd without the channel. */
 void control_init(struct xfrd *xfrd);
-/* The server has other sockets of the control channel: those are listened to,
- * and no others. Connections that there are stay. */
+/* Listens to the server's sockets of the control channel, which have changed,
+ * and to no others. Connections stay. */
 void control_follow(struct xfrd *xfrd);
-/* The message TLS_TEXTS: those who connect are shown other certificates; or it
- * is said whether they could be. */
+/* The message TLS_TEXTS: shows other certificates to clients that connect; or
+ * only tries them, and answers. */
 void control_on_tls_texts(struct role *role, const struct ipc_message *m);
-/* Xfrd is told to end: who comes now waits for the next one, and of what comes
- * on connections that are there only stop is taken. */
+/* Closes the channel, as xfrd is told to end: new clients wait for the next
+ * xfrd, and on present connections only stop is taken. */
 void control_close(struct xfrd *xfrd);
 /* Xfrd ends: answers what waits, and ends it once that is sent, or a
  * second later. */
@@ -135,19 +135,19 @@ void control_refuse(struct ctl_call *call, enum nsd_err err);
  * call is ended. */
 struct xfrd_zone *control_find_zone(struct xfrd *xfrd,
 	struct ctl_call *call, const char *name);
-/* The apex of the zone that the first argument names; *apex: NULL if there is
- * none, which means all zones. False: as with NULL above. */
+/* Finds the apex of the zone that the first argument names; *apex: NULL without
+ * an argument, which means all zones. False: as with NULL above. */
 bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	const uint8_t **apex) MUST_USE;
 
 /* ---- control_dump.c ------------------------------------------------------ */
 
-/* Breaks off those whose version was pinned up to an epoch of the store. */
+/* Breaks off dumps whose version was pinned up to an epoch of the store. */
 void control_let_go(struct xfrd *xfrd, uint64_t epoch);
 
 /* ---- control_json.c ------------------------------------------------------ */
 
-/* A zone as an object, which is left open; its name and pattern in one. */
+/* Prints a zone as an object, which is left open, with its name and pattern. */
 void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	struct xfrd_zone *zone, const struct xfrd_options *options);
 void control_json_name(struct xfrd *xfrd, struct ctl_json *json,

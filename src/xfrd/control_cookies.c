@@ -121,7 +121,8 @@ control_on_add_cookie_secret(struct xfrd *xfrd, struct ctl_call *call)
 		return;
 	}
 	if (!cookie_text_parse_secret(text, len, wish.secret)) {
-		explicit_bzero(&wish, sizeof(wish)); /* a part of it is there */
+		explicit_bzero(&wish, sizeof(wish)); /* parts of the secret are
+						      * there */
 		ctl_printf(call, "invalid cookie secret: %s\n"
 			"please provide a 128bit hex encoded secret\n"
 			"error no secret was added\n",

@@ -21,7 +21,8 @@
 
 /* Octets of text in one turn of the loop. */
 #define TURN_OCTETS (32u << 10)
-/* Behind this time, so much in each second, or it is broken off. */
+/* After PATIENCE_SEC a client that takes less than this in a second is broken
+ * off. */
 #define PATIENCE_SEC 60
 #define OCTETS_A_SEC (64u << 10)
 #define LOOK_SEC 5
@@ -38,7 +39,7 @@ struct control_dump {
 	uint64_t octets, records; /* printed so far */
 };
 
-/* Ends the call, too. */
+/* Ends a dump and its call. */
 static void
 dump_end(struct control_dump *dump)
 {
@@ -62,7 +63,7 @@ dump_on_gone(struct ctl_call *call)
 
 /* ---- turns --------------------------------------------------------------- */
 
-/* Prints some more. *more: there may be others. */
+/* Prints some more records. *more: there may be others. */
 static enum nsd_err
 dump_print(struct control_dump *dump, bool *more)
 {
@@ -140,7 +141,7 @@ control_let_go(struct xfrd *xfrd, uint64_t epoch)
 
 /* ---- the verb ------------------------------------------------------------ */
 
-/* Pins what is served of a zone. NSD_E_NOT_FOUND: nothing is. */
+/* Pins the served version of a zone. NSD_E_NOT_FOUND: none is served. */
 static enum nsd_err
 dump_pin(struct control_dump *dump, const uint8_t *apex, uint32_t *serial)
 {
@@ -169,8 +170,8 @@ end:
 	return err;
 }
 
-/* Begins one in a free place, to be ended by dump_end; without NSD_OK nothing
- * is left. */
+/* Begins a dump in a free place, to be ended by dump_end; without NSD_OK
+ * nothing is left. */
 static enum nsd_err
 dump_create(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
 	struct control_dump **place, uint32_t *serial)

@@ -25,7 +25,7 @@ json_primary(const struct xfrd_options *options, uint32_t index)
 	return xfrd_options_texts(options, SETTINGS_REQUEST_XFR, index).spec;
 }
 
-/* Seconds from now, or ago. */
+/* Returns the seconds between two times. */
 static long long
 json_seconds(int64_t from, int64_t to)
 {
@@ -170,7 +170,7 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		[XFR_STATE_EXPIRED] = "expired",
 	};
 	bool is_known = zone->handle != XFR_NONE;
-	/* Or nothing is published yet. */
+	/* A zone of which nothing is published yet counts as secondary. */
 	bool secondary = options->entry == NULL
 		|| xfrd_options_count(options, SETTINGS_REQUEST_XFR) > 0;
 	int64_t now = clock_now_msec();

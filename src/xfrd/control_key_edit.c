@@ -1,7 +1,7 @@
 /*
  * control_key_edit.c - TSIG keys that come, go or change: update_tsig,
- * add_tsig, assoc_tsig, del_tsig. Main takes one at a time, says what is wrong
- * with it, or answers when it is published.
+ * add_tsig, assoc_tsig, del_tsig. Main takes one at a time, and answers with
+ * its fault, or when it is published.
  */
 #include "config.h"
 

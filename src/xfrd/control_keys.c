@@ -10,7 +10,7 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* Printed in a turn. */
+/* Keys that are printed in a turn. */
 #define TURN_KEYS 16u
 
 /* An answer on its way. */
@@ -27,7 +27,7 @@ struct keys_key {
 	struct vault_place place;
 };
 
-/* A secret in base64. free() it. *len: its octets.
+/* Prints a secret in base64. free() it. *len: its octets.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_NOT_FOUND: it is another one by now, or
  * there is none. */
 static enum nsd_err
@@ -44,7 +44,7 @@ keys_print_secret(const struct vault *vault, struct vault_place place,
 	if (*text == NULL)
 		return NSD_E_MEMORY;
 	EVP_EncodeBlock((unsigned char *)*text, secret, (int)octets);
-	/* Main may have overwritten it meanwhile. */
+	/* Main may have overwritten the secret meanwhile. */
 	if (vault_get(vault, place, &again) == secret)
 		return NSD_OK;
 	explicit_bzero(*text, *len);

@@ -59,7 +59,7 @@ order_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	ctl_end(call);
 }
 
-/* Of one that nobody waits for. */
+/* Takes the answer to an order that no client waits for. */
 static void
 order_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 {
@@ -78,7 +78,7 @@ order_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 
 /* ---- to main ------------------------------------------------------------- */
 
-/* Takes the call. */
+/* Has an order obeyed; takes the call. */
 static void
 order_add(struct xfrd *xfrd, struct ctl_call *call, enum ipc_order_what what,
 	uint32_t value)

@@ -19,7 +19,7 @@ control_progress_of_loader(struct ctl_call *call, struct ctl_progress *progress)
 		progress->done = progress->all;
 }
 
-/* A line for each command that may take long; other ones are not told. */
+/* Prints a line for a command that may take long; others are left out. */
 static void
 progress_print(struct ctl_call *call, void *arg)
 {

@@ -6,7 +6,7 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* len: of all reasons. */
+/* Prints the outcome. len: of all reasons. */
 static void
 reload_print(struct ctl_call *call, const struct ipc_read_done *done,
 	size_t len)
@@ -27,7 +27,8 @@ reload_print(struct ctl_call *call, const struct ipc_read_done *done,
 		ctl_printf(call, "ok\n");
 }
 
-/* The answer is the loader's: ok, or how many zones have failed, and why. */
+/* Takes the loader's answer: ok, or the number of zones that have failed, and
+ * why. */
 static void
 reload_on_end(void *ctx, const struct ipc_message *answer)
 {
@@ -51,7 +52,7 @@ reload_on_end(void *ctx, const struct ipc_message *answer)
 	ctl_end(call);
 }
 
-/* Old scripts want to go on at once. */
+/* Ends a reload without a client: scripts made for NSD go on at once. */
 static void
 reload_on_end_unheard(void *ctx, const struct ipc_message *answer)
 {

@@ -12,7 +12,7 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_statistics.h"
 
-/* Printed in a turn. */
+/* Groups that are printed in a turn. */
 #define TURN_GROUPS 8u
 
 /* An answer on its way. */
@@ -32,7 +32,7 @@ statistics_free(struct control_statistics *s)
 	free(s);
 }
 
-/* Prints one group, or what comes before all. False: there is no more. */
+/* Prints one group, or first the counters of none. False: there is no more. */
 static bool
 statistics_print_next(struct control_statistics *s)
 {
@@ -50,14 +50,14 @@ statistics_print_next(struct control_statistics *s)
 	return true;
 }
 
-/* The same lines as members of one object. Names may have any octets but the
- * end of a line; values have none but digits and a point. */
+/* Prints the same lines as members of one object. Names may have any octets but
+ * the end of a line; values have none but digits and a point. */
 static void
 statistics_write_json(struct statistics_text *text, struct ctl_json *json)
 {
 	char *line, *rest, *value;
 
-	/* A NUL behind it. */
+	/* The text gets a NUL at its end. */
 	statistics_text_printf(text, "%c", '\0');
 	if (text->failed)
 		return;
@@ -83,7 +83,7 @@ statistics_on_sent(void *ctx, bool sent)
 	statistics_free(s);
 }
 
-/* There is no more to print, or no memory. */
+/* Ends the answer: it is printed whole, or there is no memory. */
 static void
 statistics_end(struct control_statistics *s, struct ctl_call *call)
 {
@@ -244,7 +244,7 @@ more_of_process(const struct counts *counts, unsigned place,
 		(long long)(age / 1000), (long long)(age % 1000));
 }
 
-/* Never set back to 0. */
+/* Prints statistics that are never set back to 0. */
 void
 control_on_stats_more(struct xfrd *xfrd, struct ctl_call *call)
 {

@@ -1,4 +1,4 @@
-/* control_status.c - zonestatus and listzones: what is known of zones. */
+/* control_status.c - zonestatus and listzones: the state of zones. */
 #include "config.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "xfrd/xfrd.h"
 #include "zone/measure.h"
 
-/* In one turn of the loop: zones, and time. */
+/* Zones, and time, in one turn of the loop. */
 #define TURN_ZONES 100
 #define TURN_USEC 1000
 /* Objects of a zone that are measured until the clock is looked at. */
@@ -38,7 +38,7 @@ struct control_list {
 
 /* ---- what there is to say ------------------------------------------------ */
 
-/* The date of a time of the machine. */
+/* Prints the date of a time of the machine. */
 static const char *
 status_print_time(int64_t at, int64_t now, char out[TIME_TEXT_MAX])
 {
@@ -68,7 +68,7 @@ status_state(const struct xfr_status *status)
 	case XFR_STATE_EXPIRED:
 		break;
 	}
-	/* As NSD calls a zone that it has no data of. */
+	/* NSD calls a zone without data refreshing. */
 	return status->has_data ? "expired" : "refreshing";
 }
 
@@ -99,7 +99,7 @@ status_print_serials(struct ctl_call *call, const struct xfr_status *status,
 		(unsigned)status->soa.serial, since);
 }
 
-/* True if what was begun waits for a connection. */
+/* True if a request of the zone waits for a connection. */
 static bool
 status_waits(const struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -134,7 +134,7 @@ status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
 					: 0));
 }
 
-/* As the log told it. */
+/* Prints the last error, as the log told it. */
 static void
 status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
 	const struct xfrd_options *options, const struct xfr_status *status,
@@ -196,7 +196,7 @@ status_print_received(struct ctl_call *call, const struct xfrd_zone *zone,
 			(long long)time(NULL) - (long long)last->at_sec);
 }
 
-/* Ours, indented further. */
+/* Prints lines that NSD does not have, indented further. */
 static void
 status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
 	const struct xfrd_options *options, const struct xfr_status *status,
@@ -241,7 +241,7 @@ status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
 	status_print_received(call, zone, options);
 }
 
-/* NOTIFYs that are not acknowledged yet. */
+/* Prints NOTIFYs that are not acknowledged yet. */
 static void
 status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone, const struct xfrd_options *options)
@@ -293,7 +293,7 @@ status_print_written(struct xfrd *xfrd, struct ctl_call *call,
 				: "");
 }
 
-/* A zone of which nothing is published (yet) is not called so. */
+/* True if a zone is primary; not if nothing is published of it (yet). */
 static bool
 status_is_primary(const struct xfrd_options *options)
 {
@@ -394,7 +394,7 @@ list_print_name(struct control_list *list, struct ctl_call *call,
 	return false;
 }
 
-/* The last line of a zone: the octets that it takes in the store. */
+/* Prints the last line of a zone: the octets that it takes in the store. */
 static void
 list_end_zone(struct control_list *list, struct ctl_call *call)
 {
@@ -493,7 +493,7 @@ list_start(struct xfrd *xfrd, struct ctl_call *call,
 	list->json.call = call;
 	if (list->is_json)
 		ctl_json_open(&list->json, NULL, '[');
-	/* Now: it may go before there is room. */
+	/* A single zone is printed now: it may go before there is room. */
 	if (one != NULL)
 		list->is_measuring = print(list, call, one);
 	ctl_hooks(call)->ctx = list;

@@ -1,6 +1,6 @@
 /*
- * control_trouble.c - the verb status: what is wrong, at a glance, behind the
- * lines that NSD has. Nothing is wrong: nothing is said.
+ * control_trouble.c - the verb status: trouble at a glance, behind the lines
+ * that NSD has. Without trouble there are no more lines.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 
 /* Zones in one turn of the loop. */
 #define TURN_ZONES 500u
-/* Zones that are named; of the rest it is said how many they are. */
+/* Zones that are named; a line has the number of the others. */
 #define NAMED_MAX 10u
 
 struct control_trouble {
@@ -60,7 +60,7 @@ static const char *const what_is_wrong[STATISTICS_ZONE_TROUBLES] = {
 		" acknowledge it",
 };
 
-/* The newest of what targets of NOTIFY do wrong. */
+/* Returns the newest failure of a target of NOTIFY. */
 static const char *
 trouble_explain_notify(struct xfrd *xfrd, struct xfrd_zone *zone,
 	char error[XFRD_ERROR_MAX])
@@ -81,7 +81,7 @@ trouble_explain_notify(struct xfrd *xfrd, struct xfrd_zone *zone,
 	return spec != NULL ? error : NULL;
 }
 
-/* Why a secondary zone has trouble, which may be in error; or NULL. */
+/* Returns why a secondary zone has trouble, perhaps in error; or NULL. */
 static const char *
 trouble_explain(const struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfr_status *status, enum statistics_zone_trouble trouble,
@@ -131,7 +131,8 @@ trouble_name_process(struct counts_process *p)
 		snprintf(p->name, sizeof(p->name), "server %u", index + 1);
 }
 
-/* The file stays; it is told anew with the next death. */
+/* Reports a message that a process died of. Its file stays; the next death is
+ * reported anew. */
 static void
 trouble_look_at_hand(struct control_trouble *t, struct ctl_call *call,
 	const struct counts_process *p)
@@ -177,7 +178,7 @@ trouble_look_at_processes(struct control_trouble *t, struct ctl_call *call)
 	}
 }
 
-/* Lines, of main. */
+/* Prints main's lines about options that wait for a restart. */
 static void
 trouble_look_at_waiting(struct control_trouble *t, struct ctl_call *call)
 {

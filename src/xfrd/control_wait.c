@@ -1,7 +1,7 @@
 /*
  * control_wait.c - transfer, force_transfer and notify: has the machine of
- * zones (xfr/machine.h) do it, and waits for transfers until it has. Nobody
- * waits for those that a NOTIFY goes to: one that is down answers never.
+ * zones (xfr/machine.h) do it, and waits until transfers are done. The command
+ * notify does not wait for targets: one that is down never answers.
  *
  * A command may be about all zones, a million of them. So zones are begun a few
  * in a turn of the loop, and looked at in the order in which they were begun.
@@ -77,7 +77,7 @@ wait_begin_zone(const struct control_wait *w, uint32_t handle)
 			w->verb == CTL_FORCE_TRANSFER);
 }
 
-/* The last error, and whom the request went to. */
+/* Prints the last error, and the server of that request. */
 static void
 wait_print_error(const struct control_wait *w, const struct xfrd_zone *zone,
 	const struct xfr_status *status, char *reason)
@@ -97,7 +97,7 @@ wait_print_error(const struct control_wait *w, const struct xfrd_zone *zone,
 	xfrd_read_end(w->xfrd);
 }
 
-/* Says what is wrong with a zone that is done with; false: nothing is. */
+/* Finds the fault of a zone that is done with; false: there is none. */
 static bool
 wait_find_fault(const struct control_wait *w, const struct xfrd_zone *zone,
 	const struct xfr_status *status, char *reason)
@@ -134,7 +134,7 @@ wait_note_zone(struct control_wait *w, const struct xfrd_zone *zone,
 	wait_note_fault(w, xfrd_zone_print_name(w->xfrd, zone, name), reason);
 }
 
-/* False: it is not done with yet. */
+/* Looks at a zone that was begun. False: it is not done with yet. */
 static bool
 wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 {
@@ -202,7 +202,7 @@ wait_refuse(struct ctl_call *call, const char *error)
 
 /* ---- turns --------------------------------------------------------------- */
 
-/* False: no memory. */
+/* Adds a zone that was begun. False: no memory. */
 static bool
 wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 {
@@ -218,7 +218,7 @@ wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 	return true;
 }
 
-/* Of all zones, begins one, if the verb is about it. */
+/* Begins a zone, of all zones, if the verb is about it. */
 static void
 wait_begin_one(struct control_wait *w, const struct xfrd_zone *zone)
 {
@@ -245,7 +245,7 @@ wait_begin_some(struct control_wait *w)
 	xfrd_zones_go_on(w->xfrd);
 }
 
-/* True: it is over. */
+/* Does a turn of the command. True: it is over. */
 static bool
 wait_step(struct control_wait *w)
 {
@@ -295,7 +295,7 @@ wait_on_progress(struct ctl_call *call, struct ctl_progress *progress)
 
 /* ---- verbs --------------------------------------------------------------- */
 
-/* Takes the call. */
+/* Starts a command; takes the call. */
 static void
 wait_start(struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone)

@@ -7,8 +7,8 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* ok: what had changed stands in zone files, flushed. Of many that failed, the
- * log and zonestatus have the others. */
+/* Answers the command. ok: all changes are in zone files, flushed. If many
+ * zones failed, one is named; the log and zonestatus have the others. */
 static void
 write_on_end(void *ctx, const struct xfrd_write_result *result)
 {
@@ -33,7 +33,7 @@ write_on_progress(struct ctl_call *call, struct ctl_progress *progress)
 {
 	const struct xfrd *xfrd = ctl_hooks(call)->ctx;
 
-	/* Of one zone there is nothing to tell. */
+	/* A single zone has no count. */
 	if (ctl_argument(call, 0) != NULL
 		|| xfrd->writes.state != XFRD_WRITES_ROUND)
 		return;
@@ -50,7 +50,7 @@ control_on_write(struct xfrd *xfrd, struct ctl_call *call)
 
 	if (!control_find_apex(xfrd, call, &apex))
 		return;
-	/* Before: it may end there. */
+	/* The hooks are set before: the call may end in xfrd_write. */
 	ctl_hooks(call)->ctx = xfrd;
 	ctl_hooks(call)->on_progress = write_on_progress;
 	err = xfrd_write(xfrd, apex,

@@ -14,7 +14,7 @@
 
 /* Lines of addzones and delzones that are under way; more wait. */
 #define LINES_MAX 4096u
-/* Octets of what is said of one zone. */
+/* Octets of the text about one zone. */
 #define TEXT_MAX 4096u
 
 /* A command of one of these verbs. */
@@ -30,7 +30,7 @@ struct zones_call {
 	struct zones_line *first, **end; /* in the order in which they came */
 };
 
-/* A zone of it. */
+/* A zone of such a command. */
 struct zones_line {
 	struct zones_line *next;
 	struct zones_call *of;
@@ -44,8 +44,8 @@ struct zones_line {
 
 /* ---- what is said -------------------------------------------------------- */
 
-/* Writes what NSD says of an outcome. *good: the zone is as it was wanted.
- * Returns octets; 0: there is nothing to say. */
+/* Prints an outcome as NSD does. *good: the zone is as it was wanted. Returns
+ * octets; 0: there is no text. */
 static int
 zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 	bool *good, char out[TEXT_MAX])
@@ -92,7 +92,7 @@ zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 		end->why);
 }
 
-/* Tells what became of the lines whose turn it is. */
+/* Prints the outcomes of the lines whose turn it is. */
 static void
 zones_tell(struct zones_call *zones)
 {
@@ -157,14 +157,14 @@ zones_on_changed(void *ctx, const struct xfrd_change_end *end)
 		line->said = strdup(text);
 		line->good &= line->said != NULL;
 	}
-	/* The one that waits for all before it tells them, too. */
+	/* The first line that waits prints those behind it, too. */
 	if (zones->first != line)
 		return;
 	zones_tell(zones);
 	zones_check_end(zones);
 }
 
-/* A line behind the others. NULL: there is no memory; said. */
+/* Adds a line behind the others. NULL: no memory, which is answered. */
 static struct zones_line *
 zones_add_line(struct zones_call *zones, const char *name, const char *pattern)
 {
@@ -190,7 +190,8 @@ zones_add_line(struct zones_call *zones, const char *name, const char *pattern)
 	return line;
 }
 
-/* False: there is no memory. True: it may have ended, and with it all. */
+/* Begins the change of a line. False: no memory. True: the line may have ended,
+ * and with it the call. */
 static bool
 zones_begin(struct zones_call *zones, const char *name, const char *pattern)
 {
@@ -210,7 +211,7 @@ zones_begin(struct zones_call *zones, const char *name, const char *pattern)
 	return true;
 }
 
-/* A line that says too little. */
+/* Refuses a line without a pattern. */
 static void
 zones_refuse(struct zones_call *zones, const char *name)
 {
@@ -229,7 +230,7 @@ zones_refuse(struct zones_call *zones, const char *name)
 	}
 }
 
-/* The last space of a line, or NULL. */
+/* Returns the last space of a line, or NULL. */
 static char *
 zones_find_space(char *line)
 {
@@ -317,7 +318,7 @@ zones_do_one(struct xfrd *xfrd, struct ctl_call *call,
 	struct zones_call *zones;
 
 	if (name == NULL && kind == XFRD_CHANGE_DELETE) {
-		/* As NSD says of a zone without a name. */
+		/* NSD's text about a zone without a name. */
 		ctl_printf(call, "warning zone  not present\n");
 		ctl_end(call);
 		return;

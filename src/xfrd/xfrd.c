@@ -158,14 +158,14 @@ xfrd_on_all_written(evutil_socket_t fd, short what, void *arg)
 	control_finish(arg);
 }
 
-/* Zone files first, so that who has said stop hears of it when all is done. */
+/* Writes zone files first, so that the stop is answered when all is done. */
 static void
 xfrd_on_stop(struct role *role)
 {
 	struct xfrd *xfrd = (struct xfrd *)role;
 	struct event *then;
 
-	/* By a signal to all processes, and by main. */
+	/* Xfrd may be told twice: by a signal to all processes, and by main. */
 	if (xfrd->told_stop)
 		return;
 	then = event_new(role->base, -1, 0, xfrd_on_all_written, xfrd);
@@ -263,8 +263,8 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
 }
 
-/* Leaves open: the log, what leads to main, the zone list, the doors of the
- * control channel and of metrics. */
+/* Closes all descriptors but the log, the channel to main, the zone list, and
+ * the sockets of the control channel and of metrics. */
 static enum nsd_err
 xfrd_close_descriptors(const struct role_start *start)
 {
@@ -307,7 +307,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	role_init_name("xfrd", "xfrd");
 	role_init_death(start->server, true);
 	affinity_set_xfrd(&start->server->conf->server);
-	/* Changes of zones come through it. */
+	/* Changes of zones come through the control channel. */
 	priority_answer();
 	err = store_reader_open(start->store, start->reader_slot, "xfrd",
 		&xfrd->reader);

@@ -3,37 +3,37 @@
  * versions, and takes control commands.
  *
  *   xfrd.c         start, messages
- *   xfrd_turn.c    has done what is to be done, when it is time
+ *   xfrd_turn.c    carries out the machine's actions when they are due
  *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
  *   xfrd_notify.c  hears NOTIFY
- *   xfrd_keep.c    has what was received made durable, and published
+ *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_write.c   has zone files written; xfrd_write_zone.c: which
- *   xfrd_look.c    has it looked whether zone files are there
+ *   xfrd_look.c    has the writer look whether zone files are there
  *   xfrd_steps.c   finds primary zones whose differences are to be written
- *   xfrd_written.c  what has become of what was written
+ *   xfrd_written.c  outcomes of writing zone files
  *   xfrd_job.c     a question: with which key, its end; xfrd_whom.c: to whom
- *   xfrd_failure.c  what is said of those that fail; xfrd_said.c: what was
+ *   xfrd_failure.c  log lines about those that fail; xfrd_said.c: earlier ones
  *   xfrd_reasons.c  why questions have failed
  *   xfrd_received.c  the last transfer of each zone
  *   xfrd_state.c   keeps timers over a restart
- *   xfrd_left.c    what a zone leaves to itself that begins anew
+ *   xfrd_left.c    state of a zone that outlives a change of its options
  *   xfrd_configure.c  other options of the server, other sockets
- *   xfrd_change.c  zones that come and go, in batches: has it done everywhere
+ *   xfrd_change.c  zones that come and go, in batches, in all processes
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
- *   xfrd_come.c    zones that rest or go: what xfrd itself knows of them
+ *   xfrd_come.c    zones that rest or go: their state in xfrd
  *   xfrd_walk.c    finds zones that are published
- *   xfrd_follow.c  goes on with what is published after a reconfig
- *   xfrd_zone.c    what is known of a zone, and the table of all (xfrd_zone.h)
- *   xfrd_zones.c   joins them to the machine that knows what is to be done
- *                  (xfr/machine.h), and to what is served
- *   xfrd_options.c  what the configuration says of a zone
- *   xfrd_loader.c  what the loader is asked for
- *   control*.c     what the operator asks for: see control.h
+ *   xfrd_follow.c  follows the settings that a reconfig has published
+ *   xfrd_zone.c    zones, and the table of all (xfrd_zone.h)
+ *   xfrd_zones.c   joins them to the machine that decides what to do
+ *                  (xfr/machine.h), and to their served versions
+ *   xfrd_options.c  the configuration of a zone
+ *   xfrd_loader.c  requests to the loader
+ *   control*.c     commands of the operator: see control.h
  *   xfrd_ask.c     questions to other servers, and connections for them
- *   xfrd_tls.c     what primaries are asked with over TLS
- *   xfrd_statistics.c  what all processes have counted
+ *   xfrd_tls.c     credentials for primaries over TLS
+ *   xfrd_statistics.c  counters of all processes
  *   xfrd_metrics.c     the same over HTTP
- *   xfrd_trouble.c     what is wrong, for status and for metrics
+ *   xfrd_trouble.c     trouble, for status and for metrics
  */
 #ifndef XFRD_XFRD_H
 #define XFRD_XFRD_H
@@ -72,17 +72,17 @@ struct xfrd_notified {
 	uint64_t left_out;
 };
 
-/* The zones, and the machine that has those with primaries, or with others to
- * tell. */
+/* The zones, and the machine that has those with primaries or targets of
+ * NOTIFY. */
 struct xfrd_zones {
 	struct xfrd_zone_table table;
 	struct xfr_machine *machine;
-	uint32_t secondary_count; /* zones that it has primaries of */
+	uint32_t secondary_count; /* zones of the machine with primaries */
 	struct event *event;      /* the machine may have something to do */
 	struct event *look_event; /* next step of the look at served zones */
 	uint32_t looked;          /* number that is looked at next */
 	bool looking;
-	bool look_again;          /* from the start, after this */
+	bool look_again;          /* another look is to follow this one */
 	bool told;                /* zones have all been seen once: targets of
 				   * NOTIFY are told of them */
 	uint32_t coming;          /* the latest zone.coming */
@@ -122,8 +122,8 @@ struct xfrd_writes {
 	struct event *period_event;  /* the next round */
 	struct event *look_event;    /* the next round that looks for files */
 	struct event *end_event;     /* at the end: time is over */
-	struct event *then;          /* and what comes after it; NULL: nothing
-				      * does, or it has happened */
+	struct event *then;          /* added when writing has ended; NULL:
+				      * none, or it was */
 	enum {
 		XFRD_WRITES_NONE,
 		XFRD_WRITES_ROUND,   /* all zones are being looked at */
@@ -134,7 +134,8 @@ struct xfrd_writes {
 	bool wanted;                 /* a round, by the clock */
 	bool files_wanted;           /* a round that looks for files */
 	struct xfrd_look look;
-	bool busy;                   /* a zone, or look, is with the writer: */
+	bool busy;                   /* the writer has a zone, or `look`, in
+				      * hand: */
 	uint8_t apex[NAME_MAX_LEN];
 	uint32_t serial;
 	uint64_t entry;              /* of the journal, which leads there */
@@ -143,7 +144,7 @@ struct xfrd_writes {
 	struct xfrd_written last_failed;
 	struct cds_list_head wishes; /* in the order in which they came */
 	uint32_t wish_count;
-	bool ending;                 /* this process, with the round */
+	bool ending;                 /* this process ends after the round */
 	struct xfrd_steps steps;
 };
 
@@ -154,7 +155,7 @@ struct xfrd_walk {
 	uint8_t last[NAME_MAX_LEN]; /* apex that was looked at */
 };
 
-/* Another configuration is gone on with: see xfrd_follow.c. */
+/* The change to another configuration: see xfrd_follow.c. */
 struct xfrd_follow {
 	enum {
 		XFRD_FOLLOW_NONE,
@@ -217,9 +218,9 @@ struct xfrd {
 /* ---- xfrd_loader.c ------------------------------------------------------- */
 
 /*
- * Asks the loader to publish what a transfer brought, or changes of a zone, as
- * loader/load_update.h tells. Borrows the text, whose octets must stay as they
- * are until on_end gets UPDATED (struct ipc_updated); see requests.h.
+ * Asks the loader to publish a transfer, or changes of a zone: see
+ * loader/load_update.h. Borrows the text, whose octets must stay as they are
+ * until on_end gets UPDATED (struct ipc_updated); see requests.h.
  * returns as requests_add.
  */
 enum nsd_err xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
@@ -227,7 +228,7 @@ enum nsd_err xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 
 /*
  * Tells the loader how long a zone may be answered from (struct ipc_expiry).
- * apex: a whole wire name. The next loader does not know it: say it again.
+ * apex: a whole wire name. The next loader has to be told again.
  * returns NSD_OK; NSD_E_AGAIN: there is no loader, or no credit: on_peer says
  * when to try again; NSD_E_MEMORY.
  */
@@ -260,7 +261,7 @@ enum nsd_err xfrd_loader_change_zones(struct xfrd *xfrd,
 /*
  * Asks the loader to read the file of a zone, by its apex in lower case, or of
  * all (NULL), if it has changed. on_end gets READ_DONE (struct ipc_read_done);
- * or NULL: the loader died at it, and nobody has asked again.
+ * or NULL: the loader died of it, and the request was not repeated.
  * returns as requests_add.
  */
 enum nsd_err xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex,
@@ -291,21 +292,21 @@ enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
  * published. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_get_config(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, uint32_t *config) MUST_USE;
-/* The machine is to know a zone, which it does not know yet: it has a handle
- * from now on. NSD_E_MEMORY. */
+/* Adds a zone to the machine: it has a handle from now on. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone,
 	uint32_t config, const struct xfr_start *start) MUST_USE;
-/* The machine forgets a zone that has a handle, and so does all that a handle
- * is needed for. */
+/* Removes a zone that has a handle from the machine, and drops all state that
+ * needs the handle. */
 void xfrd_zones_end(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Gets the zone that the machine has under a handle. */
 struct xfrd_zone *xfrd_zones_get(const struct xfrd *xfrd, uint32_t handle);
 /* Gets the SOA of a zone that is served. False: it is not loaded. */
 bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct xfrd_soa *soa);
-/* The machine has heard something: it may have something to do. */
+/* Has the machine looked at soon, as it has heard something. */
 void xfrd_zones_go_on(struct xfrd *xfrd);
-/* Another version of a zone may be served than the machine knows of. */
+/* Tells the machine which version of a zone is served, as it may be a new
+ * one. */
 void xfrd_zones_hear(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_job.c ---------------------------------------------------------- */
@@ -334,9 +335,11 @@ struct xfrd_whom {
 struct xfrd_job {
 	struct cds_list_head node; /* of xfrd.jobs */
 	struct xfrd *xfrd;
-	uint64_t ticket;           /* XFR_NO_TICKET: nobody waits for it */
-	struct xfrd_zone *zone;    /* NULL: it goes, or gets other options, and
-				    * the loader has what the job brings */
+	uint64_t ticket;           /* XFR_NO_TICKET: the machine does not wait
+				    * for it */
+	struct xfrd_zone *zone;    /* NULL: the zone goes, or gets other
+				    * options, and the loader has the job's
+				    * transfer */
 	/* Copies, as long as the job: */
 	const uint8_t *apex;       /* of the zone, in lower case */
 	const char *name;          /* the same as text, as written */
@@ -353,7 +356,8 @@ struct xfrd_job {
 	struct xfr_pool_past past; /* as of struct xfrd_ask_how */
 	int64_t asked_msec;        /* begin of its time-out */
 	struct xfrd_soa soa;       /* of what is served */
-	bool has_key;              /* the server's is known; by this name: */
+	bool has_key;              /* the server's key is known, by this
+				    * name: */
 	struct tsig_key key;       /* mac NULL: not signed */
 	struct tsig_chain chain;
 	/* Of a transfer: */
@@ -375,8 +379,8 @@ struct xfrd_job {
 				    * and the texts of whom */
 };
 
-/* A job that does what the machine asks for, and has not begun. NULL: without
- * memory, or there is no such server any more. */
+/* Creates a job for an action of the machine, without beginning it. NULL:
+ * without memory, or there is no such server any more. */
 struct xfrd_job *xfrd_job_create(struct xfrd *xfrd,
 	const struct xfr_action *action) MUST_USE;
 
@@ -391,14 +395,14 @@ enum nsd_err xfrd_job_open_key(struct xfrd_job *job) MUST_USE;
 /* Prints address and port of a job's server, which it returns; there is room
  * for NET_ADDRESS_TEXT_MAX. */
 const char *xfrd_job_print_server(const struct xfrd_job *job, char *text);
-/* Tells the machine what became of a job, the log where it failed, and frees
- * it. why: NULL, or more than the outcome says. */
+/* Ends a job: tells the machine its outcome, logs a failure, and frees it. why:
+ * NULL, or more than the outcome says. */
 void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why);
 /* Frees a job; the machine is not told. */
 void xfrd_job_free(struct xfrd_job *job);
-/* True if an entry of the journal is a job's, which is not published yet. Cost:
- * all jobs. */
+/* True if an entry of the journal belongs to a job, and so is not published
+ * yet. Cost: all jobs. */
 bool xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry);
 /* Cancels a job: the machine does not wait for it any more. */
 void xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket);
@@ -409,13 +413,13 @@ void xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
 
 enum nsd_err xfrd_jobs_init(struct xfrd *xfrd);
-/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. What finds no
- * connection waits for one, in the order in which it came. */
+/* Begins an action of the machine: PROBE, TRANSFER or NOTIFY. Jobs that find no
+ * connection wait for one, in the order in which they came. */
 void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
 
 /* ---- xfrd_received.c ----------------------------------------------------- */
 
-/* The transfer has been published: notes it, and tells the log. received: as
+/* Notes and logs a transfer that has been published. received: as
  * xfrd_write_print_received prints it. */
 void xfrd_received_note(const struct xfrd_job *job, const char *received);
 /* Returns the kind of a transfer: "AXFR", "IXFR", or "AXFR for IXFR". */
@@ -423,58 +427,58 @@ const char *xfrd_received_kind(const struct xfrd_received *last);
 
 /* ---- xfrd_failure.c ------------------------------------------------------ */
 
-/* Prints what questions to a server are protected by: " with key K", " with
+/* Prints the protection of questions to a server: " with key K", " with
  * tls-auth T", both or nothing (NULL). Returns the text, which is cut to
  * size. */
 #define XFRD_WITH_MAX 1400
 const char *xfrd_print_with(const char *key, const char *tls, char *text,
 	size_t size);
-/* Prints why the last question for a zone that has failed has, as the log tells
- * it. Returns the text, which is cut to size. */
+/* Prints why the last question for a zone that failed did so, as in the log.
+ * Returns the text, which is cut to size. */
 #define XFRD_ERROR_MAX 400
 const char *xfrd_print_error(const struct xfrd *xfrd,
 	const struct xfr_status *status, char *text, size_t size);
-/* The same of any failure, by what a reply said. */
+/* Prints the same about any failure, by its reply. */
 const char *xfrd_failure_print(const struct xfrd *xfrd,
 	enum xfr_outcome outcome, uint16_t rcode, uint32_t reason, char *text,
 	size_t size);
-/* Prints what is wrong with what job->heard says; perhaps to text, which is cut
- * to size. */
+/* Prints the fault in job->heard; perhaps to text, which is cut to size. */
 const char *xfrd_failure_print_fault(const struct xfrd_job *job, char *text,
 	size_t size);
-/* Tells the log that a job has failed, or that its server is well again, if it
- * is not known there. The machine has had the reply, with its reason; why: as
- * for xfrd_job_end. */
+/* Logs that a job has failed, or that its server is well again, if the log does
+ * not have it. The machine has had the reply, with its reason; why: as for
+ * xfrd_job_end. */
 void xfrd_failure_tell(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why, int64_t now);
 
 /* ---- xfrd_keep.c --------------------------------------------------------- */
 
-/* Opens the journal. Without it nothing is transferred; said in the log. */
+/* Opens the journal. Without it no zone is transferred, which is logged. */
 void xfrd_keep_init(struct xfrd *xfrd);
 void xfrd_keep_fini(struct xfrd *xfrd);
-/* True if the folder of the journal has been removed: nothing can be kept. The
- * zone files are written then, and xfrd ends, so that the next one makes the
- * folder again. */
+/* True if the folder of the journal has been removed: no transfer can be kept.
+ * The zone files are written then, and xfrd ends, so that the next one makes
+ * the folder again. */
 bool xfrd_keep_is_lost(struct xfrd *xfrd);
-/* A zone that is no secondary is looked at: the journal drops what it has of it
- * if that does not lead to what is served any more. Until then nothing else may
- * have it. */
+/* Looks at a zone that is no secondary: the journal drops its entries if they
+ * do not lead to the served version any more. Until then they may be all there
+ * is of it. */
 void xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* If the journal leads on from what is served, as the last xfrd died before it
- * could have it published, this is done now. soa: NULL if nothing is served. */
+/* Has entries of the journal published that lead on from the served version:
+ * the last xfrd may have died before that. soa: NULL if none is served. */
 void xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa);
-/* True: no other transfer is to be begun now. */
+/* True if no other transfer is to be begun now. */
 bool xfrd_keep_is_full(const struct xfrd *xfrd);
 /* Reads no more from primaries for a while, if the disk does not keep up. */
 void xfrd_keep_slow_down(struct xfrd *xfrd);
-/* The transfer is here: has it made durable, then published. */
+/* Has a complete transfer made durable, then published. */
 void xfrd_keep_begin(struct xfrd_job *job);
 
 /* ---- xfrd_write.c -------------------------------------------------------- */
 
-/* Every zonefiles-write seconds, from now on. NSD_E_MEMORY. */
+/* Has zone files written every zonefiles-write seconds, from now on.
+ * NSD_E_MEMORY. */
 enum nsd_err xfrd_write_init(struct xfrd *xfrd) MUST_USE;
 
 /* The result of a request to write. */
@@ -488,44 +492,43 @@ typedef void xfrd_write_on_end(void *ctx,
 /*
  * Has a zone written, or all (apex NULL), if a transfer has changed it since it
  * was written last, or its file is not there, whatever zonefiles-write says.
- * Borrows apex, in lower case.
- * on_end is called once, never from within this call, unless this process ends;
- * NULL: nobody waits.
+ * Borrows apex, in lower case. on_end is called once, never from within this
+ * call, unless this process ends; NULL: none.
  * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: too many are
  *     wished for; NSD_E_MEMORY.
  */
 enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_write_on_end *on_end, void *ctx) MUST_USE;
 
-/* There are other options of the server. */
+/* Follows changed options of the server. */
 void xfrd_write_follow(struct xfrd *xfrd);
-/* Zones have other options: soon has those written that nothing but a file has
- * that is not there. */
+/* After a change of options of zones: soon has zones written whose file is not
+ * there, and which nothing else has. */
 void xfrd_write_look(struct xfrd *xfrd);
 /* Prints "received update to serial ... from SOURCE", as zone files and the log
  * have it; cut to size. */
 void xfrd_write_print_received(char *out, size_t size,
 	const struct journal_entry *entry, const char *source);
 
-/* There is a writer, or it takes more; it has ended. */
+/* A writer has connected, or has room again; has ended. */
 void xfrd_write_on_writer(struct xfrd *xfrd, struct link *link);
 void xfrd_write_on_writer_gone(struct xfrd *xfrd);
 
-/* Told to end: writes what has changed, for some seconds at most, and then has
- * `then` happen, which it keeps. False: there is nothing to write. */
+/* At the end: has changed zones written, for some seconds at most, and then
+ * adds the event `then`, which it keeps. False: none has changed. */
 bool xfrd_write_end(struct xfrd *xfrd, struct event *then) MUST_USE;
 
-/* Goes on writing, unless something is under way. */
+/* Goes on writing, unless the writer has work in hand. */
 void xfrd_write_go_on(struct xfrd *xfrd);
 
 /* ---- xfrd_look.c --------------------------------------------------------- */
 
-/* True: there is no room for another zone. */
+/* True if there is no room for another zone. */
 bool xfrd_look_is_full(const struct xfrd_look *look);
 void xfrd_look_add(struct xfrd_look *look, const uint8_t *apex);
-/* Forgets the first ones. */
+/* Forgets the first zones. */
 void xfrd_look_drop(struct xfrd_look *look, uint32_t count);
-/* Sends all of them, of which there is one at least, in FIND_FILES. Errors as
+/* Sends all zones, of which there is one at least, in FIND_FILES. Errors as
  * requests_add. */
 enum nsd_err xfrd_look_ask(const struct xfrd_look *look,
 	struct requests *requests, request_on_end *on_end, void *ctx)
@@ -533,23 +536,24 @@ enum nsd_err xfrd_look_ask(const struct xfrd_look *look,
 
 /* ---- xfrd_written.c ------------------------------------------------------ */
 
-/* Why one has failed. */
+/* Returns why a write has failed. */
 const char *xfrd_written_why(const struct xfrd_written *done);
-/* Gets the serial of what the zone file of a secondary zone holds. False: there
- * is no file, or it is not known. */
+/* Gets the serial in the zone file of a secondary zone. False: there is no
+ * file, or the serial is not known. */
 bool xfrd_written_find_serial(struct xfrd *xfrd, struct xfrd_zone *zone,
 	uint32_t *serial);
 
 /* ---- xfrd_steps.c -------------------------------------------------------- */
 
-/* Looks whether another version of a zone is served. True: it is due. */
+/* Looks whether another version of a zone is served. True: its files are
+ * due. */
 bool xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The same for all zones, before the end. */
 void xfrd_steps_look_at_all(struct xfrd *xfrd);
-/* The zone goes. */
+/* Forgets a zone, which goes. */
 void xfrd_steps_forget(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* The next zone that is due; from now on it is not. *unsure: its files may have
- * been written. NULL: none is, or more are to be looked at:
+/* Takes the next zone that is due; from now on it is not. *unsure: its files
+ * may have been written. NULL: none is, or more are to be looked at:
  * writes.steps.due_count. */
 struct xfrd_zone *xfrd_steps_take(struct xfrd *xfrd, bool *unsure);
 
@@ -569,30 +573,32 @@ void xfrd_state_init(struct xfrd *xfrd);
  * xfrd does not put it off. */
 void xfrd_state_get_start(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	const struct xfrd_soa *served, struct xfr_start *start);
-/* A zone goes, or its options become others: it is not in the file now. */
+/* Has the file written anew without a zone, which goes, or gets other
+ * options. */
 void xfrd_state_drop(struct xfrd *xfrd);
-/* The zone has not begun yet, and is to be checked soon when it does, whatever
- * the file said. */
+/* Has a zone that has not begun yet checked soon when it does, whatever the
+ * file said. */
 void xfrd_state_make_due(struct xfrd_zone *zone);
 /* Has xfrdfile written soon, unless there are many zones, because of a change
  * that should not be lost. */
 void xfrd_state_save_soon(struct xfrd *xfrd);
-/* Writes it now, at the end. */
+/* Writes the file now, at the end. */
 void xfrd_state_save(struct xfrd *xfrd);
 
 /* ---- xfrd_left.c --------------------------------------------------------- */
 
-/* Gets what is to be left of a zone. False: it has no handle, or there is
- * nothing. */
+/* Gets the state of a zone that is to outlive its options. False: it has no
+ * handle, or there is none. */
 bool xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	int64_t now, struct xfrd_left_zone *left);
-/* Sets in *start what the zone's past says of that. */
+/* Sets in *start the state from the zone's past. */
 void xfrd_left_get_start(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, struct xfr_start *start);
-/* True: its options are others than those that it has begun with, as far as
- * they count for what it leaves. */
+/* True if the options that count for this state are others than the zone began
+ * with. */
 bool xfrd_left_is_other(struct xfrd *xfrd, const struct xfrd_zone *zone);
-/* The zone has a handle now. */
+/* Gets the outcome of the last write from the past of a zone, which has a
+ * handle now. */
 void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_configure.c ---------------------------------------------------- */
@@ -604,21 +610,20 @@ void xfrd_on_configure(struct role *role, const struct ipc_message *m);
 
 /* NSD_E_MEMORY. */
 enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
-/* The message SERVED: looks at what is served, a little at a time. */
+/* The message SERVED: looks at the served zones, a few at a time. */
 void xfrd_turn_look(struct xfrd *xfrd);
-/* Looks at one zone that has just come to be served, or has other options. */
+/* Looks at a zone that has just been added, or has other options. */
 void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* The zone has the options that are published now, which may be others; if its
- * checks have failed, there is one now. False: there is no memory for it
- * now. */
+/* Has a zone follow its published options, which may have changed; if its
+ * checks have failed, one begins now. False: there is no memory for it now. */
 bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
-/* The loader is another one, or takes more messages. */
+/* A loader has connected, or has room again. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 
 /* ---- xfrd_walk.c --------------------------------------------------------- */
 
-/* A zone that was just added to the table. Its line of the zone list, if it is
- * of that, has not been looked for. */
+/* Called with a zone that was just added to the table. Its line of the zone
+ * list, if it has one, was not looked for. */
 typedef void xfrd_walk_on_new(struct xfrd *xfrd, struct xfrd_zone *zone);
 /*
  * Goes on with a walk, which is empty at first: looks at the next entries of
@@ -632,12 +637,13 @@ enum nsd_err xfrd_walk(struct xfrd *xfrd, struct xfrd_walk *walk,
 
 /* ---- xfrd_come.c --------------------------------------------------------- */
 
-/* The zone's options are to become others, or it is to go: nothing is done for
- * it until xfrd_turn_join, for which its past has what is known. */
+/* Rests a zone that is to get other options, or to go: nothing is done for it
+ * until xfrd_turn_join. Its past keeps its state. */
 void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* A reconfig has removed it, and so what the journal has of it. */
+/* Removes a zone, with its entries in the journal, that a reconfig has
+ * removed. */
 void xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* The zone is not there any more, for this process. */
+/* Removes a zone from this process. */
 void xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_follow.c ------------------------------------------------------- */

@@ -3,9 +3,10 @@
  *
  * On a connection a question has a slot; its ID is the slot's number and
  * something random. A slot is used again once its question was answered to the
- * end. If nobody waited for the end, messages may still come, so the slot stays
- * empty as long as the connection lasts. Which connection a question goes on,
- * and whether it leaves it to be asked again, says xfr/pool.h.
+ * end. If the question was given up before, messages may still come, so the
+ * slot stays empty as long as the connection lasts. xfr/pool.h chooses the
+ * connection of a question, and decides whether it leaves that to be asked
+ * again.
  *
  * System calls, for whoever filters them: those of net/client.c, and getrandom.
  */
@@ -29,13 +30,13 @@
 #include "process/hand.h"
 #include "tls/client.h"
 
-/* An answer over UDP. */
+/* The wait for an answer over UDP. */
 #define UDP_SEC 3
-/* A connection without questions is kept for the next one. */
+/* The time for which a connection without questions is kept. */
 #define IDLE_SEC 10
-/* In place of tcp-timeout: 0. */
+/* The value in place of tcp-timeout: 0. */
 #define TCP_TIMEOUT_SEC 120
-/* Until those that wait for a connection are looked through. */
+/* The pause before questions that wait for a connection are looked through. */
 #define ROOM_MSEC 10
 
 /* A server that is asked over TCP, as long as it has connections. */
@@ -71,7 +72,7 @@ struct xfrd_ask {
 	uint16_t id;
 	uint16_t slot;
 	bool is_sent;
-	bool was_open;             /* the connection that it has left */
+	bool was_open;             /* of the connection that it has left */
 	struct sockaddr_storage to;
 };
 
@@ -121,7 +122,7 @@ peer_find(const struct xfrd_asks *asks, const struct xfrd_ask_server *server)
 	return NULL;
 }
 
-/* NULL: no memory. */
+/* Gets the peer of a server, which is added if need be. NULL: no memory. */
 static struct ask_peer *
 peer_get(struct xfrd_asks *asks, const struct xfrd_ask_server *server)
 {
@@ -138,7 +139,8 @@ peer_get(struct xfrd_asks *asks, const struct xfrd_ask_server *server)
 	return peer;
 }
 
-/* No question is asked with it. */
+/* The address that stands for former credentials: no question is asked with
+ * these. */
 static const char former_tls;
 
 void
@@ -204,7 +206,7 @@ conn_set_timer(struct conn *conn, int64_t msec)
 		.tv_usec = msec % 1000 * 1000});
 }
 
-/* Has it looked at, or closed. */
+/* Sets the event by which a connection is looked at, or closed. */
 static void
 conn_await(struct conn *conn)
 {
@@ -246,7 +248,7 @@ conn_leave(struct xfrd_ask *ask, bool is_spent)
 		conn_await(conn);
 }
 
-/* No more questions are to go there. */
+/* Has no more questions go on a connection. */
 static void
 conn_wear(struct conn *conn)
 {
@@ -278,7 +280,7 @@ conn_add_slot(struct conn *conn)
 	return true;
 }
 
-/* Puts a question on it. False: there is no slot, or no memory for one. */
+/* Puts a question on a connection. False: no slot, or no memory for one. */
 static bool
 conn_join(struct conn *conn, struct xfrd_ask *ask)
 {
@@ -486,7 +488,7 @@ conn_find(struct xfrd_ask *ask, struct ask_peer *peer)
 	return conn_join((struct conn *)found, ask) ? NSD_OK : NSD_E_MEMORY;
 }
 
-/* The same, with what is known of its server. */
+/* Finds a connection for a question, by its server. */
 static enum nsd_err
 conn_find_to(struct xfrd_ask *ask, const struct xfrd_ask_server *server)
 {

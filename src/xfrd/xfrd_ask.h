@@ -32,8 +32,9 @@ struct xfrd_asks {
 	int tcp_mss;          /* outgoing-tcp-mss */
 	struct hand *hand;    /* has the message that is being read; or NULL */
 	struct event *room_event; /* added when a connection may be had while
-				   * somebody waits; or NULL */
-	/* The owner's, from xfrd_asks_init on: who waits for a connection. */
+				   * questions wait; or NULL */
+	/* The owner's, from xfrd_asks_init on: questions that wait for a
+	 * connection. */
 	struct cds_list_head waiting;
 	bool is_told; /* room_event is to come; reset by the owner */
 	/* private */
@@ -59,11 +60,12 @@ struct xfrd_ask_calls {
 	 * checked. */
 	enum xfrd_ask_next (*on_message)(void *ctx, const uint8_t *message,
 		size_t len);
-	/* No more come. error: as of on_end in net/client.h; why: what TLS
-	 * says; or NULL. */
+	/* No more messages come. error: as of on_end in net/client.h; why: what
+	 * TLS says; or NULL. */
 	void (*on_fail)(void *ctx, int error, const char *why);
-	/* Over TCP: it has left its connection, without a message so far, and
-	 * is to be opened and sent again. It is over, and freed. */
+	/* Over TCP: the question has left its connection, without a message so
+	 * far, and is to be opened and sent again. This one is over, and
+	 * freed. */
 	void (*on_again)(void *ctx, const struct xfr_pool_past *past);
 };
 
@@ -95,19 +97,20 @@ enum nsd_err xfrd_ask_open(struct xfrd_asks *asks,
 	const struct xfrd_ask_calls *calls, void *ctx,
 	struct xfrd_ask **ask) MUST_USE;
 uint16_t xfrd_ask_id(const struct xfrd_ask *ask);
-/* When its turn came (xfr_pool_get_turn); now: it is to come. Over TCP. */
+/* Returns when the turn of a question over TCP came (xfr_pool_get_turn); now:
+ * it is to come. */
 int64_t xfrd_ask_get_turn(const struct xfrd_ask *ask, int64_t now);
 /* True if a server has connections, and has sent no message on any of them
  * since then. */
 bool xfrd_asks_know_silent(const struct xfrd_asks *asks,
 	const struct xfrd_ask_server *server, int64_t since);
-/* A connection may be had, or may be looked for. */
+/* Tells the owner soon that a connection may be had. */
 void xfrd_asks_tell_room(struct xfrd_asks *asks);
-/* True if its server has taken the connection that it is, or was last, on. Over
- * UDP always. */
+/* True if the server has accepted the connection that the question is, or was
+ * last, on. Over UDP always. */
 bool xfrd_ask_is_open(const struct xfrd_ask *ask);
 /*
- * Sends it; borrows the message.
+ * Sends a question; borrows the message.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: too much waits for that server;
  * NSD_E_SYSTEM with errno.
  */

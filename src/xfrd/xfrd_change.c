@@ -55,7 +55,7 @@ change_move(struct xfrd_change *change, struct cds_list_head *list)
 
 /* ---- a batch is gathered, and listed ------------------------------------- */
 
-/* Reads its texts. *outcome: what is wrong with them. */
+/* Reads the texts of a change. False: *outcome is the fault. */
 static bool
 change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
 {
@@ -70,7 +70,7 @@ change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
 	return conf_parse_zone_name(change->name, change->wire);
 }
 
-/* True: it is published with the pattern that it is to get. */
+/* True if the zone is published with the pattern that it is to get. */
 static bool
 change_has_pattern(const struct xfrd_change *change,
 	const struct xfrd_zone *zone)
@@ -83,7 +83,7 @@ change_has_pattern(const struct xfrd_change *change,
 	return has;
 }
 
-/* Finds out whether there is something to be done. *outcome: if not, why. */
+/* True if there is something to be done. *outcome: if not, why. */
 static bool
 change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 	enum xfrd_changed *outcome)
@@ -102,7 +102,8 @@ change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 	if (!zone->is_listed)
 		return false;
 	*outcome = XFRD_CHANGED;
-	/* The loader may have done what a dead xfrd has left, but not here. */
+	/* A change that a dead xfrd has left may be done by the loader, but not
+	 * in this xfrd. */
 	if (change->kind == XFRD_CHANGE_DELETE || change->on_end == NULL
 		|| !change_has_pattern(change, zone))
 		return true;
@@ -118,7 +119,7 @@ change_refuse(struct xfrd_change *change, const char *why)
 	change_end(change, XFRD_CHANGED_UNLISTED, why);
 }
 
-/* Writes its line. False: it has ended. */
+/* Writes the line of a change. False: the change has ended. */
 static bool
 change_list(struct xfrd_change *change)
 {
@@ -172,8 +173,8 @@ change_begin(struct xfrd_change *change)
 	return true;
 }
 
-/* The list may be one that is to be written anew first. All that has come in
- * this turn of the loop is one batch. */
+/* Begins a batch of all changes that have come in this turn of the loop; before
+ * that, the list is written anew if need be. */
 static void
 changes_begin(struct xfrd *xfrd)
 {
@@ -284,7 +285,8 @@ change_take_answer(struct xfrd_change *change, const struct zone_change *done)
 		change_fail(change, XFRD_CHANGED_FAILED, err_text(done->err));
 }
 
-/* Loaders have died of one of them: the others are done without it. */
+/* Takes back a message that loaders have died of: its only change has failed;
+ * several are asked for again, one by one. */
 static void
 changes_give_up(struct xfrd_changes *changes, struct changes_asked *asked)
 {
@@ -365,7 +367,7 @@ changes_put(struct xfrd_changes *changes, struct zone_message *message,
 	}
 }
 
-/* Without NSD_OK it is to be tried again. */
+/* Asks the loader for some changes. Without NSD_OK to be tried again. */
 static enum nsd_err
 changes_ask_some(struct xfrd *xfrd)
 {
@@ -461,7 +463,7 @@ changes_ask(struct xfrd *xfrd)
 		changes_end_batch(changes);
 }
 
-/* error: lines may come again. */
+/* Ends the failed changes. error: of the flush: their lines may come again. */
 static void
 changes_end_failed(struct xfrd_changes *changes, int error)
 {
@@ -533,7 +535,7 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 	switch (changes->step) {
 	case XFRD_CHANGES_NONE:
 	case XFRD_CHANGES_LOADER:
-		return; /* of what nobody waits for */
+		return; /* for a flush that is no longer awaited */
 	case XFRD_CHANGES_FLUSH:
 		if (error == 0) {
 			changes->step = XFRD_CHANGES_LOADER;

@@ -2,16 +2,18 @@
  * xfrd_change.h - zones come, go and get other patterns while the server runs
  * (addzone, delzone, changezone).
  *
- * Changes are done in batches, one after the other (doc/decisions/0157): what
- * is asked for while a batch is under way is the next one. A batch is
+ * Changes are done in batches, one after the other (doc/decisions/0157):
+ * changes that are asked for while a batch is under way are the next one. A
+ * batch is
  *   1. written to the zone list, which is the truth (0084), and durable there,
  *   2. published by the loader (loader/load_batch.h),
  *   3. taken over by xfrd itself, and told as done, once the loader has read
  *      the zone's file, if there is one; a secondary zone begins to be fetched.
- * If 1 fails the batch has failed. What 2 refuses has failed; its lines become
- * what they were, and that is durable before it is told. If xfrd dies, the next
- * one goes on from the list; if the loader dies, the next one is asked again.
- * So what was told as done is so, and what was not is done or not, whole.
+ * If 1 fails the batch has failed. Changes that 2 refuses have failed; their
+ * lines become what they were, and that is durable before it is told. If xfrd
+ * dies, the next one goes on from the list; if the loader dies, the next one is
+ * asked again. So a change that was told as done is so, and any other is done
+ * as a whole or not at all.
  */
 #ifndef XFRD_XFRD_CHANGE_H
 #define XFRD_XFRD_CHANGE_H
@@ -48,7 +50,7 @@ struct xfrd_change_end {
 			  * call */
 };
 
-/* A change is done with. It may begin others. */
+/* Takes the end of a change. It may begin others. */
 typedef void xfrd_change_on_end(void *ctx, const struct xfrd_change_end *end);
 
 struct xfrd_change_ask {
@@ -68,15 +70,15 @@ struct xfrd_change_ask {
 void xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask);
 
 /*
- * Opens the zone list, and has done what is in it and was not done when the
- * last xfrd died, and the other way round. Before this process is confined to
- * its calls. Without a list, or without memory, changes are refused; said in
- * the log.
+ * Opens the zone list, and makes the changes between the list and the store
+ * that the last xfrd has left. To be called before this process is confined to
+ * its calls. Without a list, or without memory, changes are refused, which is
+ * logged.
  */
 void xfrd_change_init(struct xfrd *xfrd);
 
-/* The folder of the zone list, to be reached when this process is confined; or
- * NULL: it is never written. out has room for size octets. */
+/* Finds the folder of the zone list, to be reached when this process is
+ * confined; NULL: it is never written. out has room for size octets. */
 const char *xfrd_change_find_folder(const struct xfrd *xfrd, char *out,
 	size_t size);
 

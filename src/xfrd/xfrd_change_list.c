@@ -1,9 +1,9 @@
 /*
  * xfrd_change_list.c - changes in the zone list: a line is written, and taken
- * back if the change fails; what was done, xfrd itself knows.
+ * back if the change fails; done changes are made in xfrd.
  *
  * Until a change is done its zone is published as it was before, and xfrd knows
- * where its line was: that says what a line is to be again.
+ * where its line was: a line can be restored from that.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ struct change_texts {
 	char name[NAME_TEXT_MAX];
 };
 
-/* Reads them. Until xfrd_read_end. */
+/* Reads these texts, which are lent until xfrd_read_end. */
 static void
 change_read_texts(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	struct change_texts *texts)
@@ -35,9 +35,9 @@ change_read_texts(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	(void)xfrd_zone_print_name(xfrd, zone, texts->name);
 }
 
-/* Where it can, in the same place, if it can be said what was there; else the
- * new line comes before the old one goes: there is always one. *at: where it is
- * now. */
+/* Writes a line in the place of the old one, if it fits and the old one can be
+ * restored; else before the old one goes, so that there is always one. *at: its
+ * place. */
 static enum nsd_err
 change_put_line(struct zonelist *list, const struct xfrd_zone *zone,
 	const struct change_texts *texts, const char *pattern, uint64_t *at)
@@ -113,7 +113,7 @@ xfrd_change_list(struct xfrd_change *change, const struct xfrd_zone *zone)
 	return err;
 }
 
-/* The line that a zone had. at: where that of the change is. */
+/* Restores the line that a zone had. at: where that of the change is. */
 static enum nsd_err
 change_restore(struct xfrd *xfrd, const struct xfrd_zone *zone, uint64_t at)
 {
@@ -163,8 +163,8 @@ xfrd_change_settle(struct xfrd_change *change)
 {
 	struct xfrd *xfrd = change->xfrd;
 	struct xfrd_zone_table *table = &xfrd->zones.table;
-	/* A reconfig that was followed since it was asked for may have brought
-	 * or removed the zone: what is published is so. */
+	/* A reconfig that was followed since the change was asked for may have
+	 * brought or removed the zone: the published state counts. */
 	struct xfrd_zone *zone = xfrd_zone_find(table, change->wire);
 	enum nsd_err err = NSD_OK;
 

@@ -1,5 +1,4 @@
-/* xfrd_change_one.c - a change of a zone: it is made, found and freed; what an
- * error of it is. */
+/* xfrd_change_one.c - a single change of a zone: created, found and freed. */
 #include "config.h"
 
 #include <assert.h>

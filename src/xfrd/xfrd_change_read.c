@@ -1,5 +1,4 @@
-/* xfrd_change_read.c - a zone has come, and its file takes long to be read:
- * waits for that. */
+/* xfrd_change_read.c - waits until the large file of an added zone was read. */
 #include "config.h"
 
 #include <assert.h>
@@ -11,10 +10,11 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
-/* When the loader's requests are full. */
+/* The pause when the loader's requests are full. */
 #define AGAIN_MSEC 100
 
-/* The change itself is done with: others of the same zone may come. */
+/* The wait for a file. The change itself is done with: others of the same zone
+ * may come. */
 struct change_read {
 	struct xfrd *xfrd;
 	struct event *event;
@@ -24,7 +24,7 @@ struct change_read {
 	uint8_t apex[NAME_MAX_LEN]; /* in lower case */
 };
 
-/* why: lines; NULL: the file is served. */
+/* Ends a wait. why: lines; NULL: the file is served. */
 static void
 change_read_end(struct change_read *read, const char *why)
 {

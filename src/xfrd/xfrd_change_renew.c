@@ -2,9 +2,9 @@
  * xfrd_change_renew.c - the zone list is written anew, between two batches of
  * changes.
  *
- * It has what is published. Of zones that are not published (yet) in the store
- * that xfrd reads - another one may be filled beside it - it has the lines that
- * they had.
+ * The new list has the published zones. Zones that are not published (yet) in
+ * the store that xfrd reads, as another one may be filled beside it, keep their
+ * lines.
  */
 #include "config.h"
 
@@ -52,8 +52,8 @@ changes_drop_lines(struct xfrd_changes *changes)
 	changes->line_count = 0;
 }
 
-/* A list that is whole is gone on with meanwhile; to one that is not, nothing
- * is added. */
+/* Fails a renewal. A list that is whole is used meanwhile; one that is not gets
+ * no more lines. */
 static void
 changes_fail_renewal(struct xfrd_changes *changes)
 {
@@ -84,7 +84,7 @@ changes_compare_lines(const void *a, const void *b)
 		xfrd_zone_apex(other->zone));
 }
 
-/* A zone goes behind all others. */
+/* Puts a zone behind all others. */
 static void
 changes_put_last(struct xfrd_changes *changes, const uint8_t *apex)
 {
@@ -169,7 +169,7 @@ changes_write_lines(struct xfrd *xfrd)
 		: zonelist_renew_end(changes->list, &changes->renewed_fd);
 }
 
-/* Lines are where they are in the new file. */
+/* Takes the places of lines in the new file. */
 static void
 changes_take_lines(struct xfrd *xfrd)
 {
@@ -218,7 +218,7 @@ changes_list_again(struct xfrd_changes *changes)
 	}
 }
 
-/* The file is durable, then its name is. */
+/* The file is made durable first, then its name. */
 bool
 xfrd_change_renew_next(struct xfrd *xfrd, int error)
 {

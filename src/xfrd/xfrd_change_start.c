@@ -1,5 +1,5 @@
-/* xfrd_change_start.c - opens the zone list, and goes on with what the last
- * xfrd has left. */
+/* xfrd_change_start.c - opens the zone list, and goes on with changes that the
+ * last xfrd has left. */
 #include "config.h"
 
 #include <assert.h>
@@ -37,18 +37,18 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 	change->is_listed = true;
 	change->at = line != NULL ? line->offset : 0;
 	cds_list_add_tail(&change->node, &xfrd->changes->waiting);
-	/* To find a second line of it. */
+	/* The change is noted to find a second line of its zone. */
 	xfrd_change_note(change);
 	return NSD_OK;
 }
 
-/* While the list is read. */
+/* The context of reading the list. */
 struct changes_read {
 	struct xfrd *xfrd;
 	bool *gone; /* by number: these have a line that says so */
 };
 
-/* A line of a zone that is not published. */
+/* Takes a line of a zone that is not published. */
 static enum nsd_err
 changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 {
@@ -71,7 +71,7 @@ changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 	return NSD_OK;
 }
 
-/* The line of a zone that is published, with this pattern. */
+/* Takes the line of a zone that is published with this pattern. */
 static enum nsd_err
 changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
 	const struct zonelist_line *line)
@@ -91,7 +91,7 @@ changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
 	return changes_repeat(xfrd, &ask, line);
 }
 
-/* A line of the list, whose zone the loader has mostly published. */
+/* Takes a line of the list, whose zone the loader has mostly published. */
 static enum nsd_err
 changes_on_line(void *ctx, const struct zonelist_line *line)
 {
@@ -114,8 +114,8 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 		&& xfrd_has_pattern(xfrd, line->pattern)) {
 		err = changes_on_zone(xfrd, zone, pattern, line);
 	} else {
-		/* Main has said so at the start. A second line would bring a
-		 * zone back that has been deleted. */
+		/* Main has logged such lines at the start. A second line would
+		 * bring a deleted zone back. */
 		xfrd->changes->odd = true;
 		xfrd->changes->unused++;
 	}
@@ -123,8 +123,8 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 	return err;
 }
 
-/* A line of a zone that has been deleted: that of a catalog's member has an
- * ID, too. */
+/* Takes a line of a zone that has been deleted: that of a catalog's member has
+ * an ID, too. */
 static void
 changes_on_free(void *ctx, const struct zonelist_line *line)
 {
@@ -165,8 +165,8 @@ changes_leave_out(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_zone_set_listed(&xfrd->zones.table, zone, false, 0);
 }
 
-/* Zones that have no line any more, but one that they had, go. Without either,
- * somebody has cut the list short: they stay, and are written to it anew. */
+/* Removes zones whose line is marked as deleted. Zones without any line were
+ * lost as the list was cut short: they stay, and are written to it anew. */
 static enum nsd_err
 changes_remove_unlisted(const struct changes_read *read)
 {
@@ -195,7 +195,8 @@ changes_remove_unlisted(const struct changes_read *read)
 	return err;
 }
 
-/* Zones that have been added, and the file is gone: it is made anew. */
+/* Keeps zones that have been added, though the file is gone: it is made
+ * anew. */
 static void
 changes_keep_unlisted(struct xfrd *xfrd, const char *path)
 {
@@ -221,7 +222,7 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 		.on_zone = changes_on_line,
 		.on_free = changes_on_free,
 	};
-	/* Main has said at the start what is wrong with it. */
+	/* Main has logged faults of the list at the start. */
 	struct diag_sink sink = {.on_diag = NULL};
 	enum nsd_err err = NSD_E_MEMORY;
 
@@ -230,7 +231,7 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 	if (read.gone != NULL)
 		err = zonelist_open(path, xfrd->role.server->list, &reader,
 			&sink, &changes->list);
-	/* Without a file nothing says which zones are to go. */
+	/* Without a file it is not known which zones are to go. */
 	if (err == NSD_OK && changes->list->fd == -1)
 		changes_keep_unlisted(xfrd, path);
 	else if (err == NSD_OK)

@@ -1,14 +1,14 @@
 /*
- * xfrd_changes.h - changes of zones that are under way: for the files that have
- * them done.
+ * xfrd_changes.h - changes of zones that are under way: for the files that make
+ * them.
  *
- *   xfrd_change_start.c  opens the zone list, and finds what the last xfrd has
- *                        left undone
+ *   xfrd_change_start.c  opens the zone list, and finds changes that the last
+ *                        xfrd has left
  *   xfrd_change.c        gathers changes, and takes batches from step to step
  *   xfrd_change_list.c   the lines of changes
  *   xfrd_change_renew.c  the list is written anew
  *   xfrd_change_read.c   waits for large files of zones that have come
- *   xfrd_change_one.c    one change: made, found, freed
+ *   xfrd_change_one.c    one change: created, found, freed
  */
 #ifndef XFRD_XFRD_CHANGES_H
 #define XFRD_XFRD_CHANGES_H
@@ -23,7 +23,7 @@
 
 struct event;
 
-/* To find changes of the same zone. */
+/* Buckets of the table of changes by zone. */
 #define XFRD_CHANGE_BUCKETS 1024u
 
 struct xfrd_change {
@@ -34,8 +34,8 @@ struct xfrd_change {
 				     * there */
 	bool created;
 	bool hasty;
-	bool alone;                /* the loader is asked for no other with it:
-				    * it or others were the death of some */
+	bool alone;                /* the loader is asked for it alone: it, or
+				    * others with it, were the death of some */
 	bool is_listed;            /* the line is written: */
 	uint64_t at;               /* there; 0: it has none, as with DELETE */
 	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
@@ -60,8 +60,8 @@ enum xfrd_changes_step {
 	XFRD_CHANGES_NONE,    /* there is no batch */
 	XFRD_CHANGES_FLUSH,   /* the flush of its lines */
 	XFRD_CHANGES_LOADER,  /* the loader does it */
-	XFRD_CHANGES_RETURN,  /* lines of what has failed are taken back, and
-			       * that is flushed */
+	XFRD_CHANGES_RETURN,  /* lines of failed changes are taken back, and
+			       * flushed */
 	XFRD_CHANGES_RENEWAL, /* there is none: the list is written anew */
 };
 
@@ -89,21 +89,21 @@ struct xfrd_changes {
 	struct event *renew_event; /* after a renewal that failed: */
 	bool resting;              /* no renewal is tried now */
 	unsigned pause_sec;        /* how long; 0: the last one was well */
-	int failed_error;          /* errno of the last one that was not */
+	int failed_error;          /* errno of the last one that failed */
 	int64_t failed_msec;       /* and when */
 	bool odd;                  /* the list has lines that are no zone */
 	size_t unused;             /* lines of it that would be zones, and are
 				    * lost when it is written anew */
 };
 
-/* A change that is in no list yet. NULL: without memory. */
+/* Creates a change that is in no list yet. NULL: without memory. */
 struct xfrd_change *xfrd_change_create(struct xfrd *xfrd,
 	const struct xfrd_change_ask *ask) MUST_USE;
 void xfrd_change_free(struct xfrd_change *change);
 /* Adds a change to those that are found by zone; takes it out. */
 void xfrd_change_note(struct xfrd_change *change);
 void xfrd_change_forget(struct xfrd_change *change);
-/* The change of a zone that was noted. NULL: there is none. */
+/* Finds the change of a zone that was noted. NULL: there is none. */
 struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
 	const uint8_t *wire);
 
@@ -119,14 +119,15 @@ void xfrd_change_unlist(struct xfrd_change *change);
 /* Makes a change in xfrd itself, as it is done elsewhere, and frees places of
  * lines. */
 enum nsd_err xfrd_change_settle(struct xfrd_change *change) MUST_USE;
-/* A zone gets the pattern that it has. To NSD that is a change, too. */
+/* Logs that a zone gets the pattern that it has. To NSD that is a change,
+ * too. */
 void xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone);
 
 /* ---- xfrd_change_renew.c ------------------------------------------------- */
 
-/* Zones that there will be with the batch. */
+/* Returns the number of zones that there will be with the batch. */
 size_t xfrd_change_count_zones(const struct xfrd *xfrd);
-/* True: the list is to be written anew before a batch begins, or goes on to
+/* True if the list is to be written anew before a batch begins, or goes on to
  * be gathered. */
 bool xfrd_change_wants_renewal(const struct xfrd *xfrd);
 /* Begins a renewal. False: it could not be begun, and is tried again later. */
@@ -136,7 +137,7 @@ bool xfrd_change_renew_next(struct xfrd *xfrd, int error);
 
 /* ---- xfrd_change.c ------------------------------------------------------- */
 
-/* Does what can be done now. */
+/* Takes the next steps that are possible now. */
 void xfrd_changes_go_on(struct xfrd *xfrd);
 /* Events, and what the syncer calls. */
 void xfrd_changes_on_event(evutil_socket_t fd, short what, void *arg);

@@ -1,6 +1,6 @@
 /*
- * xfrd_come.c - zones get other options, and go: what xfrd itself knows of
- * them. What else is to be done then, do xfrd_change.c and xfrd_follow.c.
+ * xfrd_come.c - zones get other options, or go: their state in xfrd.
+ * xfrd_change.c and xfrd_follow.c do the rest.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@ xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
 	is_left = xfrd_left_get(xfrd, zone, clock_now_msec(), &left);
 	xfrd_zones_end(xfrd, zone);
 	assert(zone->handle == XFR_NONE);
-	/* Without memory it is answered from as long as workers know. */
+	/* Without memory, the expiry in the store stays. */
 	past = is_left ? xfrd_zone_get_past(&xfrd->zones.table, zone) : NULL;
 	if (past != NULL)
 		past->left = left;
@@ -44,13 +44,13 @@ xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone)
 void
 xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	/* A list that is written anew refers to those of it. */
+	/* A list that is written anew refers to its zones. */
 	assert(!zone->is_listed || xfrd->changes == NULL
 		|| xfrd->changes->lines == NULL);
 	xfrd_come_rest(xfrd, zone);
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_steps_forget(xfrd, zone);
-	/* Another zone may be in its place. */
+	/* Another zone may be in its place later. */
 	if (xfrd->reading.zone == zone)
 		xfrd->reading.zone = NULL;
 	xfrd_zone_remove(&xfrd->zones.table, zone);

@@ -1,6 +1,6 @@
 /* xfrd_configure.c - xfrd goes on with other options of the server, and other
- * sockets of operators, which main has read and opened. What is said of zones
- * it reads in the store (xfrd_follow.c). Main's part is reconfig_doors.c. */
+ * sockets of operators, which main has read and opened. It reads the options of
+ * zones in the store (xfrd_follow.c). Main's part is reconfig_doors.c. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ coming_add(struct xfrd_coming_doors *coming, const struct ipc_message *m,
 	return err;
 }
 
-/* Connections that there are stay. */
+/* Listens to the new sockets. Connections stay. */
 static void
 configure_listen(struct xfrd *xfrd)
 {

@@ -109,7 +109,7 @@ struct failure {
 	char with[XFRD_WITH_MAX];
 };
 
-/* With BADTIME both clocks, in seconds of the epoch and as dates. */
+/* Prints both clocks, with BADTIME, in seconds of the epoch and as dates. */
 static const char *
 failure_print_clocks(const struct xfrd_heard *heard, char *text, size_t size)
 {
@@ -150,7 +150,7 @@ failure_print_tsig(const struct failure *f, char *line)
 			f->why, clocks);
 }
 
-/* There was no answer, or not all of it. */
+/* Prints that there was no answer, or not all of it. */
 static void
 failure_print_silence(const struct failure *f, char *line)
 {

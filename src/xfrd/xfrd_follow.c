@@ -1,11 +1,11 @@
 /*
- * xfrd_follow.c - xfrd goes on with another configuration, once it is published
+ * xfrd_follow.c - follows another configuration, once it is published
  * (ORDER_SETTINGS of a reconfig): zones that are in the store no more go, those
  * that are there get their options of now, and those that it lacks come.
  *
  * It does so a little at a time, and between two batches of changes
- * (xfrd_change.h): so what is published of the zone list is what xfrd has
- * had done.
+ * (xfrd_change.h): so the published zones of the zone list are those that xfrd
+ * knows of.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "xfrd/xfrd_changes.h"
 #include "zone/table.h"
 
-/* In a turn of the loop. */
+/* Zones in a turn of the loop. */
 #define TURN_ZONES 500u
 
 /* ---- zones that xfrd has ------------------------------------------------- */
@@ -38,7 +38,7 @@ follow_list(struct xfrd *xfrd, struct xfrd_zone *zone, bool is_listed)
 	xfrd_zone_set_listed(&xfrd->zones.table, zone, is_listed, 0);
 }
 
-/* False: there is no memory for it now. */
+/* Has a zone follow its options. False: there is no memory for it now. */
 static bool
 follow_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -65,18 +65,20 @@ follow_on_new(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	if (zone->is_listed && xfrd->changes != NULL)
 		xfrd->changes->list->renew = true;
-	/* Without memory, it is looked at later. */
+	/* Without memory, the zone is looked at later. */
 	if (!xfrd_turn_follow(xfrd, zone))
 		xfrd_turn_look(xfrd);
 }
 
-/* False: there is no memory for one of them now. *end: it was the last one. */
+/* Follows the next entries. False: there is no memory for one of them now.
+ * *end: the last one was reached. */
 static bool
 follow_entries(struct xfrd *xfrd, bool *end)
 {
 	struct xfrd_follow *follow = &xfrd->follow;
 	const struct zone_table *zones = table_get(xfrd_read_begin(xfrd));
-	/* Each zone of xfrd was found in the store: as many are the same. */
+	/* If each zone of xfrd was found in the store, equal counts mean equal
+	 * sets. */
 	bool same = zones == NULL || (!follow->walk.has_last
 		&& zones->zone_count == xfrd->zones.table.count);
 	enum nsd_err err = NSD_OK;
@@ -101,7 +103,7 @@ follow_end(struct xfrd *xfrd)
 	if (follow->gone > 0)
 		log_notice("xfrd: %zu zones are not in the configuration any"
 			   " more", follow->gone);
-	/* Zones that are new, other targets, and what was refused. */
+	/* New zones, other targets, and refused settings. */
 	if (xfrd->zones.told)
 		xfr_notify_all(xfrd->zones.machine);
 	/* Files may have other names now. */
@@ -112,7 +114,7 @@ follow_end(struct xfrd *xfrd)
 		event_active(xfrd->changes->begin_event, EV_TIMEOUT, 0);
 }
 
-/* False: there is no memory for it now. */
+/* Does a turn. False: there is no memory for it now. */
 static bool
 follow_turn(struct xfrd *xfrd)
 {

@@ -1,5 +1,5 @@
-/* xfrd_job.c - a question to another server: with which key it is signed, and
- * its end, by an answer or because nobody wants one. */
+/* xfrd_job.c - a question to another server: its key, and its end, by an answer
+ * or when none is wanted any more. */
 #include "config.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ struct job_source {
 	uint32_t ours_count;
 };
 
-/* False: there is no such server. */
+/* Finds the server of an action. False: there is no such server. */
 static bool
 job_find_server(struct xfrd *xfrd, struct job_source *source,
 	const struct xfrd_zone *zone, const struct xfr_action *action)
@@ -70,7 +70,7 @@ job_put_text(char **at, const char *text)
 	return copy;
 }
 
-/* Room for a job and its copies, which are made. NULL: no memory. */
+/* Allocates a job, and makes its copies. NULL: no memory. */
 static struct xfrd_job *
 job_copy(const struct job_source *source, const struct xfrd_zone *zone)
 {
@@ -139,7 +139,7 @@ xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
 
 /* ---- its key ------------------------------------------------------------- */
 
-/* Where the secret of the job's key is now. False: there is no such key. */
+/* Finds the secret of the job's key. False: there is no such key. */
 static bool
 job_find_secret(struct xfrd_job *job, struct vault_place *place)
 {
@@ -180,7 +180,7 @@ xfrd_job_open_key(struct xfrd_job *job)
 	if (secret == NULL)
 		return NSD_E_DENIED;
 	err = mac_create(job->key.kind, secret, len, &job->key.mac);
-	/* Main may have overwritten it meanwhile. */
+	/* Main may have overwritten the secret meanwhile. */
 	if (err == NSD_OK && vault_get(vault, place, &len) == NULL) {
 		mac_destroy(job->key.mac);
 		job->key.mac = NULL;
@@ -194,7 +194,7 @@ xfrd_job_open_key(struct xfrd_job *job)
 void
 xfrd_job_free(struct xfrd_job *job)
 {
-	assert(job->at.fd == -1); /* the loader has nothing of it */
+	assert(job->at.fd == -1); /* the loader has no transfer of it */
 	assert(job->entry == 0 || (job->ask == NULL && job->text == NULL));
 	cds_list_del(&job->node);
 	cds_list_del(&job->keep_node);
@@ -247,7 +247,7 @@ xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)
 {
 	struct xfrd_job *job;
 
-	assert(ticket != XFR_NO_TICKET); /* of which there may be many */
+	assert(ticket != XFR_NO_TICKET); /* jobs without a ticket may be many */
 	cds_list_for_each_entry(job, &xfrd->jobs, node)
 		if (job->ticket == ticket) {
 			job->ticket = XFR_NO_TICKET;
@@ -263,13 +263,14 @@ xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_job *job, *next;
 
-	assert(zone != NULL); /* as of those that were left before */
+	assert(zone != NULL); /* jobs of removed zones have none */
 	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
 		if (job->zone != zone)
 			continue;
 		job->ticket = XFR_NO_TICKET;
 		job->zone = NULL;
-		/* Only what the loader has in hand is waited for. */
+		/* A transfer that the loader has in hand stays, until its
+		 * answer. */
 		if (job->entry == 0 || !cds_list_empty(&job->keep_node))
 			xfrd_job_free(job);
 	}

@@ -1,6 +1,6 @@
 /*
- * xfrd_jobs.c - does what the machine wants of other servers: asks for an SOA,
- * receives a transfer, sends NOTIFY.
+ * xfrd_jobs.c - carries out the machine's actions at other servers: asks for an
+ * SOA, receives a transfer, sends NOTIFY.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ jobs_uses_tcp(const struct xfrd_job *job)
 {
 	const struct xfr_action *action = &job->action;
 
-	/* A primary with TLS is asked nothing without. */
+	/* A primary with TLS gets no questions without it. */
 	if (action->act != XFR_NOTIFY && job->whom.tls_auth_name != NULL)
 		return true;
 	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
@@ -50,7 +50,7 @@ jobs_timeval(uint32_t msec)
 		.tv_usec = msec % 1000 * 1000};
 }
 
-/* For a connection, or for their turn. */
+/* True if jobs wait for a connection, or for their turn. */
 static bool
 jobs_others_wait(struct xfrd *xfrd)
 {
@@ -61,7 +61,7 @@ jobs_others_wait(struct xfrd *xfrd)
 		|| counts.urgent + counts.waiting > 0;
 }
 
-/* How far a question has come that has failed. */
+/* Notes how far a failed question has come. */
 static void
 jobs_note_how_far(const struct xfrd_job *job, struct xfr_reply *reply)
 {
@@ -70,7 +70,8 @@ jobs_note_how_far(const struct xfrd_job *job, struct xfr_reply *reply)
 	reply->has_begun = job->reader.soa_len > 0;
 }
 
-/* In how many milliseconds a job is to be looked at, from its beginning on. */
+/* Returns after how many milliseconds from its beginning a job is to be looked
+ * at. */
 static uint32_t
 jobs_begin_wait(struct xfrd_job *job)
 {
@@ -82,8 +83,8 @@ jobs_begin_wait(struct xfrd_job *job)
 			  action->first_msec);
 }
 
-/* True if its server has connections, and has said nothing at all on them since
- * the job was asked: then it is no matter whose turn it is. */
+/* True if the job's server has connections, and has been silent on all of them
+ * since the job was asked: then turns do not matter. */
 static bool
 jobs_is_unheard(const struct xfrd_job *job)
 {
@@ -94,8 +95,8 @@ jobs_is_unheard(const struct xfrd_job *job)
 			job->asked_msec);
 }
 
-/* In how many milliseconds a job that waits for a connection is to be looked at
- * again; 0: it is given up. */
+/* Returns after how many milliseconds a job that waits for a connection is to
+ * be looked at again; 0: it is given up. */
 static uint32_t
 jobs_wait_on(struct xfrd_job *job)
 {
@@ -111,7 +112,7 @@ jobs_get_turn(const struct xfrd_job *job, int64_t now)
 		? xfrd_ask_get_turn(job->ask, now) : now;
 }
 
-/* The same of one that is under way; 0: it takes too long. */
+/* Returns the same for a job that is under way; 0: it takes too long. */
 static uint32_t
 jobs_look(struct xfrd_job *job)
 {
@@ -278,8 +279,8 @@ static const struct xfrd_ask_calls jobs_answers = {
 
 /* ---- transfers ----------------------------------------------------------- */
 
-/* In a while of so many octets a transfer is compared with the disk: smaller
- * zones never are. */
+/* Octets after which a transfer is compared with the disk's room: smaller zones
+ * never are. */
 #define ROOM_OCTETS (UINT64_C(16) << 20)
 
 /* True if a transfer would fill more than half of the disk's room, which is
@@ -301,8 +302,8 @@ jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 	enum nsd_err err;
 
 	assert(job->text != NULL && job->entry == 0);
-	/* The first octet says what they are. The loader takes no more of
-	 * them; of a message over UDP there cannot be so many. */
+	/* The first octet is the kind. The loader takes no more octets of
+	 * differences; a message over UDP cannot have that many. */
 	if (job->put == 0 && len > 0)
 		job->is_diffs = octets[0] == XFR_DIFFS;
 	if (jobs_takes_too_much(job, job->put + len))
@@ -331,8 +332,8 @@ jobs_end_unchanged(struct xfrd_job *job, const struct xfr_soa *soa)
 	xfrd_job_end(job, &reply, NULL);
 }
 
-/* The first messages say what serial the rest leads to. False: it is not
- * wanted, and the job has ended. */
+/* Asks the machine, once the first messages have the serial of a transfer.
+ * False: it is not wanted, and the job has ended. */
 static bool
 jobs_want(struct xfrd_job *job)
 {
@@ -368,12 +369,12 @@ jobs_fail_transfer(struct xfrd_job *job)
 		reply.outcome = XFR_NONSENSE;
 	if (result->fault == XFR_FAULT_SINK
 		&& result->sink_err == NSD_E_LIMIT)
-		reply.outcome = XFR_NO_FIT; /* whole, then */
+		reply.outcome = XFR_NO_FIT; /* the whole zone is next */
 	if (result->fault == XFR_FAULT_SINK
 		&& result->sink_err == NSD_E_DENIED)
 		reply.outcome = XFR_TOO_LARGE;
 	jobs_note_how_far(job, &reply);
-	/* Behind the first message none has an OPT. */
+	/* Messages behind the first have no OPT. */
 	reply.lacks_edns = result->messages == 0
 		&& xfr_lacks_edns(result->fault, result->rcode,
 			result->has_opt);
@@ -464,7 +465,7 @@ jobs_fill_request(struct xfrd_job *job)
 
 	request->apex = job->apex;
 	request->id = xfrd_ask_id(job->ask);
-	/* A reply to NOTIFY is short, and tells nothing. */
+	/* A reply to NOTIFY is short, and its OPT has no use. */
 	request->udp_size = action->act == XFR_NOTIFY || action->no_edns
 		? 0 : UDP_SIZE;
 	request->is_stream = jobs_uses_tcp(job);
@@ -487,8 +488,8 @@ jobs_fill_request(struct xfrd_job *job)
 	}
 }
 
-/* Of our addresses the first that can be had is taken. NSD_E_NOT_FOUND: the
- * tls-auth cannot be used. Else as xfrd_ask_open. */
+/* Opens a question from the first of our addresses that can be used.
+ * NSD_E_NOT_FOUND: the tls-auth cannot be used. Else as xfrd_ask_open. */
 static enum nsd_err
 jobs_open_ask(struct xfrd_job *job)
 {
@@ -538,8 +539,8 @@ jobs_send(struct xfrd_job *job)
 	return err == NSD_OK ? xfrd_ask_send(job->ask, message, len) : err;
 }
 
-/* True if it is not for the primary that nothing could be sent: then it is soon
- * tried again. */
+/* True if a question was not sent for a reason of ours: then it is soon tried
+ * again. */
 static bool
 jobs_lacks_room(enum nsd_err err)
 {
@@ -548,7 +549,7 @@ jobs_lacks_room(enum nsd_err err)
 			|| errno == ENOMEM);
 }
 
-/* xfrd_tls.c has said why, in the log. */
+/* Fails a job whose tls-auth cannot be used: xfrd_tls.c has logged why. */
 static void
 jobs_fail_tls_auth(struct xfrd_job *job)
 {
@@ -564,7 +565,7 @@ jobs_log_begin(const struct xfrd_job *job)
 {
 	char server[NET_ADDRESS_TEXT_MAX];
 
-	/* The address is not printed in vain. */
+	/* The address is printed only if the log wants it. */
 	if (job->action.act != XFR_TRANSFER || log_verbosity() < 3)
 		return;
 	log_at(3, LOG_LEVEL_INFO,
@@ -634,8 +635,8 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	}
 }
 
-/* Sends what has waited. Its time begins anew, if its server has said anything
- * meanwhile. */
+/* Sends a job that has waited. Its time begins anew, if its server has sent a
+ * message meanwhile. */
 static enum nsd_err
 jobs_go_on(struct xfrd_job *job)
 {

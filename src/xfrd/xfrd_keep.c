@@ -22,7 +22,7 @@
 #include "net/socket.h"
 #include "xfrd/xfrd.h"
 
-/* In a turn of the loop: entries that are durable. */
+/* Durable entries that are taken in a turn of the loop. */
 #define TURN_ENTRIES 64
 /* The pause before the loader is given a transfer again that it could not
  * take. */
@@ -46,7 +46,7 @@ static bool keep_publish(struct xfrd_job *job);
 
 /* ---- in the journal ------------------------------------------------------ */
 
-/* Where a transfer came from, as nsd.conf has it: for the comment of a zone
+/* Prints the source of a transfer, as in nsd.conf: for the comment of a zone
  * file, and the log. */
 static void
 keep_write_source(const struct xfrd_job *job, char *out, size_t size)
@@ -152,8 +152,8 @@ keep_fail(struct xfrd_job *job, const char *why)
 	xfrd_job_end(job, &(struct xfr_reply){.outcome = XFR_LOCAL}, why);
 }
 
-/* Entries become durable in the order in which they ended, so it is one of the
- * first. NULL: nobody waits for it any more. */
+/* Finds the job of an entry that is durable. Entries become so in the order in
+ * which they ended, so it is one of the first. NULL: the job was cancelled. */
 static struct xfrd_job *
 keep_find(const struct xfrd *xfrd, uint64_t entry)
 {
@@ -182,7 +182,7 @@ keep_wait(struct xfrd_job *job, bool first)
 		event_add(xfrd->again_event, &wait);
 }
 
-/* Entries are durable, or could not be written. */
+/* Takes entries that are durable, or could not be written. */
 static void
 keep_on_journal(evutil_socket_t fd, short what, void *arg)
 {
@@ -219,7 +219,7 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 
 /* ---- published ----------------------------------------------------------- */
 
-/* Gives the loader what waits for it, as much as it takes. */
+/* Gives the loader as many of the waiting transfers as it takes. */
 static void
 keep_go_on(struct xfrd *xfrd)
 {
@@ -258,7 +258,7 @@ keep_log(const struct xfrd_job *job)
 	xfrd_received_note(job, text);
 }
 
-/* A try that failed is made again by the clock. */
+/* Has the zone's file written. A try that failed is made again by the clock. */
 static void
 keep_write(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -301,7 +301,7 @@ keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 		true);
 }
 
-/* errno stays. */
+/* Closes a job's text. errno stays. */
 static void
 keep_close(struct xfrd_job *job)
 {
@@ -313,7 +313,7 @@ keep_close(struct xfrd_job *job)
 	errno = error;
 }
 
-/* False: the job waits, for a while. */
+/* Takes the loader's answer. False: the job waits, for a while. */
 static bool
 keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 {
@@ -362,7 +362,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		reply.outcome = XFR_LOCAL;
 		break;
 	case NSD_E_DIGEST:
-		/* Differences may have lost what the whole zone has. */
+		/* Differences may lack records that the whole zone has. */
 		reply.outcome = job->reader.result.kind == XFR_DIFFS
 			? XFR_NO_FIT
 			: XFR_BAD_DIGEST;
@@ -388,7 +388,7 @@ keep_on_updated(void *ctx, const struct ipc_message *answer)
 	struct xfrd_job *job = ctx;
 	struct xfrd *xfrd = job->xfrd;
 
-	/* There is room for another one. */
+	/* The loader has room for another transfer. */
 	if (keep_take_answer(job, answer))
 		keep_go_on(xfrd);
 }
@@ -427,7 +427,7 @@ keep_publish(struct xfrd_job *job)
 struct keep_rest {
 	struct xfrd *xfrd;
 	uint64_t entry;
-	uint8_t apex[NAME_MAX_LEN]; /* the zone may go meanwhile */
+	uint8_t apex[NAME_MAX_LEN]; /* a copy: the zone may go meanwhile */
 };
 
 static void
@@ -508,7 +508,7 @@ xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	struct xfrd_soa soa;
 	uint64_t octets;
 
-	/* The loader may not have come to what is newer. */
+	/* The loader may not have published a newer entry yet. */
 	if (xfrd->journal == NULL
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
 		|| xfrd_zone_is_secondary(xfrd, zone)
@@ -527,7 +527,7 @@ struct keep_sink {
 	struct xfrd *xfrd;
 };
 
-/* An error is why there is no journal. */
+/* Takes the diagnostics of the journal: an error is why there is none. */
 static void
 keep_on_diag(struct diag_sink *sink, const struct diag *d)
 {
@@ -540,7 +540,8 @@ keep_on_diag(struct diag_sink *sink, const struct diag *d)
 		log_write(log_diag_level(d), "xfrd: %s: %s", d->file, d->text);
 }
 
-/* Also one that is no secondary any more: its file may not be written yet. */
+/* True if the zone is there, also if it is no secondary any more: its file may
+ * not be written yet. */
 static bool
 keep_has_zone(void *ctx, const uint8_t *apex)
 {
@@ -549,9 +550,9 @@ keep_has_zone(void *ctx, const uint8_t *apex)
 	return xfrd_zone_find(&xfrd->zones.table, apex) != NULL;
 }
 
-/* Zones that have left nsd.conf since the last start. Not those of which a zone
- * list that was cut short knows no more, nor those that have come into another
- * store. */
+/* Drops entries of zones that have left nsd.conf since the last start; but not
+ * of zones that a zone list that was cut short has lost, nor of zones that are
+ * in another store. */
 static void
 keep_drop_others(struct xfrd *xfrd)
 {
@@ -620,8 +621,9 @@ keep_has_secondaries(struct xfrd *xfrd)
 	return found;
 }
 
-/* To put a journal in order takes more calls, and mostly another folder, than a
- * confined xfrd may use. So the next one tries. */
+/* Ends xfrd after a while, so that the next one tries: opening a journal takes
+ * more system calls, and mostly another folder, than a confined xfrd may
+ * use. */
 static void
 keep_retry(struct xfrd *xfrd)
 {
@@ -635,7 +637,7 @@ keep_retry(struct xfrd *xfrd)
 		log_error("out of memory for a timer");
 }
 
-/* The text of an errno lasts until the next one is asked for. */
+/* Copies the reason: the text of an errno lasts only until the next one. */
 static void
 keep_set_why(struct xfrd *xfrd, const char *text)
 {

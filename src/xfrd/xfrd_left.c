@@ -1,6 +1,6 @@
 /*
  * xfrd_left.c - state of a zone that outlives a change of its options: whether
- * all targets of NOTIFY have acknowledged the serial, what became of the last
+ * all targets of NOTIFY have acknowledged the serial, the outcome of the last
  * try to write it to its file, and how long a secondary zone may be answered
  * from. A zone whose targets or file, or xfrdir, are others begins without the
  * first two.
@@ -20,7 +20,7 @@ left_hash(uint64_t *hash, const char *text)
 	while (*text++ != '\0');
 }
 
-/* Of the options that count. */
+/* Returns a hash of the options that count. */
 static uint64_t
 left_hash_options(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
@@ -30,7 +30,8 @@ left_hash_options(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	left_hash(&hash, file != NULL ? file : "");
-	/* Where the copy is, if its file cannot be written. */
+	/* xfrdir is the place of the copy, if the zone's file cannot be
+	 * written. */
 	left_hash(&hash, xfrd->role.server->conf->server.xfrdir);
 	for (uint32_t i = 0; i < count; i++) {
 		struct settings_texts target = xfrd_options_texts(&options,
@@ -66,12 +67,13 @@ xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	if (left->written.at_sec == 0 && !left->is_told
 		&& left->expire_at == XFR_NEVER)
 		return false;
-	/* Not those that are published now: the zone may not have them yet. */
+	/* The hash of the zone's present options: it may not have the published
+	 * ones yet. */
 	left->options = zone->options;
 	return true;
 }
 
-/* NULL: nothing is known. */
+/* Finds the state that a zone has left. NULL: none. */
 static const struct xfrd_left_zone *
 left_find(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {

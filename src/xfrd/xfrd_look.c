@@ -1,6 +1,6 @@
 /*
  * xfrd_look.c - zones whose zone files are looked for, some hundred at a time:
- * nothing but the file has them. The writer looks, as xfrd may not
+ * only the file has the zone. The writer looks, as xfrd may not
  * (doc/decisions/0135).
  */
 #include "config.h"

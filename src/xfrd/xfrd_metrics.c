@@ -96,7 +96,7 @@ xfrd_metrics_follow(struct xfrd *xfrd)
 		err = metrics_listen(xfrd);
 	if (err == NSD_OK)
 		return;
-	/* Zones are kept fresh all the same. */
+	/* Without metrics, zones are kept fresh all the same. */
 	log_error("there are no metrics: %s", err_text(err));
 	ctl_metrics_destroy(xfrd->metrics);
 	xfrd->metrics = NULL;

@@ -1,5 +1,5 @@
-/* xfrd_notify.c - hears what primaries tell (NOTIFY, RFC 1996). A worker has
- * looked who it is and what they may; but a worker may have been taken over. */
+/* xfrd_notify.c - takes NOTIFYs of primaries (RFC 1996). A worker has checked
+ * the sender and the access list; but a worker may have been taken over. */
 #include "config.h"
 
 #include <assert.h>
@@ -21,8 +21,8 @@ notify_read_address(const struct ipc_notify *notify,
 	return address;
 }
 
-/* The first primary with that address; XFR_NONE: it is another server, one that
- * may tell us. */
+/* Finds the first primary with that address; XFR_NONE: another server, which
+ * may send NOTIFY, too. */
 static uint32_t
 notify_find_primary(const struct xfrd_options *options,
 	const struct sockaddr_storage *from)
@@ -49,10 +49,10 @@ notify_find_primary(const struct xfrd_options *options,
 	return XFR_NONE;
 }
 
-/* Lines in a second: whoever may send NOTIFY is not to fill the disk. */
+/* Lines in a second: senders of NOTIFY must not fill the disk. */
 #define LINES_PER_SEC 20u
 
-/* False: enough was said in this second. What is left out is counted. */
+/* Returns false if this second has had enough lines: others are counted. */
 static bool
 notify_may_log(struct xfrd_notified *notified)
 {
@@ -109,8 +109,8 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	if (notify_may_log(&xfrd->notified))
 		notify_log(&n, &from);
 	if (zone->handle == XFR_NONE) {
-		/* Workers are there before the zones are; and the primary has
-		 * its reply, and does not say it again. */
+		/* Workers serve before the machine has the zones, and a primary
+		 * that has its reply does not repeat a NOTIFY. */
 		xfrd_state_make_due(zone);
 		return;
 	}

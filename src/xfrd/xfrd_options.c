@@ -1,4 +1,4 @@
-/* xfrd_options.c - reads what is published of a zone's configuration. */
+/* xfrd_options.c - reads the published configuration of a zone. */
 #include "config.h"
 
 #include <assert.h>
@@ -60,7 +60,8 @@ xfrd_options_lists(const struct xfrd_options *options)
 {
 	const struct settings_pattern *pattern = options->pattern;
 
-	/* Not those of the entry, which may be others by now. */
+	/* The lists of the pattern that was read: those of the entry may be
+	 * others by now. */
 	return pattern == NULL || pattern->options == STORE_NONE ? NULL
 		: store_get(options->view, pattern->options);
 }

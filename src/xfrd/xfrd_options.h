@@ -3,8 +3,8 @@
  * it in the store, as workers do, and keeps no copy.
  *
  * Nothing is published of a zone that the loader does not know yet, or any
- * more. And what is published may have become other than what the machine has
- * of the zone: an index of a server may lead nowhere.
+ * more. And the published options may differ from those that the machine has:
+ * an index of a server may lead nowhere.
  */
 #ifndef XFRD_XFRD_OPTIONS_H
 #define XFRD_XFRD_OPTIONS_H
@@ -32,9 +32,9 @@ struct xfrd_reading {
 	const struct zone_entry *entry; /* entry of that zone; NULL: none */
 };
 
-/* Begins and ends to read the store. Pairs may lie in each other; what is lent,
- * is until the outermost one ends. Until then a zone is looked for once, as
- * long as others are not. */
+/* Begins and ends to read the store. Pairs may be nested; objects are lent
+ * until the outermost one ends. Until then a zone is looked for once, as long
+ * as others are not. */
 const struct store_view *xfrd_read_begin(struct xfrd *xfrd);
 void xfrd_read_end(struct xfrd *xfrd);
 
@@ -47,21 +47,22 @@ struct xfrd_options xfrd_options_begin(struct xfrd *xfrd,
 /* The lists; NULL: they are empty. */
 const struct settings_options *xfrd_options_lists(
 	const struct xfrd_options *options);
-/* How many elements a list of servers, or of our addresses, has. */
+/* Returns the length of a list of servers, or of our addresses. */
 uint32_t xfrd_options_count(const struct xfrd_options *options,
 	enum settings_list list);
-/* The texts of an element of these. There is none: all are NULL. */
+/* Returns the texts of an element of these; NULLs if there is none. */
 struct settings_texts xfrd_options_texts(const struct xfrd_options *options,
 	enum settings_list list, uint32_t index);
-/* The pattern of a zone that was added at run time; NULL: another one. */
+/* Returns the pattern of a zone that was added at run time; NULL: it was
+ * not. */
 const char *xfrd_options_pattern(const struct xfrd_options *options);
-/* The zone's file, % and all; NULL: it has none. */
+/* Returns the zone's file, with its % not replaced; NULL: it has none. */
 const char *xfrd_options_file(const struct xfrd_options *options);
 
 /* True if zones may be added with this pattern. */
 bool xfrd_has_pattern(struct xfrd *xfrd, const char *name);
 
-/* The same, where one of them is all that is asked for. */
+/* Shorthands that read a single option. */
 bool xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone);
 uint32_t xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	enum settings_list list);
@@ -70,8 +71,8 @@ uint32_t xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,
  * published. Returns out. */
 const char *xfrd_zone_print_name(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, char out[NAME_TEXT_MAX]);
-/* Prints the name of its file; "its file" if there is none, or no room. Returns
- * out. */
+/* Prints the name of a zone's file; "its file" if there is none, or no room.
+ * Returns out. */
 const char *xfrd_zone_print_file(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, char *out, size_t size);
 

@@ -7,19 +7,20 @@
 
 #include <stdint.h>
 
-/* There are fewer in practice; others cannot fill the memory. */
+/* The limit of texts: there are fewer in practice, and servers must not fill
+ * the memory. */
 #define XFRD_REASONS_MAX 256u
 
-/* Zeroed: none. */
+/* Texts of failures. Zeroed: none. */
 struct xfrd_reasons {
 	char *texts[XFRD_REASONS_MAX];
 	uint32_t count;
 };
 
-/* The number of a text, which is copied if it is new. 0: the text is NULL, or
- * there is no room. Cost: the texts that there are. */
+/* Returns the number of a text, which is copied if it is new. 0: the text is
+ * NULL, or there is no room. Cost: the texts that there are. */
 uint32_t xfrd_reasons_add(struct xfrd_reasons *reasons, const char *text);
-/* The text of a number, lent as long as the reasons are; NULL: of 0. */
+/* Returns the text of a number, lent as long as the reasons are; NULL: of 0. */
 const char *xfrd_reasons_get(const struct xfrd_reasons *reasons,
 	uint32_t number);
 

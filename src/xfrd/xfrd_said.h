@@ -24,7 +24,7 @@ struct xfrd_said_way {
 	int64_t since_msec;
 };
 
-/* Notes a way, copied. False: it is there already. Without memory it is said
+/* Notes a way, copied. False: it is there already. Without memory it is logged
  * once more. */
 bool xfrd_said_add(struct xfrd_said_way **said,
 	const struct xfrd_said_way *way);

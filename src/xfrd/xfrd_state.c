@@ -54,7 +54,7 @@ state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
 		? xfrd_zone_get_past(table, of) : NULL;
 	struct xfrd_state_zone *kept;
 
-	/* Without memory it is checked soon. */
+	/* Without memory the zone is checked soon. */
 	if (past == NULL || past->state.is_known)
 		return;
 	kept = &past->state;
@@ -71,7 +71,8 @@ state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
 	}
 }
 
-/* Reads the file once. keep: what it says is kept; else it is only checked. */
+/* Reads the file once. keep: keeps the states of zones; else it is only
+ * checked. */
 static enum nsd_err
 state_read(struct xfrd *xfrd, bool keep)
 {
@@ -208,7 +209,7 @@ state_flush(struct xfrd *xfrd)
 	state->len = 0;
 }
 
-/* Room for another text. */
+/* Returns the room for another text. */
 static char *
 state_room(struct xfrd *xfrd)
 {
@@ -314,7 +315,7 @@ state_end(struct xfrd *xfrd)
 	}
 }
 
-/* False: all is written. */
+/* Writes some zones. False: the file is written. */
 static bool
 state_step(struct xfrd *xfrd, size_t zones)
 {
@@ -339,7 +340,7 @@ xfrd_state_save_soon(struct xfrd *xfrd)
 {
 	static const struct timeval soon = {.tv_usec = 200000};
 
-	/* Not the whole of many zones for each that expires. */
+	/* With many zones, the file is not written for each that expires. */
 	if (xfrd->state.event != NULL && !xfrd->state.saving
 		&& xfrd->zones.table.count <= MANY)
 		event_add(xfrd->state.event, &soon);
@@ -353,7 +354,7 @@ state_on_time(evutil_socket_t fd, short what, void *arg)
 	struct timeval later = state_pause(xfrd);
 	bool more;
 
-	/* Not all zones are known yet: what is there is better. */
+	/* Before all zones are known, the file that is there is better. */
 	if (!xfrd->zones.told) {
 		event_add(xfrd->state.event, &later);
 		return;

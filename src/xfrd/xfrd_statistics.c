@@ -1,4 +1,4 @@
-/* xfrd_statistics.c - sums up what all processes have counted. */
+/* xfrd_statistics.c - sums up the counters of all processes. */
 #include "config.h"
 
 #include <assert.h>
@@ -181,7 +181,7 @@ xfrd_statistics_reset(struct xfrd_statistics *look)
 
 	if (!look->reset)
 		return;
-	assert(look->xfrd->resets == look); /* the latest alone */
+	assert(look->xfrd->resets == look); /* only the latest look */
 	counts_take_next_base(counts);
 	memcpy(base->queries, look->sums,
 		counts_workers(counts) * sizeof(*look->sums));

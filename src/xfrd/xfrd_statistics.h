@@ -24,10 +24,10 @@ struct xfrd_statistics {
 };
 
 /*
- * Sums up all that is not of groups. reset: what this look has shown may be set
- * back to 0 by xfrd_statistics_reset, once all groups are shown, and if no
- * other such look is opened before: of two, the later one does it. Gives a
- * look, or NULL: no memory.
+ * Sums up all counters but those of groups. reset: counters that this look has
+ * shown may be set back to 0 by xfrd_statistics_reset, once all groups are
+ * shown, and if no other such look is opened before: of two, the later one does
+ * it. Gives a look, or NULL: no memory.
  */
 struct xfrd_statistics *xfrd_statistics_open(struct xfrd *xfrd, bool reset);
 /* Sets counters that were shown, and have arrived, back to 0, for all later
@@ -39,8 +39,8 @@ void xfrd_statistics_close(struct xfrd_statistics *look);
 bool xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
 	struct counters *counters);
 
-/* Serves metrics, if nsd.conf wants it; before xfrd is confined. What is wrong
- * is said in the log, and leaves xfrd without them. */
+/* Serves metrics, if nsd.conf wants it; before xfrd is confined. Faults are
+ * logged, and leave xfrd without them. */
 void xfrd_metrics_follow(struct xfrd *xfrd);
 
 #endif

@@ -1,16 +1,16 @@
 /*
  * xfrd_steps.c - finds primary zones of which another version has come
- * (create-ixfr): what it differs by is to be written beside their zone files,
- * by xfrd_write.c. Files of secondary zones are written with the zone file.
+ * (create-ixfr): the differences are to be written beside their zone files, by
+ * xfrd_write.c. Files of secondary zones are written with the zone file.
  *
- * A version with the serial of the one before has no differences: the files
- * are to go. And a zone file that was read again and says the same is newer
- * than the files beside it now, so these are written anew.
+ * A version with the serial of the one before has no differences: the files are
+ * to go. And a zone file that was read again and says the same is newer than
+ * the files beside it now, so these are written anew.
  *
- * What was served at the first look has its differences beside its file as a
- * rule: it was read with them, or the process before this one has had them
- * written. But a version may have come just before, so the writer looks at the
- * files (doc/decisions/0092).
+ * A version that was served at the first look has its differences beside its
+ * file as a rule: it was read with them, or the process before this one has had
+ * them written. But a version may have come just before, so the writer looks at
+ * the files (doc/decisions/0092).
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 
 #include "xfrd/xfrd.h"
 
-/* In a turn of the loop: zones that are looked at. */
+/* Zones that are looked at in a turn of the loop. */
 #define TURN_ZONES 5000
 
 static bool
@@ -35,7 +35,7 @@ steps_are_kept(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	return kept;
 }
 
-/* Whether files are to be written, or to go. */
+/* True if files are to be written, or to go. */
 static bool
 steps_are_due(const struct xfrd_zone *zone, const struct xfrd_soa *soa)
 {
@@ -84,7 +84,8 @@ xfrd_steps_look_at_all(struct xfrd *xfrd)
 	}
 }
 
-/* The files of a zone that was due are written, or nobody wants them. */
+/* Notes that the files of a zone are not due any more: they are written, or not
+ * wanted. */
 static void
 steps_end_due(struct xfrd *xfrd, struct xfrd_zone *zone)
 {

@@ -21,7 +21,7 @@ tls_fini(struct xfrd_tls *tls)
 	free(tls->auths);
 }
 
-/* NULL: the text is empty. */
+/* Returns a word of the texts. NULL: it is empty. */
 static const char *
 tls_word(const struct secrets *texts, size_t auth, enum tls_client_text which)
 {

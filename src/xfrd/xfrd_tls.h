@@ -21,10 +21,10 @@ struct xfrd_tls {
 	size_t count;
 };
 
-/* Has the clients be what main has read (process/tls_texts.h), which is
- * borrowed; NULL: there are none. What is wrong with one is said in the log.
- * Questions that were sent to servers with former ones go on; no other joins
- * them. NSD_E_MEMORY: all is as it was. */
+/* Makes the clients of the texts that main has read (process/tls_texts.h),
+ * which are borrowed; NULL: there are none. Faults are logged. Questions that
+ * were sent to servers with former ones go on; no other joins them.
+ * NSD_E_MEMORY: all is as it was. */
 enum nsd_err xfrd_tls_take(struct xfrd_tls *tls, struct xfrd_asks *asks,
 	const struct secrets *texts) MUST_USE;
 

@@ -10,7 +10,8 @@
 
 /* Zones in one turn of the loop. */
 #define TURN_ZONES 500u
-/* See struct xfrd_trouble. */
+/* A count is good for this many times the time that it took: see struct
+ * xfrd_trouble. */
 #define GOOD_FACTOR 20
 
 /* ---- a zone -------------------------------------------------------------- */
@@ -89,7 +90,7 @@ static void
 trouble_count_processes(const struct counts *counts,
 	struct statistics_trouble *found)
 {
-	/* Behind each name there may be a number. */
+	/* Names of processes; a number may follow. */
 	static const char *const names[STATISTICS_PROCESSES] = {
 		[STATISTICS_LOADER] = "loader",
 		[STATISTICS_XFRD] = "xfrd",

@@ -15,13 +15,13 @@ struct xfrd_zone;
 struct xfrd;
 struct xfrd_said_way;
 
-/* For so long the death of a process is told. */
+/* The time for which the death of a process is told. */
 #define XFRD_TROUBLE_DEATH_MSEC (15 * 60 * 1000)
-/* And for so long what it had in hand. */
+/* The time for which the message is told that it had in hand. */
 #define XFRD_TROUBLE_IN_HAND_MSEC (24 * 60 * 60 * 1000)
 
-/* Says what is wrong with a zone. *status, if it is a secondary zone that the
- * machine knows: what that says; else its has_data is false. */
+/* Finds the trouble of a zone. *status: the machine's, if it knows the zone as
+ * secondary; else its has_data is false. */
 enum statistics_zone_trouble xfrd_trouble_find(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct xfr_status *status);
 
@@ -32,9 +32,9 @@ const struct xfrd_said_way *xfrd_trouble_find_notify(struct xfrd *xfrd,
 
 /*
  * A count of the zones that have trouble. It goes over all zones, in turns, and
- * all who want it wait for the same one. A count that has ended is good for
- * twenty times as long as xfrd worked at it: however many zones there are and
- * however often it is asked for, it takes a twentieth of xfrd's time at most.
+ * all users wait for the same one. A count that has ended is good for twenty
+ * times as long as xfrd worked at it: however many zones there are and however
+ * often it is asked for, it takes a twentieth of xfrd's time at most.
  */
 struct xfrd_trouble {
 	struct statistics_trouble counted; /* the last that has ended */
@@ -47,10 +47,10 @@ struct xfrd_trouble {
 
 /* Begins to want a count. */
 void xfrd_trouble_want(struct xfrd *xfrd);
-/* No more: of each that was wanted, once. */
+/* Ends to want it: once for each xfrd_trouble_want. */
 void xfrd_trouble_leave(struct xfrd *xfrd);
-/* Does a turn of the count. True: *found is there, with all that is not of
- * zones as it is now. False: call it again, in another turn of the loop. */
+/* Does a turn of the count. True: *found is complete, with the present troubles
+ * other than of zones. False: call it again, in another turn of the loop. */
 bool xfrd_trouble_count(struct xfrd *xfrd, struct statistics_trouble *found);
 
 #endif

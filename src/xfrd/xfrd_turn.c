@@ -1,6 +1,6 @@
 /*
- * xfrd_turn.c - has done what the machine wants (xfr/machine.h), when it wants
- * it.
+ * xfrd_turn.c - carries out the machine's actions (xfr/machine.h) when they are
+ * due.
  *
  * All zones are looked at, a little at a time, once the loader says that it has
  * looked at their files; and again after each pass of the loader.
@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "xfrd/xfrd.h"
 
-/* In a turn of the loop: actions of the machine, and zones that are looked
- * at. */
+/* Actions of the machine, and zones that are looked at, in a turn of the
+ * loop. */
 #define TURN_ACTIONS 64
 #define TURN_ZONES 500
 /* The time between looks at the machine, at least: more often is no use. */
@@ -67,7 +67,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	return true;
 }
 
-/* False: there is no memory for it now. */
+/* Looks at a zone. False: there is no memory for it now. */
 static bool
 turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -79,7 +79,8 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 	return done;
 }
 
-/* The loader has followed what is published, and has looked at files. */
+/* Has a zone that rests follow its published options: the loader has looked at
+ * its file. */
 static bool
 turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -87,8 +88,8 @@ turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 	return turn_look_at(xfrd, zone);
 }
 
-/* True: nsd.conf has lost it. The loader may have had it in hand when the
- * reconfig was followed. */
+/* True if the zone has left nsd.conf. The loader may have had it in hand when
+ * xfrd followed the reconfig. */
 static bool
 turn_is_gone(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
@@ -142,7 +143,7 @@ xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	char name[NAME_TEXT_MAX];
 
-	/* Without memory, it is known from the next look on. */
+	/* Without memory, the machine has the zone from the next look on. */
 	if (!turn_follow(xfrd, zone))
 		log_error("zone %s is not kept fresh: out of memory",
 			xfrd_zone_print_name(xfrd, zone, name));
@@ -197,8 +198,8 @@ xfrd_turn_look(struct xfrd *xfrd)
 
 /* ---- when a zone expires ------------------------------------------------- */
 
-/* Tells the loader what it can take now. What is left is told when there is
- * credit, or by the machine to the next loader. */
+/* Tells the loader as many expiries as it can take now. Others are told when
+ * there is credit, or by the machine to the next loader. */
 static void
 turn_tell_expiries(struct xfrd *xfrd)
 {

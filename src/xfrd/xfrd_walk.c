@@ -11,7 +11,7 @@
 #include "xfrd/xfrd.h"
 #include "zone/table.h"
 
-/* The entries behind the last one that was looked at. */
+/* Finds the entries behind the last one that was looked at. */
 static void
 walk_find(const struct xfrd_walk *walk, const struct store_view *view,
 	struct trie_iter *iter)
@@ -28,7 +28,7 @@ walk_find(const struct xfrd_walk *walk, const struct store_view *view,
 	trie_iter_init_after(iter, view, root, &key);
 }
 
-/* Gives *zone, or NULL: it was there. */
+/* Adds the zone of an entry. *zone: NULL if it was there. */
 static enum nsd_err
 walk_take(struct xfrd_zone_table *table, const struct zone_entry *entry,
 	struct xfrd_zone **zone)

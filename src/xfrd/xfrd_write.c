@@ -1,10 +1,9 @@
 /*
  * xfrd_write.c - has the zone files of secondary zones written, so that the
- * journal can forget what stands there: by the clock, when somebody wishes so,
- * and at the end.
+ * journal can forget their entries: by the clock, on request, and at the end.
  *
  * The writer, a process of its own, has one zone at a time
- * (doc/decisions/0086). Which are due, says xfrd_write_zone.c.
+ * (doc/decisions/0086). xfrd_write_zone.c decides which are due.
  */
 #include "config.h"
 
@@ -23,9 +22,9 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_write.h"
 
-/* In a turn of the loop: zones that are looked at. */
+/* Zones that are looked at in a turn of the loop. */
 #define TURN_ZONES 500
-/* At a stop, for all zones together. Main waits for 15 s. */
+/* The time at a stop for all zones together. Main waits for 15 s. */
 #define END_SEC 10
 /* Zones that are wished for and not written yet. */
 #define WISHES_MAX 1024u
@@ -41,7 +40,7 @@ struct xfrd_wish {
 	void *ctx;
 };
 
-/* From an occasion to the round that looks for files: many zones may change
+/* The pause before a round that looks for files: many zones may change
  * together. */
 #define LOOK_SEC 1
 
@@ -137,7 +136,7 @@ write_find_wish(const struct xfrd_writes *writes, bool all)
 
 /* ---- one after the other ------------------------------------------------- */
 
-/* There has to be a writer: it was asked for something. */
+/* Asks main for a writer if none runs. */
 static void
 write_await(struct xfrd *xfrd)
 {
@@ -164,7 +163,7 @@ write_reset(struct xfrd_writes *writes)
 	memset(&writes->last_failed, 0, sizeof(writes->last_failed));
 }
 
-/* A whole one is one that looks for files, too. */
+/* Begins a round. A whole one looks for files, too. */
 static void
 write_begin_round(struct xfrd *xfrd, bool is_whole)
 {
@@ -183,8 +182,8 @@ write_begin_round(struct xfrd *xfrd, bool is_whole)
 		wish->taken |= wish->all;
 }
 
-/* Rounds are so many seconds from main's start: an xfrd that is replaced does
- * not put them off. */
+/* Sets the timer of the next round. Rounds are a multiple of the period from
+ * main's start: an xfrd that is replaced does not put them off. */
 static void
 write_await_period(struct xfrd *xfrd)
 {
@@ -198,7 +197,7 @@ write_await_period(struct xfrd *xfrd)
 	event_add(xfrd->writes.period_event, &wait);
 }
 
-/* The process may end: what had to be written is. */
+/* Adds the event that ends the process: all changes are written. */
 static void
 write_finish(struct xfrd_writes *writes)
 {
@@ -315,7 +314,7 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 
 /* ---- differences alone --------------------------------------------------- */
 
-/* error: of the system, if that is what err says. */
+/* Logs that differences were not written. error: errno, with NSD_E_SYSTEM. */
 static void
 write_say_no_steps(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	enum nsd_err err, int error)
@@ -328,7 +327,8 @@ write_say_no_steps(struct xfrd *xfrd, const struct xfrd_zone *zone,
 		err == NSD_E_SYSTEM ? strerror(error) : err_text(err));
 }
 
-/* Of a primary zone. False: they cannot be asked for. */
+/* Asks the writer for differences of a primary zone. False: they cannot be
+ * asked for. */
 static bool
 write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 {
@@ -375,7 +375,8 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 	xfrd_write_go_on(xfrd);
 }
 
-/* False: none is due, or more are to be looked at. */
+/* Has the differences of the next zone written. False: none is due, or more are
+ * to be looked at. */
 static bool
 write_step_steps(struct xfrd *xfrd)
 {
@@ -385,7 +386,7 @@ write_step_steps(struct xfrd *xfrd)
 	return zone != NULL && write_ask_steps(xfrd, zone, unsure);
 }
 
-/* At the end, when there is no round (any more). */
+/* Takes the next step at the end, when there is no round (any more). */
 static bool
 write_step_end(struct xfrd *xfrd)
 {
@@ -450,14 +451,15 @@ write_end_one(struct xfrd *xfrd)
 
 /* ---- looking for files --------------------------------------------------- */
 
-/* The zone at the head of those that are looked for; NULL: it is gone. */
+/* Returns the first zone whose file is looked for; NULL: it is gone. */
 static struct xfrd_zone *
 write_look_head(const struct xfrd *xfrd)
 {
 	return xfrd_zone_find(&xfrd->zones.table, xfrd->writes.look.apexes);
 }
 
-/* Has the first one written, whose file is not there. False: it need not be. */
+/* Has the first zone written, whose file is not there. False: it need not
+ * be. */
 static bool
 write_look_missed(struct xfrd *xfrd)
 {

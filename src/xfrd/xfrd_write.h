@@ -15,12 +15,12 @@ enum xfrd_write_need {
 	WRITE_ZONE,
 };
 
-/* Of a zone. *entry leads to what is served; its id is 0 if none of the journal
- * does. */
+/* Decides about a zone. *entry leads to the served version; its id is 0 if no
+ * entry of the journal does. */
 enum xfrd_write_need xfrd_write_judge(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct journal_entry *entry);
-/* The same in a round for files alone: what has changed has time, unless that
- * leads on from a file that may not be there. */
+/* The same in a round for files alone: changed zones have time, unless their
+ * changes lead on from a file that may not be there. */
 enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct journal_entry *entry);
 
@@ -28,7 +28,7 @@ enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
  * for now. */
 bool xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct journal_entry *entry, request_on_end *on_end) MUST_USE;
-/* Keeps what has become of it. */
+/* Notes the outcome of writing a zone. */
 void xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct ipc_written *written);
 

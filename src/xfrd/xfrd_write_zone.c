@@ -1,10 +1,10 @@
 /*
- * xfrd_write_zone.c - which zone files are to be written, and what becomes of
- * one.
+ * xfrd_write_zone.c - decides which zone files are to be written, and notes
+ * outcomes.
  *
- * A zone is due as long as a live entry of the journal leads to what is served.
- * So nothing else has to remember which zones have changed, also over a
- * restart. Others are due if their file is not there, as nothing else has them
+ * A zone is due as long as a live entry of the journal leads to its served
+ * version. So no other list of changed zones is needed, also over a restart.
+ * Other zones are due if their file is not there, as nothing else has them
  * (doc/decisions/0135). A secondary that is made a primary is due once xfrd has
  * followed that: by then the loader has looked at its file, which may be a
  * newer one of the operator's.
@@ -59,7 +59,7 @@ xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 	if (!role.has_file || (!role.is_secondary && !role.was_secondary)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
-	/* Published, and not followed yet. */
+	/* New options of the zone are published, and not followed yet. */
 	if (!role.is_secondary && zone->acts_secondary)
 		return WRITE_NOTHING;
 	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
@@ -80,7 +80,7 @@ xfrd_write_judge_file(struct xfrd *xfrd, struct xfrd_zone *zone,
 	enum xfrd_write_need need = xfrd_write_judge(xfrd, zone, entry);
 	struct journal_entry oldest;
 
-	/* From now on its file is what counts. */
+	/* From now on the zone's file counts. */
 	if (need == WRITE_ZONE && write_read_role(xfrd, zone).was_secondary)
 		return WRITE_ZONE;
 	if (need == WRITE_ZONE)
@@ -154,8 +154,8 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 /* ---- what became of it --------------------------------------------------- */
 
-/* Says what could not be written: the first zone of a round, and how many at
- * its end. */
+/* Logs failures to write: the first zone of a round, and their number at its
+ * end. */
 static void
 write_log_failure(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_written *done)
@@ -215,7 +215,7 @@ xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 			(void)journal_forget(xfrd->journal,
 				xfrd_zone_apex(zone), written->serial);
 	} else {
-		/* A copy of before is as good. */
+		/* An earlier copy is as good. */
 		if (result.to == IPC_WRITTEN_NOWHERE
 			&& done->to == IPC_WRITTEN_COPY) {
 			result.to = IPC_WRITTEN_COPY;

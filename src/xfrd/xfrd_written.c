@@ -43,7 +43,7 @@ xfrd_written_find_serial(struct xfrd *xfrd, struct xfrd_zone *zone,
 		*serial = entry.from;
 		return true;
 	}
-	/* Whole zones take the place of what the file holds. */
+	/* Whole zones of the journal take the place of the file's version. */
 	*serial = zone->written.file_serial;
 	return zone->written.in_file;
 }

@@ -36,7 +36,7 @@ xfrd_zone_at(const struct xfrd_zone_table *table, uint32_t number)
 	return zone != NULL && zone->apex != NULL ? zone : NULL;
 }
 
-/* A free place. NULL: no memory. */
+/* Takes a free place. NULL: no memory. */
 static struct xfrd_zone *
 zone_take_place(struct xfrd_zone_table *table)
 {
@@ -84,14 +84,14 @@ zone_leave_place(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 
 /* ---- by apex ------------------------------------------------------------- */
 
-/* apex: in lower case. */
+/* Returns the hash of an apex, in lower case. */
 static uint32_t
 zone_hash(const struct xfrd_zone_table *table, const uint8_t *apex)
 {
 	return (uint32_t)siphash(table->key, apex, name_len(apex), 1, 3);
 }
 
-/* The power of two that there are at least so many buckets of. */
+/* Returns the largest power of two that is not above a count of buckets. */
 static size_t
 buckets_level(size_t count)
 {
@@ -115,7 +115,7 @@ zone_bucket(const struct xfrd_zone_table *table, const uint8_t *apex)
 	return &table->buckets[n];
 }
 
-/* Appends a bucket, whose zones are in another one so far. */
+/* Appends a bucket, and moves its zones there from another one. */
 static void
 buckets_split(struct xfrd_zone_table *table)
 {
@@ -197,7 +197,7 @@ member_compare(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Where the table has it. NULL: the zone has none. */
+/* Finds the member of a zone in the table. NULL: the zone has none. */
 static struct xfrd_member **
 member_find(const struct xfrd_zone_table *table, const struct xfrd_zone *zone)
 {
@@ -259,7 +259,7 @@ xfrd_zone_member(const struct xfrd_zone_table *table,
 
 /* ---- zones come and go --------------------------------------------------- */
 
-/* NULL: no memory. */
+/* Copies an apex. NULL: no memory. */
 static uint8_t *
 zone_copy_apex(const uint8_t *apex)
 {
@@ -316,7 +316,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 
 	assert(zone->handle == XFR_NONE && zone->past == NULL
 		&& zone->said == NULL && table->count > 0);
-	assert(!zone->steps_due); /* or it would be counted for ever */
+	assert(!zone->steps_due); /* due_count would keep it */
 	xfrd_zone_set_listed(table, zone, false, 0);
 	member_drop(table, zone);
 	while (*at != zone->number) {

@@ -2,9 +2,9 @@
  * xfrd_zone.h - zones as xfrd has them, and the table of all zones.
  *
  * A zone has an object from the moment that xfrd knows of it until it is
- * removed. The object stays where it is, and keeps its number: whoever walks
- * over all zones in several turns of the loop remembers the number that is
- * next. A number that has become free is taken by a zone that comes later.
+ * removed. The object stays where it is, and keeps its number: a walk over all
+ * zones in several turns of the loop remembers the number that is next. A
+ * number that has become free is taken by a zone that comes later.
  *
  * The configuration of a zone - its name as written, its pattern - is read in
  * the store (xfrd_options.h). Zones here have only what is not published.
@@ -46,8 +46,8 @@ struct xfrd_received {
 	bool asked_diffs; /* differences were asked for */
 };
 
-/* The version of a primary zone that was served when it was looked at last:
- * whether the differences that lead to it are to be written (xfrd_steps.c). */
+/* The version of a primary zone that was served at the last look, to see
+ * whether its differences are to be written (xfrd_steps.c). */
 struct xfrd_steps_zone {
 	uint32_t serial;
 	store_ref sources;
@@ -67,14 +67,15 @@ struct xfrd_state_zone {
 
 /* State of a zone that outlives a change of its options: see xfrd_left.c. */
 struct xfrd_left_zone {
-	/* How long a secondary zone may be answered from with that serial,
-	 * whatever its options; times are those of the machine. */
+	/* Times for which a secondary zone may be answered from with that
+	 * serial, whatever its options, by the machine's clock. */
 	int64_t acquired_at;
 	int64_t expire_at;     /* XFR_NEVER: nothing is known */
 	int64_t lifetime_msec; /* under the options that it had */
 	uint32_t serial;
 	/* The rest counts with the same options. */
-	uint8_t is_told;       /* 1: that serial, to all targets */
+	uint8_t is_told;       /* all targets of NOTIFY have acknowledged
+				* `serial` */
 	struct xfrd_written written;
 	uint64_t options;      /* a hash of these; 0: nothing is left */
 };
@@ -92,8 +93,8 @@ struct xfrd_zone {
 	struct xfrd_past *past;       /* until it has a handle; NULL: nothing is
 				       * known */
 	struct xfrd_said_way *said;   /* of servers that fail: xfrd_said.h */
-	/* Where its line of the zone list begins; 0: it has none, or nobody
-	 * has looked. */
+	/* Offset of its line in the zone list; 0: none, or not looked for
+	 * yet. */
 	uint64_t listed_at : 48;
 	bool is_listed : 1;           /* in the zone list */
 	bool is_member : 1;           /* has an ID in its line:
@@ -112,9 +113,9 @@ struct xfrd_zone {
 	uint32_t handle;              /* of the machine; XFR_NONE: it is unknown
 				       * there, and the fields from said to
 				       * received are empty */
-	uint32_t coming;              /* which coming to the machine this was:
-				       * other zones, and later ones of this
-				       * zone, have other numbers */
+	uint32_t coming;              /* number of this addition to the machine:
+				       * other zones, and later additions of
+				       * this zone, have other numbers */
 	struct xfrd_written written;
 	struct xfrd_received received;
 	struct xfrd_steps_zone steps;
@@ -125,7 +126,8 @@ struct xfrd_zone {
  * 300 octets. */
 _Static_assert(sizeof(struct xfrd_zone) <= 96, "a zone is small");
 
-/* The zone's name in wire form, lower case; as long as the zone. */
+/* Returns the zone's name in wire form, lower case; lent as long as the
+ * zone. */
 static inline const uint8_t *
 xfrd_zone_apex(const struct xfrd_zone *zone)
 {
@@ -143,7 +145,8 @@ struct xfrd_zone_table {
 				     * or XFR_NONE */
 	size_t bucket_count, bucket_room;
 	uint8_t key[SIPHASH_KEY_LEN]; /* of the hash */
-	/* All pasts: most are there at the start alone, and leave no holes. */
+	/* Memory of pasts: most are there at the start alone, and leave no
+	 * holes. */
 	struct arena pasts;
 	struct xfrd_past *past_unused;
 	uint32_t past_count; /* zones that have one */
@@ -164,8 +167,7 @@ void xfrd_zone_table_fini(struct xfrd_zone_table *table);
 enum nsd_err xfrd_zone_add(struct xfrd_zone_table *table, const uint8_t *apex,
 	struct xfrd_zone **zone) MUST_USE;
 
-/* Removes a zone that nobody knows any more: it has no handle and no past.
- * Constant time. */
+/* Removes a zone that has no handle and no past. Constant time. */
 void xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone);
 
 /* Finds a zone by its apex, in any case, or by its name as text, the trailing
@@ -175,7 +177,8 @@ struct xfrd_zone *xfrd_zone_find(const struct xfrd_zone_table *table,
 struct xfrd_zone *xfrd_zone_find_text(const struct xfrd_zone_table *table,
 	const char *name);
 
-/* The zone of a number. NULL: that place is free, or there is no such place. */
+/* Returns the zone of a number. NULL: that place is free, or there is no such
+ * place. */
 struct xfrd_zone *xfrd_zone_at(const struct xfrd_zone_table *table,
 	uint32_t number);
 
@@ -184,8 +187,8 @@ struct xfrd_zone *xfrd_zone_at(const struct xfrd_zone_table *table,
 void xfrd_zone_set_listed(struct xfrd_zone_table *table,
 	struct xfrd_zone *zone, bool is_listed, uint64_t at);
 
-/* The ID that the line of a member of a catalog has: sets it (NULL: none), a
- * copy; gets it, lent until then. NSD_E_MEMORY: nothing has changed. */
+/* Sets (NULL: none; copied) and gets (lent until it is set) the ID that the
+ * line of a member of a catalog has. NSD_E_MEMORY: nothing has changed. */
 enum nsd_err xfrd_zone_set_member(struct xfrd_zone_table *table,
 	struct xfrd_zone *zone, const char *id) MUST_USE;
 const char *xfrd_zone_member(const struct xfrd_zone_table *table,

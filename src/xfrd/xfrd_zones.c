@@ -1,7 +1,7 @@
 /*
- * xfrd_zones.c - the zones that have primaries, or others to tell of new
- * versions: joins the machine that says what is to be done (xfr/machine.h) to
- * the configuration and to what is served.
+ * xfrd_zones.c - zones with primaries or targets of NOTIFY: joins the machine
+ * that decides what to do (xfr/machine.h) to the configuration and to the
+ * served versions.
  */
 #include "config.h"
 
@@ -140,7 +140,7 @@ zones_make_config(struct xfr_machine *machine,
 	return xfr_add_config(machine, &config, id);
 }
 
-/* Makes one of options, without its id. NULL: no memory. */
+/* Makes a config of options, without its id. NULL: no memory. */
 static struct zones_config *
 zones_make_key(const struct settings_options *options)
 {
@@ -273,8 +273,8 @@ xfrd_zones_go_on(struct xfrd *xfrd)
 
 /* ---- start --------------------------------------------------------------- */
 
-/* Transfers of one primary share connections. So some that are slow leave room
- * for others. */
+/* Returns the number of transfers at a time. Those from one primary share
+ * connections, so slow ones leave room for others. */
 static uint32_t
 zones_count_transfers(const struct xfrd_asks *asks)
 {
@@ -286,7 +286,7 @@ zones_count_transfers(const struct xfrd_asks *asks)
 	return all < 4 ? 4 : (uint32_t)all;
 }
 
-/* Of the machine's jitter, and of the table's hash. */
+/* Random seeds of the machine's jitter, and of the table's hash. */
 struct zones_seeds {
 	uint64_t machine;
 	uint8_t table[SIPHASH_KEY_LEN];
@@ -305,7 +305,7 @@ xfrd_zones_init(struct xfrd *xfrd)
 		seeds.machine = (uint64_t)clock_now_usec();
 	limits.transfers = zones_count_transfers(&xfrd->asks);
 	xfrd_zone_table_init(&zones->table, seeds.table);
-	/* Main starts no xfrd before the loader has listed them. */
+	/* Main starts no xfrd before the loader has listed the zones. */
 	err = xfrd_walk(xfrd, &walk, UINT_MAX, NULL);
 	return err != NSD_OK ? err
 		: xfr_machine_create(&limits, seeds.machine, clock_now_msec(),
