@@ -1,6 +1,6 @@
 /*
- * load_tidy.h - when the loader is idle, makes small zones anew whose objects
- * lie scattered. So the memory that changes have freed goes back to the
+ * load_tidy.h - makes small zones anew whose objects lie scattered, when the
+ * loader is idle. So the memory that changes have freed goes back to the
  * kernel: see update_tidy.
  */
 #ifndef LOADER_LOAD_TIDY_H
@@ -19,8 +19,8 @@ struct load_tidy {
 			     * round */
 };
 
-/* Begins a round if much is free among objects, and much has changed since the
- * last one. True if a round is on. */
+/* Begins a round if much memory is free among objects, and much has changed
+ * since the last round. True if a round is on. */
 bool load_tidy_begin(struct load_tidy *tidy,
 	const struct load_context *context, const struct load_set *set);
 

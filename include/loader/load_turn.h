@@ -1,6 +1,6 @@
 /*
- * load_turn.h - how long the loader works on one thing before it looks at its
- * messages again. A change must not wait for work that can wait.
+ * load_turn.h - bounds the time that the loader works on one thing before it
+ * looks at its messages again. A change must not wait for work that can wait.
  */
 #ifndef LOADER_LOAD_TURN_H
 #define LOADER_LOAD_TURN_H
@@ -22,7 +22,8 @@ load_turn_begin(void)
 	return (struct load_turn){clock_now_usec() + LOAD_TURN_USEC};
 }
 
-/* Time without a processor counts too: messages have come meanwhile. */
+/* True if the time is up. Time without a processor counts, too: messages have
+ * come meanwhile. */
 static inline bool
 load_turn_is_over(const struct load_turn *turn)
 {

@@ -6,24 +6,23 @@
  *   +0 kind 1, apex (wire name), then for each record
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
- * Names are whole and uncompressed. xfrd sends what transfers bring; kind 0 is
- * sent, and taken, in test programs alone (process/hooks.h).
+ * Names are whole and uncompressed. xfrd sends transfers; kind 0 is sent, and
+ * taken, in test programs alone (process/hooks.h).
  *
  * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
- * of the apex among them once. Threads read it from the file in the ways of a
- * zone file, unless it is small. It takes the place of whatever is served.
- * LOAD_UPDATE_DIFFS is what IXFR brings (load_versions.h). Large ones are read
- * by a thread, too. xfr/changes.h says
- * more of both.
+ * of the apex among them once. It replaces the served version. Threads read it
+ * from the file as they read a zone file, unless it is small. LOAD_UPDATE_DIFFS
+ * are differences as IXFR brings them (load_versions.h). Large ones are read by
+ * a thread, too. For both see xfr/changes.h.
  *
- * Each UPDATE that a loader takes is answered by one UPDATED. Those of one zone
- * are answered in order. After the loader's death, what was not answered may
- * have been done or not; its sender asks the next loader again. No UPDATE is
- * taken while an answer waits. So only the last one may have been done; doing
- * it twice in a row is as doing it once. While the zone is compared with its
- * file or hashed anew, its changes wait (load_wait.h); they are applied to what
- * has become of the zone. A file that is built anew (a small zone, or one in
- * which much differs) replaces what was changed meanwhile.
+ * A loader answers each UPDATE by one UPDATED, those of one zone in order. A
+ * dead loader may have carried out its last request without answering; its
+ * sender asks the next loader again, and carrying it out again changes nothing.
+ * There is one such at most, as no UPDATE is taken while an answer waits. While
+ * a zone is compared with its file or hashed anew, its changes wait
+ * (load_wait.h); they are applied to the version that comes of it. A file that
+ * is built anew (a small zone, or one in which much differs) replaces changes
+ * that were made meanwhile.
  */
 #ifndef LOADER_LOAD_UPDATE_H
 #define LOADER_LOAD_UPDATE_H
@@ -45,12 +44,12 @@ enum load_update_kind {
 	LOAD_UPDATE_DIFFS = XFR_DIFFS, /* differences between versions of it */
 };
 
-/* Octets of differences. They are applied at some 4 us a record: more than this
- * is better built anew from a whole zone. */
+/* The most octets of differences. They are applied at some 4 us a record: a
+ * zone with more is better built anew from a whole transfer. */
 #define LOAD_UPDATE_DIFFS_MAX (16u << 20)
-/* A text of so many octets is read at once when it comes. Differences, some 600
- * records, are then applied in the loader's loop, in some 3 ms, if no more
- * names are to be made anew; else by a thread. */
+/* The most octets of a text that is read at once when it comes. Differences of
+ * that length, some 600 records, are then applied in the loader's loop, in some
+ * 3 ms, if no more names are to be made anew than below; else by a thread. */
 #define LOAD_UPDATE_AT_ONCE (32u << 10)
 #define LOAD_UPDATE_NAMES_AT_ONCE 2000u
 
@@ -64,32 +63,34 @@ enum load_update_action {
  * Reads the octets of a message. They are read and not mapped, because their
  * sender could still change or cut them. *data: gives text->len octets; free()
  * them.
- * returns NSD_OK; NSD_E_LIMIT: there are too many for that kind; NSD_E_MEMORY;
- * NSD_E_SYSTEM: the file cannot be read, or has fewer. After an error nothing
+ * returns NSD_OK; NSD_E_LIMIT: too many octets for that kind; NSD_E_MEMORY;
+ * NSD_E_SYSTEM: the file cannot be read, or has fewer.
  * is given.
  */
 enum nsd_err load_update_read(const struct load_text *text, uint8_t kind,
 	uint8_t **data) MUST_USE;
 
 /*
- * Takes the octets of a message: small ones, whatever they are, into memory,
- * and those that are applied at once. A whole zone stays in its file, as it may
- * be as large as any, and so do differences that a thread is to read.
+ * Takes the octets of a message into memory: small ones of any kind, and
+ * changes that are applied at once. A whole zone stays in its file, as it may
+ * be of any size, and so do differences that a thread is to read.
  * out: kind, len, data and text of *change, where data and text were none;
  *      after an error, too, load_wait_free is due. apex (room for NAME_MAX_LEN
  *      octets): in lower case. What is in memory is of that kind and apex.
- * returns NSD_OK; NSD_E_WIRE: they are of no kind; others of load_update_read.
+ * returns NSD_OK; NSD_E_WIRE: the octets are of no kind; or as
+ * load_update_read.
  */
 enum nsd_err load_update_take(const struct load_text *text,
 	struct load_change *change, uint8_t *apex) MUST_USE;
 
-/* Of a whole zone that comes again, by its SOA: true if what is served is
- * newer. Then the loader that had it before has published it, and later
+/* True if the served version is newer than a whole zone that comes again, by
+ * its SOA. Then the loader that had it before has published it, and later
  * changes. (A change of a zone is done again, and finds nothing to do.) */
 bool load_update_is_past(const struct load_context *context,
 	const struct load_text *text) MUST_USE;
 
-/* Fills what UPDATED says of the zone afterwards. apex: in lower case. */
+/* Fills the fields of UPDATED that describe the zone afterwards. apex: in lower
+ * case. */
 void load_update_fill(const struct load_context *context,
 	const uint8_t *apex, struct ipc_updated *result);
 

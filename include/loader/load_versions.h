@@ -19,12 +19,14 @@ struct load_versions {
 	bool secondary;
 	struct store_heap *heap; /* of a thread; NULL: of the main thread */
 	uint32_t names_max;      /* of the change; 0: any (update.h) */
-	const bool *cancelled;   /* atomic: nothing is begun; NULL: never */
+	const bool *cancelled;   /* atomic: no change is begun any more; NULL:
+				  * never */
 	struct history_limits history; /* of the differences that are kept */
 	const struct load_zone *verify; /* the zone whose last version is
 					 * verified (load_verify.h); NULL: none
 					 * is */
-	uint64_t verify_records_max; /* if the zone has so many at most */
+	uint64_t verify_records_max; /* verify in this call only if the zone has
+				      * at most so many records */
 	struct diag_sink *sink; /* for findings */
 	struct zone_update_result done; /* added up over all calls */
 };
@@ -36,20 +38,20 @@ struct load_octets {
 };
 
 /*
- * Applies parts[count], which came one after the other, as one transaction:
- * each version has to fit the one before it (exact in update/update.h), what
- * comes and goes between them costs nothing, and only the last one is made and
- * published. All or nothing of it is done. Those up to the serial that is
- * served are left out; so nothing is done if the zone has come to the end
- * already. The differences are kept for other secondaries as they came, a step
- * for each version. For the loader's main thread, or for a thread that has
- * v->heap and may change the zone (update_make): the loop publishes for it.
+ * Applies parts[count], consecutive transfers, as one transaction: each version
+ * has to fit the one before it (exact in update/update.h); records that are
+ * added and removed again between them cost nothing, and only the last version
+ * is made and published. All or nothing is done. Versions up to the served
+ * serial are left out; so nothing is done if the zone is at the last one
+ * already. The differences are kept for secondaries as they came, a step for
+ * each version. For the loader's main thread, or for a thread that has v->heap
+ * and may change the zone (update_make): the loop publishes for it.
  * Cost: linear in the octets, and as of one update_commit.
- * returns NSD_OK: the zone is at the last serial. After the others it is as it
- * was. NSD_E_WIRE: the octets are no differences, or those of another zone.
- * NSD_E_INEXACT: the zone has no version, or one of another serial, or a
+ * returns NSD_OK: the zone is at the last serial. After any other result it is
+ * as it was. NSD_E_WIRE: the octets are no differences, or those of another
+ * zone. NSD_E_INEXACT: the zone has no version, or one of another serial, or a
  * version has a difference that does not fit; NSD_E_ZONE, NSD_E_DIGEST: the
- * last version is to blame; NSD_E_MEMORY. NSD_E_LIMIT: too much would have to
+ * last version is at fault; NSD_E_MEMORY. NSD_E_LIMIT: too much would have to
  * be looked at (names_max, verify_records_max), or, without a heap, the version
  * before is still being retired. NSD_E_AGAIN: it was cancelled.
  */

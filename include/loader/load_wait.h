@@ -1,6 +1,6 @@
 /*
  * load_wait.h - keeps the changes of a zone while the zone is compared with its
- * file, or hashed anew. They are applied to what comes of that.
+ * file, or hashed anew. They are applied to the version that comes of it.
  */
 #ifndef LOADER_LOAD_WAIT_H
 #define LOADER_LOAD_WAIT_H
@@ -17,21 +17,21 @@
 #define LOAD_WAIT_MAX 1000
 #define LOAD_WAIT_OCTETS (64u << 20)
 
-/* A change of a zone, and who asks for it. */
+/* A change of a zone, with its sender. */
 struct load_change {
 	uint64_t channel; /* of the asker: struct ipc_message */
 	uint64_t ticket;
 	uint8_t kind;          /* enum load_update_kind */
 	uint64_t len;
-	uint8_t *data;         /* octets of IPC_UPDATE; NULL: they are still in
-				* the file of text */
-	struct load_text text; /* of what is read as a text, a zone or
-				* differences: its octets, in data or in a
-				* file, whose descriptor is the change's.
-				* fd -1: none; len 0: it is no text */
+	uint8_t *data;         /* octets of IPC_UPDATE; NULL: the octets are
+				* still in the file of text */
+	struct load_text text; /* a zone or differences to be read as a text:
+				* the octets are in data or in a file, whose
+				* descriptor is the change's. fd -1: no file;
+				* len 0: not a text */
 };
 
-/* True if it is read as a text; else data is applied. */
+/* True if the change is read as a text; else data is applied. */
 static inline bool
 load_change_is_text(const struct load_change *change)
 {
@@ -62,15 +62,16 @@ bool load_wait_add(struct load_wait *wait, const uint8_t *apex,
 	const struct load_change *change);
 
 /* True if a change of this zone waits: later ones have to wait behind it. Cost:
- * a look at all that wait. */
+ * a look at all waiting changes. */
 bool load_wait_has(const struct load_wait *wait, const uint8_t *apex);
 
-/* A zone is no longer busy: all are to be tried again, from the first on. */
+/* Has all changes tried again, from the first on, as a zone is no longer
+ * busy. */
 void load_wait_restart(struct load_wait *wait);
 
 /*
- * Works for a turn (load_turn.h): calls try for one after another. If that
- * returns true the change is done with and freed; else it stays. False: all
+ * Works for a turn (load_turn.h): calls try for one change after another. If
+ * try returns true the change is done with and freed; else it stays. False: all
  * have been tried.
  */
 bool load_wait_step(struct load_wait *wait,

@@ -1,4 +1,4 @@
-/* load_zone.h - one zone of the configuration in the loader, and what came of
+/* load_zone.h - a zone of the configuration in the loader, and the result of
  * reading it. */
 #ifndef LOADER_LOAD_ZONE_H
 #define LOADER_LOAD_ZONE_H
@@ -20,12 +20,13 @@
 struct load_text;
 struct store_writer;
 
-/* A zone of the configuration. Its version, and the files that this is from,
- * are in the store: they outlive the loader. */
+/* A zone of the configuration. Its version, and the stamps of its files, are in
+ * the store: they outlive the loader. */
 struct load_zone {
 	const struct conf_zone *conf;
 	store_ref entry;   /* in the table of zones */
-	uint8_t retries;   /* how often its files changed while being read */
+	uint8_t retries;   /* count of readings in a row during which its files
+			    * changed */
 	bool whole;        /* is to be built anew, not compared: its differences
 			    * could not be applied */
 	bool busy;         /* a thread reads the published version, which must
@@ -35,16 +36,16 @@ struct load_zone {
 			    * are skipped and removed */
 	bool skipped;      /* a pass has found it reading: its file is still to
 			    * be looked at */
-	bool removed;      /* is not to be read any more: see
-			    * load_batch_drop */
+	bool removed;      /* not to be read any more: see load_batch_drop */
 	bool held;         /* counts as expired: load_expiry_hold */
-	uint32_t expires_sec; /* while held: of the entry, for then */
+	uint32_t expires_sec; /* while held: expires_sec of the entry, to be
+			       * restored */
 	const struct load_text *transfer; /* to be read, or being read; NULL:
 					   * none */
 };
 
-/* How far a thread is in reading a large zone. The thread writes it, the main
- * thread shows it; all fields are atomic. */
+/* The progress of a thread in reading a large zone. The thread writes it, the
+ * main thread shows it; all fields are atomic. */
 struct load_progress {
 	const struct load_zone *zone; /* NULL: none in work */
 	const char *stage;
@@ -58,9 +59,10 @@ enum load_outcome {
 	LOAD_LARGE,     /* put off: to be read with several threads */
 	LOAD_KEPT,      /* the served version stays, or there is none; see
 			 * note */
-	LOAD_COMPARED,  /* changes of what is served are to be published, if
+	LOAD_COMPARED,  /* changes of the served version are to be published, if
 			 * there are any */
-	LOAD_APPLIED,   /* changes of what was served are published already */
+	LOAD_APPLIED,   /* changes of the served version are published
+			 * already */
 	LOAD_BUILT,     /* a new version is ready to be published */
 	LOAD_AGAIN,     /* the zone's files changed while they were read */
 	LOAD_FAILED,    /* said in the log */
@@ -92,12 +94,11 @@ struct load_result {
 	bool awaited;                 /* of LOAD_FAILED: there is no file yet,
 				       * and nothing was served */
 	bool as_before;               /* of LOAD_FAILED: it failed the last
-				       * time, and its files are as they
-				       * were */
+				       * time, with the same files */
 	store_ref built;              /* of LOAD_BUILT */
-	store_ref rehashed;           /* of any other: the served version made
-				       * for another limit (load_rehash.h); or
-				       * none */
+	store_ref rehashed;           /* of other outcomes: the served version
+				       * made for another limit (load_rehash.h);
+				       * or none */
 	char *reasons;                /* of LOAD_FAILED: lines that say why,
 				       * for people; owned; NULL: the log has
 				       * them */
@@ -106,19 +107,20 @@ struct load_result {
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
 	struct zone_update_result done; /* of LOAD_APPLIED */
-	uint32_t old_serial;          /* of LOAD_APPLIED: was served before */
+	uint32_t old_serial;          /* of LOAD_APPLIED: of the version
+				       * before */
 	struct zonefile_result files; /* of this try; no batches */
 	struct ixfr_drafts history;   /* the differences that lead to the new
 				       * version; owned */
 	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
 };
 
-/* Which zones a pass reads. */
+/* The choice of zones that a pass reads. */
 enum load_which {
 	LOAD_CHANGED,  /* zones whose files have changed since the last try */
-	LOAD_MISSING,  /* of these, those that have no version, or one of a file
+	LOAD_MISSING,  /* changed ones that have no version, or one of a file
 			* with another name */
-	LOAD_STALE,    /* the changed ones, and those whose last try failed */
+	LOAD_STALE,    /* changed ones, and zones whose last try failed */
 };
 
 struct load_journal;
@@ -128,22 +130,21 @@ struct load_loop;
 /* The context in which zones are read. */
 struct load_context {
 	struct store_writer *writer;
-	const char *chroot;          /* where we are; NULL: not in one */
+	const char *chroot;          /* of this process; NULL: none */
 	unsigned threads_max;        /* for a large zone */
 	uint32_t nsec3_iterations_max;
-	struct zone_limits limits;   /* of what other servers send */
+	struct zone_limits limits;   /* of zones from other servers */
 	enum load_which which;
 	bool beside_answers;         /* workers serve already */
-	bool of_transfers;           /* not files are read, but what transfers
-				      * have brought */
-	bool cancelled;              /* no more is begun; atomic */
+	bool of_transfers;           /* transfers are read, not files */
+	bool cancelled;              /* no more zones are begun; atomic */
 	bool timed;                  /* rssac002: log how long loads take */
 	const struct load_journal *journal; /* for a first pass; or NULL */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 	struct load_retire *retire;
-	struct load_loop *loop;      /* the main thread's; NULL: there is no
-				      * other */
+	struct load_loop *loop;      /* of the main thread; NULL: there is no
+				      * other thread */
 };
 
 /* Returns the published version, or NULL. Any thread of the loader. The version
@@ -154,8 +155,9 @@ const struct zone *load_zone_published(const struct store_view *view,
 /* True if the zone's primary is another server, to be asked for transfers. */
 bool load_zone_is_secondary(const struct load_zone *zone);
 
-/* The same, or it was one, and what is served has come by a transfer: a file
- * that is older is not read over it, and none need be there. */
+/* True if the zone is secondary, or was, and its served version has come by a
+ * transfer: then an older file is not read over it, and no file need be
+ * there. */
 bool load_zone_is_received(const struct store_view *view,
 	const struct load_zone *zone);
 
@@ -164,19 +166,19 @@ bool load_zone_is_received(const struct store_view *view,
 struct history_limits load_zone_get_history(const struct load_zone *zone);
 
 /*
- * Claims a zone for one reading: of its file by a pass, or of what a transfer
- * has brought. False: another has it. load_zone_release ends that; true: a pass
+ * Claims a zone for one reading: of its file by a pass, or of a transfer.
+ * False: it is claimed already. load_zone_release ends the claim; true: a pass
  * has left the zone out meanwhile, so its file is still to be looked at.
  */
 bool load_zone_claim(struct load_zone *zone, bool pass) MUST_USE;
 bool load_zone_release(struct load_zone *zone);
 
-/* Writes down how far a large zone is. stage: kept. */
+/* Notes the progress of a large zone. stage: kept. */
 void load_zone_note_progress(struct load_progress *progress,
 	const char *stage, uint64_t done, uint64_t total);
 
-/* Fills what build_zone needs to know of a zone, but for its records. names:
- * those of its files (zonefile_list_names), kept; NULL if there are none. */
+/* Fills the input of build_zone for a zone, but for its records. names: of its
+ * files (zonefile_list_names), kept; NULL if there are none. */
 void load_zone_fill_input(const struct load_context *context,
 	const struct load_zone *zone, const struct zonefile_result *files,
 	const char *const *names, struct zone_build_input *input);

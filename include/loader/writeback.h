@@ -1,5 +1,5 @@
 /*
- * writeback.h - a served zone as a zone file, as NSD writes it
+ * writeback.h - writes a served zone to a zone file, as NSD writes it
  * (doc/surface.md section 6, "zone file written").
  */
 #ifndef LOADER_WRITEBACK_H
@@ -19,23 +19,24 @@ struct writeback {
 	const uint8_t *apex;
 	const char *path;     /* of the zone file; "~" is added for a new one,
 			       * which takes its place when it is whole */
-	const char *name;     /* the zone's, as the comment has it */
-	const char *version;  /* of the server: the comment again */
+	const char *name;     /* of the zone, in the comment */
+	const char *version;  /* of the server, in the comment */
 	int64_t time_sec;     /* of the epoch: now */
 	const char *received; /* a second comment: "received update to serial
 			       * ..."; NULL: none */
-	/* Called after each so many records, as a sign of life; 0: never. */
+	/* Called after each on_records_every records, as a sign of life; 0:
+	 * never. */
 	uint64_t on_records_every;
 	void (*on_records)(void *ctx);
 	void *ctx;
 };
 
 /*
- * Writes a version of a zone, durably. The caller sees to it that the version
- * stays (a slot of its own as a reader, and a pin), and to priorities. Folders
- * of the path that are not there are made (0750, as by NSD). Borrows the
- * arguments. Takes as long as the disk does; memory: that of a record, and 256
- * KiB.
+ * Writes a version of a zone, durably. The caller keeps the version from being
+ * freed (a slot of its own as a reader, and a pin), and sets priorities.
+ * Folders of the path that are not there are made (0750, as by NSD). Borrows
+ * the arguments. Takes as long as the disk does; memory: that of a record, and
+ * 256 KiB.
  *
  * returns NSD_OK and *serial, that of the zone written; NSD_E_SYSTEM with
  *     errno: the old file is as it was, and nothing is beside it (if only the

@@ -1,5 +1,5 @@
-/* zone_setup.h - converts the zones of a configuration to what the store
- * takes. */
+/* zone_setup.h - converts the zones of a configuration to the setups that the
+ * table of zones takes. */
 #ifndef LOADER_ZONE_SETUP_H
 #define LOADER_ZONE_SETUP_H
 

@@ -26,11 +26,11 @@ struct net_client_calls {
 	 * from the address that was asked. May close the client. */
 	void (*on_message)(void *ctx, const uint8_t *message, size_t len);
 	/*
- * No more messages come. Never called from within net_client_open and
- * net_client_send. Called once; the client is still to be closed, which may be
- * done here.
- * error: 0 if the other side has closed; ETIMEDOUT if it was silent for too
- * long, or did not take what was sent; else an errno.
+	 * No more messages come. Never called from within net_client_open and
+	 * net_client_send. Called once; the client is still to be closed, which
+	 * may be done here.
+	 * error: 0 if the other side has closed; ETIMEDOUT if it was silent for
+	 * too long, or did not take what was sent; else an errno.
 	 */
 	void (*on_end)(void *ctx, int error);
 };
