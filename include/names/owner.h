@@ -27,7 +27,7 @@ enum owner_flags {
 	OWNER_CNAME = 4,
 	OWNER_ADDRESS = 8,
 	OWNER_OTHER = 16,   /* types other than NSEC3 and its RRSIG */
-	/* how it is kept */
+	/* form of the key, and repetition */
 	OWNER_KEY_WHOLE = 32, /* the key holds the whole name */
 	OWNER_AGAIN = 64,   /* has the same name as the owner before it */
 	/* place in the zone */
@@ -58,8 +58,8 @@ struct owner {
 
 _Static_assert(sizeof(struct owner) == 32, "struct owner has grown");
 
-/* The first record of an owner. Only for one that has records: it finds the
- * record by owner->name, which lies in it. */
+/* The first record of an owner that has records: it is found by owner->name,
+ * which lies in it. */
 static inline const struct rrbatch_rr *
 owner_get_rr(const struct owner *owner)
 {
@@ -103,7 +103,7 @@ bool owner_measure(struct owner *owner, const uint8_t *name, size_t len,
 
 #define OWNER_PREFETCH_AHEAD 8u
 
-/* Fetches the name of an owner a few places on. If the file was in no order,
+/* Prefetches the name of an owner a few places on. If the file was in no order,
  * each name is a cache miss. */
 static inline void
 owner_prefetch_name(const struct owner *owners, size_t i, size_t count)
@@ -112,7 +112,8 @@ owner_prefetch_name(const struct owner *owners, size_t i, size_t count)
 		__builtin_prefetch(owners[i + OWNER_PREFETCH_AHEAD].name);
 }
 
-/* The same, with the record that holds the name. */
+/* Prefetches the name of an owner a few places on, with the record that holds
+ * it. */
 static inline void
 owner_prefetch_records(const struct owner *owners, size_t i, size_t count)
 {
@@ -135,7 +136,7 @@ void owner_copy(const struct owner *from, size_t apex_len, struct owner *to,
  * equal to it, or behind it. Both are below the same apex. */
 int owner_compare(const struct owner *a, const struct owner *b);
 
-/* How many labels both names have in common, counted from the right. */
+/* The count of labels that both names have in common, from the right. */
 unsigned owner_count_common(const struct owner *a, const struct owner *b);
 
 /* Makes the ancestor of a name that has `labels` labels below the apex, fewer
@@ -153,7 +154,7 @@ void owner_sort(struct owner *items, struct owner *tmp, size_t count);
 void owner_merge(const struct owner *a, size_t a_count, const struct owner *b,
 	size_t b_count, struct owner *out);
 
-/* How many of a's are among the first `count` of the merge of a and b. */
+/* The count of a's owners among the first `count` of the merge of a and b. */
 size_t owner_merge_split(const struct owner *a, size_t a_count,
 	const struct owner *b, size_t b_count, size_t count);
 

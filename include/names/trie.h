@@ -57,8 +57,8 @@ struct trie_name {
 	uint8_t count;           /* labels */
 };
 
-/* Splits len octets of labels, lower case, without the root label. name keeps
- * them and label_at. */
+/* Splits a name of len octets of labels, lower case, without the root label.
+ * name keeps the labels and label_at. */
 static inline void
 trie_name_split(struct trie_name *name, const uint8_t *labels, unsigned len,
 	uint8_t label_at[NAME_MAX_LABELS + 1])
@@ -73,7 +73,7 @@ trie_name_split(struct trie_name *name, const uint8_t *labels, unsigned len,
 	name->count = (uint8_t)count;
 }
 
-/* The same for a leaf's name. */
+/* Splits the name of a leaf. name keeps label_at and the leaf. */
 static inline void
 trie_name_of_leaf(struct trie_name *name, const struct trie_leaf *leaf,
 	uint8_t label_at[NAME_MAX_LABELS + 1])
@@ -113,11 +113,11 @@ struct trie_walk {
  */
 void trie_find_batch(const struct store_view *view,
 	struct trie_walk *const *walks, size_t count);
-/* The same for one walk. */
+/* Finds one name, as trie_find_batch. */
 void trie_find(const struct store_view *view, struct trie_walk *walk);
 
-/* The branches passed on the way down to a leaf, and which of its entries each
- * was left by. */
+/* The way from the root down to a leaf: the branches, and the index of the
+ * entry that was taken in each. */
 struct trie_path {
 	unsigned depth;
 	struct {
@@ -139,10 +139,10 @@ struct trie_back {
 	bool whole;            /* all names are to be walked */
 	struct trie_path path; /* index: entries not yet walked */
 };
-/* root: kept until the last step. */
+/* Begins a walk back. root: kept until the last step. */
 void trie_back_init(struct trie_back *back, const struct store_view *view,
 	const struct trie_entry *root, const struct trie_name *name);
-/* The next object, or none at the end. */
+/* Returns the next object, or none at the end. */
 store_ref trie_back_next(struct trie_back *back);
 
 /* A walk in canonical order. The trie must not change during it. */
@@ -155,22 +155,23 @@ struct trie_iter {
 		unsigned next;
 	} stack[TRIE_KEY_MAX];
 };
-/* Walks all names. An empty trie is fine. */
+/* Begins a walk of all names. An empty trie is fine. */
 void trie_iter_init(struct trie_iter *iter, const struct store_view *view,
 	const struct trie_entry *root);
-/* Walks the name, if it is there, and all names below it. */
+/* Begins a walk of the name, if it is there, and all names below it. */
 void trie_iter_init_below(struct trie_iter *iter,
 	const struct store_view *view, const struct trie_entry *root,
 	const struct trie_name *name);
-/* Walks the names that are greater, whether or not the name is there. */
+/* Begins a walk of the names that are greater than this one, which need not be
+ * there. */
 void trie_iter_init_after(struct trie_iter *iter,
 	const struct store_view *view, const struct trie_entry *root,
 	const struct trie_name *name);
-/* The next object, or none at the end. */
+/* Returns the next object, or none at the end. */
 store_ref trie_iter_next(struct trie_iter *iter);
-/* Calls on_branch with the memory of each branch that the next step leaves
- * behind: all names below it have been walked, and no step looks at it again.
- * Branches that end with the name given to trie_iter_init_after count, too. */
+/* Calls on_branch with the memory of each branch that the next step leaves: all
+ * names below it have been walked, and no step looks at it again. Branches that
+ * end with the name given to trie_iter_init_after count, too. */
 void trie_iter_leave(const struct trie_iter *iter,
 	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
 

@@ -30,7 +30,7 @@ enum nsd_err trie_join(struct store_heap *heap, struct trie *low,
 	struct trie *high) MUST_USE;
 
 /*
- * How a trie is changed. A change copies the branches on its path
+ * The context of changes to a trie. A change copies the branches on its path
  * (copy-on-write), so readers of the old root see nothing of it. on_garbage
  * gets the old branches. Retire them (store_retire) after the publish, or free
  * them (store_free) if they were never published.
@@ -54,11 +54,11 @@ struct trie_owned {
 	size_t mask;
 	size_t used;
 };
-/* Frees all of them, for a transaction that is abandoned. */
+/* Frees all these branches, for a transaction that is abandoned. */
 void trie_owned_free(struct trie_owned *owned, struct store_heap *heap);
 
 /*
- * Adds an object, or puts it in the place of the one with the same name.
+ * Adds an object, or replaces the one with the same name.
  * out: *replaced, the one with the same name, or STORE_NONE.
  * returns NSD_OK; NSD_E_MEMORY if the store or the arena has no memory: the
  * trie is as it was.

@@ -25,7 +25,7 @@
 #define TRIE_SYMBOLS 48u
 #define TRIE_KEY_START 0x80u
 #define TRIE_KEY_SYMBOL 0x3fu
-/* Room for a key and what trie_key_diff reads behind its end. */
+/* Room for a key and the octets that trie_key_diff reads behind its end. */
 #define TRIE_KEY_ROOM (TRIE_KEY_MAX + 8)
 
 extern const uint16_t trie_symbols[256];
@@ -135,8 +135,8 @@ symbol_bit(unsigned key)
 	return UINT64_C(2) << (key & TRIE_KEY_SYMBOL);
 }
 
-/* How many symbols of a branch are less than the symbol of bit: the index of
- * its entry. */
+/* The count of symbols of a branch that are less than the symbol of bit: the
+ * index of its entry. */
 static inline unsigned
 word_index(uint64_t word, uint64_t bit)
 {

@@ -1,5 +1,6 @@
 /*
- * client.h - asks another server: messages to it and from it, over TCP or UDP.
+ * client.h - sends messages to another server and takes its messages, over TCP
+ * or UDP.
  *
  * It runs on the caller's libevent loop. It knows nothing of DNS but the
  * two-octet length before a message on a stream (RFC 1035 section 4.2.2).
@@ -19,8 +20,8 @@ struct event_base;
 struct net_client;
 
 struct net_client_calls {
-	/* Over TCP: the other side has taken the connection. NULL: nobody
-	 * asks. May not close the client. */
+	/* Over TCP: the other side has taken the connection. NULL: not called.
+	 * May not close the client. */
 	void (*on_open)(void *ctx);
 	/* The other server has sent a message, which is lent. Over UDP it is
 	 * from the address that was asked. May close the client. */
@@ -35,7 +36,7 @@ struct net_client_calls {
 	void (*on_end)(void *ctx, int error);
 };
 
-/* How a stream over a socket is made, if it is to be no plain one. */
+/* Makes a stream over a socket, other than a plain one. */
 struct net_client_stream {
 	/* The socket is to be connected, and the stream's from then on; NULL:
 	 * no memory. */
@@ -51,8 +52,8 @@ struct net_client_options {
 	bool tcp;
 	const struct net_client_stream *stream; /* of TCP; NULL: plain */
 	int tcp_mss;          /* 0: the system's */
-	unsigned timeout_sec; /* without a word from the other side; while the
-			       * client is idle, too */
+	unsigned timeout_sec; /* the longest time without octets of the other
+			       * side; also while the client is idle */
 };
 
 /*
@@ -76,19 +77,19 @@ enum nsd_err net_client_open(struct event_base *base,
 enum nsd_err net_client_send(struct net_client *client,
 	const uint8_t *message, size_t len) MUST_USE;
 
-/* Over TCP: nothing is read for now, no message is told, nor the end behind
- * one, and silence is not counted; or all is so again, with what came
- * before. */
+/* Over TCP: stops or resumes reading. While paused, no message and no end is
+ * reported, and silence does not count. Later all that came before is
+ * reported. */
 void net_client_pause(struct net_client *client, bool pause);
 
-/* True if the other side has taken the connection (with TLS: that as well);
- * also once it has ended. Over UDP it is false. */
+/* True if the other side has taken the connection (and the TLS handshake is
+ * done); also once it has ended. Over UDP it is false. */
 bool net_client_is_open(const struct net_client *client);
 
-/* Lends its stream; NULL: over UDP. */
+/* Lends the client's stream; NULL: over UDP. */
 struct bufferevent *net_client_get_stream(const struct net_client *client);
 
-/* Ends it; on_end is not called any more. NULL is fine. */
+/* Ends the client; on_end is not called any more. NULL is fine. */
 void net_client_close(struct net_client *client);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * proxy.h - the header of the PROXY protocol, version 2: a proxy says with it
- * whose request follows. Source: "The PROXY protocol, Versions 1 & 2" of
- * HAProxy (2020), section 2.2. Numbers are in network order.
+ * proxy.h - the header of the PROXY protocol, version 2, by which a proxy names
+ * the client of the request behind it. Source: "The PROXY protocol, Versions 1
+ * & 2" of HAProxy (2020), section 2.2. Numbers are in network order.
  *
  *   octets 0-11   signature: 0d 0a 0d 0a 00 0d 0a 51 55 49 54 0a
  *          12     version 2 in the high half; command in the low half:
@@ -28,7 +28,7 @@
 #define PROXY_HEADER_MAX 2048u
 
 struct proxy_header {
-	uint32_t len;    /* octets of it: the request is behind them */
+	uint32_t len;    /* octets of the header: the request is behind them */
 	bool has_client; /* false: the proxy speaks for itself (LOCAL), or does
 			  * not know for whom (family unspecified) */
 	struct sockaddr_storage client; /* if has_client: address and port */

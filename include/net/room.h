@@ -1,7 +1,7 @@
 /*
- * room.h - where requests lie from when they are received until their replies
- * are sent. Whoever opens a socket may give it memory that another process
- * sees, too: what was asked can then be told if this one dies of it.
+ * room.h - the memory of requests from when they are received until their
+ * replies are sent. The opener of a socket may give it memory that it shares
+ * with another process: that can then tell which requests this one died of.
  *
  * All UDP sockets of a thread may share one room, and all groups of TCP sockets
  * another: a batch is answered before the next one is received.
@@ -16,9 +16,9 @@
 #include "net/proxy.h"
 
 #define NET_ROOM_LINE 64u
-/* The octets of a datagram that are kept; the rest of a longer one is lost. */
+/* The octets of a datagram that are kept; longer ones are cut. */
 #define NET_ROOM_DATAGRAM 4096u
-/* An odd number of cache lines. Datagrams at a power of two from each other
+/* An odd number of cache lines: datagrams at a power of two from each other
  * would all begin in the same set of the cache. */
 #define NET_ROOM_STRIDE (NET_ROOM_DATAGRAM + NET_ROOM_LINE)
 /* The room that all connections of a turn read into before they are answered.

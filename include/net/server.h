@@ -37,38 +37,39 @@ struct net_handler {
 		size_t capacity);
 	void (*on_stream_end)(void *ctx, void *stream);
 	/* A stream had a length that no message has (0..11); its connection
-	 * closes. peer is lent. NULL: nobody wants to know. */
+	 * closes. peer is lent. NULL: not called. */
 	void (*on_bad_length)(void *ctx, const struct sockaddr_storage *peer,
 		size_t len);
-	/* Of sockets that are for proxies: may this one say who its clients
-	 * are? peer is lent. NULL: anybody may. */
+	/* Of sockets that are for proxies: true if this proxy may name its
+	 * clients. peer is lent. NULL: any proxy may. */
 	bool (*may_proxy)(void *ctx, const struct sockaddr_storage *peer);
 	/*
 	 * Of clients on streams, if options say that their time is limited.
-	 * on_spent: the thread has used so much of its processor's time for
-	 * connections of a client; now_msec: of clock_coarse_msec. is_barred:
-	 * has a client had too much? Then its new connections are closed, and
-	 * counted as dropped, and for the others nothing is done. peer is lent;
-	 * it is the client, whoever is its proxy. NULL, both: no limit.
+	 * on_spent: the thread has used nsec of processor time for connections
+	 * of a client; now_msec: of clock_coarse_msec. is_barred: true if a
+	 * client has had too much. Then its new connections are closed, and
+	 * counted as dropped, and its open ones are not served. peer is lent;
+	 * it is the client, not its proxy. NULL, both: no limit.
 	 */
 	void (*on_spent)(void *ctx, const struct sockaddr_storage *peer,
 		int64_t nsec, uint64_t now_msec);
 	bool (*is_barred)(void *ctx, const struct sockaddr_storage *peer,
 		uint64_t now_msec);
-	/* Counters the transport keeps; may be NULL. requests: those handed
-	 * over that have no stream. All sockets which share a process count in
-	 * the same one: that is how streams know of others (net_tcp_open). */
+	/* Counters that the transport keeps; may be NULL. requests: requests
+	 * handed over without a stream. All sockets of a process count in the
+	 * same one: by it streams are given a share of the time
+	 * (net_tcp_open). */
 	uint64_t *rx_err;
 	uint64_t *tx_err;
 	uint64_t *dropped;
 	uint64_t *requests;
-	/* Raised before anything is read of what clients have sent, once for a
-	 * turn of a socket, or of all connections. */
+	/* Raised before octets of clients are read, once for a turn of a
+	 * socket, or of all connections. */
 	uint64_t *turns;
-	/* How long answers took, from before their requests were received (on
-	 * streams: from when they were handed over for the last time) until the
-	 * replies were given to the system. Requests without a reply, and what
-	 * on_stream gives, are not counted. NULL: nobody wants to know. */
+	/* The times from before requests were received (on streams: from when
+	 * they were handed over for the last time) until the replies were given
+	 * to the system. Requests without a reply, and messages of on_stream,
+	 * are not counted. NULL: none are. */
 	struct latency_book *latency;
 };
 
@@ -92,16 +93,17 @@ struct net_udp;
  * most a few before other events get their turn.
  *
  * Datagrams from port 0, or to a broadcast or multicast address, are dropped
- * and counted. Empty and short ones are handed over; of one over 4096 octets,
- * the first 4096 are. A reply leaves from the address that was asked, also on a
- * wildcard socket. Errors of sending (full buffer, unreachable, too large) are
- * counted; they are never fatal and never logged one by one.
+ * and counted. Empty and short ones are handed over; of a datagram over 4096
+ * octets, the first 4096 are. A reply leaves from the address that the request
+ * was sent to, also on a wildcard socket. Errors of sending (full buffer,
+ * unreachable, too large) are counted; they are never fatal and never logged
+ * one by one.
  *
- * Where proxies send, each datagram begins with a header of the PROXY protocol
- * (net/proxy.h), and what it names is the client's address (exchange.peer; the
- * proxy's own is exchange.proxy). The reply goes to the proxy, without a
- * header. A datagram with another beginning is dropped, and so is one of a
- * proxy that is not allowed; both are counted as errors.
+ * Of proxies, each datagram begins with a header of the PROXY protocol
+ * (net/proxy.h), which names the client's address (exchange.peer; the proxy's
+ * own is exchange.proxy). The reply goes to the proxy, without a header. A
+ * datagram with another beginning is dropped, and so is one of a proxy that is
+ * not allowed; both are counted as errors.
  *
  * in: fd, which stays the caller's. Copies *options and *handler.
  * returns NSD_OK with *udp, not to be closed from within on_batch;
@@ -112,21 +114,22 @@ enum nsd_err net_udp_open(struct event_base *base, int fd,
 	const struct net_udp_options *options,
 	const struct net_handler *handler, struct net_udp **udp) MUST_USE;
 /*
- * Has other room for a reply from now on; not from within on_batch. Requests
- * that wait in the socket stay. returns NSD_OK; NSD_E_MEMORY: all is as it was.
+ * Sets another room for replies; not from within on_batch. Requests that wait
+ * in the socket stay. returns NSD_OK; NSD_E_MEMORY: all is as it was.
  */
 enum nsd_err net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 	MUST_USE;
 /*
- * Reads and hands over one request at a time, or as many as there are, as at
- * first: who dies of one takes no other along. With one at a time as many as
- * there are all the same if some 400 wait already: then time is short.
+ * Reads and hands over one request at a time (careful), or as many as there
+ * are, as at first. A worker that dies of a careful request takes no other
+ * request along. If some 400 wait already, all are read even so: time is short.
  */
 void net_udp_set_careful(struct net_udp *udp, bool careful);
 /*
- * How many datagrams the kernel has dropped on the socket, mostly because
- * nobody took them in time, since the last call, or since net_udp_open. Modulo
- * 2^32. 0 if the system does not say (Linux before 4.12). Cost: a system call.
+ * Reads the count of datagrams that the kernel has dropped on the socket,
+ * mostly because they were not read in time, since the last call, or since
+ * net_udp_open. Modulo 2^32. 0 if the system does not say (Linux before 4.12).
+ * Cost: a system call.
  */
 uint32_t net_udp_take_lost(struct net_udp *udp);
 /* Stops serving; NULL is fine. */
@@ -138,20 +141,20 @@ struct net_tcp_options {
 	unsigned timeout_sec;     /* tcp-timeout: idle, and for a write */
 	bool reject_overflow;     /* tcp-reject-overflow */
 	bool limits_cpu;          /* tcp-cpu-limit: there is one */
-	/* Octets a second that the client of a stream takes at least while the
-	 * stream waits for it. With less it counts as idle; 0: with nothing. */
+	/* The least rate, in octets a second, of a client that a stream waits
+	 * for. With less it counts as idle; 0: only with no octet. */
 	unsigned stream_rate;
-	/* Of net_tcp_open: lent until net_tcp_close. NULL: it has one of its
-	 * own. */
+	/* The room of requests, for net_tcp_open: lent until net_tcp_close.
+	 * NULL: tcp makes its own. */
 	struct net_tcp_room *room;
 };
 
-/* A socket that listens. */
+/* A listening socket. */
 struct net_listener {
 	int fd;           /* non-blocking; stays the caller's */
 	bool for_proxies; /* connections begin with a header of the PROXY
 			   * protocol (net/proxy.h), which names the client;
-			   * those that do not, and proxies that are not
+			   * connections without it, or of proxies that are not
 			   * allowed, are closed, and counted as errors */
 	const struct filter *filter; /* of its connections; lent as long
 				      * as tcp is there; NULL: none */
@@ -160,29 +163,30 @@ struct net_listener {
 struct net_tcp;
 
 /*
- * Serves listening TCP sockets. One turn of the loop brings requests of many
- * connections. All that are complete are handed over in batches, and the
+ * Serves listening TCP sockets. One turn of the loop reads requests of many
+ * connections. All complete requests are handed over in batches, and the
  * replies to one connection are sent with one write. A client that does not
  * read its replies is not read from. An idle connection holds no buffer.
  *
- * When it is full, new connections are accepted and wait, up to 1024 and for
- * ten seconds. The connection that has been idle longest makes room once it has
- * been idle for a fifth of a second, or for a fiftieth if it never asked
- * anything. An incomplete request is no activity. No network keeps more than
- * its share while others wait (doc/decisions/0109). With reject_overflow new
- * connections are accepted and closed instead, and an idle one is given two
- * seconds. Without descriptors one that waits or is idle is closed, or
+ * When all places are taken, new connections are accepted and wait, up to 1024
+ * and for ten seconds. The connection that has been idle longest makes room
+ * once it has been idle for a fifth of a second, or for a fiftieth if it never
+ * asked anything. An incomplete request is no activity. No network keeps more
+ * than its share while others wait (doc/decisions/0109). With reject_overflow
+ * new connections are accepted and closed instead, and an idle one is given two
+ * seconds. Without descriptors a connection that waits or is idle is closed, or
  * accepting pauses.
  *
- * Streams have a tenth of the time of the thread while others have requests,
- * and all that these leave (doc/decisions/0114).
+ * Streams have a tenth of the thread's time while others have requests, and all
+ * the time that these leave (doc/decisions/0114).
  *
- * A connection with a filter has ten seconds until that is open, or tcp-timeout
- * if that is less. Opening may cost much, so a turn does it for few.
+ * A connection with a filter has ten seconds until the filter is open, or
+ * tcp-timeout if that is less. Opening may cost much, so a turn does it for
+ * few.
  *
  * A quarter of all places is the share of a network (IPv4: 24 bits, IPv6: 56).
- * What one has above that goes to newcomers of others, idle or not; its own
- * newcomers take only its own idle places meanwhile, or are closed. See
+ * Places above its share go to newcomers of other networks, idle or not; its
+ * own newcomers take only its own idle places meanwhile, or are closed. See
  * doc/decisions/0109. The idle time-out shrinks when more than half of all
  * places are taken.
  *
@@ -195,18 +199,17 @@ enum nsd_err net_tcp_open(struct event_base *base,
 	const struct net_listener *listeners, size_t count,
 	const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **tcp) MUST_USE;
-/* Has other options from now on. Connections that are there stay, even if they
- * are too many. */
+/* Sets other options. Open connections stay, even if they are too many. */
 void net_tcp_set_options(struct net_tcp *tcp,
 	const struct net_tcp_options *options);
-/* Closes the connections whose stream is to end, as ends says of each; not from
- * a handler. peer is lent; it is the client, whoever is its proxy. */
+/* Closes the connections for whose stream `ends` returns true; not from a
+ * handler. peer is lent; it is the client, not its proxy. */
 typedef bool net_tcp_ends(void *ctx, void *stream,
 	const struct sockaddr_storage *peer);
 void net_tcp_end_streams(struct net_tcp *tcp, net_tcp_ends *ends, void *ctx);
 /* Closes all connections; what is unsent is lost. NULL is fine. */
 void net_tcp_close(struct net_tcp *tcp);
-/* Connections that are open now, but for those that wait for a place. */
+/* The count of open connections, without those that wait for a place. */
 unsigned net_tcp_count(const struct net_tcp *tcp);
 
 #endif

@@ -27,7 +27,7 @@ struct net_listen {
 
 /*
  * Makes a non-blocking close-on-exec socket, bound and, for TCP, listening.
- * IPv6 sockets are IPv6-only. A UDP socket ignores what ICMP claims about the
+ * IPv6 sockets are IPv6-only. A UDP socket ignores ICMP's claims about the
  * path, as far as the system lets it: IPv4 datagrams have no DF until
  * net_udp_open sets it, and IPv6 packets have at most 1280 octets.
  * returns NSD_OK with *fd; NSD_E_SYSTEM with errno, and an error to the sink
@@ -39,11 +39,11 @@ enum nsd_err net_listen(const struct net_listen *options,
 	struct diag_sink *sink, int *fd) MUST_USE;
 
 /*
- * Sets anew, on a socket of net_listen that is served, what needs no other
- * socket: buffers of UDP (0: they stay), segments and backlog of TCP.
- * Connections that are there keep their segments.
- * in: options as of net_listen, of which it takes these and the address.
- * An option that the system refuses is a warning to the sink, as there.
+ * Sets options anew on a socket of net_listen that is served: buffers of UDP
+ * (0: they stay), segments and backlog of TCP. Open connections keep their
+ * segments.
+ * in: options as of net_listen, of which it takes these and the address. An
+ * option that the system refuses is a warning to the sink.
  */
 void net_listen_again(int fd, const struct net_listen *options,
 	struct diag_sink *sink);
@@ -51,16 +51,16 @@ void net_listen_again(int fd, const struct net_listen *options,
 /* True if buffers of any size may be asked for (CAP_NET_ADMIN). */
 bool net_may_force_buffers(void);
 
-/* True if a UDP socket of now would get buffers of these sizes; 0: any. */
+/* True if a new UDP socket would get buffers of these sizes; 0: any. */
 bool net_buffers_fit(int send_octets, int receive_octets);
 
 /*
  * Has the kernel choose among the sockets of an address (net_listen with
  * reuseport) by the processor that takes a packet in: cpus[i] is that of the
- * socket that was bound as number i. What other processors take in is spread by
- * its hash, as it was before.
- * in: fd, any of the sockets; all of them are bound. Of some processor's
- *     sockets, the first gets everything.
+ * socket that was bound as number i. Packets of other processors are spread by
+ * their hash, as before.
+ * in: fd, any of the sockets; all of them are bound. Of the sockets of one
+ * processor, the first gets all packets.
  * returns NSD_OK; NSD_E_LIMIT if count is 0 or above 2047; NSD_E_MEMORY;
  *     NSD_E_SYSTEM with errno if the system refuses. After an error all is as
  *     it was.
@@ -69,8 +69,8 @@ enum nsd_err net_steer_by_cpu(int fd, const uint32_t *cpus, unsigned count)
 	MUST_USE;
 
 /* Reads "ADDR" or "ADDR@PORT"; an IPv6 ADDR may end in "%SCOPE". default_port
- * is in host order. Returns NSD_E_SYNTAX, with *address untouched, if it is not
- * of that form, or the scope is neither an interface nor a number. */
+ * is in host order. Returns NSD_E_SYNTAX, with *address untouched, if the text
+ * is not of that form, or the scope is neither an interface nor a number. */
 enum nsd_err net_parse_address(const char *text, uint16_t default_port,
 	struct sockaddr_storage *address) MUST_USE;
 #define NET_ADDRESS_TEXT_MAX 64

@@ -1,4 +1,4 @@
-/* affinity.h - which processors the processes run on. */
+/* affinity.h - binds the processes to processors. */
 #ifndef PROCESS_AFFINITY_H
 #define PROCESS_AFFINITY_H
 
@@ -11,8 +11,8 @@
 #include "conf/conf.h"
 
 /* Checks cpu-affinity, server-N-cpu-affinity and xfrd-cpu-affinity against each
- * other and the machine. NSD_E_SYNTAX: they do not fit, with an error to the
- * sink. */
+ * other and the machine. NSD_E_SYNTAX: they contradict each other or the
+ * machine, with an error to the sink. */
 enum nsd_err affinity_check(const struct conf_server *options,
 	struct diag_sink *sink) MUST_USE;
 
@@ -20,8 +20,8 @@ enum nsd_err affinity_check(const struct conf_server *options,
 void affinity_set_all(const struct conf_server *options);
 void affinity_set_server(const struct conf_server *options, unsigned server);
 void affinity_set_xfrd(const struct conf_server *options);
-/* The same of the xfrd that runs as pid, from main, which it is bound like
- * without xfrd-cpu-affinity. */
+/* Binds the running xfrd with this pid, from main; without xfrd-cpu-affinity,
+ * like main. */
 void affinity_follow_xfrd(const struct conf_server *options, pid_t pid);
 
 /* The processor that a worker (from 0) is bound to. False: to none alone. */

@@ -33,19 +33,19 @@ struct control_doors {
 enum control_pem { CONTROL_PEM_KEY, CONTROL_PEM_CERT, CONTROL_PEM_COUNT };
 
 /*
- * Opens what control-interface names (doc/surface.md 1.3), if control-enable is
- * yes; not what is there already (struct doors_terms). UNIX sockets are given
- * to the user that main is or will be (server->user_to_be). What is wrong is an
- * error to the sink.
+ * Opens the interfaces of control-interface (doc/surface.md 1.3), if
+ * control-enable is yes, except those that are open already (struct
+ * doors_terms). UNIX sockets are given to the user that main is or will be
+ * (server->user_to_be). Faults are errors to the sink.
  * returns NSD_OK with *doors, which have no keys yet; NSD_E_SYSTEM: a socket
- * cannot be had; NSD_E_SYNTAX: an interface is none; NSD_E_MEMORY. After a
+ * cannot be had; NSD_E_SYNTAX: a text is no interface; NSD_E_MEMORY. After a
  * failure nothing new is open.
  */
 enum nsd_err control_doors_open(const struct server *server,
 	const struct conf *conf, const struct doors_terms *terms,
 	struct control_doors *doors) MUST_USE;
 
-/* True if one of them has TLS: then they need keys. */
+/* True if a socket has TLS: then keys are needed. */
 bool control_doors_have_tls(const struct control_doors *doors);
 
 /* Looks at server-key-file and server-cert-file without reading them. Returns a
@@ -58,17 +58,16 @@ bool control_doors_are_denied(const struct server *server,
 	const struct conf_remote_control *options) MUST_USE;
 
 /*
- * Reads server-key-file and server-cert-file. What is wrong is an error to the
- * sink.
- * returns NSD_OK with *pem (secrets_drop), NULL: they are what there is
- * (server->control); NSD_E_SYSTEM: one cannot be read; NSD_E_MEMORY.
+ * Reads server-key-file and server-cert-file. Faults are errors to the sink.
+ * returns NSD_OK with *pem (secrets_drop), NULL: they are the same as in
+ * server->control; NSD_E_SYSTEM: a file cannot be read; NSD_E_MEMORY.
  */
 enum nsd_err control_doors_read_pem(const struct server *server,
 	const struct conf_remote_control *options, struct diag_sink *sink,
 	struct secrets **pem) MUST_USE;
 
-/* Says in the log that there is no control channel, for a reason that was
- * said. */
+/* Says in the log that there is no control channel; the reason was said
+ * before. */
 void control_doors_refuse(void);
 
 /* Closes the sockets and drops the keys, in this process. */

@@ -1,6 +1,6 @@
 /*
- * counts.h - shared memory where the roles count. Main makes it before it
- * forks.
+ * counts.h - shared memory for the counters of all roles. Main makes it before
+ * it forks.
  *
  *   books   of each worker, then two of xfrd: what it had shown when statistics
  *           were set back to 0, and what it shows while an answer is on its way
@@ -15,13 +15,13 @@
  *   limits  of the rate of answers (guard/rrl.h): all workers share them
  *   cookies their secrets (guard/cookie.h): main's; no core file has them
  *
- * It outlasts every process but main, so counters go on when one is replaced.
- * Each part begins at a page of its own. A child unmaps all that is not for it
- * before it looks at anything from outside: a worker has what it writes and
- * nothing else. What a role only reads is mapped from a descriptor that cannot
- * write. Books and limits may grow at run time: they have addresses for all
- * that there can be, and memory for what is configured. Who was taken over can
- * take no more.
+ * It outlasts every process but main, so counters go on when a process is
+ * replaced. Each part begins at a page of its own. A child unmaps the parts
+ * that are not for it before it looks at anything from outside: a worker has
+ * only the parts that it writes. Parts that a role only reads are mapped from a
+ * descriptor that cannot write. Books and limits may grow at run time: they
+ * have addresses for the most that there can be, and memory for the configured
+ * size. A process that was taken over can take no more.
  */
 #ifndef PROCESS_COUNTS_H
 #define PROCESS_COUNTS_H
@@ -44,9 +44,10 @@
 /* The counters' values at the last reset of statistics, noted by xfrd. */
 struct counts_reset {
 	int64_t at_usec; /* as of clock_now_usec; 0: never */
-	/* 0 or 1: of xfrd's books, the one that counts. It is changed first: if
-	 * xfrd dies before the rest is, counters are those since the new time,
-	 * and at_usec and queries of the time before, until the next time. */
+	/* The index (0 or 1) of xfrd's book that counts. It is changed first:
+	 * if xfrd dies before the rest is, counters are those since the new
+	 * time, and at_usec and queries of the time before, until the next
+	 * reset. */
 	uint64_t which;
 	uint64_t queries[]; /* of each worker */
 };
@@ -56,12 +57,13 @@ struct counts_reset {
 struct counts_store {
 	uint64_t live, free, mapped; /* octets */
 	uint64_t retired;            /* octets that readers may still hold */
-	uint64_t epoch, oldest;      /* oldest: that a reader is in */
+	uint64_t epoch, oldest;      /* oldest: the oldest that a reader is
+				      * in */
 	uint64_t pins;
 	uint64_t config; /* octets of the configuration */
 	uint64_t groups; /* of zones that books have room for */
-	/* Of the pass over zone files that runs: zones that it has looked at,
-	 * and all that it is to look at; 0: none runs. */
+	/* The pass over zone files that runs: zones looked at so far, and to be
+	 * looked at in all; 0: none runs. */
 	uint64_t looked, to_look;
 };
 
@@ -72,8 +74,8 @@ struct counts_process {
 	int64_t pid;
 	int64_t started_msec; /* of clock.h */
 	uint64_t restarts;    /* processes before it */
-	uint64_t deaths;      /* of these, those that nobody wanted to end */
-	int64_t died_msec;    /* the last of these, of clock.h */
+	uint64_t deaths;      /* of these, unwanted deaths */
+	int64_t died_msec;    /* of the last one, of clock.h */
 	int64_t in_hand_msec; /* the last death with a message in hand that was
 			       * kept; 0: none */
 	uint32_t in_hand;     /* of the file that the message is in */
@@ -96,12 +98,12 @@ enum nsd_err counts_create(const struct counts_wish *wish,
 	struct counts **counts) MUST_USE;
 void counts_destroy(struct counts *counts);
 
-/* In a child: unmaps what is not for this role; index: which worker. From then
- * on it may call what is for it below. */
+/* In a child: unmaps the parts that are not for this role; index: of a worker.
+ * From then on it may call the functions of its role below. */
 void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
 
 /* The loader's: makes room in the books for so many groups, before there is one
- * more; for as many as can be, if that is less. False: there is no memory. */
+ * more; with less memory for as many as can be. False: there is no memory. */
 bool counts_grow(const struct counts *counts, uint32_t groups) MUST_USE;
 /* Main's: makes room for a table of limits of so many buckets. */
 bool counts_grow_limits(const struct counts *counts, uint32_t buckets)
@@ -113,45 +115,50 @@ void counts_set_process(const struct counts *counts, enum ipc_role role,
 /* Main's: the process of a role has died. */
 void counts_note_death(const struct counts *counts, enum ipc_role role,
 	unsigned index, int64_t died_msec);
-/* Main's: what that had in hand is in the file of that number. */
+/* Main's: notes the number of the file with the messages that a dead process
+ * had in hand. */
 void counts_note_in_hand(const struct counts *counts, enum ipc_role role,
 	unsigned index, unsigned number, int64_t now_msec);
 /* Main's and xfrd's: gets a process by its place, from 0 on: there is one for
- * each worker, and three more. False: it has not been there yet. */
+ * each worker, and three more. False: there was no such process yet. */
 bool counts_get_process(const struct counts *counts, unsigned place,
 	struct counts_process *process);
 
 unsigned counts_workers(const struct counts *counts);
 
-/* A worker's, of its own; main's and xfrd's, to read. */
+/* Gets the book of a worker: for itself to write; for main and xfrd to read. */
 void counts_get_book(const struct counts *counts, unsigned worker,
 	struct counters_book *book);
-/* A worker's, of its own; main's. */
+/* Gets the figures of a worker: for itself to write; for main. */
 struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
-/* A worker's, of its own; main's and xfrd's, to read. */
+/* Gets the latencies of a worker: for itself to write; for main and xfrd to
+ * read. */
 struct latency_book *counts_get_latency(const struct counts *counts,
 	unsigned worker);
-/* xfrd's, to write; main's, to read. */
+/* Gets the book with the counters at the last reset: for xfrd to write; for
+ * main to read. */
 void counts_get_base(const struct counts *counts, struct counters_book *book);
-/* xfrd's: its other book; and that one counts from now on, in place of the
- * first. */
+/* xfrd's: counts_get_next_base gets its other book; counts_take_next_base has
+ * that one count, in place of the first. */
 void counts_get_next_base(const struct counts *counts,
 	struct counters_book *book);
 void counts_take_next_base(const struct counts *counts);
 struct counts_reset *counts_get_reset(const struct counts *counts);
-/* The loader's, to write; main's and xfrd's, to read. */
+/* Gets the figures of the store: for the loader to write; for main and xfrd to
+ * read. */
 struct counts_store *counts_get_store(const struct counts *counts);
 void counts_get_names(const struct counts *counts, struct textlist *names);
-/* A group, whose number is one of names, has no zone. Names never go: it is not
- * shown until it has one again. The loader sets it, xfrd asks; atomic. */
+/* Notes that a group, whose number is one of names, has no zone. Names are
+ * never removed: the group is not shown until it has a zone again. The loader
+ * sets it, xfrd asks; atomic. */
 void counts_set_empty(const struct counts *counts, uint32_t group,
 	bool empty);
 bool counts_is_empty(const struct counts *counts, uint32_t group);
-/* A worker's: a table of so many buckets, at least 1 and no more than there is
- * room for. All workers are to have as many. */
+/* A worker's: gets a table of so many buckets, at least 1 and no more than
+ * there is room for. All workers use the same number. */
 void counts_get_limits(const struct counts *counts, uint32_t buckets,
 	struct rrl *limits);
-/* Main's, to write; a worker's, to read. */
+/* Gets the secrets of cookies: for main to write; for workers to read. */
 struct cookie_share *counts_get_cookies(const struct counts *counts);
 
 #endif

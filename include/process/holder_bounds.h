@@ -1,12 +1,12 @@
-/* holder_bounds.h - how much of old versions of zones a reader may keep in the
- * store, and for how long: doc/decisions/0148. */
+/* holder_bounds.h - bounds of the old versions of zones that a reader may keep
+ * in the store, by size and age: doc/decisions/0148. */
 #ifndef PROCESS_HOLDER_BOUNDS_H
 #define PROCESS_HOLDER_BOUNDS_H
 
 #include <stdint.h>
 
-/* Octets a second of a transfer: who takes less holds a version of its zone for
- * longer than the slowest line explains. */
+/* The least rate of a transfer in octets a second: a slower client holds a
+ * version of its zone for longer than the slowest line explains. */
 #define HOLDER_STREAM_RATE 8192u
 
 /* The most that a reader may keep from being freed. */

@@ -1,6 +1,6 @@
 /*
- * hooks.h - for a test program that is nsd and more: tests/lib/nsd_update.c,
- * tests/lib/nsd_taken.c. The program nsd has none.
+ * hooks.h - for test programs that are nsd with additions:
+ * tests/lib/nsd_update.c, tests/lib/nsd_taken.c. The program nsd has no hooks.
  */
 #ifndef PROCESS_HOOKS_H
 #define PROCESS_HOOKS_H

@@ -9,7 +9,7 @@
 #include "conf/key_edit.h"
 #include "ipc/channel.h"
 
-/* A change of a key, or what came of it. */
+/* A change of a key, or its result. */
 struct key_message {
 	uint64_t ticket;
 	enum nsd_err err;

@@ -1,5 +1,5 @@
 /*
- * lifeline.h - how a new server takes over from workers whose main is dead.
+ * lifeline.h - lets a new server take over from workers whose main is dead.
  *
  * Workers go on answering when main is killed, and so hold the port. A server
  * has a listening UNIX socket in the abstract name space, which lives as long

@@ -1,6 +1,6 @@
 /*
- * link.h - a channel in an event loop: messages are taken in turns, those that
- * the other side has no room for wait, and credits bound both.
+ * link.h - a channel in an event loop: messages are taken in turns, messages
+ * that the other side has no room for wait, and credits bound both.
  */
 #ifndef PROCESS_LINK_H
 #define PROCESS_LINK_H
@@ -17,27 +17,28 @@ struct event_base;
 struct link;
 struct link_waiting;
 
-/* Messages that may wait. Whoever lets so many pile up is stuck. */
+/* The most messages that may wait. A peer that lets so many pile up is
+ * stuck. */
 #define LINK_WAITING_MAX 1024
 
 /* Messages taken in one turn, so that timers and others have turns, too. */
 #define LINK_TURN 64
 
 struct link_calls {
-	/* A message. Its descriptors are closed when this returns. */
+	/* Takes a message. Its descriptors are closed when this returns. */
 	void (*on_message)(struct link *link, const struct ipc_message *m);
-	/* A message that message.h does not allow, or that had no credit.
-	 * Returns true if the next is to be taken all the same. */
+	/* A message has come that message.h does not allow, or that had no
+	 * credit. Returns true if the next is to be taken all the same. */
 	bool (*on_refused)(struct link *link);
 	/* A message with descriptors is lost, as this process can take no more
-	 * of them. Returns as on_refused. NULL: it is one that is refused. */
+	 * of them. Returns as on_refused. NULL: on_refused is called. */
 	bool (*on_lost)(struct link *link);
-	/* The other side is gone, and all that it has sent is taken. It may
-	 * free the link. */
+	/* The other side is gone, and its messages are taken. May free the
+	 * link. */
 	void (*on_gone)(struct link *link);
-	/* More can be sent: nothing waits any more, credits have come, or a
+	/* More can be sent: no message waits any more, credits have come, or a
 	 * message was refused for want of memory and is worth another try.
-	 * NULL: nobody asks. */
+	 * NULL: not called. */
 	void (*on_room)(struct link *link);
 };
 
@@ -46,11 +47,12 @@ struct link {
 	struct ipc_channel channel;
 	const struct link_calls *calls;
 	void *owner;
-	unsigned turn; /* messages taken in one */
+	unsigned turn; /* messages taken in one turn */
 	bool answers;  /* this side answers requests: while an answer waits, no
-			* message is taken. So what waits is bounded, and the
-			* one who does not read answers has to wait, too. */
-	struct link *behind; /* while something waits there, nothing is sent
+			* message is taken. So the waiting answers are bounded,
+			* and a peer that does not read them has to wait,
+			* too. */
+	struct link *behind; /* while messages wait on that link, none is sent
 			      * here. The owner calls link_go_on when that is
 			      * over. NULL: none */
 	/* private */
@@ -60,7 +62,7 @@ struct link {
 	struct event *retry_event; /* the system had no memory */
 	struct link_waiting *first, **end;
 	unsigned waiting;
-	bool is_short; /* a message was refused: on_room is to tell */
+	bool is_short; /* a message was refused: on_room is to be called */
 	bool gone;
 };
 
@@ -76,7 +78,7 @@ struct link_parcel {
 /* Takes messages from now on. False: no memory. Undo with link_close in either
  * case. */
 bool link_open(struct link *link, struct event_base *base) MUST_USE;
-/* Closes the channel; what waits is lost. Again is fine. */
+/* Closes the channel; waiting messages are lost. Closing again is fine. */
 void link_close(struct link *link);
 
 /*
@@ -92,25 +94,25 @@ void link_close(struct link *link);
 enum nsd_err link_send(struct link *link, const struct link_parcel *parcel)
 	MUST_USE;
 
-/* We are done with a message of this kind that we took: its credit goes back to
- * the sender. */
+/* Returns the credit of a message of this kind that we have taken and are done
+ * with. */
 void link_return(struct link *link, enum ipc_type type);
 
 /* Sends the messages that waited for the link `behind`, which has sent its
  * own. */
 void link_go_on(struct link *link);
 
-/* True if something is not sent yet. */
+/* True if messages wait. */
 bool link_waits(const struct link *link);
-/* Forgets what waits, but for messages of one type. */
+/* Drops the waiting messages, but for those of one type. */
 void link_forget(struct link *link, enum ipc_type but);
 
-/* Takes and sends nothing any more; for the other calls than on_gone. */
+/* Takes and sends nothing any more; for calls other than on_gone. */
 void link_end(struct link *link);
 
-/* Takes all messages that are there now, whatever waits. For a side that is
- * dead, or told us to end: it sends no more. Of the calls only on_message is
- * called. */
+/* Takes all messages that are there now, even while answers wait. For a side
+ * that is dead, or has told us to end: it sends no more. Of the calls only
+ * on_message is called. */
 void link_read_out(struct link *link);
 
 #endif

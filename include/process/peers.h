@@ -2,9 +2,9 @@
  * peers.h - the other children that a role talks to directly.
  *
  * Main makes a channel between xfrd and the loader, and between xfrd and each
- * worker, and gives each end away (PEER). It says when the process at the other
- * end has died (PEER_GONE): then the last messages of that are taken, and the
- * channel is closed. Its successor comes with a channel of its own.
+ * worker, and gives each end away (PEER). When the process at the other end has
+ * died (PEER_GONE), its last messages are taken, and the channel is closed. Its
+ * successor comes with a channel of its own.
  */
 #ifndef PROCESS_PEERS_H
 #define PROCESS_PEERS_H
@@ -24,8 +24,8 @@ struct peers {
 	struct link *main;
 	void *owner;
 	void (*on_message)(void *owner, const struct ipc_message *m);
-	/* There is a new one, or there is room or credit to send more to it.
-	 * NULL: nobody asks. */
+	/* There is a new peer, or there is room or credit to send more to it.
+	 * NULL: not called. */
 	void (*on_room)(void *owner, struct peer *peer);
 	/* The peer has died, and the messages that it had sent are taken. NULL:
 	 * nobody asks. */
@@ -34,11 +34,11 @@ struct peers {
 	struct peer *first;
 };
 
-/* The messages PEER and PEER_GONE of main. */
+/* Take the messages PEER and PEER_GONE of main. */
 void peers_add(struct peers *peers, const struct ipc_message *m);
 void peers_remove(struct peers *peers, const struct ipc_message *m);
 
-/* Finds one by its channel (struct ipc_channel, id), or the latest of a role;
+/* Find a peer by its channel (struct ipc_channel, id), or the latest of a role;
  * NULL: it is not there, or not any more. */
 struct peer *peers_find(struct peers *peers, uint64_t channel);
 struct peer *peers_find_role(struct peers *peers, enum ipc_role role);

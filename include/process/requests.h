@@ -4,18 +4,18 @@
  *
  * The table of messages (ipc/message.h) says which message answers a request,
  * and by its credits how many of a kind the other side takes before it has
- * answered: the others wait here.
+ * answered: further requests wait here.
  *
  * A request that was not answered when the loader died is sent to the next one,
- * in the order of old, and says that it comes again (struct ipc_request). The
- * dead loader may have carried out its last request without answering; carrying
- * it out again changes nothing. There is one such at most: a loader takes no
- * request while an answer of its own waits.
+ * in the order of old, with a mark that it comes again (struct ipc_request).
+ * The dead loader may have carried out its last request without answering;
+ * carrying it out again changes nothing. There is one such at most: a loader
+ * takes no request while an answer of its own waits.
  *
- * A request may be what the loader has died of. Those that it had in hand are
- * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with
- * is given up; a READ after the first. Whatever it has died of counts: nobody
- * ends a loader without its own fault.
+ * A request may have killed the loader. Requests that it had in hand are sent
+ * one at a time, alone. A request that REQUEST_DEATHS_MAX loaders have died
+ * with is given up; a READ after the first. Every death counts: no loader is
+ * ended without its own fault.
  *
  * Main does not die before xfrd does.
  */
@@ -28,22 +28,24 @@
 #include "base/err.h"
 #include "process/link.h"
 
-#define REQUESTS_MAX 256 /* not answered */
+#define REQUESTS_MAX 256 /* without an answer */
 #define REQUEST_DEATHS_MAX 3u
 
 struct request;
 
-/* A request is done with. answer: lent; NULL: it is given up. */
+/* Ends a request. answer: lent; NULL: it is given up. */
 typedef void request_on_end(void *ctx, const struct ipc_message *answer);
 
-/* Zeroed: there are none, and nobody to send them to. */
+/* Zeroed: no requests, and no link to send them. */
 struct requests {
-	bool any_order;        /* set by the owner: kinds do not wait for each
-				* other; else all are sent in one order */
+	bool any_order;        /* set by the owner: requests of different kinds
+				* do not wait for each other; false: all are
+				* sent in one order */
 	struct request *first; /* in the order in which they came */
-	struct request **tail; /* where the next one goes; NULL: to first */
-	struct request *unsent; /* the first one that is; in one order, those
-				 * behind it are, too */
+	struct request **tail; /* the end of the list, for the next one; NULL:
+				* at first */
+	struct request *unsent; /* the first unsent one; in one order, those
+				 * behind it are unsent, too */
 	unsigned count;
 	uint64_t ticket;       /* of the latest */
 	struct link *link;     /* to the other side; NULL: there is none now */
@@ -51,10 +53,9 @@ struct requests {
 
 /*
  * Sends a request, or has it wait for the other side or for credit. Borrows the
- * parcel: what is kept of it is wiped at the end, as it may be a secret. Its
- * payload begins with struct ipc_request, which is set here; at most one
- * descriptor. on_end is called once, unless this process ends; it may add
- * further requests.
+ * parcel: the copy is wiped at the end, as it may have a secret. Its payload
+ * begins with struct ipc_request, which is set here; at most one descriptor.
+ * on_end is called once, unless this process ends; it may add further requests.
  * returns NSD_OK; NSD_E_AGAIN: REQUESTS_MAX are not answered yet; NSD_E_MEMORY;
  * NSD_E_SYSTEM: there is no descriptor. After a failure nothing has happened.
  */
@@ -69,13 +70,13 @@ requests_are_full(const struct requests *requests)
 	return requests->count == REQUESTS_MAX;
 }
 
-/* The other side is there, or takes more. The link is kept until
- * requests_stop. */
+/* Sends requests that wait: the other side is there, or takes more. The link is
+ * kept until requests_stop. */
 void requests_go_on(struct requests *requests, struct link *link);
-/* The other side has died, and its last answers are taken. */
+/* Notes that the other side has died, and its last answers are taken. */
 void requests_stop(struct requests *requests);
-/* An answer of the other side. One to no request is refused, and the log says
- * so. */
+/* Takes an answer of the other side. An answer to no request is refused, and
+ * the log says so. */
 void requests_take_answer(struct requests *requests,
 	const struct ipc_message *m);
 

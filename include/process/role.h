@@ -19,10 +19,11 @@
 struct event_base;
 struct store;
 
-/* Between two beats of a role, and between two looks of main (watch.h). */
+/* The time between two beats of a role, and between two looks of main
+ * (watch.h). */
 #define ROLE_BEAT_MSEC 250
 
-/* How far the loaders of this server have come with a store. */
+/* The progress of this server's loaders with a store. */
 enum store_past {
 	STORE_PAST_NONE,   /* no loader has had it: the store is empty, or was
 			    * closed clean */
@@ -38,10 +39,11 @@ struct role_start {
 	struct server *server;
 	struct store *store;
 	struct ipc_channel channel; /* to main */
-	int stop_fd;                /* can be read once it is told to end */
-	unsigned index;             /* workers: which, from 0 */
+	int stop_fd;                /* can be read once the child is told to
+				     * end */
+	unsigned index;             /* of a worker, from 0 */
 	unsigned reader_slot;       /* in the store; not of the loader */
-	struct hand *hand;          /* NULL: nobody looks */
+	struct hand *hand;          /* NULL: main does not look */
 	/* Of a worker: */
 	bool stands_by;  /* a standby: serves once it is told to */
 	bool is_careful; /* workers before this one have died of messages */
@@ -63,18 +65,19 @@ struct role {
 	struct event *term_event;
 	int term_fd;
 	struct event *beat_event;
-	struct hand *hand; /* NULL: nobody looks at it */
+	struct hand *hand; /* NULL: main does not look */
 	/* The handlers of messages, by enum ipc_type, which says the sender. A
 	 * message's descriptors are closed when its handler returns. */
 	void (*const *handlers)(struct role *role,
 		const struct ipc_message *m);
-	/* Told to end: calls role_stop when it can. NULL: ends at once. */
+	/* The role is told to end: calls role_stop when it can. NULL: ends at
+	 * once. */
 	void (*on_stop)(struct role *role);
-	/* SIGTERM, before main's word. NULL: the same as being told. */
+	/* SIGTERM has come, before main's word. NULL: as on_stop. */
 	void (*on_term)(struct role *role);
 	/* Main has died. NULL: ends at once. */
 	void (*on_main_gone)(struct role *role);
-	/* Every ROLE_BEAT_MSEC. NULL: nothing. */
+	/* Called every ROLE_BEAT_MSEC. NULL: nothing is done. */
 	void (*on_beat)(struct role *role);
 	/* New settings are published (ORDER_SETTINGS). NULL: nothing is
 	 * done. */
@@ -83,8 +86,8 @@ struct role {
 	 * OBEYED with the ticket once the role follows them. NULL: as
 	 * on_settings. */
 	void (*on_zones)(struct role *role, uint64_t ticket);
-	/* Another role can be talked to, or more can be sent to it; it has
-	 * died. NULL: nothing. */
+	/* on_peer: there is a channel to another role, or more can be sent on
+	 * it. on_peer_gone: that role has died. NULL: nothing is done. */
 	void (*on_peer)(struct role *role, struct peer *peer);
 	void (*on_peer_gone)(struct role *role, struct peer *peer);
 };
@@ -104,10 +107,9 @@ void role_on_obey(struct role *role, const struct ipc_message *m);
 
 /*
  * The steps of a start that are the same for all roles, in this order.
- * die_with_main: the kernel ends this process when main is gone; else it lets
- * it go on, should it be stopped.
- * role_init_loop returns NSD_OK or NSD_E_MEMORY. The caller has set role's
- * handlers.
+ * die_with_main: the kernel ends this process when main is gone; else it has it
+ * go on, should it be stopped. role_init_loop returns NSD_OK or NSD_E_MEMORY.
+ * The caller has set role's handlers.
  */
 void role_init_name(const char *log_name, const char *title);
 void role_init_death(const struct server *server, bool die_with_main);
@@ -119,7 +121,7 @@ void role_run(struct role *role);
 /* Makes role_run return, once the event at hand is done. */
 void role_stop(struct role *role);
 
-/* A sign of life. The loop gives some, too. */
+/* Raises the beat, a sign of life. The loop does so, too. */
 static inline void
 role_beat(const struct role *role)
 {
@@ -130,17 +132,17 @@ role_beat(const struct role *role)
 
 /* Sends to main; borrows the payload. Does not block. If main has no room, a
  * copy of the message waits, and this role takes no message until it is sent.
- * If it cannot even wait, this process says so and ends: the next one is asked
- * again. */
+ * If it cannot even wait, this process says so in the log and ends: its
+ * successor gets the request again. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
 
-/* An OBEY with this ticket is done. */
+/* Sends OBEYED: an OBEY with this ticket is done. */
 void role_send_obeyed(struct role *role, uint64_t ticket);
 
 /*
- * Asks something of main, as requests_add does. A handler of the answer's kind
- * is role_on_answer.
+ * Sends a request to main, as requests_add does. role_on_answer is the handler
+ * of the answers.
  * returns as requests_add.
  */
 enum nsd_err role_ask(struct role *role, const struct link_parcel *parcel,
@@ -150,8 +152,8 @@ void role_on_answer(struct role *role, const struct ipc_message *m);
 /*
  * Answers a request that came on a channel (struct ipc_message, channel), and
  * gives its credit back; borrows the payload. of: the request's kind. Does not
- * block: the answer may wait. If the asker has died, it is dropped; if it
- * cannot even wait, this process ends as with role_send.
+ * block: the answer may wait. If the asker has died, the answer is dropped; if
+ * it cannot even wait, this process ends as with role_send.
  */
 struct role_answer {
 	enum ipc_type of;

@@ -18,25 +18,25 @@ struct sandbox {
 };
 
 /*
- * In main, before it forks a role: finds out what there is in the kernel and in
- * this build, and says in the log what is missing. wanted: of `sandbox:`.
- * Forks up to three times, and waits. Without sandbox_enter, nothing changes.
+ * In main, before it forks a role: finds the confinements that the kernel and
+ * this build have, and logs which are missing. wanted: of `sandbox:`. Forks up
+ * to three times, and waits. Without sandbox_enter, nothing changes.
  */
 void sandbox_probe(struct sandbox *sandbox, bool wanted);
 
 /*
- * In a role, once it has what it could not get afterwards: confines the
- * process, with all its threads, for good. Needs PR_SET_NO_NEW_PRIVS.
- * in: folders: that the role may write to, ended by NULL; NULL: none. Those
- *   that are not there are left out. Borrowed.
- * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM (errno): the kernel refuses, and
- *   how far it came is not told: end the process.
+ * In a role, after it has opened all that it needs: confines the process, with
+ * all its threads, for good. Needs PR_SET_NO_NEW_PRIVS.
+ * in: folders: that the role may write to, ended by NULL; NULL: none. Missing
+ * folders are left out. Borrowed.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM (errno): the kernel refuses,
+ * perhaps half-way: end the process.
  */
 enum nsd_err sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
 	const char *const *folders) MUST_USE;
 
 /*
- * The same in two steps, in this order, for a role that has something to do
+ * sandbox_enter in two steps, in this order, for a role that has work to do
  * between them. Threads that it starts then are confined in both ways; one from
  * before the first step keeps the paths that it had.
  */

@@ -33,26 +33,27 @@ struct server_assoc {
 struct server {
 	struct conf *conf;        /* with the flags folded in; of main: without
 				   * zones (loader/conf_zones.h) */
-	int zones;                /* main's image of those of nsd.conf, for the
-				   * loader alone; 0: none */
-	struct server_assoc *assocs; /* which the next loader is to know */
+	int zones;                /* main's image of the zones of nsd.conf, for
+				   * the loader alone; 0: none */
+	struct server_assoc *assocs; /* for the next loader */
 	bool may_write;           /* zones may have to be written before the
 				   * server ends */
-	uint64_t conf_number;     /* of main: how many it has had before */
+	uint64_t conf_number;     /* of main: the count of configurations
+				   * before */
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
-	const char *chroot;       /* where we are; NULL: not in one */
+	const char *chroot;       /* the chroot of this process; NULL: none */
 	struct listeners listeners;
-	bool forces_buffers;      /* when they were opened, main might have
-				   * buffers of any size */
+	bool forces_buffers;      /* main could set buffers of any size when
+				   * they were opened */
 	struct proxies *proxies;  /* of workers (worker/proxies.h) */
 	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_doors control; /* of xfrd alone */
-	struct vault *vault;      /* the secrets of conf.keys; main's, and who
-				   * needs none leaves it */
+	struct vault *vault;      /* the secrets of conf.keys; main's, and a
+				   * role that needs none leaves it */
 	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none
 				   */
-	struct secrets *tls_clients; /* the same of xfrd alone */
+	struct secrets *tls_clients; /* keys and certificates of xfrd alone */
 	struct privilege_user worker_user;
 	const struct privilege_user *user_to_be; /* the user that main changes
 						  * to, before it has; NULL
@@ -60,33 +61,35 @@ struct server {
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
 	int list;                 /* zonelistfile, opened before root is given
-				   * up: xfrd writes it, loader and main read
-				   * it if they may not open it any more; -1:
-				   * it was not there */
-	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
-				   * nsd.conf that wait for a restart; lines,
-				   * and a NUL */
-	/* Without xfrdfile: where the journal lies until main ends
-	 * (main/private_folder.h); empty: it lies elsewhere, or nowhere. */
+				   * up: xfrd writes it, loader and main read it
+				   * if they may not open it any more; -1: it
+				   * was not there */
+	char waiting[SERVER_WAITING_MAX + 1]; /* of main: options of nsd.conf
+					       * that wait for a restart; lines,
+					       * and a NUL */
+	/* Without xfrdfile: the folder of the journal until main ends
+	 * (main/private_folder.h); empty: the journal is elsewhere, or there is
+	 * none. */
 	char private_folder[PATH_MAX];
-	bool list_was_cut;        /* the zone list, at the start: it may have
-				   * had more zones */
+	bool list_was_cut;        /* the zone list was cut short at the start:
+				   * it may have had more zones */
 	pid_t main_pid;
 	time_t boot;              /* when main started */
-	int64_t boot_usec;        /* the same, of clock.h */
+	int64_t boot_usec;        /* of clock.h */
 };
 
-/* In a role that needs no secrets: gives back this process's part of those of
- * TSIG keys, of TLS and of the control channel, and closes its doors. */
+/* In a role that needs no secrets: gives back this process's part of the
+ * secrets of TSIG keys, of TLS and of the control channel, and closes its
+ * doors. */
 void server_leave_secrets(struct server *server);
 
-/* The journal's folder: it lies beside xfrdfile, or if there is to be none,
- * is the private one. False: its name is too long, or it could not be made. */
+/* Finds the journal's folder: beside xfrdfile, or without that the private one.
+ * False: its name is too long, or it could not be made. */
 bool server_find_journal(const struct server *server, char *out,
 	size_t size);
-/* The file of what a process had in hand (main/inhand.h): it lies beside
- * xfrdfile, else beside zonelistfile, else in xfrdir; numbers are those of
- * inhand.h. False: its name is too long. */
+/* Finds a file of messages that a dead process had in hand (main/inhand.h):
+ * beside xfrdfile, else beside zonelistfile, else in xfrdir; numbers are those
+ * of inhand.h. False: its name is too long. */
 bool server_find_in_hand(const struct server *server, unsigned number,
 	char *out, size_t size);
 /* The prefix of paths in the chroot for people's eyes: the folder of the chroot

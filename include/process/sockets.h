@@ -13,7 +13,7 @@
 
 /* A socket belongs to one worker. Several workers on an address have a socket
  * each, and the kernel spreads the clients (SO_REUSEPORT). Main keeps all of
- * them open, so that what waits in them is not lost with a worker. */
+ * them open, so that requests which wait in them are not lost with a worker. */
 struct listener {
 	int fd;
 	bool tcp;
@@ -28,10 +28,9 @@ struct listeners {
 };
 
 /*
- * Binds all sockets and says so in the log (doc/surface.md section 9,
- * `listen on`), or none and says there what is wrong. until_msec (clock.h):
- * addresses that are in use are waited for until then: those who have them may
- * be ending. 0: they are not.
+ * Binds all sockets and logs each (doc/surface.md section 9, `listen on`), or
+ * binds none and logs why. until_msec (clock.h): addresses that are in use are
+ * waited for until then: their owners may be ending. 0: not at all.
  * returns NSD_OK; NSD_E_SYNTAX: the options contradict each other;
  * NSD_E_SYSTEM: a socket cannot be made or bound; NSD_E_MEMORY.
  */
@@ -39,18 +38,17 @@ enum nsd_err sockets_open(const struct conf_server *options,
 	int64_t until_msec, struct listeners *listeners) MUST_USE;
 void sockets_close(struct listeners *listeners);
 
-/* Sets on them what options say otherwise than before of send-buffer-size,
- * receive-buffer-size, tcp-mss and tcp-listen-queue. What the system refuses is
- * said in the log. */
+/* Sets changed options on the sockets: send-buffer-size, receive-buffer-size,
+ * tcp-mss and tcp-listen-queue. The log says which the system refuses. */
 void sockets_follow(const struct listeners *listeners,
 	const struct conf_server *before, const struct conf_server *options);
 
-/* True if the system gives buffers that are of other sizes than before. */
+/* True if the system gives buffers of other sizes than before. */
 bool sockets_buffers_fit(const struct conf_server *before,
 	const struct conf_server *options);
 
-/* In a worker: closes all descriptors but its sockets, the log and others, of
- * which there are count. Without memory none is closed. */
+/* In a worker: closes all descriptors but those of its sockets, the log and
+ * `others`, count of them. Without memory none is closed. */
 void sockets_keep(const struct listeners *listeners, unsigned server,
 	const int *others, unsigned count);
 

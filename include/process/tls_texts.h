@@ -1,7 +1,7 @@
 /*
  * tls_texts.h - keys and certificates of TLS: main reads their files, keeps
  * their octets in memory of its own (base/secrets.h), and hands them to the
- * processes that use them, which parse them and say how they are. See
+ * processes that use them, which parse them and report faults. See
  * doc/decisions/0105 and 0153.
  */
 #ifndef PROCESS_TLS_TEXTS_H
@@ -27,19 +27,19 @@ bool tls_texts_are_wanted(const struct conf_server *options);
  * server->tls; NULL: a new one.
  * returns NSD_OK with *texts, in the order of enum tls_server_text
  * (secrets_drop); NSD_E_SYNTAX: a file is empty or too large; NSD_E_SYSTEM,
- * NSD_E_MEMORY: one could not be read, which may pass. What is wrong is an
- * error to the sink, with the option and the file.
+ * NSD_E_MEMORY: a file could not be read, which may pass. Faults are errors to
+ * the sink, with the option and the file.
  */
 enum nsd_err tls_texts_read(const struct server *server,
 	const struct conf_server *options, struct diag_sink *sink,
 	struct secrets **texts) MUST_USE;
 
-/* An error to the sink: there is no TLS with these files, for a reason that was
- * said. */
+/* Says by an error to the sink that there is no TLS with these files; the
+ * reason was said before. */
 void tls_texts_refuse(const struct conf_server *options,
 	struct diag_sink *sink);
 
-/* Looks whether xfrd could have tls-cert-bundle of the configuration, if it is
+/* Checks that xfrd could read tls-cert-bundle of the configuration, if it is
  * given and there is a tls-auth. returns NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX,
  * NSD_E_MEMORY: it could not, with an error to the sink. */
 enum nsd_err tls_texts_check_bundle(const struct server *server,
@@ -55,8 +55,7 @@ enum tls_client_text {
 	TLS_CLIENT_TEXTS
 };
 
-/* The place of one of them among the texts of xfrd: tls-cert-bundle is the
- * first. */
+/* The place of a text among the texts of xfrd: tls-cert-bundle is the first. */
 static inline size_t
 tls_client_index(size_t auth, enum tls_client_text text)
 {
@@ -64,10 +63,10 @@ tls_client_index(size_t auth, enum tls_client_text text)
 }
 
 /*
- * Gets the texts that xfrd asks primaries with, reading files: tls-cert-bundle,
- * then those of each tls-auth, in their order. What cannot be read is said in
- * the log, and is as in old, of the same clauses; NULL: empty.
- * whole: false if that may pass.
+ * Gets the texts that xfrd uses with primaries, reading files: tls-cert-bundle,
+ * then those of each tls-auth, in their order. A file that cannot be read is
+ * named in the log, and its text is as in old, of the same clauses; NULL:
+ * empty. whole: false if that may pass.
  * returns NSD_OK with *texts (secrets_drop), NULL: there is no tls-auth;
  * NSD_E_MEMORY.
  */
@@ -78,12 +77,12 @@ enum nsd_err tls_texts_read_clients(const struct server *server,
 /* True if both configurations name the same files of clients, in order. */
 bool tls_texts_clients_are_alike(const struct conf *a, const struct conf *b);
 
-/* Looks at all these files without reading them. Returns a sum that differs
- * when one of them has changed. */
+/* Looks at the files of clients without reading them. Returns a sum that
+ * differs when one of them has changed. */
 uint64_t tls_texts_look(const struct server *server);
-/* Adds a look at one file to a sum: another file in its place, other contents
- * and other rights are seen. path may be NULL; chroot: where we are, or
- * NULL. */
+/* Adds a look at one file to a sum, which changes with another file in its
+ * place, other contents and other rights. path may be NULL; chroot: of this
+ * process, or NULL. */
 uint64_t tls_texts_look_at(const char *path, const char *chroot,
 	uint64_t sum);
 /* True if this process may not read a file. path, chroot: the same. */
