@@ -28,11 +28,11 @@ struct query_options {
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
 	const struct counters_book *book; /* counters of groups of zones; NULL:
 				  * they are not counted */
-	/* Where the settings say that secrets of keys are; NULL: no key is
+	/* The vault with the secrets of the settings' keys; NULL: no key is
 	 * known. */
 	const struct vault *vault;
 	const struct rrl *limits; /* of the rate of answers; NULL: none */
-	uint64_t seed; /* of what is left to chance; any number */
+	uint64_t seed; /* of random choices; any number */
 	const struct cookie_share *cookies; /* NULL: none are made */
 	struct store_reader *reader; /* of the caller, to pin versions that
 				      * are transferred; NULL: no transfers */
@@ -51,21 +51,21 @@ enum nsd_err query_ctx_create(const struct query_options *options,
 	struct counters *counters, struct query_ctx **ctx) MUST_USE;
 void query_ctx_destroy(struct query_ctx *ctx);
 
-/* Drops what was made of the secrets of keys; what is asked for is made anew.
- * Not within query_answer_batch. */
+/* Drops state that was made of the secrets of keys; it is made anew when
+ * needed. Not within query_answer_batch. */
 void query_forget_keys(struct query_ctx *ctx);
 
-/* Counts figures of RSSAC002 there from now on; NULL: none. Not within
+/* Sets where figures of RSSAC002 are counted; NULL: nowhere. Not within
  * query_answer_batch. */
 void query_set_rssac(struct query_ctx *ctx, struct rssac *rssac);
 
-/* Says what time it is, before what follows. now_sec: since 1970; signatures of
- * keys are checked and made with it. uptime_sec: of CLOCK_MONOTONIC; zones
- * expire by it, so that nobody who sets the date makes one expire. */
+/* Sets the time of later calls. now_sec: since 1970; signatures of keys are
+ * checked and made with it. uptime_sec: of CLOCK_MONOTONIC; zones expire by it,
+ * so a change of the date makes no zone expire. */
 void query_set_time(struct query_ctx *ctx, uint64_t now_sec,
 	uint32_t uptime_sec);
 
-/* Says what time it is for limits: clock_coarse_msec. */
+/* Sets the time for limits: clock_coarse_msec. */
 void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
 
 /*
@@ -73,11 +73,11 @@ void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
  * in: exchanges, borrowed; the requests may be any octets. The caller is online
  * as a reader of the store during the call.
  * out: each reply in its buffer, and its reply_len; 0: nothing may be sent.
- * A NOTIFY that is allowed has pass_on set. Returns how many have.
- * Replies do not refer into the store. Cannot fail, does not block. Allocates
- * nothing, but for the first request of a key and for a zone transfer; these
- * answer SERVFAIL without memory. Its cost has a limit, whatever the requests
- * and zones hold; lists and keys of nsd.conf are walked from the start.
+ * Sets pass_on of each NOTIFY that is allowed. Returns their count. Replies do
+ * not refer into the store. Cannot fail, does not block. Allocates nothing, but
+ * for the first request of a key and for a zone transfer; these answer SERVFAIL
+ * without memory. Its cost has a limit, for any requests and zones; lists and
+ * keys of nsd.conf are walked from the start.
  */
 size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
@@ -115,7 +115,7 @@ struct query_access {
 	enum query_access_kind kind;
 	bool allowed;
 	bool blocked; /* by an element; false: no element matches */
-	struct acl_block block; /* if so: by what */
+	struct acl_block block; /* the element, if blocked */
 	struct sockaddr_storage client;
 	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
 	uint8_t name[NAME_MAX_LEN]; /* of the question */
@@ -128,19 +128,21 @@ const struct query_access *query_accesses(const struct query_ctx *ctx,
 	size_t *count);
 
 /*
- * A reply that is a zone transfer has no octets, and exchange.stream is set:
- * its messages follow. next writes one and returns its length; 0: there are no
- * more. reply has MESSAGE_MAX_LEN octets of room. end is called once for each,
- * whether or not all were asked for; the version of the store that it holds is
- * let go then. The reader may be offline.
+ * Makes the messages of a zone transfer, whose first reply has no octets and
+ * exchange.stream set. query_stream_next writes one message and returns its
+ * length; 0: there are no more. reply has MESSAGE_MAX_LEN octets of room.
+ * query_stream_end is called once for each stream, whether or not all messages
+ * were asked for; it lets go of the version of the store that the stream holds.
+ * The reader may be offline.
  * Cost of a message: linear in its octets.
  */
 size_t query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
 	size_t capacity);
 void query_stream_end(struct query_ctx *ctx, void *stream);
 
-/* The apex of its zone, if the version that it holds was pinned up to an epoch
- * of the store (store_reader_has_pinned); else NULL. Lent until it ends. */
+/* Finds the apex of a stream's zone, if the stream's version was pinned up to
+ * an epoch of the store (store_reader_has_pinned); else NULL. Lent until the
+ * stream ends. */
 const uint8_t *query_stream_find_pinned(const struct query_ctx *ctx,
 	const void *stream, uint64_t epoch);
 

@@ -1,11 +1,11 @@
 /*
- * rssac.h - the figures of RSSAC002 (version 4) that struct counters lacks: how
- * long messages are, how many replies there were, and how many clients. See
+ * rssac.h - the figures of RSSAC002 (version 4) that struct counters lacks:
+ * lengths of messages, counts of replies, and the number of clients. See
  * doc/decisions/0056.
  *
  * They lie in shared memory. One worker writes its own without locks. Main
- * reads them all, and sets the sources to 0 when a day begins: a worker that
- * notes one at that moment may lose it, or keep one of before.
+ * reads all, and sets the sources to 0 when a day begins: a worker that counts
+ * a source at that moment may lose it, or keep a source of the day before.
  */
 #ifndef QUERY_RSSAC_H
 #define QUERY_RSSAC_H
@@ -20,7 +20,7 @@
 #define RSSAC_BINS 257u
 
 /* Clients are not kept, only estimated, with a HyperLogLog sketch (Flajolet and
- * others, 2007). With so many registers its standard error is 1.04 / 64. */
+ * others, 2007). With 4096 registers its standard error is 1.04 / 64. */
 #define RSSAC_REGISTER_BITS 12
 #define RSSAC_REGISTERS (1u << RSSAC_REGISTER_BITS)
 
@@ -34,8 +34,8 @@ enum rssac_sources {
 enum rssac_transport { RSSAC_UDP, RSSAC_TCP, RSSAC_TRANSPORTS };
 
 struct rssac {
-	/* Random, and the same for all workers of a server: nobody can choose
-	 * addresses that count for more or less. */
+	/* Random, and the same for all workers of a server: clients cannot
+	 * choose addresses that count for more or less. */
 	uint64_t key[2];
 	uint64_t requests[RSSAC_TRANSPORTS][RSSAC_BINS]; /* by length */
 	uint64_t replies[RSSAC_TRANSPORTS][RSSAC_BINS];
@@ -47,10 +47,11 @@ struct rssac {
 void rssac_count(struct rssac *rssac, const struct exchange *exchanges,
 	size_t count);
 
-/* Adds what a worker has counted. The sources in both are one then. */
+/* Adds a worker's figures to a sum. Its sources are united with those of
+ * sum. */
 void rssac_add(struct rssac *sum, const struct rssac *worker);
 
-/* How many different sources there were, about. */
+/* Estimates the number of different sources. */
 uint64_t rssac_estimate(const uint8_t registers[RSSAC_REGISTERS]);
 
 #endif

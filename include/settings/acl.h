@@ -11,7 +11,8 @@
 #include "settings/acl_index.h"
 #include "settings/settings.h"
 
-/* True for an address with port 0: nobody listens there. */
+/* True for an address with port 0: a client that sends from there gets no
+ * answer. */
 bool acl_peer_port_is_zero(const struct sockaddr_storage *peer);
 
 /* The client of a request, to be matched with lists. */
@@ -19,14 +20,14 @@ struct acl_client {
 	const struct sockaddr_storage *peer; /* NULL: matches nothing */
 	const struct sockaddr *proxy; /* the proxy that the request came
 				       * through; NULL: none */
-	store_ref key; /* struct settings_key: whose signature is right; none:
-			* the request is not signed */
+	store_ref key; /* struct settings_key with which the request is signed;
+			* none: it is not signed */
 	const struct exchange_identity *identity; /* NULL: shown none */
 	const struct store_view *view; /* of the list; NULL without an
 					* identity */
 };
 
-/* A list. If it has an index, the elements that this does not cover come
+/* A list. If it has an index, the elements that the index does not cover come
  * first. */
 struct acl_list {
 	const struct acl_element *elements;
@@ -34,7 +35,7 @@ struct acl_list {
 	const struct acl_index *index; /* NULL: none */
 };
 
-/* A list of a zone. Lent until the reader is quiescent. */
+/* Gets a list of a zone. Lent until the reader is quiescent. */
 static inline struct acl_list
 acl_list_get(const struct settings_options *options, enum settings_list list)
 {
@@ -49,16 +50,16 @@ acl_list_get(const struct settings_options *options, enum settings_list list)
 }
 
 /*
- * A list in memory of its own, with an index; from is copied, need not be
- * aligned, and has no keys. NSD_E_MEMORY: *list is as it was. It is released
- * with acl_list_free, as is one that is all zeros.
+ * Makes a list in memory of its own, with an index; from is copied, need not be
+ * aligned, and has no keys. NSD_E_MEMORY: *list is as it was. Released with
+ * acl_list_free, which takes a zeroed list, too.
  */
 enum nsd_err acl_list_make(const void *from, uint32_t count,
 	struct acl_list *list) MUST_USE;
 void acl_list_free(struct acl_list *list);
 
-/* True if an element that is BLOCKED matches the client's proxy. No other one
- * is for proxies. Cost: a test without a proxy, else as below. */
+/* True if an element that is BLOCKED matches the client's proxy. Other elements
+ * do not apply to proxies. Cost: a test without a proxy, else as below. */
 bool acl_list_blocks_proxy(const struct acl_list *list,
 	const struct acl_client *client);
 
@@ -70,17 +71,18 @@ struct acl_block {
 };
 
 /* True if an element that is BLOCKED matches the client's proxy, or else the
- * client; *block is the first such. Cost: 3 to 4 ns for each element. */
+ * client; *block is the first such element. Cost: 3 to 4 ns for each
+ * element. */
 bool acl_list_find_block(const struct acl_list *list,
 	const struct acl_client *client, struct acl_block *block);
 
 /*
- * True if a list allows the client: an element matches it, and none that
- * matches blocks it or its proxy. An element with a key matches requests signed
- * with that key alone, one with NOKEY unsigned ones alone; one with an
- * identity, clients that have shown it. Cost: with an index that of one to four
- * searches in it, and 3 to 4 ns for each element that this does not cover;
- * without, that for each. With a proxy, at most twice that.
+ * True if a list allows the client: an element matches it, and no matching
+ * element blocks it or its proxy. An element with a key matches only requests
+ * signed with that key, an element with NOKEY only unsigned ones; an element
+ * with an identity, clients that have shown it. Cost: with an index that of one
+ * to four searches in it, and 3 to 4 ns for each element that it does not
+ * cover; without, that for each. With a proxy, at most twice that.
  */
 bool acl_list_allows(const struct acl_list *list,
 	const struct acl_client *client);

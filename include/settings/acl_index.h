@@ -1,6 +1,6 @@
 /*
- * acl_index.h - the addresses of a long list in order, so that to find one
- * among a thousand costs as much as among ten. See doc/decisions/0108.
+ * acl_index.h - the addresses of a long list in order, so that a search among a
+ * thousand costs as much as among ten. See doc/decisions/0108.
  *
  * An index lies in the settings behind the elements of its list, or in memory
  * of its own. Elements of the same kind (family, port, key, blocked or not) are
@@ -39,8 +39,8 @@ struct acl_part {
 struct acl_index {
 	uint32_t len;        /* octets of this object */
 	uint32_t part_count;
-	uint32_t walk_count; /* elements that no range stands for, which come
-			      * first in the list */
+	uint32_t walk_count; /* elements without a range, which come first in
+			      * the list */
 	uint8_t has_blocked; /* some part blocks */
 	uint8_t has_ports;   /* some part is of one port */
 	uint8_t reserved[2];
@@ -51,7 +51,7 @@ struct acl_index {
  * cache line or two. */
 #define ACL_INDEX_ALIGN 64u
 
-/* The most octets that an index of so many elements has. */
+/* The most octets of an index for a number of elements. */
 static inline size_t
 acl_index_size_max(uint32_t count)
 {
@@ -59,28 +59,29 @@ acl_index_size_max(uint32_t count)
 		* (sizeof(struct acl_part) + 128);
 }
 
-/* True if a range can stand for the element. None can for a mask with a zero
- * before a one: it means many ranges. Such elements stand first in a list that
+/* True if a range can stand for the element. For a mask with a zero before a
+ * one none can: it means many ranges. Such elements stand first in a list that
  * has an index, and are walked. */
 bool acl_index_covers(const struct acl_element *e);
-/* Copies a list in the order that its index wants; behind the copy is where the
- * result leads. */
+/* Copies a list in the order that its index wants. Returns the end of the
+ * copy. */
 struct acl_element *acl_index_copy(const struct acl_element *from,
 	uint32_t count, struct acl_element *to);
 
 /*
- * Makes the index of a list; leaves elements out that acl_index_covers does
- * not, and those that match nobody.
+ * Makes the index of a list; leaves out elements that acl_index_covers does
+ * not, and those that can match no client.
  * in: acl_index_size_max(count) octets at *index, all zero and aligned to 8;
- * what is behind its end is zero again. returns NSD_OK; NSD_E_MEMORY. Cost: a
+ * octets behind its end are zero again. returns NSD_OK; NSD_E_MEMORY. Cost: a
  * sort.
  */
 enum nsd_err acl_index_make(const struct acl_element *elements,
 	uint32_t count, struct acl_index *index) MUST_USE;
 
 /* True if an address is in a range of this kind. Address: the most significant
- * octets first, as numbers of this machine; of an IPv4 one zeros follow. Cost:
- * a line or two of memory for every factor of 16 (IPv4) or 8 (IPv6). */
+ * octets first, as numbers of this machine; behind an IPv4 address zeros
+ * follow. Cost: a line or two of memory for every factor of 16 (IPv4) or 8
+ * (IPv6). */
 bool acl_index_has(const struct acl_index *index, uint64_t kind,
 	const uint64_t address[2]);
 

@@ -5,8 +5,8 @@
  *   STORE_ROOT_SETTINGS -> settings -> settings_pattern, of each pattern
  *   zone_entry                      -> settings_pattern
  *
- * It is published and shared as settings_options is (settings.h): a content is
- * one object, which all zones of a pattern share.
+ * It is published and shared as settings_options is (settings.h): equal
+ * contents are one object, which all zones of a pattern share.
  */
 #ifndef SETTINGS_PATTERN_H
 #define SETTINGS_PATTERN_H
@@ -31,10 +31,10 @@ struct settings_pattern {
 	uint32_t len;  /* octets of this object */
 	store_ref options; /* of its zones; none: no lists */
 	/* Of texts with a NUL, in octets from the start; 0: there is none. */
-	uint32_t name_at; /* none: zones of nsd.conf say it */
+	uint32_t name_at; /* none: the options of a zone in nsd.conf */
 	uint32_t file_at; /* zonefile, as written; see also struct zone_own */
-	/* The elements of request-xfr, notify and outgoing-interface, and where
-	 * their texts begin, three of each: settings_texts. */
+	/* The counts of elements of request-xfr, notify and outgoing-interface,
+	 * and the places of their texts, three of each: settings_texts. */
 	uint32_t counts[SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS];
 	uint32_t texts_at;
 	struct settings_storing storing;
@@ -63,7 +63,7 @@ struct settings_texts settings_pattern_texts(
 	const struct settings_pattern *pattern, enum settings_list list,
 	uint32_t index);
 
-/* Of the published settings the pattern with this name, or none. */
+/* Finds the pattern with this name in the published settings, or none. */
 store_ref settings_find_pattern(const struct store_view *view,
 	const char *name);
 

@@ -11,9 +11,9 @@
  * Nothing here is changed but the counts of holders; so what was read once
  * stays as it is until the reader is quiescent.
  *
- * Secrets of keys are not in the store (doc/decisions/0066): the settings say
- * where each is in the vault, so that a key has another one from one batch of
- * queries to the next, and its reference stays.
+ * Secrets of keys are not in the store (doc/decisions/0066): the settings have
+ * the place of each in the vault, so that a key gets another secret from one
+ * batch of queries to the next, and its reference stays.
  */
 #ifndef SETTINGS_SETTINGS_H
 #define SETTINGS_SETTINGS_H
@@ -27,8 +27,7 @@
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* A key of TSIG. Who asks whether two elements mean the same key compares the
- * references to it. */
+/* A TSIG key. Two elements have the same key if their references are equal. */
 struct settings_key {
 	uint32_t refs;     /* holders; the writer's */
 	uint8_t algorithm; /* enum mac_kind; SETTINGS_IDENTITY */
@@ -60,18 +59,18 @@ struct acl_element {
 	uint16_t port;     /* 0: any */
 	uint8_t axfr_only; /* of request-xfr: AXFR */
 	uint8_t allow_udp; /* of request-xfr: UDP */
-	store_ref key;     /* struct settings_key; none, and needs_key: a key
-			    * that there is not, so nothing matches */
-	store_ref identity; /* the same with SETTINGS_IDENTITY: clients that
-			    * have shown such a certificate, or a primary that
-			    * has to; none: any */
+	store_ref key;     /* struct settings_key; none, with needs_key: an
+			    * unknown key, so nothing matches */
+	store_ref identity; /* struct settings_key with SETTINGS_IDENTITY:
+			     * clients that have shown such a certificate, or a
+			     * primary that has to; none: any */
 	uint8_t address[16];
 	uint8_t other[16]; /* mask, or last address of the range */
 };
 
 /* The lists of a zone, in the order in which they lie: first those of clients,
- * then those of servers that xfrd asks and tells, and of our own addresses for
- * that, which are there if one of these two is. */
+ * then the servers that xfrd asks and notifies, and our own addresses for that,
+ * which are there if one of these two is. */
 #define SETTINGS_LISTS(X)                                                    \
 	X(ALLOW_QUERY, allow_query)                                          \
 	X(PROVIDE_XFR, provide_xfr)                                          \
@@ -85,7 +84,7 @@ struct acl_element {
 enum settings_list { SETTINGS_LISTS(SETTINGS_LIST_ENUM) SETTINGS_LIST_COUNT };
 #undef SETTINGS_LIST_ENUM
 
-/* How a zone is kept fresh, and others are told of it. */
+/* The timers of a secondary zone, and of NOTIFY. */
 struct settings_xfr {
 	uint32_t notify_tries; /* notify-retry */
 	uint32_t refresh_min_sec, refresh_max_sec;
@@ -95,10 +94,10 @@ struct settings_xfr {
 	uint16_t check_all;      /* multi-primary-check */
 };
 
-/* min-expire-time: refresh+retry+1 */
+/* min-expire-time: refresh+retry+1, a value of expire_min_sec. */
 #define SETTINGS_EXPIRE_FROM_SOA UINT32_MAX
 
-/* The numbers of a zone. 0 is what a zone has that says nothing. */
+/* The numbers of a zone. 0 is the default. */
 struct settings_numbers {
 	uint32_t rrl_whitelist; /* enum answer_kind, or-ed */
 };
@@ -111,12 +110,12 @@ struct settings_options {
 	struct settings_numbers numbers;
 	uint32_t ends[SETTINGS_LIST_COUNT]; /* elements before the end of each
 					     * list; the next begins there */
-	/* Where the struct acl_index of each list is, in octets from the start;
-	 * 0: it has none. They lie behind the elements, at multiples of
-	 * ACL_INDEX_ALIGN. */
+	/* The place of the struct acl_index of each list, in octets from the
+	 * start; 0: there is none. They lie behind the elements, at multiples
+	 * of ACL_INDEX_ALIGN. */
 	uint32_t index_at[SETTINGS_LIST_COUNT];
-	/* Where the struct settings_xfr is, just behind the elements; 0: there
-	 * are no primaries, and nobody is told. */
+	/* The place of the struct settings_xfr, just behind the elements; 0:
+	 * there are neither primaries nor targets of NOTIFY. */
 	uint32_t xfr_at;
 	struct acl_element acl[];
 };
@@ -127,7 +126,7 @@ settings_options_size(const struct settings_options *options)
 	return options->len;
 }
 
-/* The elements of a list; those that its index does not cover come first. Lent
+/* The elements of a list; those that the index does not cover come first. Lent
  * until the reader is quiescent. */
 static inline const struct acl_element *
 settings_options_list(const struct settings_options *options,
@@ -139,7 +138,8 @@ settings_options_list(const struct settings_options *options,
 	return options->acl + first;
 }
 
-/* How xfrd treats the zone. NULL: not at all. Lent in the same way. */
+/* The options that xfrd has for the zone. NULL: none. Lent until the reader is
+ * quiescent. */
 static inline const struct settings_xfr *
 settings_options_xfr(const struct settings_options *options)
 {
@@ -156,7 +156,7 @@ struct settings_text {
 	uint32_t len;
 };
 
-/* A client may be in so many netblocks that have limits. */
+/* The most netblocks with limits that a client is in. */
 #define SETTINGS_NETBLOCKS_MAX 5u
 
 /* The netblocks of a client whose answers are counted, narrowest first. */
@@ -193,15 +193,14 @@ struct settings {
 			    * 0: none */
 	bool answer_cookie;
 	bool rssac002; /* figures of RSSAC002 are counted */
-	/* Of the processor's time for a netblock over TCP, in microseconds a
-	 * second; 0: any. */
+	/* The limit of the processor's time for a netblock over TCP, in
+	 * microseconds a second; 0: any. */
 	uint32_t tcp_cpu_limit;
-	uint32_t rrl_size; /* buckets that count all these */
-	struct settings_text tcp_cpu_whitelist; /* elements of a list, each of
-						 * an address; maybe not
-						 * aligned */
-	struct settings_text allow_proxy; /* as tcp_cpu_whitelist; none:
-					   * anybody */
+	uint32_t rrl_size; /* buckets of all these limits together */
+	struct settings_text tcp_cpu_whitelist; /* elements of a list, each an
+						 * address; may be unaligned */
+	struct settings_text allow_proxy; /* as tcp_cpu_whitelist; none: any
+					   * address */
 	struct settings_netblocks rrl_ip4;
 	struct settings_netblocks rrl_ip6;
 	struct settings_text identity; /* none: refuse (hide-identity) */
@@ -226,8 +225,8 @@ settings_head_size(const struct settings *settings)
 		+ (size_t)settings->key_count * sizeof(struct vault_place);
 }
 
-/* The settings that are published now, or, before the first publish, those of
- * an empty nsd.conf that hides who we are. Never NULL. Lent until the reader is
+/* The published settings or, before the first publish, those of an empty
+ * nsd.conf that hides who we are. Never NULL. Lent until the reader is
  * quiescent. */
 const struct settings *settings_get(const struct store_view *view);
 
@@ -253,8 +252,9 @@ settings_patterns(const struct settings *settings)
 	return settings->refs + settings->key_count;
 }
 
-/* Where the secrets of the keys are, in the order of these. A place without an
- * id, or where nothing is: there is none, and the key counts as unknown. */
+/* The places of the keys' secrets in the vault, in the order of the keys. A
+ * place without an id, or that is empty: the key has no secret, and counts as
+ * unknown. */
 static inline const struct vault_place *
 settings_secrets(const struct settings *settings)
 {

@@ -1,6 +1,6 @@
 /*
  * store.h - the zone store: one large file in memory, written by one process
- * (the loader) and read by all others. This is what main and the readers use;
+ * (the loader) and read by all others. This header is for main and the readers;
  * the writer's functions are in store/writer.h.
  *
  * Objects refer to each other by 32-bit references, counted in granules of 8
@@ -8,9 +8,9 @@
  * process maps the store where it likes. Reference 0 is "none".
  *
  * Publishing is RCU across processes. The writer makes new objects, swings a
- * reference to them, and retires what the old one led to. Memory of retired
- * objects is used again once every reader has been quiescent since. See
- * doc/store.md.
+ * reference to them, and retires the objects that the old reference led to.
+ * Memory of retired objects is used again once every reader has been quiescent
+ * since. See doc/store.md.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H

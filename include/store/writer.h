@@ -27,16 +27,16 @@ struct store_heap;   /* an allocator of one thread */
 enum nsd_err store_writer_open(struct store *store,
 	struct store_writer **writer) MUST_USE;
 
-/* Closes the writer; NULL is fine. What is published stays for the readers and
+/* Closes the writer; NULL is fine. Published objects stay for the readers and
  * for the next writer. A store in a file stays unclean. */
 void store_writer_close(struct store_writer *writer);
 
 /*
- * Closes the writer. If the store is in a file, leaves that so that
- * store_open_file attaches to it: flushed, with its checksum, marked clean. All
- * heaps made by store_heap_create must be destroyed. There must be no reader
- * (store_count_readers): what is retired becomes free. Whatever happens before
- * the very end leaves an unclean file.
+ * Closes the writer. A store in a file is left so that store_open_file attaches
+ * to it: flushed, with its checksum, marked clean. All heaps made by
+ * store_heap_create must be destroyed. There must be no reader
+ * (store_count_readers): retired objects become free. A crash before the very
+ * end leaves an unclean file.
  * returns NSD_OK; NSD_E_SYSTEM (errno: the file cannot be read, written or
  * flushed) or NSD_E_MEMORY, and then the file stays unclean. The writer is
  * closed in any case.
@@ -45,8 +45,8 @@ void store_writer_close(struct store_writer *writer);
 enum nsd_err store_writer_close_clean(struct store_writer *writer) MUST_USE;
 
 /*
- * The same for a store in memory: leaves what it holds in a file (fd of
- * store_keep_file), in place of what was there. contents as in store_file.
+ * Closes the writer of a store in memory, and leaves its contents in a file (fd
+ * of store_keep_file), in place of the old contents. contents as in store_file.
  * returns as store_writer_close_clean.
  */
 enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
@@ -54,9 +54,9 @@ enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
 
 /*
  * Has *beat raised now and then while the store is worked on, by any thread:
- * when memory is taken and freed, and for objects that are marked. Others learn
- * from it that a long piece of work goes on. Keeps beat until the writer is
- * closed. NULL: nobody wants to know.
+ * when memory is taken and freed, and for objects that are marked. It shows
+ * others that a long piece of work goes on. Keeps beat until the writer is
+ * closed. NULL: none.
  */
 void store_writer_set_beat(struct store_writer *writer, uint64_t *beat);
 
@@ -72,8 +72,8 @@ const struct store_view *store_writer_view(const struct store_writer *writer);
  */
 struct store_heap *store_writer_heap(struct store_writer *writer);
 
-/* The writer's heap for objects that stay much longer than what is allocated
- * around them. It has spans of its own, so those of others can become free.
+/* The writer's heap for objects that stay much longer than those allocated
+ * around them. It has spans of its own, so that other spans can become free.
  * Slower. */
 struct store_heap *store_writer_lasting(struct store_writer *writer);
 
@@ -100,19 +100,19 @@ const struct store_view *store_heap_view(const struct store_heap *heap);
  */
 void *store_alloc(struct store_heap *heap, size_t len, store_ref *ref) MUST_USE;
 
-/* How often store_alloc has found no room since the writer was opened. Any
- * thread. */
+/* The count of calls of store_alloc that found no room since the writer was
+ * opened. Any thread. */
 uint32_t store_count_lacks(const struct store_writer *writer);
 
-/* True if the last time it was the store itself that was full: an empty one
- * would have had room. Any thread. */
+/* True if the last such call found the store itself full: an empty one would
+ * have had room. Any thread. */
 bool store_is_full(struct store_writer *writer);
 
 #define STORE_LACK_TEXT_MAX 400
 
 /*
- * Says why it found none the last time, for people: what is full, how large
- * that is, and what would help. One line, cut to `size` octets. Any thread.
+ * Explains the last such call, for people: what is full, how large that is, and
+ * what would help. One line, cut to `size` octets. Any thread.
  */
 void store_explain_lack(struct store_writer *writer, char *text, size_t size);
 
@@ -137,24 +137,24 @@ void store_publish_ref(struct store_writer *writer, store_ref *cell,
  * the object. len as allocated. Any thread. */
 void store_retire(struct store_writer *writer, store_ref ref, size_t len);
 
-/* Ends an epoch: what was retired before can be freed once the readers have
- * moved on. Then frees what can be freed now. Returns octets still waiting.
- * Cheap; call it after each publish and from a timer. */
+/* Ends an epoch: objects that were retired before can be freed once the readers
+ * have moved on. Then frees the objects that can be freed now. Returns octets
+ * still waiting. Cheap; call it after each publish and from a timer. */
 size_t store_reclaim(struct store_writer *writer);
 
-/* For what is changed in place: the epoch of what is published now. */
+/* The current epoch, to be noted with an object that is changed in place. */
 uint64_t store_epoch(const struct store_writer *writer);
 
 /*
- * True if every reader that is online has come to what was published in an
- * epoch. The epoch is ended if it still lasts. Pins do not count: what a pinned
- * version leads to must not be changed in place.
+ * True if every online reader has come to the versions that were published in
+ * an epoch. The epoch is ended if it still lasts. Pins do not count: objects
+ * that a pinned version leads to must not be changed in place.
  */
 bool store_epoch_passed(struct store_writer *writer, uint64_t epoch);
 
 /* Ends the epoch. Call it before much is built: an epoch lasts as long as
- * nothing is retired, and what comes into new spans in the epoch of a pin waits
- * for that pin as if it were part of its version. */
+ * nothing is retired, and objects in new spans of the epoch of a pin wait for
+ * that pin as if they were part of its version. */
 void store_end_epoch(struct store_writer *writer);
 
 /* ---- memory ------------------------------------------------------------- */
@@ -163,27 +163,28 @@ void store_end_epoch(struct store_writer *writer);
  * rest. Slow (milliseconds a MiB at worst): for after a load. */
 void store_trim(struct store_writer *writer);
 
-/* The same for the next 2 MiB. *at moves on; it is 0 at first. False: all is
- * done. Between two steps anything may be done. */
+/* Trims the next 2 MiB. *at moves on; it is 0 at first. False: all is done.
+ * Between two steps the store may be changed. */
 bool store_trim_step(struct store_writer *writer, uint32_t *at);
 
 /*
- * Mark and sweep, for a writer that takes over from one that died. What that
- * one had allocated and not published, or retired and not freed, is used and
- * cannot be reached. Begin; mark each object that can be reached from the
- * roots; end retires all others. Between begin and end nothing is allocated,
- * freed, retired or published, and there are no heaps but the writer's.
+ * Mark and sweep, for a writer that takes over from a dead one. Objects that
+ * the dead one had allocated and not published, or retired and not freed, are
+ * in use and cannot be reached. Begin; mark each object that can be reached
+ * from the roots; end retires all others. Between begin and end nothing is
+ * allocated, freed, retired or published, and there are no heaps but the
+ * writer's.
  * Cost, until end: an octet of memory for each 64 of the store's.
  */
 struct store_sweep;
 
-/* out: *sweep, the caller's until store_sweep_end. returns NSD_OK,
- * NSD_E_MEMORY. */
+/* Begins a sweep. out: *sweep, the caller's until store_sweep_end. returns
+ * NSD_OK, NSD_E_MEMORY. */
 enum nsd_err store_sweep_begin(struct store_writer *writer,
 	struct store_sweep **sweep) MUST_USE;
 
-/* False if the object was marked before (what it refers to is marked, too). It
- * is false, too, if it lies outside the store; then end fails. */
+/* Marks an object. False if it was marked before (its references are marked,
+ * too). False also if it lies outside the store; then end fails. */
 bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
 
 /* True if an object begins at ref, and len octets from there on lie in the
@@ -191,62 +192,62 @@ bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
 bool store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len);
 
 /*
- * Retires what is not marked, and frees the sweep.
+ * Retires the objects that are not marked, and frees the sweep.
  * out: *octets retired, on success.
- * returns NSD_OK; NSD_E_BUG if something was marked that is not allocated, or
- * overlaps another object, or lies outside: the store is damaged, and nothing
- * is retired.
+ * returns NSD_OK; NSD_E_BUG if an object was marked that is not allocated, or
+ * overlaps another one, or lies outside: the store is damaged, and nothing is
+ * retired.
  */
 enum nsd_err store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
 	MUST_USE;
 
 /* ---- what is going on --------------------------------------------------- */
 
-/* A reader that holds something back: stuck, or with a pin. */
+/* A reader that keeps objects from being freed: stuck, or with a pin. */
 struct store_holder {
 	unsigned slot;
 	int32_t pid;
 	char name[16];
-	uint64_t epoch;  /* objects that were retired since wait */
-	bool pinned;     /* by a pin; else it is not quiescent */
+	uint64_t epoch;  /* the oldest epoch that it is in: objects retired
+			  * since wait */
+	bool pinned;     /* by a pin; false: the reader is not quiescent */
 	uint64_t octets; /* octets that wait for it, perhaps for others, too */
 	int64_t age_msec; /* since that epoch ended, or a seventh less */
-	uint64_t served; /* octets: the most that objects which did not wait
-			  * had since that epoch began, or a bit before */
+	uint64_t served; /* octets: the most that live objects had since that
+			  * epoch began, or a bit before */
 };
 
 /*
- * Tells what the reader in a slot (below store_get_reader_max) holds back. How
- * old that is the writer tells by its own epochs, and nothing that the reader
- * says or changes makes it younger. So call this about once a second, for all
- * slots, while something waits.
+ * Describes what the reader in a slot (below store_get_reader_max) keeps from
+ * being freed. Its age is measured by the writer's own epochs: nothing that the
+ * reader writes makes it younger. So call this about once a second, for all
+ * slots, while objects wait.
  * in: now_msec, of any clock that does not jump.
- * False: it holds nothing back, and *holder is untouched.
- * Cost: bounded; a look at each pin for each pin that something waits for.
+ * False: the reader keeps nothing, and *holder is untouched.
+ * Cost: bounded; a look at each pin for each pin that objects wait for.
  */
 bool store_get_holder(struct store_writer *writer, unsigned slot,
 	int64_t now_msec, struct store_holder *holder);
 unsigned store_get_reader_max(const struct store_writer *writer);
 
-/* Finds the reader that has held something back for longest, as
- * store_get_holder tells it. False: nothing is held back, and *holder is
- * untouched. */
+/* Finds the reader that has kept objects for longest, by store_get_holder.
+ * False: no reader keeps any, and *holder is untouched. */
 bool store_find_holder(struct store_writer *writer, int64_t now_msec,
 	struct store_holder *holder);
 
-/* The newest epoch that ended so long ago, by the same clock; 0: none did, as
- * far as is known. */
+/* Finds the newest epoch that ended at least age_msec ago, by the clock of
+ * now_msec; 0: none is known. */
 uint64_t store_find_epoch(const struct store_writer *writer, int64_t age_msec,
 	int64_t now_msec);
 
-/* How many readers are there, by what they say. One that has died counts until
+/* The count of readers, by their slots. A dead reader counts until
  * store_reader_clear. */
 unsigned store_count_readers(const struct store_writer *writer);
 
 struct store_stats {
 	uint64_t live;       /* octets in objects, rounding included */
-	uint64_t free;       /* octets free in spans with pages: fragments,
-			      * and what is kept for growth */
+	uint64_t free;       /* octets free in spans with pages: fragments, and
+			      * pages kept for growth */
 	uint64_t retired;    /* octets waiting for a grace period */
 	uint64_t mapped;     /* octets of the file */
 	uint64_t retired_total;   /* octets, since the writer was opened */

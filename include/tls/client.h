@@ -25,13 +25,13 @@ struct tls_client_options {
 struct tls_client;
 
 /*
- * returns NSD_OK with *client; NSD_E_SYNTAX: what is wrong was an error to the
- * sink; NSD_E_MEMORY.
+ * Makes the client's side. returns NSD_OK with *client; NSD_E_SYNTAX: an error
+ * went to the sink; NSD_E_MEMORY.
  */
 enum nsd_err tls_client_create(const struct tls_client_options *options,
 	struct diag_sink *sink, struct tls_client **client) MUST_USE;
 
-/* No connection has it any more. NULL is fine. */
+/* Destroys the client, once no connection uses it. NULL is fine. */
 void tls_client_destroy(struct tls_client *client);
 
 /* Makes a stream over a socket, which is to be connected (the caller of
@@ -41,9 +41,10 @@ struct bufferevent *tls_client_open(const struct tls_client *client,
 	struct event_base *base, int fd) MUST_USE;
 
 #define TLS_FAILURE_MAX 200
-/* Writes why a stream has failed, for people: what TLS says, or the error of
- * the connection below it that OpenSSL has kept. Returns out; NULL: there is
- * neither, and errno at the stream's event tells, if it was not the end. */
+/* Writes why a stream has failed, for people: the reason of TLS, or the error
+ * of the connection below it that OpenSSL has kept. Returns out; NULL: there is
+ * neither, and the reason is errno at the stream's event, if it was not the
+ * end. */
 const char *tls_client_print_failure(struct bufferevent *stream,
 	char out[TLS_FAILURE_MAX]);
 

@@ -1,6 +1,6 @@
 /*
- * pem.h - keys and certificates in PEM, from memory into a context of OpenSSL,
- * and why OpenSSL failed.
+ * pem.h - reads keys and certificates in PEM from memory into a context of
+ * OpenSSL, and prints why OpenSSL failed.
  */
 #ifndef TLS_PEM_H
 #define TLS_PEM_H
@@ -21,11 +21,11 @@ struct tls_text {
 	size_t len; /* octets; below 2^31 */
 };
 
-/* Lends one of several, as secrets_get does. */
+/* Lends one of several texts, as secrets_get does. */
 struct tls_text tls_get_text(const struct secrets *texts, size_t index);
 
-/* Has OpenSSL read its own settings now, for a process that will be able to
- * open no file. */
+/* Has OpenSSL read its own settings now: for a process that will not be able to
+ * open files. */
 void tls_read_settings(void);
 
 /* Makes a context of TLS 1.2 or later, without compression and renegotiation.
@@ -38,16 +38,17 @@ struct ssl_ctx_st *tls_create_context(const struct ssl_method_st *method)
 const char *tls_print_reason(char *out, size_t size);
 
 /* Gives the context a private key. password: of the key; NULL: it has none.
- * False: it is no key, or not that of the certificate that is there. */
+ * False: the text is no key, or not that of the context's certificate. */
 bool tls_use_key(struct ssl_ctx_st *ctx, struct tls_text pem,
 	const char *password) MUST_USE;
 
-/* Gives the context its own certificate, which comes first in the text, and
- * those that lead from it to an authority. False: one of them is none. */
+/* Gives the context its own certificate, which comes first in the text, and the
+ * certificates from it to an authority. False: one of them is no
+ * certificate. */
 bool tls_use_chain(struct ssl_ctx_st *ctx, struct tls_text pem) MUST_USE;
 
-/* Has the context trust all certificates of the text. False: one of them is
- * none, or there is none. */
+/* Has the context trust all certificates of the text. False: one of them is no
+ * certificate, or there is none. */
 bool tls_use_authorities(struct ssl_ctx_st *ctx, struct tls_text pem)
 	MUST_USE;
 

@@ -32,24 +32,25 @@ enum tls_server_text {
 struct tls_server;
 
 /*
- * Makes a server. Copies what it needs of the texts. What is wrong with them is
- * an error to the sink, that names the option of nsd.conf which has the file.
+ * Makes a server. Copies the parts of the texts that it needs. Faults of the
+ * texts are errors to the sink, which name the option of nsd.conf that has the
+ * file.
  * returns NSD_OK with *server; NSD_E_SYNTAX; NSD_E_MEMORY.
  */
 enum nsd_err tls_server_create(const struct secrets *texts,
 	struct diag_sink *sink, struct tls_server **server) MUST_USE;
 
-/* Has connections that come from now on shown other certificates. After a
- * failure, as above, all is as it was. */
+/* Changes the certificates for later connections. After a failure, as above,
+ * all is as it was. */
 enum nsd_err tls_server_renew(struct tls_server *server,
 	const struct secrets *texts, struct diag_sink *sink) MUST_USE;
 
-/* Lends the filter of its connections. mutual: a client must show a certificate
- * that the bundle leads to. */
+/* Lends the filter of the server's connections. mutual: a client must show a
+ * certificate that the bundle leads to. */
 const struct filter *tls_server_get_filter(const struct tls_server *server,
 	bool mutual);
 
-/* No connection has its filter any more. NULL is fine. */
+/* Destroys the server, once no connection has its filter. NULL is fine. */
 void tls_server_destroy(struct tls_server *server);
 
 #endif
