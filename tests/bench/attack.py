@@ -109,7 +109,8 @@ def conf_of(kind):
 
 @contextlib.contextmanager
 def echo(build):
-    """Its port. It comes before all else on the core of the servers."""
+    """Runs the echo, with priority over all else on the servers' core. Gives
+    its port."""
     port = free_port()
     process = subprocess.Popen(
         ["taskset", "-c", "0", "chrt", "-f", "1",

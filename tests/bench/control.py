@@ -166,7 +166,7 @@ class Run:
                        stdout=subprocess.DEVNULL)
 
     def control(self, *words):
-        """What is answered to a command."""
+        """The answer to a command."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.connect(self.path)
             sock.sendall(f"NSDCT1 {' '.join(words)}\n".encode())

@@ -1,4 +1,4 @@
-"""What DNSSEC costs: the parts nsec3, dnssec and hashing of the bench."""
+"""The cost of DNSSEC: the parts nsec3, dnssec and hashing of the bench."""
 import os
 import subprocess
 import time
@@ -114,7 +114,8 @@ class Parts:
         self.drop_set(zones.name)
 
     def part_hashing(self):
-        """What hashing adds to a start: on one core; ours on all, too."""
+        """Measures the time that hashing adds to a start: on one core; ours on
+        all, too."""
         self.result["size"] = self.args.size
         for what in ("unused", "0", "150"):
             zones = self.zone_set(f"tld-{self.args.size}-{what}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What becomes of questions when there are more than a rate limit: answered, cut
-short (TC) or dropped, for each rate, of our server, Debian's NSD and Knot (with
-its module rrl). Prints a table.
+"""The share of questions above a rate limit that are answered, cut short (TC)
+or dropped, for each rate, of our server, Debian's NSD and Knot (with its
+module rrl). Prints a table.
 
 usage: NSD_BUILD=build/rel tests/bench/limits.py [-s SECONDS] [-l LIMIT]
        [--slips N,...] [--doc DIR]
@@ -125,7 +125,8 @@ def measure(server_class, directory, slip, arguments):
 
 
 def draw(measured, slip, directory):
-    """That of one slip: whole answers, and dashed what is cut short."""
+    """Draws the chart of one slip: whole answers, and dashed the truncated
+    ones."""
     series = {}
     for (name, is_slip), rows in measured.items():
         if is_slip == slip:

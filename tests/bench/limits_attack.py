@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What floods of forged questions do to honest clients, and what they make of a
-server, with rate limits and without.
+"""The effect of floods of forged questions on honest clients, and the use that
+floods can make of a server, with rate limits and without.
 
     limits_attack.py [--build DIR] [--servers NAME,...] [--rate N]
                      [--seconds S] [--reps N] [--slips N,...] [--doc DIR]
@@ -100,7 +100,7 @@ def enter_namespace():
 
 
 def sunk_octets():
-    """What has gone to addresses that nobody has, without link headers."""
+    """Octets sent to addresses without a host, without link headers."""
     with open("/proc/net/dev") as f:
         for line in f:
             if line.strip().startswith("sink:"):

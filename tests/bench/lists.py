@@ -54,7 +54,8 @@ KINDS = {
 
 
 def elements(option, length):
-    """All others are hosts that do not touch each other."""
+    """The text of a list that ends with the client's address; the other
+    elements are single hosts that are not adjacent."""
     made = [f"10.{n >> 15 & 255}.{n >> 7 & 255}.{n * 2 & 255}"
             for n in range(length - 1)] + ["127.0.0.1"]
     key = "" if option == "allow-proxy" else " NOKEY"
@@ -91,7 +92,8 @@ def start(args, directory, option, length):
 
 
 def ask(client, wire, count):
-    """Some at a time, each answered."""
+    """Sends queries with some outstanding at a time, until count are
+    answered."""
     sent = heard = 0
     while heard < count:
         while sent < count and sent - heard < WINDOW:

@@ -70,8 +70,8 @@ def now():
 
 
 class Others:
-    """What programs that are not of the bench take of the cores, added up
-    over all that is measured for a part of it."""
+    """The time that programs outside the bench take of the cores, summed over
+    the measurements of a part."""
 
     def __init__(self, result):
         self.result = result    # part to a row: is kept up to date
@@ -126,7 +126,7 @@ def others_text(row):
 
 
 def line(result, part):
-    """What a page begins with."""
+    """The first lines of a page: machine and versions."""
     names = ", ".join(f"{k}: {v}" for k, v in result["versions"].items())
     return (f"{result['machine']}. "
             f"{others_text(result.get('others', {}).get(part))}\n\n"
@@ -136,8 +136,8 @@ def line(result, part):
 # ---- memory
 
 def wanted_octets(zones_name, most):
-    """What the largest server takes for a set of zones: by its name, or the
-    most that has been seen of it."""
+    """Memory that the largest server takes for a set of zones: by its name, or
+    the most that has been seen of it."""
     kind, count = (zones_name.split("-") + ["1500"])[:2]
     each = OCTETS_ZONE if kind == "small" else OCTETS_NAME
     return max(most, int(count) * each + OCTETS_MORE)

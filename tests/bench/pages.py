@@ -219,7 +219,7 @@ def draw_curves(result, out):
 # ---- all of it
 
 def markdown(result):
-    """Everything that was measured, with what the pages leave out."""
+    """All measurements as Markdown, with those that the pages leave out."""
     names = list(result["versions"])
     text = f"Machine: {result['machine']}\n\n"
     for name in names:

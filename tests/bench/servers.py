@@ -26,7 +26,8 @@ def wire_query(name, qtype, ident):
 
 
 class ZoneSet:
-    """What a server is to serve: name to file, or clauses made already."""
+    """The zones that a server is to serve: name to file, or clauses made
+    already."""
 
     def __init__(self, name, zones=None, clauses=None, probe=None):
         self.name = name

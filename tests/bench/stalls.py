@@ -65,7 +65,7 @@ def small_text(n):
 
 
 class Loader:
-    """What its main thread did."""
+    """The CPU time and waits of the loader's main thread."""
 
     def __init__(self, server):
         self.pid = None
@@ -81,7 +81,7 @@ class Loader:
 
 
 class Ways:
-    """What keeps the loader busy; each is called at each change."""
+    """Ways to keep the loader busy; each is called at each change."""
 
     def __init__(self, server, zones, args):
         self.server, self.zones, self.args = server, zones, args

@@ -79,7 +79,7 @@ def taker_run(zone, port, size, pace, octets):
 
 
 class Found:
-    """What a turn of asking brought."""
+    """The results of a turn of queries."""
 
     def __init__(self, args, server, queries, rate=None, taker=None):
         """rate: queries a second; None: as many as are answered."""

@@ -205,7 +205,7 @@ class Primary:
             + question + b"".join(records)
 
     def take(self, sock, poll):
-        """What a socket has to read."""
+        """Handles the input of a socket."""
         if sock is self.udp:
             query, address = sock.recvfrom(4096)
             self.udp.sendto(self.answer(query), address)

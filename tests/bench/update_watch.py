@@ -1,5 +1,5 @@
-"""What is seen of a server while its zones change: serials, its store, its
-memory, what its processes waited for."""
+"""Observes a server while its zones change: serials, its store, its memory,
+the waits of its processes."""
 import os
 import re
 import select
@@ -109,8 +109,8 @@ def spent_sec(server):
 
 
 class Waiting:
-    """What the processes of a server, and the machine, waited for since it
-    was made: what is slow for want of a core is not slow by itself."""
+    """The waits of a server's processes, and of the machine, since this was
+    made: a process that lacks a core is not slow by itself."""
 
     def __init__(self, server):
         self.server = server
@@ -153,7 +153,8 @@ def udp_drops(port):
 
 
 def store_line(server):
-    """What ours says of its store once nothing waits for readers."""
+    """The line of our server about its store, once nothing waits for
+    readers."""
     path = os.path.join(server.work, "nsd.log")
     end = time.monotonic() + 10
     while time.monotonic() < end:

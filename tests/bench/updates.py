@@ -1,4 +1,4 @@
-"""What changes of zones cost: the part updates of the bench.
+"""The cost of changes of zones: the part updates of the bench.
 
 Ours takes them by tests/lib/nsd_update, from xfrd to the loader; the others
 are secondaries of primary.py, which sends NOTIFY and serves IXFR. One change
@@ -68,7 +68,8 @@ class Parts(Single, Load):
         self.drop_set(f"tld-{size}-other")
 
     def attempt(self, what, body, kind, zones, needs_sec):
-        """What fails, or has no time left, is left out and said to be."""
+        """Measures one thing; a failure, or a lack of time, leaves it out and
+        says so."""
         left_out = self.result["updates"]["left_out"]
         if kind not in self.programs:
             return

@@ -113,8 +113,9 @@ def pytest_configure(config):
 
 @contextlib.contextmanager
 def alarm():
-    """What it raises is no Exception, for a test may expect AssertionErrors;
-    and it comes again, should that be caught."""
+    """Ends a test after LIMIT. The alarm's exception is no Exception, as a
+    test may expect AssertionErrors; and the alarm repeats, in case a test
+    catches it."""
     def on_alarm(number, frame):
         pytest.fail(f"the test has not ended in {LIMIT} s")
     before = signal.signal(signal.SIGALRM, on_alarm)
@@ -134,9 +135,9 @@ def end():
 
 @pytest.fixture(autouse=True)
 def limit():
-    """What waits without a deadline of its own, for a FIFO's other end say,
-    does not wait for ever. Several tests at a time may each run in a thread
-    that is not the first of its process: there are no signals for these."""
+    """Bounds a test that waits without a deadline of its own, for a FIFO's
+    other end say. Several tests at a time may each run in a thread that is not
+    the first of its process: there are no signals for these."""
     is_first = threading.current_thread() is threading.main_thread()
     with alarm() if is_first else end():
         yield

@@ -56,7 +56,7 @@ def change(server, **options):
 
 
 def reconfig(server, **options):
-    """It is read: what ask returns."""
+    """Changes options and runs reconfig; returns what ask returns."""
     change(server, **options)
     return ask(server, "reconfig")
 
@@ -65,7 +65,7 @@ APPLIED = "reconfig completed: changes applied\nok\n"
 
 
 def apply(server, **options):
-    """It is read, and some of it has effect. What was said."""
+    """Runs reconfig, which must change something; returns the answer."""
     code, text = reconfig(server, **options)
     assert code == 0 and text.endswith(APPLIED), text
     return text

@@ -10,7 +10,7 @@ NAME_MAX = 255
 
 
 def child(name, *labels):
-    """None if that is too long."""
+    """A name with more labels in front; None if it is too long."""
     try:
         return dns.name.Name(labels + name.labels)
     except dns.exception.DNSException:

@@ -465,7 +465,7 @@ class Server:
 
     @property
     def output(self):
-        """What it wrote to its standard streams."""
+        """The output of the server to its standard streams."""
         return self.output_file.read_text(errors="replace")
 
     def read_log(self):
@@ -683,7 +683,7 @@ class Load:
                 self.answered += 1
 
     def _give_up(self):
-        """Those that wait too long ask again."""
+        """Gives up queries without an answer for too long."""
         now = self.clock.tick()
         for s in [s for s, since in self.pending.items()
                   if now - since > self.patience]:

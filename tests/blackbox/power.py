@@ -27,7 +27,8 @@ def operations(octets):
 
 
 class Octets:
-    """Those of a file, in pages: holes cost nothing, and a copy little."""
+    """The octets of a file, in pages: holes cost nothing, and a copy
+    little."""
 
     def __init__(self, pages=(), size=0):
         self.pages = dict(pages)
@@ -81,8 +82,8 @@ class File:
             octets.write(offset, data)
 
     def left(self, chance):
-        """What is found of it: all, if chance is True; what was flushed, if
-        it is False; or that and some of the rest."""
+        """The file's contents after a power cut: all, if chance is True; the
+        flushed ones, if it is False; or those and some of the rest."""
         octets = self.flushed.copy()
         if chance is True:
             for one in self.waiting:
@@ -151,7 +152,7 @@ class Disk:
                 names[path] = file
 
     def is_certain(self):
-        """Nothing could be lost."""
+        """True if a power cut would lose nothing."""
         return not any(self.moves.values()) and not any(
             file.waiting for file in self.files.values())
 

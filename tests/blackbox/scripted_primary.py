@@ -51,7 +51,7 @@ def reply(query, *rrsets):
 
 
 def error(query, code):
-    """All that is sent to a query that fails."""
+    """The answer to a query that fails."""
     message = reply(query)
     message.set_rcode(code)
     return [message]

@@ -243,7 +243,7 @@ class Zone:
                                      dns.rdatatype.NSEC3)})
 
     def with_empty(self, names):
-        """These and the empty non-terminals above them."""
+        """The names, and the empty non-terminals above them, sorted."""
         found = set(names)
         for name in names:
             while name != ORIGIN:

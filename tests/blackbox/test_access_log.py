@@ -1,4 +1,5 @@
-"""Who was given a zone, and who was refused something, as lines of the log."""
+"""Transfers that were made, and requests that were refused, as lines of the
+log."""
 import re
 import socket
 import struct
@@ -68,7 +69,7 @@ def notify():
 
 
 def test_lines_are_nsds(server):
-    """Those of NSD 4.6."""
+    """The lines are those of NSD 4.6."""
     axfr = dns.message.make_query("example", "AXFR")
     for source in "127.0.0.1", "127.0.0.5", "127.0.0.6":
         over_tcp(server, axfr, source)

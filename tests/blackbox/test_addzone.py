@@ -285,7 +285,7 @@ def test_next_start_has_the_same_zones(server):
 
 @pytest.mark.parametrize("role", ["xfrd", "loader", "server 1"])
 def test_process_dies_amid_changes(server, role):
-    """What was told as done is so; what was not is done whole or not."""
+    """An answered change is done; another one is done whole or not at all."""
     for i in range(4):
         name = "abc"[i % 3] + ".test"
         verb = ["addzone", name, "p"] if i % 2 == 0 else ["delzone", name]
@@ -642,7 +642,7 @@ def test_primary_zone_becomes_secondary_and_back(pair):
 
 
 def test_zone_that_was_transferred_stays_once_it_is_primary(pair):
-    """Its files are older (doc/decisions/0141, 7)."""
+    """The files are older than what is served (doc/decisions/0141, 7)."""
     _, server = pair
     for file in "a.test.zone", "a.test.secondary":
         (server.directory / file).write_text(zone_text(3))
@@ -666,7 +666,7 @@ def test_zone_that_was_transferred_stays_once_it_is_primary(pair):
 
 
 def test_zones_go_amid_their_transfers(pair):
-    """Nothing that is under way for a zone outlives it."""
+    """Transfers under way end with their zone."""
     _, server = pair
     for i in range(60):
         name = "ab"[i % 2] + ".test"

@@ -38,8 +38,8 @@ for pid in sys.argv[1:]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="being another user needs root")
 def test_same_user_cannot_open_what_another_process_has(make_server,
                                                         directory):
-    """Whoever has the same user and no rights beyond: as for a server that is
-    started by a user other than root."""
+    """A process of the same user without further rights: as for a server that
+    is started by a user other than root."""
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
               "--clear-groups"]
     directory.chmod(0o777)
@@ -65,8 +65,8 @@ def test_same_user_cannot_open_what_another_process_has(make_server,
 
 
 def found_in_memory(pid, *wanted):
-    """Those of them that a process has in memory that it can write, or
-    could. It is read once."""
+    """The wanted octets that are in memory that a process can write, or could.
+    Memory is read once."""
     found = set()
     with open(f"/proc/{pid}/maps") as f:
         areas = [line.split() for line in f]
@@ -109,7 +109,7 @@ def test_secrets_that_were_printed_are_wiped(make_server):
 @pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
 @pytest.mark.plain_only  # sanitizers keep what was freed
 def test_secrets_are_where_they_are_needed(nsd):
-    """Those of TSIG keys; nowhere as they stand in nsd.conf."""
+    """Secrets of TSIG keys, which are nowhere as nsd.conf has them."""
     secret = os.urandom(40)
     text = base64.b64encode(secret).decode()
     server = nsd(zones={"example": zone_text()}, extra=f"""\
@@ -127,8 +127,8 @@ key:
 
 
 def test_calls_are_bound_before_secrets_are_read(make_server):
-    """What binds a call later leaves copies of registers on the stack: parts
-    of the secret that was worked on."""
+    """Lazy binding leaves copies of registers on the stack: parts of the
+    secret in use."""
     server = make_server(zones={"example": zone_text()})
     done = subprocess.run(["readelf", "-d", server.program],
                           capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ NO_FILE = "not a regular file"
 
 
 def make_thing(path, kind):
-    """Something that is no regular file at path."""
+    """Makes a file that is not regular at path."""
     if kind == "fifo":
         os.mkfifo(path)
     elif kind == "socket":
@@ -269,7 +269,7 @@ def test_descriptors_left_open_are_not_kept(make_server, directory):
 
 
 def test_configuration_may_come_by_a_descriptor(make_server):
-    """It is closed only when it has been read."""
+    """The descriptor is closed only when it has been read."""
     server = make_server(zones={"example": zone_text()})
     reader, writer = os.pipe()
     os.write(writer, server.config.read_bytes())

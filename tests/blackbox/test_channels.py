@@ -1,5 +1,5 @@
-"""What xfrd, the loader and workers say to each other, by channels of their own;
-who floods or dies costs the others nothing."""
+"""Messages between xfrd, the loader and workers, by channels of their own; one
+that floods or dies costs the others nothing."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def server(nsd):
 
 
 class Lines:
-    """Those of nsd_update."""
+    """The lines of nsd_update."""
 
     def __init__(self, server):
         self.server = server
@@ -116,8 +116,8 @@ def test_worker_that_takes_nothing_costs_nobody_else(server):
 
 
 def test_xfrd_dies_between_changes(make_server):
-    """What it had asked for is done as a whole or not at all, and before all
-    that the next one asks for."""
+    """The changes of a dead xfrd are done as a whole or not at all, and before
+    those of the next one."""
     at_once(kill_xfrd, [make_server(
         f"nsd{i}", zones={"example": zone_text(1), "b.test": zone_text(1)},
         updates=True, options={"server-count": 2}).start()

@@ -145,7 +145,7 @@ def test_lines_are_those_of_the_records(tmp_path):
 
 
 def test_of_each_kind_the_first_are_told_and_the_rest_counted(tmp_path):
-    """Whatever the number of threads."""
+    """The output does not depend on the number of threads."""
     zone = Zone()
     for i in range(200):
         zone.add(f"h{i:04}", "A", "192.0.2.1")

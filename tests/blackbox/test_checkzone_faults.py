@@ -55,7 +55,8 @@ def verdicts(path):
 
 @pytest.mark.parametrize("denial", DENIALS)
 def test_others_find_no_fault_either(tmp_path, denial):
-    """Else what they say of the faults would mean nothing."""
+    """Other validators accept the zone without a fault, or their verdicts on
+    the faults would mean nothing."""
     path = Zone().make(denial).sign().write(tmp_path / "zone")
     assert verdicts(path) == ""
 

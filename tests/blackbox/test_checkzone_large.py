@@ -161,7 +161,7 @@ def test_more_warnings_than_are_kept(tmp_path):
     "x.zz TXT x\nother.net. A 192.0.2.1\n", "a.deep.zy DNAME x.net.\n",
     "aaa NS ns.net.\n", "zzz NSEC3PARAM 1 0 0 -\n"])
 def test_last_line_out_of_the_ordinary(tmp_path, line):
-    """What is told of the lines before is told once."""
+    """Warnings about earlier lines are not repeated."""
     path = tmp_path / "zone"
     path.write_text(odd_zone(160000, 4000) + line)
     assert_same(path)

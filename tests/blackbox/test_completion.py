@@ -57,7 +57,7 @@ def verbs():
 
 
 def complete_in_bash(server, *words):
-    """All that the last word may become."""
+    """The completions of the last word."""
     result = subprocess.run(
         ["bash", "-c", BASH, "bash",
          str(TOP / "tools/bash-completion/nsd-control"),
@@ -103,7 +103,7 @@ class Zsh:
             raise AssertionError(f"zsh has ended: {self.seen}") from error
 
     def complete(self, line):
-        """What a line becomes by a tab."""
+        """The line after a tab."""
         self.out.unlink(missing_ok=True)
         self.type(f"{line}\t\x14")
         self.wait(self.out.exists)

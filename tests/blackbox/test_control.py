@@ -404,7 +404,8 @@ def test_json(server):
 # ---- the exit code ----------------------------------------------------------
 
 def judge(server, answer, *words):
-    """What the program makes of an answer that a script gives."""
+    """The exit code and messages of nsd-control for an answer that a script
+    gives."""
     path = server.directory / "script.sock"
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:

@@ -85,7 +85,8 @@ def test_client_that_has_said_all(server):
 
 
 def test_1000_idle_connections(server):
-    """Nobody waits for them to end: the oldest ones make room."""
+    """Idle connections make room, the oldest first, without a delay for
+    others."""
     with contextlib.ExitStack() as idle:
         for _ in range(1000):
             client = idle.enter_context(socket.socket(socket.AF_UNIX))
@@ -103,7 +104,7 @@ def test_1000_idle_connections(server):
 
 
 def test_answer_that_nobody_reads(make_server):
-    """It holds little memory, and no other command."""
+    """An unread answer holds little memory, and delays no other command."""
     zones = {f"z{i}.test": None for i in range(20000)}
     made = make_server(zones=zones, options={"verbosity": 0})
     control.config(made).start()
@@ -183,7 +184,7 @@ def test_loader_dies_within_a_reload(server):
 
 
 def test_worker_dies_within_log_reopen(server):
-    """Its successor has the new file."""
+    """The next worker has the new file."""
     pid = server.kill("server 1", signal.SIGSTOP)
     asked = control.begin(server, "log_reopen")
     time.sleep(0.1)
@@ -193,7 +194,7 @@ def test_worker_dies_within_log_reopen(server):
 
 
 def test_worker_that_does_not_answer(make_server):
-    """It is told of, and nothing is ok."""
+    """The worker is named in the answer, which is not ok."""
     made = make_server(zones={"example": zone_text()},
                        options={"replace-hung": "no"})
     server = control.config(made).start()

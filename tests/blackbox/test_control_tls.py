@@ -42,7 +42,7 @@ def test_server_named_on_the_command_line(server):
 
 
 def test_strict_client(server, keys):
-    """One that checks the name in the certificate, as NSD's does not."""
+    """A client that checks the name in the certificate, as NSD's does not."""
     context = client_context(keys)
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     assert talk(server, context).startswith("version: ")
@@ -182,7 +182,7 @@ def test_next_xfrd_has_the_keys(server):
 
 
 def test_keys_are_for_xfrd_alone(server, keys):
-    """What of the key stands in its PEM file, in no memory of the others."""
+    """The octets of the key's PEM file are in no other process's memory."""
     lines = (keys / "nsd_server.key").read_text().splitlines()
     secret = lines[2].encode() if len(lines) > 4 else lines[1].encode()
     for name, pid in server.roles().items():
@@ -227,7 +227,7 @@ def test_start_without_usable_keys(make_server, keys, directory, what):
 
 
 def test_setup_with_rsa(make_server, directory):
-    """What it makes if nobody says otherwise."""
+    """The default of nsd-control-setup."""
     assert setup(directory).returncode == 0
     made = make_server(zones={})
     control.config(made, f"control-port: {free_port()}", *options(directory),

@@ -71,7 +71,7 @@ def test_transfer_of_all_zones(primary, secondary):
 
 
 def test_force_transfer(primary, secondary):
-    """Whatever the serial."""
+    """A forced transfer takes any serial."""
     change(primary, "sec.test", 4294967295)
     code, text = control.ask(secondary, "transfer", "sec.test")
     assert code == 1 and "older" in text, text
@@ -138,7 +138,7 @@ def test_zonestatus_of_a_zone_without_data(make_server):
 
 
 def test_notify(make_server):
-    """It is sent; who does not acknowledge it is told by zonestatus."""
+    """NOTIFYs are sent; zonestatus names targets that do not acknowledge."""
     port, dead = free_port(), free_port()
     made = make_server("primary", zones={})
     for name, target in (("good.test", port), ("dead.test", dead)):
@@ -167,7 +167,8 @@ def test_notify(make_server):
 
 
 def test_notify_waits_for_no_answer(make_server):
-    """One that is silent is told for minutes."""
+    """The command does not wait for a silent target, which is notified for
+    minutes."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         silent.settimeout(DEADLINE)

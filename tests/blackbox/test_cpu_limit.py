@@ -140,7 +140,7 @@ def start(make_server):
 
 
 def test_pipelined_questions(start):
-    """Who asks all the time has the limit, and others are served."""
+    """A client that asks all the time is limited, and others are served."""
     server = start(tcp_cpu_limit=LIMIT_USEC)
     assert ask_tcp(server.port, ATTACKER) == WWW
     with Attackers(pipeline(server.port)):
@@ -229,7 +229,7 @@ def test_off_by_default_and_whitelist_and_reconfig(start):
 
 
 def test_clients_behind_a_proxy(start):
-    """It is the client that it names who is held back."""
+    """The client that the proxy names is limited, not the proxy."""
     port = free_port()
     server = start(tcp_cpu_limit=LIMIT_USEC, proxy_protocol_port=port,
                    ip_address=["127.0.0.1", f"127.0.0.1@{port}"])
@@ -246,7 +246,7 @@ def test_clients_behind_a_proxy(start):
 
 
 def test_a_held_connection_times_out(start):
-    """It is not for ever that it gets nothing."""
+    """A connection that is held back times out."""
     server = start(tcp_cpu_limit=1, tcp_timeout=2)
     octets = request() * 1000
     with connect(server.port) as client:

@@ -43,7 +43,7 @@ def crash(server, role):
 
 
 def ask_in_vain(server):
-    """Whoever takes this question may die of it."""
+    """Sends a query that may kill the worker that gets it."""
     with contextlib.suppress(dns.exception.DNSException, OSError):
         server.query("www.example", "A", timeout=0.2)
 
@@ -58,7 +58,7 @@ def wait_another_store(server):
 
 
 def test_store_that_readers_crash_of_is_left_behind(nsd):
-    """Nobody but they had noticed."""
+    """A store whose damage only readers notice, by crashing, is left."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     alter_store(store_of(server), *APEX_OF_NAMES, 0x7fffff00)
     wait_for("another store", lambda: ask_in_vain(server)
@@ -72,7 +72,7 @@ def test_store_that_readers_crash_of_is_left_behind(nsd):
 
 
 def test_second_crash_has_another_store_filled(server):
-    """Whatever is wrong in this one, if anything is."""
+    """Two crashes are enough, whether or not the store is damaged."""
     alter_store(store_of(server), *SERIAL, 99)
     crash(server, "server 1")
     assert FILLED not in server.read_log()
@@ -87,7 +87,7 @@ def test_second_crash_has_another_store_filled(server):
 
 
 def test_stores_are_not_filled_again_and_again(server):
-    """Whatever dies how often."""
+    """Later crashes do not have yet another store filled."""
     loader = server.role("loader")
     crash(server, "xfrd")
     crash(server, "server 1")
@@ -104,7 +104,7 @@ def test_stores_are_not_filled_again_and_again(server):
 
 
 def test_store_stays_where_another_one_lacks_zones(server):
-    """What is served was in a file that is broken by now."""
+    """The served zone's file is broken by now."""
     server.write_zone("example", zone_text(2) + "x A 300.0.0.1\n")
     crash(server, "server 1")
     crash(server, "server 2")

@@ -314,7 +314,8 @@ def wait_left(server, database):
 
 
 def test_file_that_was_cut_short_is_left_for_memory(server, database):
-    """Whoever reads there gets SIGBUS, however often it is replaced."""
+    """Readers of a truncated database get SIGBUS, however often they are
+    replaced."""
     loader = server.role("loader")
     with database.open("r+b") as f:
         f.truncate(4096)
@@ -377,7 +378,7 @@ def test_unclean_end_after_damage_is_unclean(server, database):
 
 
 class Image:
-    """What a file holds but for its holes."""
+    """The contents of a database file, without holes."""
 
     def __init__(self, path):
         self.path = path
@@ -420,7 +421,7 @@ def test_file_with_another_mark_is_rebuilt(server, database, at, said):
 
 
 def test_one_bit_anywhere_is_noticed(server, database):
-    """Nobody looks at what else the file holds."""
+    """A flipped bit in use is noticed; other octets do not matter."""
     rng = random.Random(SEED)
     print("SEED", SEED)
     assert server.stop() == 0
@@ -480,7 +481,7 @@ def test_start_and_stop_leave_nothing_more_in_the_file(server):
 
 
 def test_loaders_that_die_of_the_file_leave_it_behind(server, database):
-    """They are killed before they have listed the zones."""
+    """The loaders are killed before they have listed the zones."""
     assert server.stop() == 0
     server.start(ready=False)
     known = len(server.read_log())

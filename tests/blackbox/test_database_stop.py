@@ -32,7 +32,7 @@ def pending_signals(pid):
 
 
 def test_stop_of_a_loader_that_does_not_read_is_clean(server):
-    """Its channel is full, and it goes on later."""
+    """The loader's channel is full, and the loader goes on later."""
     loader = server.role("loader")
     os.kill(loader, signal.SIGSTOP)
     for _ in range(600):  # twice what a channel holds
@@ -66,7 +66,8 @@ def test_loader_alone_does_not_close_what_others_read(server):
 
 
 def test_loader_closes_what_nobody_reads(server):
-    """It is told to end while a worker has not yet."""
+    """The loader may not close the database before the last worker has
+    ended."""
     worker = server.role("server 1")
     os.kill(worker, signal.SIGSTOP)
     server.signal(signal.SIGTERM)

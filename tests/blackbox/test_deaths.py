@@ -67,7 +67,7 @@ def deaths(server):
 
 
 class Clients:
-    """Each asks with its own port, and does not wait for the answers."""
+    """Clients with a port each, which do not wait for answers."""
 
     def __init__(self, server):
         self.sockets = []
@@ -285,8 +285,8 @@ def test_one_that_stands_by_may_die(start_deadly):
 
 
 def test_one_that_stands_by_serves_once_main_is_gone(start_deadly):
-    """Nobody can tell it to any more, and what comes to the sockets that it
-    holds would wait there for ever."""
+    """Without main no process can tell the standby to serve, and queries to
+    the sockets that it holds would wait for ever."""
     server, standby = start_with_standby(start_deadly)
     worker = server.role("server 1")
     server.kill("main")
@@ -307,7 +307,7 @@ def test_one_that_stands_by_serves_once_main_is_gone(start_deadly):
 
 
 def test_none_stands_by_for_want_of_descriptors(start_deadly):
-    """Those who are needed have what is left."""
+    """The last descriptors are for the workers that serve."""
     server = start_deadly(4)
     xfrd = server.role("xfrd")
     room = max(harness.open_files(server.main_pid)) + 8

@@ -342,7 +342,8 @@ def cpu_seconds(server):
 
 
 def test_long_runs_of_empty_and_occluded_names(nsd):
-    """What precedes a name is found over them, at no cost of their count."""
+    """The name before an absent one is found across long runs, at no cost of
+    their length."""
     deep = ".".join("e" * 100)
     rows = [f"{deep} TXT deep", "m NS ns"]
     zone = Zone("example.", "\n".join(rows))

@@ -49,8 +49,8 @@ def cpu_of(pid):
 
 
 def assert_rests(pid):
-    """It does not spin. On a busy machine it gets less of the processor, and
-    never more."""
+    """The process does not spin. On a busy machine it gets less of the
+    processor, and never more."""
     before, since = cpu_of(pid), time.monotonic()
     time.sleep(WATCHED)
     used = (cpu_of(pid) - before) / (time.monotonic() - since)
@@ -125,7 +125,7 @@ def test_commands_wait_for_a_descriptor(make_server, primary):
 @pytest.mark.parametrize("spare", (1, 2))
 def test_xfrd_that_cannot_hear_of_the_writer_is_replaced(make_server, primary,
                                                          spare):
-    """It would wait for ever for what it has asked for."""
+    """An xfrd that cannot receive the writer's channel would wait for ever."""
     server = start(make_server, primary)
     for name in ZONES:
         server.wait_serial(name, 1)
@@ -147,7 +147,8 @@ def test_xfrd_that_cannot_hear_of_the_writer_is_replaced(make_server, primary,
 
 
 def test_xfrd_that_cannot_hear_of_the_loader_is_replaced(make_server, primary):
-    """It could publish nothing any more."""
+    """An xfrd that cannot receive the loader's channel could publish
+    nothing."""
     server = start(make_server, primary)
     for name in ZONES:
         server.wait_serial(name, 1)

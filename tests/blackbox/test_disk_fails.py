@@ -207,7 +207,7 @@ def wait_known(server):
 @pytest.mark.parametrize("error", ERRORS)
 def test_state_that_cannot_be_written_is_said(make, primary, disk, directory,
                                               error):
-    """It is lost, and the zone is not."""
+    """The state is lost, and the zone is not."""
     server = make().start()
     server.wait_serial("s.test", 1)
     wait_known(server)
@@ -225,8 +225,8 @@ def test_state_that_cannot_be_written_is_said(make, primary, disk, directory,
 
 @pytest.mark.parametrize("size", [100, 600, -1])
 def test_part_of_a_state_counts_as_none(make, primary, directory, size):
-    """What found room on a full disk. All zones are served, and asked for
-    soon."""
+    """A state file that was cut by a full disk counts as none. All zones are
+    served, and asked for soon."""
     state = directory / "xfrd.state"
     primary.timers = "3600 3600 7200 300"
     server = make().start()
@@ -274,7 +274,7 @@ def test_state_that_could_not_be_written_is_written_later(make, primary, disk,
 
 @pytest.mark.parametrize("calls", [WRITES, FLUSHES], ids=["write", "flush"])
 def test_zone_list_that_cannot_be_written(make, primary, disk, calls):
-    """What has not been said to be done has not been done."""
+    """A change that is answered with an error has not been made."""
     server = make("pattern:\n" + secondary(primary).partition("\n")[2].replace(
         "\tname: s.test", "\tname: p").replace("s.test.zone", '"%s.zone"'))
     server.start()
@@ -301,7 +301,7 @@ def test_zone_list_that_cannot_be_written(make, primary, disk, calls):
 # ---- a start -------------------------------------------------------------------
 
 def test_start_without_room_for_a_journal(make, primary, disk):
-    """It says so, and serves; the next xfrd tries again."""
+    """The server says so, and serves; the next xfrd tries again."""
     server = make()
     disk.fail(errno.ENOSPC, "xfrd.state.journal", MAKES)
     server.start()
@@ -318,7 +318,7 @@ def test_start_without_room_for_a_journal(make, primary, disk):
 
 
 def test_start_with_a_folder_for_a_lock(make, primary, directory):
-    """It is named: the folder that it is in is as it should be."""
+    """The message names the lock: its folder is as it should be."""
     lock = directory / "xfrd.state.journal" / "lock"
     lock.mkdir(parents=True)
     server = make().start()
@@ -340,7 +340,7 @@ def test_start_with_a_folder_for_a_lock(make, primary, directory):
 def test_start_with_a_journal_that_cannot_be_read(make, primary, disk,
                                                   directory, name, files,
                                                   written):
-    """It says so, serves what the zone file has, and fetches the rest."""
+    """The server says so, serves the zone file, and fetches the rest."""
     server = make(secondary(primary, name)).start()
     server.wait_serial(name, 1)
     if written:
@@ -369,7 +369,8 @@ def test_start_with_a_journal_that_cannot_be_read(make, primary, disk,
 
 
 def test_start_on_a_full_disk(make_server, primary, directory):
-    """It serves what there is, and takes what comes once there is room."""
+    """The server serves its zone files, and accepts transfers once there is
+    room."""
     full = directory / "full"
     full.mkdir()
     server = make_server(
@@ -460,7 +461,7 @@ def test_endless_transfer_leaves_half_of_the_disk(make_server, directory):
 
 @pytest.mark.parametrize("name", ["s.test", "large.test"])
 def test_folder_of_the_journal_is_made_again(make_server, primary, name):
-    """What came before is in the zone file, what comes then in the folder."""
+    """Earlier transfers are in the zone file, later ones in the new folder."""
     server = control.config(make_server(
         zones={"example": zone_text()},
         extra=secondary(primary, name, "s.zone"))).start()

@@ -138,7 +138,8 @@ def test_expired_zone_is_revived_by_the_same_serial(server, primary):
 
 @pytest.mark.lasts(15)
 def test_expired_zone_is_revived_after_a_restart(server, primary):
-    """That it stays expired until then, test_primaries.py shows."""
+    """The zone is revived by a transfer after the restart; test_primaries.py
+    shows that it stays expired until then."""
     primary.is_broken = True
     wait_expired(server)
     server.stop()
@@ -153,7 +154,8 @@ def test_expired_zone_is_revived_after_a_restart(server, primary):
 
 @pytest.fixture
 def unhurried(make_server, primary):
-    """It would not be asked for an hour, were it not to expire."""
+    """A server that would not refresh the zone for an hour, were it not to
+    expire."""
     primary.timers = f"3600 600 {EXPIRE} 300"
     return start_with(make_server, primary, "\tmin-refresh-time: 3600\n")
 

@@ -1,6 +1,5 @@
-"""What the log says at verbosity 0 of transfers and NOTIFYs that fail: an error
-with address and port for each way in which they do, once; and once that it is
-well again."""
+"""Log lines at verbosity 0 of transfers and NOTIFYs that fail: an error with
+address and port for each kind of failure, once; and a line once it is over."""
 import re
 import socket
 
@@ -77,7 +76,7 @@ def secondary(make_server, *primaries, key="NOKEY"):
 
 
 def lines(server):
-    """Those of the zone, without time and pid."""
+    """The zone's log lines, without time and pid."""
     return [re.sub(r"^\[[^]]*\] nsd\[\d+\]: ", "", line)
             for line in server.read_log().splitlines() if "s.test" in line]
 
@@ -179,7 +178,7 @@ def test_primary_that_does_not_listen(make_server):
 
 
 def test_primary_that_fails_beside_one_that_does_not(make_server):
-    """It is an error, and no further one with each round."""
+    """A failing primary is one error, not one for each round."""
     with Primary(failing(dns.rcode.REFUSED), soa_too=True) as bad, \
             Primary(None, soa_too=True) as good:
         server = secondary(make_server, bad.port, good.port)
@@ -197,7 +196,7 @@ def test_primary_that_fails_beside_one_that_does_not(make_server):
 
 
 def test_two_primaries_that_fail_are_told_once_each(make_server):
-    """They take turns at being the last that has failed."""
+    """Two failing primaries take turns at being the last that failed."""
     with Primary(failing(dns.rcode.REFUSED), soa_too=True) as one, \
             Primary(failing(dns.rcode.SERVFAIL), soa_too=True) as other:
         server = secondary(make_server, one.port, other.port)
@@ -255,7 +254,7 @@ def test_target_that_does_not_listen(make_server):
     ("REFUSED", "REFUSED"), ("NOTIMP", "NOT IMPL"),
     ("FORMERR", "FORMAT ERROR")))
 def test_target_that_refuses(make_server, code, words):
-    """What is said is of the secondary, and once."""
+    """The error is about the secondary, and logged once."""
     def refuse(_apex, _rdtype, query):
         return failing(dns.rcode.from_text(code))(query, None)
 

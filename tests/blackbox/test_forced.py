@@ -89,7 +89,7 @@ def test_start_keeps_what_was_forced(forced, primary, end):
 
 
 def check_forced(server, primary):
-    """It was served, so it is after a crash."""
+    """A forced version that was served is served after a crash."""
     version = primary.serial, ["192.0.2.7"]
     wait_for("the forced version", lambda: served(server) == version)
     primary.__exit__()
@@ -101,7 +101,7 @@ def check_forced(server, primary):
 
 def test_what_is_written_before_a_forced_version_is_not_that(controlled,
                                                              primary):
-    """They have the same serial, and the loader takes its time."""
+    """Two versions have the same serial, and the loader is slow."""
     server = controlled()
     server.wait_serial("s.test", 1)
     primary.records = ["www A 192.0.2.7"]

@@ -1,6 +1,6 @@
-"""Who keeps old versions of zones in the store, and so what updates replace, is
-told to let go and does so; or it has been taken over, and is replaced
-(doc/decisions/0148). tests/lib/nsd_holding.c has such workers."""
+"""Workers that keep old versions of zones in the store, and so what updates
+replace, are told to let go; a worker that does not was taken over, and is
+replaced (doc/decisions/0148). tests/lib/nsd_holding.c has such workers."""
 
 import contextlib
 import re
@@ -94,7 +94,7 @@ class Published:
 
 @pytest.mark.parametrize("how", ["keep-seen", "keep-pin"])
 def test_worker_that_keeps_old_versions_for_ever_is_replaced(start, how):
-    """So the store does not grow with each update."""
+    """Otherwise the store would grow with each update."""
     published = start()
     server = published.server
     roles = server.roles()
@@ -146,7 +146,7 @@ RECORDS = 200_000
 
 @pytest.mark.parametrize("bounds", [{}, {"octets": 1 << 40, "msec": 2000}])
 def test_transfer_that_keeps_too_much_is_ended_and_no_other(start, bounds):
-    """Its worker stays, with all its other connections."""
+    """The transfer's worker stays, with all its other connections."""
     published = start(records=RECORDS, **{"server-count": 1}, **bounds)
     server = published.server
     roles = server.roles()
@@ -195,8 +195,8 @@ def wait_retired(server):
 
 
 def test_transfer_beside_versions_that_come_anew_goes_on(start):
-    """It keeps its own version and none of those that come and go meanwhile,
-    though no epoch ends between its beginning and the next one."""
+    """A transfer keeps its own version and no later one, though no epoch ends
+    between its beginning and the next version."""
     published = start(records=RECORDS, octets=12 * MIB,
                       **{"server-count": 1})
     server = published.server
@@ -215,8 +215,8 @@ def test_transfer_beside_versions_that_come_anew_goes_on(start):
 
 
 def test_transfers_that_need_not_go_stay(start):
-    """What a worker keeps is too much, and without those that have kept the
-    oldest version it is not."""
+    """A worker ends just the transfers of the oldest version when it keeps too
+    much, if that is enough."""
     published = start(records=RECORDS, octets=8 * MIB,
                       **{"server-count": 1})
     server = published.server

@@ -1,4 +1,5 @@
-"""What others may do to a server that root starts: links, sockets, files."""
+"""Attacks by local users on a server that root starts: links, sockets,
+files."""
 
 import os
 import re
@@ -42,7 +43,8 @@ def test_closed_standard_streams_become_nothing_else(make_server, closed):
 # ---- the lifeline ---------------------------------------------------------------
 
 def test_lifeline_that_nobody_serves_does_not_hold_a_start_up(make_server):
-    """Anybody may take that name, and leave no room in its queue."""
+    """Any user may take the lifeline's name, and leave no room in its
+    queue."""
     server = make_server(zones={"example": zone_text()})
     clients = []
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as squatter:

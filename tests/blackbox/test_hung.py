@@ -45,7 +45,8 @@ def test_stopped_process_is_replaced(nsd, role):
 
 @pytest.mark.parametrize("replace", [True, False])
 def test_worker_that_beats_and_takes_no_message(make_server, replace):
-    """It is replaced, and then all is done; else what is not done is said."""
+    """A worker that ignores messages is replaced, and then the command is
+    done; otherwise the answer says what is not done."""
     server = make_server(zones={"example": zone_text()}, options={
         "replace-hung": "yes" if replace else "no"})
     server.program = harness.BUILD / "tests/lib/nsd_deadly"
@@ -124,7 +125,7 @@ def test_stop_does_not_wait_for_a_stopped_process(nsd, directory, role,
 
 
 def test_worker_that_is_stopped_while_main_dies_makes_room(nsd):
-    """Else it would keep its share of the queries for ever."""
+    """A stopped worker would keep its share of the queries for ever."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     pid = server.role("server 1")
     stop(pid)

@@ -77,7 +77,8 @@ def test_file_newer_than_the_journal(server):
 
 
 def write_cut_file(server, serial):
-    """Its last records are lost, and it is a zone all the same."""
+    """Writes a file without its last records, which is a valid zone all the
+    same."""
     text = zone_text(serial)
     server.write_zone("example", text[:text.index("www")])
     server.zones.pop("example")
@@ -120,7 +121,7 @@ def test_differences_that_do_not_fit_end_the_chain(server):
 
 @pytest.mark.parametrize("serial", [3, 5])
 def test_damage_is_not_trusted(server, serial):
-    """Then the file is better, whatever its serial is."""
+    """With a damaged journal the file is served, whatever its serial."""
     keep_whole(server, 5, *(f"h{i} 60 TXT {'x' * 200}" for i in range(900)))
     write_file(server, serial)
     folder = server.directory / "xfrd.state.journal"

@@ -16,7 +16,7 @@ SECRETS = {name: base64.b64encode(name.encode() * 20).decode()
 
 
 class Transfer:
-    """One that was asked for, with a key or None."""
+    """A transfer that was asked for, with a key or None."""
 
     def __init__(self, key, serial):
         self.key, self.serial = key, serial
@@ -93,7 +93,7 @@ def server(make_server, primary):
 
 
 def check_end(server, transfer):
-    """Nothing of the half is served; in the end all is."""
+    """Half a transfer is not served; the whole is."""
     assert server.serial("s.test") == 1
     transfer.may_go_on.set()
     server.wait_serial("s.test", transfer.serial)
@@ -151,7 +151,8 @@ def test_zone_gets_another_key_and_the_old_one_goes(server, primary):
 
 
 def test_secret_that_changes_leaves_the_transfer_alone(server, primary):
-    """It was asked for with the old one, and is checked with that."""
+    """The transfer was asked for with the old secret, and is checked with
+    it."""
     assert control.ask(server, "update_tsig", "k", SECRETS["new"]) == (
         0, "ok\n")
     check_end(server, primary.transfers[1])

@@ -91,7 +91,7 @@ def has_written(server):
 
 
 def prepare_progress(server):
-    """Somebody has more zones to add."""
+    """An operator is adding zones."""
     server.adding = control.connect(server), server.role("xfrd")
     server.adding[0].sendall(b"NSDCT1 addzones\n")
     wait_for("that", lambda: tells_progress(server))
@@ -227,7 +227,7 @@ def test_all_verbs_are_here():
 
 
 def is_done_again(code, text):
-    """What was done before the answer was lost is said to be so."""
+    """A command that was done before its answer was lost says so."""
     return code == 0 or any(what in text for what in (
         "already exists", "not present", "does not exist",
         "can not drop the currently active"))

@@ -25,14 +25,14 @@ def start(make_server, primary, more=""):
 
 
 def warned(server):
-    """What the log says was left out: (address, how many, first)."""
+    """The log's warnings of records left out: (address, how many, first)."""
     return re.findall(r"warning: xfrd: zone sec\.test transfer from (\S+)@\d+:"
                       r" left out (\d+ records?) of another zone,"
                       r" the first is (.*)", server.read_log())
 
 
 def transferred(server, rdtype="AXFR", serial=0):
-    """What the zone is to those who transfer it."""
+    """The zone as a client transfers it."""
     return [f"{rrset.name} {dns.rdatatype.to_text(rrset.rdtype)}"
             for message in dns.query.xfr(
                 "127.0.0.1", "sec.test", rdtype, port=server.port,

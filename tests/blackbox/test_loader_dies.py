@@ -121,7 +121,7 @@ def test_change_that_nobody_asked_to_read_waits(nsd):
 
 
 def test_reload_is_not_lost_with_its_loader(nsd):
-    """It was told to read, and killed while it did."""
+    """The loader is killed while it reads."""
     server = nsd(zones={"example": zone_text()})
     more = harness.Held(server.directory / "more.inc")
     server.write_zone("example", zone_text(2) + "$INCLUDE more.inc\n")
@@ -430,7 +430,8 @@ def test_store_that_kills_its_loaders_is_left_behind(nsd):
 
 
 def worker_is_online(server):
-    """Its slot is the first page of the readers' file: the epoch it sees."""
+    """True while the worker is online: the first page of the readers' file is
+    its slot, with the epoch that it sees."""
     with open(memory_file(server, "nsd-readers"), "rb") as f:
         return struct.unpack("=Q", f.read(8))[0] != 0
 
@@ -448,8 +449,8 @@ def flood(server):
 
 
 def test_dead_worker_holds_nothing_back(nsd):
-    """It dies in the middle of a batch, and main has cleared its place among
-    the readers: who stood by has another one."""
+    """A worker dies within a batch, and main clears its place among the
+    readers: the standby has another place."""
     server = nsd(zones={"example": zone_text()},
                  options={"server-count": 2, "replace-hung": "no"})
     for _ in range(2):
@@ -489,7 +490,7 @@ def stop_within_batch(server):
 
 
 def check_holder(server, pid, serial):
-    """What is retired waits for that worker, and this is said."""
+    """Retired memory waits for that worker, and the log says so."""
     known = len(server.read_log())
     server.write_zone("example", zone_text(serial))
     server.reload()

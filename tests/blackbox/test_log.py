@@ -1,4 +1,4 @@
-"""What the log says of faults, and how little of it at verbosity 0."""
+"""Log lines about faults, and how few there are at verbosity 0."""
 
 import os
 import re

@@ -42,7 +42,7 @@ os.execv(command[0], command)
 
 
 class Reader:
-    """Who does not read what it is to read, until it is asked to."""
+    """A reader of the log that does not read until it is asked to."""
 
     def __init__(self, kind, directory):
         self.path = str(directory / "stderr")
@@ -75,7 +75,8 @@ class Reader:
 
 
 def notify_all(server, count):
-    """Somebody who may not: a line each. They are refused nevertheless."""
+    """Sends NOTIFYs that are not allowed: a log line each. They are refused
+    nevertheless."""
     notify = dns.message.make_query("example", "SOA", flags=dns.flags.AA)
     notify.set_opcode(dns.opcode.NOTIFY)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:

@@ -134,8 +134,8 @@ def test_folder_that_is_gone(start, primary):
 
 def test_folder_made_anew_while_the_writer_is_there(start, primary,
                                                     directory):
-    """It may write to the folders that were there when it began, and it does
-    not rest."""
+    """The writer may write to the folders that existed when it began, and
+    stays busy."""
     for name in "a", "tmp":
         (directory / name).mkdir()
     server = start(zones=secondary(primary, file="a/s.test"),
@@ -226,7 +226,7 @@ def test_another_name_right_before_a_stop(start, primary, rename):
 
 
 def test_many_names_right_before_a_stop(start, primary):
-    """All of them are written, as often as that is done."""
+    """All files are written, however often they are renamed."""
     server = start(zones=pattern(primary, "p", "a/%s")
                    + pattern(primary, "q", "b/%s"))
     names = [f"z{n}.test" for n in range(20)]
@@ -257,7 +257,7 @@ class Differing(Primary):
 @pytest.mark.parametrize("rename", [changezone, reconfig])
 def test_another_name_of_a_file_that_differences_lead_on_from(
         make_server, rename):
-    """They are worth nothing without it."""
+    """Differences are useless without the file that they lead on from."""
     with Differing() as primary:
         server = make_server(
             zones={"example": zone_text()},
@@ -281,7 +281,7 @@ def test_another_name_of_a_file_that_differences_lead_on_from(
 
 
 def test_file_that_is_there_is_left_alone(start, primary):
-    """What an operator has put there is not written over."""
+    """A file that an operator has put there is not overwritten."""
     server = start(zones=pattern(primary, "p", "a/%s")
                    + pattern(primary, "q", "b/%s"))
     assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")

@@ -223,7 +223,7 @@ def test_path_and_defaults(nsd):
 
 
 def talk(m, octets):
-    """What is answered until the server closes."""
+    """The answer, until the server closes."""
     got = b""
     with m.connect() as sock:
         sock.sendall(octets)
@@ -265,7 +265,7 @@ def test_pieces_of_a_request_are_one(metrics):
 
 
 def test_idle_clients_make_room(metrics):
-    """Those who say nothing, and those who read nothing."""
+    """Clients that send nothing, and clients that read nothing."""
     m = metrics()
     pid = m.server.role("xfrd")
     idle = [m.connect() for _ in range(200)]

@@ -1,4 +1,4 @@
-"""What status knows as trouble is in the metrics, too."""
+"""Troubles that status shows are in the metrics, too."""
 import http.client
 import os
 

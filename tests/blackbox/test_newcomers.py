@@ -43,7 +43,8 @@ def ask(port, source):
 
 
 def crowd(server, mode):
-    """Whoever makes it gives it room for its sockets."""
+    """Starts a crowd of clients; the caller raises the limit of
+    descriptors."""
     return subprocess.Popen(
         [sys.executable, tcp_crowd.__file__, mode, str(server.port),
          str(COUNT), str(DEADLINE)], stdout=subprocess.PIPE, text=True)

@@ -53,7 +53,7 @@ def kill_loader(server):
 
 
 def fill_another_store(server):
-    """Whose loader has nothing but what is in files."""
+    """Has another store filled, whose loader has nothing but files."""
     loader = server.role("loader")
     for role in "server 1", "server 2":
         known = len(server.read_log())
@@ -91,7 +91,8 @@ def key_of(server, zone):
 
 
 def state(server, name):
-    """Its serial, and the pattern that xfrd tells; None: it is none of ours."""
+    """The zone's serial, and the pattern that xfrd tells; None: the zone is
+    not configured."""
     code, text = control.ask(server, "zonestatus", name)
     if code != 0:
         assert server.rcode(name, "SOA") == "REFUSED"
@@ -191,7 +192,7 @@ def test_another_configuration(server):
 
 
 def test_loaders_die_while_zones_come(server):
-    """What was answered is so."""
+    """Zones that were answered as added are there."""
     names = [f"n{i}.test" for i in range(CHANGES)]
     for name in names:
         server.zone_file(name).write_text(zone_text(5))

@@ -140,7 +140,7 @@ def test_notify_amid_a_start_is_not_lost(make_server):
         state = server.directory / "xfrd.state"
 
         def write_state():
-            """Nothing is written before xfrd knows all zones."""
+            """Writes xfrd.state, which needs an xfrd that knows all zones."""
             server.start()
             server.wait_serial("s.test", 1)
             return server.stop() == 0 and "name: s.test" in state.read_text()

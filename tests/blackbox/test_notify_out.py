@@ -1,4 +1,4 @@
-"""Whom the server tells of which versions, and when."""
+"""NOTIFYs to secondaries: to whom, of which versions, and when."""
 import collections
 import signal
 import socket
@@ -160,7 +160,7 @@ def test_all_are_told_by_one_who_knows_nothing(server, target, how):
 
 def test_a_silent_target_holds_up_no_target_of_another_pattern(
         make_server, target, other):
-    """Whose options are the same but for whom they tell."""
+    """The patterns' options differ in their targets only."""
     other.rcode = None
     names = [f"{kind}{i}.test" for kind in "ab" for i in range(1000)]
     server = control.config(make_server(zones={"example": zone_text()}))

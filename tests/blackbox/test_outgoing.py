@@ -34,8 +34,8 @@ def start(make_server, primaries, ours):
 
 
 def seen(primary):
-    """What was sent, over what, and from which addresses:
-    {("SOA", "udp"): {(address, port)}}."""
+    """The requests seen, by transport, and their source addresses: {("SOA",
+    "udp"): {(address, port)}}."""
     found = {}
     for what, over, address, port in list(primary.seen):
         found.setdefault((what, over), set()).add((address, port))

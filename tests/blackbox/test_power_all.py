@@ -46,7 +46,7 @@ def filling(apex):
 
 
 def content(apex, serial, large):
-    """Its "v" tells the serial."""
+    """The records of a version; the TXT at "v" has the serial."""
     found = records(apex, f"v TXT v{serial}", "ns A 192.0.2.1")
     return [*found, *filling(apex)] if large else found
 
@@ -121,7 +121,8 @@ def added(step, end=None):
 
 
 class Recording:
-    """What a server has done, and who had seen what by when."""
+    """The operations of a server, and which client had seen which version by
+    when."""
 
     def __init__(self, log, server):
         self.log, self.server = log, server

@@ -65,7 +65,8 @@ def test_zone_that_cannot_be_served_is_asked_of_the_next_primary(make_server):
 
 @pytest.mark.parametrize("fault", ("size", "record"))
 def test_failed_transfer_leaves_its_neighbours_alone(make_server, fault):
-    """They share a connection; what is left of it comes among theirs."""
+    """The transfers share a connection; the rest of the failed one comes
+    between the others' messages."""
     def answer(apex, rdtype, query):
         if rdtype == "SOA" or not apex.startswith("evil"):
             return good()(apex, rdtype, query)
@@ -88,7 +89,7 @@ def test_failed_transfer_leaves_its_neighbours_alone(make_server, fault):
 
 
 def test_transfer_that_trickles_holds_no_neighbour_back(make_server):
-    """They asked on the same connection, and move to another."""
+    """The other zones asked on the same connection, and move to another."""
     serials = collections.defaultdict(lambda: 1)
 
     def answer(apex, rdtype, query):
@@ -196,7 +197,7 @@ def test_slow_primary_leaves_room_for_others(make_server):
 
 
 def test_zone_that_finds_all_connections_in_use_waits_for_one(make_server):
-    """Its primary answers well, and its SOA says to try again in an hour."""
+    """The primary answers well, and the zone's SOA has a retry of an hour."""
     names = [f"p{i}.test" for i in range(6)]
     serial = [1]
     taken = threading.Event()

@@ -25,7 +25,7 @@ def behind_file(zone, primary):
 
 
 def read_from_file(zone, primary):
-    """What is served was read, and has changed since."""
+    """The served version was read from the file, and has changed since."""
     zone.server.stop()
     zone.server.start()
     behind_file(zone, primary)
@@ -95,7 +95,7 @@ def test_newer_file_is_read_by_a_promoted_zone(make_server, way, serial):
 
 @pytest.mark.parametrize("amid", (False, True), ids=("alone", "amid reload"))
 def test_file_that_is_still_to_be_read_is_not_written_over(make_server, amid):
-    """It may be newer than what is served."""
+    """An unread file may be newer than what is served."""
     with Primary(serial=6, expire=3600) as primary:
         zone = Zone(make_server, "reconfig", of(primary),
                     "\tnotify: 127.0.0.1@9 NOKEY\n",

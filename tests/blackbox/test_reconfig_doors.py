@@ -185,8 +185,8 @@ def test_a_signal_is_refused_in_the_log(made, directory):
 
 
 def test_taken_back_before_xfrd_looks(made):
-    """It listens at the old socket yet: the address is in use until it has
-    heard of the new one."""
+    """The address of a socket stays in use until xfrd has heard of the new
+    one."""
     first, second = free_port(), free_port()
     made.options.update({
         "metrics-enable": "yes", "metrics-interface": "127.0.0.1",

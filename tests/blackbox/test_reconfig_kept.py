@@ -55,7 +55,7 @@ class Held(ScriptedPrimary):
 
 @pytest.fixture
 def server(make_server):
-    """It has a pattern "p" for zones that come at run time."""
+    """A server with a pattern "p" for zones added at run time."""
     made = control.config(make_server(
         zones={"example": zone_text()},
         options={"verbosity": 2, "zonelistfile": '"zone.list"'}))
@@ -184,7 +184,7 @@ def test_other_primary_is_asked(server):
 
 
 def test_zone_that_could_not_be_had_is_tried_at_once(server):
-    """Its key is another one, and is taken."""
+    """A zone with another key, which the primary accepts, is tried at once."""
     def say(apex, rdtype, query):
         if query.keyname.to_text() != "right.":
             return error(query, dns.rcode.REFUSED)
@@ -262,7 +262,7 @@ def test_zone_of_the_list_comes_into_nsd_conf(server):
 
 
 def test_line_of_a_zone_of_nsd_conf_goes_without_another_list(server):
-    """None can be written, as its name is taken: as on a full disk."""
+    """No new list can be written, as its name is taken: as on a full disk."""
     server.start()
     for name in ("x.test", "y.test"):
         assert control.ask(server, "addzone", name, "p") == (0, "ok\n")

@@ -30,7 +30,7 @@ def ruled(name, pattern):
 
 @pytest.fixture
 def server(make_server):
-    """It has a pattern "p" for zones that come at run time."""
+    """A server with a pattern "p" for zones added at run time."""
     made = control.config(make_server(
         zones={"example": zone_text()},
         options={"verbosity": 2, "identity": '"one"',

@@ -77,7 +77,7 @@ ROWS = list(rows())
 
 
 def test_table_is_read():
-    """All but a few options are tried, of each kind."""
+    """The table's options are all tried, but for a few."""
     text = TABLE.read_text()
     names = {name for macro, name, _, kind, _ in ROW.findall(text)
              if macro in CLAUSES}
@@ -158,7 +158,7 @@ def place_of(server, clause, name):
 
 
 def told_of(server, clause, name, effect):
-    """What is to be told of one that has changed."""
+    """The messages that a change of an option should bring."""
     place = place_of(server, clause, name)
     vain = []
     if effect == "none" and place:
@@ -181,7 +181,8 @@ def told(lines):
 
 
 def try_option(server, clause, name, effect, value):
-    """What is not as the table promises, or None."""
+    """Changes an option; returns how the result differs from the table, or
+    None."""
     write(server, clause, name, value)
     said, lines = look(server)
     wanted = told_of(server, clause, name, effect)

@@ -27,7 +27,7 @@ def server(make_server):
 
 
 def of_workers(server, kind, look):
-    """What a look at each socket of both workers says."""
+    """The results of look for each socket of both workers."""
     return {look(sock) for name in ("server 1", "server 2")
             for sock in sockets_of(server.role(name))
             if sock.family == socket.AF_INET and sock.type == kind}
@@ -132,7 +132,7 @@ def may_force():
 
 
 def maximum():
-    """What everybody may have, of either buffer."""
+    """The largest size of either buffer without privileges."""
     return max(int(pathlib.Path(f"/proc/sys/net/core/{which}mem_max")
                    .read_text()) for which in "rw")
 

@@ -1,4 +1,4 @@
-"""All that goes on through reconfigs at once: a transfer that takes ten
+"""Work that goes on through reconfigs, all at once: a transfer that takes ten
 seconds, a client that reads its answer slowly, queries, and changes of zones
 that are in effect when they are answered (doc/decisions/0158, 0159)."""
 import os
@@ -75,7 +75,7 @@ class SlowClient:
 
 @pytest.fixture
 def server(make_server):
-    """It has a pattern "p" for zones that come at run time."""
+    """A server with a pattern "p" for zones added at run time."""
     made = control.config(make_server(
         zones={"example": zone_text()},
         options={"server-count": 2, "verbosity": 2,
@@ -89,7 +89,8 @@ def server(make_server):
 
 
 def configure(server, number, *more):
-    """One more zone and key, and another ACL for example."""
+    """Writes nsd.conf with another zone and key, and another ACL for
+    example."""
     server.extra = server.base + "".join((
         *(f'key:\n\tname: "k{i}"\n\talgorithm: hmac-sha256\n'
           '\tsecret: "AAECAw=="\n' for i in range(number + 1)),
@@ -105,7 +106,7 @@ def configure(server, number, *more):
 
 
 def reconfig(server, number, *more):
-    """It is true when it is answered."""
+    """The new configuration is in effect when reconfig is answered."""
     configure(server, number, *more)
     control.apply(server)
     assert server.serial(f"n{number}.test") == 3

@@ -147,7 +147,7 @@ def test_bundle_of_clients_alone(make_server, authority, directory):
 
 
 def reconfig_settled(server):
-    """One that xfrd does not take from its start."""
+    """Runs reconfig, which must succeed and leave xfrd in place."""
     xfrd = server.role("xfrd")
     said = control.reconfig(server)
     assert said[0] == 0, said
@@ -169,7 +169,7 @@ def reconfig_waits(server):
 
 
 def reconfig_changes(server):
-    """Something else, which does not wait."""
+    """Changes another option, which needs no restart."""
     server.options["identity"] = server.options.get("identity", "") + "x"
     code, text = reconfig_settled(server)
     lines = text.splitlines()
@@ -247,7 +247,8 @@ def has_octets(pid, secret):
 
 
 def test_another_key_is_for_main_and_workers_alone(server, authority):
-    """What of it stands in its file. And main forgets the former one."""
+    """The octets of the new key's file are in main and workers alone, and main
+    forgets the former key."""
     server.start()
     first, second = (authority.directory / f"{name}.key"
                      for name in ("ns.example", "other"))

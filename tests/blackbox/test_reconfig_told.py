@@ -1,5 +1,5 @@
-"""What the answer to reconfig says: which options have changed and where they
-stand, and what of it waits."""
+"""The answer to reconfig: options that have changed, with their lines, and
+those that wait for a restart."""
 
 import re
 import signal

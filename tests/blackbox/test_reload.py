@@ -67,7 +67,8 @@ def test_equal_file_publishes_nothing(server):
 
 
 def test_included_file_is_looked_for_below_zonesdir_first(make_server):
-    """Then beside the file that names it; and its coming is noticed."""
+    """An include is looked for in zonesdir, then beside the file that names
+    it; a new file in zonesdir is noticed."""
     server = make_server(zones={"example": None})
     folder = server.directory / "folder"
     folder.mkdir()
@@ -104,7 +105,7 @@ def test_file_that_pretends_not_to_have_changed_is_read(nsd):
 
 
 def test_file_is_not_read_before_it_is_asked_for(nsd):
-    """It may be half written, also soon after a reload."""
+    """A file may be half written, also soon after a reload."""
     server = nsd(zones={"example": zone_text(1)})
     server.write_zone("example", zone_text(2))
     server.reload()
@@ -164,8 +165,8 @@ def test_duplicates_are_no_difference(server, line):
 
 
 def test_file_changed_between_the_readings(server):
-    """It is read twice where it differs; both must be the same, though each
-    by itself is whole."""
+    """A changed file is read twice; both readings must be the same, though
+    each by itself is whole."""
     more = harness.Held(server.directory / "more.inc", "more A 192.0.2.7\n")
     rest = harness.Held(server.directory / "rest.inc")
     known = len(server.read_log())

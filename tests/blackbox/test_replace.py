@@ -53,7 +53,7 @@ def files_kib(pid):
 
 
 def clear_peak(pid):
-    """What peak_kib says is of the time from now on."""
+    """Resets the peak, so that peak_kib is of the time from now on."""
     pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 

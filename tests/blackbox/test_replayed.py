@@ -1,5 +1,5 @@
-"""Somebody dies amid an IXFR of many versions, or amid the replay of the journal
-at the next start: what is served stays served, and never becomes older."""
+"""A process dies amid an IXFR of many versions, or amid the replay of the
+journal at the next start: served zones stay served, and never become older."""
 
 import os
 import signal
@@ -63,7 +63,8 @@ def kill_all(server):
 
 
 def kill_loader_amid_replay(server):
-    """Its pid; None: the replay was done already."""
+    """Kills the loader amid the replay. Returns its pid; None: the replay was
+    done already."""
     known = len(server.read_log())
     server.start(ready=False)
     old = server.role("loader")
@@ -189,7 +190,7 @@ def test_loader_that_dies_amid_many_versions(make_server, directory, primary,
 
 
 def test_server_that_dies_after_many_versions(make_server, directory, primary):
-    """Its primary is gone at the next start."""
+    """The primary is gone at the next start."""
     server = prepare(make_server, directory, primary)
     primary.changed.set()
     server.wait_serial("example", LAST)

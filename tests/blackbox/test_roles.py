@@ -1,5 +1,5 @@
-"""What belongs to a zone's part as primary or secondary, over every change of its
-options: all that it does then is what a fresh start with them would do.
+"""Behaviour of a zone as primary or secondary, over every change of its
+options: after a change it does all that a fresh start with them would do.
 
     way         by reconfig, by changezone, by a restart
     what        what the options were before, and are behind it
@@ -91,7 +91,7 @@ class Zone:
             "z.test", "SOA") == "SERVFAIL")
 
     def stays_until(self, end):
-        """It is served all the while, in which time it would have expired."""
+        """The zone is served until then, though it would have expired."""
         while time.monotonic() < end:
             assert self.is_served(), self.status()
             time.sleep(0.1)

@@ -1,5 +1,5 @@
-"""What has no room is refused, and called by its name. The rest is served, and no
-process ends of it."""
+"""Zones without room are refused, and the message names the cause. The rest is
+served, and no process ends of it."""
 
 import re
 import resource
@@ -151,7 +151,7 @@ def kill_who_fills(server):
 @pytest.mark.plain_only  # a sanitizer has more room than any limit
 @pytest.mark.parametrize("fault", ["too large", "another zone", "death"])
 def test_other_store_that_lacks_a_zone_is_not_served(crowded, fault):
-    """What is served stays, and its workers do not change."""
+    """The served store stays, and the workers are not replaced."""
     server = crowded
     served, workers = 1, workers_of(server)
     if fault == "death":
@@ -179,7 +179,7 @@ def test_other_store_that_lacks_a_zone_is_not_served(crowded, fault):
 
 @pytest.mark.plain_only  # a sanitizer has more room than any limit
 def test_updates_are_in_no_zone_file(make_server):
-    """So no other store is filled: what they did would be lost."""
+    """No other store is filled, as it would lose the updates."""
     server = make_server(zones={"example": half_of_it(1), "other": zone_text(1)},
                          updates=True)
     start_with_little_room(server)

@@ -1,4 +1,4 @@
-"""What a running server answers, and what its processes look like."""
+"""Answers of a running server, and properties of its processes."""
 
 import collections
 import os
@@ -105,8 +105,8 @@ def ask_early(server, zone):
 
 
 def test_queries_wait_for_the_first_pass(make_server):
-    """What comes while zones are read is answered from them, if that takes no
-    longer than a second: on a slow machine that is so for fewer zones."""
+    """Queries during the first pass wait for the zones, for up to a second: on
+    a slow machine that is enough for fewer zones."""
     for count in (1000, 300, 100, 30, 10):
         server = make_server(f"of{count}", zones={
             f"zone{i}.example": zone_text(i + 1) for i in range(count)})
@@ -124,7 +124,7 @@ def test_queries_wait_for_the_first_pass(make_server):
 
 def test_zone_that_takes_long_is_servfail_after_a_second(make_server,
                                                          directory):
-    """Its file cannot be opened as yet."""
+    """The zone's file cannot be opened as yet."""
     server = make_server(zones={"example": zone_text(), "slow.test": None})
     slow = harness.Held(directory / "slow.test.zone")
     server.start(ready=False)
@@ -168,7 +168,8 @@ def test_worker_holds_what_it_needs_and_no_more(nsd):
 
 
 def test_loader_holds_what_it_needs_and_no_more(nsd):
-    """Nothing of main's own, whatever main has by now."""
+    """The loader has none of main's own descriptors, whatever main has by
+    now."""
     server = nsd(zones={"example": zone_text()})
     files = open_files(server.role("loader"))
     known = re.compile(r"^(socket|pipe)|signalfd|eventpoll|eventfd|nsd\.log$|"

@@ -94,7 +94,7 @@ def test_zone_that_comes_has_the_options_of_its_pattern(nsd):
 
 
 def test_lists_hold_for_every_question(nsd):
-    """Whatever is asked of the zone, over UDP and TCP."""
+    """Access lists hold for any question for the zone, over UDP and TCP."""
     server = nsd(zones={"open.test": zone_text()}, options=OPTIONS,
                  extra=CLOSED.replace("%s", "open.test"))
     for name in "closed.test", "www.closed.test", "no.closed.test":

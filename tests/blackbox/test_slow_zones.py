@@ -60,7 +60,8 @@ def notify(server, names):
 
 
 def change(server, primary, slow):
-    """All at once: the slow ones drip, and the others are new."""
+    """Changes all zones at once: the slow ones drip, and the others must
+    arrive."""
     for name in slow + OTHERS:
         server.wait_serial(name, 1)
         primary.serials[name + "."] = 2
@@ -99,7 +100,8 @@ def test_at_the_first_start(make_server):
 
 
 def test_on_one_connection(make_server):
-    """All that there is: the slow one is given up for those that wait."""
+    """With a single connection the slow transfer is given up for those that
+    wait."""
     with Dripping() as primary:
         server = start(make_server, (zone(n, primary)
                                      for n in ["s.test"] + OTHERS),

@@ -294,7 +294,7 @@ def test_groups_come_with_zones(make_server):
 
 
 def groups_of(server):
-    """Those that are shown, in stats and in metrics."""
+    """The groups that stats and the metrics show, which must be the same."""
     names = {name.rsplit(".num.queries", 1)[0] for name in stats(
         server, "stats_noreset") if name.endswith(".num.queries")}
     with urllib.request.urlopen(

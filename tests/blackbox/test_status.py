@@ -24,7 +24,7 @@ def without_times(troubles):
 
 
 def troubles(server):
-    """What status says is wrong; as JSON it says the same."""
+    """The troubles that status shows; JSON must show the same."""
     def ask(*words):
         # An xfrd that a new store replaces says so, and answers nothing else.
         code, text = control.ask(server, *words, "status")
@@ -89,8 +89,7 @@ def test_many_are_not_all_named(server):
 
 
 def last_read(server, zone="example"):
-    """What zonestatus says of the file of the zone; as JSON it says the
-    same."""
+    """The state of the zone's file in zonestatus; JSON must show the same."""
     found = re.findall("^\t\tlast-read: (.*)$", control.ask(
         server, "zonestatus", zone)[1], re.M)
     told, = json.loads(control.ask(server, "-j", "zonestatus", zone)[1])
@@ -100,7 +99,8 @@ def last_read(server, zone="example"):
 
 
 def is_told(server, zone="example"):
-    """That it is served as it was, and that alone; else nothing is."""
+    """True if status tells that the zone is served as it was, and only that;
+    otherwise it must tell nothing."""
     said = (troubles(server), last_read(server, zone))
     if said == ([], []):
         return False
@@ -147,9 +147,9 @@ def test_file_that_cannot_be_used(server):
     lambda server: control.ask(server, "reload")[0],
     lambda server: server.reload()], ids=["control", "signal"])
 def test_file_that_cannot_be_read(server, reload):
-    """What is served is not what it says, either: of the file itself or of
-    one that it includes. And it is looked at again: it may be there again as
-    it was, or for others."""
+    """An unreadable file, the zone's own or an included one, is told, as the
+    served zone may differ from it. The server tries it again: it may be back
+    as it was, or be readable."""
     file = server.zone_file("example")
     kept = file.rename(server.directory / "kept")
     file.symlink_to(kept)
@@ -225,7 +225,7 @@ pattern:
 
 
 def test_zone_that_gets_another_file(server):
-    """What cannot be used is the file that the zone has now."""
+    """The status is of the file that the zone has now."""
     server.extra += PATTERNS
     server.write_config()
     server.zone_file("z.test").write_text(zone_text(3))
@@ -291,7 +291,7 @@ def test_zone_that_gets_another_file_by_reconfig(server):
 
 @pytest.mark.parametrize("role", ["loader", "xfrd", "server 2"])
 def test_process_that_died(server, role):
-    """It has the name that ps and the log have."""
+    """A process has the name that ps and the log have."""
     server.start()
     server.wait_replaced(role, server.kill(role))
     wait_for("control", lambda: control.ask(server, "status")[0] == 0)

@@ -323,7 +323,8 @@ def test_abort_still_says_what_it_is(taken):
 
 
 def test_attempts_succeed_where_nothing_confines(make_server, directory):
-    """So that the rows above are attempts at all."""
+    """Without a sandbox the attempts succeed, so the rows above are attempts
+    at all."""
     taken = Maker(make_server, directory)("root", sandbox="no")
     server = taken.server
     server.wait_log("sandbox: no")
@@ -352,7 +353,7 @@ def test_attempts_succeed_where_nothing_confines(make_server, directory):
 
 
 def test_processes_hold_no_descriptor_of_others(taken):
-    """What a process cannot open it might have from the start."""
+    """A process might have from the start a descriptor that it cannot open."""
     server = taken.server
 
     def has(pid, role):

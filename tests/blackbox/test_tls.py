@@ -127,7 +127,7 @@ def test_padding(start_tls, authority):
 
 
 def test_octets_one_by_one(start_tls, authority):
-    """Each in a record of its own."""
+    """A request with a TLS record for each octet."""
     server = start_tls()
     wire = dns.message.make_query("www.example", "A").to_wire()
     with Client(server.tls_port, context_for(authority)) as client:
@@ -149,7 +149,7 @@ def has_read(port, client):
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
                                      ssl.TLSVersion.TLSv1_3])
 def test_large_requests_in_large_records(start_tls, authority, version):
-    """What TLS has brought is taken though the socket has nothing more."""
+    """Octets in TLS's buffer are read though the socket has no more."""
     server = start_tls()
     context = context_for(authority, version=version)
     for first in 4000, 5000, 17000:
@@ -335,8 +335,8 @@ def test_bad_certificates_replace_nothing(start_tls, authority, directory):
 
 @pytest.mark.lasts(15)
 def test_certificates_are_tried_again(start_tls, authority):
-    """What passes, such as a lack of descriptors, is no reason to keep those
-    that run out. Nobody touches the files again."""
+    """A passing failure, such as a lack of descriptors, must not keep old
+    certificates in use until they expire. The files are not touched again."""
     server = start_tls()
     main = server.role("main")
     soft, hard = resource.prlimit(main, resource.RLIMIT_NOFILE)
@@ -397,7 +397,8 @@ def test_reconfig_says_what_came_of_certificates(start_tls, authority):
 
 
 def test_reconfig_goes_on_without_what_cannot_be_read(start_tls, authority):
-    """Such as a key that is root's alone."""
+    """A reconfig goes on without a key that it cannot read, such as one of
+    root."""
     server = start_tls(remote=True)
     key = authority.directory / "ns.example.key"
     before = shown_by(server, authority)

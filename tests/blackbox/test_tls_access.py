@@ -1,5 +1,5 @@
-"""Who may have what over TLS: clients with certificates, and by which version
-zones are transferred (RFC 9103)."""
+"""Access over TLS: clients with certificates, and the versions by which zones
+are transferred (RFC 9103)."""
 import ssl
 
 import dns.edns

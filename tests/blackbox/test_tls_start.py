@@ -75,8 +75,8 @@ def test_start_that_fails_in_the_background(start_tls, directory, whose):
 
 
 def test_start_in_the_background(start_tls, authority):
-    """It is over when the first worker can use what main has read. Those that
-    are there by then have not kept the terminal."""
+    """The start returns when the first worker can use the keys that main has
+    read. The processes have not kept the terminal."""
     server = start_tls()
     server.stop()
     server.foreground = False

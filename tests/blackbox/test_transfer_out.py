@@ -226,7 +226,7 @@ def test_version_that_a_slow_client_takes_costs_no_more_than_itself(start):
 
 
 def test_many_transfers_at_once(start):
-    """Some behind each other on each of many connections."""
+    """Many connections, each with several transfers in a row."""
     server = start({ZONE: zone(1, 2000)},
                    clause(ZONE, "provide-xfr: 127.0.0.1 NOKEY"),
                    tcp_count=100)

@@ -1,4 +1,4 @@
-"""What transfers bring: whole zones and differences that xfrd hands to the
+"""Contents of transfers: whole zones and differences that xfrd hands to the
 loader, and zones that expire."""
 
 import os

@@ -242,7 +242,8 @@ def test_primary_without_edns_is_followed(make_server, code, key):
 
 
 def test_primary_whose_formerr_has_an_opt_is_followed(make_server):
-    """It knows EDNS, and not what is in it."""
+    """A FORMERR with an OPT is of a primary that knows EDNS, and not an option
+    in it."""
     with NoEdns() as primary:
         primary.has_opt = True
         server = start(make_server, primary)

@@ -58,7 +58,8 @@ add www 60 CNAME other
 
 
 def test_name_beyond_the_limits_may_shrink_and_change(nsd):
-    """Its file may give it more; the primary has to be able to go on."""
+    """A name may have more records in its file than the limits allow; updates
+    from the primary must be able to go on."""
     text = zone_text(1) + "".join(
         f"full PTR f{i}.x.\n" for i in range(12)) + (
         "ty A 192.0.2.1\nty TXT x\nty MX 1 a.\nty HINFO a b\n"
@@ -241,7 +242,7 @@ def test_burst_to_a_loader_that_dies_is_done_by_the_next(server):
 
 
 def test_update_that_loaders_die_of_is_given_up(server):
-    """Those that came with it are done."""
+    """The other updates that came with the deadly one are done."""
     loader = server.role("loader")
     os.kill(loader, signal.SIGSTOP)
     deadly = "zone example.\nadd a 60 TXT die-before\nsend\n"
@@ -262,8 +263,8 @@ def test_update_that_loaders_die_of_is_given_up(server):
 
 
 def test_change_whose_answer_is_lost_is_done(server):
-    """That loaders die whenever they have done it is the test's way: each does
-    it again, which changes nothing."""
+    """The test has loaders die right after the change: each does it again,
+    which changes nothing."""
     server.send_update(
         "zone example.\nremove a 60 TXT x\nadd b 60 TXT die-after")
     assert read_answers(server, 1)[0][1] == "given up"
@@ -303,7 +304,7 @@ def large_zone(serial, count):
 
 
 def test_changes_wait_while_the_file_is_compared(nsd):
-    """None is refused, and their order stays."""
+    """Changes that wait are not refused, and keep their order."""
     count = 400000  # takes longer than a client on a busy machine rests
     server = nsd(zones={"example": large_zone(1, count),
                         "b.test": zone_text(1)}, updates=True)
@@ -334,8 +335,8 @@ def test_changes_wait_while_the_file_is_compared(nsd):
 
 
 def test_changes_that_waited_come_before_later_ones(nsd):
-    """Those of one zone are applied in order, though what has waited takes
-    many turns and more comes meanwhile; another zone's do not wait."""
+    """Changes of a zone are applied in order, though the waiting ones take
+    many turns and more come meanwhile; another zone's do not wait."""
     server = nsd(zones={"example": large_zone(1, 2000),
                         "b.test": zone_text(1)}, updates=True)
     more = harness.Held(server.directory / "more.inc")
@@ -360,7 +361,7 @@ def test_changes_that_waited_come_before_later_ones(nsd):
 
 
 def test_loader_dies_between_changes(make_server):
-    """Each is there as a whole, or not at all; the sender goes on."""
+    """A change is applied as a whole or not at all; the sender goes on."""
     at_once(kill_between_changes, [make_server(
         f"nsd{i}", zones={"example": zone_text(1)}, updates=True,
         options={"server-count": 2}).start() for i in range(3)])

@@ -102,7 +102,8 @@ def memory_kib(server):
 
 
 def check_served(server, line, last):
-    """It is there if it came with the last version."""
+    """Checks that a record is there if it is in the last version, and gone if
+    not."""
     assert server.serial("example") == last
     if "DNAME" in line:
         assert (server.answer("sub.example", "DNAME") != []

@@ -445,7 +445,7 @@ def test_full_disk_leaves_the_old_file(make_server, primary, directory):
 
 
 def test_killed_at_any_moment_nothing_that_was_served_is_lost(start, primary):
-    """Everything at once, amid transfers and writes; then the primary is
+    """The server is killed amid transfers and writes; then the primary is
     gone."""
     chance = random.Random(5)
     server = start(zones="".join(

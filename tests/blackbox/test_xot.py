@@ -79,7 +79,7 @@ def test_transfer(primary, secondary):
 
 
 def test_clauses_come_by_a_reconfig(primary, secondary):
-    """One that stands before the other in the order of names, too."""
+    """A new clause may come before the old ones in the order of names."""
     up = primary()
     down = secondary(up, options={"reload-config": "yes"})
     wait_address(down, "192.0.2.1")
@@ -310,7 +310,7 @@ def answers(port):
 
 
 def test_primary_of_another_protocol(primary, secondary, authority):
-    """It says that it knows no "dot"."""
+    """The primary rejects the ALPN "dot"."""
     key, cert = authority.sign("ns.example")
     up = primary()
     up.tls_port = free_port()
@@ -347,7 +347,7 @@ def reset(client):
 ])
 def test_primary_that_ends_the_connection(primary, secondary, authority, end,
                                           expected):
-    """What is said is what plain TCP says."""
+    """The message is that of plain TCP."""
     up = primary()
     with ending(authority, end) as up.tls_port:
         down = secondary(up)

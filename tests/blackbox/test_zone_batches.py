@@ -114,7 +114,7 @@ def test_what_clients_are_told_is_so(server, role):
 
 
 def known(server):
-    """What xfrd knows of: the pattern of each zone; None: of nsd.conf."""
+    """The zones that xfrd knows, with their patterns; None: of nsd.conf."""
     lines = control.ask(server, "listzones")[1].splitlines()
     return {name: pattern or None for name, _, pattern in
             (line.partition("\t") for line in lines)}

@@ -51,7 +51,7 @@ def test_lines_that_make_no_sense_are_said_and_left_out(server):
 
 
 def test_lines_that_are_lost_are_said_to_be(server):
-    """They stay until the list is written anew."""
+    """Unusable lines stay until the list is written anew."""
     control.config(server)
     list_of(server).write_text(
         HEAD + "add a.test p\nadd b.test nowhere\nadd a..b p\n")

@@ -114,7 +114,7 @@ def test_start_with_a_list_that_was_cut_short_says_so(make_server):
 
 
 def test_journal_outlasts_a_list_that_was_cut_short(make_server):
-    """What transfers have brought is there when the list is whole again."""
+    """Transferred versions are there when the list is whole again."""
     primary = make_server("primary", extra=(
         "zone:\n\tname: a.test\n\tzonefile: a.test.zone\n"
         "\tprovide-xfr: 127.0.0.1 NOKEY\n"))

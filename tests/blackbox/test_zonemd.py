@@ -47,7 +47,7 @@ def signed(name, serial, *lines):
 
 
 def spoilt(text):
-    """Its digest is of another zone."""
+    """The zone text with a wrong digest."""
     return re.sub(r"(ZONEMD \d+ 1 1 )(.)",
                   lambda m: m[1] + ("1" if m[2] == "0" else "0"), text)
 

@@ -109,7 +109,7 @@ def test_next_loader_has_the_same_zones(server):
 
 
 def test_loader_dies_between_zones(make_server):
-    """What was answered is there, what was not may be."""
+    """Zones that were answered as added are there; others may be."""
     at_once(kill_between_zones, [make_server(
         f"nsd{i}", zones={"example": zone_text(1)}, extra=PATTERN,
         updates=True, options={"server-count": 2}).start()
@@ -155,8 +155,8 @@ def write_many(server, count):
 
 
 def test_many_zones_while_all_are_read(make_server):
-    """Some come and some go in the midst of the first pass and of reloads,
-    under queries; in the end the set is what was asked for."""
+    """Zones are added and removed amid the first pass and reloads, under
+    queries; in the end the set is as asked for."""
     server = make_server(zones={"example": zone_text(1)}, updates=True,
                          options={"server-count": 2, "verbosity": 0})
     server.extra = PATTERN

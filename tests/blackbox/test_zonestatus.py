@@ -1,4 +1,4 @@
-"""What zonestatus says of a secondary zone is what the log has said."""
+"""The status of a secondary zone in zonestatus is what the log has said."""
 import json
 import re
 import signal
@@ -108,7 +108,7 @@ def test_last_error_is_that_of_the_log(make_server, key, make, reason,
 
 
 def test_another_reason_of_one_kind_is_told(make_server):
-    """Both are malformed answers."""
+    """Two different malformed answers are two reasons."""
     made = [foreign]
 
     def answer(apex, rdtype, query):
@@ -270,7 +270,7 @@ def test_write_that_failed_leaves_what_the_file_holds(make_server, growing,
 
 
 def test_memory_of_a_zone(make_server, growing):
-    """It grows with the zone."""
+    """The memory of a zone grows with it."""
     primary, serial = growing
     server = start(make_server, (primary, "NOKEY"))
     server.wait_serial("sec.test", 1)

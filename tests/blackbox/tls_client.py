@@ -10,7 +10,7 @@ from harness import DEADLINE
 
 
 def context_for(authority=None, alpn=("dot",), version=None, client=None):
-    """What a client trusts and offers. client: its own key and certificate."""
+    """The TLS context of a client. client: its own key and certificate."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname = authority is not None
     made.verify_mode = ssl.CERT_REQUIRED if authority else ssl.CERT_NONE
@@ -80,9 +80,10 @@ class Client:
 
 
 class Clients:
-    """Those who come all the time, and one who stays; each asks for the
-    addresses of www.example. What fails is in failures, the certificates that
-    were shown in serials, what the one who stays has asked is counted."""
+    """Clients that connect again and again, and one that stays; each asks for
+    the addresses of www.example. Errors are in failures, the serials of the
+    certificates seen in serials, and asked counts the queries of the one that
+    stays."""
 
     def __init__(self, port, context, expected):
         self.port, self.context, self.expected = port, context, expected

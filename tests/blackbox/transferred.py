@@ -1,4 +1,4 @@
-"""What transfers bring, as octets: see include/xfr/changes.h."""
+"""Contents of transfers, as octets: see include/xfr/changes.h."""
 
 import struct
 import subprocess

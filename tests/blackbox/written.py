@@ -32,8 +32,8 @@ def secondary(primary, name="s.test", file="s.test.zone"):
 
 
 def start_controlled(make_server, primary, zones=None, **options):
-    """One that nobody writes for by the clock. A process that a test stops
-    stays."""
+    """A server that writes zone files on command only. A process that a test
+    stops stays."""
     server = make_server(
         zones={"example": zone_text()},
         extra=zones or secondary(primary),

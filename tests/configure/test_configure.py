@@ -1,4 +1,4 @@
-"""What the switches of configure do (doc/surface.md section 8).
+"""The effects of configure's switches (doc/surface.md section 8).
 
 One tree is built with a value of its own for every path and every switch
 that has an effect, and installed; the programs that come out show them.

@@ -126,10 +126,10 @@ def readers_of_the_tree():
 
 
 def test_distcheck_passes_in_a_path_with_a_space(clone, tarball):
-    """It builds out of the tree, which it may not write; builds all tests, and
-    runs those that could miss a file of the tarball (make check of the tree runs
-    the others); installs, uninstalls and cleans, and looks whether anything is
-    left."""
+    """distcheck builds outside of the tree, which it may not write; builds all
+    tests, and runs those that could miss a file of the tarball (make check of
+    the tree runs the others); installs, uninstalls and cleans, and checks that
+    nothing is left."""
     tests = list(readers_of_the_tree())
     assert len(tests) > 20
     said = run("make", f"-j{os.cpu_count()}", "distcheck",

@@ -1,5 +1,6 @@
-"""What the lints know of the tree: who may use whom, and what each source file
-defines and uses. Read from the text alone, so that no build is needed."""
+"""The lints' knowledge of the tree: which layer may use which, and what each
+source file defines and uses. Read from the text alone, so that no build is
+needed."""
 import dataclasses
 import pathlib
 import re
@@ -119,7 +120,7 @@ def stale(kind, names):
 
 
 def blank(found):
-    """What stands for a comment, string or directive: its line ends."""
+    """The replacement of a comment, string or directive: its line ends."""
     text = found[0]
     return (" " if text[0] == "/" else "0") + "\n" * text.count("\n")
 
@@ -222,7 +223,7 @@ def function_name(head):
 
 
 def flat(tokens):
-    """Those outside of all brackets."""
+    """The tokens outside of all brackets."""
     depth = 0
     for token in tokens:
         if token[0] in ")]}":
@@ -348,8 +349,8 @@ def sources(top):
 
 
 class Graph:
-    """Who uses whom. A node is (file, name); what lies in a header or is a
-    macro belongs to the file that uses it."""
+    """A graph of uses. A node is (file, name); an item of a header, or a
+    macro, belongs to the file that uses it."""
 
     def __init__(self, files):
         self.files = files
@@ -368,7 +369,7 @@ class Graph:
                     self.macros.setdefault(macro.name, []).append(macro)
 
     def expand(self, source, item):
-        """What an item uses, the macros it uses seen through."""
+        """The names that an item uses, macros expanded."""
         names, todo, seen = set(), [item], set()
         while todo:
             each = todo.pop()

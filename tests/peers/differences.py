@@ -325,8 +325,8 @@ def wildcard_under_another_name(c):
 
 
 def _all_but_flags(c):
-    """Everything, and TC with it: the longer of two other answers may be the
-    one that does not fit."""
+    """Ignores all fields, and TC with them: the longer of two different
+    answers may be the one that does not fit."""
     if c.ours.flags ^ c.theirs.flags <= {"TC"}:
         return ALL
     return ALL - {"flags"}
@@ -464,7 +464,7 @@ def unexplained(case):
 
 
 def report(zones, running, asked, how):
-    """What all servers answer, and how ours differs from the others without a
+    """Asks all servers; returns how our answers differ from others without a
     rule; empty: nowhere."""
     got = {name: compare.ask_all(server, asked, how)
            for name, server in running.items()}

@@ -119,7 +119,7 @@ class Scripts:
 
 
     def answer_once(self, apex, rdtype, query):
-        """It goes away behind the first transfer."""
+        """Answers once: the primary is gone after the first transfer."""
         if self.serial > 1:
             return [None]
         return [reply(query, soa(apex, 1, SHORT)) if rdtype == "SOA"
@@ -237,7 +237,8 @@ def lines_of(server):
 
 
 def has_ended(server):
-    """All that is the same at each verbosity has been said."""
+    """True once all lines that do not depend on the verbosity are in the
+    log."""
     said = (server.dir / "log").read_text()
     return all(re.search(pattern, said) for pattern in (
         r"ixfr\.test serial 1 is updated to 2", r"refused\.test.* REFUSED",
@@ -260,7 +261,7 @@ def change_files(server, directory):
 
 
 def run(kind, verbosity):
-    """What a server of that kind says."""
+    """The log of a server of that kind."""
     scripts = Scripts()
     with contextlib.ExitStack() as stack:
         directory = pathlib.Path(stack.enter_context(

@@ -70,7 +70,7 @@ class Server:
         raise RuntimeError(f"{self.name} does not serve {zone}:\n{output}")
 
     def end(self):
-        """Its files stay, for another start."""
+        """Ends the server; its files stay, for another start."""
         self.process.terminate()
         self.process.wait(START_DEADLINE)
 
@@ -95,7 +95,7 @@ class Server:
 
 @contextlib.contextmanager
 def started(server):
-    """It runs meanwhile."""
+    """Runs a server within a with statement."""
     try:
         server.start()
         yield server
@@ -107,7 +107,7 @@ class Ours(Server):
     name = "ours"
 
     def kill(self):
-        """All of it, at once; the files stay."""
+        """Kills all processes at once; the files stay."""
         main = self.process.pid
         os.kill(main, signal.SIGSTOP)  # it replaces nobody meanwhile
         children = pathlib.Path(f"/proc/{main}/task/{main}/children")

@@ -1,5 +1,5 @@
-"""Who may ask what of a zone: allow-query beside the real NSD's, for every form
-of an element and every kind of request."""
+"""Access to zones: allow-query beside the real NSD's, for every form of an
+element and every kind of request."""
 import itertools
 import random
 import socket
@@ -55,7 +55,7 @@ LAST = range(1, 9)
 
 
 def random_element(chance):
-    """One that is for few of the clients, or none."""
+    """An element that matches few of the clients, or none."""
     last = chance.randrange(12)
     spec = chance.choice([
         f"127.0.0.{last}", f"127.0.0.{last}", f"127.0.{last}.0/24",

@@ -87,7 +87,8 @@ def test_serials_wrap(tmp_path, kind, kept):
 @pytest.mark.parametrize("key", (None, KEY), ids=("plain", "signed"))
 @pytest.mark.parametrize("kind", ALL)
 def test_condensed_differences_wrap(tmp_path, kind, key):
-    """They hear of the last of some versions only."""
+    """Secondaries that hear of some versions only get condensed
+    differences."""
     path = tmp_path / "zone"
     write(path, 1, WRAPPING[0])
     first = in_file(ZONE, path)

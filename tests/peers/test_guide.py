@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def paste(name, folder):
-    """What each block of commands of a page has printed."""
+    """Runs each block of commands of a page; returns their output."""
     text = (SOURCE / "doc" / name).read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
     ports = {port: str(free_port()) for port in PORTS}

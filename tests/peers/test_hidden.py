@@ -29,7 +29,7 @@ class Hidden(primaries.Bind):
         return command
 
     def _wait_for(self, zone):
-        """It answers that it does not answer."""
+        """Waits until the server answers REFUSED."""
         query = dns.message.make_query(zone, "SOA")
         end = time.monotonic() + PATIENCE
         while True:

@@ -166,7 +166,7 @@ def test_what_leads_to_no_newer_serial_is_not_kept(tmp_path):
 
 
 def child(server, role):
-    """Its process, once it has one."""
+    """The pid of a role's process, once there is one."""
     main = server.process.pid
     end = time.monotonic() + PATIENCE
     while True:
@@ -333,8 +333,8 @@ def wait_file(path, serial):
 
 @pytest.mark.parametrize("kind", (primaries.Ours, primaries.Nsd))
 def test_files_of_primaries_outlive_a_restart(tmp_path, kind):
-    """Those that ours writes when a zone file has changed, and the zone file is
-    as it was. Ours and the real one read them."""
+    """Difference files that ours writes when a zone file has changed, beside
+    an unchanged zone file. Ours and the real one read them."""
     path, sets = tmp_path / "zone", {}
     server = primaries.Ours({ZONE: path})
     try:
@@ -456,7 +456,7 @@ def make_new(path):
 
 
 def expect_chain(server, path, sets):
-    """Nothing leads from 1, and what leads from 2 to 3 is right."""
+    """No difference leads from 1, and the one from 2 to 3 is right."""
     sets[2] = in_file(ZONE, path)
     assert ask(server, ZONE, "ixfr", 1)[0] == "whole 2"
     text = path.read_text()
@@ -496,8 +496,8 @@ def test_files_go_with_the_content_of_their_serial(two_versions, away):
 
 @pytest.mark.parametrize("killed", (False, True))
 def test_files_older_than_the_zone_file_are_not_read(two_versions, killed):
-    """It has changed while the server was down; and the files go, so that they
-    cannot come to be newer later."""
+    """The zone file has changed while the server was down; the difference
+    files are removed, so that they cannot become newer later."""
     server, path, sets = two_versions
     (server.kill if killed else server.end)()
     add(path)
@@ -539,7 +539,7 @@ def test_files_older_than_a_link_are_not_read(tmp_path, two_versions):
 
 
 def test_files_are_written_anew_beside_one_that_says_the_same(two_versions):
-    """It was touched, or put there again."""
+    """The zone file was touched, or replaced by an equal one."""
     server, path, sets = two_versions
     file = path.with_name("zone.ixfr")
 
@@ -561,7 +561,7 @@ def test_files_are_written_anew_beside_one_that_says_the_same(two_versions):
 
 
 def test_nothing_is_written_beside_a_file_that_was_not_read(two_versions):
-    """It would be newer than that."""
+    """A difference file would be newer than the unread zone file."""
     server, path, sets = two_versions
     xfrd = child(server, "xfrd")
     os.kill(xfrd, signal.SIGSTOP)
@@ -582,8 +582,8 @@ CHECKZONES = (str(servers.build_dir() / "nsd-checkzone"),
 
 
 def read_files(folder):
-    """What the files say, but for order of records, version and time; and size,
-    since NSD 4.6.1 has what is added at the apex twice."""
+    """The contents of the files, without order of records, version and time;
+    and size, since NSD 4.6.1 has records added at the apex twice."""
     found = {}
     for path in folder.glob("zone.ixfr*"):
         lines = path.read_text().split("\n")

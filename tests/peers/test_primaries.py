@@ -1,5 +1,5 @@
-"""What our reader of transfers makes of the real BIND, Knot and NSD as primaries,
-and of ourselves: AXFR, IXFR, SOA, with and without TSIG."""
+"""Our reader of transfers, with the real BIND, Knot and NSD as primaries, and
+ourselves: AXFR, IXFR, SOA, with and without TSIG."""
 import os
 import re
 import signal
@@ -82,7 +82,7 @@ def record(line):
 
 
 def apply(rows, lines):
-    """What differences make of a set of records; they fit exactly."""
+    """Applies differences to a set of records; they must fit exactly."""
     rows = set(rows)
     for line in lines:
         sign, row = record(line)

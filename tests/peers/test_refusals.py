@@ -1,4 +1,4 @@
-"""What is said of a refusal, and why (RFC 8914): ours beside the real BIND, Knot
+"""The RCODE and EDE (RFC 8914) of refusals: ours beside the real BIND, Knot
 and NSD. REFUSALS is the table of it."""
 import dns.message
 import dns.opcode

@@ -161,7 +161,8 @@ class ZoneFile:
         return found[2].strip()
 
     def read_back(self, row, text):
-        """What they print, in our parser: the wire they had."""
+        """Reads the text that another server prints with our parser; returns
+        the wire form."""
         if row.kind:
             return self.record(row, text)
         try:

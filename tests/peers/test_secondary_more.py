@@ -37,7 +37,7 @@ class Reloading(Secondary):
 
 
 def refreshing(zone, serial):
-    """It is asked for every second."""
+    """A zone that secondaries refresh every second."""
     return plain(zone, serial).replace(" 3600 900 86400 300",
                                        " 1 1 86400 300")
 

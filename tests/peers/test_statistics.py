@@ -30,7 +30,7 @@ remote-control:
 
 
 class Counting:
-    """What nsd-control needs, in one way for both."""
+    """A server with nsd-control, in the same way for both."""
 
     def __init__(self, server, program):
         self.server, self.program = server, program
@@ -59,7 +59,7 @@ class Counting:
                 time.sleep(0.05)
 
     def counts(self):
-        """What is not 0, of counters; of all servers together."""
+        """The counters that are not 0; of all servers together."""
         found = {}
         for name, value in self.lines():
             if name.startswith("server"):

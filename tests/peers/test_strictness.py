@@ -1,4 +1,4 @@
-"""What two of BIND, Knot and NSD load must not keep a zone from loading here
+"""A zone that two of BIND, Knot and NSD load must load here, too
 (doc/decisions/0047)."""
 import re
 import subprocess

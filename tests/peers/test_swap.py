@@ -147,7 +147,7 @@ class Machine:
             self.process = None
 
     def end(self):
-        """Whatever has happened."""
+        """Ends all processes, whatever happened before."""
         if self.process is not None:
             self.process.kill()
             for pid in pids_of_session(self.process.pid):
@@ -191,7 +191,7 @@ class Machine:
         return [line.split("=")[0] for line in text.splitlines()]
 
     def limit(self):
-        """What the configuration means; and it is kept."""
+        """The rate limit of the configuration, which must be in effect."""
         said = self.run("nsd-checkconf", "-o", "rrl-ratelimit",
                         "/etc/nsd/nsd.conf")[1].strip()
 

@@ -45,7 +45,7 @@ class Last(Secondary):
 
 
 def mib(server):
-    """What its processes have, PSS."""
+    """The PSS of a server's processes."""
     main = server.process.pid
     children = pathlib.Path(f"/proc/{main}/task/{main}/children").read_text()
     kib = 0

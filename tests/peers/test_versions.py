@@ -58,7 +58,7 @@ class Bind(primaries.Bind):
 
 
 class Knot(primaries.Knot):
-    """It takes no names below a DNAME, and one NSEC3PARAM."""
+    """Knot, which accepts no names below a DNAME, and one NSEC3PARAM."""
 
     kinds = tuple(kind for kind in KINDS if kind not in ("dname", "second"))
 
@@ -105,7 +105,7 @@ def running(request, tmp_path_factory):
 
 
 def transfers(primary, zone):
-    """Those that it has begun to send, as it says itself."""
+    """The transfers that the primary's log says it has begun."""
     name = zone.rstrip(".")
     said = (primary.dir / "output").read_text(errors="replace")
     return [re.search(r"[AI]XFR", line)[0] for line in said.splitlines()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whatever becomes of its processes and files, a server answers: never is an
-answer wrong, and never are there two seconds without any.
+"""A server answers whatever happens to its processes and files: no answer is
+wrong, and there are no two seconds without an answer.
 
 usage: tests/soak/chaos.py --build DIR [--seconds N] [--seed N] [--rate N]
                            [--gap MSEC] [--keep DIR] [--verbose]
@@ -110,7 +110,8 @@ class FailingDisk:
 
 
 class Told:
-    """What chaos_ask is told: the newest versions, and that we are away."""
+    """Memory shared with chaos_ask: the newest versions, and that we are
+    away."""
 
     def __init__(self, path):
         self.path = path

@@ -1,4 +1,4 @@
-"""What the processes of a server hold: memory, descriptors, and the store."""
+"""Resources of a server's processes: memory, descriptors, and the store."""
 import os
 import pathlib
 import re
@@ -31,10 +31,10 @@ FIELDS = ("Pss", "Pss_Anon", "Private_Dirty")
 
 
 class Process:
-    """One of them, at one moment; KiB. Pages of the store are in pss and in
-    private_dirty as far as this process has looked at them. anon is what it
-    has for itself; files (its program, the C library) are shared with whatever
-    else runs on the machine."""
+    """A process at one moment; KiB. Pages of the store are in pss and in
+    private_dirty as far as this process has looked at them. anon is its
+    private memory; files (its program, the C library) are shared with other
+    processes of the machine."""
 
     def __init__(self, pid):
         with open(f"/proc/{pid}/smaps_rollup") as f:
@@ -70,7 +70,7 @@ class Process:
 
 
 class Footprint:
-    """All of them, and the pages of what they share without a name."""
+    """All processes, and the pages that they share without a name."""
 
     def __init__(self, roles):
         self.roles = {role: Process(pid) for role, pid in roles.items()}

@@ -153,8 +153,8 @@ class Mixed:
                       "seed": args.seed, "flood": args.flood}
 
     def ask(self, seconds, attackers=()):
-        """What became of the questions of all clients, and what the attackers
-        did."""
+        """The outcomes of all clients' questions, and the counts of the
+        attackers."""
         setup = {**self.setup, "seconds": seconds}
         # They begin before, and end after.
         enemy = json.dumps({**setup, "seconds": seconds + 2})

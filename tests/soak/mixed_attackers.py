@@ -347,7 +347,7 @@ def checksum(octets):
 
 
 class Syns(Forged):
-    """Nobody is where the reply goes, so nobody resets."""
+    """SYNs from forged addresses: no host is there to reset."""
 
     protocol = socket.IPPROTO_TCP
 

@@ -30,7 +30,7 @@ TOLD = 5        # faults that are told in full
 
 
 def address_of(number):
-    """What hNUMBER has; mixed.py makes the zone of it."""
+    """The addresses of hNUMBER; mixed.py makes the zone of them."""
     return f"192.0.2.{number % 250 + 1}", f"10.9.{number // 250}.{number % 250}"
 
 

@@ -139,7 +139,7 @@ class Soak:
             self.reloads += 1
 
     def undo(self):
-        """All is as in the files."""
+        """Reverts all changes, so that zones are as in their files."""
         for slot in sorted(self.large.present):
             self.send(self.large.toggle(slot, False, self.rng), 1)
         for z in sorted(self.small.dirty):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Whatever is killed while transfers come, no zone goes back: not while the
-server runs, and not over a start, with or without a primary to ask.
+"""Zones never go back to an older version, whichever process is killed while
+transfers come: not while the server runs, and not over a start, with or
+without a primary to ask.
 
 usage: tests/soak/transfers.py --build DIR [--seconds N] [--seed N] [--rate N]
                                [--zones N] [--keep DIR]
@@ -68,7 +69,7 @@ def texts(serial):
 
 
 def step(serial):
-    """What is removed and added from the version before on."""
+    """The records that a version removes and adds."""
     name = serial % NAMES
     return ([f"v TXT v{serial - 1}",
              f"n{name} TXT x{last_change(name, serial - 1)}"],
@@ -76,7 +77,7 @@ def step(serial):
 
 
 class Primary:
-    """Its zones change, from a thread of its own."""
+    """A primary whose zones change, from a thread of its own."""
 
     def __init__(self, args, rng):
         self.rng = rng
