@@ -1,5 +1,6 @@
-"""What an operator asks first: the part overview of the bench. A signed TLD of
---size delegations, loaded, held in memory, answered from, and changed."""
+"""Figures that an operator asks for first: the part overview of the bench. A
+signed TLD of --size delegations, loaded, held in memory, answered from, and
+changed."""
 import os
 import time
 
