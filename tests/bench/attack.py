@@ -33,7 +33,7 @@ import servers  # noqa: E402
 from ports import free_port  # noqa: E402
 
 ATTACKER = os.path.join(HERE, os.pardir, "blackbox", "tcp_attack.py")
-PYTHON = "/usr/bin/python3"  # that with Debian's dnspython
+PYTHON = "/usr/bin/python3"  # the one with Debian's dnspython
 MODES = ["none", "never-reads", "reads-slowly", "tiny-window",
          "tiny-requests", "tiny-then-big", "half-closes", "half-closes-tiny",
          "never-asks", "comes-and-goes", "transfers"]
@@ -155,7 +155,7 @@ def main():
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--doc")
     args = parser.parse_args()
-    # What watches is not to run where the servers do.
+    # The watcher must not run on the servers' core.
     os.sched_setaffinity(0, {1})
     with tempfile.TemporaryDirectory(prefix="nsd-attack-") as work, \
             echo(args.build) as args.echo:

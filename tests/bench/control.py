@@ -112,7 +112,8 @@ class Asker:
         self.process.start()
 
     def run(self, port, name):
-        # What it waits for is the server, then, and not the bench's core.
+        # Real-time priority, so that it waits for the server and not for a
+        # core.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.connect(("127.0.0.1", port))
@@ -328,7 +329,7 @@ class Bench:
             runs = [self.run(kind, count) for _ in range(reps)]
             for part, figures in enumerate(zip(*runs)):
                 if part == 1 and kind != "ours":
-                    continue   # its processes have other parts
+                    continue   # other servers' processes have other parts
                 row = list(map(report.median, zip(*figures))) if part < 2 \
                     else list(of_turns(figures))
                 rows[part].append([f"{kind}, {count:,}",

@@ -28,7 +28,7 @@ class Parts:
                 s.names = count
                 return s
             if iterations < ITERATIONS[3]:
-                break  # it refuses the zone: its size is not why
+                break  # the server refuses the zone: its size is not why
         return None
 
     def part_nsec3(self):

@@ -33,7 +33,7 @@ ZONE = "@ 3600 IN SOA ns host 1 7200 3600 1209600 300\n@ 3600 IN NS ns\n" \
        "ns 3600 IN A 192.0.2.53\n"
 RATES = [0.5, 0.9, 1.1, 1.5, 2, 5, 10]  # of the limit
 WARM_SEC = 2
-# What is counted ends after so long.
+# A server's counts have expired after so many seconds of rest.
 REST_SEC = 4
 # The first label is another one each time.
 QUESTION = b"\0\0\0\0\0\1\0\0\0\0\0\0\10%08d\7example\4test\0\0\1\0\1"

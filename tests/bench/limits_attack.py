@@ -85,7 +85,8 @@ def enter_namespace():
     if os.environ.get("NSD_FLOOD") != "1":
         os.environ["NSD_FLOOD"] = "1"
         os.execvp("unshare", ["unshare", "-n", sys.executable] + sys.argv)
-    # What leaves by the one end comes in at the other, and is dropped there.
+    # Packets that leave by the one end come in at the other, and are dropped
+    # there.
     lines = ["link set lo up", "link add sink type veth peer name drain",
              "link set sink arp off up", "link set drain arp off up",
              "route add default dev sink"]

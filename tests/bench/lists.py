@@ -42,8 +42,8 @@ def request(flags, rdtype, name=NAME, more=b"", counts=(1, 0, 0, 0)):
 
 PROXY = (b"\r\n\r\n\0\r\nQUIT\n\x21\x12\0\x0c" + bytes([192, 0, 2, 1])
          + bytes([192, 0, 2, 2]) + struct.pack("!HH", 4321, 53))
-# What is asked where the list is: serial 1 is the zone's own, so the reply to an
-# IXFR is one SOA record.
+# The request that a list decides on: serial 1 is the zone's own, so the reply
+# to an IXFR is one SOA record.
 KINDS = {
     "allow-query": request(QUERY, A, b"\2ns" + NAME),
     "provide-xfr": request(QUERY, IXFR, more=OLD[:-20] + struct.pack(
@@ -100,7 +100,7 @@ def ask(client, wire, count):
             client.send(wire)
             sent += 1
         if not select.select([client], [], [], 2)[0]:
-            sent = heard    # they were lost
+            sent = heard    # the rest was lost
             continue
         reply = client.recv(4096)
         heard += 1

@@ -9,10 +9,10 @@ import time
 
 TICK = os.sysconf("SC_CLK_TCK")
 MIB = 1 << 20
-CHUNK_SEC = 10      # others are looked at in parts of at least so long
+CHUNK_SEC = 10      # the shortest part of a look at others
 IDLE_SHARE = 0.02   # of the cores, for others: below it is called idle
 IDLE_CHUNK = 0.10
-# What the largest server takes for a delegation, and for a small zone.
+# Octets that the largest server takes for a delegation, and for a small zone.
 OCTETS_NAME, OCTETS_ZONE, OCTETS_MORE = 1350, 11000, 64 * MIB
 TOUCHED_TIMES = 2
 

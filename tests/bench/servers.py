@@ -215,8 +215,8 @@ class Server:
                 try:
                     sock.send(wire_query(name, qtype, ident))
                     reply = sock.recv(4096)
-                    # Those to earlier queries wait before it if the server
-                    # had its socket long before it answered.
+                    # Replies to earlier queries come first if the server had
+                    # its socket long before it answered.
                     while int.from_bytes(reply[:2], "big") != ident:
                         reply = sock.recv(4096)
                 except OSError:

@@ -245,7 +245,7 @@ def run(args, found, directory):
                         ("tcp", server.measure(
                             lambda n: server.pipelined(n, False),
                             args.queries)),
-                        # What TLS leaves free would do for TCP.
+                        # TCP first: it would reuse memory that TLS has freed.
                         ("idle-tcp", server.idle(args.idle, False)),
                         ("idle", server.idle(args.idle))):
                     rows.setdefault(key, []).append(value)

@@ -74,7 +74,7 @@ def taker_run(zone, port, size, pace, octets):
             if ahead > 0:
                 time.sleep(ahead)
             elif ahead < -0.1:
-                begin -= ahead  # what was missed is not made up for
+                begin -= ahead  # missed queries are not made up for
         sock.close()
 
 

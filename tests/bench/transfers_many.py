@@ -360,7 +360,7 @@ def changed(kind, program, work, rate, seconds):
     try:
         if not server.wait(LIMIT_SEC):
             raise ValueError("does not serve the zones")
-        # It asks for all of them at its start.
+        # The server asks for all zones at its start.
         Rate(primary, server.port, 20, WARM_SEC).run()
         before = server.start_cpu_sec()
         run = Rate(primary, server.port, rate, seconds)

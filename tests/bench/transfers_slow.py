@@ -312,7 +312,7 @@ def beside(kind, program, work, count, many, when):
             notify(primary, server.port, slow + others)
         return wait_answered(primary, others, 2, begin)
     finally:
-        primary.stop()  # some end when what they wait for has
+        primary.stop()  # threads end with the primary
         server.stop()
 
 

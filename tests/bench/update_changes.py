@@ -11,7 +11,7 @@ import primary
 import servers
 from update_watch import ZONE, asked_serial
 
-SERIAL = 2025010101  # that gen_zone writes
+SERIAL = 2025010101  # gen_zone writes it
 SLOTS = 50           # pairs of delegations that are replaced in turn
 SLOTS_TTL = 86400
 
@@ -143,7 +143,7 @@ def secondary_of(kind, port):
     def conf(work, own_port, workers, zones):
         path = os.path.join(work, "secondary.zone")
         if kind == "bind":
-            shutil.copyfile(zones.zones[ZONE], path)  # it writes it anew
+            shutil.copyfile(zones.zones[ZONE], path)  # named rewrites it
         else:
             os.symlink(zones.zones[ZONE], path)
         none = servers.ZoneSet(zones.name)

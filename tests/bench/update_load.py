@@ -37,7 +37,7 @@ class Load:
             self.updates_latency(server, zones, min(1, part_sec))
             runs = []
             for pair in range(PAIRS):
-                # What drifts is to meet both alike.
+                # A drift should affect both alike.
                 for what in ("without", "with")[::-1 if pair % 2 else 1]:
                     runs.append(self.updates_part(
                         what, server, changes, zones, part_sec, rate))
@@ -69,7 +69,7 @@ class Load:
         begin = time.monotonic()
         self.updates_applied(changes, 10)
         got["behind_sec"] = time.monotonic() - begin
-        # What comes after changes is theirs, too, but not to be measured.
+        # Work after the changes is due to them, but not to be measured.
         wait_settled(server, 5)
         return what, got
 

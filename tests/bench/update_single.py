@@ -77,7 +77,7 @@ class Single:
     def unchanged_rounds(self, server, watch, rounds, took_ms, count):
         """Of that length and of one more answer to each client."""
         for _ in range(count):
-            Waiting(server)     # what the others do before they begin
+            Waiting(server)     # as the others do before they begin
             begin = time.monotonic()
             if watch.wait_for(took_ms / 1e3, 8):
                 rounds.add(begin, watch)
@@ -110,7 +110,7 @@ class Single:
                 return True
             time.sleep(0.002)
             if time.monotonic() > again:
-                # What has missed the last NOTIFY.
+                # In case the last NOTIFY was lost.
                 changes.remind()
                 again = time.monotonic() + 0.2
         return False

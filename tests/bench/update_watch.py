@@ -134,7 +134,7 @@ class Waiting:
         after = self.read()
         row = dict(zip(("waited_ms", "stolen_ms", "queue_full"),
                        (b - a for a, b in zip(self.before, after))))
-        # Its processes end, and what they have waited goes with them.
+        # NSD's processes end, and their waits go with them.
         if self.server.kind == "nsd":
             row["waited_ms"] = None
         return row

@@ -24,7 +24,7 @@ from update_watch import MemoryPeak, ZONE, asked_serial
 SETTLE_SEC = 30
 OUR_ZONE = 1100       # octets of memory for a small zone
 PARTS = ["load", "single", "replace", "small"]
-# What matters most first: what comes last may have no time left.
+# The most important parts first: the last ones may have no time left.
 ORDER = [("load", "ours"), ("single", "ours"), ("replace", "ours"),
          ("load", "nsd"), ("load", "knot"), ("small", "ours"),
          ("single", "knot"), ("single", "nsd"), ("replace", "knot"),
@@ -41,7 +41,7 @@ class Parts(Single, Load):
             "size": size, "single": {}, "load": {},
             "replace": {}, "small": {}, "left_out": []}
         zones = self.zone_set(f"tld-{size}")
-        # What it takes to make the zone does not count.
+        # The time to make the zone does not count.
         self.updates_end = time.monotonic() + self.args.update_limit
         bodies = {
             "load": ("changes under load", self.updates_load,

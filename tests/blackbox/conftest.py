@@ -165,7 +165,7 @@ def make_server(directory):
 
     yield make
     left = {}
-    with contextlib.ExitStack() as all_of_them:  # whatever one raises
+    with contextlib.ExitStack() as all_of_them:  # even if a stop raises
         for server in servers:
             all_of_them.callback(lambda s=server: left.update(s.clean_up()))
     assert not left, f"processes left behind: {left}"

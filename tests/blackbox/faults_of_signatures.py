@@ -108,7 +108,7 @@ def other_serial(z):
                                                     "2024010102"))
 
 
-# What does no harm, for there is another signature.
+# Faults that do no harm, as there is another signature.
 
 
 @fault("nsec", "~" + SIG_MAIL + "has no DNSKEY", step="done", peers="")

@@ -42,7 +42,7 @@ NSD = BUILD / "nsd"
 # sanitizers: what is waited for is there at once, so it costs nothing.
 DEADLINE = 120
 
-# What a client waits for an answer, by a Clock (see there).
+# The time that a client waits for an answer, by a Clock (see there).
 LATE = 5
 
 ZONE = """\
@@ -237,7 +237,7 @@ class Server:
             "xfrdfile": f'"{self.directory}/xfrd.state"',
             "xfrdir": f'"{self.directory}"',
             "verbosity": 1,
-            # What tests ask in a second is no attack.
+            # The queries of a test are no attack.
             "rrl-ratelimit": 0,
         }
         self.options.update(options or {})
@@ -457,7 +457,7 @@ class Server:
                     with contextlib.suppress(AssertionError):
                         wait_for("the end", lambda s=session:
                                  not is_alive(s))
-        # Those that end with main may take a moment longer.
+        # Processes that end with main may take a moment longer.
         with contextlib.suppress(AssertionError):
             wait_for("the end of all", lambda: not self.leftovers())
 

@@ -16,7 +16,7 @@ DO = {"refuse": seccomp.ERRNO(errno.ENOSYS), "kill": seccomp.KILL_PROCESS}
 if __name__ == "__main__":
     do, name, *program = sys.argv[1:]
     calls = seccomp.SyscallFilter(seccomp.ALLOW)
-    if name == "seccomp":  # what it can, may be asked
+    if name == "seccomp":  # queries of its features
         calls.add_rule(DO[do], name, seccomp.Arg(0, seccomp.EQ,
                                                  SET_MODE_FILTER))
     else:

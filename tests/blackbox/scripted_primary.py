@@ -97,7 +97,7 @@ class ScriptedPrimary:
             address_family = socket.AF_INET6 if ":" in address \
                 else socket.AF_INET
 
-        # One that is free for UDP, too.
+        # A port that is free for UDP, too.
         self.tcp = Server((address, port or free_port()), Handler)
         self.port = self.tcp.server_address[1]
         self.udp = socket.socket(Server.address_family, socket.SOCK_DGRAM)

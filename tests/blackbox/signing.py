@@ -67,7 +67,7 @@ def run(*command, cwd, **more):
 
 def sign_with_ldns(directory, text, algorithm, denial):
     keys = []
-    while len(set(keys)) < 2:  # they are named by their tags, of 16 bits
+    while len(set(keys)) < 2:  # keys are named by their tags, of 16 bits
         keys = [run("ldns-keygen", "-r", "/dev/urandom", "-a", algorithm,
                     *kind, "example.org", cwd=directory).strip()
                 for kind in (["-k"], [])]

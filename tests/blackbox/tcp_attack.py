@@ -55,7 +55,8 @@ class Client:
         self.at = 0
         self.socket = socket.socket()
         if mode.small:
-            # So that what the kernel holds is on the server's side.
+            # The client's buffers are small, so that the kernel holds octets
+            # on the server's side.
             for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
                 self.socket.setsockopt(socket.SOL_SOCKET, option, BUFFER)
         self.socket.connect(("127.0.0.1", port))

@@ -49,7 +49,7 @@ def test_addzone_and_delzone(server):
     assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
     for _ in range(8):
         assert not serves(server, "a.test")
-    # One more free line than zones: written anew, sooner or later.
+    # A list with more free lines than zones is written anew, sooner or later.
     assert zone_list(server) in (HEAD + "del a.test p\n", HEAD)
 
 
@@ -255,7 +255,7 @@ def test_what_is_so_by_a_change_under_way_is_told_behind_it(
         clients[-1].sendall(f"NSDCT1 {command}\n".encode())
         if len(clients) == 1:
             wait_for("the loader", held.is_waited_for)
-        # It has been taken when another one is answered.
+        # The loader has the request when another command is answered.
         assert control.ask(server, "serverpid")[0] == 0
     assert select.select(clients, [], [], 0)[0] == []
     held.check_held()
@@ -270,7 +270,7 @@ def test_next_start_has_the_same_zones(server):
                  ("delzone", "a.test"), ("addzone", "c.test", "p"),
                  ("changezone", "b.test", "p")):
         assert control.ask(server, *line) == (0, "ok\n")
-    # What is served is not of the file that is to be.
+    # The served version is not of the new file.
     assert control.ask(server, "changezone", "c.test", "q") == (
         1, "error zone c.test has another pattern, but its file cannot be"
         " read:\nzone c.test: zonefile c.test.other does not exist\n")
@@ -335,7 +335,7 @@ def test_full_disk_is_an_error_and_nothing_has_changed(server):
     assert [line for line in zone_list(server).splitlines()
             if line.strip("#")] == before.splitlines()
     assert not serves(server, "b.test") and serves(server, "a.test")
-    # What needs no room goes on.
+    # A change that needs no room goes on.
     assert control.ask(server, "changezone", "a.test", "q") == (0, "ok\n")
     resource.prlimit(xfrd, resource.RLIMIT_FSIZE, limits)
     assert control.ask(server, "addzone", "b.test", "p") == (0, "ok\n")
@@ -491,8 +491,8 @@ def test_zones_come_and_go_a_thousand_a_second_amid_queries(server):
     assert load.lost == 0 and load.answered > 100
     wait_for("the list", lambda: zone_list(server) == HEAD)
     assert control.ask(server, "listzones")[1] == "example\n"
-    # What zones leave is used again: without that it would be five times what
-    # the first thousand took.
+    # Memory of removed zones is used again: otherwise it would be five times
+    # as much as for the first thousand.
     at_start, _, _, first_thousand = octets[:4]
     assert max(octets) - at_start < 2.5 * (first_thousand - at_start)
     # Of the last ones it is given back, too.
@@ -553,7 +553,7 @@ def test_reconfig_tells_of_files_that_cannot_be_read(server, size):
     assert serves(server, "b.test")
     for name in *names, "nofile.test":
         assert server.rcode(f"www.{name}", "A") == "SERVFAIL"
-    # What has failed before is not the next one's.
+    # Earlier failures do not count at the next reconfig.
     server.options["identity"] = '"other"'
     server.write_config()
     code, text = control.ask(server, "reconfig")
@@ -658,7 +658,7 @@ def test_zone_that_was_transferred_stays_once_it_is_primary(pair):
     for pattern in "s", "p":
         assert control.ask(server, "changezone", "a.test", pattern)[0] == 0
         server.wait_serial("a.test", 5)
-    # One that is newer takes its place, once what was served is written.
+    # A newer file is read, once the served version is written.
     wait_written(server, "a.test", zone_text(3))
     server.zone_file("a.test").write_text(zone_text(9))
     assert control.ask(server, "reload", "a.test") == (0, "ok\n")

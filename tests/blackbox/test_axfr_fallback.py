@@ -78,14 +78,14 @@ class Primary(ScriptedPrimary):
 def test_failed_ixfr_is_not_followed_by_axfr(make_server, name):
     with Primary(FAULTS[name]) as primary:
         server = start(make_server, primary)
-        # Who has nothing asks for all.
+        # A secondary without data asks for AXFR.
         server.wait_serial("s.test", 1)
         assert primary.count("AXFR") == 1
         primary.serial = 2
         wait_for("some rounds", lambda: primary.count("IXFR") >= 3)
         assert primary.count("AXFR") == 1
         assert server.serial("s.test") == 1
-        # It goes on when the primary knows better.
+        # The secondary goes on when the primary is mended.
         primary.differences = lambda query, apex: [reply(
             query, soa(apex, 2), soa(apex, 1), soa(apex, 2), soa(apex, 2))]
         server.wait_serial("s.test", 2)

@@ -93,7 +93,7 @@ def test_worker_that_floods_costs_nobody_else(server):
     lines.wait("notify no more")
     assert " ok " in lines.update(serial_change(30))
     assert server.role("server 1") == flooder
-    # Its successor is.
+    # The next worker's NOTIFYs arrive.
     known = len(lines.read())
     server.wait_replaced("server 1", server.kill("server 1"))
     wait_for("a NOTIFY of the next one", lambda: os.kill(

@@ -115,7 +115,7 @@ def test_options_without_effect_are_warnings(conf):
     code, out, err = check("-v")
     assert (code, err) == (0, warnings)
     assert "xdp-force-copy: yes" in out
-    # Who asks for a value wants nothing else.
+    # With a value asked for, nothing else is printed.
     assert check("-o", "xdp-force-copy") == (0, "yes\n", "")
     assert check("-z", "x", "-o", "zonefile") == (0, "x\n", "")
 
@@ -531,8 +531,8 @@ DIFFERENT = [
     # An empty secret protects nothing.
     ('key: name: x secret: ""\n',
      ["c:1: error: tsig key x has no secret blob"]),
-    # What is wrong with a name is told; NSD calls a zone name that it can't
-    # parse a duplicate.
+    # Faults of a name are told; NSD calls a zone name that it can't parse a
+    # duplicate.
     ("zone: name: a..b zonefile: x\n",
      ["c:1: error: cannot parse zone name 'a..b': "
       "expected a name without empty labels"]),

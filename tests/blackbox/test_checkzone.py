@@ -229,7 +229,7 @@ def test_at_most_fifty_errors_of_text_are_told(zone_dir):
     assert len(errors_of(result)) == 50
     assert result.stdout == f"zone example.org file {path} has 50 errors\n"
     assert ("warning", f"{path}: the rest is not read") in findings(result)
-    # Nothing is said of what may stand in the rest.
+    # The rest of the file is not mentioned if it is read.
     path = zone_dir("zone", "x X\n" * 50 + GOOD)
     assert len(errors_of(run("example.org", path))) == 50
 

@@ -145,7 +145,7 @@ def test_bash_runs_nothing_of_what_a_zone_is_called(server, name):
     mark = server.directory / "mark"
     name = name.replace("MARK", str(mark))
     assert control.ask(server, "addzone", name, "p") == (0, "ok\n")
-    # What the shell makes of what stands in the line then.
+    # The shell expands the completed word to the name.
     for begin in "", name[0]:
         found = [word for word in complete_in_bash(server, "reload", begin)
                  if not word.endswith(("one.test", "two.test", "other.test"))]

@@ -95,7 +95,7 @@ def test_log_reopen_of_a_file_that_cannot_be_opened(server):
 def test_log_reopen_waits_for_a_process_that_is_stopped(server):
     pid = server.kill("server 1", signal.SIGSTOP)
     asked = control.begin(server, "log_reopen")
-    # Others are served meanwhile.
+    # Other commands are answered meanwhile.
     assert control.ask(server, "status")[0] == 0
     assert asked.poll() is None
     os.kill(pid, signal.SIGCONT)
@@ -115,7 +115,7 @@ def test_log_reopen_that_nobody_waits_for(server):
     wait_for("all to write to the new one", lambda: not any(
         str(old) in open_files(pid).values()
         for pid in server.roles().values()))
-    # What fails is in the log.
+    # A failure is in the log.
     server.log.rename(old)
     server.log.mkdir()
     assert control.ask(server, "--no-wait", "log_reopen") == (0, "ok\n")
@@ -149,7 +149,7 @@ def test_reload(server):
 
 def test_reload_tells_what_is_wrong(server):
     server.write_zone("example", BROKEN)
-    # It does not forget: whoever names the zone is not told ok.
+    # The error is repeated, also to a client that names the zone.
     for words in (["reload"], ["reload", "example"], ["reload", "example"]):
         code, text = control.ask(server, *words)
         assert code == 1
@@ -180,7 +180,7 @@ def test_zone_that_was_broken_before_does_not_fail_a_reload(server):
         r"error 1 zone cannot be read:\nother\.test\.zone:8: (.*\n)+"
         r"and 1 zone cannot be read, as before:\nexample\.zone:8: (.*\n)+",
         text), text
-    # It is as bad with another file, or with none.
+    # The zone is as bad with another file, or with none.
     server.write_zone("other.test", zone_text(4))
     server.write_zone("example", BROKEN + "; another\n")
     assert control.ask(server, "reload")[0] == 1

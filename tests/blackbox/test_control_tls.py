@@ -248,7 +248,7 @@ def test_setup(directory):
              for end in ("key", "pem")}
     assert {path.name for path in directory.iterdir()} == names
     before = {name: (directory / name).read_text() for name in names}
-    # Nothing is made twice.
+    # Existing files are not made again.
     assert setup(directory).returncode == 0
     assert before == {name: (directory / name).read_text()
                       for name in names}
@@ -257,7 +257,7 @@ def test_setup(directory):
     for name in names:
         same = before[name] == (directory / name).read_text()
         assert same == name.endswith(".key"), name
-    # What a full disk has left is none.
+    # An empty file, as of a full disk, counts as none.
     for name in "nsd_control.key", "nsd_server.pem":
         (directory / name).write_text("")
         assert setup(directory).returncode == 0

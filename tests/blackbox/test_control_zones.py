@@ -58,7 +58,7 @@ def test_transfer(primary, secondary):
     change(primary, "sec.test", 2)
     assert control.ask(secondary, "transfer", "sec.test") == (0, "ok\n")
     assert secondary.serial("sec.test") == 2
-    # Nothing newer is fine, too.
+    # A primary without a newer version is fine, too.
     assert control.ask(secondary, "transfer", "sec.test") == (0, "ok\n")
 
 

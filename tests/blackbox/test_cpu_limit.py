@@ -213,7 +213,7 @@ def test_off_by_default_and_whitelist_and_reconfig(start):
             assert ask_tcp(server.port, ATTACKER) == WWW
     ask_much(server)
     assert "tcp-cpu-limit" not in server.read_log()
-    # One who stays while it begins and ends is served in the end.
+    # A client that stays while the limit begins and ends is served in the end.
     with connect(server.port) as stays:
         del server.options["tcp-cpu-whitelist"]
         control.apply(server)

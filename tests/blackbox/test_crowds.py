@@ -78,7 +78,7 @@ def test_operator_is_not_sent_away_for_strangers(server, keys, half, nets):
             sock = strangers.enter_context(
                 connect(server.control_port, f"127.0.{1 + i % nets}.1"))
             send_begin(sock, octets)
-        # It came behind them all.
+        # The operator's connection came behind them all.
         assert control.ask(server, "status")[0] == 0
         context = client_context(keys)
         with context.wrap_socket(plain, server_hostname="nsd") as client:

@@ -292,7 +292,7 @@ def overwrite_spans(database):
     """Found out by the next loader."""
     with database.open("r+b") as f:
         f.seek(4096)
-        f.write(bytes(1024))  # nothing is allocated, says the first span
+        f.write(bytes(1024))  # the first span says that it is free
 
 
 def damage(server, database):
@@ -492,7 +492,7 @@ def test_loaders_that_die_of_the_file_leave_it_behind(server, database):
              if role == "loader" and pid != p), None))
         os.kill(last, signal.SIGKILL)
         if "zones: " in server.read_log()[known:]:
-            break  # it was faster than we: it has listed them
+            break  # the loader was faster, and has listed them
     server.wait_serving()
     wait_for("the zones", lambda: server.rcode("b.test", "SOA") == "NOERROR")
     check(server)

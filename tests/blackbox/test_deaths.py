@@ -202,7 +202,8 @@ def test_reconfig_while_another_store_is_filled(start_deadly):
         made.write_config()
         made.signal(signal.SIGHUP)
         made.wait_log("1 zones are new")
-        # Nobody has it yet; the store from before is served.
+        # The new configuration is not in effect yet; the store from before is
+        # served.
         assert made.serial("example") == 1
     wait_for_one_store(made)
     made.wait_serial("new", 5)
@@ -250,7 +251,7 @@ def test_one_stands_by_only_while_workers_die(start_deadly):
     pid = server.role("server 1")
     kill(server, "die-segv", False)
     assert server.wait_replaced("server 1", pid) == standby
-    # It is as any other: settings, log and the end.
+    # The standby is a worker like any other: settings, log and the end.
     server.write_zone("example", zone_text(2))
     server.reload()
     server.wait_serial("example", 2)

@@ -80,7 +80,7 @@ def test_every_answer_has_its_proof(nsd, kind):
     for name in names_around(zone):
         for rrtype in TYPES:
             if rrtype == "NSEC" and kind == "nsec":
-                continue  # it is there, or stands at the wildcard
+                continue  # NSEC is there, or at the wildcard
             response = ask(server, name, rrtype)
             assert deniers(response) == zone.proof(name, rrtype), \
                 f"{name} {rrtype}\n{response}"
@@ -261,7 +261,8 @@ def test_change_of_salt(nsd):
     server = nsd(zones={"example": "\n".join(lines) + "\n"})
     for name in names_around(new):
         assert deniers(ask(server, name, "MX")) == new.proof(name, "MX")
-    # Both have their NSEC3PARAM: either will do, if it is one of them.
+    # The chains both have their NSEC3PARAM: either will do, if it is one of
+    # them.
     lines += ["@ NSEC3PARAM " + Nsec3().text(0)]
     server = nsd(zones={"example": "\n".join(lines) + "\n"}, name="both")
     for name in names_around(new):

@@ -397,7 +397,7 @@ def test_start_on_a_full_disk(make_server, primary, directory):
     wait_for("the zone file", inside("large.test.zone").exists)
     primary.serial = 2
     server.wait_serial("large.test", 2)
-    # They write no more while it is copied.
+    # Processes must not write during the copy.
     for pid in server.roles().values():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)

@@ -100,7 +100,7 @@ def test_clients_that_do_not_read_hold_nobody_and_little(server):
             client.sendall(b"NSDCT1 dumpzone example\n")
         last = control.read_all(clients.pop())
         assert last == "error 4 zones are being dumped: try again later\n"
-        # Others go on, and what comes now is none of theirs.
+        # Other commands go on, and later changes are not in the dumps.
         server.write_zone("example", large_text(6))
         assert control.ask(server, "reload", "example") == (0, "ok\n")
         assert control.ask(server, "status")[0] == 0
@@ -110,7 +110,7 @@ def test_clients_that_do_not_read_hold_nobody_and_little(server):
         assert text.startswith("; zone example, serial 5, as it is in memory")
         assert text.count("\nname-") == LARGE
         assert "\n; end of zone example, " in text[-60:]
-        # One has ended: there is room for another.
+        # A dump has ended: there is room for another.
         code, text = control.ask(server, "dumpzone", "example")
         assert code == 0 and text.count("\nname-") == LARGE
     finally:

@@ -25,7 +25,7 @@ class Primary(ScriptedPrimary):
         self.serial = 7
         self.timers = f"1 1 {EXPIRE} 300"
         self.is_broken = False
-        self.errors = 0  # so many answers are
+        self.errors = 0  # answers that are errors
         self.free = threading.Event()
         self.free.set()
         self.halves = 0
@@ -213,7 +213,7 @@ def test_dates_of_the_future_say_nothing(server, primary, sec):
     server.start()
     assert wait_state(server) != "expired"
     wait_expired(server)
-    # One that would not be asked for an hour, else.
+    # A version that would not be refreshed for an hour.
     primary.timers = "3600 3600 7200 300"
     primary.serial = 8
     primary.is_broken = False
@@ -303,5 +303,5 @@ def test_zone_of_two_that_name_each_other_expires(make_server, primary,
     primary.is_broken = True
     for server in servers:
         wait_for("the end", lambda s=server: is_expired(s))
-    # It stays so.
+    # The zones stay expired.
     assert all(is_expired(server) for server in servers)

@@ -81,7 +81,7 @@ def test_start_keeps_what_was_forced(forced, primary, end):
     forced.reload()
     assert served(forced) == forced.forced
     end(forced)
-    # Whoever puts a newer file there is believed.
+    # A newer file of the operator is served.
     forced.write_zone("s.test", zone_text(51))
     forced.zones.pop("s.test")
     forced.start()
@@ -124,7 +124,7 @@ def is_forced_amid_a_write(server, primary):
     False: that was written too soon."""
     for name in "s.test", "t.test":
         server.wait_serial(name, primary.serial)
-    # Then there is a writer.
+    # A first write, so that a writer runs.
     assert ask(server, "write", "t.test") == (0, "ok\n")
     writer = server.role("writer")
     new = server.directory / "s.test.zone~"
@@ -178,7 +178,7 @@ def test_what_follows_a_forced_version_outlasts_the_file(primary, make_server,
     server.start()
     server.wait_serial("s.test", serial)
     kill_all(server)
-    # Whoever puts a newer file there is believed.
+    # A newer file of the operator is served.
     server.write_zone("s.test", zone_text(51))
     server.zones.pop("s.test")
     server.start()

@@ -82,10 +82,11 @@ def test_all_processes_have_one_limit(make_server):
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     # Nor is who comes over TCP.
     assert len(server.query("x.example", "A", tcp=True).authority) == 1
-    # It comes to an end: after some three seconds, with the next question.
+    # The limit ends after some three seconds, with the next question.
     wait_for("whole answers", lambda: time.sleep(1)
              or flood(server, ["x.example"])[0])
-    # It is told once it is well below the limit, with the next question.
+    # The end is logged once the rate is well below the limit, with the next
+    # question.
     wait_for("the word of it", lambda: time.sleep(1)
              or flood(server, ["x.example"])[0]
              and "info: ratelimit unblock example. type nxdomain target "
@@ -204,7 +205,7 @@ def test_table_of_another_size(make_server):
         control.apply(server, rrl_size=size)
         assert is_large() == large
     assert workers == (server.role("server 1"), server.role("server 2"))
-    # One that comes later has the same.
+    # A later worker has the same.
     for name in "server 1", "server 2":
         server.wait_replaced(name, server.kill(name))
     server.wait_serving()
@@ -333,8 +334,7 @@ def test_secrets_roll_over(cookies):
     assert second != first and is_taken(server, second)
     assert server.secrets.read_text() == f"{OTHER}\n{SECRET}\n"
     assert server.secrets.stat().st_mode & 0o777 == 0o600
-    # What was said ok to is there after the death of whoever it may be, and
-    # after a restart.
+    # An answered change survives the death of any process, and a restart.
     for role in "server 1", "server 2", "xfrd", "loader":
         server.wait_replaced(role, server.kill(role))
     assert is_taken(server, second)

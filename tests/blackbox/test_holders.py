@@ -112,7 +112,7 @@ def test_worker_that_keeps_old_versions_for_ever_is_replaced(start, how):
     server.wait_serving()
     assert {r: p for r, p in server.roles().items() if r != name} == {
         r: p for r, p in roles.items() if r != name}
-    # What it kept is used again.
+    # The memory that the worker kept is used again.
     wait_for("the memory", lambda: published.publish() or
              store_kib(server) < before + BOUND // 1024)
     assert server.serial(ZONE) == published.serial
@@ -190,7 +190,7 @@ def wait_retired(server):
     pin that is taken before holds the rest of an older one, too."""
     def look():
         live, retired = said(server, r"STORE live=(\d+) .* retired=(\d+)")
-        return live - retired < 8 * MIB  # one has 7.5 MB
+        return live - retired < 8 * MIB  # a version has 7.5 MB
     wait_for("the end of older versions", look)
 
 

@@ -116,7 +116,7 @@ def test_stop_does_not_wait_for_a_stopped_process(nsd, directory, role,
         "database": f'"{directory}/zones.db"'} if database else {})
     stop(server.role(role))
     assert server.stop() == 0
-    # It had 15 s to end by itself, a loader with a database 90.
+    # The process had 15 s to end by itself, a loader with a database 90.
     assert "does not end, killing it" not in server.read_log()
     if database:
         known = len(server.read_log())
@@ -199,7 +199,7 @@ def test_stopped_process_is_replaced_in_a_chroot(make_server, directory):
         pid = server.role(role)
         stop(pid)
         server.wait_replaced(role, pid)
-    # Nobody but main has a way out.
+    # Only main can open /proc.
     for role, pid in server.roles().items():
         assert role == "main" or "/proc" not in harness.open_files(
             pid).values(), role

@@ -79,7 +79,7 @@ def test_idle_connections_cost_others_nothing(server):
         with Steady(server, rate=500, clients=16) as client:
             client.over.wait(SECONDS)
         assert client.late == []
-        # None was cut meanwhile.
+        # The idle connections are still open.
         assert [ask(sock) for sock in held] == [True] * len(held)
     finally:
         for sock in held:

@@ -91,7 +91,7 @@ def test_file_that_was_cut_short_gives_way_to_the_journal(server):
     server.start()
     server.wait_serial("example", 5)
     assert server.answer("www.example", "A") == ["192.0.2.1"]
-    # It has been seen. Whoever puts another one there is believed.
+    # The cut file has been seen; a new one put there is read.
     server.reload()
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     server.zone_file("example").write_text(zone_text(6, "192.0.2.6"))

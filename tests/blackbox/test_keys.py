@@ -146,7 +146,7 @@ def test_keys_come_and_go(server):
         line.format("k", SECRETS[0], "hmac-sha256"),
         line.format("m", SECRETS[3], "hmac-sha512"),
         line.format("n", SECRETS[1], "hmac-sha256")]))
-    # Whoever comes later has them, too.
+    # Processes that start later have the keys, too.
     for role in "loader", "xfrd", "server 1":
         server.wait_replaced(role, server.kill(role))
     assert rcodes(server, "n", SECRETS[1]) == {"NOERROR"}
@@ -175,7 +175,7 @@ def test_zone_gets_another_key(server):
         assert control.ask(server, "assoc_tsig", zone, "n") == (0, "ok\n")
         assert transfers(server, zone, "n", SECRETS[1])
         assert not transfers(server, zone, "k", SECRETS[0])
-    # It has the same pattern.
+    # Zone two has the same pattern.
     assert transfers(server, "two", "k", SECRETS[0])
     assert control.ask(server, "del_tsig", "n") == (
         1, "zone one uses key n\n"

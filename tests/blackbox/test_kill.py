@@ -104,7 +104,7 @@ def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
     load = Load(server, clients=16)
     load.step_answers(200)
     before = first_state(server)
-    # It has nothing in hand of what comes once it has stopped.
+    # A stopped worker has none of the later queries in hand.
     pid = server.role("server 1")
     os.kill(pid, signal.SIGSTOP)
     wait_for("its stop", lambda: harness.process_state(pid) == "T")
@@ -112,7 +112,7 @@ def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
     waiting.step_answers(500)
     assert waiting.pending
     server.kill("server 1")
-    # What was in the sockets' buffers is answered by the successor.
+    # Queries in the sockets' buffers are answered by the next worker.
     waiting.finish()
     assert waiting.lost == 0
     assert server.role("server 1") != pid
@@ -129,7 +129,7 @@ def test_every_role_again_and_again(nsd):
     load = Load(server, clients=4)
     for role in ("server 2", "loader", "xfrd", "loader", "server 1", "xfrd"):
         server.kill(role)
-        # What a worker had in hand is asked again.
+        # Clients repeat the queries that a worker had in hand.
         load.step_answers(100)
     wait_for("all roles", lambda: load.step(0.05)
              or len(server.roles()) == 5)
@@ -195,7 +195,7 @@ def test_worker_that_keeps_dying_is_replaced_ever_later(nsd):
                 assert server.answer("www.example", "A", tcp=True) == [
                     "192.0.2.1"]
             except (EOFError, ConnectionError):
-                # It is back, and has its sockets again.
+                # The worker is back, and has its sockets again.
                 assert "server 1" in server.roles()
                 return
 
@@ -398,7 +398,8 @@ def test_xfrd_dies_that_has_said_stop(make_server, _):
     with control.connect(server) as client:
         client.sendall(b"NSDCT1  stop\n")
         server.wait_log("control cmd:  stop")
-        # It sends that in the same turn of its loop; or had no time to.
+        # The stop is sent in the same turn of the loop; or there was no time
+        # to.
         wait_for("its rest", lambda: harness.process_state(xfrd) == "S")
         os.kill(xfrd, signal.SIGKILL)
         wait_for("its end", lambda: not is_alive(xfrd))

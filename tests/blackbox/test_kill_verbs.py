@@ -188,7 +188,8 @@ VERBS = {
     "stats_noreset": ("", None, None, nothing, 0),
     "stats_more": ("", None, None, nothing, 0),
 }
-# What a whole answer has that is no error. All others end in ok or a warning.
+# Patterns of whole answers without an error. All others end in ok or a
+# warning.
 ANSWERS = {
     "status": [r"\Aversion: .+\nverbosity: \d\n"],
     # A NOTIFY under way stands before the state.
@@ -233,7 +234,7 @@ def is_done_again(code, text):
         "can not drop the currently active"))
 
 
-# Who stands still while it is killed.
+# Processes that are stopped while the role is killed.
 HELD = {"xfrd": ["loader", "server 1"], "loader": ["loader"],
         "server 1": ["server 1"]}
 
@@ -291,7 +292,7 @@ def run_verb(make_server, primary, verb, role, amid):
     if verb == "force_transfer":
         wait_for("its zone", lambda: '\tserved-serial: "5 ' in control.ask(
             server, "zonestatus", "fed")[1])
-    # It may have been done all the same; then once more is no harm.
+    # The command may have been done all the same; once more does no harm.
     again = control.ask(server, verb, *words.split(), text=text)
     assert again[0] == code or is_done_again(*again), (said, again)
     assert again[0] != 0 or is_whole(verb, again[1]), again
@@ -310,7 +311,7 @@ def test_stop(make_server, role):
         os.kill(pids[role], signal.SIGKILL)
     said = client.communicate(timeout=60)[0]
     if client.returncode != 0 and said == "":
-        # Its answer was lost; it may have been heard all the same.
+        # The answer was lost; the command may have been read all the same.
         control.ask(server, "stop")
     wait_for("the end", server.has_ended)
     assert not any(map(is_alive, pids.values()))

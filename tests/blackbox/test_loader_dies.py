@@ -138,7 +138,7 @@ def test_reload_without_a_loader_is_done_by_the_next(nsd):
     server.wait_log("1 zones: 0 read, 0 failed")
     serials = iter(range(2, 10))
 
-    def reload(_):  # it is away for a second
+    def reload(_):  # the loader is away for a second
         server.write_zone("example", zone_text(next(serials)))
         server.reload()
 
@@ -236,7 +236,7 @@ def test_zone_that_loaders_die_of_is_set_aside(make_server):
     for zone in "acd":
         assert server.serial(f"{zone}.test") == 3
     assert server.rcode("b.test", "SOA") == "SERVFAIL"
-    # Others are read on, and it stays as it is.
+    # Other zones are read on, and this one stays as it is.
     known = len(server.read_log())
     server.write_zone("a.test", zone_text(4))
     server.reload()
@@ -327,7 +327,7 @@ def test_damaged_store_is_left_behind(nsd):
     os.kill(hung, signal.SIGSTOP)
     with open(memory_file(server, "nsd-store"), "r+b") as f:
         f.seek(4096)
-        f.write(bytes(1024))  # nothing is allocated, says the first span
+        f.write(bytes(1024))  # the first span says that it is free
     server.kill("loader")
     server.wait_log("error: the zone store is damaged")
     server.wait_log("a new one is to be filled from zone files")
@@ -365,7 +365,7 @@ def test_stores_are_made_in_a_chroot_for_ever(make_server, directory):
         files = files or len(open_files(server.main_pid))
         wait_for("no more open files",
                  lambda: len(open_files(server.main_pid)) <= files)
-    # Nobody but main has a way out.
+    # Only main has /proc open.
     for role, pid in server.roles().items():
         assert (role == "main") == any(
             re.fullmatch(r"/proc/\d+/fd", file)
@@ -400,7 +400,8 @@ def test_reference_out_of_the_store_is_damage(nsd, references, offset, wild):
     """A loader tells it from others before it follows it."""
     server = nsd(zones={"example": zone_text()})
     worker, xfrd = server.role("server 1"), server.role("xfrd")
-    # It trusts the store: a second xfrd that dies of it brings another store.
+    # xfrd trusts the store: a second xfrd that dies of it brings another
+    # store.
     os.kill(xfrd, signal.SIGSTOP)
     alter_store(memory_file(server, "nsd-store"), references, offset, wild)
     server.kill("loader")
@@ -502,5 +503,5 @@ def check_holder(server, pid, serial):
                     r" octets=[1-9]\d* msec=", known)
     server.wait_log(rf"warning: server 1 \(pid {pid}\) has not come to the"
                     r" newest version for \d+ s; \d+ octets wait", known)
-    # It is not measured anew within ten seconds.
+    # Kinds are not counted anew within ten seconds.
     server.wait_log(r"KINDS names=[1-9]\d* tries=\d+ rrsets=[1-9]")

@@ -33,7 +33,7 @@ def test_quiet_log_counts_the_warnings_of_a_zone(nsd):
     assert lines_about(server, "a.test") == [
         f"warning: zone a.test file a.test.zone has {COUNT} warnings, "
         "nsd-checkzone a.test a.test.zone shows them"]
-    # That is true.
+    # nsd-checkzone does show them.
     done = subprocess.run([harness.BUILD / "nsd-checkzone", "a.test",
                            "a.test.zone"], cwd=server.directory, check=False,
                           capture_output=True, text=True)

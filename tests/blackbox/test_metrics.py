@@ -159,7 +159,7 @@ def test_times_of_answers_are_a_histogram(metrics):
     m = metrics(**{"server-count": 2})
     for tcp in False, True, True:
         m.server.query("www.a.test", "A", tcp=tcp)
-    # One over TCP is counted after it was sent.
+    # Answers over TCP are counted after they were sent.
     wait_for("all to be counted", lambda: 'nsd_answer_seconds_count'
              '{transport="tcp"} 2' in m.ask()[1])
     _, body = m.ask()

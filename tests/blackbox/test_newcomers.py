@@ -65,7 +65,7 @@ def descriptors():
 def test_newcomer_is_seen_behind_a_crowd(nsd, descriptors, mode, workers):
     waits = []
     for attempt in range(ATTEMPTS):
-        # One that knows no other network.
+        # A server that has seen no other network.
         server = nsd(name=f"s{attempt}", zones={"example": ZONE}, options={
             "server-count": workers, "tcp-count": PLACES},
             extra="\tprovide-xfr: 127.0.0.1 NOKEY\n")
@@ -96,7 +96,8 @@ def test_proxy_waits_for_a_place_with_tls(start_tls, authority):
     with socket.socket() as stays:
         stays.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         stays.connect(("127.0.0.1", server.port))
-        # It takes no more of a transfer, so its place is in use for a while.
+        # The client reads no more of a transfer, so its place is in use for a
+        # while.
         stays.sendall(tcp_crowd.request("example", 252))
         assert stays.recv(2)
         client = context_for(authority).wrap_socket(

@@ -63,7 +63,7 @@ def fill_another_store(server):
         server.wait_replaced(role, pid)
     server.wait_log("another zone store is filled")
     server.wait_replaced("loader", loader)
-    # It is served once its loader has been through all zones.
+    # The new store is served once its loader has been through all zones.
     server.wait_log("zone example read with success", count=2)
     server.wait_serving()
 
@@ -123,7 +123,7 @@ def test_zones_that_came_went_and_changed(server, then):
     for _ in range(2 if then == kill_loader else 1):
         then(server)
         expect(server, AFTERWARDS)
-    # It knows them for what they are.
+    # The loader knows which zones are of the list.
     assert control.ask(server, "delzone", "own.test")[0] == 1
     assert control.ask(server, "addzone", "a.test", "p") == (
         0, "zone a.test already exists\nok\n")
@@ -177,7 +177,8 @@ def test_another_configuration(server):
     expect(server, expected)
     kill_loader(server)
     expect(server, expected)
-    # What is the same is no difference, whoever has the zones.
+    # An unchanged configuration has no differences, whichever process has the
+    # zones.
     code, text = control.ask(server, "reconfig")
     assert code == 0 and "no changes detected" in text, text
     # A pattern that a zone of the list needs.

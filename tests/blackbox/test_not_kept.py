@@ -36,7 +36,7 @@ def test_two_servers_in_one_folder_transfer(make_server, primary, directory):
     for folder in folders:
         assert folder.stat().st_mode & 0o777 == 0o700
         assert list(folder.glob("*.seg"))
-    # It is there for the next xfrd.
+    # The folder is there for the next xfrd.
     primary.serial = 2
     servers[0].wait_replaced("xfrd", servers[0].kill("xfrd"))
     servers[0].wait_serial("s.test", 2)

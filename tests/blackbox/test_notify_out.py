@@ -147,7 +147,7 @@ def test_reconfig_tells_other_targets(server, target, other):
 @pytest.mark.parametrize("how", ("crash", "start"))
 def test_all_are_told_by_one_who_knows_nothing(server, target, how):
     if how == "crash":
-        # What the last one has left to this one is not for the next.
+        # State that one xfrd has left to the next is not for a third.
         reconfig(server, [*NAMES, "new.test"], target)
         target.wait("new.test", 1)
         server.wait_replaced("xfrd", server.kill("xfrd", signal.SIGKILL))

@@ -156,7 +156,7 @@ def test_iterations_have_a_limit_that_can_be_set(nsd):
     server.start()
     server.wait_log(r"warning: example.zone:\d+: 3 NSEC3 iterations are more "
                     r"than 2")
-    # Nothing but what the apex, hashed at load, leads to.
+    # The answer has the apex's record only, which is hashed at load.
     assert len(denial(server, "nx.example.")) == 1
     assert server.rcode("nx.example.", "A") == "NXDOMAIN"
 

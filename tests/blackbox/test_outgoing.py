@@ -71,9 +71,9 @@ def test_without_one_the_system_chooses(make_server):
 
 @pytest.mark.parametrize("ours, expected", (
     (["127.0.0.8", "127.0.0.9"], "127.0.0.8"),
-    # Those that are not of this machine.
+    # Addresses that are not of this machine.
     (["192.0.2.1", "203.0.113.1", "127.0.0.9"], "127.0.0.9"),
-    # Those of the other kind.
+    # An address of the other family.
     (["::1", "127.0.0.7", "127.0.0.9"], "127.0.0.7"),
 ))
 def test_of_several_the_first_that_there_is(make_server, ours, expected):

@@ -261,8 +261,8 @@ class After:
             self.kill()
 
 
-# What may be left after a cut: all that was written, what was flushed alone,
-# and any part of the rest with that: that of a line of zone.list in some ways.
+# The possible states after a power cut: all writes; the flushed ones; or those
+# and any part of the rest: of a line of zone.list in some ways.
 ALL, FLUSHED, SOME = range(3)
 WAYS = 8
 

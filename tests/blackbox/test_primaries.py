@@ -230,7 +230,7 @@ def test_zone_that_finds_all_connections_in_use_waits_for_one(make_server):
             message.set_opcode(dns.opcode.NOTIFY)
             dns.query.udp(message, server.address, port=server.port,
                           timeout=DEADLINE)
-        # All say that there is a new version, and two are asked for it.
+        # The primaries all have a new version, and two are asked for it.
         wait_for("questions", lambda: all(
             len(p.asked) > k for p, k in zip(primaries, known)) and sum(
             kind == "IXFR" for p in primaries for _, kind in p.asked) == 2)
@@ -288,7 +288,7 @@ def test_differences_that_are_too_large_are_not_kept(make_server):
     def differences(apex, query):
         yield reply(query, soa(apex, 2), soa(apex, 1), soa(apex, 2))
         sent.append("differences")
-        # One is made, as that takes long, and others of it.
+        # A single message is made, as that takes long, and others from it.
         made = reply(query, *records(apex, *(
             f"h000x{j} TXT {'x' * 250} {'x' * 250}"
             for j in range(100)))).to_wire(max_size=65535)
@@ -301,7 +301,7 @@ def test_differences_that_are_too_large_are_not_kept(make_server):
         server = start(make_server, zone("two.test", primary))
         server.wait_serial("two.test", 2)
         assert sent == ["first", "differences", "first"]
-        # It has not come so far that the loader says so.
+        # The loader has not tried to apply the first.
         assert "failed to apply" not in server.read_log()
 
 

@@ -120,7 +120,7 @@ def test_bar_on_a_terminal(waits):
         pass  # as the end of a terminal is told
     os.close(main)
     assert re.search(r"\r\033\[Ktransfer \[-{30}\] 0 of 1 zones, \d+ s", seen)
-    assert seen.endswith("\r\033[K")  # nothing of it is left
+    assert seen.endswith("\r\033[K")  # the bar is erased
     assert text == "error zone a.test: it was removed meanwhile\n"
 
 

@@ -186,7 +186,7 @@ def test_proxy_that_speaks_for_itself(proxied):
         for octets in over_udp(server, head + wire), over_tcp(server, head,
                                                               wire):
             assert dns.message.from_wire(octets).rcode() == dns.rcode.NOERROR
-    # Its own address counts.
+    # The proxy's own address counts.
     wire = dns.message.make_query("www.few.test", "A").to_wire()
     octets = over_udp(server, header("192.0.2.1", command=LOCAL) + wire)
     assert dns.message.from_wire(octets).rcode() == dns.rcode.REFUSED

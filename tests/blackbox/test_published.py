@@ -23,7 +23,7 @@ IN_RANGE = ["127.0.0.200", "127.0.0.255", "127.0.1.0", "127.0.1.9",
             "127.0.1.10"]
 BESIDE = ["127.0.0.9", "127.0.0.199", "127.0.1.11", "127.0.1.200",
           "127.0.2.5"]
-# So many that a list gets an index.
+# Elements enough for a list with an index.
 MORE = "".join(f"\tallow-query: 203.0.113.{2 * i} NOKEY\n" for i in range(20))
 
 

@@ -51,7 +51,7 @@ def test_what_is_new_in_nsd_conf_is_in_effect(server):
     assert server.rcode("www.b.test", "A") == "REFUSED"
     assert server.identity() == "two"
     assert workers == {server.role("server 1"), server.role("server 2")}
-    # Those that come later have it, too.
+    # Processes that start later have the configuration, too.
     server.wait_replaced("loader", server.kill("loader"))
     server.wait_replaced("server 1", server.kill("server 1"))
     server.wait_replaced("xfrd", server.kill("xfrd"))

@@ -36,7 +36,7 @@ def still(pid):
 
 
 def test_loaders_die_of_it(server):
-    # It takes them some time.
+    # A large zone takes loaders some time.
     server.write_zone("large.test", zone_text() + "".join(
         f"name-{i} IN TXT \"some octets of text\"\n" for i in range(300_000)))
     change(server, "two")

@@ -446,7 +446,7 @@ def test_bad_key_of_the_channel(secure, keys, directory, what):
     assert code == 1 and "error: server-key-file" in said, said
     assert said.endswith(REFUSED)
     assert roles == secure.roles() and is_served(secure, keys)
-    # What is there goes on where its file can no longer be read.
+    # The key in use stays where its file can no longer be read.
     secure.extra = text
     secure.options["identity"] = '"two"'
     secure.write_config()
@@ -553,7 +553,7 @@ def test_as_another_user_in_a_chroot(made, directory):
     made.options.update({"username": "nobody", "chroot": f'"{directory}"'})
     if harness.is_sanitized():
         made.look_for_no_leaks()
-    # One that was bound before the chroot stays.
+    # A socket that was bound before the chroot stays.
     control.config(made, f"control-interface: {outside}")
     try:
         server = made.start()

@@ -15,7 +15,7 @@ from harness import DEADLINE, wait_for, zone_text
 from scripted_primary import (ScriptedPrimary, error, records, reply, soa,
                               whole)
 
-# What is not to be asked for again while a test lasts.
+# Timers of zones that should not be refreshed while a test lasts.
 TIMERS = "3600 3600 86400 300"
 KEY = 'key:\n\tname: "{}"\n\talgorithm: hmac-sha256\n\tsecret: "AAECAw=="\n'
 PATTERN = 'pattern:\n\tname: "{}"\n\tzonefile: "%s.zone"\n'
@@ -119,7 +119,7 @@ def test_answer_that_is_read_slowly_is_whole(server):
 def test_zones_come_and_go_amid_reconfigs(server):
     server.start()
     xfrd = server.role("xfrd")
-    # They read it while the other one is written.
+    # Clients read a copy, as the other file is being written.
     config = server.directory / "client.conf"
     config.write_text(server.config.read_text())
     over = threading.Event()
@@ -176,7 +176,7 @@ def test_other_primary_is_asked(server):
         xfrd = server.role("xfrd")
         reconfig(server, secondary("a.test", second))
         server.wait_serial("a.test", 8)
-        # Its files and timers are of the same zone.
+        # A reconfig of a timer leaves the zone with the new primary.
         reconfig(server, secondary("a.test", second, "max-retry-time: 900"))
         wait_for("the look", lambda: f"127.0.0.1@{second.port}" in control.ask(
             server, "zonestatus", "a.test")[1])

@@ -146,7 +146,7 @@ def test_zone_has_another_file(server):
     with staying(server):
         reconfig(server, zone("b.test", file="other.test"))
         assert server.serial("b.test") == 9
-        # What is served stays if the next one cannot be read.
+        # The served version stays if the next file cannot be read.
         server.extra = server.base + zone("b.test", file="none.test")
         assert control.reconfig(server)[1].endswith(
             "zone b.test: zonefile none.test.zone does not exist\n"
@@ -183,7 +183,7 @@ def test_many_zones_go_and_come(server):
         for here, gone in (1, 0), (0, 1), (1, 0):
             server.extra = server.base + "".join(
                 zone(name) for name in sets[here])
-            # Those without a file are told of.
+            # The answer names zones without a file.
             control.reconfig(server)
             for name in sets[here][::100]:
                 assert server.serial(name) == int(name[1:-5]) + 1
@@ -246,7 +246,7 @@ def test_zone_in_reading_is_read_once(server):
             configure(server, KEY, zone("new.test"),
                       zone("b.test", "provide-xfr: 127.0.0.1 NOKEY"))
             client = control.begin(server, "reconfig")
-            # What threads do not look at is in effect at once.
+            # Options that threads do not read are in effect at once.
             wait_for("the identity", lambda: server.identity() == "two")
             wait_for("the list", lambda: transfers(server, "b.test"))
             assert server.serial("b.test") == 1
@@ -257,7 +257,7 @@ def test_zone_in_reading_is_read_once(server):
         assert server.answer("more.b.test", "A") == ["192.0.2.7"]
         assert server.serial("new.test") == 5
         assert transfers(server, "b.test")
-        # It follows further ones.
+        # The zone follows later reconfigs.
         reconfig(server, zone("b.test"))
         assert not transfers(server, "b.test")
     assert server.read_log()[known:].count(
@@ -401,7 +401,7 @@ def test_it_dies_with_the_message_in_hand(server):
     assert server.identity() == "two"
     assert server.serial("new.test") == 5
     assert server.rcode("b.test", "SOA") == "REFUSED"
-    # That one stays, too.
+    # The next loader stays, too.
     with staying(server):
         reconfig(server, zone("b.test"), identity='"three"')
         assert server.identity() == "three"

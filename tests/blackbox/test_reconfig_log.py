@@ -64,13 +64,13 @@ def test_all_processes_write_to_another_file(server):
         assert dns.query.receive_tcp(client)[0].answer
     assert workers(server) == pids
     assert re.search(r"\[%d\]: " % server.role("loader"), text)
-    # Those that come later write there, too.
+    # Processes that start later write there, too.
     server.kill("server 1")
     wait_for("its end", lambda: "killed by signal 9" in other.read_text())
     wait_for("both", lambda: set(server.roles()) >= {"server 1", "server 2"})
     server.wait_answer()
     wait_lines(server, other.read_text)
-    # It is what is opened anew after a rotation.
+    # The new file is the one that is opened anew after a rotation.
     other.rename(server.directory / "rotated.log")
     assert control.ask(server, "log_reopen") == (0, "ok\n")
     wait_lines(server, other.read_text)
@@ -158,7 +158,7 @@ class Syslog:
 
     def end(self):
         self.path.unlink()
-        # What it waits with in recv is the socket, too.
+        # The thread waits in recv on the socket, too.
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
 
@@ -205,7 +205,7 @@ def test_lines_of_all_processes_are_in_syslog_from_the_start(syslog):
     wait_for("two workers", lambda: set(server.roles()) >= {
         "server 1", "server 2", "loader"})
     assert "]: nsd started (" in daemon.read()
-    # Whoever reads both, as the journal of systemd does, has them once.
+    # A reader of both, such as systemd's journal, gets the lines once.
     printed = server.output
     assert "nsd start" not in printed, printed
     pids = workers(server)

@@ -30,7 +30,7 @@ VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
           "STRINGS": '"/bin/true"', "RRL": "error", "EXPIRE": "7",
           "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no",
           "DOMAIN": '"agent.example"'}
-# Those whose value depends on others, or without which nobody could ask.
+# Options whose value depends on others, or without which no client could ask.
 SPECIAL = {
     "server-N-cpu-affinity": None,  # server-1-...: wants cpu-affinity
     "debug-mode": None,  # a flag says so
@@ -89,7 +89,7 @@ def test_table_is_read():
                for one in ("none", "waits", "at once"))
 
 
-# What fits no reply over UDP of the default size.
+# An RRset that fits no reply over UDP of the default size.
 LARGE = "".join(f"large IN TXT {i:0200}\n" for i in range(10))
 
 
@@ -169,7 +169,7 @@ def told_of(server, clause, name, effect):
                        "zones: 0 new, 0 gone, 1 changed"]
     if effect == "none":
         return vain
-    # One that has two names is told by the first.
+    # An option with two names is reported by the first.
     first = "ip-address" if name == "interface" else name
     return [f"{place}{clause}: {first} has changed"
             + WAITS * (effect == "waits")]
@@ -190,7 +190,7 @@ def try_option(server, clause, name, effect, value):
     write(server, None, None, None)
     back, back_lines = look(server)
     served = [server.serial(zone) for zone in ("example", "of.p")]
-    # What waits is what it was again: nothing has changed.
+    # A waiting option has its old value again: nothing has changed.
     back_wanted = told_of(server, clause, name, effect) if counts else []
     if (said, back) == (counts, counts) and served == [1, 1] \
             and told(lines) == wanted and told(back_lines) == back_wanted:
@@ -264,7 +264,7 @@ def test_replies_over_ipv6_have_other_room(make_server):
         write(server, "server", "ipv6-edns-size", value)
         assert reconfig(server) == (True, [])
         assert [is_truncated(server) for _ in range(8)] == [truncated] * 8
-    # One that comes later has the same room.
+    # A later worker has the same size.
     server.wait_replaced("server 1", server.kill("server 1"))
     assert [is_truncated(server) for _ in range(8)] == [False] * 8
     assert workers[1] == server.role("server 2")

@@ -87,7 +87,7 @@ def test_segments_of_new_connections_are_smaller(server):
             with connect(server) as client:
                 assert asks(client)
                 assert 450 < segment(client) <= 500  # with its options
-        # Those of a worker that comes later, too.
+        # Sockets of a later worker, too.
         server.wait_replaced("server 1", server.kill("server 1"))
         for _ in range(8):
             with connect(server) as client:
@@ -164,5 +164,5 @@ def test_buffers_that_take_root_wait_for_a_restart(make_server):
     text = control.apply(server, send_buffer_size=100000)
     assert "restart" not in text
     assert sizes(socket.SO_SNDBUF) == {100000}
-    # What is the same stays what it is, whoever we are.
+    # An unchanged size stays, with any privileges.
     assert sizes(socket.SO_RCVBUF) == {large}

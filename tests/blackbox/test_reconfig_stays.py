@@ -15,7 +15,7 @@ from steady import Steady
 
 # Of a transfer; a minute shows more.
 SECONDS = float(os.environ.get("NSD_TRANSFER_SECONDS", "10"))
-# What is not to be asked for again while a test lasts.
+# Timers of zones that should not be refreshed while a test lasts.
 TIMERS = "3600 3600 86400 300"
 RECONFIGS = 20
 # Longer than what fits into buffers between xfrd and its client.

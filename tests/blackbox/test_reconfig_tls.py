@@ -67,7 +67,7 @@ def test_other_files(server, authority):
         assert old.address() == WWW
     for worker in "server 1", "server 2":
         assert server.role(worker) == roles[worker]
-    # One that comes later has them, too.
+    # A later worker has the new certificates, too.
     server.wait_replaced("server 1", server.kill("server 1"))
     server.wait_serving()
     assert shown(server, authority) == after
@@ -187,7 +187,7 @@ def test_tls_comes_and_goes_with_a_restart(server, authority):
     server.start()
     for _ in range(2):
         name_files(server, pair)
-        # What cannot be used by then is seen by the next start.
+        # Files that cannot be used are noticed at the next start.
         server.options["tls-service-ocsp"] = f'"{ocsp}"'
         for _ in range(2):
             reconfig_waits(server)
@@ -211,7 +211,7 @@ def test_tls_stays_until_a_restart(server, authority):
         reconfig_waits(server)
         assert "tls-service-key" in reconfig_changes(server)
         assert shown(server, authority) == before
-    # They are looked at for as long as they are served.
+    # The served files are watched for as long as they are served.
     known = len(server.read_log())
     authority.sign("other", "ns.example")
     server.wait_log("certificates of TLS have been read anew", known)

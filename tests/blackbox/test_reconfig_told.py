@@ -63,7 +63,7 @@ def test_all_that_changes_is_told_in_order(server):
         "patterns: 1 new, gone or changed",
         "zones: 1 new, 1 gone, 0 changed",
         "reconfig completed: changes applied", "ok"])
-    # What is not there any more has no line.
+    # A removed option has no line.
     del server.options["cookie-secret"]
     assert reconfig(server) == (0, [
         f"{place('port')}server: port has changed{WAITS}",
@@ -179,7 +179,7 @@ def test_warnings_of_nsd_conf_are_told(server):
         f"{place}warning: {said}", "patterns: 1 new, gone or changed",
         "reconfig completed: changes applied", "ok"])
     assert f"warning: {place}{said}\n" in server.read_log()[known:]
-    # It still stands there, and is no change.
+    # The option is still there, and is no change.
     assert reconfig(server) == (0, [
         f"{place}warning: {said}",
         "reconfig completed: no changes detected", "ok"])

@@ -57,7 +57,7 @@ def test_equal_file_publishes_nothing(server):
     log = reload(server, "".join(lines[:6] + lines[:5:-1]),
                  "zone example read with success")
     assert "records added" not in log
-    # It is not compared again.
+    # An unchanged file is not compared again.
     known = len(server.read_log())
     server.reload()
     server.reload()
@@ -213,7 +213,8 @@ def test_workers_wait_for_no_loader(nsd):
     reload(server, names(2), "serial 1 is updated to 2")
     length = time.monotonic() - started
     for serial in range(3, 23):
-        # Each has all of the names changed, for a while to be stopped in.
+        # Every version changes all names, so that there is time to be stopped
+        # in.
         server.write_zone("example", names(serial, address=serial))
         server.signal(signal.SIGHUP)
         load.step(rng.random() * length)

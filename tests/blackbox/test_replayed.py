@@ -18,7 +18,7 @@ from test_versions import answers, clause, text_of
 
 APEX = dns.name.from_text("example.")
 LAST = 400  # of the IXFR
-NAMES = 3000  # that each version changes
+NAMES = 3000  # changed by each version
 VERSIONS = 240  # with these, a replay takes half a second of the processor
 OTHERS = 100000  # names of the file: reading takes longer than to find who does
 STEP = 0.005  # seconds that the loader runs at a time

@@ -15,7 +15,7 @@ from scripted_primary import ScriptedPrimary, error, reply, soa, whole
 
 WAYS = ("reconfig", "changezone", "restart")
 EXPIRE = 4  # seconds
-SOON = 30   # what a busy machine may take for what happens at once
+SOON = 30   # for immediate effects, on a busy machine
 
 
 class Primary(ScriptedPrimary):
@@ -250,7 +250,7 @@ def test_larger_limits_count_from_the_next_check_on(limited):
     asked = len(primary.asked)
     wait_for("checks", lambda: len(primary.asked) > asked + 1)
     zone.change()
-    # One that was under way, and one of the change: SOA and AXFR each.
+    # A check that was under way, and one for the change: SOA and AXFR each.
     asked = len(primary.asked)
     time.sleep(3)
     assert len(primary.asked) <= asked + 4

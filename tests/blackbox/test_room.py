@@ -33,7 +33,7 @@ def test_store_that_may_not_grow(nsd, directory, in_file):
                      r" \(RLIMIT_FSIZE: ulimit -f, LimitFSIZE=\)",
                      server.read_log())
     assert server.serial("example") == 1
-    # Others come and go meanwhile.
+    # Other zones change meanwhile.
     server.write_zone("other", zone_text(2))
     server.reload()
     server.wait_serial("other", 2)
@@ -116,7 +116,7 @@ def test_version_without_room_beside_the_old_one(crowded):
     server.write_zone("example", half_of_it(3))
     server.reload()
     server.wait_serial("example", 3)
-    # What has room beside the old version needs no other store.
+    # A version that fits beside the old one needs no other store.
     known = len(server.read_log())
     server.write_zone("other", zone_text(3))
     server.reload()
@@ -169,7 +169,7 @@ def test_other_store_that_lacks_a_zone_is_not_served(crowded, fault):
     assert workers_of(server) == workers
     assert server.serial("example") == served
     assert server.serial("other") == 1
-    # It goes on as ever.
+    # The served store takes changes as before.
     server.write_zone("other", zone_text(20))
     server.write_zone("example", half_of_it(20, 10))
     server.reload()

@@ -172,7 +172,7 @@ def test_figures_begin_and_end_with_a_reconfig(make_server):
         control.apply(server, rssac002="yes")
         while not ask_and_look(server):
             pass  # the day ended meanwhile
-        # Those from before it was wanted are not in them.
+        # Queries from before the option was set are not counted.
         begun = ask_figures(server)
         assert figures(server, "udp-request-sizes", begun).get(
             "16-31", 0) <= 20
@@ -193,7 +193,7 @@ def test_counters_are_logged_as_often_as_a_reconfig_says(make_server):
     assert "NSTATS" not in server.read_log()
     control.apply(server, statistics=1)
     server.wait_log("NSTATS", count=2)
-    # They go on at other reconfigs.
+    # Statistics go on at other reconfigs.
     control.apply(server, identity='"x"')
     server.wait_log("NSTATS", len(server.read_log()), count=2)
     control.apply(server, statistics=0)

@@ -83,5 +83,5 @@ def test_what_is_missing_is_said_and_the_rest_used(make_server, do, call,
     else:
         assert server.read_log().count(f"warning: sandbox: {lacks}") == 1
     assert server.read_log().count("sandbox:") == 1
-    expect_filters(server, 1, 1 + left)  # one is that of the test
+    expect_filters(server, 1, 1 + left)  # with the test's own
     check_serves(server)

@@ -161,7 +161,7 @@ def is_what_a_worker_needs(files):
 def test_worker_holds_what_it_needs_and_no_more(nsd):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 3})
     for index in (1, 2, 3):
-        # It has its name before it has let go of the rest.
+        # A worker has its name before it has closed the rest.
         pid = server.role(f"server {index}")
         wait_for(f"server {index} without more",
                  lambda pid=pid: is_what_a_worker_needs(open_files(pid)))

@@ -96,7 +96,7 @@ def test_ready_means_that_all_files_were_read(make_server, directory,
     server.write_zone("example", zone_text(1) + "$INCLUDE more.inc\n")
     server.start(ready=False)
     with more.opened() as f:
-        server.wait_log("nsd started")  # others are served by now
+        server.wait_log("nsd started")  # the other zones are served by now
         server.wait_answer()
         assert not any("READY=1" in text for text in manager.hear())
         f.write("more A 192.0.2.7\n")

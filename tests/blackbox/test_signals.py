@@ -136,8 +136,8 @@ def test_hup_without_zonefiles_check_reads_no_zones(nsd):
                  options={"zonefiles-check": "no"})
     server.write_zone("a.test", zone_text(2))
     server.reload()
-    # What would come after a pass over the zones has nothing to wait for:
-    # another reload, and statistics behind it, and still no new zone.
+    # Signals that would wait for a pass over the zones do not wait: another
+    # reload, and statistics behind it, and still no new zone.
     server.reload()
     server.signal(signal.SIGUSR1)
     server.wait_log("XSTATS")

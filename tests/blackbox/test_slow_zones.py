@@ -10,7 +10,8 @@ import dns.query
 from harness import DEADLINE, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
-# What fails is not asked for again while a test lasts.
+# Timers of zones that are not asked for again after a failure while a test
+# lasts.
 TIMERS = "3600 3600 86400 300"
 OTHERS = [f"n{i}.test" for i in range(3)]
 
@@ -85,7 +86,7 @@ def test_more_that_drip_than_connections_at_first(make_server):
         server = start(make_server,
                        (zone(n, primary) for n in slow + OTHERS))
         change(server, primary, slow)
-        # None of them was given up for that.
+        # The slow transfers were not given up.
         wait_for("all to drip", lambda: len(primary.dripping) == len(slow))
 
 

@@ -64,7 +64,7 @@ def test_datagrams_that_the_kernel_drops_are_counted(make_server):
     lost = wait_for("a count of what was lost",
                     lambda: shown_as_lost(server, port))
     assert 0 < lost <= 200
-    # They do not count twice.
+    # Lost datagrams do not count twice.
     assert xstats(server, pid, ask_statistics(server))["RLost"] == lost
 
 

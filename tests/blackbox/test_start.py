@@ -172,8 +172,8 @@ def test_start_without_descriptors_exits_1(make_server, workers):
         said = re.search(rf"error: {few} open files are too few, at least"
                          r" (\d+) are needed \(RLIMIT_NOFILE", result.stderr)
         assert said, result.stderr
-        # Its parent has told us, and it has its lifeline yet: the next one
-        # would have none, and count one descriptor less.
+        # The parent has returned, and main still has its lifeline: the next
+        # start would have none, and count one descriptor less.
         wait_for("its end", lambda: not processes_in(server.directory))
         needed = int(said[1])
         least = needed - 1 - 2 * workers  # xfrd, and all workers but one
@@ -233,7 +233,7 @@ def test_start_waits_for_the_control_socket_of_who_is_just_ending(make_server):
         listener.listen()
         listener.settimeout(harness.DEADLINE)
         server.start(ready=False)
-        listener.accept()[0].close()  # it looks whether somebody is there
+        listener.accept()[0].close()  # the start looks for an old main
     server.wait_serving()
     assert control.ask(server, "status")[0] == 0
 
@@ -477,7 +477,7 @@ def test_user_is_given_up_for_good_by_all_roles(make_server, directory):
         assert proc_ids(pid, "Groups") == ["65534"], name
         assert proc_ids(pid, "CapEff") == ["0" * 16], name
         assert proc_ids(pid, "NoNewPrivs") == ["1"], name
-    # Its user does not choose whom root sends signals to.
+    # The server's user must not choose which process root signals.
     assert server.pidfile.stat().st_uid == 0
     assert server.log.stat().st_uid == 65534
     server.stop()

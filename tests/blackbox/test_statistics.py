@@ -145,7 +145,7 @@ def test_counts_that_nobody_has_got_are_shown_again(make_server):
             client.sendall(b"NSDCT1 stats\n")
             while octets > 0:
                 octets -= len(client.recv(octets))
-    # One that does not read, until another has asked.
+    # A client that does not read until another has asked.
     with control.connect(server) as client:
         client.sendall(b"NSDCT1 stats\n")
         client.recv(1)

@@ -40,7 +40,7 @@ def troubles(server):
     text, told = wait_for("no change between two questions", steady)
     lines = [line for line in text.splitlines()
              if line.startswith("trouble: ")]
-    # What NSD says comes first.
+    # NSD's lines come first.
     head = text.splitlines()[:len(text.splitlines()) - len(lines)]
     assert [line.split(":")[0] for line in head][:2] == [
         "version", "verbosity"]
@@ -121,7 +121,7 @@ def test_file_that_cannot_be_used(server):
     assert control.ask(server, "reload")[0] == 1
     assert is_told(server)
     assert server.serial("example") == 1
-    # Others that are asked know it, too.
+    # Later processes know the trouble, too.
     server.options["identity"] = '"two"'
     server.write_config()
     assert control.ask(server, "reconfig")[0] == 0
@@ -241,14 +241,14 @@ def test_zone_that_gets_another_file(server):
     server.zone_file("z.test").write_text("nonsense\n")
     assert control.ask(server, "reload", "z.test")[0] == 1
     assert is_told_now()
-    # It has none.
+    # The pattern has no zone file.
     change("none")
     assert not is_told_now()
     assert server.serial("z.test") == 3
     # The same as before, which nobody has mended.
     change("file", 1)
     assert is_told_now()
-    # One that is not there; then it is.
+    # A file that is missing; then it is there.
     change("other", 1)
     assert is_told_now()
     (server.directory / "z.test.other").write_text(zone_text(4))

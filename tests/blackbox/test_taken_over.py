@@ -25,7 +25,7 @@ CONTINUE = 18  # SIGCONT: harms nobody
 FILES = ("database", "zone", "pidfile", "log", "config")
 OTHERS = ("main", "loader", "xfrd", "server-1", "server-2")
 
-# What a refusal looks like: no such call, or not for you.
+# Errors of a refusal: no such call, or not allowed.
 REFUSED = {errno.ENOSYS, errno.EACCES, errno.EPERM}
 
 
@@ -136,7 +136,7 @@ def own_rows(everybody):
     yield "another root", everybody, "chdir =/"
 
 
-# What ends the process that does it.
+# Calls that end the process.
 KILLED = {
     "server-1": "execve =/bin/true @zeros @zeros",
     "server-2": "clone 17 0 0 0 0",
@@ -213,7 +213,7 @@ class Maker:
                 **options})
         server.program = BUILD / "tests/lib/nsd_taken"
         (self.directory / "spool").mkdir()  # the writer's
-        # So that it is the sandbox that refuses, not the files' modes.
+        # The sandbox must refuse, not the files' modes.
         self.directory.chmod(0o777)
         for path in self.directory.iterdir():
             os.chown(path, NOBODY, NOBODY)
@@ -346,7 +346,7 @@ def test_attempts_succeed_where_nothing_confines(make_server, directory):
             assert result != -1, (role, text, os.strerror(error))
     assert taken.call("server-2", "execve =/bin/false @zeros @zeros") \
         == "died"
-    # It ends by itself, or main misses its end of the channel first.
+    # The worker ends by itself, or main notices its closed channel first.
     server.wait_log("server 2 .* (ended with status 1|was killed by signal 9)"
                     ", replacing it")
     server.wait_serving()
@@ -363,7 +363,7 @@ def test_processes_hold_no_descriptor_of_others(taken):
             [f for f in files if f == str(server.pidfile)]
             if role != "main" else [])
 
-    # One that has its name already may have begun just now.
+    # A process that has its name already may have begun just now.
     for role, pid in server.roles().items():
         wait_for(f"nothing in {role}",
                  lambda pid=pid, role=role: not has(pid, role))

@@ -22,7 +22,7 @@ MEDIAN_MSEC = 40
 TIMES = 20
 # Another program may have had the cores for all of that while.
 ATTEMPTS = 3
-# It is ended before.
+# The attack is ended before.
 ATTACK_SECONDS = 120
 # For all clients that do not read, in the kernel; without a bound it is 4 MiB
 # for each of the 60.

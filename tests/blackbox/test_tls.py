@@ -281,7 +281,7 @@ def test_sockets_of_a_worker_that_is_down_speak_tls(start_tls, authority):
         try:
             look(known)
         except (OSError, EOFError):
-            # It is back, and what the other had of its clients is cut.
+            # The worker is back, and the old one's connections are cut.
             if "server 1" not in server.roles():
                 raise
     while_away(server, "server 1", check)

@@ -181,7 +181,7 @@ def store_kib(server):
     folder = f"/proc/{server.main_pid}/fd"
     stats = []
     for fd in os.listdir(folder):
-        # It may be closed meanwhile.
+        # The descriptor may be closed meanwhile.
         with contextlib.suppress(FileNotFoundError):
             if "memfd:nsd-store" in os.readlink(f"{folder}/{fd}"):
                 stats.append(os.stat(f"{folder}/{fd}"))
@@ -214,7 +214,7 @@ def test_version_that_a_slow_client_takes_costs_no_more_than_itself(start):
         before = store_kib(server)
         for serial in range(3, published + 3):
             publish(serial)
-        # All of them: 20 MB.
+        # The versions all together: 20 MB.
         assert store_kib(server) < before + published * names * octets / 4096
         count, message = int.from_bytes(first[6:8], "big"), first
         while not (is_soa(message) and message is not first):
@@ -241,8 +241,8 @@ def test_many_transfers_at_once(start):
                 assert client.take() == (1, 1, 2004)
 
 
-# What is asked, over which transport, and what those are told who may not have
-# the zone: nothing else is looked at before.
+# The request, its transport, and the reply to a client without access: nothing
+# else is looked at before.
 @pytest.mark.parametrize("name", ["closed.test", "empty.test"])
 @pytest.mark.parametrize("tcp", [True, False])
 @pytest.mark.parametrize("rdtype, serial", [

@@ -82,7 +82,7 @@ def test_wrong_whole_zone_changes_nothing(server, text):
     if text.endswith(SOA.format(1)):
         assert outcome == "ok"
     elif "b.test." in text.split("\n")[0]:
-        assert outcome == "not allowed"  # it is primary
+        assert outcome == "not allowed"  # a primary zone
     else:
         assert outcome in ("malformed wire data", "zone rules broken",
                            "not found")
@@ -205,7 +205,7 @@ def test_zone_expires_with_nobody_there_but_workers(server):
 def test_refresh_puts_expiry_off(server):
     assert server.update(whole("example", 1))[0] == "ok"
     expire(server, "example", 1500)
-    end = time.monotonic() + 3  # its time has passed, and some more
+    end = time.monotonic() + 3  # longer than its time
     expire(server, "example", 600000)
     # On a slow machine it may have expired in between.
     wait_for("an answer", lambda: server.rcode("example", "SOA") == "NOERROR")
@@ -219,7 +219,7 @@ def test_expiry_outlives_a_loader(server):
     expire(server, "example", 0)
     wait_for("the end", lambda: server.rcode("example", "SOA") == "SERVFAIL")
     old, xfrd = server.role("loader"), server.role("xfrd")
-    os.kill(xfrd, signal.SIGSTOP)  # it would say when the zone expires
+    os.kill(xfrd, signal.SIGSTOP)  # xfrd would tell the expiry
     server.kill("loader")
     server.wait_replaced("loader", old)
     server.wait_log("the loader takes over")
@@ -292,7 +292,7 @@ def test_others_go_on_while_a_whole_zone_is_built(server):
     server.send_update(whole("other", 4))
     server.send_update(diffs("example", (1, 2, [], ["add x 60 TXT y"])))
     answers = [server.read_update() for _ in range(3)]
-    # That of the other zone need not wait, that of the same does.
+    # The other zone's change need not wait, that of the same zone must.
     assert sorted(answers) == sorted([
         ("ok", 60003, 0), ("ok", 3, 0), ("ok", 2, 1)])
     assert answers[-1] == ("ok", 2, 1)
@@ -350,12 +350,12 @@ def test_others_go_on_while_large_differences_are_applied(server):
     answers = [server.read_update() for _ in range(3)]
     assert sorted(answers) == sorted([
         ("ok", 24001, 1), ("ok", 2, 1), ("ok", 2, 1)])
-    assert answers[-1] == ("ok", 2, 1)  # that of the same zone waits
+    assert answers[-1] == ("ok", 2, 1)  # the same zone's change waits
     assert server.serial("example") == 5
     assert server.answer("v3x7999.example", "A") == ["192.0.2.249"]
     # The same once more: nothing is to be done.
     assert server.update(diffs("example", many(4, 8000))) == ("ok", 0, 0)
-    # What does not fit, and what is no difference, changes nothing.
+    # Differences that do not fit, and malformed ones, change nothing.
     text = diffs("example", many(5, 3000), (6, 7, [], many(5, 1)[3]))
     assert server.update(text) == ("the differences do not fit", 0, 0)
     assert server.serial("example") == 5

@@ -100,7 +100,7 @@ def test_primary_without_soa_is_followed(make_server, name, options):
         assert "state: ok" in status
         # In a survey what came over UDP is noted: TCP is to follow.
         assert options or "last-error" not in status
-        # Nothing has failed, so nothing is said; but of silence over UDP.
+        # Without a failure nothing is logged, except of silence over UDP.
         if name != "closed":
             assert "error:" not in server.read_log()
             assert "well again" not in server.read_log()
@@ -198,7 +198,7 @@ def test_differences_that_break_off_are_followed_by_axfr(make_server, name):
         primary.serial = 2
         server.wait_serial("s.test", 2)
         assert primary.count("AXFR") == 2
-        # One on a connection that was used before is sent again.
+        # A request on a connection that was used before is sent again.
         assert primary.count("IXFR") <= 4
         # For an hour it is asked for nothing else.
         asked = primary.count("IXFR")
@@ -238,7 +238,7 @@ def test_primary_without_edns_is_followed(make_server, code, key):
             primary.serial = serial
             server.wait_serial("s.test", serial)
         assert primary.count("AXFR") <= 2
-        assert primary.with_edns == 1  # it is remembered
+        assert primary.with_edns == 1  # the lack of EDNS is remembered
 
 
 def test_primary_whose_formerr_has_an_opt_is_followed(make_server):
@@ -332,7 +332,7 @@ def test_expired_zone_takes_any_serial(make_server, serial, hidden):
         server.wait_serial("s.test", serial)
         wait_for("its state", lambda: "state: ok" in control.ask(
             server, "zonestatus", "s.test")[1])
-        # One that lives does not go back.
+        # A zone that has not expired does not go back.
         primary.serial = serial - 1
         asked = primary.count("SOA")
         wait_for("more checks", lambda: primary.count("SOA") > asked + 1)
@@ -349,7 +349,7 @@ def test_zone_that_expired_before_a_start_takes_any_serial(make_server):
         primary.is_down = False
         server.start()
         server.wait_serial("s.test", 5)
-        # It is what the next start has, too.
+        # The next start has the same version.
         primary.is_down = True
         server.stop()
         server.start()

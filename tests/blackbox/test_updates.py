@@ -292,7 +292,7 @@ def test_nsd_takes_what_transfers_bring_alone(make_server):
     for kind in "zone", "whole", "diffs":
         outcome = server.update(f"{kind} example.\n{change}")[0]
         assert outcome == "not allowed", kind
-    # Others are nobody's.
+    # Zones that are not configured are refused, too.
     assert server.update(f"zone other.\n{change}")[0] == "not allowed"
     assert server.rcode("a.example", "TXT") == "NXDOMAIN"
     assert server.serial("example") == 1
@@ -321,7 +321,7 @@ def test_changes_wait_while_the_file_is_compared(nsd):
                                f"add c{tickets}.at{serial} 60 TXT x")
             time.sleep(0.002)
         answers = read_answers(server, 2 * tickets)
-        # None were sent if the file was compared at once.
+        # The set is empty if the file was compared at once.
         assert {rest.split(" added")[0] for _, rest in answers} <= {"ok"}
         # Only what came before the comparing is undone by the file.
         there = [server.rcode(f"c{n}.at{serial}.example", "TXT") == "NOERROR"

@@ -23,13 +23,13 @@ SOA = dns.rdatatype.SOA
 NAMES = 8000
 VERSIONS = 400
 BUNDLE = 20  # versions of an entry of the journal
-# That of the loader for all of them. For each, it would be more than 1 s; and
-# memory as for the zone.
+# The loader's time for all versions. One by one it would take more than 1 s,
+# and memory as for the zone.
 CPU_SEC = 0.6
 MEMORY_KIB = 48 << 10
 HASH = "0p9mhaveqvm6t7vbl5lop2u3t2rp3tom"
 
-# What comes and goes, and records that are there before.
+# Records that come and go, and records that are there before.
 KINDS = {
     "ns": ("sub 300 NS ns", ""),
     "dname": ("sub 300 DNAME ns", ""),

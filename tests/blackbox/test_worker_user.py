@@ -53,7 +53,8 @@ def test_workers_are_another_user(server):
     found = capabilities(server)
     assert found.pop("main") == SETGID_AND_SETUID
     assert set(found.values()) == {0}
-    # Nobody may look into them: a change of user did not undo that.
+    # Processes of the user may not look into them: a change of user did not
+    # undo that.
     assert {os.stat(f"/proc/{pid}/mem").st_uid for pid in pids} == {0}
 
 

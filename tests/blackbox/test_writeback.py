@@ -72,7 +72,7 @@ def test_written_by_the_clock(start, primary):
     assert not path.with_name("s.test.zone~").exists()
     primary.serial = 2
     wait_file(path, 2)
-    # Nobody writes what has not changed.
+    # An unchanged zone is not written.
     primary.serial = 2
     known = len(server.read_log())
     time.sleep(2.5)
@@ -97,7 +97,7 @@ def test_written_at_a_stop_and_served_without_the_primary(start, primary):
     assert server.stop() == 0
     wait_file(server.directory / "s.test.zone", 1)
     primary.__exit__()
-    # It has all that there was.
+    # The file has all that was served.
     for path in (server.directory / "xfrd.state.journal").iterdir():
         path.unlink()
     server.start()
@@ -166,7 +166,7 @@ def test_read_only_folder_has_a_copy_elsewhere(start, primary, directory,
     server.wait_log("zone s.test cannot be written to .*: Permission denied;"
                     " a copy is in xfrdir; the journal keeps it")
     assert list(folder.iterdir()) == []
-    # It is tried again, and the copy is not made anew.
+    # The write is tried again, and the copy is not made anew.
     stamp = copy.stat().st_mtime_ns
     time.sleep(2.5)
     assert copy.stat().st_mtime_ns == stamp
@@ -243,7 +243,7 @@ def test_journal_forgets_what_files_hold(start, primary):
         wait_file(path, serial)
     assert server.stop() == 0
     primary.__exit__()
-    # Nothing in it leads anywhere that the file does not.
+    # The journal leads no further than the file.
     known = len(server.read_log())
     server.start()
     server.wait_serial("s.test", 5)
@@ -355,7 +355,7 @@ def test_write_is_done_when_it_says_ok(controlled, primary):
     assert "; received update to serial 1 at " in text
     assert re.search('last-write: "serial 1, \\d+ sec ago"',
                      ask(server, "zonestatus", "s.test")[1])
-    # Nothing has changed; what has no file, and what is no secondary.
+    # An unchanged zone; a zone without a file; a primary zone.
     known = len(server.read_log())
     assert ask(server, "write") == (0, "ok\n")
     assert ask(server, "write", "example") == (0, "ok\n")
@@ -399,7 +399,7 @@ def test_lost_answer_is_no_ok(controlled, primary):
     server.wait_serial("s.test", 2)
     writer = server.roles().get("writer")
     if writer:
-        with contextlib.suppress(ProcessLookupError):  # it has just ended
+        with contextlib.suppress(ProcessLookupError):  # may end here
             os.kill(writer, signal.SIGSTOP)
     with begin(server, "write") as waits:
         time.sleep(0.2)
@@ -472,7 +472,7 @@ def test_killed_at_any_moment_nothing_that_was_served_is_lost(start, primary):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         server.process.wait(DEADLINE)
-        # Nobody to ask.
+        # The primary is silent.
         primary.answer = lambda apex, rdtype, query: []
         server.start()
         for z, serial in served.items():
@@ -500,12 +500,12 @@ def test_another_file_name_counts_at_once(make_server, primary):
     server.wait_serial("s.test", 1)
     assert ask(server, "write", "s.test") == (0, "ok\n")
     assert (server.directory / "a/s.test").exists()
-    # One that the writer has not heard of.
+    # A zone that the writer does not know.
     assert ask(server, "addzone", "t.test", "p") == (0, "ok\n")
     server.wait_serial("t.test", 1)
     assert ask(server, "write", "t.test") == (0, "ok\n")
     assert (server.directory / "a/t.test").exists()
-    # One that it knows by another pattern.
+    # A zone that the writer knows with another pattern.
     assert ask(server, "write", "s.test") == (0, "ok\n")
     assert ask(server, "changezone", "t.test", "q") == (0, "ok\n")
     primary.serial = 2

@@ -31,7 +31,7 @@ def test_zones_of_the_list_are_served(server):
     assert server.rcode("www.b.test", "A") == "REFUSED"
     assert server.rcode("www.c.test", "A") == "SERVFAIL"
     assert server.serial("example") == 1
-    # Those that come later are served by the same processes.
+    # Later changes are served by the same processes.
     server.wait_replaced("loader", server.kill("loader"))
     server.wait_replaced("xfrd", server.kill("xfrd"))
     assert server.serial("a.test") == 3

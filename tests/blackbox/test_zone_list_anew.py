@@ -91,7 +91,7 @@ def test_what_is_busy_is_in_the_new_list(server):
         # is that of big.test.
         deletes = control.begin(server, "delzones", text="a.test\nbig.test\n")
         wait_for("a new list", lambda: "b.test" not in read(server))
-        # Nobody else waits for it.
+        # Other commands do not wait for it.
         change(server, "addzone", "e.test", "longer")
         change(server, "delzone", "e.test")
         change(server, "addzone", "a.test", "longer")

@@ -25,7 +25,7 @@ def test_list_that_goes_while_it_is_written_to(make_server):
         assert control.ask(server, "addzone", f"{name}.test", "p")[0] == 0
     path.unlink()
     assert control.ask(server, "addzone", "c.test", "p") == (0, "ok\n")
-    # What was told ok is there, and so is all that was there before.
+    # The new list has the answered change and all lines from before.
     assert read(path) == LINES | {"add c.test p\n"}
     path.unlink()
     assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
@@ -101,7 +101,7 @@ def test_start_with_a_list_that_was_cut_short_says_so(make_server):
     assert (f"warning: {path}:4: the list ends within the line 'add b.te': it"
             " was cut short, and zones behind that are lost"
             in server.read_log())
-    # What has no newline, and makes sense, is taken.
+    # A valid last line without a newline is accepted.
     server.stop()
     path.write_text(HEAD + "add a.test p\nadd b.test p")
     server.start()

@@ -32,7 +32,7 @@ def test_zones_are_added_to_a_list_of_root(make_server):
     assert path.read_text().endswith("add more.test p\n")
     assert path.stat().st_uid == 0
     assert "trouble" not in control.ask(server, "status")[1]
-    # Nobody else has it.
+    # Only xfrd and main have it open.
     for role, pid in server.roles().items():
         has = str(path) in open_files(pid).values()
         assert has == (role in ("xfrd", "main")), role

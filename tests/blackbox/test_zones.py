@@ -66,7 +66,7 @@ def test_what_cannot_be_done_is_said(server):
     assert change(server, "addzone broken p") == ("ok", False)
     for name in "nofile", "broken":
         assert server.rcode(f"www.{name}", "A") == "SERVFAIL"
-    # Their files are looked at as those of all others.
+    # The files of these zones are read like all others.
     put_file(server, "nofile", zone_text(7))
     put_file(server, "broken", zone_text(8))
     server.reload()

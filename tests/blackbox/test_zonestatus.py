@@ -98,12 +98,12 @@ def test_last_error_is_that_of_the_log(make_server, key, make, reason,
         assert error["tls_auth"] is None
         assert began <= error["time"] <= time.time()
         assert error["ago_sec"] <= time.time() - began
-        # Others who tell of the zone say the same.
+        # Other commands about the zone say the same.
         assert control.ask(server, "transfer", "sec.test") == (
             1, f"error zone sec.test: {text}\n")
         assert f"trouble: zone sec.test has no data: {told}\n" \
             in control.ask(server, "status")[1]
-        # It has said so once.
+        # The log has the line once.
         assert len(logged(server)) == 1
 
 
@@ -235,7 +235,7 @@ def test_last_write_and_what_the_file_holds(make_server, growing):
     assert control.ask(server, "reconfig")[0] == 0
     assert server.role("xfrd") == old
     assert status_of(server)["last_write"] == written
-    # What comes after that is not in it.
+    # The file does not have later versions.
     for serial[0] in (2, 3):
         server.wait_serial("sec.test", serial[0])
         assert status_of(server)["file_serial"] == 1

@@ -11,7 +11,7 @@ from harness import BUILD
 
 PROGRAM = BUILD / "tests/lib/transferred"
 WHOLE, DIFFS = 3, 4
-# That of harness.zone_text.
+# The SOA of harness.zone_text.
 SOA = "SOA ns host {} 7200 3600 1209600 300"
 
 

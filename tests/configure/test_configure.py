@@ -73,7 +73,7 @@ def configure(directory, *arguments):
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """What configure finds out about the machine, whatever switches it has."""
+    """The results of checks of the machine that do not depend on switches."""
     directory = tmp_path_factory.mktemp("known")
     result = configure(directory, "--cache-file=known", "--no-create")
     assert result.returncode == 0, result.stderr

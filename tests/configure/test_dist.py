@@ -15,7 +15,8 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-# What debhelper passes, and debian/rules of Debian's package adds.
+# Switches that debhelper passes, and those that debian/rules of Debian's
+# package adds.
 DEBIAN = [
     "--build=x86_64-linux-gnu", "--prefix=/usr",
     "--includedir=${prefix}/include", "--mandir=${prefix}/share/man",

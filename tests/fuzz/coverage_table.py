@@ -41,7 +41,7 @@ def read_export(path, layers):
         if kind == "SF":
             found = re.search(r"/(src/(\w+)/[^/]+\.[chly])$", rest)
             source = None
-            # What bison and flex have made is not in the tree.
+            # Files made by bison and flex are not in the tree.
             if (found and found.group(2) in layers
                     and os.path.exists(found.group(1))):
                 name = found.group(1)

@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-# Who may include and call whom (doc/architecture.md): a layer and those below.
+# Layers, and those below that each may include and call (doc/architecture.md).
 BELOW = {
     "base": [],
     "dns": ["base"],
@@ -60,7 +60,7 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 DEFINE = re.compile(r"[ \t]*#\s*define\s+(\w+)(\(([^)]*)\))?(.*)", re.S)
 
 
-# What is allowed all the same, a line each, with its reason.
+# Exceptions, a line each, with their reason.
 EXCUSED = pathlib.Path("tests/lint/excused")
 LINE = re.compile(r"(ring|reach|unused) ([^:]+): (.+)")
 

@@ -272,7 +272,7 @@ def any_is_one_rrset(c):
         fields = {"answer", "authority", "additional"}
     else:
         return NONE
-    if "TC" in c.theirs.flags | c.ours.flags:  # one of them was too much
+    if "TC" in c.theirs.flags | c.ours.flags:  # one reply was too large
         fields = fields | {"flags"}
     return fields if c.ours.rcode == c.theirs.rcode else NONE
 

@@ -45,7 +45,7 @@ SHORT = "1 1 2 300"
 DEADLINE = 60
 VERBOSITIES = range(4)
 
-SERVER = ""  # what is of no zone
+SERVER = ""  # lines of no zone
 # Zones that are transferred, and what their primary does.
 EVENTS = {
     "axfr": "a first transfer",
@@ -75,12 +75,12 @@ SECONDARIES = ("axfr", "ixfr", "fallback", "same", "expires", "refused",
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 # Of ours alone, or of theirs alone, and not of the event.
 LEFT_OUT = re.compile(r"request \S+ zone transfer|does not exist|to disk$")
-# What zones say before their event, and when they are written.
+# Lines of zones before their event, and when they are written.
 BEFORE = re.compile(r"serial 0 is updated to 1|received update to serial 1 "
                     r"|(writing|written to).* file|read with success")
 # Of the event, beside what depends on the time that things take.
 ONLY = {"axfr": "", "file": "", "expires": "expired"}
-# What is told of the server itself, where others read it.
+# Lines about the server itself, where others read the event.
 OF_SERVER = re.compile(r"nsd starting|nsd started|listen on|SIGHUP"
                        r"|signal received|control cmd")
 

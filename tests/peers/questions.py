@@ -60,7 +60,7 @@ def make(zones, most=None, seed=1):
         owners = read_zone(zone, path)
         for owner in [owner for owner, types in owners.items()
                       if types <= HASH_TYPES][1:]:
-            del owners[owner]  # one of them shows how all are answered
+            del owners[owner]  # a single one shows how all are answered
         for owner, types in owners.items():
             for name in names_around(owner):
                 if not name.is_subdomain(dns.name.from_text(zone)):

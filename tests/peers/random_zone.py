@@ -23,8 +23,8 @@ def make(apex, seed, count=120):
     for _ in range(count):
         kinds.setdefault(_owner(rng), rng.choice(
             ["data"] * 5 + ["cname", "cname", "cut", "dname"]))
-    # Nothing but glue below a cut, nothing at all below a DNAME; a wildcard
-    # is neither (RFC 4592 sections 4.2 and 4.4).
+    # Only glue may be below a cut, and no name below a DNAME; a wildcard is
+    # neither (RFC 4592 sections 4.2 and 4.4).
     for owner in [o for o, kind in kinds.items() if kind in ("cut", "dname")]:
         if "*" in owner.split("."):
             kinds[owner] = "data"

@@ -46,7 +46,7 @@ class Knot(_Secondary, servers.Knot):
             f"    listen: 127.0.0.1@{self.port}",
             "    udp-workers: 1", "    tcp-workers: 1",
             "    background-workers: 1",
-            # Who takes a zone from it may have to wait for a processor.
+            # A secondary of this server may have to wait for a processor.
             "    tcp-io-timeout: 30000", "    tcp-remote-io-timeout: 30000",
             "database:", f'    storage: "{self.dir}"',
             "log:", "  - target: stderr", "    any: info", *key,

@@ -109,7 +109,7 @@ class Ours(Server):
     def kill(self):
         """Kills all processes at once; the files stay."""
         main = self.process.pid
-        os.kill(main, signal.SIGSTOP)  # it replaces nobody meanwhile
+        os.kill(main, signal.SIGSTOP)  # main must not replace children
         children = pathlib.Path(f"/proc/{main}/task/{main}/children")
         for pid in (*map(int, children.read_text().split()), main):
             os.kill(pid, signal.SIGKILL)

@@ -47,7 +47,7 @@ def _run(directory, *command):
 def _sign_ldns(signing, zone, path, directory):
     size = ["-b", signing.bits] if signing.bits else []
     keys = []
-    while len(set(keys)) < 2:  # they are named by their tags, of 16 bits
+    while len(set(keys)) < 2:  # keys are named by their tags, of 16 bits
         keys = [_run(directory, "ldns-keygen", "-a", signing.algorithm,
                      *size, *kind, zone).split()[-1] for kind in ([], ["-k"])]
     options = []

@@ -122,7 +122,7 @@ TYPES = {
     "SINK": "u8 u8 u8 base64", "DOA": "u32 u32 u8 string base64",
 }
 
-# What no table of fields makes.
+# RDATA that no table of fields makes.
 MORE = {
     "DS": [f"1 13 {t} {d}" for t in (0, 1, 2, 3, 4, 5, 200)
            for d in ("", "00", SHA1, SHA256, SHA384, SHA256 + "00")],
@@ -353,7 +353,7 @@ class Checker:
             code, said = self.run(lines)
             bad = self.bad_lines(said)
             good = [i for i in range(len(some)) if first + i not in bad]
-            # What is left must load; if not, one by one.
+            # The other records must load together; if not, one by one.
             kept = [some[i] for i in good]
             if code != 0 and kept and self.run(
                     self.lines(rrtype, kept)[0])[0] != 0:

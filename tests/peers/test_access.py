@@ -77,8 +77,8 @@ def random_lists(count, seed=1):
 
 
 RANDOM = random_lists(40)
-# Who may have the zone may ask for its SOA: so NSD since a version that is not
-# Debian's yet (doc/surface.md 1.7).
+# A client that may transfer the zone may ask for its SOA: so NSD since a
+# version that is not Debian's yet (doc/surface.md 1.7).
 SOA = {"provide": [3], "provide-blocked": set(LAST) - {3}}
 
 MORE = """\

@@ -128,7 +128,7 @@ def theirs_of(text):
     return re.sub(r'wait: "\d+ sec', 'wait: "N sec', text)
 
 
-# Their answer comes before anything is done.
+# Commands of NSD that are answered before anything is done.
 FAILED = {
     "reload broken.test":
         r"error 1 zone cannot be read:\nbroken\.test\.zone:5: ",

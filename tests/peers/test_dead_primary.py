@@ -121,7 +121,7 @@ def test_newest_of_two_is_taken(tmp_path):
         for port, serial in ((first.port, 1), (second.port, 5)):
             reply = dns.query.udp(query, "127.0.0.1", port=port)
             assert reply.answer[0][0].serial == serial
-        # It was the first version, not one after another.
+        # The secondary got serial 5 first, and never had serial 1.
         log = (secondary.dir / "log").read_text()
         assert "serial 1" not in log, log
     finally:

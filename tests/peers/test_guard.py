@@ -94,7 +94,7 @@ def test_answers_count_together_as_nsds(pair):
             last = [dns.message.from_wire(reply) for reply in replies
                     if dns.message.from_wire(reply).flags & dns.flags.TC]
             cut.append(last[-1])
-        # What is cut short is the same: header, flags, code, question.
+        # Truncated replies are the same: header, flags, code, question.
         for reply in cut:
             reply.id = 0
         assert cut[0].to_wire() == cut[1].to_wire(), (name, rdtype)

@@ -15,7 +15,8 @@ CHECKS = {
     "bind": (["named-checkzone", "-i", "none", "-o", "-", "example"],
              "folder/zone"),
 }
-# What it takes with the file at both places, and what beside the zone alone.
+# The file included if there is one in both places, and if there is one beside
+# the zone alone.
 TAKEN = {"ours": ("here", "beside"), "nsd": ("here", None),
          "bind": ("here", None)}
 

@@ -283,7 +283,7 @@ def test_files_of_nsd_are_read_at_a_start(tmp_path):
             checkzone("/usr/sbin/nsd-checkzone", path, old)
     with started(primaries.Ours({ZONE: path})) as server:
         expect_differences(server, sets, LAST - 5, LAST)
-    # One that is broken ends the chain.
+    # A broken file ends the chain.
     (tmp_path / "zone.ixfr.3").write_text("; IXFR data file\n")
     with started(primaries.Ours({ZONE: path})) as server:
         expect_differences(server, sets, LAST - 2, LAST)
@@ -547,7 +547,8 @@ def test_files_are_written_anew_beside_one_that_says_the_same(two_versions):
         return file.stat().st_ctime_ns > path.stat().st_ctime_ns
 
     for _ in range(3):
-        # It goes if the zone file is touched while it is written.
+        # The difference file goes if the zone file is touched during the
+        # write.
         wait_at_rest(server)
         os.utime(path)
         server.reread()

@@ -77,8 +77,7 @@ def query(name, rdtype, rdclass="IN", opcode=dns.opcode.QUERY):
     return message
 
 
-# What is asked, over TCP or not; what each says, in the order ours, BIND, Knot,
-# NSD.
+# The request, over TCP or not; the replies of ours, BIND, Knot and NSD.
 REFUSALS = {
     "a name of no zone": (
         query("elsewhere.", "A"), False,

@@ -84,5 +84,5 @@ def test_name_servers_come_with_addresses_though_responses_are_minimal(
         for rdtype in "NS", "SOA", "TXT", "MX":
             _, ours = ask(running["ours"], ".", rdtype, how)
             for kind, server in running.items():
-                if (kind, rdtype) != ("bind", "NS"):  # it leaves them out
+                if (kind, rdtype) != ("bind", "NS"):  # without addresses
                     assert ask(server, ".", rdtype, how)[1] == ours, kind

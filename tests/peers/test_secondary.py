@@ -121,7 +121,7 @@ def test_zones_come_whole(zones, kind, key):
 @pytest.mark.parametrize("kind", primaries.ALL)
 def test_changes_come_by_notify(tmp_path, kind, options):
     zone, path = "changes.test.", tmp_path / "changes.zone"
-    serial = 2**32 - 3  # it wraps
+    serial = 2**32 - 3  # the serial wraps
     path.write_text(plain(zone, serial))
     primary = kind({zone: path})
     secondary = Secondary(primary, options)

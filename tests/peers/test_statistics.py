@@ -158,7 +158,7 @@ def tcp(*messages):
     return send
 
 
-# What counts the same in both.
+# Requests that count the same in both.
 SAME = {
     "A": udp(query("www.a.test", "A")),
     "of another zone": udp(query("www.b.test", "A")),

@@ -10,7 +10,7 @@ import strictness
 
 CASES = strictness.make_cases()
 
-# What two of them load and we do not, and why.
+# Records that two of them load and we do not, and why.
 REFUSED = [
     (r".*\\256", "NSD makes it the digits 256 and Knot the octet 0"),
     (r".* a\\$", "NSD puts a newline into the name, Knot reads the next line"),

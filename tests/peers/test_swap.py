@@ -254,7 +254,7 @@ def test_swapped_in_and_back(machine, upstream):
     wait("zone files", lambda: len(list(
         (machine.folder / "var").glob("s*.zone"))) == SECONDARIES)
     machine.stop()
-    # Its primaries were away for a while.
+    # The state says that the primaries were away for a while.
     text, count = re.subn(r"(state: 0 .*(?:\n\t.*)*?\n\tbackoff: )0",
                           r"\g<1>2", machine.state.read_text())
     assert count == SECONDARIES
@@ -270,7 +270,7 @@ def test_swapped_in_and_back(machine, upstream):
     assert set(counters) <= set(machine.counters())
     assert "error" not in machine.output.read_text()
 
-    # What changes meanwhile is there for NSD.
+    # Changes made here are there for NSD.
     assert machine.control("delzone", machine.added[0]) == (0, "ok\n")
     machine.zones.remove(machine.added[0])
     machine.zones.append("more.test")

@@ -181,7 +181,7 @@ SECONDARIES = [OursSecondary, NsdSecondary, BindSecondary]
 @pytest.mark.parametrize("kind", SECONDARIES)
 def test_transfer(primary, authority, kind):
     if not isinstance(primary, OursPrimary) and kind is not OursSecondary:
-        return  # neither is ours
+        return  # neither side is ours
     server = kind(primary, authority)
     try:
         server.run()

@@ -18,7 +18,7 @@ NAMES = 500
 VERSIONS = 379
 HASH = "0p9mhaveqvm6t7vbl5lop2u3t2rp3tom"
 
-# What comes and goes, and records that are there all the time.
+# Records that come and go, and records that are there all the time.
 KINDS = {
     "plain": ("n1.sub MX 1 ns", ""),
     "ns": ("sub NS ns", ""),

@@ -8,7 +8,7 @@ from dns.dnssec import nsec3_hash
 
 LARGE = "bench."
 LARGE_SOA = "ns1.nic.net. hostmaster.nic.net. {} 1800 900 604800 900"
-SERIAL = 2025010101  # that gen_zone writes
+SERIAL = 2025010101  # gen_zone writes it
 SLOTS = 2000         # delegations of the large zone that come and go
 
 

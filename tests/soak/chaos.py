@@ -149,7 +149,7 @@ class Chaos:
         self.server = harness.Server(
             f"{directory}/disk", options=options,
             zones={f"z{z}.test": zone_text(1) for z in range(ZONES)})
-        # What is full must not be the log's.
+        # The log must not be on the disk that gets full.
         self.server.log = pathlib.Path(directory) / "log"
         self.server.options["logfile"] = f'"{self.server.log}"'
         self.server.output_file = pathlib.Path(directory) / "output"
@@ -305,7 +305,7 @@ class Chaos:
     def rage(self, seconds):
         end = time.monotonic() + seconds
         deeds = self.choose_deeds()
-        # What takes all workers away: two in a row would be two waits.
+        # Deeds that take all workers away: two in a row would be two waits.
         total = {self.do_stop_all_workers, self.do_kill_all_workers,
                  self.do_kill_main, self.do_stop_main, self.do_alter,
                  self.do_truncate}
@@ -433,7 +433,7 @@ if __name__ == "__main__":
     ARGS = arguments()
     os.environ["NSD_BUILD"] = ARGS.build
     sys.path[:0] = [str(HERE.parent / "blackbox"), str(HERE.parent / "lib")]
-    import harness  # it looks for the build when it is imported
+    import harness  # looks for the build when imported
     import test_kill
     import test_loader_dies
     sys.exit(main(ARGS))

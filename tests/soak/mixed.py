@@ -36,7 +36,7 @@ import mixed_clients  # noqa: E402
 import report  # noqa: E402
 from certificates import Authority  # noqa: E402
 
-PYTHON = "/usr/bin/python3"  # that with Debian's dnspython
+PYTHON = "/usr/bin/python3"  # the one with Debian's dnspython
 CLONE_NEWNET = 0x40000000
 ADDRESS = "10.0.0.1"
 CLIENTS, ENEMIES = "10.1.0.0/16", "10.2.0.0/16"
@@ -47,7 +47,7 @@ FIRST_PART, ALONE_LEAST, WARM_LEAST = 10, 3, 8  # of the time, or seconds
 # connections took once 256 have gone, so it may have that of the last ones.
 GROWTH_KIB = 10240
 LINES_SEC = 20      # of the log
-FORGED = "udp, network forged"  # it may lose answers
+FORGED = "udp, network forged"  # may lose answers
 CLOSED_SEC = 60     # until the last connection of an attacker is gone
 PAGE = """# A mixed attack
 
@@ -89,7 +89,7 @@ class Network:
     are at its end."""
 
     def __init__(self, wire, prefix, default=False):
-        # It ends with us, however we end.
+        # The process ends with ours, however that ends.
         self.holder = subprocess.Popen(["unshare", "-n", "cat"],
                                        stdin=subprocess.PIPE)
         ours = os.readlink("/proc/self/ns/net")
@@ -120,7 +120,7 @@ class Network:
         self.holder.communicate()
 
 
-# That somebody refuses shows that packets come and go.
+# A refused connection shows that packets come and go.
 PROBE = """
 import socket, sys
 s = socket.socket()
@@ -156,7 +156,7 @@ class Mixed:
         """The outcomes of all clients' questions, and the counts of the
         attackers."""
         setup = {**self.setup, "seconds": seconds}
-        # They begin before, and end after.
+        # Attackers begin before, and end after.
         enemy = json.dumps({**setup, "seconds": seconds + 2})
         running = [self.enemies.start("mixed_attackers.py", kind, enemy)
                    for kind in attackers]
@@ -325,5 +325,5 @@ def main(args):
 if __name__ == "__main__":
     ARGS = arguments()
     os.environ["NSD_BUILD"] = ARGS.build
-    import harness  # it looks for the build when it is imported
+    import harness  # looks for the build when imported
     sys.exit(main(ARGS))

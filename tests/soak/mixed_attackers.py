@@ -212,7 +212,7 @@ class NeverReads(Attack):
             for _ in range(20):
                 self.counts["requests nobody reads"] += \
                     sock.send(BIG * BIG_COUNT) // len(BIG)
-        except OSError:  # its buffer is full, or it was closed
+        except OSError:  # the buffer is full, or the socket closed
             pass
         self.pool.add(sock)
 
@@ -383,7 +383,7 @@ def main():
         if pause > 0.005:  # several at a time cost fewer naps
             time.sleep(pause)
         attack.step()
-        # What was late is not caught up with.
+        # Late steps are not caught up with.
         following = max(following + 1 / attack.rate, time.monotonic() - 0.1)
     print(json.dumps(attack.counts))
 

@@ -182,7 +182,7 @@ class TlsKept(Tls):
     keeps = True
 
 
-# Each from a network of its own, but for those whose network is forged.
+# Kinds of clients, from a network each, except those whose network is forged.
 KINDS = {
     "udp": (Udp, "10.1.1.1"),
     "udp, network forged": (Udp, "10.1.2.1"),
@@ -214,7 +214,7 @@ class Client(threading.Thread):
         while following < self.end:
             time.sleep(max(following - time.monotonic(), 0))
             self.ask()
-            # What was late is not caught up with.
+            # Late queries are not caught up with.
             following = max(following + self.interval, time.monotonic())
         self.way.close()
 

@@ -187,7 +187,7 @@ class Soak:
                 ask(s, self.rng.choice(self.wires))
                 self.asked += 1
             except ConnectionError:
-                # It was idle for too long.
+                # The connection was idle for too long.
                 self.connections.remove(s)
                 s.close()
 
@@ -244,7 +244,8 @@ class Soak:
         self.prepare()
         server.wait_log(r"zones: \d+ read")
         loaded = self.settle("loaded")
-        # Everything has been done once, and every page been looked at.
+        # A first round, so that everything has been done once, and every page
+        # read.
         self.round(max(self.args.updates // 10, 2000))
         self.undo()
         start = self.settle("start")
@@ -310,5 +311,5 @@ if __name__ == "__main__":
     ARGS = arguments()
     os.environ["NSD_BUILD"] = ARGS.build
     sys.path[:0] = [str(HERE.parent / "blackbox"), str(HERE.parent / "lib")]
-    import harness  # it looks for the build when it is imported
+    import harness  # looks for the build when imported
     sys.exit(main(ARGS))

@@ -395,6 +395,6 @@ def main(args):
 if __name__ == "__main__":
     ARGS = arguments()
     os.environ["NSD_BUILD"] = ARGS.build
-    import harness  # it looks for the build when it is imported
+    import harness  # looks for the build when imported
     from scripted_primary import ScriptedPrimary, records, reply, soa
     sys.exit(main(ARGS))
