@@ -146,25 +146,25 @@ struct ipc_notify {
 	uint8_t message[IPC_NOTIFY_MAX];
 };
 
-/* The order that all processes carry out. */
-enum ipc_order_what {
-	ORDER_LOG_REOPEN, /* write to the log file that has the name now */
-	ORDER_VERBOSITY,  /* value: from now on */
-	ORDER_SETTINGS,   /* not the operator's: new settings are published;
+/* What all processes carry out. */
+enum ipc_broadcast_what {
+	BROADCAST_LOG_REOPEN, /* write to the log file that has the name now */
+	BROADCAST_VERBOSITY,  /* value: from now on */
+	BROADCAST_SETTINGS,   /* not the operator's: new settings are published;
 			   * those of connections are to be read, and keys made
 			   * of former secrets to be dropped. value: not 0:
 			   * zones may have changed, too */
 };
 
-/* An order on its way to main, and from there to each child. */
-struct ipc_order {
+/* A broadcast on its way to main, and from there to each child. */
+struct ipc_broadcast {
 	struct ipc_request request;
-	uint32_t what; /* enum ipc_order_what */
+	uint32_t what; /* enum ipc_broadcast_what */
 	uint32_t value;
 };
 
-/* The result of an order. */
-struct ipc_order_done {
+/* The result of a broadcast. */
+struct ipc_broadcast_done {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: a child has not
 			  * answered; NSD_E_SYSTEM: main cannot, and error
@@ -172,7 +172,7 @@ struct ipc_order_done {
 	uint32_t error;  /* errno */
 	uint32_t role;   /* a child that has not answered */
 	uint32_t index;
-	uint32_t what;   /* of the order */
+	uint32_t what;   /* of the broadcast */
 	uint32_t unused;
 };
 
@@ -487,14 +487,15 @@ struct ipc_credit {
 		"what came of a READ; what it has brought is served")        \
 	X(STOP, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0, NO_ANSWER,   \
 		"the operator wants the server to end")                      \
-	X(ORDER, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_order),             \
-		sizeof(struct ipc_order), 0, 1, ORDER_DONE,                  \
+	X(BROADCAST, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_broadcast),     \
+		sizeof(struct ipc_broadcast), 0, 1, BROADCAST_DONE,          \
 		"the operator wants this of all processes")                  \
-	X(ORDER_DONE, ROLE_MAIN, ROLE_XFRD, sizeof(struct ipc_order_done),   \
-		sizeof(struct ipc_order_done), 0, 0, NO_ANSWER,              \
-		"what became of an ORDER")                                   \
-	X(OBEY, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_order),          \
-		sizeof(struct ipc_order), 0, 0, OBEYED,                      \
+	X(BROADCAST_DONE, ROLE_MAIN, ROLE_XFRD,                              \
+		sizeof(struct ipc_broadcast_done),                           \
+		sizeof(struct ipc_broadcast_done), 0, 0, NO_ANSWER,          \
+		"what became of a BROADCAST")                                \
+	X(OBEY, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_broadcast),      \
+		sizeof(struct ipc_broadcast), 0, 0, OBEYED,                  \
 		"do this, and say OBEYED; LOG_REOPEN: LOG has come before")  \
 	X(OBEYED, ROLE_CHILDREN, ROLE_MAIN, sizeof(uint64_t),                \
 		sizeof(uint64_t), 0, 0, NO_ANSWER,                           \

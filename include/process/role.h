@@ -79,7 +79,7 @@ struct role {
 	void (*on_main_gone)(struct role *role);
 	/* Called every ROLE_BEAT_MSEC. NULL: nothing is done. */
 	void (*on_beat)(struct role *role);
-	/* New settings are published (ORDER_SETTINGS). NULL: nothing is
+	/* New settings are published (BROADCAST_SETTINGS). NULL: nothing is
 	 * done. */
 	void (*on_settings)(struct role *role);
 	/* New settings are published, and zones may be others, too: sends

@@ -85,7 +85,7 @@ barrier_on_late(evutil_socket_t fd, short what, void *arg)
 
 struct barrier_telling {
 	struct barrier *barrier;
-	struct ipc_order order;
+	struct ipc_broadcast broadcast;
 	unsigned roles;
 };
 
@@ -102,15 +102,16 @@ barrier_tell(struct child *child, void *arg)
 	 * when it is reaped. */
 	child->owes[barrier->kind] = barrier->number;
 	barrier->left++;
-	(void)child_send(child, IPC_OBEY, &telling->order,
-		sizeof(telling->order), NULL, 0);
+	(void)child_send(child, IPC_OBEY, &telling->broadcast,
+		sizeof(telling->broadcast), NULL, 0);
 }
 
 enum nsd_err
 barrier_begin(struct supervisor *s, enum barrier_kind kind,
-	const struct ipc_order *order, unsigned roles)
+	const struct ipc_broadcast *broadcast, unsigned roles)
 {
-	struct barrier_telling telling = {&s->barriers[kind], *order, roles};
+	struct barrier_telling telling = {&s->barriers[kind], *broadcast,
+		roles};
 	struct barrier *barrier = telling.barrier;
 
 	assert(barrier->on_end != NULL && (roles & ~ROLE_CHILDREN) == 0);
@@ -119,7 +120,7 @@ barrier_begin(struct supervisor *s, enum barrier_kind kind,
 		return NSD_E_MEMORY;
 	barrier->is_late = false;
 	barrier->number = ++s->barrier_numbers;
-	telling.order.request.ticket = barrier->number;
+	telling.broadcast.request.ticket = barrier->number;
 	children_walk(s, barrier_tell, &telling);
 	if (barrier->left == 0)
 		barrier_end(barrier, NULL);

@@ -23,9 +23,9 @@ struct supervisor;
 
 /* Kinds of barriers. At most one of each kind is under way. */
 enum barrier_kind {
-	BARRIER_ORDER,    /* the operator: order.h */
-	BARRIER_SETTINGS, /* a reconfig, for workers and xfrd: reconfig.h */
-	BARRIER_SECRETS,  /* old secrets of keys, to be wiped: key_change.h */
+	BARRIER_BROADCAST, /* the operator: broadcast.h */
+	BARRIER_SETTINGS,  /* a reconfig, for workers and xfrd: reconfig.h */
+	BARRIER_SECRETS,   /* old secrets of keys, to be wiped: key_change.h */
 	BARRIER_COUNT
 };
 
@@ -47,13 +47,14 @@ enum nsd_err barrier_init(struct supervisor *s, enum barrier_kind kind,
 	MUST_USE;
 
 /*
- * Tells all children of these roles (ROLE_*, or-ed); the ticket of the order is
- * not looked at. on_end is called once: from within this call, if there is
- * nobody to tell. A barrier of this kind that is under way is forgotten.
+ * Tells all children of these roles (ROLE_*, or-ed); the ticket of the
+ * broadcast is not looked at. on_end is called once: from within this call, if
+ * there is nobody to tell. A barrier of this kind that is under way is
+ * forgotten.
  * returns NSD_OK; NSD_E_MEMORY: nobody has been told.
  */
 enum nsd_err barrier_begin(struct supervisor *s, enum barrier_kind kind,
-	const struct ipc_order *order, unsigned roles) MUST_USE;
+	const struct ipc_broadcast *broadcast, unsigned roles) MUST_USE;
 /* Ends the barrier of this kind without a call of on_end. */
 void barrier_forget(struct supervisor *s, enum barrier_kind kind);
 

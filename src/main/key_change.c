@@ -51,16 +51,17 @@ key_change_end(struct supervisor *s, enum nsd_err err)
 }
 
 /* The change holds for queries that come from now on. A process is done with
- * the old secret when it obeys the order: xfrd has been told before. */
+ * the old secret when it obeys the broadcast: xfrd has been told before. */
 static void
 key_change_pass(struct supervisor *s)
 {
-	const struct ipc_order order = {.what = ORDER_SETTINGS};
+	const struct ipc_broadcast broadcast = {.what = BROADCAST_SETTINGS};
 
 	key_change_end(s, NSD_OK);
 	/* Without memory, secrets are swept at the next change, or when xfrd is
 	 * forked. */
-	if (barrier_begin(s, BARRIER_SECRETS, &order, ROLE_WORKER | ROLE_XFRD)
+	if (barrier_begin(s, BARRIER_SECRETS, &broadcast, ROLE_WORKER
+		| ROLE_XFRD)
 		!= NSD_OK)
 		log_error("out of memory to have old secrets wiped");
 }

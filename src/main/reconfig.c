@@ -199,15 +199,15 @@ static void
 reconfig_begin_barrier(struct supervisor *s)
 {
 	const struct reconfig *r = &s->reconfig;
-	const struct ipc_order order = {
-		.what = ORDER_SETTINGS,
+	const struct ipc_broadcast broadcast = {
+		.what = BROADCAST_SETTINGS,
 		.value = !r->only_certificates,
 	};
 	unsigned roles = r->only_certificates ? ROLE_WORKER
 					    : ROLE_WORKER | ROLE_XFRD;
 
 	assert(r->under_way && r->talk != NULL);
-	if (barrier_begin(s, BARRIER_SETTINGS, &order, roles) == NSD_OK)
+	if (barrier_begin(s, BARRIER_SETTINGS, &broadcast, roles) == NSD_OK)
 		return;
 	talk_make_room(s->reconfig.talk, LATE_MAX);
 	talk_add(s->reconfig.talk, "error out of memory to tell others");

@@ -266,7 +266,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(HOLDER, holder_on_holder)                                          \
 	X(TLS_TRIED, supervisor_on_tls_tried)                                \
 	X(STOP, supervisor_on_stop)                                          \
-	X(ORDER, order_on_order)                                             \
+	X(BROADCAST, broadcast_on_broadcast)                                 \
 	X(OBEYED, barrier_on_obeyed)
 
 static void (*const supervisor_handlers[IPC_TYPE_COUNT])(struct supervisor *s,
@@ -410,7 +410,7 @@ supervisor_init_events(struct supervisor *s)
 		|| s->end_event == NULL
 		|| periods_init(s) != NSD_OK
 		|| event_add(s->signal_event, NULL) == -1
-		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK
+		|| watch_open(s) != NSD_OK || broadcast_init(s) != NSD_OK
 		|| reconfig_init_events(s) != NSD_OK
 		|| key_change_init(s) != NSD_OK
 		|| certificates_init(s) != NSD_OK)

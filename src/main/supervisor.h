@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "ipc/channel.h"
 #include "main/barrier.h"
+#include "main/broadcast.h"
 #include "main/certificates.h"
 #include "main/cookie_keeper.h"
 #include "main/crash.h"
@@ -20,7 +21,6 @@
 #include "main/holder.h"
 #include "main/inhand.h"
 #include "main/key_change.h"
-#include "main/order.h"
 #include "main/pidfile.h"
 #include "main/reconfig.h"
 #include "main/rssac_log.h"
@@ -158,7 +158,7 @@ struct supervisor {
 					 * standby.h */
 	struct barrier barriers[BARRIER_COUNT];
 	uint64_t barrier_numbers;       /* number of barriers so far */
-	struct order order;             /* of the operator, to all */
+	struct broadcast broadcast;     /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
 	const struct generation *in_file; /* the one of `database:`; or NULL */
 	struct store *kept;             /* a damaged database: only its

@@ -101,19 +101,20 @@ role_send_obeyed(struct role *role, uint64_t ticket)
 void
 role_on_obey(struct role *role, const struct ipc_message *m)
 {
-	struct ipc_order order;
+	struct ipc_broadcast broadcast;
 
-	memcpy(&order, m->payload, sizeof(order));
-	if (order.what == ORDER_SETTINGS && order.value != 0
+	memcpy(&broadcast, m->payload, sizeof(broadcast));
+	if (broadcast.what == BROADCAST_SETTINGS && broadcast.value != 0
 		&& role->on_zones != NULL) {
-		role->on_zones(role, order.request.ticket);
+		role->on_zones(role, broadcast.request.ticket);
 		return;
 	}
-	if (order.what == ORDER_VERBOSITY)
-		log_set_verbosity(order.value);
-	else if (order.what == ORDER_SETTINGS && role->on_settings != NULL)
+	if (broadcast.what == BROADCAST_VERBOSITY)
+		log_set_verbosity(broadcast.value);
+	else if (broadcast.what == BROADCAST_SETTINGS
+		&& role->on_settings != NULL)
 		role->on_settings(role);
-	role_send_obeyed(role, order.request.ticket);
+	role_send_obeyed(role, broadcast.request.ticket);
 }
 
 static bool

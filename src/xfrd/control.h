@@ -7,7 +7,7 @@
  *   control_find.c    finds the zone that a command names
  *   control_server.c  verbs about the server: stop and the like
  *   control_progress.c  progress: how far other commands are
- *   control_order.c   orders to all processes: log_reopen, verbosity
+ *   control_broadcast.c   orders to all processes: log_reopen, verbosity
  *   control_reload.c  reload
  *   control_write.c   write
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine

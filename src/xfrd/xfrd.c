@@ -204,7 +204,7 @@ xfrd_on_term(struct role *role)
 	X(UPDATED, xfrd_on_answer)                                           \
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
 	X(READ_DONE, xfrd_on_answer)                                         \
-	X(ORDER_DONE, role_on_answer)                                        \
+	X(BROADCAST_DONE, role_on_answer)                                    \
 	X(COOKIES_DONE, role_on_answer)                                      \
 	X(SERVED, xfrd_on_served)                                            \
 	X(ZONE_WRITTEN, xfrd_on_written)                                     \

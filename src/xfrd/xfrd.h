@@ -164,7 +164,7 @@ struct xfrd_follow {
 		XFRD_FOLLOW_ENTRIES, /* zones of the store, in its order */
 	} step;
 	struct event *event;        /* the next turn */
-	uint64_t ticket;            /* of the order, for the answer */
+	uint64_t ticket;            /* of the broadcast, for the answer */
 	uint32_t next;              /* number */
 	struct xfrd_walk walk;
 	size_t gone;

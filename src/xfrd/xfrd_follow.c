@@ -1,7 +1,7 @@
 /*
  * xfrd_follow.c - follows another configuration, once it is published
- * (ORDER_SETTINGS of a reconfig): zones that are in the store no more go, those
- * that are there get their options of now, and those that it lacks come.
+ * (BROADCAST_SETTINGS of a reconfig): zones that are in the store no more go,
+ * those that are there get their options of now, and those that it lacks come.
  *
  * It does so a little at a time, and between two batches of changes
  * (xfrd_change.h): so the published zones of the zone list are those that xfrd

@@ -33,7 +33,8 @@ static struct supervisor s;
 static struct generation generation;
 static struct ipc_channel xfrd_end, loader_end;
 static struct child *xfrd, *loader;
-/* The last order to come past old secrets that xfrd has come to; 0: none. */
+/* The last broadcast to come past old secrets that xfrd has come to; 0: none.
+ * */
 static uint64_t passed;
 
 static struct child *
@@ -132,7 +133,7 @@ take(struct ipc_channel *end, enum ipc_type type, struct key_message *message)
 	static struct ipc_key payload;
 	struct ipc_message m;
 
-	struct ipc_order order;
+	struct ipc_broadcast broadcast;
 
 	for (;;) {
 		if (ipc_receive(end, &m) != NSD_OK)
@@ -141,9 +142,9 @@ take(struct ipc_channel *end, enum ipc_type type, struct key_message *message)
 			continue;
 		if (m.type != IPC_OBEY)
 			break;
-		memcpy(&order, m.payload, sizeof(order));
-		assert_int_equal(order.what, ORDER_SETTINGS);
-		passed = order.request.ticket;
+		memcpy(&broadcast, m.payload, sizeof(broadcast));
+		assert_int_equal(broadcast.what, BROADCAST_SETTINGS);
+		passed = broadcast.request.ticket;
 	}
 	assert_int_equal(m.type, type);
 	assert_int_equal(key_message_read(&m, &payload, message), NSD_OK);

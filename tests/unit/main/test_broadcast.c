@@ -1,5 +1,5 @@
-/* test_order.c - an order of the operator to all processes: main answers when
- * all have done it, and names one that has not. */
+/* test_broadcast.c - what the operator wants of all processes: main answers
+ * when all have done it, and names one that has not. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "main/barrier.h"
+#include "main/broadcast.h"
 #include "main/child.h"
-#include "main/order.h"
 
 #define WORKERS 2
 #define CHILDREN (WORKERS + 2)
@@ -63,7 +63,7 @@ open_world(void **state)
 {
 	s = (struct supervisor){.base = event_base_new(), .workers = workers,
 		.worker_count = WORKERS};
-	assert_int_equal(order_init(&s), NSD_OK);
+	assert_int_equal(broadcast_init(&s), NSD_OK);
 	assert_int_equal(barrier_init(&s, BARRIER_SETTINGS, note_end), NSD_OK);
 	ended = 0;
 	ended_late = NULL;
@@ -93,33 +93,33 @@ close_world(void **state)
 /* ---- what is said -------------------------------------------------------- */
 
 static void
-give_order(uint64_t ticket, uint32_t what, uint32_t value)
+give_broadcast(uint64_t ticket, uint32_t what, uint32_t value)
 {
-	const struct ipc_order order = {{ticket, 0}, what, value};
-	struct ipc_message m = {.from = ROLE_XFRD, .type = IPC_ORDER,
-		.len = sizeof(order)};
+	const struct ipc_broadcast broadcast = {{ticket, 0}, what, value};
+	struct ipc_message m = {.from = ROLE_XFRD, .type = IPC_BROADCAST,
+		.len = sizeof(broadcast)};
 
-	memcpy(m.payload, &order, sizeof(order));
+	memcpy(m.payload, &broadcast, sizeof(broadcast));
 	assert_true(ipc_credits_take(&children[XFRD]->link.credits,
-		IPC_ORDER));
-	order_on_order(&s, children[XFRD], &m);
+		IPC_BROADCAST));
+	broadcast_on_broadcast(&s, children[XFRD], &m);
 }
 
-/* Receives the order that a child was sent; returns its number. */
+/* Receives the broadcast that a child was sent; returns its number. */
 static uint64_t
 take_obey(unsigned child, uint32_t what, uint32_t value)
 {
 	struct ipc_message m;
-	struct ipc_order order;
+	struct ipc_broadcast broadcast;
 
 	do
 		assert_int_equal(ipc_receive(&ends[child], &m), NSD_OK);
 	while (m.type == IPC_CREDIT);
 	assert_int_equal(m.type, IPC_OBEY);
-	memcpy(&order, m.payload, sizeof(order));
-	assert_int_equal(order.what, what);
-	assert_int_equal(order.value, value);
-	return order.request.ticket;
+	memcpy(&broadcast, m.payload, sizeof(broadcast));
+	assert_int_equal(broadcast.what, what);
+	assert_int_equal(broadcast.value, value);
+	return broadcast.request.ticket;
 }
 
 static void
@@ -134,7 +134,7 @@ say_obeyed(unsigned child, uint64_t number)
 
 /* False: there is no answer. */
 static bool
-take_done(struct ipc_order_done *done)
+take_done(struct ipc_broadcast_done *done)
 {
 	struct ipc_message m;
 
@@ -142,7 +142,7 @@ take_done(struct ipc_order_done *done)
 		if (ipc_receive(&ends[XFRD], &m) != NSD_OK)
 			return false;
 	while (m.type == IPC_CREDIT);
-	assert_int_equal(m.type, IPC_ORDER_DONE);
+	assert_int_equal(m.type, IPC_BROADCAST_DONE);
 	memcpy(done, m.payload, sizeof(*done));
 	return true;
 }
@@ -163,14 +163,14 @@ replace_xfrd(void)
 	open_child(&s.xfrd, ROLE_XFRD, 0, XFRD);
 }
 
-/* An order that worker 1 has not obeyed yet; its number. */
+/* A broadcast that worker 1 has not obeyed yet; its number. */
 static uint64_t
 give_order_all_but_1_obey(void)
 {
 	uint64_t number;
 
-	give_order(1, ORDER_VERBOSITY, 1);
-	number = take_obey(XFRD, ORDER_VERBOSITY, 1);
+	give_broadcast(1, BROADCAST_VERBOSITY, 1);
+	number = take_obey(XFRD, BROADCAST_VERBOSITY, 1);
 	say_obeyed(0, number);
 	say_obeyed(XFRD, number);
 	say_obeyed(LOADER, number);
@@ -180,15 +180,15 @@ give_order_all_but_1_obey(void)
 /* ---- the tests ----------------------------------------------------------- */
 
 static void
-order_is_done_when_all_have_obeyed(void **state)
+broadcast_is_done_when_all_have_obeyed(void **state)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 	uint64_t number = 0;
 
-	give_order(7, ORDER_VERBOSITY, 3);
+	give_broadcast(7, BROADCAST_VERBOSITY, 3);
 	assert_int_equal(log_verbosity(), 3);
 	for (unsigned i = 0; i < CHILDREN; i++)
-		number = take_obey(i, ORDER_VERBOSITY, 3);
+		number = take_obey(i, BROADCAST_VERBOSITY, 3);
 	for (unsigned i = 0; i < CHILDREN; i++) {
 		assert_false(take_done(&done));
 		say_obeyed(i, number);
@@ -203,25 +203,25 @@ order_is_done_when_all_have_obeyed(void **state)
 static void
 child_counts_once_and_for_itself(void **state)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 	uint64_t number;
 
-	give_order(1, ORDER_VERBOSITY, 0);
-	number = take_obey(0, ORDER_VERBOSITY, 0);
+	give_broadcast(1, BROADCAST_VERBOSITY, 0);
+	number = take_obey(0, BROADCAST_VERBOSITY, 0);
 	for (unsigned i = 0; i < 10; i++) {
 		say_obeyed(0, number);
 		say_obeyed(0, number + 1);
 		say_obeyed(0, 0);
 	}
 	for (unsigned i = 1; i < CHILDREN; i++)
-		(void)take_obey(i, ORDER_VERBOSITY, 0);
+		(void)take_obey(i, BROADCAST_VERBOSITY, 0);
 	assert_false(take_done(&done));
 }
 
 static void
 child_that_dies_has_obeyed(void **state)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 
 	(void)give_order_all_but_1_obey();
 	assert_false(take_done(&done));
@@ -236,10 +236,10 @@ child_that_dies_has_obeyed(void **state)
 static void
 child_that_does_not_answer_is_named(void **state)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 	uint64_t number = give_order_all_but_1_obey();
 
-	event_active(s.barriers[BARRIER_ORDER].late_event, EV_TIMEOUT, 0);
+	event_active(s.barriers[BARRIER_BROADCAST].late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
 	assert_true(take_done(&done));
 	assert_int_equal(done.err, NSD_E_AGAIN);
@@ -252,50 +252,50 @@ child_that_does_not_answer_is_named(void **state)
 
 /* An answer gives back the credit for the next one. */
 static void
-one_order_at_a_time(void **state)
+one_broadcast_at_a_time(void **state)
 {
 	struct ipc_credits *credits = &children[XFRD]->link.credits;
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 
 	for (uint64_t ticket = 1; ticket < 5; ticket++) {
-		give_order(ticket, ORDER_VERBOSITY, 1);
-		assert_false(ipc_credits_take(credits, IPC_ORDER));
+		give_broadcast(ticket, BROADCAST_VERBOSITY, 1);
+		assert_false(ipc_credits_take(credits, IPC_BROADCAST));
 		for (unsigned i = 0; i < CHILDREN; i++)
-			say_obeyed(i, take_obey(i, ORDER_VERBOSITY, 1));
+			say_obeyed(i, take_obey(i, BROADCAST_VERBOSITY, 1));
 		assert_true(take_done(&done));
 		assert_int_equal(done.ticket, ticket);
-		assert_int_equal(done.what, ORDER_VERBOSITY);
+		assert_int_equal(done.what, BROADCAST_VERBOSITY);
 	}
 }
 
 static void
-order_of_a_dead_xfrd_makes_way(void **state)
+broadcast_of_a_dead_xfrd_makes_way(void **state)
 {
 	uint64_t first, second;
 
-	give_order(1, ORDER_VERBOSITY, 1);
-	first = take_obey(0, ORDER_VERBOSITY, 1);
+	give_broadcast(1, BROADCAST_VERBOSITY, 1);
+	first = take_obey(0, BROADCAST_VERBOSITY, 1);
 	lose_child(XFRD);
 	replace_xfrd();
-	give_order(1, ORDER_VERBOSITY, 2);
-	second = take_obey(0, ORDER_VERBOSITY, 2);
+	give_broadcast(1, BROADCAST_VERBOSITY, 2);
+	second = take_obey(0, BROADCAST_VERBOSITY, 2);
 	assert_int_not_equal(first, second);
 	say_obeyed(0, first);
-	assert_int_equal(s.barriers[BARRIER_ORDER].left, CHILDREN);
+	assert_int_equal(s.barriers[BARRIER_BROADCAST].left, CHILDREN);
 	say_obeyed(0, second);
-	assert_int_equal(s.barriers[BARRIER_ORDER].left, CHILDREN - 1);
+	assert_int_equal(s.barriers[BARRIER_BROADCAST].left, CHILDREN - 1);
 }
 
 static void
-order_that_is_none_is_refused(void **state)
+broadcast_that_is_none_is_refused(void **state)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 
-	give_order(5, 77, 0);
+	give_broadcast(5, 77, 0);
 	assert_true(take_done(&done));
 	assert_int_equal(done.ticket, 5);
 	assert_int_equal(done.err, NSD_E_SYSTEM);
-	assert_int_equal(s.barriers[BARRIER_ORDER].left, 0);
+	assert_int_equal(s.barriers[BARRIER_BROADCAST].left, 0);
 }
 
 /* ---- barriers of main's own ---------------------------------------------- */
@@ -303,28 +303,28 @@ order_that_is_none_is_refused(void **state)
 static void
 begin_settings(void)
 {
-	const struct ipc_order order = {.what = ORDER_SETTINGS};
+	const struct ipc_broadcast broadcast = {.what = BROADCAST_SETTINGS};
 
-	assert_int_equal(barrier_begin(&s, BARRIER_SETTINGS, &order,
+	assert_int_equal(barrier_begin(&s, BARRIER_SETTINGS, &broadcast,
 				 ROLE_WORKER), NSD_OK);
 }
 
-/* Beside an order, and only for those whom it concerns. */
+/* Beside a broadcast, and only for those whom it concerns. */
 static void
 barriers_are_counted_apart(void **state)
 {
-	struct ipc_order_done done;
-	uint64_t order = 0, settings = 0;
+	struct ipc_broadcast_done done;
+	uint64_t number = 0, settings = 0;
 
-	give_order(1, ORDER_VERBOSITY, 1);
+	give_broadcast(1, BROADCAST_VERBOSITY, 1);
 	begin_settings();
 	for (unsigned i = 0; i < CHILDREN; i++)
-		order = take_obey(i, ORDER_VERBOSITY, 1);
+		number = take_obey(i, BROADCAST_VERBOSITY, 1);
 	for (unsigned i = 0; i < WORKERS; i++)
-		settings = take_obey(i, ORDER_SETTINGS, 0);
-	assert_int_not_equal(order, settings);
+		settings = take_obey(i, BROADCAST_SETTINGS, 0);
+	assert_int_not_equal(number, settings);
 	for (unsigned i = 0; i < CHILDREN; i++)
-		say_obeyed(i, order);
+		say_obeyed(i, number);
 	assert_true(take_done(&done));
 	assert_int_equal(ended, 0);
 	say_obeyed(LOADER, settings);
@@ -341,12 +341,12 @@ later_barrier_takes_the_place_of_one(void **state)
 	uint64_t first, second;
 
 	begin_settings();
-	first = take_obey(0, ORDER_SETTINGS, 0);
-	(void)take_obey(1, ORDER_SETTINGS, 0);
+	first = take_obey(0, BROADCAST_SETTINGS, 0);
+	(void)take_obey(1, BROADCAST_SETTINGS, 0);
 	say_obeyed(0, first);
 	begin_settings();
-	second = take_obey(0, ORDER_SETTINGS, 0);
-	(void)take_obey(1, ORDER_SETTINGS, 0);
+	second = take_obey(0, BROADCAST_SETTINGS, 0);
+	(void)take_obey(1, BROADCAST_SETTINGS, 0);
 	say_obeyed(1, first);
 	say_obeyed(1, second);
 	assert_int_equal(ended, 0);
@@ -356,20 +356,20 @@ later_barrier_takes_the_place_of_one(void **state)
 	assert_ptr_equal(ended_late, children[0]);
 	begin_settings();
 	barrier_forget(&s, BARRIER_SETTINGS);
-	second = take_obey(0, ORDER_SETTINGS, 0);
+	second = take_obey(0, BROADCAST_SETTINGS, 0);
 	say_obeyed(0, second);
 	assert_int_equal(children[0]->owes[BARRIER_SETTINGS], 0);
 	say_obeyed(1, second);
 	assert_int_equal(ended, 1);
 }
 
-/* The order to read settings is main's alone: xfrd may not give it. */
+/* The broadcast to read settings is main's alone: xfrd may not give it. */
 static void
-settings_are_no_order(void **state)
+settings_are_no_broadcast(void **state)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 
-	give_order(5, ORDER_SETTINGS, 0);
+	give_broadcast(5, BROADCAST_SETTINGS, 0);
 	assert_true(take_done(&done));
 	assert_int_equal(done.err, NSD_E_SYSTEM);
 }
@@ -380,16 +380,16 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, \
 	close_world)
 	const struct CMUnitTest tests[] = {
-		TEST(order_is_done_when_all_have_obeyed),
+		TEST(broadcast_is_done_when_all_have_obeyed),
 		TEST(child_counts_once_and_for_itself),
 		TEST(child_that_dies_has_obeyed),
 		TEST(child_that_does_not_answer_is_named),
-		TEST(one_order_at_a_time),
-		TEST(order_of_a_dead_xfrd_makes_way),
-		TEST(order_that_is_none_is_refused),
+		TEST(one_broadcast_at_a_time),
+		TEST(broadcast_of_a_dead_xfrd_makes_way),
+		TEST(broadcast_that_is_none_is_refused),
 		TEST(barriers_are_counted_apart),
 		TEST(later_barrier_takes_the_place_of_one),
-		TEST(settings_are_no_order),
+		TEST(settings_are_no_broadcast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

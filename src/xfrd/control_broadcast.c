@@ -1,5 +1,5 @@
-/* control_order.c - orders of the operator to all processes (ipc_order): main
- * obeys, has the others obey, and answers. */
+/* control_broadcast.c - what the operator wants of all processes
+ * (ipc_broadcast): main obeys, has the others obey, and answers. */
 #include "config.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 /* ---- from main ----------------------------------------------------------- */
 
 static void
-order_print(const struct ipc_order_done *done, char out[TEXT_MAX])
+broadcast_print(const struct ipc_broadcast_done *done, char out[TEXT_MAX])
 {
 	switch (done->err) {
 	case NSD_OK:
@@ -34,7 +34,7 @@ order_print(const struct ipc_order_done *done, char out[TEXT_MAX])
 		break;
 	case NSD_E_SYSTEM:
 		snprintf(out, TEXT_MAX, "error %s: %s",
-			done->what == ORDER_LOG_REOPEN
+			done->what == BROADCAST_LOG_REOPEN
 				? "cannot open the log file"
 				: "main refuses",
 			strerror((int)done->error));
@@ -47,31 +47,31 @@ order_print(const struct ipc_order_done *done, char out[TEXT_MAX])
 }
 
 static void
-order_on_answer(struct xfrd *xfrd, struct ctl_call *call,
+broadcast_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	const struct ipc_message *answer)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 	char text[TEXT_MAX];
 
 	memcpy(&done, answer->payload, sizeof(done));
-	order_print(&done, text);
+	broadcast_print(&done, text);
 	ctl_printf(call, "%s\n", text);
 	ctl_end(call);
 }
 
 /* Takes the answer to an order that no client waits for. */
 static void
-order_on_answer_unheard(void *ctx, const struct ipc_message *answer)
+broadcast_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 {
-	struct ipc_order_done done;
+	struct ipc_broadcast_done done;
 	char text[TEXT_MAX];
 
 	assert(answer != NULL); /* as in question_on_end */
 	memcpy(&done, answer->payload, sizeof(done));
-	order_print(&done, text);
+	broadcast_print(&done, text);
 	if (done.err != NSD_OK)
 		log_error("control: %s: %s",
-			done.what == ORDER_LOG_REOPEN ? "log_reopen"
+			done.what == BROADCAST_LOG_REOPEN ? "log_reopen"
 						      : "verbosity",
 			text);
 }
@@ -80,22 +80,23 @@ order_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 
 /* Has an order obeyed; takes the call. */
 static void
-order_add(struct xfrd *xfrd, struct ctl_call *call, enum ipc_order_what what,
+broadcast_add(struct xfrd *xfrd, struct ctl_call *call,
+	enum ipc_broadcast_what what,
 	uint32_t value)
 {
-	const struct ipc_order order = {.what = what, .value = value};
+	const struct ipc_broadcast broadcast = {.what = what, .value = value};
 	const struct link_parcel parcel = {
-		.type = IPC_ORDER,
-		.payload = &order,
-		.len = sizeof(order),
+		.type = IPC_BROADCAST,
+		.payload = &broadcast,
+		.len = sizeof(broadcast),
 	};
 	enum nsd_err err;
 
 	if (!ctl_command(call)->no_wait) {
-		control_ask_main(xfrd, call, &parcel, order_on_answer);
+		control_ask_main(xfrd, call, &parcel, broadcast_on_answer);
 		return;
 	}
-	err = role_ask(&xfrd->role, &parcel, order_on_answer_unheard, NULL);
+	err = role_ask(&xfrd->role, &parcel, broadcast_on_answer_unheard, NULL);
 	if (err == NSD_OK) {
 		ctl_printf(call, "ok\n");
 		ctl_end(call);
@@ -109,7 +110,7 @@ order_add(struct xfrd *xfrd, struct ctl_call *call, enum ipc_order_what what,
 void
 control_on_log_reopen(struct xfrd *xfrd, struct ctl_call *call)
 {
-	order_add(xfrd, call, ORDER_LOG_REOPEN, 0);
+	broadcast_add(xfrd, call, BROADCAST_LOG_REOPEN, 0);
 }
 
 void
@@ -131,5 +132,5 @@ control_on_verbosity(struct xfrd *xfrd, struct ctl_call *call)
 		ctl_end(call);
 		return;
 	}
-	order_add(xfrd, call, ORDER_VERBOSITY, (uint32_t)value);
+	broadcast_add(xfrd, call, BROADCAST_VERBOSITY, (uint32_t)value);
 }

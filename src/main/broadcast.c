@@ -1,0 +1,75 @@
+/* broadcast.c - what the operator wants of all processes, in main. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "main/barrier.h"
+#include "main/broadcast.h"
+#include "main/child.h"
+#include "main/log_change.h"
+#include "main/supervisor.h"
+
+static void
+broadcast_answer(struct supervisor *s, struct ipc_broadcast_done *done)
+{
+	done->what = s->broadcast.what;
+	asker_answer(s, &s->broadcast.asker, IPC_BROADCAST, done,
+		sizeof(*done));
+}
+
+static void
+broadcast_on_done(struct supervisor *s, const struct child *late)
+{
+	struct ipc_broadcast_done done = {.err = NSD_OK};
+
+	if (late != NULL) {
+		done.err = NSD_E_AGAIN;
+		done.role = late->role;
+		done.index = late->index;
+	}
+	broadcast_answer(s, &done);
+}
+
+/* Does main's part of a broadcast. */
+static enum nsd_err
+broadcast_obey(struct supervisor *s, const struct ipc_broadcast *broadcast)
+{
+	switch (broadcast->what) {
+	case BROADCAST_LOG_REOPEN:
+		return log_change_reopen(s);
+	case BROADCAST_VERBOSITY:
+		log_set_verbosity(broadcast->value);
+		return NSD_OK;
+	default:
+		errno = EINVAL;
+		return NSD_E_SYSTEM;
+	}
+}
+
+void
+broadcast_on_broadcast(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	struct ipc_broadcast_done done = {.err = NSD_OK};
+	struct ipc_broadcast broadcast;
+
+	memcpy(&broadcast, m->payload, sizeof(broadcast));
+	barrier_forget(s, BARRIER_BROADCAST);
+	s->broadcast.asker = asker_of(xfrd, m);
+	s->broadcast.what = (enum ipc_broadcast_what)broadcast.what;
+	done.err = broadcast_obey(s, &broadcast);
+	done.error = (uint32_t)errno;
+	if (done.err == NSD_OK)
+		done.err = barrier_begin(s, BARRIER_BROADCAST, &broadcast,
+			ROLE_CHILDREN);
+	if (done.err != NSD_OK)
+		broadcast_answer(s, &done);
+}
+
+enum nsd_err
+broadcast_init(struct supervisor *s)
+{
+	return barrier_init(s, BARRIER_BROADCAST, broadcast_on_done);
+}
