@@ -11,8 +11,7 @@
 #include "settings/acl_index.h"
 #include "settings/settings.h"
 
-/* True for an address with port 0: a client that sends from there gets no
- * answer. */
+/* True for an address with port 0, which no socket has: it is forged. */
 bool acl_peer_port_is_zero(const struct sockaddr_storage *peer);
 
 /* The client of a request, to be matched with lists. */

@@ -1,6 +1,6 @@
 /*
- * diff.h - finds the differences between a zone that is served and the records
- * of a file, without all records in memory.
+ * diff.h - finds the differences between a served zone and the records of a
+ * file, without all records in memory.
  *
  * The owners are spread over many buckets. A bucket has the sum of keyed hashes
  * of its records: those of the file less those of the zone. If the sum is not
@@ -14,8 +14,8 @@
  *   diff_collect    each record of the same file once more
  *   diff_finish     the changes
  *
- * Memory: 8 octets for each 4 records of the zone, at most 8 MiB, and what is
- * collected. The zone must not change meanwhile.
+ * Memory: 8 octets for each 4 records of the zone, at most 8 MiB, and the
+ * collected records. The zone must not change meanwhile.
  */
 #ifndef UPDATE_DIFF_H
 #define UPDATE_DIFF_H
@@ -40,8 +40,8 @@ struct diff_change {
 /*
  * Gives a diff without records of the file; diff_destroy releases it. key:
  * random, so that nobody can make files with sums of their choice. Keeps view,
- * zone and apex until the end. memory_max: octets that may be collected, all in
- * all. NSD_E_MEMORY: there is no memory for the sums.
+ * zone and apex until the end. memory_max: the most octets of collected
+ * records. NSD_E_MEMORY: there is no memory for the sums.
  */
 enum nsd_err diff_create(const struct store_view *view,
 	const struct zone *zone, const uint8_t *apex, const uint64_t key[2],
@@ -52,23 +52,23 @@ void diff_destroy(struct diff *diff);
  * not at or below the apex; the diff is then of no use. */
 enum nsd_err diff_sum(struct diff *diff, const struct rrbatch *batch) MUST_USE;
 
-/* Walks the zone. *equal: there is no difference. NSD_E_LIMIT: so much is
- * different that it would take more than memory_max to collect it; *equal is
- * set all the same. */
+/* Walks the zone. *equal: there is no difference. NSD_E_LIMIT: collecting the
+ * differences would take more than memory_max; *equal is set all the same. */
 enum nsd_err diff_compare(struct diff *diff, bool *equal) MUST_USE;
 
-/* Takes a batch of the file again, and copies what it needs of it. NSD_E_LIMIT:
- * it takes more than memory_max. NSD_E_MEMORY: there is no memory. */
+/* Takes a batch of the file again, and copies the records that may differ.
+ * NSD_E_LIMIT: they take more than memory_max. NSD_E_MEMORY: there is no
+ * memory. */
 enum nsd_err diff_collect(struct diff *diff, const struct rrbatch *batch)
 	MUST_USE;
 
 /*
  * Walks the zone again. Lends the changes, until diff_destroy, that make the
- * zone what the file says. Duplicates and TTLs that differ are treated as
+ * zone equal to the file. Duplicates and TTLs that differ are treated as
  * build_zone treats them: they alone make no change. A record whose TTL or
  * letter case changes is removed and added.
- * NSD_E_ZONE: the file has several SOA records. NSD_E_LIMIT: it takes more than
- * memory_max. NSD_E_MEMORY: there is no memory.
+ * NSD_E_ZONE: the file has several SOA records. NSD_E_LIMIT: the differences
+ * take more than memory_max. NSD_E_MEMORY: there is no memory.
  */
 enum nsd_err diff_finish(struct diff *diff, const struct diff_change **changes,
 	size_t *count) MUST_USE;

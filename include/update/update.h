@@ -1,15 +1,15 @@
 /*
- * update.h - changes a zone that is served, and publishes it in place.
+ * update.h - changes a served zone, and publishes it in place.
  *
- * A transaction copies what it touches and shares the rest with the version
- * that is served. At the end it changes one reference: readers see all of it or
+ * A transaction copies the parts that it changes and shares the rest with the
+ * served version. At the end it changes one reference: readers see all of it or
  * nothing, also in cells of addresses. Time and memory grow with the size of
- * the change, not with that of the zone. If a zone cut or DNAME comes or goes,
- * they also grow with the names below it. The result answers and prints as a
- * zone that was built from the same records.
+ * the change, not with that of the zone. If a zone cut or DNAME is added or
+ * removed, they also grow with the names below it. The result answers and
+ * prints as a zone that was built from the same records.
  *
- * All of this is for the writer of the store, in one thread; but for a
- * transaction that another thread makes, see update_make.
+ * All of this is for the writer of the store, in one thread; for a transaction
+ * that another thread makes, see update_make.
  */
 #ifndef UPDATE_UPDATE_H
 #define UPDATE_UPDATE_H
@@ -29,9 +29,9 @@ struct zone_update_options {
 	unsigned threads;
 	bool secondary; /* as in zone_build_input */
 	uint32_t nsec3_iterations_max; /* as in zone_build_input */
-	struct zone_limits limits; /* for the RRsets that change, and the types
-				    * of their names: more than that, and
-				    * than before, is an error */
+	struct zone_limits limits; /* for changed RRsets, and the types of their
+				    * names: exceeding a limit, and the count
+				    * before, is an error */
 	/* Strict mode, for IXFR (RFC 1995 section 4): a record to be removed
 	 * must be there, a record to be added must not, unless it is removed as
 	 * well (as for another TTL), and none may come twice. */
@@ -40,11 +40,11 @@ struct zone_update_options {
 	 * more, or sixteen times as many records would have to be looked at,
 	 * NSD_E_LIMIT is returned before that takes long. */
 	uint32_t names_max;
-	/* Where objects are made. NULL: in the writer's own heap. */
+	/* The heap of new objects. NULL: the writer's own. */
 	struct store_heap *heap;
-	/* Looks at the zone as it would be, before it is published; or NULL.
-	 * What it returns, if not NSD_OK, is returned, and the served version
-	 * stays. Cells of addresses are still those of that. */
+	/* Looks at the new version before it is published; or NULL. A result
+	 * other than NSD_OK is returned, and the served version stays. Cells of
+	 * addresses are still those of the served version. */
 	enum nsd_err (*check)(void *ctx, const struct zone *zone);
 	void *check_ctx;
 };
@@ -61,30 +61,31 @@ enum nsd_err update_begin(struct store_writer *writer, store_ref entry,
 
 /*
  * Notes one record to be added or removed. rr: whole wire owner, uncompressed
- * RDATA; copied. A record that is removed and added stays, in whatever order.
- * It is no error to add what is there or to remove what is not (RFC 2136
- * section 3.4.2); both are counted in zone_update_result. Records are equal if
- * their canonical forms are, whatever their TTLs. One that is added takes the
- * place of an equal one, with its own TTL and letter case. All records of an
+ * RDATA; copied. A record that is removed and added stays, in either order. It
+ * is no error to add a record that is there or to remove one that is not (RFC
+ * 2136 section 3.4.2); both are counted in zone_update_result. Records are
+ * equal if their canonical forms are, whatever their TTLs. An added record
+ * replaces an equal one, with its own TTL and letter case. All records of an
  * RRset get the lowest TTL among them.
  *
  * NSD_E_ZONE: the owner is not in the zone; nothing else is checked here.
  * NSD_E_LIMIT: there are more than 2^31 changes. NSD_E_MEMORY: there is no
- * memory. After each the transaction is as it was.
+ * memory. After each error the transaction is as it was.
  */
 enum nsd_err update_add(struct zone_update *update,
 	const struct zone_rr *rr) MUST_USE;
 enum nsd_err update_remove(struct zone_update *update,
 	const struct zone_rr *rr) MUST_USE;
-/* The same for all records of a type (TYPE_ANY: of any) at a name. */
+/* Notes all records of a type (TYPE_ANY: of any) at a name to be removed.
+ * Returns as update_remove. */
 enum nsd_err update_remove_rrset(struct zone_update *update,
 	const uint8_t *owner, uint16_t type) MUST_USE;
 
 /*
  * Ends a version: the changes noted from here on belong to the next one. For an
- * update that is exact: each version has to fit the one before it. Only the
- * last version is made: records that come and go between the versions cost no
- * more than their own octets.
+ * exact update: each version has to fit the one before it. Only the last
+ * version is made: records that are added and removed between the versions cost
+ * no more than their own octets.
  */
 void update_next_version(struct zone_update *update);
 
@@ -98,14 +99,14 @@ struct zone_update_result {
 };
 
 /*
- * Checks the zone as it would be, and publishes it. What build_zone calls an
- * error is one here. (If most of the zone changes, limits count for all of it.)
- * What changes nothing is not published. Objects of the old version that nobody
- * needs any more are retired: call store_reclaim.
+ * Checks the new version, and publishes it. Errors of build_zone are errors
+ * here. (If most of the zone changes, limits count for all of it.) An update
+ * without an effect is not published. Objects of the old version without
+ * holders are retired: call store_reclaim.
  *
  * NSD_E_ZONE: there are errors; the sink has them.
- * NSD_E_INEXACT: it was to be exact, and is not.
- * NSD_E_LIMIT: by options.names_max. What options.check returned.
+ * NSD_E_INEXACT: the update is exact, and does not fit.
+ * NSD_E_LIMIT: by options.names_max. Or the result of options.check.
  * NSD_E_MEMORY: there is no memory, or the store is full.
  * After a failure the served version stays as it is. The transaction is freed
  * in each case. result may be NULL; it is set on success only.
@@ -116,10 +117,10 @@ enum nsd_err update_commit(struct zone_update *update,
 void update_abort(struct zone_update *update);
 
 /*
- * The same as update_commit in three steps, for changes that would hold up the
- * writer's thread. From update_begin to update_end nobody else may change the
- * zone, settle it, let go of the version that is served, or look at what only
- * the writer reads of it (holders, the index of contents).
+ * Makes, publishes and ends an update in three steps, for changes that would
+ * hold up the writer's thread. From update_begin to update_end no other code
+ * may change the zone, settle it, let go of the served version, or look at its
+ * parts that only the writer reads (holders, the index of contents).
  *
  *	update_make     any thread, which options.heap is for: all that can
  *	                fail. returns as update_commit; nothing is published.
@@ -134,7 +135,7 @@ void update_abort(struct zone_update *update);
 enum nsd_err update_make(struct zone_update *update,
 	struct diag_sink *sink) MUST_USE;
 store_ref update_publish(struct zone_update *update) MUST_USE;
-/* result: as of update_commit; set if it was published. */
+/* Ends an update. result: as of update_commit; set if it was published. */
 void update_end(struct zone_update *update,
 	struct zone_update_result *result);
 
@@ -149,28 +150,30 @@ enum nsd_err update_prepare(struct store_writer *writer, store_ref entry)
 	MUST_USE;
 
 /*
- * The same in steps, for a zone whose updates may not wait so long. After begin
- * the zone has an index without contents, and updates may come at any time.
- * Until the last step they may store contents again that the zone has, but the
- * index does not know yet. That costs memory, no more.
+ * Makes the index in steps, for a zone whose updates may not wait so long.
+ * After begin the zone has an index without contents, and updates may come at
+ * any time. Until the last step they may store contents again that the zone
+ * has, but the index does not know yet. That only costs memory.
  */
 struct zone_prepare {
 	/* private */
 	store_ref entry;
 	uint64_t seed;  /* of the index */
 	uint8_t part;   /* of the zone that is being walked */
-	bool begun;     /* up to `at` it is done */
+	bool begun;     /* the part is done up to `at` */
 	uint8_t len;
 	uint8_t at[NAME_MAX_LEN];
 };
 
-/* NSD_E_NOT_FOUND: the zone is not loaded. NSD_E_MEMORY: the store is full. */
+/* Begins to make an index. NSD_E_NOT_FOUND: the zone is not loaded.
+ * NSD_E_MEMORY: the store is full. */
 enum nsd_err update_prepare_begin(struct store_writer *writer,
 	store_ref entry, struct zone_prepare *prepare) MUST_USE;
 /*
- * Looks at so many names, at some 0.3 us each. The entry must still be there.
- * NSD_OK: all is done, or the zone was replaced or unloaded. NSD_E_AGAIN: there
- * are more names. NSD_E_MEMORY: the store is full; the index stays as it is.
+ * Indexes a number of names, at some 0.3 us each. The entry must still be
+ * there. NSD_OK: all is done, or the zone was replaced or unloaded.
+ * NSD_E_AGAIN: there are more names. NSD_E_MEMORY: the store is full; the index
+ * stays as it is.
  */
 enum nsd_err update_prepare_step(struct store_writer *writer,
 	struct zone_prepare *prepare, size_t names) MUST_USE;
@@ -187,8 +190,8 @@ enum nsd_err update_tidy(struct store_writer *writer, store_ref entry,
 	const struct zone_update_options *options, uint64_t *records)
 	MUST_USE;
 
-/* Makes addresses that changed a while ago cheap to find again. Each commit
- * does it, too. A zone that does not change any more is right without it.
+/* Makes addresses that have changed cheap to find again, once all readers have
+ * seen the change. Each commit does so, too; without it answers are right.
  * Cheap. */
 void update_settle(struct store_writer *writer, store_ref entry);
 

@@ -51,7 +51,7 @@ enum changes_part {
 	CHANGES_NEW_SOA, /* added */
 };
 
-/* A record. What is pointed to is lent from the piece that it was read from. */
+/* A record. Pointers are lent from the piece that it was read from. */
 struct changes_rr {
 	enum changes_action action;
 	enum changes_part part;
@@ -64,7 +64,7 @@ struct changes_rr {
 	const uint8_t *rdata;
 };
 
-/* A reading. Its user reads kind, apex and what the comments allow. */
+/* The state of a reading. Its user reads kind, apex and records. */
 struct changes {
 	enum changes_kind kind;
 	uint8_t apex[NAME_MAX_LEN];
@@ -84,8 +84,9 @@ struct changes {
 
 /*
  * Begins to read octets that may be hostile. They come at once, or in pieces:
- * each but the last has room for a head and a record of the greatest size.
- * returns NSD_OK; NSD_E_WIRE: they do not begin with a head.
+ * each piece but the last has room for a head and a record of the greatest
+ * size.
+ * returns NSD_OK; NSD_E_WIRE: the octets do not begin with a head.
  */
 enum nsd_err changes_open(struct changes *changes, const uint8_t *octets,
 	size_t len) MUST_USE;
@@ -109,11 +110,11 @@ changes_left(const struct changes *changes)
 	return cursor_left(&changes->cursor);
 }
 
-/* Goes on with another piece. It begins with the octets that were left. */
+/* Continues with another piece, which begins with the octets that were left. */
 void changes_feed(struct changes *changes, const uint8_t *octets, size_t len);
 
-/* After NSD_E_AGAIN on the last piece: NSD_OK if all is read and nothing is
- * missing, else NSD_E_WIRE. *to, which may be NULL: the newest serial. */
+/* Ends after NSD_E_AGAIN on the last piece: NSD_OK if all is read and nothing
+ * is missing, else NSD_E_WIRE. *to, which may be NULL: the newest serial. */
 enum nsd_err changes_close(const struct changes *changes, uint32_t *to)
 	MUST_USE;
 
@@ -129,14 +130,14 @@ changes_write_head(uint8_t *out, enum changes_kind kind, const uint8_t *apex,
 	return 1 + apex_len;
 }
 
-/* Where the RDATA of a record goes whose owner has so many octets. */
+/* The offset of the RDATA in a record, by the length of its owner. */
 static inline size_t
 changes_rdata_offset(size_t owner_len)
 {
 	return 1 + owner_len + 8;
 }
 
-/* Writes what stands between the owner and the RDATA of a record at out. */
+/* Writes the fields between the owner and the RDATA of a record at out. */
 static inline void
 changes_write_fixed(uint8_t *out, const struct changes_rr *rr)
 {

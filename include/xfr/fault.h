@@ -52,8 +52,8 @@ enum xfr_fault { XFR_FAULT_LIST(XFR_FAULT_ENUM) XFR_FAULT_COUNT };
 /* The text of a fault; never NULL. */
 const char *xfr_fault_text(enum xfr_fault fault);
 
-/* True if the message is no reply to the request. Somebody may have forged it:
- * over UDP the caller goes on waiting. */
+/* True if the message is no reply to the request. It may be forged: over UDP
+ * the caller goes on waiting. */
 static inline bool
 xfr_fault_is_stray(enum xfr_fault fault)
 {

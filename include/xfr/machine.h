@@ -1,18 +1,18 @@
 /*
- * machine.h - keeps secondary zones fresh: when to ask which primary for what,
- * when a zone expires, whom to notify (RFC 1034 section 4.3.5, RFC 1995,
+ * machine.h - keeps secondary zones fresh: decides when to ask which primary,
+ * when a zone expires, and whom to notify (RFC 1034 section 4.3.5, RFC 1995,
  * RFC 1996, RFC 5936, RFC 7314).
  *
- * The machine opens no socket, reads no clock and calls nobody. Its user tells
- * it what has happened and asks it for what is to be done:
+ * The machine opens no socket, reads no clock and calls no function of its
+ * user. The user reports events, and asks for actions:
  *
  *	while (xfr_next(machine, now, &action))
  *		do it, or begin it; tell its result later
  *	wait for an event, or until xfr_next_time(machine)
  *
  * Times are milliseconds of a clock that only goes forward (base/clock.h) and
- * are not negative, unless "_sec" says seconds. `now` is never less than it was
- * in a call before. Dates are converted by xfr/state.h.
+ * are not negative, unless "_sec" says seconds. `now` never goes back from one
+ * call to the next. Dates are converted by xfr/state.h.
  *
  * A zone has a handle, and refers to a config, which zones of a pattern share.
  * Primaries and targets of NOTIFY are indices into the lists of the config; the
@@ -21,13 +21,12 @@
  * A check is one or more requests until the zone is known to be fresh or all
  * primaries were tried. A zone has one request under way at a time; with
  * XFR_CONFIG_CHECK_ALL up to 8 probes. A check begins with a probe (SOA), or at
- * once with a transfer if the zone has no data or a NOTIFY of the primary tells
- * a newer serial. Each request has a ticket; the user answers it once by
- * xfr_on_reply. It is the user who bounds how long a request takes. What other
- * primaries make needless comes back as XFR_CANCEL.
+ * once with a transfer if the zone has no data or a NOTIFY of the primary has a
+ * newer serial. Each request has a ticket; the user answers it once by
+ * xfr_on_reply. The user bounds the time of a request. Requests that other
+ * primaries make needless come back as XFR_CANCEL.
  *
- * Cost: an event takes O(log zones); nothing is done for a zone between its
- * timers.
+ * Cost: an event takes O(log zones); a zone costs nothing between its timers.
  */
 #ifndef XFR_MACHINE_H
 #define XFR_MACHINE_H
@@ -48,7 +47,7 @@ struct xfr_machine;
 
 /* ---- set-up ------------------------------------------------------------- */
 
-/* How much may be under way at a time, and how fast; none is 0. */
+/* Limits of the requests under way and of their rate; none is 0. */
 struct xfr_limits {
 	uint32_t probes;    /* SOA requests, at least 4 */
 	uint32_t transfers; /* at least 4 */
@@ -86,7 +85,7 @@ struct xfr_config {
 	uint32_t expire_min_sec;
 };
 
-/* The numbers of an SOA that matter here. */
+/* The numbers of an SOA that the machine uses. */
 struct xfr_soa {
 	uint32_t serial;
 	uint32_t refresh_sec, retry_sec, expire_sec;
@@ -99,27 +98,27 @@ struct xfr_start {
 			      * expired */
 	struct xfr_soa soa;  /* of that */
 	int64_t acquired_at; /* when it was last known to be fresh */
-	int64_t check_at;    /* next check; in the past: soon. One that is
-				later than the SOA's timers allow is not kept */
+	int64_t check_at;    /* next check; in the past: soon. A time later than
+			      * the SOA's timers allow is brought forward */
 	int64_t expire_at;   /* XFR_NEVER: from acquired_at and the SOA */
-	int64_t lifetime_msec; /* with expire_at: xfr_status.lifetime_msec
-				under the config that it had; 0: the same */
+	int64_t lifetime_msec; /* with expire_at: xfr_status.lifetime_msec under
+				* its former config; 0: the same */
 	uint32_t failed_rounds; /* checks in a row that failed */
-	bool is_told;        /* all targets of NOTIFY have acknowledged that
-				serial */
+	bool is_told;        /* all targets of NOTIFY have acknowledged the
+			      * serial of soa */
 };
 
 /*
- * *machine: gives; xfr_machine_destroy. limits: copied. seed: of the jitter and
- * of nothing that has to be secret. returns NSD_OK, NSD_E_MEMORY.
+ * Makes a machine. *machine: gives; xfr_machine_destroy. limits: copied. seed:
+ * of the jitter; no secret depends on it. returns NSD_OK, NSD_E_MEMORY.
  */
 enum nsd_err xfr_machine_create(const struct xfr_limits *limits, uint64_t seed,
 	int64_t now, struct xfr_machine **machine) MUST_USE;
 void xfr_machine_destroy(struct xfr_machine *machine); /* NULL is fine */
 
 /*
- * Adds a config, copied. *id stays valid until it is released and no zone has
- * it.
+ * Adds a config, copied. *id stays valid until it is released and no zone
+ * refers to it.
  * returns NSD_OK; NSD_E_LIMIT: too many primaries or targets; NSD_E_MEMORY.
  */
 enum nsd_err xfr_add_config(struct xfr_machine *machine,
@@ -128,22 +127,22 @@ void xfr_release_config(struct xfr_machine *machine, uint32_t id);
 
 /*
  * Adds a zone. start: NULL if it has no data. *zone: its handle; handles are
- * small numbers, and that of a removed zone is given out again.
- * An expiry that lies ahead, or has passed, is told by xfr_next_expiry.
+ * small numbers, and that of a removed zone is used again. Its expiry is
+ * reported by xfr_next_expiry.
  * returns NSD_OK, NSD_E_MEMORY.
  */
 enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
 	const struct xfr_start *start, int64_t now, uint32_t *zone) MUST_USE;
 
-/* A number that the user gives a zone, and finds it by; 0 at first. */
+/* Set and get a number that the user gives a zone; 0 at first. */
 void xfr_set_user(struct xfr_machine *machine, uint32_t zone, uint32_t user);
 uint32_t xfr_get_user(const struct xfr_machine *machine, uint32_t zone);
 uint32_t xfr_get_config(const struct xfr_machine *machine, uint32_t zone);
-/* True if that has primaries. */
+/* True if the zone's config has primaries. */
 bool xfr_is_secondary(const struct xfr_machine *machine, uint32_t zone);
 
-/* Removes a zone. What is under way for it comes back as XFR_CANCEL, and may
- * be answered or not. A zone that gets another config is removed and added. */
+/* Removes a zone. Requests under way for it come back as XFR_CANCEL, and may be
+ * answered or not. A zone that gets another config is removed and added. */
 void xfr_remove_zone(struct xfr_machine *machine, uint32_t zone);
 
 /* ---- actions ------------------------------------------------------------ */
@@ -171,12 +170,12 @@ struct xfr_action {
 	uint32_t primary;   /* PROBE, TRANSFER: index of the primary */
 	enum xfr_way way;   /* PROBE, TRANSFER */
 	bool has_serial;    /* TRANSFER: the zone has data */
-	bool forced;        /* TRANSFER: whatever serial comes */
+	bool forced;        /* TRANSFER: take any serial */
 	bool has_others;    /* TRANSFER: another primary could be asked */
 	bool has_failed;    /* PROBE, TRANSFER: the check before has failed, or
-				a transfer of this one */
+			     * a transfer of this one */
 	bool no_edns;       /* PROBE, TRANSFER: the primary does not do EDNS */
-	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: what it has */
+	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: of the zone's data */
 	uint32_t target;    /* NOTIFY: index */
 	uint32_t wait_msec; /* PROBE, TRANSFER, NOTIFY: how long to wait for an
 				answer; 0: as long as xfrd does over TCP */
@@ -186,32 +185,32 @@ struct xfr_action {
 };
 
 /*
- * Gives the next action, the urgent ones first. False: there is none now.
- * A call looks at a bounded number of timers. It takes memory for requests; if
- * there is none, it says false and tries again at a later call.
+ * Gives the next action, urgent ones first. False: there is none now. A call
+ * looks at a bounded number of timers. Without memory for a request it returns
+ * false; a later call tries again.
  */
 bool xfr_next(struct xfr_machine *machine, int64_t now,
 	struct xfr_action *action);
 
 /*
- * Gives a zone, the next one whose expiry the loader is to be told, and the
- * expiry; XFR_NEVER: it has none. Call it after xfr_next, whatever that said,
+ * Gives the next zone whose expiry is to be sent to the loader, and the expiry;
+ * XFR_NEVER: it has none. Call it after xfr_next, also if that returned false,
  * as often as the loader takes another one. False: there is none now.
  */
 bool xfr_next_expiry(struct xfr_machine *machine, uint32_t *zone, int64_t *at);
-/* The loader has not taken that of a zone: it is given again, after others. */
+/* Has the expiry of a zone given again, after others: the loader has not taken
+ * it. */
 void xfr_resend_expiry(struct xfr_machine *machine, uint32_t zone);
-/* The loader is another one: xfr_next has each zone with an expiry given again,
- * some zones a call. */
+/* Has xfr_next give each expiry again, some zones a call: for a new loader. */
 void xfr_resend_expiries(struct xfr_machine *machine);
 
-/* When to call xfr_next after it said false, even if nothing happens; a time
- * that has passed: at once. XFR_NEVER: only after an event. */
+/* The time to call xfr_next after it returned false, even without an event; a
+ * time that has passed: at once. XFR_NEVER: only after an event. */
 int64_t xfr_next_time(const struct xfr_machine *machine);
 
 /* ---- events ------------------------------------------------------------- */
 
-/* How a request ended. */
+/* The outcomes of a request. */
 #define XFR_OUTCOME_LIST(X)                                               \
 	X(XFR_SOA, "the primary told its SOA") /* PROBE */                \
 	X(XFR_UNCHANGED, "nothing newer") /* TRANSFER */                  \
@@ -236,24 +235,24 @@ enum xfr_outcome { XFR_OUTCOME_LIST(XFR_OUTCOME_ENUM) XFR_OUTCOME_COUNT };
 struct xfr_reply {
 	enum xfr_outcome outcome;
 	uint16_t rcode;      /* XFR_RCODE */
-	uint32_t reason;     /* the user's number for what more there is to say
-				of a failure; 0: nothing */
+	uint32_t reason;     /* the user's number for details of a failure; 0:
+			      * none */
 	struct xfr_soa soa;  /* XFR_SOA, XFR_UNCHANGED (if has_soa), XFR_DONE */
 	bool has_soa;        /* XFR_UNCHANGED: the primary sent its SOA */
 	bool has_expire;     /* the EXPIRE option was there (RFC 7314) */
 	uint32_t expire_sec; /* the value of EXPIRE */
 	bool is_open;        /* TIMEOUT, UNREACHABLE over TCP: the primary had
 				taken the connection */
-	bool has_begun;      /* a transfer that failed: it had begun with a
-				newer SOA */
-	bool lacks_edns;     /* RCODE: one that says that the primary does not
-				do EDNS (RFC 6891 section 7) */
+	bool has_begun;      /* a failed transfer: it had begun with a newer
+			      * SOA */
+	bool lacks_edns;     /* RCODE: shows that the primary does not do EDNS
+			      * (RFC 6891 section 7) */
 };
 
 /*
- * The answer to a request or to a NOTIFY. False: nobody waits for this ticket
- * (its zone is gone, it was cancelled or answered before); nothing is done.
- * For XFR_DONE the new version is served by now.
+ * Takes the answer to a request or to a NOTIFY. False: no request has this
+ * ticket (its zone is gone, it was cancelled or answered before), and the
+ * answer is dropped. For XFR_DONE the new version is served by now.
  */
 bool xfr_on_reply(struct xfr_machine *machine, uint64_t ticket, int64_t now,
 	const struct xfr_reply *reply);
@@ -263,39 +262,40 @@ bool xfr_on_reply(struct xfr_machine *machine, uint64_t ticket, int64_t now,
 void xfr_on_received(struct xfr_machine *machine, uint64_t ticket);
 
 /*
- * Of a transfer under way whose serial is known, before the rest is read: true
- * if it is wanted. If not, the caller ends it and answers XFR_UNCHANGED (the
- * serial is ours) or XFR_BEHIND.
+ * Asks, for a transfer under way, before the rest is read: true if this serial
+ * is wanted. If not, the caller ends it and answers XFR_UNCHANGED (the serial
+ * is ours) or XFR_BEHIND.
  */
 bool xfr_wants(const struct xfr_machine *machine, uint64_t ticket,
 	uint32_t serial) MUST_USE;
 
 /*
- * A NOTIFY that is allowed has come (RFC 1996). primary: the index of the one
- * that it came from, XFR_NONE if it is none of them. That one is asked first.
- * Costs one check at most that waits; a serial that the zone has: none.
+ * Takes a NOTIFY that is allowed (RFC 1996). primary: the index of its sender,
+ * XFR_NONE if it is no primary. The sender is asked first. Any number of
+ * NOTIFYs cost one waiting check at most; a serial that the zone has costs
+ * none.
  */
 void xfr_on_notify(struct xfr_machine *machine, uint32_t zone, int64_t now,
 	uint32_t primary, bool has_serial, uint32_t serial);
 
-/* The operator wants a check now; forced: AXFR, whatever the serial. */
+/* Begins a check now, for the operator; forced: AXFR, with any serial. */
 void xfr_on_command(struct xfr_machine *machine, uint32_t zone, int64_t now,
 	bool forced);
 
 /* The zone is served with this SOA, for another reason than a transfer (its
- * file was read). Another serial than before notifies the targets. */
+ * file was read). A new serial notifies the targets. */
 void xfr_on_served(struct xfr_machine *machine, uint32_t zone, int64_t now,
 	const struct xfr_soa *soa);
 
-/* Tells all targets of the zone its serial (nsd-control notify). is_first:
+/* Notifies all targets of the zone's serial (nsd-control notify). is_first:
  * before all others that wait. */
 void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
 	bool is_first);
 
-/* The same for each zone with data whose targets have not all acknowledged its
- * serial, at a start: versions may have come while nobody could tell (RFC 1996
- * section 4.1). One zone after the other, as places of NOTIFYs become free;
- * half of them are left to zones that change. */
+/* Notifies the targets of all zones with data that have not acknowledged their
+ * serials, at a start: NOTIFYs may have been lost (RFC 1996 section 4.1). One
+ * zone after the other, as places of NOTIFYs become free; half of them are left
+ * to zones that change. */
 void xfr_notify_all(struct xfr_machine *machine);
 
 /* ---- what is known ------------------------------------------------------ */
@@ -318,17 +318,18 @@ struct xfr_status {
 	int64_t expire_at;
 	int64_t lifetime_msec;   /* from acquired_at to expire_at, if no EXPIRE
 				    option has shortened it */
-	bool is_notified;        /* a NOTIFY has told a serial not got yet */
+	bool is_notified;        /* a NOTIFY has announced a serial that was not
+				  * transferred yet */
 	uint32_t notified_serial;
 	uint32_t primary;        /* of the request under way; XFR_NONE: none */
-	enum xfr_way way;        /* of it */
-	uint32_t turn_primary;   /* of the one that waits for its turn, in a
-				    check that has begun; XFR_NONE: none */
-	uint32_t next_primary;   /* where the next check begins */
+	enum xfr_way way;        /* of that request */
+	uint32_t turn_primary;   /* of the check that waits for its turn, once
+				  * it has begun; XFR_NONE: none */
+	uint32_t next_primary;   /* the first primary of the next check */
 	uint32_t failed_rounds;  /* checks in a row in which all failed */
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */
-	uint32_t notifying_slow; /* of these, those that wait behind others as
-				    they seldom answer soon */
+	uint32_t notifying_slow; /* of these, targets that wait behind others as
+				  * they seldom answer soon */
 	bool is_told;            /* every target has acknowledged the serial */
 	uint32_t unheard;        /* targets that have not acknowledged the
 				    last serial, and were given up; 255:

@@ -1,6 +1,6 @@
 /*
- * patience.h - how long a transfer is waited for: not for ever, whatever little
- * the primary sends (fault 57). It begins when its turn comes. The silence of a
+ * patience.h - bounds the time of a transfer, by the octets that the primary
+ * sends (fault 57). It begins when the transfer's turn comes. The silence of a
  * connection is another matter: tcp-timeout.
  */
 #ifndef XFR_PATIENCE_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A transfer may take this long in all. */
+/* The longest time of a transfer. */
 #define XFR_TRANSFER_MSEC (2 * 3600 * 1000)
 /* Octets in a while below which a transfer is too slow, if others wait for its
  * place, or if the zone could come from another primary. */
@@ -21,12 +21,12 @@
 /* private */
 struct xfr_patience {
 	int64_t begun;
-	uint64_t received;   /* octets, when it was looked at last */
+	uint64_t received;   /* octets, at the last look */
 	uint32_t first_msec; /* 0: its first message has come */
 };
 
-/* A transfer begins. first_msec: of its action (xfr/machine.h).
- * returns in how many milliseconds it is to be looked at. */
+/* Begins a transfer. first_msec: of its action (xfr/machine.h). returns in how
+ * many milliseconds to look at it. */
 uint32_t xfr_patience_begin(struct xfr_patience *patience, int64_t now,
 	uint32_t first_msec);
 

@@ -35,14 +35,14 @@ enum xfr_asking {
 	XFR_TELL_NOTIFY,
 };
 
-/* A request. What is pointed to is borrowed. */
+/* A request. Pointers are borrowed. */
 struct xfr_ask {
 	enum xfr_asking asking;
 	uint16_t id;
 	const uint8_t *apex; /* wire name in lower case */
 	/* IXFR: our version; NOTIFY: the new one, if it is to be told. With
-	 * soa, the RDATA of the SOA (uncompressed) is sent. Else IXFR sends an
-	 * SOA of which all but the serial is empty; a primary needs no more. */
+	 * soa, the RDATA of the SOA (uncompressed) is sent. Without, IXFR sends
+	 * an SOA that is empty but for the serial; a primary needs no more. */
 	const uint8_t *soa;
 	uint16_t soa_len;
 	uint32_t soa_ttl_sec;
@@ -50,12 +50,12 @@ struct xfr_ask {
 	uint16_t udp_size;  /* of EDNS; 0: no EDNS */
 	bool wants_expire;  /* with EDNS: asks for EXPIRE (RFC 7314) */
 	bool is_stream;     /* over TCP */
-	/* Signs the request; the replies go on from there. Begun by tsig_begin,
-	 * with a key that lasts as long. NULL: not signed. */
+	/* Signs the request; answers are checked with it from there on. Begun
+	 * by tsig_begin, with a key that lasts as long. NULL: not signed. */
 	struct tsig_chain *chain;
 };
 
-/* A request fits, whatever it says. */
+/* Octets that any request fits into. */
 #define XFR_ASK_MAX 2048u
 
 /*
@@ -74,8 +74,8 @@ struct xfr_notified {
 
 /*
  * Reads a NOTIFY that a primary has sent (RFC 1996 section 3), which may be any
- * octets, and may be cut behind the question. Who may send it has been checked.
- * False: it is none.
+ * octets, and may be cut behind the question. Its sender was checked before.
+ * False: it is no NOTIFY.
  */
 bool xfr_notify_read(const uint8_t *message, size_t len,
 	struct xfr_notified *notified) MUST_USE;
@@ -85,8 +85,8 @@ struct xfr_answer {
 	uint16_t rcode;      /* with XFR_FAULT_RCODE (may be an extended one) or
 			      * TSIG_WRONG, TSIG_REFUSED (that of the TSIG) */
 	uint16_t ede;        /* extended error (RFC 8914); EDE_NONE */
-	uint64_t tsig_time_sec; /* with TSIG_WRONG or TSIG_REFUSED, if it is
-			      * known: the other's clock; or 0 */
+	uint64_t tsig_time_sec; /* with TSIG_WRONG or TSIG_REFUSED: the sender's
+				 * clock; 0: not known */
 	bool has_soa;        /* of the apex, in the answer section */
 	bool has_opt;        /* with XFR_FAULT_RCODE, too */
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */
@@ -100,9 +100,9 @@ struct xfr_answer {
 /*
  * Reads the reply to a request for an SOA, or to NOTIFY: any octets. now: as
  * above; it is compared with the time of the signature.
- * returns XFR_FAULT_NONE, and for an SOA it is there; XFR_FAULT_TRUNCATED: over
- *     UDP, ask over TCP; or another fault. After a fault that is stray
- *     (fault.h) nothing has changed, and the right reply may still come.
+ * returns XFR_FAULT_NONE, and the SOA that was asked for is there;
+ * XFR_FAULT_TRUNCATED: over UDP, ask over TCP; or another fault. After a stray
+ * fault (fault.h) nothing has changed, and the right reply may still come.
  */
 enum xfr_fault xfr_answer_read(const struct xfr_ask *ask,
 	const uint8_t *message, size_t len, uint64_t now,

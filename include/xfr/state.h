@@ -5,9 +5,9 @@
  * The file is words between blanks; from a word that begins with '#' to the end
  * of the line it is a comment. The order of the words is fixed: NSDXFRD2, the
  * time of the file, the number of zones, for each the fields of struct
- * xfr_state_zone, NSDXFRD2. Times are dates in seconds since 1970. All in it
- * may be wrong: it is read by a bounded parser, and what dates mean for the
- * machine is decided by xfr_state_to_start.
+ * xfr_state_zone, NSDXFRD2. Times are dates in seconds since 1970. The file may
+ * be wrong: it is read by a bounded parser, and xfr_state_to_start judges its
+ * dates.
  */
 #ifndef XFR_STATE_H
 #define XFR_STATE_H
@@ -41,11 +41,11 @@ struct xfr_state_zone {
 	uint8_t name[NAME_MAX_LEN]; /* wire name, case kept */
 	uint32_t state;          /* enum xfr_state */
 	uint32_t master;         /* index of the primary */
-	int32_t next_master;     /* where the next check begins; -1: anywhere */
+	int32_t next_master;     /* of the next check; -1: any */
 	int32_t round_num;       /* -1: no check is under way */
 	uint32_t next_timeout_sec; /* after the time of the file */
-	uint32_t backoff;        /* checks in a row that failed; with state OK
-				  * it says nothing */
+	uint32_t backoff;        /* checks in a row that failed; has no meaning
+				  * with state OK */
 	struct xfr_state_soa soas[XFR_STATE_SOAS];
 };
 
@@ -56,13 +56,15 @@ struct xfr_state_zone {
 struct xfr_state_parser {
 	/* Set by xfr_state_parse_begin. */
 	const char *file; /* for diagnostics; kept until the end */
-	struct diag_sink *diag; /* the same; may be NULL */
-	/* Set by the caller after that, or not. A zone, lent for the call. */
+	struct diag_sink *diag; /* kept until the end; may be NULL */
+	/* Set by the caller after that, or not. Takes a zone, lent for the
+	 * call. */
 	void (*on_zone)(void *context, const struct xfr_state_zone *zone);
 	void *context;
 
-	/* The rest is the parser's. */
-	int64_t filetime_sec; /* valid once a zone was given, or at the end */
+	/* The other fields are the parser's. */
+	int64_t filetime_sec; /* valid once a zone was passed on, or at the
+			       * end */
 	uint32_t zone_count;  /* as the file announces */
 	uint32_t zones_read;
 	uint32_t line;
@@ -79,17 +81,18 @@ void xfr_state_parse_begin(struct xfr_state_parser *parser, const char *file,
 	struct diag_sink *diag);
 
 /*
- * Parses some octets more of the file. returns NSD_OK; NSD_E_SYNTAX: the file
- * is wrong, and one error with its line has gone to the sink. Later calls
- * return the same.
+ * Parses further octets of the file. returns NSD_OK; NSD_E_SYNTAX: the file is
+ * wrong, and one error with its line has gone to the sink. Later calls return
+ * the same.
  */
 enum nsd_err xfr_state_parse(struct xfr_state_parser *parser, const char *text,
 	size_t len) MUST_USE;
 
 /*
- * The file has ended. A wrong file counts as none: zones that were given before
- * the error are worth nothing. A caller who cannot forget them again reads the
- * file twice, first without on_zone. returns as xfr_state_parse.
+ * Ends the parsing of a file. A wrong file counts as none: zones that were
+ * passed on before the error are worth nothing. A caller who cannot forget them
+ * again reads the file twice, first without on_zone. returns as
+ * xfr_state_parse.
  */
 enum nsd_err xfr_state_parse_end(struct xfr_state_parser *parser) MUST_USE;
 

@@ -4,10 +4,10 @@
  *
  *   zone_entry.history -> zone_step, the newest -> zone_step, older -> ...
  *
- * A step leads from one version to the next. The newest one leads to the
- * version that is served, or, while the writer is about to publish another, to
- * that one. Steps do not change but for the reference to an older one, which
- * may become none at any time.
+ * A step leads from one version to the next. The newest step leads to the
+ * served version or, while the writer is about to publish another, to that one.
+ * Steps do not change but for the reference to an older one, which may become
+ * none at any time.
  */
 #ifndef ZONE_HISTORY_H
 #define ZONE_HISTORY_H
@@ -20,8 +20,7 @@
 #include "dns/rdata.h"
 #include "zone/zone.h"
 
-/* Steps that a zone has at most, whatever ixfr-number says: a request walks
- * them. */
+/* The most steps of a zone, for any ixfr-number: a request walks them. */
 #define HISTORY_STEPS_MAX 4096u
 
 /*
@@ -60,7 +59,8 @@ struct history_way {
 /*
  * Finds the way from one serial to another, which is that of a version that the
  * caller has found in the entry before. Gives way->steps, free() them; the
- * objects stay until the reader is quiescent, or as long as it has them pinned.
+ * steps stay until the reader is quiescent, or as long as the reader has them
+ * pinned.
  * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. *way is set on
  * success only.
  * Cost: a cache miss for each step.
@@ -69,13 +69,13 @@ enum nsd_err history_find(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t from, uint32_t to,
 	struct history_way *way) MUST_USE;
 
-/* The same from the oldest step on. NSD_OK, and no steps, if none leads there.
- * At most HISTORY_STEPS_MAX. */
+/* Lists the steps that lead to a serial, from the oldest one on. NSD_OK, and no
+ * steps, if none leads there. At most HISTORY_STEPS_MAX. */
 enum nsd_err history_list(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t to, struct history_way *way)
 	MUST_USE;
 
-/* A record of a step. What is pointed to is lent from the step. */
+/* A record of a step. Pointers are lent from the step. */
 struct history_rr {
 	const uint8_t *labels; /* of the owner, below the apex */
 	uint8_t labels_len;    /* octets */
@@ -110,7 +110,7 @@ struct history_unpacked {
 	uint8_t owner[NAME_MAX_LEN]; /* whole wire name */
 	uint8_t rdata[RDATA_MAX_LEN];
 	size_t rdlen;
-	/* private: what the pointers lead into, and RDATA as sent */
+	/* private: the target of pointers, and RDATA as sent */
 	uint8_t message[12 + NAME_MAX_LEN + RDATA_MAX_LEN];
 };
 

@@ -35,9 +35,9 @@ struct zone_measure {
 void zone_measure(const struct store_view *view, struct zone_measure *measure);
 
 /*
- * The same in steps, for a process that has other things to do. Begin with a
- * zeroed struct zone_measuring. Zones may change, come and go between two
- * steps. Whether the result has what changes meanwhile is left open.
+ * zone_measure in steps, for a process that has other work. Begin with a zeroed
+ * struct zone_measuring. Zones may change, come and go between two steps;
+ * whether their changes count is left open.
  */
 struct zone_measure_place {
 	bool begun; /* done up to this name */
@@ -63,14 +63,15 @@ void zone_measure_get(const struct zone_measuring *measuring,
 	struct zone_measure *measure);
 
 /*
- * The same of one zone, for any reader: what it shares with others counts in
- * part, and what only the writer may look at (sharing, the files) does not
- * count. Begin with the apex (wire name, any case), which is copied. The reader
+ * Begins to measure one zone, for any reader: objects that it shares with other
+ * zones count in part, and those that only the writer may look at (sharing, the
+ * files) do not count. apex: wire name, any case, which is copied. The reader
  * is online during a step, and may be offline between two.
  */
 void zone_measure_begin_one(struct zone_measuring *measuring,
 	const uint8_t *apex);
-/* returns false when it is measured, or the zone is not there (any more). */
+/* Measures further objects of the zone. returns false when it is measured, or
+ * the zone is not there (any more). */
 bool zone_measure_step_one(const struct store_view *view,
 	struct zone_measuring *measuring, size_t objects);
 

@@ -92,7 +92,8 @@ void nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
 void nsec3_iter_init_after(struct nsec3_iter *iter,
 	const struct store_view *view, const struct nsec3_chain *chain,
 	const uint8_t *hash);
-/* Goes to the next record and sets what iter says of it. False at the end. */
+/* Goes to the next record and sets the fields of the record at hand. False at
+ * the end. */
 bool nsec3_iter_next(struct nsec3_iter *iter);
 /* Calls on_page with the memory of each page that ends with the record at hand;
  * call it only when there is one. The next step still looks at these pages, no
@@ -117,7 +118,7 @@ void nsec3_place_find(const struct store_view *view,
  * `page` itself. */
 void nsec3_visit_below(const struct store_view *view, store_ref page,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
-/* The same for all pages of a chain. */
+/* Calls on_page with the memory of all pages of a chain. */
 void nsec3_visit_pages(const struct store_view *view,
 	const struct nsec3_chain *chain,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);

@@ -1,5 +1,5 @@
 /*
- * objects.h - how many octets each object of a zone has.
+ * objects.h - the sizes of a zone's objects, in octets.
  */
 #ifndef ZONE_OBJECTS_H
 #define ZONE_OBJECTS_H

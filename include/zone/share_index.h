@@ -3,7 +3,7 @@
  * sig_templates with the same contents. Written by zonedb/share.h.
  *
  * A hash table with open addressing. A slot has the hash of the contents only.
- * Whether the contents are the same, the object itself has to tell.
+ * The object itself has to be compared.
  *
  *   +0  seed of the hashes  8
  *   +8  mask  4   slots less one; slots are a power of two
@@ -43,8 +43,9 @@ share_index_hash(uint64_t hash, bool template)
 	return ((uint32_t)hash & ~1u) | template;
 }
 
-/* A slot that a hash may be in. Call it with half the hash first, then with one
- * more each time, until it returns NULL: there are no more such slots. */
+/* Gets a slot that a hash may be in. Call it with half the hash first, then
+ * with one more each time, until it returns NULL: there are no more such
+ * slots. */
 static inline const struct share_index_slot *
 share_index_get(const struct share_index *index, uint32_t at)
 {

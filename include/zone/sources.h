@@ -1,7 +1,7 @@
 /*
- * sources.h - which files a zone was read from last. The store keeps this for
- * each entry of the table. So a loader that takes over from one that died, or
- * starts from an image, reads only files that have changed since.
+ * sources.h - the files that a zone was last read from. The store keeps this
+ * record for each entry of the table. So a loader that takes over from a dead
+ * one, or starts from an image, reads only files that have changed since.
  */
 #ifndef ZONE_SOURCES_H
 #define ZONE_SOURCES_H

@@ -1,6 +1,5 @@
 /*
- * table.h - the set of zones that are served: a trie of apexes at
- * STORE_ROOT_ZONES.
+ * table.h - the table of served zones: a trie of apexes at STORE_ROOT_ZONES.
  */
 #ifndef ZONE_TABLE_H
 #define ZONE_TABLE_H
@@ -17,16 +16,15 @@ struct zone_table {
 	uint32_t zone_count;
 	store_ref only;     /* the entry if there is just one, for speed */
 	/* The bit table_filter_bit() of each apex is set. Most names outside of
-	 * the served zones are found out by their bit alone. */
+	 * the served zones are recognized by their bit alone. */
 	uint64_t tld_filter[TABLE_FILTER_BITS / 64];
 };
 
 /*
- * A number for the layout of what is in the store. A program reads only images
- * that have its own number. It says nothing of settings, which no program takes
- * from an image. The sizes of the objects go into it. If the meaning
- * of an object changes and its size does not, raise ZONE_LAYOUT_VERSION in
- * table.c.
+ * A number for the layout of objects in the store. A program reads only images
+ * with its own number. Settings do not count, as no program takes them from an
+ * image. The sizes of the objects go into it. If the meaning of an object
+ * changes and its size does not, raise ZONE_LAYOUT_VERSION in table.c.
  */
 uint64_t table_layout(void);
 
@@ -34,8 +32,8 @@ uint64_t table_layout(void);
  * quiescent, or until the writer changes the table. */
 const struct zone_table *table_get(const struct store_view *view);
 
-/* False if no zone that is served encloses the name (wire name, any case). True
- * does not say that one does. */
+/* False if no served zone encloses the name (wire name, any case). True if one
+ * may. */
 bool table_may_serve(const struct zone_table *table, const uint8_t *name);
 
 /* Finds the entry of the zone with exactly this apex (wire name, any case).

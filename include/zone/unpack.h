@@ -17,9 +17,9 @@ size_t unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
 	const uint8_t *apex, uint8_t *out);
 
 /*
- * The octet of an RRset's data that has a sent offset. The walk begins at a
- * record that is not behind it: rr is its RDLENGTH, rr_sent the sent offset of
- * the record. Inner cells lead to the first RRSET_CELL_REACH sent octets, so
+ * Finds the octet of an RRset's data that has a sent offset. The walk begins at
+ * a record that is not behind it: rr is its RDLENGTH, rr_sent the sent offset
+ * of the record. Inner cells lead to the first RRSET_CELL_REACH sent octets, so
  * from the first record it takes 1343 steps at most.
  */
 const uint8_t *unpack_find_sent(const struct rrset *rrset, const uint8_t *rr,

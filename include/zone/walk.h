@@ -1,5 +1,6 @@
 /*
- * walk.h - all records of a zone in order: for printing, and for transfers.
+ * walk.h - walks all records of a zone in order: for printing, and for
+ * transfers.
  */
 #ifndef ZONE_WALK_H
 #define ZONE_WALK_H
@@ -21,25 +22,25 @@ struct zone_rr {
 struct zone_cursor;
 
 /*
- * Goes over all records, one with each call, for as long as it takes: the zone
- * is pinned until the end. The SOA is first, then come the other records of
- * the apex, then the other names in canonical order. NSEC3 owners have their
- * place among these. Each RRset is followed by its RRSIGs. Hidden names are
- * walked, too. apex is the zone's whole name, and copied.
- * Memory: 70 KB, whatever the zone. NSD_E_MEMORY.
+ * Begins a walk over all records, one with each call: the zone is pinned until
+ * the end. The SOA is first, then come the other records of the apex, then the
+ * other names in canonical order. NSEC3 owners have their place among these.
+ * Each RRset is followed by its RRSIGs. Hidden names are walked, too. apex is
+ * the zone's whole name, and copied.
+ * Memory: 70 KB, for any zone. NSD_E_MEMORY.
  */
 enum nsd_err zone_cursor_create(const struct store_view *view,
 	const struct zone *zone, const uint8_t *apex,
 	struct zone_cursor **cursor) MUST_USE;
-/* False at the end. */
+/* Gets the next record. False at the end. */
 bool zone_cursor_next(struct zone_cursor *cursor, struct zone_rr *rr);
 void zone_cursor_destroy(struct zone_cursor *cursor);
 
 /*
- * The same, in one go: calls on_rr for each record.
+ * Walks a zone in one go: calls on_rr for each record.
  * returns NSD_OK at the end; NSD_E_MEMORY, before the first record, if there is
- * no memory for the walk; else the first code of on_rr other than NSD_OK, and
- * then the walk stops there.
+ * no memory for the walk; else the first code of on_rr other than NSD_OK, at
+ * which the walk stops.
  */
 enum nsd_err zone_walk(const struct store_view *view, const struct zone *zone,
 	const uint8_t *apex,

@@ -75,9 +75,9 @@ struct rrset {
 #define RRSET_CELL 0x8000u        /* in each cell */
 #define RRSET_CELL_INNER 0x4000u  /* in cells that lead into this RRset */
 #define RRSET_CELL_OFFSET 0x3fffu /* o or s */
-/* Inner cells lead to the first so many sent octets. A pointer (14 bits) gets
- * that far if the RRset stands right behind the longest question: 12 octets of
- * header, 255 of name, 4 of type and class. */
+/* The sent octets, from the first on, that inner cells lead to. A pointer (14
+ * bits) gets that far if the RRset stands right behind the longest question: 12
+ * octets of header, 255 of name, 4 of type and class. */
 #define RRSET_CELL_REACH (16384u - 12u - 255u - 4u)
 
 /* True if the octet begins a cell, not a label. */
@@ -129,8 +129,8 @@ struct glue_cell {
 /*
  * A name in the zone that RRsets have as a target: a leaf of zone.targets. The
  * targets refer to its cell. The cell of a name without addresses is empty; an
- * update that brings some puts them there. What the cell refers to belongs to
- * the name's node.
+ * update that adds addresses puts them there. The objects that the cell refers
+ * to belong to the name's node.
  */
 struct glue_target {
 	struct trie_leaf leaf; /* name relative to the apex */
@@ -173,7 +173,7 @@ rrset_rr_head(const struct rrset *rrset)
 }
 
 /*
- * One RRSIG. What all signatures of a key on a type have in common is stored
+ * An RRSIG. The common part of all signatures of a key on a type is stored
  * once, in a sig_template.
  */
 struct sig {
@@ -222,8 +222,9 @@ enum node_flags {
 	NODE_CNAME = 64,
 	NODE_EMPTY = 128,      /* empty non-terminal: no RRsets */
 	NODE_HAS_DS = 256,
-	NODE_HASHED = 512,     /* the start of its NSEC3 hash is kept */
-	NODE_WILDCARD_HASHED = 1024, /* and that of the wildcard below it */
+	NODE_HASHED = 512,     /* the start of the NSEC3 hash is kept */
+	NODE_WILDCARD_HASHED = 1024, /* the start of the NSEC3 hash of the
+				      * wildcard below it is kept */
 };
 
 struct node_rrset {
@@ -256,7 +257,7 @@ node_entries(const struct node *node)
 		+ ((sizeof(*node) + node->leaf.name_len + 3u) & ~3u));
 }
 
-/* The place of an entry among those of a node: they ascend. */
+/* The order of an entry among those of a node: they ascend. */
 static inline uint32_t
 node_entry_key(const struct node_rrset *entry)
 {
@@ -351,7 +352,7 @@ struct zone {
 	uint32_t negative_ttl_sec; /* min(SOA TTL, SOA MINIMUM), RFC 2308 5 */
 	uint64_t node_count;
 	uint64_t rr_count;
-	/* The writer's alone. */
+	/* For the writer alone. */
 	uint32_t wildcard_count; /* names */
 	uint32_t dname_count;
 	store_ref share;         /* struct share_index, or none */
@@ -364,9 +365,10 @@ struct zone {
  * `cell` alone. */
 struct glue_change {
 	struct glue_cell cell;
-	store_ref of;    /* the cell that changes; none: it is gone */
-	store_ref next;  /* in the zone's list; the last one's means nothing */
-	uint64_t epoch;  /* the store's when the version was published */
+	store_ref of;    /* the cell that changes; none: it was removed */
+	store_ref next;  /* in the zone's list; without meaning in the last
+			  * one */
+	uint64_t epoch;  /* of the store, when the version was published */
 };
 
 /* True if this version of the zone has to follow the link. */
@@ -378,9 +380,9 @@ glue_link_counts(uint64_t link, uint32_t version)
 			<= ZONE_VERSION_MASK / 2;
 }
 
-/* The cell that has the addresses of this version of the zone. Lent until the
- * reader is quiescent. A reader that has a version pinned for longer must not
- * look at cells (doc/zone.md). */
+/* Gets the cell that has the addresses of this version of the zone. Lent until
+ * the reader is quiescent. A reader that has a version pinned for longer must
+ * not look at cells (doc/zone.md). */
 static inline const struct glue_cell *
 glue_cell_get(const struct store_view *view, store_ref ref,
 	const struct zone *zone)
@@ -397,7 +399,7 @@ glue_cell_get(const struct store_view *view, store_ref ref,
 }
 
 /* True if the addresses lie at or below a zone cut or a DNAME. They are not the
- * zone's to give: they may go beside an NS RRset and nowhere else. */
+ * zone's to give, except beside an NS RRset. */
 static inline bool
 glue_cell_is_hidden(const struct glue_cell *cell)
 {
@@ -407,13 +409,12 @@ glue_cell_is_hidden(const struct glue_cell *cell)
 
 enum zone_entry_flags {
 	ZONE_ENTRY_SECONDARY = 2,
-	/* The zone's file could not be used: what is served is not what it
-	 * says. For those who may not look at sources, and beyond these: it is
-	 * set, too, if the file could not be opened. Not of the
-	 * configuration. */
+	/* The zone's file could not be used: an older version is served. For
+	 * readers, who may not look at sources. Unlike those, set also if the
+	 * file could not be opened. Not of the configuration. */
 	ZONE_ENTRY_FILE_FAILED = 4,
-	/* Files of differences may be beside the zone file that do not lead to
-	 * what is served, and are to go. The reading of the zone sets it. */
+	/* Files of differences beside the zone file may not lead to the served
+	 * version, and are to be removed. Set by the reading of the zone. */
 	ZONE_ENTRY_STEPS_STALE = 8,
 	/* The zone was added at run time: it has a line in the zone list. */
 	ZONE_ENTRY_LISTED = 16,
@@ -441,7 +442,7 @@ zone_own_size(const struct zone_own *own)
 	return own->len;
 }
 
-/* The two texts. NULL: there is none. own may be NULL. */
+/* The two texts of zone_own. NULL: there is none. own may be NULL. */
 const char *zone_own_name(const struct zone_own *own);
 const char *zone_own_file(const struct zone_own *own);
 
@@ -451,9 +452,9 @@ const char *zone_own_file(const struct zone_own *own);
  * `expires_sec` are replaced in place.
  *
  * expires_sec (RFC 1035 section 3.3.13, EXPIRE) is a time of CLOCK_MONOTONIC,
- * which nobody can set: seconds since this boot, so it says nothing in a store
- * that another server has left. A table of the server that runs has it from the
- * message EXPIRY. It is one word: a refresh puts it off without a transaction.
+ * which cannot be set: seconds since this boot, so it has no meaning in a store
+ * that another server has left. In the running server it comes from the message
+ * EXPIRY. It is one word: a refresh changes it without a transaction.
  */
 struct zone_entry {
 	struct trie_leaf leaf; /* whole apex name */
@@ -465,10 +466,10 @@ struct zone_entry {
 	store_ref own;         /* struct zone_own; none: nothing */
 	store_ref sources;     /* struct zone_sources; none: not from files */
 	uint32_t id;           /* index into the loader's list */
-	uint32_t expires_sec;  /* from then on the zone is not answered from; 0:
-				* never. Atomic: zone_entry_is_expired */
-	uint32_t group;        /* where its queries are counted, too
-				* (zonestats); 0: nowhere. Atomic */
+	uint32_t expires_sec;  /* the zone is not answered from, from then on;
+				* 0: never */
+	uint32_t group;        /* of zonestats: its queries are counted there,
+				* too; 0: none. Atomic */
 	store_ref history;     /* struct zone_step (zone/history.h); none: no
 				* differences are kept */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
@@ -498,9 +499,9 @@ const struct settings_storing *zone_entry_storing(
 	const struct store_view *view, const struct zone_entry *entry);
 
 /*
- * Fills what a zone knows of its apex: soa, soa_sigs, serial, negative_ttl_sec,
- * and the flags ZONE_SIGNED and ZONE_NSEC, which it only sets. zone->apex is
- * set, and that node has an SOA.
+ * Fills the fields of a zone that follow from its apex: soa, soa_sigs, serial,
+ * negative_ttl_sec, and the flags ZONE_SIGNED and ZONE_NSEC, which it only
+ * sets. zone->apex is set, and that node has an SOA.
  */
 void zone_read_apex(const struct store_view *view, struct zone *zone);
 

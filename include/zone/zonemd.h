@@ -1,9 +1,10 @@
 /*
- * zonemd.h - whether a zone is the one that its digests are of (RFC 8976).
+ * zonemd.h - verifies a zone by its ZONEMD digests (RFC 8976).
  *
- * The records of the zone are given in the order of zone_walk. What counts is
- * scheme SIMPLE with SHA-384 or SHA-512. DNSSEC is not looked at: the digest
- * finds what was lost or altered on the way, not who made it.
+ * The records of the zone are given in the order of zone_walk. Digests of
+ * scheme SIMPLE with SHA-384 or SHA-512 count. DNSSEC is not looked at: the
+ * digest shows that the content was lost or altered on the way, not who made
+ * it.
  */
 #ifndef ZONE_ZONEMD_H
 #define ZONE_ZONEMD_H
@@ -24,11 +25,11 @@
 enum zonemd_verdict { ZONEMD_VERDICT_LIST(ZONEMD_ENUM) };
 #undef ZONEMD_ENUM
 
-/* The text of a verdict, to be said of a zone; never NULL. */
+/* The text of a verdict on a zone; never NULL. */
 const char *zonemd_text(enum zonemd_verdict verdict);
 
-/* True if the zone is not what it should be, or that cannot be known
- * (section 4). */
+/* True if the digest of the zone is wrong, or cannot be verified (section
+ * 4). */
 static inline bool
 zonemd_is_bad(enum zonemd_verdict verdict)
 {
@@ -37,22 +38,22 @@ zonemd_is_bad(enum zonemd_verdict verdict)
 
 struct zonemd;
 
-/* Begins. apex: a whole wire name, kept until zonemd_destroy. gives *zonemd.
- * returns NSD_OK; NSD_E_MEMORY. */
+/* Begins a digest. apex: a whole wire name, kept until zonemd_destroy. gives
+ * *zonemd. returns NSD_OK; NSD_E_MEMORY. */
 enum nsd_err zonemd_create(const uint8_t *apex, struct zonemd **zonemd)
 	MUST_USE;
 void zonemd_destroy(struct zonemd *zonemd); /* NULL is fine */
 
 /*
  * Takes the next record, copied. Memory: that of the records of one owner.
- * returns NSD_OK; NSD_E_NOT_FOUND: those of the apex have decided already, so
- * that no more are needed; NSD_E_MEMORY.
+ * returns NSD_OK; NSD_E_NOT_FOUND: the records of the apex have decided
+ * already, and no more are needed; NSD_E_MEMORY.
  */
 enum nsd_err zonemd_take(struct zonemd *zonemd, const struct zone_rr *rr)
 	MUST_USE;
 
-/* Ends, after the last record, or after zonemd_take returned NSD_E_NOT_FOUND.
- * returns NSD_OK and sets *verdict; NSD_E_MEMORY. */
+/* Ends a digest, after the last record, or after zonemd_take returned
+ * NSD_E_NOT_FOUND. returns NSD_OK and sets *verdict; NSD_E_MEMORY. */
 enum nsd_err zonemd_finish(struct zonemd *zonemd,
 	enum zonemd_verdict *verdict) MUST_USE;
 

@@ -27,7 +27,7 @@ struct garbage {
 	bool lost; /* there was no memory to remember one: do not publish */
 };
 
-/* Makes room to remember so many more: garbage_add does not lose them.
+/* Makes room to remember `more` branches: garbage_add does not lose them.
  * NSD_E_MEMORY. */
 enum nsd_err garbage_reserve(struct garbage *garbage, size_t more) MUST_USE;
 
@@ -35,8 +35,8 @@ enum nsd_err garbage_reserve(struct garbage *garbage, size_t more) MUST_USE;
  * of a struct trie_edit: ctx is the struct garbage. */
 void garbage_add(void *ctx, store_ref ref, size_t len);
 
-/* Retires all of them. Call it after the publish, and once. The list stays in
- * its arena. */
+/* Retires all branches of the list. Call it after the publish, and once. The
+ * list stays in its arena. */
 void garbage_retire(const struct garbage *garbage,
 	struct store_writer *writer);
 

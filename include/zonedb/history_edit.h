@@ -1,5 +1,5 @@
 /*
- * history_edit.h - keeps what the last versions of a zone differ by
+ * history_edit.h - keeps the differences between the last versions of a zone
  * (zone/history.h). The loader's.
  *
  * Around the publishing of a version:
@@ -44,27 +44,27 @@ struct history_draft {
 	uint8_t apex[NAME_MAX_LEN];
 };
 
-/* Begins a step. apex: the zone's whole name, copied. One that would be longer
- * than the limits allow becomes lost. */
+/* Begins a step. apex: the zone's whole name, copied. A step longer than the
+ * limits allow becomes lost. */
 void history_draft_init(struct history_draft *draft, const uint8_t *apex,
 	const struct history_limits *limits);
 /*
- * Adds a record, in the order of RFC 1995 section 4: the old SOA, what is
- * removed, the new SOA, what is added. rr: its owner in the zone, its RDATA
+ * Adds a record, in the order of RFC 1995 section 4: the old SOA, removed
+ * records, the new SOA, added records. rr: its owner in the zone, its RDATA
  * checked (rdata_check); borrowed. Without memory the draft is lost.
  */
 void history_draft_add(struct history_draft *draft, const struct zone_rr *rr);
-/* Frees what the draft has allocated. */
+/* Frees the memory of the draft. */
 void history_draft_fini(struct history_draft *draft);
 
 /* Puts a step before the others of an entry, if it begins where these end; else
- * these go. A draft that is lost or not whole, or one without memory, leaves no
- * step at all. */
+ * these are dropped. A draft that is lost or not whole, or a lack of memory,
+ * leaves no step at all. */
 void history_push(struct store_writer *writer, store_ref entry,
 	const struct history_draft *draft);
-/* Lets go of the steps that do not lead to the version that is served, and of
- * the oldest ones that are beyond the limits. Also for a loader that takes
- * over. Cost: a cache miss for each step. */
+/* Lets go of steps that do not lead to the served version, and of the oldest
+ * ones beyond the limits. Also for a loader that takes over. Cost: a cache miss
+ * for each step. */
 void history_settle(struct store_writer *writer, store_ref entry,
 	const struct history_limits *limits);
 /* Lets go of all steps. */

@@ -10,8 +10,8 @@
 struct store_heap;
 
 /* Makes one page of count entries, ascending by hash. There is at least one,
- * and at most NSEC3_LEAF_MAX, or NSEC3_INNER_MAX if height is above 0.
- * returns NSD_OK; NSD_E_MEMORY if the store has no memory: nothing is made. */
+ * and at most NSEC3_LEAF_MAX, or NSEC3_INNER_MAX if height is above 0. returns
+ * NSD_OK; NSD_E_MEMORY if the store has no memory: nothing is made. */
 enum nsd_err nsec3_page_make(struct store_heap *heap,
 	const struct nsec3_entry *entries, unsigned count, unsigned height,
 	store_ref *ref) MUST_USE;

@@ -10,9 +10,10 @@
 #include "zonedb/share.h"
 
 /*
- * How objects are let go of. Those that readers may see are retired, others are
- * freed. An object with holders (RRset, sig_template, NSEC3 form, key, options,
- * pattern) loses one, and goes with the last. None of these functions can fail.
+ * The context of letting go of objects. Objects that readers may see are
+ * retired, others are freed. An object with holders (RRset, sig_template, NSEC3
+ * form, key, options, pattern) loses one, and is retired or freed with the
+ * last. None of these functions can fail.
  */
 struct releaser {
 	const struct store_view *view;
@@ -35,16 +36,18 @@ void release_nsec3_record(struct releaser *r, store_ref ref);
 void release_chain(struct releaser *r, store_ref ref);
 /* Lets go of a branch of a trie or a page of a chain; ctx is the releaser. */
 void release_branch(void *ctx, store_ref ref, size_t len);
-/* Lets go of a glue target. What its cell refers to belongs to nodes. */
+/* Lets go of a glue target. The objects that its cell refers to belong to
+ * nodes. */
 void release_target(struct releaser *r, store_ref ref);
-/* Lets go of a trie. Its objects go by `release`. */
+/* Lets go of a trie, and of its objects by `release`. */
 void release_trie(struct releaser *r, struct trie *trie,
 	void (*release)(struct releaser *, store_ref));
 /* Lets go of the parts that only the writer uses: pending changes of cells, and
  * the index of contents. */
 void release_writers_parts(struct releaser *r, const struct zone *zone);
 
-/* Lets go of a step of a zone's history and of all older ones; of none, too. */
+/* Lets go of a step of a zone's history and of all older ones. ref may be
+ * none. */
 void release_history(struct releaser *r, store_ref ref);
 
 /* Let go of settings, and of what they hold; a key, options or a pattern only

@@ -14,15 +14,16 @@ struct store_writer;
 void retire_zone(struct store_writer *writer, store_ref zone);
 
 /*
- * The same, a little at a time. Anything may be done between two steps. Call
- * store_reclaim there: else the list of what waits to be freed grows to a tenth
- * of the zone's memory.
+ * Retires a version in steps. Between two steps the store may be changed. Call
+ * store_reclaim there: else the list of objects that wait to be freed grows to
+ * a tenth of the zone's memory.
  */
 struct retiring;
-/* zone is not none. The caller owns what is returned, until retire_step returns
- * false. returns NULL if there is no memory; the zone is as it was. */
+/* Begins to retire a version; zone is not none. The caller owns the result
+ * until retire_step returns false. returns NULL if there is no memory; the zone
+ * is as it was. */
 struct retiring *retire_begin(store_ref zone) MUST_USE;
-/* Retires so many objects, some 0.2 us each; at least 1 for it to get on.
+/* Retires a number of objects, some 0.2 us each; at least 1 for it to get on.
  * returns true if there is more; false if all is done and retiring is freed. */
 bool retire_step(struct store_writer *writer,
 	struct retiring *retiring, size_t objects);

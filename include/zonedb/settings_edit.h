@@ -1,10 +1,10 @@
 /*
- * settings_edit.h - makes the settings that others read (settings/settings.h),
- * and publishes them. The loader's.
+ * settings_edit.h - makes settings in the store (settings/settings.h), and
+ * publishes them. The loader's.
  *
- * An edit makes keys, options and patterns. Each content is one object: what
- * the published settings hold already is used again, so the references of what
- * has not changed stay the same.
+ * An edit makes keys, options and patterns. Equal contents are one object:
+ * objects of the published settings are used again, so unchanged settings keep
+ * their references.
  */
 #ifndef ZONEDB_SETTINGS_EDIT_H
 #define ZONEDB_SETTINGS_EDIT_H
@@ -24,22 +24,24 @@ struct settings_edit;
 
 /* Begins an edit.
  * out: *edit, the caller's until settings_edit_end. returns NSD_OK,
- * NSD_E_MEMORY. Cost: a look at all that the published settings lead to. */
+ * NSD_E_MEMORY. Cost: a look at all objects of the published settings. */
 enum nsd_err settings_edit_begin(struct store_writer *writer,
 	struct settings_edit **edit) MUST_USE;
 
-/* Lets go of what nobody else holds by now. NULL is fine. */
+/* Ends an edit: lets go of objects that have no other holder by now. NULL is
+ * fine. */
 void settings_edit_end(struct settings_edit *edit);
 
-/* A key by its wire name, in any case.
- * out: *key, lent until the end of the edit; who keeps it has to be a holder
- * by then. returns NSD_OK, NSD_E_MEMORY. */
+/* Makes or finds a key by its wire name, in any case.
+ * out: *key, lent until the end of the edit; an object that keeps it is a
+ * holder by then. returns NSD_OK, NSD_E_MEMORY. */
 enum nsd_err settings_edit_key(struct settings_edit *edit,
 	const uint8_t *name, enum mac_kind algorithm, store_ref *key)
 	MUST_USE;
 
-/* The identity of a TLS peer: the domain name of its certificate, at most 253
- * octets. Returned as a key is. NSD_E_LIMIT: it is longer. */
+/* Makes or finds the identity of a TLS peer: the domain name of its
+ * certificate, at most 253 octets. Returned as a key is. NSD_E_LIMIT: it is
+ * longer. */
 enum nsd_err settings_edit_identity(struct settings_edit *edit,
 	const char *domain, store_ref *identity) MUST_USE;
 
@@ -49,32 +51,33 @@ struct settings_lists {
 	const struct acl_element *lists[SETTINGS_LIST_COUNT];
 	uint32_t counts[SETTINGS_LIST_COUNT];
 	struct settings_numbers numbers;
-	const struct settings_xfr *xfr; /* kept only with primaries or others to
-					 * tell; NULL: none */
+	const struct settings_xfr *xfr; /* kept only with primaries or targets
+					 * of NOTIFY; NULL: none */
 };
 
-/* Options with these lists, whose keys are of this edit.
- * out: *options, as a key is lent; none if all lists are empty and all numbers
- * 0.
- * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
+/* Makes or finds options with these lists, whose keys are of this edit.
+ * out: *options, lent as a key; none if all lists are empty and all numbers 0.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: a list is too long for an
+ * object. */
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;
 
 /* The texts of a pattern or zone, and its options. All is borrowed. */
 struct settings_pattern_setup {
-	const char *name;  /* NULL: zones of nsd.conf say it */
+	const char *name;  /* NULL: the options of a zone in nsd.conf */
 	const char *file;  /* zonefile; NULL: none */
 	store_ref options; /* of this edit; or none */
 	struct settings_storing storing;
-	/* Of the elements of the lists behind SETTINGS_CLIENT_LISTS; counts
-	 * says how many each list has. */
+	/* The texts of the elements of the lists behind SETTINGS_CLIENT_LISTS;
+	 * counts has the length of each list. */
 	const struct settings_texts *texts;
 	uint32_t counts[SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS];
 };
 
-/* A pattern with these texts.
- * out: *pattern, as a key is lent.
- * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long texts fit no object. */
+/* Makes or finds a pattern with these texts.
+ * out: *pattern, lent as a key.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: the texts are too long for an
+ * object. */
 enum nsd_err settings_edit_pattern(struct settings_edit *edit,
 	const struct settings_pattern_setup *setup, store_ref *pattern)
 	MUST_USE;
@@ -121,7 +124,7 @@ struct settings_setup {
 	uint32_t pattern_count;
 };
 
-/* Publishes settings in place of those that are there, and lets go of these.
+/* Publishes settings in place of the published ones, and lets go of these.
  * returns NSD_OK; NSD_E_MEMORY, NSD_E_LIMIT: all is as it was. */
 enum nsd_err settings_edit_publish(struct settings_edit *edit,
 	const struct settings_setup *setup) MUST_USE;

@@ -6,9 +6,8 @@
  * RDATA of each RR in order), type and TTL.
  *
  * Updates use struct share_index, which a build leaves behind in the store. It
- * has only the hash of each RRset; whether contents are the same is seen in the
- * RRset itself. The index is the writer's. A loader that takes over makes it
- * anew when it is needed.
+ * has only the hash of each RRset; the RRset itself is compared. The index is
+ * the writer's. A loader that takes over makes it anew when it is needed.
  */
 #ifndef ZONEDB_SHARE_H
 #define ZONEDB_SHARE_H
@@ -48,21 +47,21 @@ struct share {
 	uint64_t seed;
 	struct share_shard *shards;
 	unsigned shard_count; /* power of two */
-	size_t copies_max;    /* octets of contents that a shard copies; those
-			       * without a copy are read in the store, which
-			       * needs apex and takes longer */
+	size_t copies_max;    /* octets of contents that a shard copies;
+			       * contents without a copy are read in the store,
+			       * which needs apex and takes longer */
 	bool threads;         /* more than one */
 	/* An update has no shards, but the zone's index. */
 	struct store_heap *heap;
-	store_ref *index;     /* where the reference to the index is */
+	store_ref *index;     /* of the reference to the index */
 	const uint8_t *apex;  /* lower case */
 };
 
 /*
  * Begins the table of one build. Release it with share_fini.
- * in: arena, the calling thread's, kept until share_fini; threads, how many are
- * going to use the table (several get several shards); expected, how many
- * records there are.
+ * in: arena, the calling thread's, kept until share_fini; threads, the count of
+ * threads that are going to use the table (several get several shards);
+ * expected, about the count of records.
  * returns NSD_OK; NSD_E_MEMORY if the process has no memory (nothing stays).
  */
 enum nsd_err share_init(struct share *share, const struct store_view *view,
@@ -107,14 +106,14 @@ bool share_rrset_matches(const struct share *share,
  * returns NSD_OK; NSD_E_MEMORY if the store has no memory for an index. */
 enum nsd_err share_open_index(struct share *share, struct store_heap *heap,
 	store_ref *index, const uint8_t *apex) MUST_USE;
-/* The RRset with these contents, or none. This and what follows is only for a
- * share of share_open_index. */
+/* The RRset with these contents, or none. This function and the next ones are
+ * only for a share of share_open_index. */
 store_ref share_index_find(const struct share *share,
 	const struct share_key *key);
 /* Adds an object by its hash. If the index has its greatest size and is full,
  * the object is left out.
- * returns NSD_OK; NSD_E_MEMORY if the store has no memory for it to grow: it is
- * as it was. */
+ * returns NSD_OK; NSD_E_MEMORY if the store has no memory for a larger index,
+ * which is then as it was. */
 enum nsd_err share_index_add(struct share *share, uint32_t hash,
 	store_ref ref) MUST_USE;
 /* Makes the hash of an RRset's contents. returns false if the RRset is not one
@@ -139,8 +138,8 @@ share_get_index(const struct share *share)
 	return store_edit(share->heap, *share->index);
 }
 
-/* False for types whose RDATA names its owner or neighbours: it is never the
- * same for two owners. */
+/* False for types whose RDATA names its owner or neighbours, and so is never
+ * the same for two owners. */
 static inline bool
 share_wants_type(uint16_t type)
 {

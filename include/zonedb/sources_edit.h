@@ -17,15 +17,14 @@ struct store_writer;
  * enum zone_sources_flags. Borrows files. Call it after the version read from
  * them is published.
  * Cannot fail: the entry has no record afterwards if count is 0 or above 65535,
- * if the record is too large for one object, or if the store has no memory. All
- * that costs is that the zone is read once more than needed.
+ * if the record is too large for one object, or if the store has no memory.
+ * Then the zone is read once more than needed.
  */
 void sources_set(struct store_writer *writer, store_ref entry,
 	const struct zonefile_source *files, size_t count, unsigned flags);
 
-/* Says whether the file cannot be used (ZONE_ENTRY_FILE_FAILED), at once
- * visible to readers. The record stays: it has what was seen of the files the
- * last time that they could be read. */
+/* Sets or clears ZONE_ENTRY_FILE_FAILED, at once visible to readers. The record
+ * stays: it is of the files when they could last be read. */
 void sources_set_failed(struct store_writer *writer, store_ref entry,
 	bool failed);
 

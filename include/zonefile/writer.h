@@ -1,5 +1,5 @@
 /*
- * writer.h - records to master-file text as NSD writes zone files
+ * writer.h - prints records as master-file text, as NSD writes zone files
  * (doc/surface.md section 6, "zone file written").
  */
 #ifndef ZONEFILE_WRITER_H

@@ -1,17 +1,17 @@
 /*
- * zonefile.h - master files (RFC 1035 section 5, RFC 2308 section 4, RFC 3597)
- * to batches of records.
+ * zonefile.h - parses master files (RFC 1035 section 5, RFC 2308 section 4, RFC
+ * 3597) into batches of records.
  *
- * Knows no database: it gives batches in the order of the file. A large file is
- * cut into pieces that several threads parse; the result is the same as with
- * one thread.
+ * The parser knows no database: it gives batches in the order of the file. A
+ * large file is cut into pieces that several threads parse; the result is the
+ * same as with one thread.
  *
  * $INCLUDE names are relative to the working directory, which is zonesdir in a
- * server. If nothing is there, they are relative to the directory of the file
- * that has them. Behind an included file the origin and the owner are what they
- * were before it; TTLs are what they became in it. $GENERATE is known. Owners
- * outside of the zone are not an error here. A carriage return without a
- * newline ends a line, too, but newlines count.
+ * server, or if there is no such file, to the directory of the file that has
+ * them. Behind an included file the origin and the owner are as before it; TTLs
+ * are as they became in it. $GENERATE is known. Owners outside of the zone are
+ * not an error here. A carriage return without a newline ends a line, too, but
+ * only newlines are counted.
  */
 #ifndef ZONEFILE_ZONEFILE_H
 #define ZONEFILE_ZONEFILE_H
@@ -35,26 +35,26 @@ struct zonefile_options {
 				  * records takes some ten times that */
 	unsigned errors_max;     /* stop after that many; 0: 50 */
 	unsigned include_depth_max; /* 0: 10 */
-	/* The zone was transferred: RDATA that has the right layout but a
-	 * value that breaks a rule is kept, with a warning. Without this it is
-	 * an error. */
+	/* The zone was transferred: RDATA that has the right layout but a value
+	 * that breaks a rule is kept, with a warning. Otherwise it is an
+	 * error. */
 	bool secondary;
 	/* A file that is no regular file is an error, as it always is for
-	 * $INCLUDE. Without this a pipe that the program was started with may
-	 * be read too, as /dev/stdin or /dev/fd/N. */
+	 * $INCLUDE. Otherwise a pipe that the program was started with may be
+	 * read, too, as /dev/stdin or /dev/fd/N. */
 	bool only_files;
 	/* Called behind each piece, from the calling thread; or NULL. */
 	void (*on_progress)(void *ctx, uint64_t octets_done,
 		uint64_t octets_total);
 	void *progress_ctx;
-	/* Gets the records, or NULL: they are collected in the result. Each
-	 * batch is lent to it as soon as it is parsed, in file order, from the
-	 * calling thread, and then destroyed. So the memory of a parse does
-	 * not depend on the size of the file. If it returns anything but
-	 * NSD_OK, the parse ends and returns that. Batches come before it is
-	 * known whether the rest of the file has errors. */
+	/* Gets the records, or NULL: they are collected in the result. A batch
+	 * is lent as soon as it is parsed, in file order, from the calling
+	 * thread, and then destroyed. So the memory of a parse does not depend
+	 * on the size of the file. A result other than NSD_OK ends the parse,
+	 * which returns it. Batches come before errors in the rest of the file
+	 * are known. */
 	enum nsd_err (*on_batch)(void *ctx, const struct rrbatch *batch);
-	/* As on_batch, in its place, but takes the batch, also when it fails;
+	/* Used in place of on_batch; takes the batch, also when it fails;
 	 * rrbatch_destroy releases it. */
 	enum nsd_err (*take_batch)(void *ctx, struct rrbatch *batch);
 	void *batch_ctx; /* of either */
