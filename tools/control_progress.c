@@ -36,7 +36,7 @@ progress_on_answer(void *ctx, const char *octets, size_t len)
 	return true;
 }
 
-/* False: it has said nothing. */
+/* False: the server has not answered. */
 static bool
 progress_ask(const struct control_progress *progress,
 	struct progress_answer *answer)

@@ -76,7 +76,7 @@ static const struct nsd_answer {
 	{CTL_DROP_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},
 };
 
-/* NULL: it is none of them. */
+/* NULL: NSD has no such answer. */
 static const struct nsd_answer *
 talk_find_nsd_answer(const struct control_talk *talk, enum ctl_verb verb)
 {

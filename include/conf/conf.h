@@ -109,8 +109,8 @@ struct conf_interfaces {
 enum conf_acl_kind {
 	CONF_ACL_SINGLE,
 	CONF_ACL_MASK,   /* A&mask: other is the mask */
-	CONF_ACL_SUBNET, /* A/len: other is the mask too */
-	CONF_ACL_RANGE   /* A-B: other is B */
+	CONF_ACL_SUBNET, /* A/len: `other` is the mask, too */
+	CONF_ACL_RANGE   /* A-B: `other` is B */
 };
 
 /* An ACL element, a primary, a notify target or a source address. */

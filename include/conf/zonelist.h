@@ -99,7 +99,7 @@ struct zonelist_places {
 struct zonelist {
 	char *path;
 	int fd;              /* -1: there is no file yet */
-	int folder;          /* -1: it cannot be opened */
+	int folder;          /* -1: cannot be opened */
 	uint64_t end;        /* octets of the file */
 	bool renew;          /* the file ends in the middle of a line, or cannot
 			      * be appended to: write it anew first */

@@ -50,7 +50,7 @@ struct load_wait {
 	size_t count;
 	uint64_t octets;
 	bool trying; /* the changes behind `passed` are to be tried */
-	struct load_waiting *passed; /* NULL: all of them */
+	struct load_waiting *passed; /* NULL: try from the first */
 };
 
 /* Frees what a change owns. */

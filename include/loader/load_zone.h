@@ -47,7 +47,7 @@ struct load_zone {
 /* The progress of a thread in reading a large zone. The thread writes it, the
  * main thread shows it; all fields are atomic. */
 struct load_progress {
-	const struct load_zone *zone; /* NULL: none in work */
+	const struct load_zone *zone; /* NULL: no zone in work */
 	const char *stage;
 	uint64_t done;
 	uint64_t total;

@@ -36,7 +36,7 @@ struct hand {
 	uint64_t turns;
 	/* Of a worker: the batch that it answers, in one of the rooms below.
 	 * Main has this memory at the same address. */
-	uint64_t request_count; /* 0: it answers no batch */
+	uint64_t request_count; /* 0: no batch */
 	const struct exchange *requests;
 	/* Of xfrd: a copy of one message. */
 	uint32_t kind; /* enum hand_kind */

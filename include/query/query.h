@@ -33,7 +33,7 @@ struct query_options {
 	const struct vault *vault;
 	const struct rrl *limits; /* of the rate of answers; NULL: none */
 	uint64_t seed; /* of random choices; any number */
-	const struct cookie_share *cookies; /* NULL: none are made */
+	const struct cookie_share *cookies; /* NULL: no cookies */
 	struct store_reader *reader; /* of the caller, to pin versions that
 				      * are transferred; NULL: no transfers */
 };
@@ -87,7 +87,7 @@ size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 struct query_block {
 	bool begins;
 	bool whitelisted;
-	bool named;     /* false: they have no name in common */
+	bool named;     /* false: the answers have no name in common */
 	uint16_t kind;  /* enum answer_kind */
 	uint16_t qtype;
 	struct sockaddr_storage client;

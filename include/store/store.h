@@ -103,7 +103,7 @@ struct store_file {
 	X(STORE_FILE_ALTERED, "its checksum is wrong")                    \
 	X(STORE_FILE_SPACE, "there is too little address space for it")   \
 	X(STORE_FILE_READERS, "processes of a former server still read it") \
-	/* Refused: it is left alone, and there is no store. */           \
+	/* Refused: the file is left alone, and there is no store. */     \
 	X(STORE_FILE_FOREIGN, "it is no zone store")                      \
 	X(STORE_FILE_KIND, "it is not a regular file")                    \
 	X(STORE_FILE_OWNER, "it belongs to another user")                 \

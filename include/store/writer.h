@@ -254,7 +254,7 @@ struct store_stats {
 	uint64_t reclaimed_total; /* of these */
 	uint64_t given_back;      /* octets, to the kernel */
 	uint64_t epoch;
-	uint64_t oldest_reader_epoch; /* 0: nobody online, nothing pinned */
+	uint64_t oldest_reader_epoch; /* 0: no reader online, no pin */
 	unsigned pins;       /* versions that are pinned */
 };
 void store_get_stats(const struct store_writer *writer,

@@ -111,7 +111,7 @@ log_use_syslog(int fd, bool is_stream)
 	log_point(&log_state.syslog, fd);
 }
 
-/* False: it cannot be connected to now. */
+/* False: syslog cannot be connected to now. */
 static bool
 log_connect_syslog(void)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed: nothing is lost. */
+/* Zeroed: no line is lost. */
 struct log_out {
 	uint64_t lost; /* lines that were lost and not reported yet */
 	int error;     /* of the last of them */

@@ -38,7 +38,7 @@ struct priority_attr {
 	uint64_t period;
 };
 
-/* False: whoever asks for a priority is killed, see priority_probe. */
+/* False: a process that asks for a priority is killed, see priority_probe. */
 static bool priority_may_ask = true;
 
 static void

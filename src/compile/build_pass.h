@@ -44,7 +44,7 @@ struct build_worker {
 
 struct build {
 	const struct zone_build_input *input;
-	struct store_writer *writer; /* NULL: nothing is made */
+	struct store_writer *writer; /* NULL: no zone is made */
 	struct packer_zone zone;
 	struct arena arena;         /* the calling thread's */
 	struct arena part;          /* as worker.part */

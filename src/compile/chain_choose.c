@@ -73,8 +73,8 @@ choices_add(struct build *b, struct choices *choices,
 			(unsigned)rdata[0]);
 		return;
 	}
-	/* RFC 5155 section 4.1.2: such a chain may be incomplete; it is not
-	 * for authoritative servers. */
+	/* RFC 5155 section 4.1.2: a chain with flags may be incomplete; it is
+	 * not for authoritative servers. */
 	if (rdata[1] != 0) {
 		findings_add(findings, DIAG_WARNING, rr,
 			"NSEC3PARAM with flags %u is not used",

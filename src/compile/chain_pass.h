@@ -12,7 +12,7 @@ struct build;
 /* A record of the chain. */
 struct chain_item {
 	struct nsec3_entry entry;
-	const struct rrbatch_rr *rr; /* NULL: it knows its next hash itself */
+	const struct rrbatch_rr *rr; /* NULL: entry has the next hash */
 };
 
 /* Chooses the parameters of the chain: zone.params and params_rr. NSD_OK, also

@@ -74,7 +74,7 @@ struct resolving {
 	const struct store_view *view;
 	uint8_t *rdata; /* room for one */
 	struct arena arena; /* of a range */
-	struct owner *names; /* index: that of the use */
+	struct owner *names; /* index: of the use */
 	const struct stream_use **uses;
 	size_t count;
 };

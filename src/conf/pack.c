@@ -45,7 +45,7 @@ pack_append(struct pack *pack, const void *data, size_t len)
 	}
 }
 
-/* NULL: so many are not there. */
+/* NULL: the pack has fewer octets. */
 static const uint8_t *
 pack_take(struct pack *pack, size_t len)
 {

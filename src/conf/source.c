@@ -324,8 +324,8 @@ source_glob(struct conf_parser *p, const char *pattern)
 			"cannot open include file '%s': %s", pattern,
 			strerror(source_glob_error));
 	} else if (rc == 0) {
-		/* Copies: that each string of glob is a malloc of its own
-		 * (glibc, musl) is not promised. */
+		/* The paths are copied: glob promises no malloc of its own for
+		 * each (as in glibc and musl). */
 		source->pending = calloc(found.gl_pathc,
 			sizeof(*source->pending));
 		while (source->pending != NULL

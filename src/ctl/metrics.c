@@ -48,7 +48,7 @@ struct metrics_conn {
 	size_t len; /* octets of request */
 	char request[CTL_METRICS_REQUEST_MAX];
 	bool chunked;
-	void *page; /* NULL: nothing more is printed */
+	void *page; /* NULL: printed to its end */
 	struct statistics_text piece; /* of the page */
 	struct statistics_text out;
 	size_t sent; /* octets of out */

@@ -27,7 +27,7 @@ enum nsd_err fetch_head(int dirfd, const struct journal_entry *entry,
 
 /* A segment that stays open: its next entry is near. */
 struct fetch_segment {
-	int fd;          /* -1: none is open */
+	int fd;          /* -1: not open */
 	uint64_t number;
 	uint8_t salt[FORMAT_SALT];
 };

@@ -42,7 +42,7 @@ struct journal_job {
 	int error;                    /* errno */
 	struct format_head head;      /* the record to append, then its place */
 	struct journal_entry from;    /* JOB_COPY: where it was */
-	struct journal_text *text;        /* NULL: all of it is in data */
+	struct journal_text *text;        /* NULL: the whole text is in data */
 	uint8_t *data;                /* the last octets of a text */
 	size_t len;
 	size_t weight;                /* octets that wait with it */

@@ -39,7 +39,7 @@ struct journal_transfer {
 	struct journal *journal;
 	struct journal_job *job;       /* job of the entry, once the transfer
 					* ends */
-	struct journal_text *text; /* NULL: all of it is in data */
+	struct journal_text *text; /* NULL: the whole text is in data */
 	uint8_t *data;         /* at most a block */
 	size_t used;
 	size_t room;

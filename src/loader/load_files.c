@@ -14,7 +14,8 @@ files_source_has_changed(const struct zone_source *s)
 	struct stat st;
 
 	if (stat(s->path, &st) == -1)
-		return s->inode != 0; /* 0: it was not there then, either */
+		return s->inode != 0; /* 0: the file was not there then,
+				       * either */
 	return st.st_mtim.tv_sec != s->mtime_sec
 		|| st.st_mtim.tv_nsec != (long)s->mtime_nsec
 		|| st.st_ctim.tv_sec != s->ctime_sec

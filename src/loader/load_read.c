@@ -264,7 +264,7 @@ read_find_path(const struct load_context *context,
 
 /* The plan of what to do with a zone. */
 struct load_plan {
-	const char *path; /* NULL: it has no file */
+	const char *path; /* NULL: the zone has no file */
 	struct stat st;   /* of the file */
 	bool due;         /* the file is to be read */
 	bool absent;      /* but is not there */

@@ -22,7 +22,7 @@
 struct load_streaming {
 	struct load_age *age;
 	struct rrbatch_pool *pool;
-	struct zone_stream *stream; /* NULL: it has ended */
+	struct zone_stream *stream; /* NULL: the stream has ended */
 	enum nsd_err built;         /* outcome of the stream */
 };
 

@@ -65,7 +65,7 @@ versions_look(const struct load_octets *parts, size_t count,
 /* The steps that the last versions become for other secondaries. */
 struct steps {
 	struct history_draft *drafts;
-	size_t count;   /* 0: none are kept, also for lack of memory */
+	size_t count;   /* 0: no steps are kept, also for lack of memory */
 	uint64_t first; /* the version of the first one */
 };
 

@@ -37,7 +37,7 @@ struct barrier {
 	unsigned left;   /* children that have not done it; 0: there is none */
 	bool is_late;    /* waits a second time, for a deaf child */
 	struct event *late_event;
-	/* late: one that has not answered; NULL: all have done it. */
+	/* late: a child that has not answered; NULL: children are all done. */
 	void (*on_end)(struct supervisor *s, const struct child *late);
 };
 

@@ -7,7 +7,7 @@
 
 /* Zeroed at first. Times are of clock.h. */
 struct ends {
-	int64_t since_msec; /* 0: nothing is counted */
+	int64_t since_msec; /* 0: no period has begun */
 	unsigned lines;     /* since then */
 	unsigned untold;    /* deaths without a line */
 };

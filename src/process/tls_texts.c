@@ -83,7 +83,7 @@ file_forget(struct tls_file *file)
 	file->len = 0;
 }
 
-/* NSD_E_SYNTAX: it is empty, or too large. */
+/* NSD_E_SYNTAX: the file is empty, or too large. */
 static enum nsd_err
 file_read(struct tls_file *file, const char *chroot, struct diag_sink *sink)
 {

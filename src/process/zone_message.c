@@ -85,7 +85,7 @@ message_next_text(const struct zone_message *message, size_t *at)
 	return text;
 }
 
-/* NSD_E_NOT_FOUND: that was all. */
+/* NSD_E_NOT_FOUND: no more changes. */
 static enum nsd_err
 message_parse(struct zone_message *message, struct zone_change *change)
 {

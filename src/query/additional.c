@@ -319,7 +319,7 @@ add_all_glue(struct query_ctx *ctx, struct query *q, const struct placed *ns,
 	struct glue_pass child = {.in_domain = true, .loose = loose};
 	struct glue_pass siblings = {.in_domain = false, .loose = loose};
 
-	/* RFC 9471 section 2.1: all must be there. */
+	/* RFC 9471 section 2.1: the glue must be complete. */
 	if (!add_glue(ctx, q, ns, tail, &child)
 		|| (loose && lacks_targets(ns->rrset, tail))) {
 		q->reply.flags |= MESSAGE_TC;

@@ -62,8 +62,8 @@ static inline __attribute__((always_inline)) void
 patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 	const struct placed *placed, uint32_t rotated)
 {
-	/* Copies: each write to the reply may alter the originals, for all
-	 * that the compiler knows. */
+	/* Values are copied, as each write to the reply may alter the
+	 * originals, for all that the compiler knows. */
 	const struct placed place = {.at = placed->at, .len = placed->len,
 		.rotated = rotated};
 	const uint16_t *fixup = tail->fixups, *end = fixup + tail->fixup_count;

@@ -178,8 +178,8 @@ plan(const struct store_view *view, struct query *q,
 	proof->name_at = s->name_at;
 	proof->wanted = 0;
 	proof->hashes = false;
-	/* RFC 9276 section 3.2: nothing is proven, but a validator has to see
-	 * why. */
+	/* RFC 9276 section 3.2: the proof is left out, and a validator has to
+	 * see why. */
 	if (is_costly(proof->chain)) {
 		want_node(q, proof, s, PART_ENCLOSER,
 			store_get(view, s->zone->apex), false);

@@ -68,8 +68,8 @@ struct transfer {
 	struct tsig_chain chain;
 
 	enum transfer_part part;
-	struct history_way way;    /* steps: none if the zone is sent; count:
-				    * those that are still to be sent */
+	struct history_way way;    /* steps that are still to be sent; none if
+				    * the zone is sent */
 	uint8_t *condensed;        /* one made of them all; or NULL */
 	struct cursor step;        /* records of one that are not sent yet */
 	struct history_rr record;

@@ -61,7 +61,7 @@ _Static_assert(offsetof(struct store_header, epoch) == 64
 struct store_slot {
 	uint64_t seen;    /* epoch; 0: offline */
 	uint32_t pin_max; /* no pin at or behind this index was ever used */
-	int32_t pid;      /* 0: nobody */
+	int32_t pid;      /* 0: free slot */
 	char name[16];
 	uint8_t unused[32];
 	/*

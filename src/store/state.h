@@ -40,7 +40,7 @@ struct span {
 	uint8_t state;   /* enum span_state */
 	bool huge;       /* lies in a huge page */
 	uint8_t of;      /* enum holes_of */
-	bool guessed;    /* absent: these may be there as well */
+	bool guessed;    /* pages of absent may be there, too */
 	uint16_t absent; /* a bit a page: given back, while other pages of the
 			  * span are in use */
 	uint64_t born;   /* epoch; no object in it is older */
@@ -124,7 +124,7 @@ struct pin_range {
 
 /* The readers online and the pins, as the writer found them. */
 struct holders {
-	uint64_t oldest_seen; /* 0: nobody is online */
+	uint64_t oldest_seen; /* 0: no reader is online */
 	unsigned count;       /* of pins; the last one stands for all further */
 	uint32_t merged_at;   /* the pins from this place in a slot on;
 			       * SLOT_PINS: there are none */
@@ -187,7 +187,7 @@ struct store_writer {
 	uint64_t lack_len; /* octets of these pages */
 	uint64_t punched; /* octets given back to the kernel, in all */
 
-	uint64_t *beat; /* NULL: nobody wants it; atomic */
+	uint64_t *beat; /* NULL: not wanted; atomic */
 	uint32_t lacks; /* atomic: objects that there was no room for */
 
 	pthread_mutex_t retire_lock; /* of all below and of a new

@@ -468,7 +468,7 @@ struct nsec3_items {
 	struct part parts[2];
 };
 
-/* False: nothing is asked for of them. */
+/* False: no change of NSEC3 records is asked for. */
 static bool
 nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
 {

@@ -42,7 +42,8 @@ enum change_kind {
 struct update_change {
 	enum change_kind kind;
 	uint32_t version; /* the version of the change, counted from 0 */
-	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: its type counts */
+	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: only the type
+				      * counts */
 };
 
 /* A name that an update looks at: one with changes, an ancestor of one, or

@@ -166,7 +166,7 @@ struct xfr_request {
 	uint8_t queue;       /* from which it was taken */
 	uint8_t primary;     /* primary that is asked */
 	uint8_t way;         /* enum xfr_way */
-	bool is_notify;      /* cancelled: it was a NOTIFY with this ticket */
+	bool is_notify;      /* cancelled: was a NOTIFY with this ticket */
 	bool is_hasty;       /* another primary can be asked: see
 			      * choose_is_hasty */
 	bool is_full;        /* as of the zone, when it was made */

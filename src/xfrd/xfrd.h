@@ -199,7 +199,7 @@ struct xfrd {
 	unsigned kept;                /* jobs that have ended */
 	struct cds_list_head ended;   /* not durable yet */
 	struct cds_list_head waiting; /* durable; the loader takes no more */
-	struct journal *journal;  /* NULL: it cannot be used, */
+	struct journal *journal;  /* NULL: cannot be used, */
 	char journal_why[128];    /* for this reason */
 	bool is_lost;             /* the journal's folder was removed */
 	struct event *journal_event;

@@ -68,7 +68,7 @@ struct xfrd_ask {
 	const struct xfrd_ask_calls *calls;
 	void *ctx;
 	struct net_client *client; /* UDP */
-	struct event *event;       /* TCP: nothing has come for too long */
+	struct event *event;       /* TCP: the time-out of its answer */
 	uint16_t id;
 	uint16_t slot;
 	bool is_sent;

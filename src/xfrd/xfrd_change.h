@@ -32,9 +32,9 @@ enum xfrd_change_kind {
 
 enum xfrd_changed {
 	XFRD_CHANGED,            /* done, in every process */
-	XFRD_CHANGED_EXISTS,     /* ADD: it is there already */
-	XFRD_CHANGED_ABSENT,     /* DELETE: it is not there */
-	XFRD_CHANGED_FIXED,      /* DELETE, PATTERN: it stands in nsd.conf */
+	XFRD_CHANGED_EXISTS,     /* ADD: the zone is there already */
+	XFRD_CHANGED_ABSENT,     /* DELETE: the zone is not there */
+	XFRD_CHANGED_FIXED,      /* DELETE, PATTERN: the zone is in nsd.conf */
 	XFRD_CHANGED_NO_PATTERN, /* there is no such pattern */
 	XFRD_CHANGED_NO_NAME,    /* not the name of a zone */
 	XFRD_CHANGED_UNLISTED,   /* the zone list cannot be written */
@@ -45,7 +45,7 @@ enum xfrd_changed {
 
 struct xfrd_change_end {
 	enum xfrd_changed outcome;
-	bool created;    /* PATTERN: it was not there, and was added */
+	bool created;    /* PATTERN: the zone was not there, and was added */
 	const char *why; /* UNLISTED, FAILED; UNREAD: lines: lent for the
 			  * call */
 };

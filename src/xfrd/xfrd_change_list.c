@@ -18,7 +18,7 @@
 
 /* Published texts of a zone, for its line. */
 struct change_texts {
-	const char *pattern; /* NULL: nothing is published */
+	const char *pattern; /* NULL: the zone is not published */
 	const char *id;
 	char name[NAME_TEXT_MAX];
 };

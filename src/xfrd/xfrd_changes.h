@@ -38,7 +38,7 @@ struct xfrd_change {
 				    * others with it, were the death of some */
 	bool is_listed;            /* the line is written: */
 	uint64_t at;               /* there; 0: it has none, as with DELETE */
-	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
+	xfrd_change_on_end *on_end; /* NULL: no user waits for it */
 	void *ctx;
 	char *pattern;             /* NULL with DELETE */
 	char *member;              /* the ID that its line has, of one found at
@@ -66,7 +66,7 @@ enum xfrd_changes_step {
 };
 
 struct xfrd_changes {
-	struct zonelist *list;     /* NULL: it cannot be used */
+	struct zonelist *list;     /* NULL: cannot be used */
 	struct syncer *syncer;     /* the same */
 	struct event *begin_event; /* next step: at the end of the turn, or
 				    * after a while */

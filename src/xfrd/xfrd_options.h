@@ -20,7 +20,8 @@ struct xfrd_zone;
 
 struct xfrd_options {
 	const struct store_view *view;
-	const struct zone_entry *entry;         /* NULL: nothing is published */
+	const struct zone_entry *entry;         /* NULL: the zone is not
+						 * published */
 	const struct settings_pattern *pattern; /* the same */
 };
 

@@ -13,7 +13,7 @@ struct xfrd_asks;
 
 struct xfrd_tls_auth {
 	char *name;
-	struct tls_client *client; /* NULL: it cannot be used */
+	struct tls_client *client; /* NULL: cannot be used */
 };
 
 struct xfrd_tls {

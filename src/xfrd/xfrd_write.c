@@ -36,7 +36,7 @@ struct xfrd_wish {
 	bool all;
 	bool taken;   /* the round, or the zone, that is under way is for it */
 	uint8_t apex[NAME_MAX_LEN];
-	xfrd_write_on_end *on_end; /* NULL: nobody waits */
+	xfrd_write_on_end *on_end; /* NULL: no user waits */
 	void *ctx;
 };
 

@@ -70,7 +70,7 @@ struct xfrd_left_zone {
 	/* Times for which a secondary zone may be answered from with that
 	 * serial, whatever its options, by the machine's clock. */
 	int64_t acquired_at;
-	int64_t expire_at;     /* XFR_NEVER: nothing is known */
+	int64_t expire_at;     /* XFR_NEVER: no time is known */
 	int64_t lifetime_msec; /* under the options that it had */
 	uint32_t serial;
 	/* The rest counts with the same options. */

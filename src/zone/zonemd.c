@@ -29,7 +29,7 @@ struct digest_item {
 
 /* A hash that the zone is said to have. */
 struct digest_wish {
-	struct digest *digest; /* NULL: none is computed */
+	struct digest *digest; /* NULL: not computed */
 	unsigned count;        /* ZONEMD records of it */
 	bool usable;           /* the one record can be */
 	uint8_t wanted[DIGEST_LEN_MAX];

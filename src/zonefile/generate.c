@@ -286,7 +286,7 @@ static enum nsd_err
 print_line(struct generate *g, uint64_t i)
 {
 	char number[NUMBER_TEXT_MAX];
-	/* SCAN_PADDING: what the reader may look at behind the text. */
+	/* SCAN_PADDING: octets behind the text that the reader may look at. */
 	size_t need = g->len + g->numbers_len + SCAN_PADDING;
 	char *out = grow_octets(g->out, g->out_len + need, &g->out_size);
 	size_t s;

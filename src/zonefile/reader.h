@@ -61,7 +61,7 @@ enum reader_stop {
 /* The $INCLUDE that a reader stopped at. */
 struct reader_include {
 	char *path;         /* unescaped; whoever follows it frees it */
-	uint8_t origin_len; /* 0: none is given */
+	uint8_t origin_len; /* 0: not given */
 	uint8_t origin[NAME_MAX_LEN];
 };
 

@@ -143,7 +143,7 @@ is_answer(const struct slot *slot, const uint8_t *reply, ssize_t len)
 		&& memcmp(reply + 12, slot->query + 12, slot->len - 12u) == 0;
 }
 
-/* False: nothing has come. */
+/* False: no packet has come. */
 static bool
 hear(void)
 {

@@ -118,7 +118,7 @@ class Server:
         self.context.set_alpn_protocols(["dot"])
 
     def is_ready(self):
-        """False: it does not serve over TLS."""
+        """False: the server does not serve over TLS."""
         if not self.server.wait(30):
             return False
         try:

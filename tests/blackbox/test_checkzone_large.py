@@ -48,7 +48,7 @@ def pad(text):
 
 
 def in_order(lines):
-    """Stable: what is first of an owner stays first."""
+    """Sorts stably: the first line of an owner stays first."""
     return sorted(lines, key=lambda line: dns.name.from_text(
         line.split(maxsplit=1)[0]))
 

@@ -128,7 +128,7 @@ def test_zone_whose_newer_version_was_told_expires(server, primary):
 
 @pytest.mark.lasts(15)
 def test_expired_zone_is_revived_by_the_same_serial(server, primary):
-    """RFC 1034 section 4.3.5: it is known to be right again."""
+    """RFC 1034 section 4.3.5: the data are known to be right again."""
     primary.is_broken = True
     wait_expired(server)
     primary.is_broken = False
@@ -283,8 +283,8 @@ def test_expired_zone_keeps_its_last_error(make_server, primary):
 @pytest.mark.parametrize("expire", (6, 0))
 def test_zone_of_two_that_name_each_other_expires(make_server, primary,
                                                   expire):
-    """RFC 7314 section 4: each has from the other what is left there. With 0
-    the zone lives for refresh and retry together."""
+    """RFC 7314 section 4: a server gets from the other the time left there.
+    With 0 the zone lives for refresh and retry together."""
     primary.timers = f"3 3 {expire} 300"
     servers = [make_server(name=name) for name in ("one", "two")]
     for server, other in zip(servers, reversed(servers)):

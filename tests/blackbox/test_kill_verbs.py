@@ -255,7 +255,7 @@ def still(server, roles):
 @pytest.mark.parametrize("role", HELD)
 @pytest.mark.parametrize("verb", VERBS)
 def test_verb(make_server, verb, role, amid):
-    """amid: what takes others is not done by then."""
+    """amid: the part of other processes is not done by then."""
     with Primary() as primary:
         run_verb(make_server, primary, verb, role, amid)
 

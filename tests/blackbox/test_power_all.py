@@ -219,7 +219,7 @@ class After:
         return answer
 
     def ask(self, client, name, rdtype):
-        """None: it has no answer yet."""
+        """None: the server has no answer yet."""
         answer = self.query(client, name, rdtype)
         if answer is not None and answer.answer:
             return answer.answer[0][0]

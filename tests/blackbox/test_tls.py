@@ -571,7 +571,7 @@ def test_close_while_the_server_writes(start_tls, authority):
 
 
 def test_no_early_data(start_tls):
-    """RFC 8446 section 8: it may be a replay, so tickets allow none."""
+    """RFC 8446 section 8: early data may be a replay, so tickets allow none."""
     server = start_tls()
     client = subprocess.Popen(
         ["stdbuf", "-o0", "openssl", "s_client", "-connect",
@@ -599,7 +599,7 @@ def test_renegotiation_is_refused(start_tls, authority):
 
 
 def test_updates_of_keys_without_end(start_tls, authority):
-    """RFC 8446 section 4.6.3: each costs us more than it costs the client."""
+    """RFC 8446 section 4.6.3: an update costs us more than the client."""
     server = start_tls()
     pid = server.role("server 1")
     client = subprocess.Popen(

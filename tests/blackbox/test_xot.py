@@ -292,7 +292,7 @@ def test_protocols_of_a_primary(primary, secondary, authority, alpn, chosen):
 
 
 def test_primary_without_tls_1_3(primary, secondary, authority):
-    """RFC 9103: nothing is asked over what is older."""
+    """RFC 9103: no question goes over older versions of TLS."""
     up = primary()
     with relay(authority, up.port, version=ssl.TLSVersion.TLSv1_2) as (
             up.tls_port, agreed):

@@ -1,4 +1,4 @@
-"""zonemd-verify: what transfers bring is served once its digest fits
+"""zonemd-verify: a transferred version is served once its digest fits
 (RFC 8976)."""
 import re
 import subprocess

@@ -257,7 +257,7 @@ print_progress(struct ctl_call *call, void *arg)
 	order->is_rough = true;
 }
 
-/* True: it is done. */
+/* True: the order is done. */
 static bool
 do_order(struct control_server *s, struct order *order)
 {

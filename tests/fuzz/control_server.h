@@ -21,7 +21,7 @@
 #define ORDER_ID_LEN 12u
 
 struct order {
-	struct ctl_call *call; /* NULL: it has ended */
+	struct ctl_call *call; /* NULL: ended */
 	uint64_t printed;
 	unsigned parts;        /* yet to be printed */
 	unsigned holds;

@@ -71,7 +71,7 @@ enum deed {
 
 struct asking {
 	struct event_base *base;
-	struct net_client *client; /* NULL: it is closed */
+	struct net_client *client; /* NULL: closed */
 	bool closes, pauses, is_open, ended, calling, is_udp, is_tls;
 	int listener, datagrams;   /* sockets of the other side */
 	struct wire wire;          /* the other side's end of the stream */

@@ -69,7 +69,7 @@ struct talk {
 	SSL *client;
 	BIO *to_client, *from_client;
 	int ours, theirs;
-	size_t piece;     /* 0: all at once */
+	size_t piece;     /* 0: the whole input at once */
 	size_t sent;      /* octets of the client's so far */
 	struct cursor in; /* the rest of the input */
 	bool altered;     /* by the input, or it speaks for the client */

@@ -32,7 +32,7 @@ static int64_t work_nsec, thread_nsec;
 static int accept_error;
 static unsigned accepts_left;
 static bool is_routed, is_slow;
-static int route; /* -1: nobody listens */
+static int route; /* -1: no listener */
 /* Of datagrams. */
 static struct failure {
 	int error;

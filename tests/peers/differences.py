@@ -218,8 +218,8 @@ def encloser_without_record(c):
 
 
 def smaller_without_all(c):
-    """RFC 2181 9: what makes our answer too large for UDP is, in these cases,
-    a proof that the others leave out, or an answer that they do not give (see
+    """RFC 2181 9: our answer is too large for UDP, in these cases, by a proof
+    that the others leave out, or an answer that they do not give (see
     expansion_without_proof, below_nsec3_owner and types_beside_cname)."""
     if (c.server in ("knot", "nsd") and not c.how.tcp
             and c.ours.flags == c.theirs.flags | {"TC"}
@@ -413,7 +413,7 @@ def addresses_for_more_types(c):
 
 
 def truncated(c):
-    """RFC 2181 9: what a truncated reply holds is ignored by its reader."""
+    """RFC 2181 9: the records of a truncated reply are ignored by its reader."""
     if "TC" in c.ours.flags and "TC" in c.theirs.flags:
         return {"answer", "authority", "additional"}
     return NONE
@@ -430,8 +430,8 @@ def fits_when_compressed(c):
 
 
 def what_fits(c):
-    """RFC 2181 9: what a server leaves out of the optional parts when room is
-    short is its choice, and so where it stops."""
+    """RFC 2181 9: a server may choose the optional parts that it leaves out
+    when room is short, and where it stops."""
     large = (len(c.ours.answer) >= 10
              or sum(len(row[3]) for row in c.ours.answer) > 1000)
     if c.how.tcp or (c.how.size > 1232 and not large):

@@ -77,7 +77,7 @@ def test_no_answer_is_longer_than_those_of_others(signed, name, rdtype):
     compare.How(tcp=True)], ids=str)
 def test_name_servers_come_with_addresses_though_responses_are_minimal(
         how, tmp_path):
-    """RFC 9609 section 4.2: so that a resolver need not ask for them."""
+    """RFC 9609 section 4.2: a resolver need not ask for addresses then."""
     with started(conftest.zones_of("root"), minimal=True) as running:
         _, ours = ask(running["ours"], ".", "NS", how)
         assert {(row[0], row[2]) for row in ours.additional} == ADDRESSES

@@ -388,5 +388,5 @@ def s_client(port, *options):
     (("-tls1_3", "-groups", "P-521"), "alert handshake failure"),
 ])
 def test_s_client(mutual, options, expected):
-    """RFC 7301, RFC 9325: what is agreed upon, and what is refused."""
+    """RFC 7301, RFC 9325: parameters that are agreed upon, or refused."""
     assert re.search(expected, s_client(mutual.tls_port, *options))

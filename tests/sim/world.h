@@ -48,7 +48,7 @@ struct group {
 
 struct zone_model {
 	uint32_t group;
-	uint32_t handle;     /* XFR_NONE: it is gone for now */
+	uint32_t handle;     /* XFR_NONE: removed for now */
 	int64_t came_at;     /* when it was added or changed last */
 	struct xfr_soa soa;  /* timers of the zone, and the truth's serial */
 	uint32_t before;     /* the truth's serial before the last change */

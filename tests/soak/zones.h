@@ -56,7 +56,7 @@ const char *zones_check_all(struct zones_check *check,
  * and the check, which releases what is pinned. */
 struct zones_pinned {
 	unsigned z;
-	store_ref zone; /* none: it is not there */
+	store_ref zone; /* none: the zone is not there */
 	struct history_way way;
 };
 struct zones_pinned zones_pin(const struct store_view *view, unsigned z);

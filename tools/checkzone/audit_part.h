@@ -243,7 +243,7 @@ struct audit_key {
 	bool broken;
 	bool self_signed;       /* signs the DNSKEY RRset; audit_sigs.c sets
 				 * it */
-	struct verify_key *key; /* NULL: its signatures are not verified */
+	struct verify_key *key; /* NULL: signatures of it are not verified */
 };
 
 struct audit_keys {

@@ -296,7 +296,7 @@ options_of_a_prefix_are_compared_alone(void **state)
 
 #define NO_EFFECT " has no effect in this program"
 
-/* before: what a server runs with that reads the text. */
+/* before: the configuration of the server that reads the text. */
 static void
 list_new_without_effect(const char *before, const char *text, const char *said)
 {

@@ -84,7 +84,7 @@ siphash_has_the_vectors_of_its_paper(void **state)
 		== UINT64_C(0x93f5f5799a932462));
 }
 
-/* RFC 9018 appendix A: what is sent, when, and what comes back. */
+/* RFC 9018 appendix A: cookies that are sent, when, and that come back. */
 static const struct {
 	const char *active, *staged, *client;
 	const char *sent;  /* whole cookie */

@@ -47,7 +47,7 @@ a_file_has_one_or_two(void **state)
 {
 	static const struct {
 		const char *text;
-		uint32_t count; /* 0: it is refused */
+		uint32_t count; /* 0: the text is refused */
 	} rows[] = {
 		{ FIRST, 1 }, { FIRST "\n", 1 }, { FIRST "\r\n", 1 },
 		{ "\n\r\n" FIRST "\n\n", 1 }, { FIRST "\n" SECOND, 2 },

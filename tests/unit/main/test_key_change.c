@@ -126,7 +126,7 @@ replace_xfrd(void)
 	ipc_credits_init(&xfrd->link.credits, &xfrd->link.channel);
 }
 
-/* False: nothing has come. */
+/* False: no message has come. */
 static bool
 take(struct ipc_channel *end, enum ipc_type type, struct key_message *message)
 {

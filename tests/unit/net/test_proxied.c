@@ -155,7 +155,7 @@ tcp_takes_the_header_off(void **state)
 		len - head);
 	expect_client(&h);
 	close(fd);
-	/* LOCAL: whoever speaks, speaks for itself. */
+	/* LOCAL: the proxy speaks for itself. */
 	data[12] = 0x20;
 	fd = harness_connect(&h, 0);
 	harness_send(&h, fd, data, len);

@@ -308,7 +308,8 @@ sockets_are_not_shut_for_good(void **state)
 	close(fd);
 }
 
-/* 1: it may look at its limits; 2: set them; 4: look at another's. */
+/* Returns bits: 1: the role may look at its limits; 2: set them; 4: look at
+ * another process's. */
 static int
 use_limits(enum ipc_role role, void *arg)
 {

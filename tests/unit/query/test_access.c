@@ -142,8 +142,8 @@ lists_hold_for_what_is_followed(void **state)
 	world_fini(&w);
 }
 
-/* RFC 9103: whoever may have a zone learns why it is kept from him; others
- * learn nothing. What is no transfer is answered. */
+/* RFC 9103: a client that may have a zone learns why it is refused; others do
+ * not. Queries other than transfers are answered. */
 static void
 dated_connections_get_no_zone(void **state)
 {

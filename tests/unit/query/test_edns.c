@@ -274,8 +274,8 @@ keepalive_is_the_idle_time_out(void **state)
 	world_fini(&w);
 }
 
-/* RFC 7314: what the SOA says, or what is left until the zone expires, rounded
- * down: both times are whole seconds. */
+/* RFC 7314: the time in the SOA, or the time left until the zone expires,
+ * rounded down: both times are whole seconds. */
 static void
 expire_is_what_is_left(void **state)
 {

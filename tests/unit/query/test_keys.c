@@ -376,7 +376,7 @@ send_ended(struct world *w, char letter, enum exchange_transport transport)
 	}
 }
 
-/* RFC 8945 section 5.2: nobody has checked who it is from. */
+/* RFC 8945 section 5.2: the sender of the request was not checked. */
 static void
 request_that_ends_early_has_no_signed_reply(void **state)
 {

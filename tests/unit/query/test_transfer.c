@@ -371,7 +371,7 @@ an_ixfr_without_a_version_is_malformed(void **state)
 	client_fini(&c);
 }
 
-/* RFC 1995 section 3: it is the SOA of the zone that is asked for. */
+/* RFC 1995 section 3: the SOA is that of the zone that is asked for. */
 static void
 an_ixfr_with_another_or_a_broken_soa_is_malformed(void **state)
 {

@@ -51,7 +51,7 @@ allows_either(const struct acl_element *elements, uint32_t count,
 	return allowed;
 }
 
-/* key: who signed it; none: nobody. */
+/* key: of the request's signature; none: not signed. */
 static bool
 allows_signed(const struct acl_element *elements, uint32_t count,
 	const char *from, uint16_t port, store_ref key)

@@ -477,7 +477,7 @@ octets_before_a_fault_come_first(void **state)
 	tls_server_destroy(server);
 }
 
-/* RFC 8446 section 4.6.3: it costs the client next to nothing. */
+/* RFC 8446 section 4.6.3: an update costs the client next to nothing. */
 static void
 updates_of_keys_without_end_are_a_fault(void **state)
 {

@@ -126,7 +126,8 @@ make_compressed(uint8_t *octets, const void *end, size_t end_len,
 	return len;
 }
 
-/* 57: what is left out of a message of pointers counts as if it was kept. */
+/* 57: records that are left out of a message of pointers count as if they were
+ * kept. */
 static void
 left_out_counts_against_limits(void **state)
 {

@@ -117,7 +117,7 @@ static const struct row rows[] = {
 	DONE(AXFR, NONE, "S7 e65280 S7", "whole +S7 +e65280"),
 	/* RFC 2181 section 8 */
 	DONE(AXFR, NONE, "S7 tx S7", "whole +S7 +tx"),
-	/* 55: what is not in the zone is left out. */
+	/* 55: records that are not in the zone are left out. */
 	DONE(AXFR, NONE, "S7 oa n aa ob S7", "whole +S7 +n +aa"),
 	DONE(AXFR, NONE, "S7 oa S7", "whole +S7"),
 	DONE(AXFR, NONE, "S7 | oa | ob | S7", "whole +S7"),

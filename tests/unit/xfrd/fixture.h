@@ -31,7 +31,7 @@ enum nsd_err fixture_list(const char *name, const char *pattern);
 void fixture_open(void);
 void fixture_close(void);
 
-/* NULL: it does not know the zone. */
+/* NULL: xfrd does not know the zone. */
 struct xfrd_zone *fixture_find(const char *name);
 
 #endif

@@ -17,7 +17,7 @@
 	     "zone: name: c include-pattern: p\n"                            \
 	     "zone: name: d zonefile: z request-xfr: 192.0.2.9 NOKEY\n"
 
-/* target: who is told of new versions. */
+/* target: the target of NOTIFY. */
 static void
 publish(int target)
 {

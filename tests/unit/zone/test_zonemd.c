@@ -183,7 +183,8 @@ letter_case_does_not_count(void **state)
 	assert_int_equal(judge_altered(COMPLEX, "sortme", 'S'), ZONEMD_GOOD);
 }
 
-/* RFC 8976 section 4: one that can be used and is right is enough. */
+/* RFC 8976 section 4: a single digest that can be used and is right is
+ * enough. */
 static void
 one_good_digest_is_enough(void **state)
 {
