@@ -146,7 +146,7 @@ struct ipc_notify {
 	uint8_t message[IPC_NOTIFY_MAX];
 };
 
-/* What all processes carry out. */
+/* Commands that all processes carry out. */
 enum ipc_broadcast_what {
 	BROADCAST_LOG_REOPEN, /* write to the log file that has the name now */
 	BROADCAST_VERBOSITY,  /* value: from now on */

@@ -1,4 +1,4 @@
-/* broadcast.c - what the operator wants of all processes, in main. */
+/* broadcast.c - commands of the operator to all processes, in main. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * broadcast.h - what the operator wants of all processes, in main: does main's
+ * broadcast.h - commands of the operator to all processes, in main: does main's
  * part, has each child do theirs (barrier.h), and tells xfrd when all have.
  */
 #ifndef MAIN_BROADCAST_H

@@ -1,4 +1,4 @@
-/* control_broadcast.c - what the operator wants of all processes
+/* control_broadcast.c - commands of the operator to all processes
  * (ipc_broadcast): main obeys, has the others obey, and answers. */
 #include "config.h"
 

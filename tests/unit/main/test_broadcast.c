@@ -1,4 +1,4 @@
-/* test_broadcast.c - what the operator wants of all processes: main answers
+/* test_broadcast.c - commands of the operator to all processes: main answers
  * when all have done it, and names one that has not. */
 #include "config.h"
 
