@@ -22,7 +22,7 @@
 struct xfr_patience {
 	int64_t begun;
 	uint64_t received;   /* octets, at the last look */
-	uint32_t first_msec; /* 0: its first message has come */
+	uint32_t first_msec; /* 0: the first message has come */
 };
 
 /* Begins a transfer. first_msec: of its action (xfr/machine.h). returns in how
