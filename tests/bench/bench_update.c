@@ -130,8 +130,8 @@ list_cuts(struct bench *b)
 	}
 }
 
-/* As a loader that takes over: the first update makes the index of contents
- * anew. */
+/* Takes over as the next loader does: the first update makes the index of
+ * contents anew. */
 static void
 take_over(struct bench *b)
 {

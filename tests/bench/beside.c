@@ -14,7 +14,7 @@
 
 #include "latency.h"
 
-/* From one question to the next. */
+/* The time from one question to the next. */
 #define EACH_NS 250000u
 /* An answer that takes longer says that something stood still. */
 #define SLOW_NS 500000u

@@ -10,8 +10,8 @@
 /* The echo's port on loopback. Times are those of latency_now_ns. */
 void beside_open(uint16_t port);
 
-/* Once a turn of the client, before it asks the server: asks the echo if that
- * is due, and takes its answers. */
+/* Called once a turn of the client, before it asks the server: asks the echo if
+ * that is due, and takes its answers. */
 void beside_turn(void);
 
 /* Ends asking, and lets beside_stood_ns look. */

@@ -15,7 +15,7 @@ uint64_t latency_now_ns(void);
  * its core does not count as a slow server. */
 void latency_enable(int fd);
 
-/* When it came, or now if the kernel did not say. */
+/* The time when a message arrived, or now if the kernel did not say. */
 uint64_t latency_heard_ns(struct msghdr *msg);
 void latency_note(uint64_t sent_ns, uint64_t heard_ns);
 

@@ -16,7 +16,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ctl_metrics_read(octets, size, "/metrics", &all);
 	for (size_t len = 0; len < size && len < 512; len++) {
 		ctl_metrics_read(octets, len, "/metrics", &part);
-		/* Once whole, nothing that follows changes it. */
+		/* Octets behind a whole request change nothing. */
 		if (part.status != 0 && (part.status != all.status
 				|| part.chunked != all.chunked))
 			abort();

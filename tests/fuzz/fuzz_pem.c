@@ -384,7 +384,7 @@ make_server(const struct texts *texts, uint8_t options)
 	struct tls_server *server = NULL;
 	SSL_SESSION *session, *next = NULL;
 
-	/* Where there is no bundle, nobody shows a certificate. */
+	/* Without a bundle clients show no certificate. */
 	if (texts->all[TEXT_BUNDLE].len == 0)
 		options &= (uint8_t)~OPTION_MUTUAL;
 	if (!is_taken(tls_server_create(secrets, &sink, &server), &sink)) {

@@ -71,8 +71,8 @@ check_kept(const struct xfr_reader *reader, enum xfr_verdict verdict)
 	check(changes_close(&changes, &to) == NSD_OK);
 	check(to == reader->result.to && to == reader->result.soa.serial);
 	check(changes.kind == reader->result.kind);
-	/* The last SOA is not given on, nor with differences the first, nor
-	 * what comes twice in a row. */
+	/* Some records are not passed on: the last SOA, with differences the
+	 * first, and duplicates in a row. */
 	check(changes.records + (changes.kind == XFR_DIFFS ? 2 : 1)
 		<= reader->result.records);
 }

@@ -44,7 +44,7 @@ make_name(struct cursor *in, uint8_t *name)
 		uint8_t word = next(in);
 		const char *label = words[word & 7];
 
-		/* Now and then a long one. */
+		/* One label in four is long. */
 		if ((word & 0xc0) == 0xc0 && len < 100) {
 			name[len] = (uint8_t)(1 + (word & 63) % 63);
 			memset(name + len + 1, 'a' + (word & 15), name[len]);

@@ -17,8 +17,8 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
 	const uint8_t *two, size_t two_size, uint8_t *out, size_t max,
 	unsigned seed);
 
-/* As libFuzzer changes them, if it is there; else a bit or an octet. Returns
- * the new length. */
+/* Changes octets as libFuzzer does, if it is there; else a bit or an octet.
+ * Returns the new length. */
 size_t mutate_octets(uint64_t *chance, uint8_t *data, size_t size,
 	size_t max);
 

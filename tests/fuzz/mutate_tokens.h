@@ -18,7 +18,7 @@ struct mutate_text {
 	size_t prefix; /* octets before the text */
 	/* Writes a word of the format, without a blank, as a string. */
 	void (*put_word)(char out[MUTATE_WORD_MAX], uint64_t *chance);
-	/* The same of a word that begins a line; NULL: as others. */
+	/* Writes a word that begins a line; NULL: put_word does. */
 	void (*put_first)(char out[MUTATE_WORD_MAX], uint64_t *chance);
 };
 

@@ -78,7 +78,7 @@ put_zone_first(char out[MUTATE_WORD_MAX], uint64_t *chance)
 		mutate_pick(out, firsts, WORDS_COUNT(firsts), chance);
 }
 
-/* Of an input that is an octet and a zone file. */
+/* The words of inputs that are an octet and a zone file. */
 static const struct mutate_text words_zone = {
 	.prefix = 1,
 	.put_word = put_zone_word,

@@ -132,7 +132,7 @@ world_listen(void)
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	int fd = open_stream();
 
-	/* Without a name, the system chooses one. */
+	/* Binding without a name lets the system choose one. */
 	MUST(bind(fd, (const struct sockaddr *)&any, sizeof(sa_family_t)) == 0
 		&& listen(fd, 1024) == 0);
 	return fd;

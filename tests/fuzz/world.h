@@ -46,8 +46,8 @@ int world_connect(int listener, const struct world_peer *peer);
 /* Lets accept4 fail with error after so many connections; 0: never. */
 void world_fail_accept(int error, unsigned after);
 
-/* Where streams end that are connected to any address; -1: nobody listens.
- * slowly: connect does not say yet that it is so. */
+/* Sets where connections to any address lead; -1: they are refused. slowly:
+ * connect does not report it at once. */
 void world_set_route(int listener, bool slowly);
 
 /* ---- datagrams, which go over loopback ----------------------------------- */

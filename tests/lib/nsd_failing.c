@@ -140,7 +140,7 @@ __wrap_pread(int fd, void *data, size_t len, off_t offset)
 	return fails(READS, fd, "") ? -1 : __real_pread(fd, data, len, offset);
 }
 
-/* As write, of what stdio has. */
+/* Fails as write does, for stdio's buffer. */
 int
 __wrap_fflush(FILE *stream)
 {

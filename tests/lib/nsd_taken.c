@@ -61,7 +61,7 @@ enum { BOX_EMPTY, BOX_ASKED, BOX_TAKEN, BOX_DONE };
 
 static struct box *boxes;
 
-/* Of this process. */
+/* The box of this process. */
 static struct box *own;
 static const uint8_t *store_base;
 static uint8_t zeros[4096] __attribute__((aligned(4096)));

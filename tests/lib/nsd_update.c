@@ -437,7 +437,7 @@ on_line(struct updater *u, char *line)
 		die("no such command");
 }
 
-/* Until all lines are done with, or one has to wait. */
+/* Carries out lines, until all are done or one has to wait. */
 static void
 on_lines(struct updater *u)
 {
@@ -558,8 +558,8 @@ on_usr2(evutil_socket_t fd, short what, void *arg)
 		printf("notify no credit\n");
 }
 
-/* As one that was taken over: takes nothing, and sends until nobody takes that
- * any more. */
+/* Acts as a worker that was taken over: reads nothing, and sends until the
+ * channel is full. */
 static void
 on_rtmin(evutil_socket_t fd, short what, void *arg)
 {

@@ -28,8 +28,7 @@ void store_fixture_fini(struct store_fixture *f);
 /* Octets of objects that are allocated and not freed yet. */
 uint64_t store_fixture_live(const struct store_writer *writer);
 
-/* As store_fixture_live, after all that waits for readers and can be freed
- * now has been. */
+/* Reclaims what no reader holds any more; returns store_fixture_live. */
 uint64_t store_fixture_reclaimed(struct store_writer *writer);
 
 #endif

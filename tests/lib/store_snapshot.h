@@ -11,7 +11,7 @@
 
 struct store_snapshot;
 
-/* Of a store that this process has made. Aborts without memory. */
+/* Copies a store that this process has made. Aborts without memory. */
 struct store_snapshot *store_snapshot_create(const struct store *store);
 void store_snapshot_destroy(struct store_snapshot *snapshot);
 

@@ -296,7 +296,8 @@ model_settle_ttls(struct model *m)
 				m->rrs[i].ttl_sec = m->rrs[j].ttl_sec;
 }
 
-/* As a zone prints, but that SOAs stay in the order they came. */
+/* The order in which a zone prints, but SOAs stay in the order in which they
+ * came. */
 static inline int
 model_compare(const void *a, const void *b)
 {

@@ -156,7 +156,7 @@ on_cancelled(struct world *w, const struct xfr_action *action)
 		z->asked--;
 }
 
-/* Of a zone that is gone, or has changed, or knows enough: no answer comes. */
+/* Cancels a request, for example of a zone that is gone. */
 static void
 on_cancel(struct world *w, uint64_t ticket)
 {
@@ -248,7 +248,7 @@ model_reply(struct world *w, struct zone_model *z,
 	bool was_expired;
 	int64_t at;
 
-	/* By chance it fails where it should not. */
+	/* A random local failure may end the check. */
 	if (reply->outcome == XFR_TOO_LARGE || reply->outcome == XFR_LOCAL)
 		z->is_fresh = false;
 	if (!is_same && reply->outcome != XFR_DONE)

@@ -29,7 +29,8 @@
 #define BEGIN_MSEC 1000
 #define CROWDED_MSEC 20000
 #define IGNORED_MSEC 4000
-/* Beside threads that are busy; two may be later, and one in so many. */
+/* The limit for servers with busy threads; two transfers may be later, and one
+ * in so many. */
 #define THREADS_MSEC 4000
 #define LATE_ONE_IN 50
 #define THREADS 10u

@@ -205,7 +205,7 @@ main(int argc, char **argv)
 	check_all(&c);
 	reset_zones(&c);
 	measure(&c, "reset");
-	/* As the loader when it has nothing else to do. */
+	/* Tidies, as the idle loader does. */
 	if (!zones_tidy(c.writer, c.zones))
 		fail("no memory");
 	end = measure(&c, "end");

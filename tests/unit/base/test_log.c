@@ -172,7 +172,7 @@ finding_is_written_with_the_place_it_has(void **state)
 	assert_non_null(strstr(text, "warning: odd\n"));
 }
 
-/* Of a longer line a FIFO that is nearly full takes a part. */
+/* A nearly full FIFO may take a part of a longer line. */
 static void
 line_to_a_fifo_is_cut_where_writes_stay_whole(void **state)
 {
@@ -296,7 +296,7 @@ change_leaves_the_old_file_until_it_is_taken(void **state)
 	unlink(other);
 }
 
-/* As in a process that may open nothing: what it wrote to is gone. */
+/* The process may open nothing, and its log file is gone. */
 static void
 log_of_another_process_is_taken_over(void **state)
 {
@@ -310,7 +310,7 @@ log_of_another_process_is_taken_over(void **state)
 	assert_int_equal(pipe(pipe_ends), 0);
 	share.time_iso = 0;
 	log_set_verbosity(0);
-	/* Not as many descriptors as it says: nothing is done. */
+	/* A share with fewer descriptors than it says is ignored. */
 	log_use_share(&share, &pipe_ends[1], 0);
 	assert_int_equal(log_verbosity(), 0);
 	log_use_share(&share, &pipe_ends[1], 1);
@@ -326,7 +326,8 @@ log_of_another_process_is_taken_over(void **state)
 
 /* ---- no room ------------------------------------------------------------- */
 
-/* The next octets of a descriptor that does not block; "" if it has none. */
+/* Reads the next octets of a descriptor without blocking; "" if there are
+ * none. */
 static const char *
 read_some(int fd)
 {
@@ -406,7 +407,7 @@ standard_error_that_nobody_reads_holds_nobody_up(void **state)
 	close(ends[1]);
 }
 
-/* As a service manager gives it, who hears of nobody's flags. */
+/* A service manager gives a socket, whose flags must not change. */
 static void
 socket_at_standard_error_holds_nobody_up(void **state)
 {
@@ -613,7 +614,7 @@ log_goes_to_syslog_and_comes_back(void **state)
 	assert_null(strstr(read_file(test_path), "in syslog"));
 	assert_non_null(strstr(daemon_read(fd), "in syslog"));
 	assert_int_equal(log_fd(), -1);
-	/* Another process has the same of it. */
+	/* Another process can use the same syslog. */
 	assert_int_equal(log_get_share(&share, fds), 1);
 	assert_int_equal(share.to_stderr, 0);
 	assert_int_equal(share.has_syslog, 1);

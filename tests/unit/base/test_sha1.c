@@ -86,7 +86,7 @@ trial_run(sha1_hash_fn *hash, size_t count, size_t len_below,
 		assert_int_equal(t.messages[i].block_count,
 			SHA1_PADDED_LEN(len) / SHA1_BLOCK);
 	}
-	/* The one behind the last must stay as it is. */
+	/* The message behind the last must stay as it is. */
 	memset(&t.messages[count], 0x55, sizeof(t.messages[count]));
 	hash(t.messages, count, repeat > 0 ? &suffix : NULL, repeat);
 	for (i = 0; i < count; i++) {
@@ -143,7 +143,7 @@ sha1_hash_takes_every_count(void **state)
 			trial_run(sha1_hash, count, LEN_MAX, draw(60), repeat);
 }
 
-/* The last is the one that runs everywhere. */
+/* The last kernel runs on every machine. */
 static void
 sha1_kernels_end_with_the_generic_one(void **state)
 {

@@ -129,7 +129,8 @@ without_room_nothing_is_appended(void **state)
 	fixture_free(&f);
 }
 
-/* The one who appends may have been taken over. Sanitizers see what is read. */
+/* The process that appends may have been taken over. Sanitizers check the
+ * reads. */
 static void
 whatever_stands_there_only_the_list_is_read(void **state)
 {

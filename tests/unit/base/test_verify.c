@@ -119,7 +119,7 @@ static bool
 verify(struct verify_context *c, const char *data, const uint8_t *signature,
 	size_t len)
 {
-	/* In memory of its exact size, for the sanitizer. */
+	/* A copy of exact size, for the sanitizer. */
 	uint8_t *copy = malloc(len > 0 ? len : 1);
 	bool right;
 
@@ -173,7 +173,7 @@ right_signature_verifies_and_no_other(void **state)
 			assert_false(verify(c, "the data", sig, len));
 			sig[at] ^= 0x10;
 		}
-		/* After all that the context is as good as new. */
+		/* The context still works. */
 		assert_true(verify(c, "the data", sig, len));
 		len = pair_sign(&p, "", again);
 		assert_true(verify(c, "", again, len));

@@ -71,7 +71,7 @@ wildcards_are_marked_and_so_are_their_parents(void **state)
 	assert_int_equal(flags("b.example."), NODE_EMPTY);
 	assert_int_equal(flags("*x.c.example."), 0);
 	assert_int_equal(flags("example."), NODE_APEX | NODE_WILDCARD_CHILD);
-	/* Also an empty one is one (RFC 4592 section 2.2.1). */
+	/* An empty non-terminal can be a wildcard (RFC 4592 section 2.2.1). */
 	assert_int_equal(flags("*.e.example."), NODE_WILDCARD | NODE_EMPTY);
 	assert_int_equal(flags("e.example."), NODE_EMPTY
 		| NODE_WILDCARD_CHILD);
@@ -442,7 +442,7 @@ targets_at_or_below_the_cut_are_in_domain(void **state)
 	drop();
 }
 
-/* The same names are glue that must be there for one owner only. */
+/* A name server is required glue for one owner only. */
 static void
 in_domain_sets_are_not_shared_with_other_owners(void **state)
 {

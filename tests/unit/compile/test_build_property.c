@@ -347,7 +347,7 @@ check_record(void *ctx, const struct zone_rr *rr)
 	assert_int_equal(rr->type, r->type);
 	assert_memory_equal(rr->owner, r->owner, name_len(r->owner));
 	assert_int_equal(rr->ttl_sec, r->ttl_sec);
-	/* Of duplicates that differ in case any may be the one. */
+	/* Any of the duplicates that differ in case may remain. */
 	assert_int_equal(rr->rdlen, r->rdlen);
 	assert_int_equal(rdata_compare(rr->type, rr->rdata, rr->rdlen,
 		r->rdata, r->rdlen), 0);

@@ -72,7 +72,7 @@ same_text_is_no_difference(void **state)
 	assert_int_equal(d.waiting, 0);
 }
 
-/* Another value than its default, for each type that the server: clause has. */
+/* A value other than the default, for each type in the server: clause. */
 static const char *
 other_value(const struct conf_option *o)
 {

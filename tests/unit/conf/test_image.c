@@ -328,7 +328,8 @@ count_diag(struct diag_sink *sink, const struct diag *d)
 	assert_non_null(strstr(d->text, "zone some.example"));
 }
 
-/* The next nsd.conf is compared with it. */
+/* A configuration without its zones still reports options without effect, as
+ * the next nsd.conf is compared with it. */
 static void
 what_has_no_effect_in_zones_is_told_without_them(void **state)
 {

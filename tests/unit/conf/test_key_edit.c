@@ -88,7 +88,7 @@ wrong_edits_change_nothing(void **state)
 		LISTS("k"));
 
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "k", "sha1"), NSD_E_DENIED);
-	/* In DNS they are the same. */
+	/* Names that are equal in DNS are the same key. */
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "K", "sha1"), NSD_E_DENIED);
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "k.", "sha1"), NSD_E_DENIED);
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "\\107", "sha1"),
@@ -142,7 +142,7 @@ zone_alone_gets_the_key(void **state)
 	assert_int_equal(conf_add_zone(conf, "c", "p", &added), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "m", "b"), NSD_OK);
 	check_keys(zone(conf, "a"), "k--k--");
-	/* Not those that are BLOCKED, nor who may query. */
+	/* BLOCKED elements and allow-query do not change. */
 	check_keys(zone(conf, "b"), "m-mmm-");
 	check_keys(added, "k--k--");
 	conf_destroy(conf);
@@ -177,11 +177,11 @@ key_of_a_zone_stays_until_it_has_another(void **state)
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "n", "sha1"), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "n", "z"), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "n", ""), NSD_E_DENIED);
-	/* No zone has it any more. */
+	/* A key that no zone has any more can be removed. */
 	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "k", ""), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "m", "z"), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "n", ""), NSD_OK);
-	/* Another one with the same name. */
+	/* A new key with the same name. */
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "n", "sha256"), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "n", "z"), NSD_OK);
 	assert_ptr_equal(zone(conf, "z")->options->notify.items[0].key,
@@ -225,7 +225,7 @@ keys_that_come_and_go_take_no_memory(void **state)
 	conf_destroy(conf);
 }
 
-/* As if it had never been there. */
+/* A removed key leaves no trace in a pattern. */
 static void
 pattern_forgets_a_key_that_goes(void **state)
 {

@@ -93,8 +93,8 @@ items_are_found_while_it_grows(void **state)
 	map_fini(&map);
 }
 
-/* No addition moves more than a few of those that are there, and all are moved
- * long before it grows again. */
+/* An addition moves a few items only, and all are moved long before the map
+ * grows again. */
 static void
 addition_never_moves_all(void **state)
 {

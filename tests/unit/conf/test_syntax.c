@@ -79,7 +79,7 @@ empty_text_is_a_configuration(void **state)
 	conf_destroy(NULL);
 }
 
-/* As NSD reads them. Values are read as they stand. */
+/* Names of options are read in any case, as in NSD; values as they are. */
 static void
 names_are_read_in_any_case(void **state)
 {
@@ -356,7 +356,8 @@ very_long_words_are_fine(void **state)
 	free(text);
 }
 
-/* No length makes it read beyond its end or accept without a reason. */
+/* A text cut at any length is read within its end, and refused with a message
+ * only. */
 static void
 text_cut_at_each_length_is_read_or_refused(void **state)
 {
@@ -375,7 +376,7 @@ text_cut_at_each_length_is_read_or_refused(void **state)
 	size_t len;
 
 	for (len = 0; len < sizeof(text); len++) {
-		/* In a block of its own size, for the sanitizers. */
+		/* A block of exact size, for the sanitizers. */
 		copy = malloc(len + 1);
 		memcpy(copy, text, len);
 		conf = reader_load_size(&r, copy, len);

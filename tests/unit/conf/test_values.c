@@ -643,8 +643,8 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 		"t:6: warning: zone a: verify-zone" NO_EFFECT
 		", nor has it in 1 more clause\n"
 		"t:7: warning: zone a: verifier-timeout" NO_EFFECT "\n");
-	/* Once for a pattern, not for the zones that it is included in; the
-	 * last value counts. */
+	/* An option is told once for a pattern, not for zones that include it;
+	 * the last value counts. */
 	list_without_effect("server: xdp-bpffs-path: /var/x "
 		"xdp-force-copy: yes\nxdp-force-copy: no\n"
 		"pattern:\nverify-zone: yes ixfr-size: 1048576 name: p\n"

@@ -62,7 +62,7 @@ on_diag(struct diag_sink *sink, const struct diag *d)
 		(unsigned long)d->line, d->text);
 }
 
-/* Of the list that was loaded last. */
+/* True if the list that was loaded last was cut. */
 static bool was_cut;
 
 static enum nsd_err
@@ -176,7 +176,7 @@ list_cut_anywhere_is_read(void **state)
 	conf_destroy(conf);
 }
 
-/* As one reads it that is forked later. */
+/* A process that is forked later reads the list while it is written. */
 static void
 list_that_is_being_written_is_read(void **state)
 {
@@ -349,7 +349,7 @@ line_is_free_for_the_next_one_of_its_length(void **state)
 	add("c.test", "q");
 	files_assert(path, HEAD "del a.test p\nadd c.test q\nadd long.test q\n"
 			 "add other.test q\n");
-	/* The next one finds them again, newest first. */
+	/* The next writer finds the free lines again, newest first. */
 	open_list();
 	cut("c.test");
 	add("d.test", "p");

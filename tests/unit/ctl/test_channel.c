@@ -252,7 +252,7 @@ oldest_without_a_command_makes_room(void **state)
 		close(idle[i]);
 }
 
-/* With all busy, the next one waits. */
+/* Commands are not dropped: with all connections busy, the next one waits. */
 static void
 commands_are_not_thrown_out(void **state)
 {

@@ -52,7 +52,7 @@ flags_stand_before_the_verb(void **state)
 	assert_int_equal(parse("NSDCT1  --no-wait -j status", &command, error),
 		NSD_OK);
 	assert_true(command.no_wait && command.json);
-	/* Behind it they are names of zones. */
+	/* Words behind the verb are names of zones. */
 	assert_int_equal(parse("NSDCT1  reload -j", &command, error), NSD_OK);
 	assert_false(command.json);
 	assert_string_equal(command.arguments[0], "-j");

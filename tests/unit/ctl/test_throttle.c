@@ -97,7 +97,8 @@ those_who_are_known_get_theirs_back_and_pass_by_strangers(void **state)
 	struct ctl_throttle t = {.seed = 5};
 	char from[40];
 
-	/* As many as they like, one after the other. */
+	/* A known client may make any number of handshakes, one after the
+	 * other. */
 	for (unsigned i = 0; i < 1000; i++) {
 		assert_int_equal(take(&t, "2001:db8::1", 2, 1000), 2);
 		give(&t, "2001:db8::1", 2, 1000);

@@ -166,7 +166,7 @@ scan_time_refuses_what_is_no_day(void **state)
 	assert_false(wraps);
 }
 
-/* As BIND, Knot and NSD take them. */
+/* Dates are taken modulo 2^32, as by BIND, Knot and NSD. */
 static void
 scan_time_is_modulo_32_bits(void **state)
 {

@@ -92,7 +92,7 @@ beyond_it_nothing_is_answered(void **state)
 	for (unsigned rate = LIMIT + 5; rate < 20000; rate = rate * 3 / 2) {
 		(void)ask(&rrl, subject, rate, 10, &now);
 		assert_int_equal(ask(&rrl, subject, rate, 2, &now), 2 * rate);
-		/* Once it ends, answers come again. */
+		/* Answers come again once the flood ends. */
 		now += 4 * RRL_TICKS_PER_SEC;
 		assert_false(rrl_count(&rrl, subject, LIMIT, now).limited);
 		now += 10 * RRL_TICKS_PER_SEC;
@@ -122,7 +122,7 @@ twice_the_limit_may_come_at_once(void **state)
 	for (uint64_t now = 0; now < 200000; now += 77777) {
 		assert_int_equal(count_until_limited(&rrl, subject, now),
 			2 * LIMIT);
-		/* Beside it in the line, and with a tag of 0. */
+		/* A subject in the same line, and one with a tag of 0. */
 		assert_int_equal(count_until_limited(&rrl, subject ^ 1, now),
 			2 * LIMIT);
 		assert_int_equal(count_until_limited(&rrl,
@@ -596,7 +596,7 @@ racer_main(void *arg)
 	return NULL;
 }
 
-/* At one moment two workers together answer as often as one may. */
+/* Two workers together answer as often as one may. */
 static void
 workers_share_the_limit(void **state)
 {

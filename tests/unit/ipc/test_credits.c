@@ -77,7 +77,7 @@ sender_is_bounded_and_goes_on(void **state)
 			for (; in_hand > hold; in_hand--)
 				ipc_credits_return(&b, IPC_UPDATE);
 			if (!ipc_credits_next(&b, &credit)) {
-				/* Only what it holds keeps it from that. */
+				/* No credit is due only while much is held. */
 				assert_true(hold >= most / 2);
 				hold = 0;
 				continue;

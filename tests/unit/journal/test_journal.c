@@ -305,7 +305,7 @@ accepted_whole_zone_replaces_what_was(void **state)
 	assert_true(journal_fixture_commit(journal, 1, 10, 11, 50) != 0);
 	id = journal_fixture_send(journal, 1, 0, 20, 2 * MIB);
 	journal_fixture_wait(journal, &done);
-	/* Until it is accepted there is a way without it. */
+	/* A chain without the new entry remains until the entry is accepted. */
 	look();
 	assert_string_equal(chain_of(1, 0, 0), "0-20");
 	assert_string_equal(chain_of(1, 0, id), "0-10 10-11");
@@ -419,7 +419,8 @@ went_back(unsigned zone, uint32_t serial)
 		serial);
 }
 
-/* As a forced transfer has it go: what it took the place of is out of date. */
+/* A forced transfer goes back: the versions that it replaces are out of
+ * date. */
 static void
 way_back_is_remembered(void **state)
 {

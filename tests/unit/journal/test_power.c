@@ -252,8 +252,8 @@ check_folder(const char *folder, size_t n, uint64_t seed)
 	close(dirfd);
 }
 
-/* As check_folder, once a writer has put it in order, and again after it has
- * gone on. */
+/* Checks the folder, again after a writer has repaired it, and again after it
+ * has gone on. */
 static void
 check_restored(size_t n, uint64_t seed)
 {

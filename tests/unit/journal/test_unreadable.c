@@ -24,7 +24,7 @@ static char folder[JOURNAL_FIXTURE_PATH];
 static struct journal_fixture_told told = {
 	.sink = {.on_diag = journal_fixture_on_diag},
 };
-/* Where each entry stands, by its zone. */
+/* The place of each entry, by its zone. */
 static struct journal_entry entries[ENTRIES + 1];
 
 /* ---- a disk that cannot read some octets of the first segment ------------ */
@@ -149,7 +149,7 @@ page_costs_its_records_as_long_as_it_is_bad(void **state)
 		bad_to = at + PAGE;
 		left = count_readable();
 		assert_true(left < ENTRIES);
-		/* Without its head nothing of a segment can be trusted. */
+		/* A segment without a readable head is lost as a whole. */
 		lost = at == 0 ? size : ended ? size - at : PAGE;
 		snprintf(text, sizeof(text), FIRST ": journal: %u octets"
 			" cannot be read: %s\n",

@@ -24,7 +24,7 @@
 
 static const struct history_limits limits = {5, 1u << 20};
 
-/* As Debian's NSD 4.6.1 has made it. */
+/* A file made by Debian's NSD 4.6.1. */
 static const char of_nsd[] =
 	"; IXFR data file\n"
 	"; zone z.example\n"

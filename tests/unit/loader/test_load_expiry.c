@@ -142,7 +142,7 @@ what_is_told_meanwhile_is_for_then(void **state)
 	load_expiry_let_go(f.writer, &zone);
 	assert_false(is_expired());
 	assert_int_not_equal(entry->expires_sec, 0);
-	/* No time that is told is taken for that. */
+	/* The value 0 does not count as a time. */
 	assert_int_equal(expire("\7example", 9, 0), NSD_OK);
 	load_expiry_resume(f.view, &zone);
 	load_expiry_let_go(f.writer, &zone);

@@ -168,7 +168,7 @@ zones_stay_come_and_go(void **state)
 	/* The place of a removed zone is used again. */
 	follow(PATTERN ZONE("a", "a") ZONE("b", "b") ZONE("c", "c"));
 	assert_true(f.set.count <= 4);
-	/* With its pattern, what was added goes. */
+	/* Zones that were added with a pattern go with it. */
 	follow(ZONE("a", "a"));
 	assert_false(is_listed("\3run\4time"));
 	assert_int_equal(f.removed, 4);

@@ -90,7 +90,7 @@ restore(const char *text)
 	return conf;
 }
 
-/* Of a zone that there is: its pattern, or the word for none. */
+/* The pattern of an existing zone, or "none". */
 static const char *
 pattern_of(const struct conf *conf, const char *name)
 {

@@ -68,7 +68,7 @@ load(unsigned names)
 		NSD_OK);
 }
 
-/* Another version takes the place of the one that is served. */
+/* Publishes another version of the served zone. */
 static void
 replace(void)
 {
@@ -252,7 +252,8 @@ who_reads_the_journal_waits(void **state)
 	thread_waits(THE_JOURNAL);
 }
 
-/* As a verb that adds a zone, or changes its options. */
+/* The loop reads a file itself for a verb that adds a zone, or changes its
+ * options. */
 static void
 loop_that_reads_a_file_does_it_itself(void **state)
 {

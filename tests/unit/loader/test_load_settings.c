@@ -35,7 +35,7 @@ load(const char *text)
 	return conf;
 }
 
-/* As a loader does at its start. */
+/* Publishes settings as a loader does at its start. */
 static void
 publish(const struct conf *conf)
 {

@@ -112,7 +112,7 @@ read_zone(bool large)
 	return result;
 }
 
-/* As the loader does, but for what is published. */
+/* Drops a result as the loader does, but keeps what is published. */
 static void
 let_go(struct load_result *result)
 {
@@ -288,7 +288,7 @@ limit_of_a_served_zone_is_looked_at_under_the_lock(void **state)
 	assert_int_equal(result.outcome, LOAD_UNCHANGED);
 	assert_true(looks > 0);
 	assert_false(f.zone->busy);
-	/* And where something comes of it. */
+	/* A read that makes a new version looks at the zone too. */
 	f.context.nsec3_iterations_max = ITERATIONS - 1;
 	looks = 0;
 	result = read_zone(false);

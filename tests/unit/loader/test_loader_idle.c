@@ -97,7 +97,7 @@ is_retiring(void)
 	return load_retire_has(&loader.retire, zone_fixture_name("z."));
 }
 
-/* Another version takes the place of the one that is served. */
+/* Publishes another version of the served zone. */
 static void
 replace(void)
 {
@@ -120,7 +120,8 @@ coarse_usec(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Until what is put off would be seen, with the clock that timers go by. */
+/* Waits until a postponed timer would be noticed, by the clock that timers
+ * use. */
 static void
 let_time_pass(void)
 {
@@ -259,7 +260,8 @@ nothing_is_settled_while_a_pass_runs(void **state)
 	assert_int_equal(loader.settle.count, 0);
 }
 
-/* Of one zone or many, but not each time that one goes. */
+/* Memory is trimmed when half of the zones have gone, few or many, but not for
+ * each zone. */
 static void
 memory_is_given_back_when_half_of_the_zones_have_gone(void **state)
 {

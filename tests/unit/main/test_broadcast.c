@@ -153,7 +153,7 @@ lose_child(unsigned child)
 	barrier_lose(&s, children[child]);
 }
 
-/* By one with a channel of its own. */
+/* Replaces xfrd by one with a new channel. */
 static void
 replace_xfrd(void)
 {
@@ -309,7 +309,8 @@ begin_settings(void)
 				 ROLE_WORKER), NSD_OK);
 }
 
-/* Beside a broadcast, and only for those whom it concerns. */
+/* A barrier of settings counts apart from a broadcast, and for its own roles
+ * only. */
 static void
 barriers_are_counted_apart(void **state)
 {

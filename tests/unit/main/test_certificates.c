@@ -97,7 +97,8 @@ on_diag(struct diag_sink *sink, const struct diag *d)
 	snprintf(told->text, sizeof(told->text), "%s", d->text);
 }
 
-/* In a process that has been asked: says this of what has come. */
+/* Runs in the process that tries texts: receives them, and answers with this
+ * text. */
 static _Noreturn void
 answer(struct ipc_channel *channel, const char *text, uint32_t err)
 {

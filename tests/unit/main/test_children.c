@@ -50,7 +50,7 @@ on_serving(struct supervisor *supervisor, struct child *child,
 	handed[child->index]++;
 }
 
-/* Only what a worker sends, by the table of messages, comes here. */
+/* Handlers of messages that a worker sends, by the table of messages. */
 static void (*const handlers[IPC_TYPE_COUNT])(struct supervisor *s,
 	struct child *child, const struct ipc_message *m) = {
 	[IPC_SERVING] = on_serving,
@@ -197,7 +197,7 @@ child_with_much_to_say_leaves_turns_to_others(void **state)
 	assert_int_equal(handed[1], MESSAGES);
 }
 
-/* More of them than main takes in one turn. */
+/* A dead child leaves more messages than main takes in one turn. */
 static void
 messages_of_a_dead_child_are_taken_before_it_is_replaced(void **state)
 {

@@ -22,7 +22,7 @@
 static struct supervisor s;
 static struct generation serving, other;
 static struct child worker = {.role = ROLE_WORKER, .is_reader = true};
-/* Another one, which has served for as long as the machine has run. */
+/* Another worker, which has served for as long as the machine has run. */
 static struct child healthy = {.role = ROLE_WORKER, .serving = true};
 static struct service services[2];
 
@@ -159,7 +159,7 @@ stores_come_sooner_while_nobody_is_answered(void **state)
 		crash(SIGSEGV);
 	}
 	fill();
-	/* Once one serves, they do no more. */
+	/* With a worker that serves, crashes have no other store filled. */
 	healthy.started_msec = clock_now_msec() - 6 * SECOND;
 	pass(59 * SECOND);
 	crash(SIGSEGV);

@@ -20,12 +20,12 @@ oldest_epoch_goes_first(void **state)
 
 	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
 	assert_int_equal(told.epoch, 100);
-	/* As much, of another one. */
+	/* With another version kept, one epoch more has to go. */
 	holder.look++;
 	holder.oldest = 300;
 	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
 	assert_int_equal(told.epoch, 301);
-	/* And never of the one that lasts. */
+	/* An epoch that has not ended stays. */
 	holder.look++;
 	holder.oldest = 998;
 	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
@@ -50,7 +50,7 @@ reader_that_moves_on_by_epochs_soon_has_none_left(void **state)
 		holder.oldest = told.epoch + 1;
 		assert_true(++rounds < 25);
 	}
-	/* And it has none left from then on. */
+	/* The reader has no version left from then on. */
 	for (unsigned i = 0; i < 200; i++) {
 		holder.look++;
 		holder.ended += 1000;

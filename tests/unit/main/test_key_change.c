@@ -33,8 +33,7 @@ static struct supervisor s;
 static struct generation generation;
 static struct ipc_channel xfrd_end, loader_end;
 static struct child *xfrd, *loader;
-/* The last broadcast to come past old secrets that xfrd has come to; 0: none.
- * */
+/* The last broadcast to leave old secrets that xfrd has received; 0: none. */
 static uint64_t passed;
 
 static struct child *
@@ -118,7 +117,7 @@ ask(uint64_t ticket, enum key_edit_what what, const char *key,
 	key_change_on_key(&s, xfrd, &m);
 }
 
-/* By one with a channel of its own. */
+/* Replaces xfrd by one with a new channel. */
 static void
 replace_xfrd(void)
 {
@@ -346,7 +345,8 @@ wrong_changes_leave_no_secret(void **state)
 	assert_true(vault_place_is_same(k, place_of("k")));
 }
 
-/* The one that was told does not count; the next one begins with it. */
+/* The loader that was told does not count; the next one begins with the
+ * change. */
 static void
 next_loader_publishes_it(void **state)
 {
@@ -359,7 +359,7 @@ next_loader_publishes_it(void **state)
 	key_change_on_listed(&s, loader);
 	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
 	assert_int_equal(message.err, NSD_OK);
-	/* Without one. */
+	/* A change while there is no loader. */
 	s.loader.current = NULL;
 	ask(8, KEY_EDIT_SECRET, "k", "newer");
 	assert_false(take(&xfrd_end, IPC_KEY_DONE, &message));
@@ -393,7 +393,7 @@ a_key_goes_once_the_loader_lets_it_go(void **state)
 	assert_null(conf_find_key(s.server.conf, "k"));
 }
 
-/* For one that has died. */
+/* The loader that was asked dies. */
 static void
 the_next_loader_is_asked_for_it(void **state)
 {
@@ -474,7 +474,8 @@ but_not_if_another_configuration_has_come(void **state)
 	assert_true(take(&xfrd_end, IPC_KEY_DONE, &second));
 	assert_int_equal(second.err, NSD_OK);
 	assert_non_null(conf_find_key(s.server.conf, "k"));
-	/* Nor where the next change is of the new one. */
+	/* The answer to the old change does not apply to the new
+	 * configuration's next change either. */
 	ask(2, KEY_EDIT_REMOVE, "k", "");
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &second));
 	loader_answers(&told, NSD_OK, NULL);
@@ -534,7 +535,8 @@ what_nobody_has_asked_for_is_not_kept(void **state)
 	wrong.ticket += 100;
 	loader_answers(&wrong, NSD_OK, NULL);
 	assert_null(s.server.assocs);
-	/* Of one whose asker has died nothing is left to compare with: once. */
+	/* An answer for an xfrd that died is accepted without a comparison,
+	 * once. */
 	replace_xfrd();
 	ask(1, KEY_EDIT_ASSOC, "k", "");
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &second));

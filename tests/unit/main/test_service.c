@@ -159,7 +159,8 @@ left_of_pause(const struct service *service)
 	return service->due_msec - clock_now_msec();
 }
 
-/* Of two workers one is away for long, as the other one serves. */
+/* A worker has a long pause while the other one serves; the pause ends when
+ * that one is lost. */
 static void
 pauses_of_all_end_when_the_last_worker_is_lost(void **state)
 {

@@ -82,8 +82,8 @@ work_without_an_end_hangs_by_its_processor_time(void **state)
 		&& msec <= limits.busy_msec + 2 * ROLE_BEAT_MSEC);
 }
 
-/* Without a processor, waiting for a disk, dying, or in a /proc that cannot be
- * read: however long. */
+/* A process that waits does not hang, however long: for a processor or a disk,
+ * dying, or with a /proc that cannot be read. */
 static void
 process_that_waits_does_not_hang(void **state)
 {

@@ -148,7 +148,7 @@ names_fit_or_are_refused(void **state)
 	assert_int_equal(m.len, sizeof(message.payload));
 	assert_string_equal(read_one(&m).name, name);
 	assert_string_equal(read_one(&m).reasons, "");
-	/* Nor is there room for another one. */
+	/* The message has no room for another change. */
 	assert_int_equal(zone_message_add(&message, &change), NSD_E_LIMIT);
 	assert_int_equal(message.len, m.len);
 }

@@ -231,7 +231,7 @@ nothing_is_read_while_it_pauses(void **state)
 	close(listener);
 }
 
-/* Also of what had been read already, and of the end behind it. */
+/* A pause stops octets that were read before, and the end behind them. */
 static void
 pause_stops_within_what_has_come(void **state)
 {

@@ -245,7 +245,7 @@ tcp_bars_streams(void **state)
 	harness_fini(&h);
 }
 
-/* More are in one turn than are noted at once. */
+/* More clients are in a turn than are noted at once. */
 static void
 tcp_charges_many_in_a_turn(void **state)
 {

@@ -88,7 +88,7 @@ tcp_full_lets_a_connection_wait_for_room(void **state)
 	fd[0] = connect_and_wait(&h, 1);
 	fd[1] = harness_connect(&h, 0);
 	harness_send(&h, fd[1], data, make_request(data, 'E', 30));
-	/* As long as the first goes on asking it stays. */
+	/* The first client keeps its place as long as it asks. */
 	for (int i = 0; i < 30; i++) {
 		harness_ask(&h, fd[0]);
 		harness_idle(&h, 10);
@@ -116,7 +116,8 @@ tcp_full_rejects_if_told_to(void **state)
 	close(fd[2]);
 	assert_int_equal(h.dropped, 1);
 	harness_ask(&h, fd[0]);
-	/* From now on nobody may be idle for 120 seconds. */
+	/* Full of connections, the server shortens the time-out of 120
+	 * seconds. */
 	harness_expect_close(&h, fd[1]);
 	close(fd[1]);
 	fd[1] = harness_connect(&h, 0);

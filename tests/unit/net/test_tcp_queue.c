@@ -83,7 +83,7 @@ close_all(const int *fds, size_t count)
 		close(fds[i]);
 }
 
-/* The next place is for who came first. */
+/* The first client in the queue gets the next place. */
 static void
 tcp_queue_keeps_the_order(void **state)
 {
@@ -109,7 +109,7 @@ tcp_queue_keeps_the_order(void **state)
 	harness_fini(&h);
 }
 
-/* But the network with fewest places comes before others. */
+/* The network with the fewest places comes first. */
 static void
 tcp_queue_goes_by_places(void **state)
 {
@@ -323,7 +323,7 @@ tcp_queue_awaits_headers(void **state)
 	harness_fini(&h);
 }
 
-/* With reject_overflow nobody waits; shares are as they were. */
+/* With reject_overflow clients do not wait; shares are the same. */
 static void
 tcp_queue_is_empty_if_newcomers_are_rejected(void **state)
 {

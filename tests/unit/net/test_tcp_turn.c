@@ -304,7 +304,7 @@ tcp_turn_gives_streams_a_tenth_of_the_time(void **state)
 	took = clock_thread_nsec() - begin;
 	streamed = (int64_t)(h.stream_octets / STREAM_MESSAGE)
 		* h.message_nsec;
-	/* And what is owed: three messages. */
+	/* The share of the time, and three messages. */
 	assert_true(streamed < took / 10 + 3 * h.message_nsec);
 	assert_true(streamed > took / 25);
 	for (size_t i = 0; i < STREAMS; i++) {

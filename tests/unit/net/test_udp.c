@@ -55,8 +55,9 @@ receive_one(struct harness *h, int fd, uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Until that many datagrams of 64 octets wait for the server: a busy system
- * delivers them later than send returns. Peeking goes from one to the next. */
+/* Waits until count datagrams of 64 octets are queued for the server: a busy
+ * system delivers them later than send returns. Peeking goes from one to the
+ * next. */
 static void
 wait_queued(const struct harness *h, unsigned count)
 {
@@ -425,8 +426,8 @@ udp_allows_fragments_on_a_socket_that_forbids_them(void **state)
 	harness_fini(&h);
 }
 
-/* In a network of its own, whose one interface carries so many octets. False:
- * not allowed to. */
+/* Enters a network namespace whose one interface has a small MTU. False: not
+ * allowed to. */
 static bool
 enter_narrow_network(int mtu, int *old)
 {
@@ -477,8 +478,8 @@ udp_fragments_where_the_interface_is_narrow(void **state)
 	close(old);
 }
 
-/* On a wildcard socket the reply comes from the address that was asked: a
- * connected client would not see any other. */
+/* Replies of a wildcard socket come from the address that was asked: a
+ * connected client would not see others. */
 static void
 wildcard(const char *listen, const char *ask)
 {

@@ -170,8 +170,8 @@ send_log(unsigned verbosity, int fd)
 	return link_send(&link_, &parcel);
 }
 
-/* Of those without a payload one is as good as many, and the latest log is the
- * one that counts. */
+/* A waiting message without a payload is queued once, and of log messages the
+ * latest. */
 static void
 one_of_each_kind_waits(void **state)
 {
@@ -220,7 +220,7 @@ what_is_of_no_use_any_more_is_forgotten(void **state)
 	link_forget(&link_, IPC_STATISTICS);
 	assert_true(link_waits(&link_));
 	assert_int_equal(send_log(1, STDERR_FILENO), NSD_OK);
-	/* The last one to be sent had no room, and waited. */
+	/* The last message had no room, and waited. */
 	for (uint32_t i = 0; i + 1 < count; i++) {
 		receive(&m);
 		assert_int_equal(m.type, IPC_RELEASE);
@@ -271,7 +271,7 @@ shortage_of_memory_for_what_waits_is_told(void **state)
 	assert_int_equal(send_release(sent), NSD_E_MEMORY);
 	failing_from(-1);
 	assert_int_equal(rooms, 0);
-	/* Not for ever, if it does not hear. */
+	/* The bound of the wait, if the sender is not told. */
 	event_base_loopexit(base, &(struct timeval){.tv_sec = 10});
 	assert_int_equal(event_base_loop(base, EVLOOP_ONCE), 0);
 	assert_int_equal(rooms, 1);

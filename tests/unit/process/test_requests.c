@@ -69,7 +69,7 @@ start_loader(void)
 	requests_go_on(&requests, &link_);
 }
 
-/* As peers.c does it. */
+/* Closes the channel as peers.c does. */
 static void
 kill_loader(void)
 {
@@ -290,8 +290,8 @@ credits_hold_a_request_back_and_not_its_place(void **state)
 	kill_loader();
 }
 
-/* As main takes them: nothing that waits for its turn holds up another kind,
- * and of a kind none overtakes another. */
+/* Main's rule: a waiting request holds up no other kind, and requests of a kind
+ * stay in order. */
 static void
 kinds_may_pass_each_other(void **state)
 {

@@ -70,7 +70,7 @@ what_is_packed_is_unpacked(void **state)
 	close(fd);
 }
 
-/* As many texts as there are, and no half of one. */
+/* A file is unpacked into the texts that it has, never into part of one. */
 static void
 any_number_is_packed_and_unpacked(void **state)
 {

@@ -85,7 +85,7 @@ proxies_are_refused_by_the_zones_list(void **state)
 		{"192.0.2.1", "198.51.100.3", RCODE_NOERROR},
 		{"192.0.2.1", "198.51.100.1", RCODE_REFUSED},
 		{"192.0.2.1", "198.51.100.2", RCODE_NOERROR},
-		/* Only provide-xfr is for this one. */
+		/* A client of provide-xfr only. */
 		{"192.0.2.2", "198.51.100.3", RCODE_NOERROR},
 		{"192.0.2.2", "198.51.100.1", RCODE_REFUSED},
 		{"192.0.2.2", "198.51.100.2", RCODE_REFUSED},

@@ -543,7 +543,7 @@ round_robin_rotates_rrsets_asked_for_in_turn(void **state)
 	world_fini(&w);
 }
 
-/* The last octets of this name equal the apex, but begin inside a label. */
+/* A name whose last octets equal the apex, but begin inside a label. */
 static void
 apex_begins_where_a_label_does(void **state)
 {

@@ -38,8 +38,7 @@ cname_chains_end(void **state)
 	world_fini(&w);
 }
 
-/* The same for chains of DNAMEs, each with the CNAME made from it, and for
- * chains of both. */
+/* Chains of DNAMEs, each with the CNAME made from it, and chains of both. */
 static void
 dname_chains_end(void **state)
 {

@@ -201,8 +201,9 @@ records_that_come_and_go_are_left_out(void **state)
 	expect_count(other_ttl, 6, sent);
 }
 
-/* Where a client might see it otherwise: names that differ in case alone, or a
- * record that comes twice. All six SOAs are there, and the two around. */
+/* Differences that a client might read otherwise are not condensed: names that
+ * differ in case alone, or a record that comes twice. All six SOAs are there,
+ * and the two around. */
 static void
 what_is_not_certain_is_sent_as_it_is(void **state)
 {
@@ -241,7 +242,7 @@ what_is_large_is_sent_as_it_is(void **state)
 	free(text);
 }
 
-/* Over UDP it is less: what comes of it has to fit a datagram. */
+/* The limit over UDP is lower, as the result has to fit a datagram. */
 static void
 what_is_large_is_not_condensed_for_a_datagram(void **state)
 {
@@ -333,8 +334,8 @@ differences_are_sent_without_other_signatures(void **state)
 	client_fini(&c);
 }
 
-/* In messages as those of a whole zone; what was begun goes on to its end,
- * whatever is kept meanwhile. */
+/* Differences are split into messages like a whole zone; a transfer that has
+ * begun goes on to its end, whatever is kept meanwhile. */
 static void
 many_differences_take_several_messages(void **state)
 {

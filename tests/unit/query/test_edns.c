@@ -298,7 +298,7 @@ expire_is_what_is_left(void **state)
 		99598);
 	assert_int_equal(len, 4);
 	done(p);
-	/* At its end nothing is left, so that whoever asks gets no time. */
+	/* The time at the end is 0, so that secondaries get no time. */
 	query_set_time(w.ctx, 1, 99999);
 	p = ask_with(&w, &ask);
 	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
@@ -306,14 +306,14 @@ expire_is_what_is_left(void **state)
 	soa_sec = octets_get_u32(p->section[AN].rrs[0].rdata
 		+ p->section[AN].rrs[0].rdlen - 8);
 	done(p);
-	/* Nor is it ever as one that has no primary. */
+	/* The value is never that of a zone without a primary. */
 	query_set_time(w.ctx, 1, 100000 - 2 - soa_sec);
 	p = ask_with(&w, &ask);
 	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
 		soa_sec - 1);
 	done(p);
 	query_set_time(w.ctx, 1, 400);
-	/* Of other types and names it is not told. */
+	/* Other types and names have no EXPIRE. */
 	ask.type = TYPE_NS;
 	p = ask_with(&w, &ask);
 	assert_null(reply_option(p, EDNS_EXPIRE, &len));

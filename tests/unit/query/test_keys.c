@@ -218,7 +218,7 @@ key_without_a_secret_is_none(void **state)
 	start(&w, "a");
 	publish(&w, "c", MAC_HMAC_SHA256);
 	assert_int_equal(ask_signed(&w, 'c', MAC_HMAC_SHA256), RCODE_NOTAUTH);
-	/* At the reference that was another key's. */
+	/* The new key is at the reference of the old one. */
 	publish(&w, "a", MAC_HMAC_SHA256);
 	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOERROR);
 	publish(&w, "", MAC_HMAC_SHA256);
@@ -393,7 +393,7 @@ request_that_ends_early_has_no_signed_reply(void **state)
 	end(&w);
 }
 
-/* The one before it in its place was signed. */
+/* The previous request in this place was signed. */
 static void
 strangers_reply_is_not_signed_for_the_one_before(void **state)
 {

@@ -243,8 +243,8 @@ large_referrals_have_their_glue(void **state)
 	world_fini(&w);
 }
 
-/* The same where the names of the servers lie on both sides of what pointers
- * reach: signatures of the links before it push the referral there. */
+/* A referral whose name servers are on both sides of the reach of pointers:
+ * signatures of the links before it push it there. */
 static void
 glue_behind_the_reach_of_pointers(void **state)
 {

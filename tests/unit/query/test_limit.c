@@ -225,7 +225,7 @@ what_is_random_has_one_limit(void **state)
 	limited_end(&l);
 }
 
-/* The same of names that all have one answer, by a wildcard or a DNAME. */
+/* Names with one common answer, by a wildcard or a DNAME, share a limit. */
 static void
 what_stands_for_any_name_has_one_limit(void **state)
 {

@@ -70,7 +70,8 @@ answer(struct world *w, struct batch *b, size_t *octets)
 		COUNT);
 	*octets = 0;
 	for (size_t i = 0; i < COUNT; i++) {
-		/* From the first that is put off on, all are. */
+		/* Requests behind the first one that is put off are put off
+		 * too. */
 		if (i > 0 && b->exchanges[i - 1].put_off)
 			assert_true(b->exchanges[i].put_off);
 		assert_int_equal(b->exchanges[i].put_off,
@@ -137,7 +138,7 @@ what_comes_again_is_counted_once(void **state)
 	after = w.counters;
 	assert_int_equal(answer(&w, &b, &octets), count);
 	assert_memory_equal(&w.counters, &after, sizeof(after));
-	/* Now those that never had a reply come first. */
+	/* Requests that never had a reply now come first. */
 	for (size_t i = 0; i < COUNT; i++) {
 		b.exchanges[i].seen = EXCHANGE_PUT_OFF;
 		b.exchanges[i].put_off = false;

@@ -132,7 +132,7 @@ signatures_follow_what_they_cover(void **state)
 		"z. 60 RRSIG DNSKEY z.\nns.z. 60 RRSIG A z.\n");
 }
 
-/* Of many owners, so that there are many messages. */
+/* A zone with many owners, so that there are many messages. */
 static void
 large_zones_are_sent_in_several_messages(void **state)
 {
@@ -301,8 +301,8 @@ zones_that_cannot_be_served_are_not_transferred(void **state)
 
 /* ---- IXFR --------------------------------------------------------------- */
 
-/* And so do those who ask over UDP: RFC 1995 section 2. Later: RFC 1982 section
- * 3.2. */
+/* A client with the current serial, or one over UDP, gets the SOA: RFC 1995
+ * section 2. Later: RFC 1982 section 3.2. */
 static void
 those_who_have_the_zone_get_its_soa(void **state)
 {

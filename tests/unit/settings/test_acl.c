@@ -128,7 +128,7 @@ acl_keys_match(void **state)
 {
 	struct acl_element e = element("192.0.2.1", ACL_SINGLE, NULL);
 
-	/* For those without a key. */
+	/* An element for clients without a key. */
 	assert_true(allows_signed(&e, 1, "192.0.2.1", 53, STORE_NONE));
 	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, 7));
 	e.needs_key = 1;
@@ -137,7 +137,7 @@ acl_keys_match(void **state)
 	assert_false(allows_signed(&e, 1, "192.0.2.2", 53, 7));
 	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, 8));
 	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, STORE_NONE));
-	/* For a key that there is not. */
+	/* An element with a key that does not exist. */
 	e.key = STORE_NONE;
 	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, 7));
 	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, STORE_NONE));
@@ -180,7 +180,7 @@ acl_blocks_proxies(void **state)
 		element("192.0.2.0", ACL_MASK, "255.255.255.0"),
 		element("198.51.100.7", ACL_SINGLE, NULL),
 		element("198.51.100.16", ACL_RANGE, "198.51.100.19"),
-		/* No index covers it. */
+		/* An element that no index covers. */
 		element("203.0.0.9", ACL_MASK, "255.255.0.255"),
 		element("198.51.100.30", ACL_SINGLE, NULL),
 		element("198.51.100.31", ACL_SINGLE, NULL),
@@ -325,7 +325,7 @@ allows_octets(const struct acl_element *list, uint32_t count, uint8_t family,
 		&(struct acl_client){.peer = &peer});
 }
 
-/* The same of a list that has an index already. */
+/* The verdict of a list that has an index already. */
 static bool
 list_allows_octets(const struct acl_list *list, uint8_t family,
 	const uint8_t address[16], unsigned port)
@@ -378,7 +378,7 @@ lists_by_chance_allow_whom_the_reference_does(void **state)
 
 #define LONG_MAX 6000u
 
-/* The next address, or the one before; behind the last is the first. */
+/* Makes the next address, or the one before; the first follows the last. */
 static void
 step(uint8_t family, uint8_t address[16], bool up)
 {
@@ -424,7 +424,7 @@ make_long_element(uint64_t *seed, uint8_t family, struct acl_element *e)
 	e->other[size - 1] = (uint8_t)(0xffu << chance_below(seed, 6));
 }
 
-/* At the ends of each range, and beside them. */
+/* Compares the verdicts at the ends of ranges, and beside them. */
 static unsigned
 compare_long_list(uint64_t *seed, const struct acl_element *elements,
 	uint32_t count)
@@ -598,7 +598,7 @@ index_knows_the_first_and_the_last_address(void **state)
 	}
 }
 
-/* Of other kinds they stay apart. */
+/* Ranges of different kinds stay apart. */
 static void
 index_keeps_kinds_apart(void **state)
 {

@@ -61,7 +61,7 @@ make_options(struct settings_edit *edit, uint16_t port, store_ref key,
 	return settings_edit_options(edit, &lists, options);
 }
 
-/* Of request-xfr two elements, of notify one. */
+/* A pattern with two elements of request-xfr, and one of notify. */
 static enum nsd_err
 make_pattern(struct settings_edit *edit, const char *name, store_ref options,
 	store_ref *pattern)

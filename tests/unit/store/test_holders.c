@@ -183,7 +183,7 @@ pins_that_change_seem_no_younger(void **state)
 	fixture_open(&f);
 	epoch_advance(&f, 3);
 	for (int64_t i = 0; i < 20; i++) {
-		/* Another one each time. */
+		/* A different pin each time. */
 		memset(f.slots[0], 0, sizeof(*f.slots[0]));
 		pin_set(f.slots[0], (unsigned)i, 1 + (uint64_t)i % 2,
 			UINT64_MAX - (uint64_t)i);
@@ -245,7 +245,7 @@ what_was_served_counts_since_the_epoch(void **state)
 	assert_true(store_get_holder(f.writer, 0, 0, &holder));
 	assert_int_equal(holder.octets, 9 * OBJECT);
 	assert_int_equal(holder.served, 10 * OBJECT);
-	/* For as long as it keeps it. */
+	/* The value stays as long as the reader keeps the version. */
 	for (int64_t sec = 1; sec < days; sec += 100) {
 		epoch_advance(&f, store_epoch(f.writer) + 1);
 		assert_true(store_get_holder(f.writer, 0, sec * 1000,

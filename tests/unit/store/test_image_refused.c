@@ -94,7 +94,7 @@ image_of_others_is_refused(void **state)
 		store_writer_close(writer_open(store));
 		store_destroy(store);
 		expect_refused(STORE_FILE_OWNER);
-		/* And so it does when it makes it anew. */
+		/* A store that makes the file anew owns it too. */
 		file_write(image, image_len / 2);
 		assert_int_equal(store_open_file(&options, &file, &store,
 					 &report),
@@ -238,7 +238,7 @@ fill_up(struct store *store, const char *lack)
 		print_message("%s\n", text);
 		return 6;
 	}
-	/* Even so it can be left clean. */
+	/* A full store can still be left clean. */
 	if (store_writer_close_clean(writer) != NSD_OK)
 		return 5;
 	store_destroy(store);
@@ -325,7 +325,7 @@ namespace_enter(void)
 
 	snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
 	snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
-	/* Without these nobody is the owner of a file, nor can be. */
+	/* Without these maps no user owns a file, nor can own one. */
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0
 		&& file_says("/proc/self/setgroups", "deny")
 		&& file_says("/proc/self/uid_map", users)

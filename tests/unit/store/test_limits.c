@@ -243,7 +243,7 @@ store_is_used_to_its_last_span(void **state)
 	assert_int_equal(store_create(&options, &store), NSD_OK);
 	assert_int_equal(store_writer_open(store, &writer), NSD_OK);
 	heap = store_writer_heap(writer);
-	/* As if all others were in use. */
+	/* Pretends that all other spans are in use. */
 	writer->header->span_count = writer->span_max - 1;
 	for (uint32_t i = 0; i < writer->span_max - 1; i++)
 		writer->spans[i].state = SPAN_USED;

@@ -120,7 +120,7 @@ store_counts_its_readers(void **state)
 	assert_int_equal(store_count_readers(f.writer), 2);
 	store_reader_close(first);
 	assert_int_equal(store_count_readers(f.writer), 1);
-	/* As if it had died. */
+	/* The second reader counts as dead. */
 	store_reader_clear(f.store, 3);
 	assert_int_equal(store_count_readers(f.writer), 0);
 	store_reader_close(second);

@@ -160,7 +160,8 @@ hash_that_begins_like_a_records_is_not_kept(void **state)
 	assert_non_null(nsec3_node_wildcard_hash(node("ns1.example.")));
 	assert_non_null(nsec3_node_hash(node("example.")));
 	drop();
-	/* Not even if there is the right one beside it. */
+	/* A record that equals the hash in its first octets does not count,
+	 * even beside the right one. */
 	hash[NSEC3_PREFIX_LEN] ^= 1;
 	add("%s NSEC3 1 0 0 - %s A\n", label(hash), label(next));
 	build();

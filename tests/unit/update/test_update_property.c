@@ -215,7 +215,7 @@ world_add_all(struct world *w)
 	for (size_t i = 0; i < w->adds.count; i++)
 		model_add(&w->after, &w->adds.rrs[i]);
 	model_settle_ttls(&w->after);
-	/* Of equal ones the first. */
+	/* The first of equal records stays. */
 	for (size_t i = 0; i < w->after.count; i++)
 		for (size_t j = i + 1; j < w->after.count; j++)
 			if (model_equal(&w->after.rrs[i], &w->after.rrs[j])) {

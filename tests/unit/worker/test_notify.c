@@ -150,7 +150,7 @@ notify_comes_to_xfrd_with_its_sender(void **state)
 	assert_string_equal(next(), "");
 }
 
-/* The beginning of one that is longer than a message to xfrd. */
+/* The beginning of a NOTIFY that is longer than a message to xfrd. */
 static void
 long_notify_is_cut(void **state)
 {
@@ -165,7 +165,7 @@ long_notify_is_cut(void **state)
 	assert_int_equal(ipc_receive(&xfrd, &m), NSD_OK);
 	assert_int_equal(m.len, sizeof(struct ipc_notify));
 	assert_int_equal(m.payload[m.len - 1], 0);
-	/* And of one that waits. */
+	/* A NOTIFY that waits is cut, too. */
 	peers.first->link.credits.left[IPC_NOTIFY] = 0;
 	assert_true(pass_on(2, 'a', 65535));
 	assert_int_equal(queue.count, 1);
@@ -212,7 +212,7 @@ zones_beyond_the_room_are_not_taken(void **state)
 	assert_int_equal(queue.count, NOTIFY_WAITING_MAX);
 }
 
-/* Until there is an xfrd, or another one. */
+/* NOTIFYs wait for the first xfrd, and for the next one. */
 static void
 what_waits_goes_to_the_next_xfrd(void **state)
 {

@@ -101,7 +101,7 @@ what_is_cut_is_not_sound_but_between_records(void **state)
 		for (size_t len = 0; len < texts[i].len; len++)
 			sound += read_all(texts[i].octets, len, &records)
 				== NSD_OK;
-		/* Behind a new SOA, and behind what is added. */
+		/* The sound ends: behind a new SOA, and behind additions. */
 		assert_int_equal(sound, i == 0 ? 2 : 3);
 		assert_int_equal(read_all(texts[i].octets, texts[i].len,
 			&records), NSD_OK);

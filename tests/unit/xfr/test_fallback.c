@@ -6,8 +6,8 @@
 
 /* ---- fallback ----------------------------------------------------------- */
 
-/* As long as there is another one, a primary that says nothing is left soon. It
- * is asked again when all others were. */
+/* A silent primary is left soon while there is another one, and asked again
+ * after all others. */
 static void
 udp_then_the_next_primary_then_tcp(void **state)
 {

@@ -116,7 +116,7 @@ primary_that_refuses_all_does_no_harm(void **state)
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
 	assert_true(status_of(&w).check_at > w.now + 3000 * SEC);
 	close_world(&w);
-	/* But one that had begun to give a newer version has one. */
+	/* A primary that had begun to send a newer version has one. */
 	open_due(&w, &usual);
 	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 	reply_rcode(&w, RCODE_REFUSED);
@@ -420,7 +420,7 @@ primary_that_drops_edns_is_asked_without(void **state)
 		reply_serial(&w, XFR_DONE, 10);
 		acknowledge(&w, 2);
 		assert_none(&w);
-		/* After that hour it takes one. */
+		/* A single failure is enough after that hour. */
 		w.now += 3600 * SEC;
 		transfer_from_one_that_drops(&w, 11);
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 12);
@@ -579,7 +579,8 @@ expired_zone_takes_any_serial(void **state)
 		reply_serial(&w, XFR_DONE, others[i]);
 		assert_served(&w, others[i]);
 		close_world(&w);
-		/* Of one that tells no SOA: IXFR says that it is not newer. */
+		/* A primary that gives no SOA: IXFR says that its version is
+		 * not newer. */
 		open_expired(&w, &usual);
 		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
 		reply_rcode(&w, RCODE_REFUSED);
@@ -592,7 +593,7 @@ expired_zone_takes_any_serial(void **state)
 		reply_serial(&w, XFR_DONE, others[i]);
 		assert_served(&w, others[i]);
 		close_world(&w);
-		/* By NOTIFY, in a check and before one. */
+		/* A NOTIFY from the primary, in a check and before one. */
 		open_expired(&w, &usual);
 		xfr_on_notify(w.machine, w.zone, w.now, 1, true, others[i]);
 		assert_true(next(&w));

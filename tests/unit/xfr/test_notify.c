@@ -131,7 +131,7 @@ forced_transfer_takes_any_serial(void **state)
 	assert_asks(&w, 0, XFR_WAY_AXFR);
 	assert_true(w.action.forced);
 	assert_true(xfr_wants(w.machine, w.action.ticket, 3));
-	/* Once more, while it is under way. */
+	/* A second forced transfer while the first is under way. */
 	xfr_on_command(w.machine, w.zone, w.now, true);
 	reply_serial(&w, XFR_DONE, 3);
 	assert_asks(&w, 0, XFR_WAY_AXFR);
@@ -192,8 +192,8 @@ newer_serial_begins_anew(void **state)
 	soa.serial = 8;
 	xfr_on_served(w.machine, w.zone, w.now, &soa);
 	assert_int_equal(status_of(&w).notifying, 2);
-	/* The other target gets the new serial, and this one when the answer
-	 * to the old one is there. */
+	/* The other target gets the new serial, and the first target once it
+	 * has answered the old one. */
 	assert_true(next(&w));
 	assert_int_equal(w.action.act, XFR_NOTIFY);
 	assert_int_equal(w.action.serial, 8);
@@ -288,7 +288,7 @@ all_are_told_at_a_start(void **state)
 	close_world(&w);
 }
 
-/* As next, also if zones that need nothing come first. */
+/* Takes the next NOTIFY of a round, also if zones that need none come first. */
 static bool
 next_of_round(struct world *w)
 {

@@ -101,7 +101,7 @@ transfer_that_stops_halfway_ends_soon(void **state)
 		0);
 }
 
-/* While we do not read, and while its turn is to come: not for ever. */
+/* A transfer that we do not read, or whose turn is to come, has two hours. */
 static void
 who_waits_for_others_has_the_same_two_hours(void **state)
 {

@@ -144,7 +144,7 @@ late_timer_is_no_fault_of_a_connection(void **state)
 	w.now += 10 * XFR_POOL_HELD_MSEC;
 	msec = xfr_pool_look(&w.conns[0], w.now);
 	assert_null(xfr_pool_find_mover(&w.conns[0], w.now));
-	/* But a machine that is always late has no other times. */
+	/* A late timer counts the second time: a machine may always be late. */
 	w.now += msec + 10 * XFR_POOL_HELD_MSEC;
 	xfr_pool_look(&w.conns[0], w.now);
 	assert_non_null(xfr_pool_find_mover(&w.conns[0], w.now));
@@ -204,7 +204,7 @@ slowest_is_given_up_for_those_that_wait(void **state)
 	}
 	assert_int_equal(find(&w, 0, 5, &conn), XFR_POOL_END);
 	assert_ptr_equal(conn, &w.conns[2]);
-	/* Not for one that has failed before. */
+	/* A question that has failed before ends no other transfer. */
 	w.questions[5].is_urgent = false;
 	assert_int_equal(find(&w, 0, 5, &conn), XFR_POOL_WAIT);
 }
@@ -289,7 +289,7 @@ dead_connection_is_left_by_its_first_question_too(void **state)
 	assert_true(w.questions[1].past.is_repeated);
 }
 
-/* As one of a thread of the server that is busy with a large zone. */
+/* The server's thread for a connection may be busy with a large zone. */
 static void
 first_question_leaves_a_silent_connection_if_others_are_heard(void **state)
 {

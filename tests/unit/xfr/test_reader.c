@@ -172,7 +172,7 @@ static const struct row rows[] = {
 	DONE(AXFR, NONE, "S7 noQR | aa S7", "whole +S7 +aa"),
 	FAIL(IXFR | UDP, 6, "S7 S7 noQR", QR),
 	FAIL(AXFR, NONE, "S7 S7 opcode", OPCODE),
-	/* On a connection the question is what it may be, or none. */
+	/* The question of a reply on a connection may be any, or none. */
 	DONE(AXFR, NONE, "S7 S7 qtype", "whole +S7"),
 	DONE(AXFR, NONE, "S7 aa S7 qclass", "whole +S7 +aa"),
 	DONE(AXFR, NONE, "F7 F7 qname", "whole +S7"),

@@ -88,7 +88,7 @@ owners_are_expanded_however_they_are_compressed(void **state)
 	expect_owner(&kept, 6, "\001d\001z");
 }
 
-/* Without a question something else is at its place. */
+/* A message without a question has another name in its place. */
 static void
 place_of_the_question_may_hold_another_name(void **state)
 {

@@ -60,7 +60,7 @@ zone_whose_expiry_is_0_lives_for_refresh_and_retry(void **state)
 	}
 }
 
-/* From a check that goes well to the next one, 20 times. */
+/* Measures the time from a successful check to the next one, 20 times. */
 static void
 check_early(const struct xfr_soa *soa, uint32_t refresh_min_sec,
 	int64_t least_msec, int64_t most_msec)
@@ -188,7 +188,7 @@ zone_that_expires_is_checked_at_once(void **state)
 	close_world(&w);
 }
 
-/* Not twice in a second, and not while it is checked. */
+/* A zone is not checked twice in a second, nor while it is being checked. */
 static void
 zone_that_expires_in_or_after_a_check_is_not_checked_twice(void **state)
 {

@@ -346,7 +346,7 @@ nonsense_is_fresh_now_and_checked_soon(void **state)
 	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
 	assert_true(start.acquired_at == 50000 && start.check_at == 50000);
 	assert_true(start.expire_at == XFR_NEVER);
-	/* The same of a zone that had expired: it is not revived by a clock. */
+	/* A zone that had expired is not revived by a clock. */
 	zone.state = XFR_STATE_EXPIRED;
 	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
 	assert_true(start.check_at == 50000 && start.expire_at == 50000);
@@ -356,7 +356,7 @@ nonsense_is_fresh_now_and_checked_soon(void **state)
 		&start);
 	assert_true(start.acquired_at == 50000 - 300000);
 	assert_true(start.check_at == 50000);
-	/* Another serial than that of the data. */
+	/* A serial other than that of the data. */
 	zone.soas[XFR_STATE_DISK].serial = 8;
 	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
 	assert_true(start.acquired_at == 50000 && start.check_at == 50000);
@@ -377,7 +377,7 @@ nonsense_is_fresh_now_and_checked_soon(void **state)
 	assert_false(start.has_data);
 }
 
-/* As NSD 4 leaves it of zones that it has refreshed. */
+/* NSD 4 leaves such a backoff in zones that it has refreshed. */
 static void
 backoff_of_a_zone_that_is_well_is_no_failure(void **state)
 {

@@ -138,7 +138,7 @@ silent_primary_is_waited_for_once_and_over_tcp_if_nobody_has_newer(
 	close_world(&w);
 }
 
-/* From four timeouts on a newer version does not wait for it. */
+/* A newer version does not wait for a primary with four timeouts. */
 static void
 newer_version_does_not_wait_for_those_silent_for_long(void **state)
 {
@@ -168,7 +168,8 @@ newer_version_does_not_wait_for_those_silent_for_long(void **state)
 	assert_asks(&w, 2, XFR_WAY_IXFR_TCP);
 	reply_serial(&w, XFR_DONE, serial);
 	acknowledge(&w, 2);
-	/* If nobody has a newer one it is asked all the same, once. */
+	/* Without a newer version the silent primary is asked all the same,
+	 * once. */
 	xfr_on_command(w.machine, w.zone, w.now, false);
 	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
 	answer(&w, &probes[1], serial);

@@ -104,7 +104,7 @@ second_change_of_a_zone_is_of_the_next_batch(void **state)
 	flush(0);
 	assert_int_equal(asked_count, 1);
 	answer(0, NSD_OK);
-	/* In the order in which they came. */
+	/* Changes of a zone are made in their order. */
 	flush(0);
 	assert_string_equal(ended, "add:0 again:1 ");
 	assert_int_equal(asked_count, 3);

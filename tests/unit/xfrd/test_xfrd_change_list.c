@@ -197,7 +197,7 @@ zone_comes_if_the_list_says_so(void **state)
 	assert_string_equal(asked[0].text, "z q!");
 	assert_string_equal(asked[1].text, "v p");
 	answer(0, NSD_OK);
-	/* The last loader had it from the last xfrd. */
+	/* The previous xfrd had asked the loader for it already. */
 	answer(1, NSD_E_ZONE);
 	assert_true(has("z", "q") && has("v", "p"));
 	assert_string_equal(member("v"), "id");

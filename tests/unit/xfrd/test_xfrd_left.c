@@ -85,7 +85,7 @@ leave(void)
 	rest("c");
 }
 
-/* With this serial. */
+/* True if the zone's targets have been told of a serial. */
 static bool
 is_told(const char *name, uint32_t serial)
 {
@@ -175,7 +175,7 @@ zone_that_rests_keeps_how_long_it_is_answered_from(void **state)
 	begin_zone(find("d"), &start);
 	rest("d");
 	assert_int_equal(expires_at("d", 7), 7000);
-	/* Of another version it says nothing. */
+	/* The time says nothing about another version. */
 	assert_true(expires_at("d", 8) == XFR_NEVER);
 	/* The zone gets other options once more. */
 	rest("d");

@@ -200,7 +200,7 @@ pasts_take_no_memory_when_all_are_gone(void **state)
 	}
 	octets = table.pasts.mapped;
 	assert_in_range(octets, ZONES * sizeof(*past), SIZE_MAX);
-	/* As long as one is there, others use again what is free. */
+	/* While one state is left, others reuse what is free. */
 	for (unsigned i = 1; i < 2 * ZONES; i++) {
 		struct xfrd_zone *zone = zones[1 + i % (ZONES - 1)];
 

@@ -90,7 +90,8 @@ zones_that_say_the_same_share_it(void **state)
 	fixture_close();
 }
 
-/* By a zone that has it beside what the zone "base" has. */
+/* An option that matters makes another config: a zone has it beside the options
+ * of zone "base". */
 static void
 each_option_that_counts_makes_another(void **state)
 {
@@ -173,7 +174,7 @@ status_of(const char *name)
 	return status;
 }
 
-/* With bounds that its SOA does not keep. */
+/* A zone with bounds that its SOA does not keep. */
 static void
 zone_that_has_begun_follows_what_is_published(void **state)
 {

@@ -308,7 +308,7 @@ serials_wrap(void **state)
 
 	for (unsigned i = 0; i < 5; i++)
 		advance(serials[i], serials[i + 1], 10, &five);
-	/* Of those that had serial 1 the last is meant. */
+	/* The last version with serial 1 is meant. */
 	assert_int_equal(find(0x7fffffff, 1), 4);
 	assert_int_equal(find(0xffffffff, 1), 2);
 	assert_int_equal(find(0, 1), 1);

@@ -301,7 +301,8 @@ sources_tell_what_was_read(void **state)
 		&result), NSD_E_SYNTAX);
 	assert_int_equal(result.source_count, 5);
 	assert_string_equal(result.sources[2].path, path_of("sub"));
-	/* Where it was looked for first, so that its coming is seen. */
+	/* The place looked in first is noted, so that a new file there is
+	 * noticed. */
 	assert_string_equal(result.sources[1].path, "sub");
 	assert_int_equal(result.sources[1].inode, 0);
 	assert_int_equal(stat(path_of("sub"), &st), 0);

@@ -52,7 +52,8 @@ each_allocation_that_fails_is_told(void **state)
 
 		for (at = 0; at < 1000 && err == NSD_E_MEMORY; at++)
 			err = parse_failing(path, at, threads);
-		/* Behind the last allocation it works, with its errors. */
+		/* With all allocations granted, parsing ends with the text's
+		 * own errors. */
 		assert_int_equal(err, NSD_E_SYNTAX);
 		assert_true(at > 20);
 	}

@@ -294,7 +294,7 @@ what_is_not_closed_hides_nothing_behind_it(void **state)
 		"5 b.example.org. 60 A " A1 "\n",
 		"1:16 parenthesis is not closed\n"
 		"6:8 Invalid rdata in A: 'x': expected an IPv4 address\n");
-	/* With one quote too few the others are the wrong way round. */
+	/* A missing quote turns the others the wrong way round. */
 	expect("a 60 TXT \"a\n A 192.0.2.1\nb 60 TXT \"b\"\n"
 		"c 60 TXT \"c\" \"d\"\nd 60 A 192.0.2.1\ne 60 X\n",
 		"3 b.example.org. 60 TXT 0162\n"

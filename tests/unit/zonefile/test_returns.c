@@ -36,7 +36,8 @@ carriage_return_is_an_octet_of_strings_and_comments(void **state)
 		"h 60 A 192.0.2.1\n",
 		"1 a.example.org. 60 TXT 03620d6303640d65020d0a\n"
 		"3 h.example.org. 60 A " A1 "\n", RETURN("2:2"));
-	/* Not a line of its own in what $GENERATE makes. */
+	/* A carriage return is no line of its own in the output of
+	 * $GENERATE. */
 	expect("$GENERATE 1-2 a$ 60 TXT \"b\r$ A 192.0.2.1\"\n",
 		"1 a1.example.org. 60 TXT 0f620d312041203139322e302e322e31\n"
 		"1 a2.example.org. 60 TXT 0f620d322041203139322e302e322e31\n",

@@ -44,7 +44,7 @@ add(struct words *w, size_t start, size_t end)
 	w->ends[w->count++] = (uint32_t)end;
 }
 
-/* Behind the quote at i, past its closing one. */
+/* The place behind the closing quote of the one at i. */
 static size_t
 skip_quote(const char *text, size_t len, size_t i, struct words *w)
 {
