@@ -58,7 +58,7 @@ talk_fail(const struct control_talk *talk, const char *what, const char *where)
 	return talk->silent ? EXIT_ERROR : control_talk_fail(what, where);
 }
 
-/* ---- whom ---------------------------------------------------------------- */
+/* ---- the server ---------------------------------------------------------- */
 
 /* Makes the address of a server that listens everywhere one to connect to. */
 static void

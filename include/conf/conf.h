@@ -34,7 +34,7 @@ struct conf_set {
 	uint64_t bits[2];
 };
 
-/* ---- lists: all have one layout, capacity is for this layer only -------- */
+/* ---- lists: one layout for all, capacity is for this layer only --------- */
 
 struct conf_strings {
 	const char **items;

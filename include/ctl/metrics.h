@@ -54,7 +54,7 @@ void ctl_metrics_set_path(struct ctl_metrics *metrics, const char *path);
 /* Closes all connections. NULL is fine. */
 void ctl_metrics_destroy(struct ctl_metrics *metrics);
 
-/* ---- what a request comes to --------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 struct ctl_metrics_request {
 	unsigned status;  /* 200, 400, 404, 405; 0: the request is not whole */

@@ -191,7 +191,7 @@ void journal_drop(struct journal *journal, const uint8_t *apex);
 size_t journal_drop_others(struct journal *journal,
 	bool (*keeps)(void *ctx, const uint8_t *apex), void *ctx);
 
-/* ---- what is there */
+/* ---- look-ups */
 
 /* The zone's newest live entry, and how many octets its live entries have on
  * disk. False: there are none. */

@@ -201,7 +201,7 @@ bool store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len);
 enum nsd_err store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
 	MUST_USE;
 
-/* ---- what is going on --------------------------------------------------- */
+/* ---- the state of the store --------------------------------------------- */
 
 /* A reader that keeps objects from being freed: stuck, or with a pin. */
 struct store_holder {

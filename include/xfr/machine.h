@@ -298,7 +298,7 @@ void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
  * to zones that change. */
 void xfr_notify_all(struct xfr_machine *machine);
 
-/* ---- what is known ------------------------------------------------------ */
+/* ---- states ------------------------------------------------------------- */
 
 enum xfr_state {
 	XFR_STATE_OK,

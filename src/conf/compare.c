@@ -327,7 +327,7 @@ zones_compare(const struct conf *old, const struct conf *new,
 		- (new->zone_count - d->zones_added);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- whole configurations ------------------------------------------------ */
 
 /* An alias has no row of its own in the places. */
 static struct conf_changed

@@ -88,7 +88,7 @@ effect_note_clause(struct conf_parser *p, const void *object, const char *name)
 	}
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- the list of options ------------------------------------------------- */
 
 static void
 effect_tell(const struct conf_option *option, const struct conf_vain *vain,

@@ -421,7 +421,7 @@ image_read_zones(struct pack *pack)
 	}
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- images -------------------------------------------------------------- */
 
 static void
 image_magic(struct pack *pack, uint64_t magic)

@@ -279,7 +279,7 @@ const char *value_expects(const struct conf_option *option);
 void value_word_count(const struct conf_option *option,
 	const struct conf_word *words, uint32_t *least, uint32_t *most);
 
-/* ---- what is different (compare.c) */
+/* ---- differences (compare.c) */
 
 /* True if an option has the same value in both. a, b: structs of its clause. */
 bool compare_option(const struct conf_option *option, const void *a,

@@ -20,7 +20,7 @@ stray_looks_like_a_name(const struct conf_word *word)
 		&& word->text[word->len - 1] == ':';
 }
 
-/* ---- what a word looks like ------------------------------------------- */
+/* ---- guesses at a word ------------------------------------------------ */
 
 /* The name that a word was perhaps meant to be: with its colon forgotten, the
  * blank behind that. NULL: none. */
@@ -115,7 +115,7 @@ stray_nearest(struct conf_parser *p, const struct conf_word *word)
 	return best;
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 static void
 stray_error(struct conf_parser *p, const struct conf_word *word,

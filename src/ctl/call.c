@@ -35,7 +35,7 @@
  * take the answer back (RFC 1122 section 4.2.2.13). */
 #define LINGER_MSEC 2000
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- begin and end ------------------------------------------------------- */
 
 static void
 call_set_late(struct ctl_call *call, unsigned msec)
@@ -203,7 +203,7 @@ call_refuse(struct ctl_call *call, const char *error)
 	call_finish(call);
 }
 
-/* ---- what comes ---------------------------------------------------------- */
+/* ---- input --------------------------------------------------------------- */
 
 /* Takes the next line, without its end. False: it is not here yet, or too long,
  * which has been said. */
@@ -514,7 +514,7 @@ call_open(struct ctl_door *door, int fd, const struct sockaddr_storage *peer)
 	return true;
 }
 
-/* ---- what handlers do ---------------------------------------------------- */
+/* ---- functions for handlers ---------------------------------------------- */
 
 struct ctl_call_hooks *
 ctl_hooks(struct ctl_call *call)

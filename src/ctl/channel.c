@@ -147,7 +147,7 @@ ctl_channel_listen(struct ctl_channel *channel, int fd, struct ctl_tls *tls)
 	return NSD_OK;
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- all calls ----------------------------------------------------------- */
 
 void
 ctl_channel_refuse(struct ctl_channel *channel, const char *line)
@@ -188,7 +188,7 @@ ctl_channel_is_busy(const struct ctl_channel *channel)
 	return false;
 }
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- begin and end ------------------------------------------------------- */
 
 enum nsd_err
 ctl_channel_create(const struct ctl_channel_options *options,

@@ -322,7 +322,7 @@ ctl_metrics_listen(struct ctl_metrics *m, int fd)
 	return NSD_OK;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------- */
 
 enum nsd_err
 ctl_metrics_create(const struct ctl_metrics_options *options,

@@ -189,7 +189,7 @@ on_copied(struct journal *journal, struct journal_job *job)
 	}
 }
 
-/* ---- all of it */
+/* ---- a step */
 
 bool
 clean_on_done(struct journal *journal, struct journal_job *job)

@@ -20,7 +20,7 @@ signal_event(struct commit *commit)
 		return;
 }
 
-/* ---- what waits */
+/* ---- octets that wait */
 
 void
 commit_wait_room(struct commit *commit)

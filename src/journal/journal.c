@@ -252,7 +252,7 @@ journal_fd(const struct journal *journal)
 	return journal->commit.event;
 }
 
-/* ---- what has become durable */
+/* ---- entries that have become durable */
 
 /* Notes a record in the log, and the length of its segment. */
 static void
@@ -462,7 +462,7 @@ journal_drop_others(struct journal *journal,
 	return dropped;
 }
 
-/* ---- what is there */
+/* ---- look-ups */
 
 bool
 journal_find_serial(const struct journal *journal, const uint8_t *apex,

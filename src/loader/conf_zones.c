@@ -13,7 +13,7 @@
 #include "loader/conf_zones.h"
 #include "loader/load_list.h"
 
-/* ---- what is to be written ----------------------------------------------- */
+/* ---- zones that may have to be written ----------------------------------- */
 
 static bool
 options_may_write(const struct conf_pattern *options)

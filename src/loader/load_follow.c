@@ -161,7 +161,7 @@ follow_zones(struct load_follow *f, struct load_batch *batch,
 	return err;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- whole configurations ------------------------------------------------ */
 
 static void
 follow_on_missing(void *ctx, const struct conf_zone *zone)

@@ -142,7 +142,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	}
 }
 
-/* ---- what ---------------------------------------------------------------- */
+/* ---- the plan for a zone ------------------------------------------------- */
 
 /* Notes that the file is not there. A secondary zone gets its file with the
  * first transfer, even if it is a primary by then. */

@@ -243,7 +243,7 @@ load_settings_pattern(struct settings_edit *edit,
 		: pattern_make(edit, from, *options, pattern);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the settings -------------------------------------------------------- */
 
 /* Converts the netblock of the limit itself and those beside it, narrowest
  * first. */

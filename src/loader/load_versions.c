@@ -60,7 +60,7 @@ versions_look(const struct load_octets *parts, size_t count,
 	return err;
 }
 
-/* ---- what is kept of them ------------------------------------------------ */
+/* ---- steps that are kept ------------------------------------------------- */
 
 /* The steps that the last versions become for other secondaries. */
 struct steps {
@@ -254,7 +254,7 @@ change_run(struct transaction *c, const struct load_octets *parts, size_t count)
 	return err;
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- several versions ---------------------------------------------------- */
 
 /* True if the change is for a thread: the version before is still to be
  * retired, which the loop does not wait for; or too many records are to be

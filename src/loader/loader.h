@@ -202,7 +202,7 @@ void loader_on_again(evutil_socket_t fd, short what, void *arg);
 void loader_on_more_results(evutil_socket_t fd, short what, void *arg);
 void loader_on_progress(evutil_socket_t fd, short what, void *arg);
 
-/* ---- loader_reload.c: what xfrd wants to be read ------------------------- */
+/* ---- loader_reload.c: requests of xfrd to read files --------------------- */
 
 /* Takes a READ, to be part of the next pass. False: it is refused, and
  * answered. */
@@ -230,7 +230,7 @@ void loader_fail_reload(struct loader *loader, enum nsd_err err);
 /* The pass is over: answers the requests that were part of it. */
 void loader_end_reload(struct loader *loader);
 
-/* ---- loader_publish.c: what came of reading ------------------------------ */
+/* ---- loader_publish.c: results of reading -------------------------------- */
 
 /* Says that another serial of a zone is served. old: the one before; NULL:
  * nothing was. The same one: nothing is said. */
@@ -256,7 +256,7 @@ void loader_take_result(struct loader *loader, struct load_result *result);
  * waits. */
 void loader_look_at_holders(struct loader *loader);
 
-/* ---- loader_idle.c: what can wait ---------------------------------------- */
+/* ---- loader_idle.c: work that can wait ----------------------------------- */
 
 /* Has versions retired; arg is the loader: see load_retire.h. */
 void loader_on_retire(void *arg);
@@ -273,7 +273,7 @@ void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
 void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
-/* ---- loader_counts.c: what is told to those who show statistics ---------- */
+/* ---- loader_counts.c: the loader's part of statistics -------------------- */
 
 /* NSD_E_MEMORY. */
 enum nsd_err loader_init_counts(struct loader *loader) MUST_USE;
@@ -315,7 +315,7 @@ void loader_answer_update(struct loader *loader,
 	const struct load_change *change, const uint8_t *apex,
 	struct ipc_updated *result);
 
-/* ---- loader_queue.c: what waits for threads ------------------------------ */
+/* ---- loader_queue.c: the queue for threads ------------------------------- */
 
 /* Returns idle transfers for differences, or else those where least waits. */
 struct loader_transfers *loader_choose_diffs(struct loader *loader);
@@ -328,7 +328,7 @@ void loader_replay(struct loader *loader, struct load_zone *zone);
 /* Ends the claim, once the zone is as far as the journal leads. */
 void loader_end_replay(struct loader *loader, struct load_zone *zone);
 
-/* ---- loader_transfers.c: what transfers have brought, read by threads ---- */
+/* ---- loader_transfers.c: transfers that threads read --------------------- */
 
 /* Has a whole zone read, or differences that take too long for the loop:
  * borrows the change. *later: threads read it, and it is answered then. Else

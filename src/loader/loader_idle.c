@@ -127,7 +127,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	loader_look_at_holders(loader);
 }
 
-/* ---- what can wait, a little at a time ----------------------------------- */
+/* ---- work that can wait, a little at a time ------------------------------ */
 
 /* A job takes a turn, or waits for something. It returns how long messages have
  * before the next turn of any job. */

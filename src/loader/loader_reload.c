@@ -92,7 +92,7 @@ loader_end_reload(struct loader *loader)
 	}
 }
 
-/* ---- what fails ---------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 /* Returns the text about a zone whose reasons only the log has. */
 static const char *

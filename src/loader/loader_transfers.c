@@ -34,7 +34,7 @@ transfers_get(struct loader *loader, const struct load_change *change)
 						 : &loader->transfers[0];
 }
 
-/* ---- what came of one ---------------------------------------------------- */
+/* ---- the result of a transfer -------------------------------------------- */
 
 static enum nsd_err
 whole_publish(struct loader *loader, struct load_result *result,

@@ -199,7 +199,7 @@ loader_on_expiry(struct role *role, const struct ipc_message *m)
 		link_return(&xfrd->link, IPC_EXPIRY);
 }
 
-/* ---- those that wait ----------------------------------------------------- */
+/* ---- changes that wait --------------------------------------------------- */
 
 bool
 loader_step_updates(struct loader *loader)

@@ -12,7 +12,7 @@
 /* How long a child may take. One that hangs is replaced some time later. */
 static const struct timeval late_wait = {.tv_sec = 10};
 
-/* ---- its end ------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 void
 barrier_forget(struct supervisor *s, enum barrier_kind kind)
@@ -81,7 +81,7 @@ barrier_on_late(evutil_socket_t fd, short what, void *arg)
 	barrier_end(barrier, search.late);
 }
 
-/* ---- its begin ----------------------------------------------------------- */
+/* ---- the begin ----------------------------------------------------------- */
 
 struct barrier_telling {
 	struct barrier *barrier;

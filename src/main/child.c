@@ -215,7 +215,7 @@ child_note_end(struct child *child)
 		&& child->hand->turns != 0;
 }
 
-/* ---- its channel --------------------------------------------------------- */
+/* ---- the channel --------------------------------------------------------- */
 
 /* Messages that arrive while the server stops are ignored, but that zone files
  * are still to be written. */

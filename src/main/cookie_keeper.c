@@ -108,7 +108,7 @@ cookie_keeper_wipe(struct cookie_choice *choice)
 	explicit_bzero(choice, sizeof(*choice));
 }
 
-/* ---- what workers have --------------------------------------------------- */
+/* ---- the workers' secrets ------------------------------------------------ */
 
 static void
 keeper_get(const struct server *server, struct cookie_secrets *secrets)
@@ -195,7 +195,7 @@ cookie_keeper_use(struct cookie_keeper *keeper, const struct server *server,
 	return NSD_OK;
 }
 
-/* ---- what the operator wants --------------------------------------------- */
+/* ---- commands of the operator -------------------------------------------- */
 
 /* Applies an operator's command to the secrets, if the source of them allows
  * that. */

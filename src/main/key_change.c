@@ -37,7 +37,7 @@ key_change_init(struct supervisor *s)
 	return barrier_init(s, BARRIER_SECRETS, key_change_on_passed);
 }
 
-/* ---- its end ------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 static void
 key_change_end(struct supervisor *s, enum nsd_err err)
@@ -169,7 +169,7 @@ key_change_on_listed(struct supervisor *s, struct child *loader)
 	}
 }
 
-/* ---- its begin ----------------------------------------------------------- */
+/* ---- the begin ----------------------------------------------------------- */
 
 /* Puts the secret into the vault, and the change into effect in main. */
 static enum nsd_err

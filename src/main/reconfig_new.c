@@ -19,7 +19,7 @@
 #include "process/counts.h"
 #include "process/tls_texts.h"
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- the text of nsd.conf ------------------------------------------------ */
 
 /* The flags win, as at the start. What they put in belongs to them. */
 static enum nsd_err
@@ -94,7 +94,7 @@ new_write_zones(struct reconfig_new *new)
 	return err;
 }
 
-/* ---- what waits this time ------------------------------------------------ */
+/* ---- options that wait this time ----------------------------------------- */
 
 static void
 new_add_waiting(struct reconfig_new *new, const char *option)
@@ -149,7 +149,7 @@ new_keep_tls(const struct supervisor *s, struct reconfig_new *new)
 		"tls-service-");
 }
 
-/* ---- what is outside of it ----------------------------------------------- */
+/* ---- certificates and sockets -------------------------------------------- */
 
 static const char tls_stays[] = "the key and the certificates of TLS stay";
 static const char control_stays[] =
@@ -283,7 +283,7 @@ new_hide_secrets(struct supervisor *s, struct talk *talk,
 	return err;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 void
 reconfig_new_drop(struct reconfig_new *new)

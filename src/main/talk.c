@@ -119,7 +119,7 @@ talk_on_file_diag(struct diag_sink *sink, const struct diag *d)
 	talk_add_logged((struct talk *)sink, "error: %s", d->text);
 }
 
-/* ---- what is different --------------------------------------------------- */
+/* ---- differences --------------------------------------------------------- */
 
 static const char *
 waits_text(bool waits)

@@ -169,7 +169,7 @@ watch_get_limits(const struct child *child)
 	return limits;
 }
 
-/* ---- what is done about it ----------------------------------------------- */
+/* ---- acting on verdicts -------------------------------------------------- */
 
 static void
 watch_on_beat(struct child *child, uint64_t beat)

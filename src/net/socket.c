@@ -250,7 +250,7 @@ net_listen_again(int fd, const struct net_listen *options,
 		warn(&m, "tcp-listen-queue");
 }
 
-/* ---- what may be asked for ----------------------------------------------- */
+/* ---- sizes that may be asked for ----------------------------------------- */
 
 /* A UDP socket to try something with. */
 static int

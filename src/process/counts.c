@@ -146,7 +146,7 @@ map_twice(int fd, size_t size, uint8_t **to_write, uint8_t **to_read)
 	return true;
 }
 
-/* ---- what grows ---------------------------------------------------------- */
+/* ---- parts that grow ----------------------------------------------------- */
 
 static unsigned
 grown_count(const struct counts *c)
@@ -274,7 +274,7 @@ grown_open_all(struct counts *c, const struct counts_wish *wish)
 		&& counts_grow_limits(c, wish->limits);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 static bool
 counts_map(struct counts *c, int fd)
@@ -394,7 +394,7 @@ counts_destroy(struct counts *c)
 	free(c);
 }
 
-/* ---- who has what -------------------------------------------------------- */
+/* ---- parts by role ------------------------------------------------------- */
 
 /* Which roles write a part, and which read it. Main keeps all. */
 static const struct {
@@ -456,7 +456,7 @@ counts_leave(struct counts *c, enum ipc_role role, unsigned index)
 	grown_close(c, role == ROLE_LOADER);
 }
 
-/* ---- what there is ------------------------------------------------------- */
+/* ---- access -------------------------------------------------------------- */
 
 static void *
 part_get(const struct counts *c, enum counts_part which, unsigned index)

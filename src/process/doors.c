@@ -32,7 +32,7 @@ doors_add(struct doors *doors, int fd)
 	return NSD_OK;
 }
 
-/* ---- those that are there ------------------------------------------------ */
+/* ---- present sockets ----------------------------------------------------- */
 
 static bool
 doors_is_same(const struct sockaddr_storage *a,

@@ -40,7 +40,7 @@ link_waits(const struct link *link)
 	return link->first != NULL;
 }
 
-/* ---- what waits ---------------------------------------------------------- */
+/* ---- messages that wait -------------------------------------------------- */
 
 static void
 link_free_waiting(struct link_waiting *w)
@@ -182,7 +182,7 @@ link_read_out(struct link *link)
 	}
 }
 
-/* ---- what waits is sent -------------------------------------------------- */
+/* ---- sending messages that wait ------------------------------------------ */
 
 void
 link_forget(struct link *link, enum ipc_type but)
@@ -426,7 +426,7 @@ link_send(struct link *link, const struct link_parcel *p)
 	return err;
 }
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- begin and end ------------------------------------------------------- */
 
 bool
 link_open(struct link *link, struct event_base *base)

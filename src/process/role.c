@@ -282,7 +282,7 @@ role_answer_waits(struct role *role, uint64_t channel)
 	return peer != NULL && link_waits(&peer->link);
 }
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- the loop ------------------------------------------------------------ */
 
 static void
 role_on_beat(evutil_socket_t fd, short what, void *arg)

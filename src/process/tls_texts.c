@@ -500,7 +500,7 @@ tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 	return err;
 }
 
-/* ---- what is said of them ------------------------------------------------ */
+/* ---- reports ------------------------------------------------------------- */
 
 static void
 report_on_diag(struct diag_sink *sink, const struct diag *d)

@@ -15,7 +15,7 @@
 #include "query/limit.h"
 #include "zone/zone.h"
 
-/* ---- what a reply counts for --------------------------------------------- */
+/* ---- buckets of a reply -------------------------------------------------- */
 
 struct limit_name {
 	const uint8_t *at;
@@ -178,7 +178,7 @@ limit_classify(struct query_ctx *ctx, struct query *q)
 			.name = name.at, .name_len = name.len});
 }
 
-/* ---- those that are too many --------------------------------------------- */
+/* ---- replies beyond the limit -------------------------------------------- */
 
 /* Notes for the log what begins or ends for the netblock of so many bits. */
 static __attribute__((noinline, cold)) void

@@ -119,7 +119,7 @@ proof_find_node(struct query_ctx *ctx, struct query *q,
 	return true;
 }
 
-/* ---- what to look for -------------------------------------------------- */
+/* ---- names and hashes to look for -------------------------------------- */
 
 static void
 want_node(struct query *q, struct nsec3_proof *proof, const struct search *s,
@@ -231,7 +231,7 @@ list_finds(struct nsec3_proof *proof, struct nsec3_find **finds)
 	return count;
 }
 
-/* ---- one by one -------------------------------------------------------- */
+/* ---- a single query ---------------------------------------------------- */
 
 const struct nsec3_proof *
 proof_find(struct query_ctx *ctx, struct query *q, const struct search *s,

@@ -339,7 +339,7 @@ finish_limited(struct query_ctx *ctx, size_t count)
 	}
 }
 
-/* ---- what a batch of a stream may cost ----------------------------------- */
+/* ---- the cost of a batch of a stream ------------------------------------- */
 
 /* Costs beyond that of a small reply, in the unit of exchange.cost: of a link
  * of a chain, of a hash, and the rounds of SHA-1 that cost 1 (measured:

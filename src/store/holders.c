@@ -148,7 +148,7 @@ store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 	return true;
 }
 
-/* ---- who holds back */
+/* ---- readers that hold memory back */
 
 /* The most blocks of a list that are looked at; the rest is taken to be alike.
  * A reader may keep millions. */

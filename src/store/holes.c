@@ -86,7 +86,7 @@ class_pop(struct store_writer *w, enum holes_of of, unsigned class)
 				& ~(UINT64_C(1) << (class % 64)));
 }
 
-/* ---- what is still true */
+/* ---- entries that still hold */
 
 /* The size of the hole that begins at a granule, or 0 if there is none, or one
  * of another class or table. */
@@ -186,7 +186,7 @@ holes_add(struct store_writer *w, uint32_t granule, uint32_t count)
 		holes->some[class / 64] | UINT64_C(1) << (class % 64));
 }
 
-/* ---- all of them */
+/* ---- the whole table */
 
 static void
 holes_add_span(struct store_writer *w, uint32_t span)

@@ -163,7 +163,7 @@ server_read_ocsp(const struct secrets *texts, struct diag_sink *sink,
 	return *out != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- begin and end ------------------------------------------------------- */
 
 enum nsd_err
 tls_server_renew(struct tls_server *server, const struct secrets *texts,

@@ -121,7 +121,7 @@ socket_create(struct tls_server *server)
 	return true;
 }
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- begin and end ------------------------------------------------------- */
 
 static bool
 stream_is_named(const struct exchange_identity *identity, const char *name)

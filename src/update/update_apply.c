@@ -45,7 +45,7 @@ dirty_apply(struct zone_update *u, const struct dirty_name *t)
 	return err;
 }
 
-/* ---- what the old nodes held ------------------------------------------- */
+/* ---- contents of old nodes --------------------------------------------- */
 
 /* True if a node has the same signatures. */
 static bool
@@ -356,7 +356,7 @@ update_retire(struct zone_update *u)
 	store_retire(u->writer, u->old_ref, sizeof(*zone));
 }
 
-/* ---- nothing has happened ---------------------------------------------- */
+/* ---- undoing ----------------------------------------------------------- */
 
 /* Lets go of entries that were made, except for signatures of the old node.
  * Both lists ascend. */

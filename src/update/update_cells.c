@@ -8,7 +8,7 @@
 #include "update/update_pass.h"
 #include "zonedb/target.h"
 
-/* ---- what a cell has to hold ------------------------------------------- */
+/* ---- addresses of a cell ----------------------------------------------- */
 
 static void
 cell_read_node(struct glue_cell *cell, const struct node *node)

@@ -507,7 +507,7 @@ writer_on_find_files(struct role *role, const struct ipc_message *m)
 	writer_answer(writer, m, &answer, sizeof(answer));
 }
 
-/* ---- its life ------------------------------------------------------------ */
+/* ---- begin and end ------------------------------------------------------- */
 
 #define WRITER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \

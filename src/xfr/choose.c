@@ -36,7 +36,7 @@ choose_is_wanted(const struct xfr_zone *z, uint32_t serial)
 		|| serial_is_newer(serial, z->soa.serial);
 }
 
-/* ---- who ---------------------------------------------------------------- */
+/* ---- the primary -------------------------------------------------------- */
 
 static bool
 is_silent(const struct primary *p)

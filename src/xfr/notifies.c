@@ -349,7 +349,7 @@ notifies_fini(struct xfr_machine *m)
 	timers_fini(&m->jobs.timers);
 }
 
-/* ---- what is to be done ------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------ */
 
 bool
 notifies_wake(struct xfr_machine *m, int64_t now, unsigned most)

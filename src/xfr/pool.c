@@ -171,7 +171,7 @@ xfr_pool_find(struct xfr_pool *pool, struct xfr_pool_server *server,
 	return XFR_POOL_JOIN;
 }
 
-/* ---- what happens to a connection ---------------------------------------- */
+/* ---- events of a connection ---------------------------------------------- */
 
 void
 xfr_pool_add(struct xfr_pool *pool, struct xfr_pool_server *server,

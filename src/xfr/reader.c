@@ -58,7 +58,7 @@ xfr_reader_init(struct xfr_reader *reader, const struct xfr_read_setup *setup)
 	reader->state = AT_BEGINNING;
 }
 
-/* ---- what it gives on ---------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
 static bool
 is_too_large(const struct xfr_reader *r)

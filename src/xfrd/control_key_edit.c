@@ -14,7 +14,7 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* ---- what is wrong ------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void
 edit_print_user(const struct key_edit *edit, struct ctl_call *call)

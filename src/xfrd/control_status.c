@@ -36,7 +36,7 @@ struct control_list {
 	struct zone_measuring measuring;
 };
 
-/* ---- what there is to say ------------------------------------------------ */
+/* ---- lines of a zone ----------------------------------------------------- */
 
 /* Prints the date of a time of the machine. */
 static const char *

@@ -42,7 +42,7 @@ struct zones_line {
 	char name[];
 };
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------ */
 
 /* Prints an outcome as NSD does. *good: the zone is as it was wanted. Returns
  * octets; 0: there is no text. */

@@ -494,7 +494,7 @@ changes_refuse(struct xfrd_changes *changes, int error)
 	changes_return(changes);
 }
 
-/* ---- one after the other ------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 void
 xfrd_changes_go_on(struct xfrd *xfrd)

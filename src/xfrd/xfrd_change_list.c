@@ -156,7 +156,7 @@ xfrd_change_unlist(struct xfrd_change *change)
 	list->renew |= err != NSD_OK;
 }
 
-/* ---- what xfrd itself knows ---------------------------------------------- */
+/* ---- the zone in xfrd ---------------------------------------------------- */
 
 enum nsd_err
 xfrd_change_settle(struct xfrd_change *change)

@@ -231,7 +231,7 @@ failure_print_notify(const struct failure *f, char *line)
 			f->server, f->with, f->why);
 }
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- deciding what to log ------------------------------------------------ */
 
 /* True if the target has been told often enough, and is given up. */
 static bool

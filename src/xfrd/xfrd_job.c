@@ -137,7 +137,7 @@ xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
 	return job;
 }
 
-/* ---- its key ------------------------------------------------------------- */
+/* ---- the key ------------------------------------------------------------- */
 
 /* Finds the secret of the job's key. False: there is no such key. */
 static bool
@@ -240,7 +240,7 @@ xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	xfrd_zones_go_on(xfrd);
 }
 
-/* ---- nobody waits for it any more ---------------------------------------- */
+/* ---- cancelling ---------------------------------------------------------- */
 
 void
 xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)

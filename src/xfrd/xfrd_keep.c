@@ -421,7 +421,7 @@ keep_publish(struct xfrd_job *job)
 	return true;
 }
 
-/* ---- what an xfrd before us has left ------------------------------------- */
+/* ---- entries of the last xfrd -------------------------------------------- */
 
 /* An entry of the journal that was never published. */
 struct keep_rest {

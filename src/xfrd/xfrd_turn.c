@@ -227,7 +227,7 @@ xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new)
 	xfrd_zones_go_on(xfrd);
 }
 
-/* ---- what is to be done -------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------- */
 
 static void
 turn_act(struct xfrd *xfrd, const struct xfr_action *action)

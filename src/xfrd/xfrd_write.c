@@ -48,7 +48,7 @@ static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
 static void write_on_written(void *ctx, const struct ipc_message *answer);
 static void write_on_looked(void *ctx, const struct ipc_message *answer);
 
-/* ---- who waits ----------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static void
 write_end_wish(struct xfrd_wish *wish)
@@ -134,7 +134,7 @@ write_find_wish(const struct xfrd_writes *writes, bool all)
 	return NULL;
 }
 
-/* ---- one after the other ------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 /* Asks main for a writer if none runs. */
 static void

@@ -22,7 +22,7 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_write.h"
 
-/* ---- what is due --------------------------------------------------------- */
+/* ---- zones that are due -------------------------------------------------- */
 
 /* Options of a zone that decide about its file. */
 struct write_role {
@@ -152,7 +152,7 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	return true;
 }
 
-/* ---- what became of it --------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------ */
 
 /* Logs failures to write: the first zone of a round, and their number at its
  * end. */

@@ -330,7 +330,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 	zone_leave_place(table, zone);
 }
 
-/* ---- what was before ----------------------------------------------------- */
+/* ---- pasts --------------------------------------------------------------- */
 
 struct xfrd_past *
 xfrd_zone_get_past(struct xfrd_zone_table *table, struct xfrd_zone *zone)

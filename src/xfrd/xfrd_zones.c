@@ -39,7 +39,7 @@ struct zones_config {
 	struct acl_element servers[]; /* of all lists; whatever their keys */
 };
 
-/* ---- what is served ------------------------------------------------------ */
+/* ---- served versions ----------------------------------------------------- */
 
 static void
 zones_copy_soa(const struct store_view *view, const struct zone *served,

@@ -249,7 +249,7 @@ nsec3_find_batch(const struct store_view *view,
 	}
 }
 
-/* ---- what nodes keep --------------------------------------------------- */
+/* ---- hashes in nodes --------------------------------------------------- */
 
 const uint8_t *
 nsec3_node_hash(const struct node *node)

@@ -63,7 +63,7 @@ zonemd_text(enum zonemd_verdict verdict)
 		? texts[verdict] : "its ZONEMD record is odd";
 }
 
-/* ---- what the apex has --------------------------------------------------- */
+/* ---- records of the apex ------------------------------------------------- */
 
 /* RFC 8976 section 3.3.1: the records that hold a digest, and their signatures,
  * are not part of it. */
@@ -154,7 +154,7 @@ apex_look(struct zonemd *z)
 	return NSD_OK;
 }
 
-/* ---- what is hashed ------------------------------------------------------ */
+/* ---- octets to hash ------------------------------------------------------ */
 
 static void
 block_flush(struct zonemd *z)
@@ -281,7 +281,7 @@ zonemd_take(struct zonemd *z, const struct zone_rr *rr)
 	return NSD_OK;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the whole zone ------------------------------------------------------ */
 
 enum nsd_err
 zonemd_create(const uint8_t *apex, struct zonemd **zonemd)

@@ -42,7 +42,7 @@ edit_hold(const struct settings_edit *edit, store_ref ref)
 		*(uint32_t *)store_edit(edit->heap, ref) += 1;
 }
 
-/* ---- what there is ----------------------------------------------------- */
+/* ---- present objects --------------------------------------------------- */
 
 static void
 slots_put(struct edit_slot *slots, size_t room, const struct edit_slot *slot)

@@ -82,7 +82,7 @@ clients_open(struct clients *clients, unsigned i,
 	return client;
 }
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 static void
 keep_said(struct client *client, const uint8_t *octets, size_t len)
@@ -170,7 +170,7 @@ clients_check(struct clients *clients, const struct exchange *x)
 	client->handed += size;
 }
 
-/* ---- what is heard ------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 /* Replies are in the order of their requests: this one's request is not before
  * the last one that was replied to. */

@@ -12,7 +12,7 @@
 /* The text repeats itself after so many octets. */
 #define PERIOD (64u * 23u)
 
-/* ---- what is printed ----------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 void
 order_fill(unsigned id, uint64_t at, uint8_t *out, size_t len)
@@ -129,7 +129,7 @@ print_json(struct order *order)
 	order->is_rough = true;
 }
 
-/* ---- its end ------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 static void
 on_sent(void *ctx, bool sent)

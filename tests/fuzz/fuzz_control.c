@@ -102,7 +102,7 @@ turn(struct control *c)
 		event_base_loop(c->base, EVLOOP_NONBLOCK);
 }
 
-/* ---- what is heard ------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 /* The number of the command whose answer begins so. */
 static unsigned

@@ -210,7 +210,7 @@ lend(const struct octets *text)
 	return (struct tls_text){text->at, text->len};
 }
 
-/* ---- what is made of them ------------------------------------------------ */
+/* ---- use of the texts ---------------------------------------------------- */
 
 static void
 on_diag(struct diag_sink *sink, const struct diag *diag)

@@ -75,7 +75,7 @@ struct batch {
 	uint8_t message[MESSAGE_MAX_LEN];
 };
 
-/* ---- what comes back ----------------------------------------------------- */
+/* ---- replies ------------------------------------------------------------- */
 
 /* A TSIG with a MAC is for who has signed the request, and is right. */
 static void

@@ -18,7 +18,7 @@
 #define PIECE_MAX 600u
 #define KEYS_MAX 8u
 
-/* ---- what things are made of ------------------------------------------- */
+/* ---- values ------------------------------------------------------------ */
 
 static const char *const plain_names[] = {"", "\7example", "\3www\7example",
 	"\1*\7example", "\1z", "\1a\1b\1c\1z", "\4test"};

@@ -82,7 +82,7 @@ make_head(struct input *in, uint8_t *head)
 		in->frames->make_head(head, &in->chance);
 }
 
-/* ---- what is in frames --------------------------------------------------- */
+/* ---- contents of frames -------------------------------------------------- */
 
 static size_t
 mutate(struct input *in, uint8_t *octets, size_t size, size_t max)

@@ -16,7 +16,7 @@
 #include "zonedb/settings_edit.h"
 #include "zonedb/table_edit.h"
 
-/* ---- what there is ------------------------------------------------------- */
+/* ---- zones --------------------------------------------------------------- */
 
 static const char example_text[] =
 	"$TTL 300\n"

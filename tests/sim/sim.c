@@ -56,7 +56,7 @@ zone_of(struct world *w, uint32_t handle)
 	return &w->zones[w->by_handle[handle]];
 }
 
-/* ---- what the machine wants --------------------------------------------- */
+/* ---- actions of the machine --------------------------------------------- */
 
 /* A check begins: not too soon after the last one. */
 static void
@@ -222,7 +222,7 @@ drain(struct world *w)
 	world_check_counts(w);
 }
 
-/* ---- what happens ------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 static void
 on_fresh_served(struct world *w, struct zone_model *z)
@@ -557,7 +557,7 @@ on_restart(struct world *w)
 			world_chance(w, w->zone_count));
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- a run -------------------------------------------------------------- */
 
 static void
 begin(struct world *w)

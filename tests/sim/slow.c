@@ -22,7 +22,7 @@
 
 #include "sim/slow.h"
 
-/* ---- what servers do ----------------------------------------------------- */
+/* ---- servers ------------------------------------------------------------- */
 
 static void
 on_opened(struct sim *s, struct conn *conn)
@@ -143,7 +143,7 @@ on_tell(struct sim *s, struct zone *zone)
 		zone->serial);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 static void
 make_servers(struct sim *s)

@@ -70,7 +70,7 @@ slow_note_begin(struct sim *s, const struct question *q)
 			PRId64 " ms", q->zone, s->zones[q->zone].server, took);
 }
 
-/* ---- connections: what xfrd_ask.c does ----------------------------------- */
+/* ---- connections, as in xfrd_ask.c --------------------------------------- */
 
 static void
 tell_room(struct sim *s, int64_t msec)
@@ -250,7 +250,7 @@ slow_on_look(struct sim *s, struct conn *conn)
 		slow_await(s, idle);
 }
 
-/* ---- questions: what xfrd_jobs.c does ------------------------------------ */
+/* ---- questions, as in xfrd_jobs.c ---------------------------------------- */
 
 static bool
 is_unheard(struct sim *s, const struct question *q)

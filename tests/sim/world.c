@@ -38,7 +38,7 @@ world_chance(struct world *w, uint32_t below)
 	return chance_below(&w->chance, below);
 }
 
-/* ---- what there is ------------------------------------------------------ */
+/* ---- hosts, groups and zones -------------------------------------------- */
 
 static enum trait
 make_trait(struct world *w)
@@ -171,7 +171,7 @@ world_take_event(struct world *w, struct event *event)
 	return true;
 }
 
-/* ---- what is under way --------------------------------------------------- */
+/* ---- requests under way -------------------------------------------------- */
 
 uint32_t
 world_keep_asked(struct world *w, const struct xfr_action *action)
@@ -303,7 +303,7 @@ world_answer(struct world *w, const struct xfr_action *action,
 	}
 }
 
-/* ---- what is promised --------------------------------------------------- */
+/* ---- promises ----------------------------------------------------------- */
 
 #define EMPTY_PAUSE_MAX (20480 * SEC)
 

@@ -34,7 +34,7 @@ must(bool ok, const char *what)
 	abort();
 }
 
-/* ---- what a zone holds */
+/* ---- contents of a zone */
 
 static uint64_t
 mix(uint64_t z, uint64_t name, uint64_t serial)

@@ -12,7 +12,7 @@
 #define BATCH_ROOM ((size_t)1 << 18)
 #define BATCH_ROOM_VERIFY ((size_t)1 << 14)
 
-/* ---- what the owner is ------------------------------------------------- */
+/* ---- kinds of owners --------------------------------------------------- */
 
 static bool
 type_is_data(uint16_t type)
@@ -65,7 +65,7 @@ owner_signs(const struct audit_owner *o, uint16_t type)
 	return !o->cut || type == TYPE_DS || type == TYPE_NSEC;
 }
 
-/* ---- what is handed on ------------------------------------------------- */
+/* ---- checks of an owner ------------------------------------------------ */
 
 /* Room for one more RRset in the batch that is being filled; a full batch is
  * submitted. NULL without memory. */

@@ -68,7 +68,7 @@ rrsig_read(const uint8_t *at, struct rrsig *sig)
 	return true;
 }
 
-/* ---- what a signature covers ------------------------------------------- */
+/* ---- signed octets ----------------------------------------------------- */
 
 /* The octets that are signed (RFC 4034 section 3.1.8.1); 0 without memory. */
 static size_t

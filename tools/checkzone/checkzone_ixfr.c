@@ -34,7 +34,7 @@ struct ixfr_making {
 	char *other;
 };
 
-/* ---- what differs -------------------------------------------------------- */
+/* ---- differences --------------------------------------------------------- */
 
 static bool
 read_file(struct ixfr_making *m, const char *file, struct diag_sink *sink,
@@ -247,7 +247,7 @@ write_file(struct ixfr_making *m)
 	return false;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------ */
 
 static bool
 make_file(struct ixfr_making *m)

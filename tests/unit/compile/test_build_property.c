@@ -264,7 +264,7 @@ make_batches(struct world *w)
 	return first;
 }
 
-/* ---- what should come out ---------------------------------------------- */
+/* ---- expected records -------------------------------------------------- */
 
 static struct world *sorting;
 

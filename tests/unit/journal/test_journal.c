@@ -571,7 +571,7 @@ what_lives_in_the_oldest_segment_moves(void **state)
 	end();
 }
 
-/* ---- who has it open */
+/* ---- the lock */
 
 static void
 one_writer_at_a_time(void **state)

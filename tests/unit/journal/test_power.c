@@ -45,7 +45,7 @@ static uint64_t last_id;
 static size_t faults; /* operations that fail */
 static struct journal *journal;
 
-/* ---- what is done */
+/* ---- the work */
 
 static void
 note_dead(unsigned zone, uint64_t first, uint64_t last, size_t now)
@@ -194,7 +194,7 @@ work_in(const char *folder)
 	journal_close(journal);
 }
 
-/* ---- what is there then */
+/* ---- contents after a power cut */
 
 static bool
 index_has(const struct journal_index *index, int dirfd, uint64_t id)

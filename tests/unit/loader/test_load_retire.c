@@ -161,7 +161,7 @@ loop_does_it_itself(void **state)
 	assert_false(load_retire_has(&retire, apex()));
 }
 
-/* ---- who reads something ------------------------------------------------- */
+/* ---- readers ------------------------------------------------------------- */
 
 /* The sources of a version. */
 enum source {
@@ -263,7 +263,7 @@ loop_that_reads_a_file_does_it_itself(void **state)
 	conf_destroy(conf);
 }
 
-/* ---- who has differences ------------------------------------------------- */
+/* ---- differences --------------------------------------------------------- */
 
 #define SOA(action, serial)                                                   \
 	action "\1z\0\0\6\0\0\0\x3c\0\x1f\2ns\1z\0\1x\1z\0\0\0\0" serial   \

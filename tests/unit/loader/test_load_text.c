@@ -193,7 +193,7 @@ batches_are_handed_on(void **state)
 	zonefile_result_fini(&result);
 }
 
-/* ---- what is refused ----------------------------------------------------- */
+/* ---- refused texts ------------------------------------------------------- */
 
 static void
 text_that_is_cut_is_refused(void **state)

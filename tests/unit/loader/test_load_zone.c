@@ -404,7 +404,7 @@ file_that_has_changed_comes_before_that(void **state)
 	assert_true(is_costly(served()));
 }
 
-/* ---- what comes again ---------------------------------------------------- */
+/* ---- repeated transfers -------------------------------------------------- */
 
 /* A whole zone of one record. */
 static bool

@@ -90,7 +90,7 @@ close_world(void **state)
 	return 0;
 }
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void
 give_broadcast(uint64_t ticket, uint32_t what, uint32_t value)

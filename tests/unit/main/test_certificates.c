@@ -79,7 +79,7 @@ workers_are_told_again_if_that_failed(void **state)
 	event_base_free(s.base);
 }
 
-/* ---- who tries them ------------------------------------------------------ */
+/* ---- trials -------------------------------------------------------------- */
 
 /* The messages of the sink. */
 struct told {

@@ -40,7 +40,7 @@ static enum { LIVES, DIES, WAITS_FOR_STOP } then;
 
 #define TOLD_STATUS 7 /* ended by a message */
 
-/* ---- what main does with messages, and what a worker is ----------------- */
+/* ---- handlers of main, and first functions of roles --------------------- */
 
 static void
 on_serving(struct supervisor *supervisor, struct child *child,

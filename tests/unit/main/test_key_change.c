@@ -93,7 +93,7 @@ close_world(void **state)
 	return 0;
 }
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void
 ask(uint64_t ticket, enum key_edit_what what, const char *key,
@@ -368,7 +368,7 @@ next_loader_publishes_it(void **state)
 	assert_int_equal(message.ticket, 8);
 }
 
-/* ---- what the loader does first, as it has the zones --------------------- */
+/* ---- changes that the loader makes first, as it has the zones ------------ */
 
 static void
 a_key_goes_once_the_loader_lets_it_go(void **state)

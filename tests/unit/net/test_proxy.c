@@ -73,7 +73,7 @@ expect_malformed(const struct made *made)
 	assert_int_equal(read_made(made, &header), PROXY_MALFORMED);
 }
 
-/* ---- what is right ------------------------------------------------------- */
+/* ---- headers that are right ---------------------------------------------- */
 
 static void
 proxy_names_the_client(void **state)
@@ -203,7 +203,7 @@ proxy_checks_a_crc32c(void **state)
 	expect_malformed(&made);
 }
 
-/* ---- what is not (faults 40) --------------------------------------------- */
+/* ---- headers that are wrong (faults 40) ---------------------------------- */
 
 static void
 proxy_waits_for_what_is_cut(void **state)

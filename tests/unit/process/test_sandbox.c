@@ -401,7 +401,7 @@ each_row_says_what_for(void **state)
 	}
 }
 
-/* ---- what can be reached ------------------------------------------------- */
+/* ---- files and processes within reach ------------------------------------ */
 
 static char folder[] = "/tmp/test_sandbox-XXXXXX";
 
@@ -552,7 +552,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* ---- what there is ------------------------------------------------------- */
+/* ---- present filters ----------------------------------------------------- */
 
 static void
 what_is_there_is_used_unless_unwanted(void **state)

@@ -336,7 +336,7 @@ the_highest_factor_limits_nothing(void **state)
 	limited_end(&l);
 }
 
-/* ---- what becomes of them ------------------------------------------------ */
+/* ---- limited replies ----------------------------------------------------- */
 
 static void
 slip_says_how_many_are_cut_short(void **state)

@@ -235,7 +235,7 @@ padding_makes_blocks_of_all_messages(void **state)
 	client_fini(&c);
 }
 
-/* ---- who may ------------------------------------------------------------ */
+/* ---- access ------------------------------------------------------------- */
 
 static void
 expect_refusal(struct client *c, const struct ask *ask, enum rcode rcode)

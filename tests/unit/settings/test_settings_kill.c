@@ -130,7 +130,7 @@ live_and_die(void)
 	(void)chance_next(&seed); /* the next one writes something else */
 }
 
-/* ---- its successor ----------------------------------------------------- */
+/* ---- the successor ----------------------------------------------------- */
 
 static bool
 is_one_of(const store_ref *refs, size_t count, store_ref ref)

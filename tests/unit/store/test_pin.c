@@ -321,7 +321,7 @@ pin_of_a_dead_reader_goes_when_cleared(void **state)
 	fixture_close(&f);
 }
 
-/* ---- who holds something back */
+/* ---- holders */
 
 static void
 holder_is_named_with_its_age(void **state)

@@ -595,7 +595,7 @@ idle_connection_is_small(void **state)
 	tls_server_destroy(server);
 }
 
-/* ---- who it is ----------------------------------------------------------- */
+/* ---- identities ---------------------------------------------------------- */
 
 static void
 client_is_who_its_certificate_says(void **state)

@@ -438,7 +438,7 @@ a_cut_above_existing_names_hides_them(void **state)
 	check_text(names);
 }
 
-/* ---- what the store has ------------------------------------------------ */
+/* ---- the whole store --------------------------------------------------- */
 
 /* RRsets of the root have sent offsets of their own, so they are nobody else's;
  * and cells that lead as far as may be. */

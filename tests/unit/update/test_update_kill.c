@@ -118,7 +118,7 @@ live_and_die(struct world *w)
 	assert_true(WIFSIGNALED(status));
 }
 
-/* ---- its successor ----------------------------------------------------- */
+/* ---- the successor ----------------------------------------------------- */
 
 static enum nsd_err
 take_record(void *ctx, const struct zone_rr *rr)

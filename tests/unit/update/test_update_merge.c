@@ -303,7 +303,7 @@ memory_that_runs_out_changes_nothing(void **state)
 	assert_true(failed > 100);
 }
 
-/* ---- what is between the first and the last ------------------------------ */
+/* ---- changes between the first and the last ------------------------------ */
 
 /* NAMES names below "sub", which a bound on those that are made anew would not
  * allow. */

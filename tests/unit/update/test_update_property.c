@@ -227,7 +227,7 @@ world_add_all(struct world *w)
 			}
 }
 
-/* ---- what has come of it ----------------------------------------------- */
+/* ---- results ----------------------------------------------------------- */
 
 static void
 print_both(const struct world *w, store_ref fresh)

@@ -17,7 +17,7 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
-/* ---- what is played ------------------------------------------------------ */
+/* ---- stand-ins ----------------------------------------------------------- */
 
 uint64_t flushes;
 struct message messages[ASKED_MAX];

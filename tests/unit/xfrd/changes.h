@@ -14,7 +14,7 @@
 #define ASKED_MAX 32u
 #define HEAD "# NSD zone list\n# name pattern\n"
 
-/* ---- what is played ------------------------------------------------------ */
+/* ---- stand-ins ----------------------------------------------------------- */
 
 extern uint64_t flushes;
 

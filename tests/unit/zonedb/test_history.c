@@ -347,7 +347,7 @@ drafts_that_are_not_whole_leave_nothing(void **state)
 	assert_null(newest());
 }
 
-/* ---- what others do ------------------------------------------------------ */
+/* ---- take-over, pins and measuring --------------------------------------- */
 
 static void
 a_loader_that_takes_over_keeps_them(void **state)
