@@ -211,8 +211,8 @@ def measure_all(args, work):
 
 
 def row(kind, mode, got):
-    """Of the repetitions: the sum of the counts, the median of the 99.9th
-    percentiles and of the slowest, and the most."""
+    """A row of the table, of all repetitions: the sum of the counts, the
+    median of the 99.9th percentiles and of the slowest, and the most."""
     counts = [g for g, _ in got]
     sent = sum(c["sent"] for c in counts)
     return [kind, mode, str(sent),

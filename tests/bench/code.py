@@ -62,7 +62,7 @@ def longest_step(tree):
 
 
 def asserts(paths):
-    """For 1,000 lines."""
+    """Asserts per 1,000 lines."""
     text = text_of(paths)
     found = re.findall(r"\b(?:assert|ASSERT_HOT|assert_zone)\(", text)
     return f"{1000 * len(found) / lines(text):.1f}"

@@ -75,7 +75,8 @@ def zone_name(n):
 
 
 def conf(kind, files, clauses):
-    """For servers.Server; clauses: of so many zones in nsd.conf."""
+    """The configuration for servers.Server; clauses: so many zones in
+    nsd.conf."""
     def make(work, port, workers, zones):
         name, text = servers.conf_nsd(work, port, workers, zones)
         text = text.replace("control-enable: no", "control-enable: yes\n"
@@ -161,7 +162,8 @@ class Run:
         self.wait(zone_name(clauses - 1) if clauses else "one")
 
     def bulk(self, verb, lines):
-        """With our nsd-control: NSD's waits for ever if there are many."""
+        """Runs a bulk command with our nsd-control: NSD's waits for ever for
+        many lines."""
         subprocess.run([self.client, "-c", f"{self.server.work}/nsd.conf",
                         verb], input="".join(lines).encode(), check=True,
                        stdout=subprocess.DEVNULL)

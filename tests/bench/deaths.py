@@ -68,7 +68,7 @@ def comm_of(pid):
 
 
 def cpu_of(pid):
-    """Of a process and all below it, dead or not, in seconds."""
+    """The CPU seconds of a process and its descendants, dead or not."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             fields = f.read().rpartition(")")[2].split()

@@ -173,7 +173,7 @@ TLD_CASES = [
 
 
 def wait_settled(server, limit_sec=30):
-    """Until it has spent next to no CPU time for a second."""
+    """Waits until the server has spent next to no CPU time for a second."""
     last, still, end = 0, 0, time.monotonic() + limit_sec
     while still < 4 and time.monotonic() < end:
         time.sleep(0.25)

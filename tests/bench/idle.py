@@ -104,8 +104,8 @@ class Holder:
 
 
 class Server(tls_server.Server):
-    """As tls_server.py has it, with several workers, and time-outs that
-    are longer than any run."""
+    """The server of tls_server.py with several workers, and time-outs that are
+    longer than any run."""
 
     conf = tls_server.CONF.replace(
         "server-count: 1", f"server-count: {WORKERS}\n\treuseport: yes\n"

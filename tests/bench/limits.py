@@ -58,7 +58,7 @@ by that is in [limits-attack.md](limits-attack.md), what it costs in
 
 
 class Knot(servers.Knot):
-    """With the module rrl."""
+    """Knot with the module rrl."""
 
     def command(self):
         made = super().command()

@@ -29,7 +29,7 @@ def name():
 
 
 def meminfo(what):
-    """In octets."""
+    """A figure of /proc/meminfo, in octets."""
     with open("/proc/meminfo") as f:
         for line in f:
             if line.startswith(what + ":"):
@@ -40,7 +40,8 @@ def meminfo(what):
 # ---- what else it does
 
 def own_ticks():
-    """Of this process and of all below it, those that have ended too."""
+    """The CPU ticks of this process and its descendants, also those that have
+    ended."""
     children, spent = {}, {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -81,7 +82,8 @@ class Others:
 
     @contextlib.contextmanager
     def watched(self):
-        """While something is measured; one within another is the same."""
+        """Watches other programs while something is measured; a watch within
+        another one does nothing."""
         if self.watching or self.part is None:
             yield
             return

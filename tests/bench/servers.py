@@ -201,7 +201,7 @@ class Server:
         self.begin = begin
 
     def wait(self, limit_sec):
-        """Until the first answer; False if none came."""
+        """Waits for the first answer; False if none came."""
         name, qtype = self.zones.probe
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.connect(("127.0.0.1", self.port))
@@ -292,7 +292,7 @@ class Server:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        """By pid, only what we started."""
+        """Ends the processes that were started here, by pid."""
         pids = self.pids()
         if self.process.poll() is None:
             self.process.terminate()

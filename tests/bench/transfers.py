@@ -234,7 +234,7 @@ def take(port):
 
 
 def bare_send(listener, octets, result):
-    """In a process of its own: the floor."""
+    """Sends octets from a process of its own: the least cost of a transfer."""
     os.sched_setaffinity(0, {0})
     connection, _ = listener.accept()
     connection.recv(4096)

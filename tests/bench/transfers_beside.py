@@ -45,7 +45,7 @@ class Taker:
 
 
 def throw_away(sock):
-    """As recv, but what came is not copied (tcp(7)); 0: the end."""
+    """Receives without copying (tcp(7)); returns the count, 0 at the end."""
     return LIBC.recv(sock.fileno(), None, PIECE, socket.MSG_TRUNC)
 
 

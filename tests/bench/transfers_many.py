@@ -77,7 +77,7 @@ CLAUSES = {"ours": clauses_nsd, "nsd": clauses_nsd, "knot": clauses_knot,
 
 
 def conf(kind, folder, count, port):
-    """For servers.Server; port: of the primary, or None."""
+    """The configuration for servers.Server; port: of the primary, or None."""
     def make(work, own_port, workers, zones):
         own = folder
         if port:

@@ -77,7 +77,7 @@ def conf(count, port):
 
 
 def private_octets(server):
-    """Of xfrd alone: what it shares with others costs nothing more."""
+    """The private memory of xfrd: shared pages cost nothing more."""
     for pid in server.pids():
         if pathlib.Path(f"/proc/{pid}/comm").read_text() == "nsd: xfrd\n":
             lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()

@@ -37,7 +37,7 @@ def delegations(n):
 
 
 def change_text(n):
-    """For nsd_update."""
+    """The text of a change for nsd_update."""
     lines = [f"zone {ZONE}.",
              f"remove @ 3600 SOA {soa_text(SERIAL + n - 1)}",
              f"add @ 3600 SOA {soa_text(SERIAL + n)}"]
@@ -94,7 +94,7 @@ class OurChanges:
         os.write(self.pipe, self.ready.pop(0))
 
     def applied(self):
-        """If all that were sent have been answered."""
+        """True once all changes sent have been answered."""
         return len(self.answers) + self.refused >= self.n
 
     def remind(self):

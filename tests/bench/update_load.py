@@ -1,5 +1,5 @@
-"""Of the part updates: how long answers take under load while changes come,
-beside the same without changes, in short parts in turns."""
+"""The part updates: times of answers under load while changes come, beside
+those without changes, in short parts in turns."""
 import array
 import json
 import os
@@ -18,7 +18,7 @@ POINTS = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1}
 
 
 class Load:
-    """Of Bench."""
+    """Measurements under load, mixed into Bench."""
 
     def updates_load(self, kind, zones):
         ours = kind == "ours"

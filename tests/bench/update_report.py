@@ -162,7 +162,8 @@ def updates_markdown(result):
 
 def draw(u, out):
     def points(r, changed):
-        """Of the parts with changes, one after the other, or of all."""
+        """The points of the parts with changes, one after the other, or of all
+        parts."""
         at, got = 0, []
         if not changed:
             return [(s[0], s[3] / 1e3) for s in r["course"]]

@@ -1,5 +1,5 @@
-"""Of the part updates: one change at a time, until all clients see it, beside
-rounds in which nothing is changed."""
+"""The part updates: one change at a time, until all clients see it, beside
+rounds without a change."""
 import time
 
 import report
@@ -17,7 +17,7 @@ CLIENTS = 16
 
 
 class Single:
-    """Of Bench."""
+    """Measurements of single changes, mixed into Bench."""
 
     def updates_single(self, kind, zones):
         ours = kind == "ours"
@@ -58,8 +58,8 @@ class Single:
         self.say(f"10 records {kind}: {row}")
 
     def changed_rounds(self, server, changes, watch, rounds, limit_sec):
-        """Of those that are slow also what processes of the server waited for
-        a core, and when the loader had answered."""
+        """Makes changes one by one; of slow ones also notes the waits of the
+        server's processes for a core, and when the loader had answered."""
         end = time.monotonic() + limit_sec
         while changes.ready and time.monotonic() < end:
             waiting = Waiting(server)
@@ -75,7 +75,8 @@ class Single:
                 rounds.slowest["loader_ms"] = changes.answers[-1]
 
     def unchanged_rounds(self, server, watch, rounds, took_ms, count):
-        """Of that length and of one more answer to each client."""
+        """Makes rounds of the same length without a change, with one more
+        answer to each client."""
         for _ in range(count):
             Waiting(server)     # as the others do before they begin
             begin = time.monotonic()
@@ -83,7 +84,8 @@ class Single:
                 rounds.add(begin, watch)
 
     def updates_warm(self, changes):
-        """As many as there are pairs, so that the next ones replace."""
+        """Makes as many changes as there are pairs, so that the next ones
+        replace."""
         changes.prepare(SLOTS)
         for i in range(SLOTS):
             changes.send()

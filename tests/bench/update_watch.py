@@ -27,8 +27,8 @@ def asked_serial(port, timeout=1):
 
 
 def reply_serial(reply):
-    """Of the SOA that is the last record of an answer to it (no EDNS), or
-    the first one: its name may be a pointer, and so may its names."""
+    """The serial of the SOA in an answer, as the last record (no EDNS), or the
+    first one: owner and names in it may be pointers."""
     at = reply.find(struct.pack(">HHI", 6, 1, 3600), 12)
     if at < 0 or len(reply) < at + 10:
         return None
@@ -51,11 +51,13 @@ class Watch:
             self.sockets.append(sock)
 
     def wait(self, serial, limit_sec):
-        """Until all have seen it; False if one did not in time."""
+        """Waits until all clients have seen the serial; False if one did not
+        in time."""
         return self.ask(lambda seen: seen >= serial, limit_sec)
 
     def wait_for(self, seconds, limit_sec):
-        """Until all have an answer that came so late, whatever it says."""
+        """Waits until all clients have an answer after so many seconds,
+        whatever it says."""
         end = time.monotonic() + seconds
         return self.ask(lambda seen: time.monotonic() >= end, limit_sec)
 

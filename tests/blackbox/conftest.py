@@ -39,7 +39,8 @@ def is_left_out(item):
 
 
 def chosen(items, seed):
-    """Of each value of the parameters that such a test names, one case."""
+    """Chooses a case for each value of the parameters that a test's marker
+    names."""
     groups = {}
     for item in items:
         marker = item.get_closest_marker("one_of_each")
@@ -93,7 +94,8 @@ def write_cases(config, what, names):
 
 
 class Outcomes:
-    """Of all tests, as the process that starts the others hears them."""
+    """The outcomes of all tests, as the process that starts the others gets
+    them."""
 
     def __init__(self, config):
         self.config = config

@@ -72,7 +72,7 @@ def apply(server, **options):
 
 
 def connect(server):
-    """To the UNIX socket."""
+    """Connects to the UNIX socket."""
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(DEADLINE)
     client.connect(server.control)

@@ -55,7 +55,7 @@ ROWS = {
 
 
 def make_rows(rng, apex):
-    """For signed.Zone."""
+    """Rows for signed.Zone."""
     return "\n".join(ROWS[kind].format(owner.to_text()) for owner, kind
                      in make_kinds(rng, dns.name.from_text(apex)).items())
 

@@ -87,7 +87,7 @@ def socket_of(pid, matches):
 
 
 def lifeline_address(pidfile):
-    """As in src/process/lifeline.c."""
+    """The abstract address of the lifeline, as in src/process/lifeline.c."""
     number = 14695981039346656037
     for octet in os.fsencode(pidfile):
         number = (number ^ octet) * 1099511628211 % 2**64
@@ -147,7 +147,8 @@ def read_proc(pid, name):
 
 
 def process_state(pid):
-    """As proc(5) has it: "T" if stopped, "Z" a zombie; "" if not there."""
+    """The state as in proc(5): "T" if stopped, "Z" a zombie; "" if not
+    there."""
     stat = read_proc(pid, "stat")
     return stat.rpartition(")")[2].split()[0] if stat else ""
 
@@ -321,7 +322,7 @@ class Server:
         return self.foreground and self.process.poll() is not None
 
     def wait_serving(self):
-        """Until all processes have their names, and one answers."""
+        """Waits until all processes have their names, and one answers."""
         count = int(self.options.get("server-count", 1))
         names = {"main", "loader", "xfrd",
                  *(f"server {i + 1}" for i in range(count))}
@@ -351,7 +352,7 @@ class Server:
                 if not name.startswith("standby")}
 
     def processes(self):
-        """The same with them: "standby 1"."""
+        """The processes by role, with standbys: "standby 1"."""
         found = {}
         session = session_of(self.main_pid) or self.sessions[-1]
         for pid in pids_of_session(session):
@@ -394,7 +395,7 @@ class Server:
         self.process.stdin.write((text.strip() + "\nsend\n").encode())
 
     def read_update(self):
-        """The next answer to one, as (outcome, added, removed)."""
+        """The next answer to an update, as (outcome, added, removed)."""
         line = b""
         end = time.monotonic() + DEADLINE
         while not line.endswith(b"\n"):
@@ -445,7 +446,7 @@ class Server:
         return left
 
     def end_all(self):
-        """As an operator does, and waits for it."""
+        """Stops the server as an operator does, and waits for its end."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -477,7 +478,7 @@ class Server:
         return text[:text.rfind("\n") + 1]
 
     def wait_log(self, pattern, start=0, count=1):
-        """Until that many lines behind start match; the last match."""
+        """Waits for so many matches behind start; returns the last one."""
         def look():
             found = list(re.finditer(pattern, self.read_log()[start:]))
             return found[count - 1] if len(found) >= count else None

@@ -109,7 +109,7 @@ class Steady:
         self.worst = max(self.worst, self.waits[-1])
 
     def _give_up(self):
-        """On those for which the time is over."""
+        """Gives up queries whose time is over."""
         now = self.clock.tick()
         while self.waiting:
             number, since = next(iter(self.waiting.items()))

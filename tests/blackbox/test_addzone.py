@@ -175,7 +175,7 @@ def test_changezone_to_a_broken_file_is_an_error(server):
 
 
 def test_client_that_sends_all_lines_before_it_reads(server):
-    """As NSD's nsd-control does: it would wait for ever."""
+    """NSD's nsd-control sends all first, and would wait for ever."""
     count = 20000
     lines = "".join(f"z{i}.test\n" for i in range(count))
     answer = control.say(server, f"NSDCT1 delzones\n{lines}\4\n".encode())
@@ -219,7 +219,7 @@ def test_addzone_of_a_large_file_is_ok_when_it_is_served(server):
 
 
 def test_zone_comes_with_what_its_file_says(server):
-    """There is no time at which it is found and has no data."""
+    """A zone is never found without its data."""
     path = server.directory / "some.test.zone"
     path.write_text(zone_text(4) + "".join(
         f"n{n} A 192.0.2.1\n" for n in range(100000)))
@@ -433,7 +433,7 @@ class Stream:
         self.client.sendall(f"NSDCT1 {verb}\n".encode())
 
     def send(self, lines):
-        """Until all are answered."""
+        """Sends lines, and waits for all answers."""
         self.client.sendall("".join(lines).encode())
         return [self.answers.readline() for _ in lines]
 
@@ -534,7 +534,7 @@ def test_what_waits_for_a_restart_is_not_said_to_be_applied(server):
 
 @pytest.mark.parametrize("size", [0, 70])
 def test_reconfig_tells_of_files_that_cannot_be_read(server, size):
-    """Of new zones, and of those with another file; the rest is done."""
+    """Tells of files of new zones, and of zones with another file."""
     names = ["bad.test"] + [f"bad{i}.test" for i in range(size)]
     for name in names:
         bad_zone(server, name)

@@ -43,7 +43,8 @@ class Lines:
         wait_for(line, lambda: line in self.read())
 
     def update(self, text):
-        """Of nothing else on its way."""
+        """Sends a change and returns its answer; no other one may be under
+        way."""
         known = len(self.read())
         self.server.send_update(text)
         return wait_for("an answer", lambda: [
@@ -51,8 +52,8 @@ class Lines:
 
 
 def worker_of(server, index):
-    """Once it catches what it is told by signals: another one may have answered
-    before."""
+    """The pid of a worker, once it catches the test's signals: a process that
+    was there before may have answered."""
     def is_ready():
         pid = server.role(f"server {index}")
         status = pathlib.Path(f"/proc/{pid}/status").read_text()

@@ -63,11 +63,12 @@ def test_others_find_no_fault_either(tmp_path, denial):
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_others_say_what_is_written_down(tmp_path, name):
-    """Where they differ from us: ldns compares no bitmaps and no signers;
-    all but BIND let an RRSIG count too many labels, and all count the
-    asterisk (RFC 4034 section 3.1.3). BIND lets insecure cuts lack their
-    NSEC3. None knows revoked keys (RFC 5011 section 2.1), unknown flags of
-    NSEC3 and NSEC3PARAM (RFC 5155 sections 4.1.2, 8.2), nor DS without NS.
-    What is a warning to us, for no validator fails, is a fault to some."""
+    """Other validators report what the table says. They differ from us: ldns
+    compares no bitmaps and no signers; all but BIND let an RRSIG count too
+    many labels, and all count the asterisk (RFC 4034 section 3.1.3). BIND lets
+    insecure cuts lack their NSEC3. None knows revoked keys (RFC 5011 section
+    2.1), unknown flags of NSEC3 and NSEC3PARAM (RFC 5155 sections 4.1.2, 8.2),
+    nor DS without NS. A warning of ours, as no validator fails, is a fault to
+    some."""
     path = FAULTS[name].zone().write(tmp_path / "zone")
     assert verdicts(path) == FAULTS[name].peers

@@ -13,7 +13,7 @@ from signing import Key, Zone
 
 
 class OtherKey(Key):
-    """Of another algorithm by its number alone."""
+    """A key whose algorithm is another one by its number alone."""
 
     def __init__(self, flags, algorithm):
         super().__init__(flags, algorithm)

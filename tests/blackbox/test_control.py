@@ -270,7 +270,8 @@ def test_print_tsig(server):
 
 
 def test_print_tsig_of_many_and_long_keys(make_server):
-    """More than is kept for a client that does not read yet."""
+    """The answer is larger than what is kept for a client that does not read
+    yet."""
     secret = base64.b64encode(bytes(range(250)) * 5).decode()
     key = 'key: name: "{}" secret: "{}" algorithm: hmac-sha256\n'
     names = [f"k{i}" for i in range(800)]

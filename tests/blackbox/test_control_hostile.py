@@ -119,7 +119,7 @@ def test_answer_that_nobody_reads(make_server):
 
 
 def test_client_that_is_killed(server):
-    """While its answer is being made."""
+    """The client is killed while its answer is being made."""
     pid = server.kill("loader", signal.SIGSTOP)
     asked = control.begin(server, "reload")
     wait_for("the command", lambda: len(os.listdir(

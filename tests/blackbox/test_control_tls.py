@@ -164,7 +164,7 @@ def test_strangers_get_few_handshakes_and_the_operator_all(server, keys):
 
 
 def test_1000_idle_connections(server):
-    """Before their ClientHello: they cost no handshake, and make room."""
+    """Connections without a ClientHello cost no handshake, and make room."""
     with contextlib.ExitStack() as idle:
         for _ in range(1000):
             idle.enter_context(socket.create_connection(

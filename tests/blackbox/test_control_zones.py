@@ -217,7 +217,8 @@ def test_json(make_server, primary, secondary):
 
 
 def test_an_end_without_an_octet_is_no_answer(make_server, tmp_path):
-    """Of a server that dies; one that lives may have nothing to list."""
+    """A connection that ends without an answer is an error; only listzones may
+    have nothing to print."""
     server = control.config(make_server(zones={"example": zone_text(1)}))
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(server.control)
@@ -238,7 +239,8 @@ def test_an_end_without_an_octet_is_no_answer(make_server, tmp_path):
 
 
 def test_a_command_is_answered_amid_reconfigs(make_server):
-    """Also that of a client that has been connected for longer."""
+    """Commands are answered amid reconfigs, also of a client that connected
+    before."""
     server = control.config(make_server(zones={
         f"z{n}.test": zone_text(1) for n in range(50)}))
     server.start()

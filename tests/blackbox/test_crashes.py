@@ -35,7 +35,7 @@ def store_of(server):
 
 
 def crash(server, role):
-    """And its successor serves."""
+    """Crashes a process, and waits until the next one serves."""
     known = len(server.read_log())
     pid = server.kill(role, signal.SIGSEGV)
     server.wait_log(rf"{role} \(pid {pid}\) was killed by signal 11", known)
@@ -129,7 +129,7 @@ def test_killed_readers_are_not_the_fault_of_the_store(nsd):
 
 
 def times_of(log, *texts):
-    """When the log had these lines, one after the other, in seconds."""
+    """The times of lines in the log, one after the other, in seconds."""
     found, at = [], 0
     for text in texts:
         at = log.index(text, at)

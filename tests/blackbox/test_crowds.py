@@ -70,7 +70,8 @@ class Flood:
 @pytest.mark.parametrize("nets", [1, 40])
 @pytest.mark.parametrize("half", [False, True], ids=["silent", "half a hello"])
 def test_operator_is_not_sent_away_for_strangers(server, keys, half, nets):
-    """Nor for those of more networks than there are places for each."""
+    """The operator's client is kept, also beside strangers of more networks
+    than there are places for each."""
     octets = read_hello(client_context(keys))[:100] if half else b""
     with connect(server.control_port, "127.0.0.1") as plain, \
             contextlib.ExitStack() as strangers:

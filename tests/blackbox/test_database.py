@@ -106,7 +106,7 @@ def test_changed_include_is_read(nsd, database, directory):
 
 
 def test_other_file_of_a_zone_is_read(server):
-    """The same files; the configuration names another."""
+    """The configuration names another file for a zone; no file has changed."""
     assert server.stop() == 0
     text = server.config.read_text()
     server.zone_file("a.test").rename(server.directory / "other.zone")
@@ -178,7 +178,8 @@ def test_dead_loader_does_not_make_it_unclean(server):
 
 
 def test_loader_dies_before_it_has_read_newer_files(server):
-    """In its first pass: they are no less to be read by the next."""
+    """The loader dies in its first pass: the next one reads the newer
+    files."""
     assert server.stop() == 0
     more = harness.Held(server.directory / "more.inc")
     server.write_zone("a.test", zone_text(4) + "$INCLUDE more.inc\n")
@@ -193,7 +194,7 @@ def test_loader_dies_before_it_has_read_newer_files(server):
 
 
 def test_stop_without_a_loader_is_clean(server):
-    """Another one takes over to close the file."""
+    """The next loader takes over to close the file."""
     server.wait_replaced("loader", server.kill("loader"))
     server.wait_log("2 zones: 0 read, 0 failed")
     server.kill("loader")  # for a second
@@ -304,7 +305,8 @@ def damage(server, database):
 
 
 def wait_left(server, database):
-    """No process maps the file any more, and main alone has it open."""
+    """Waits until no process maps the file any more, and main alone has it
+    open."""
     def is_left():
         roles = server.roles()
         return len(roles) == 4 and not any(
@@ -333,7 +335,7 @@ def test_file_that_was_cut_short_is_left_for_memory(server, database):
 
 
 def test_damaged_store_is_left_for_memory(server, database):
-    """And what that holds is kept in the file at the end."""
+    """The contents of the store in memory are kept in the file at the end."""
     damage(server, database)
     wait_left(server, database)
     check(server)

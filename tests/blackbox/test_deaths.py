@@ -59,7 +59,8 @@ def wait_other_store(server):
 
 
 def deaths(server):
-    """As its log tells: some by their lines, of others how many."""
+    """The number of deaths in the log: lines of single ones, and counts of
+    others."""
     log = server.read_log()
     return (log.count("was killed by signal")
             + sum(map(int, re.findall(r"error: (\d+) more processes have died",

@@ -20,8 +20,8 @@ BUSY = 0.1  # of a processor: what has nothing to do takes far less
 
 
 def lasting_descriptors(pid):
-    """Not those of questions and transfers under way, which it asks each
-    second."""
+    """The descriptors that stay open: not those of queries and transfers,
+    which are made each second."""
     used = {int(n) for n in open_files(pid)}
     for _ in range(40):
         time.sleep(0.05)

@@ -51,7 +51,8 @@ class Disk:
 
 
 class Primary(ScriptedPrimary):
-    """Of any zone; that called "large" has a file of its own in the journal."""
+    """A primary of any zone; the one called "large" has a file of its own in
+    the journal."""
 
     def __init__(self):
         self.serial = 1
@@ -199,7 +200,7 @@ def test_zone_file_that_cannot_be_written(make, primary, disk, directory,
 # ---- xfrd.state ----------------------------------------------------------------
 
 def wait_known(server):
-    """Before xfrd knows its zones it writes down nothing."""
+    """Waits until xfrd knows its zones: before that it writes no state."""
     wait_for("the state of the zone", lambda: "state: ok" in
              control.ask(server, "zonestatus", "s.test")[1])
 
@@ -420,7 +421,7 @@ def test_start_on_a_full_disk(make_server, primary, directory):
 
 
 def test_endless_transfer_leaves_half_of_the_disk(make_server, directory):
-    """Without size-limit-xfr, too."""
+    """An endless transfer is bounded, also without size-limit-xfr."""
     class Endless(Primary):
         is_endless = True
 

@@ -120,7 +120,8 @@ def test_clients_that_do_not_read_hold_nobody_and_little(server):
 
 @pytest.mark.lasts(65)
 def test_client_that_reads_slowly_is_cut_off(server):
-    """After a minute: it would hold the version for days."""
+    """A slow client is cut off after a minute: it would hold the version for
+    days."""
     server.write_zone("example", large_text(5))
     assert control.ask(server, "reload", "example") == (0, "ok\n")
     with control.connect(server) as client:

@@ -18,8 +18,8 @@ INVALID_DATA = 24  # RFC 8914 section 4.25
 
 
 class Primary(ScriptedPrimary):
-    """Has a serial; may be told to say nothing but errors, or to send a half
-    of a transfer and the rest later."""
+    """A primary with a serial; can answer with errors, or send half of a
+    transfer and the rest later."""
 
     def __init__(self):
         self.serial = 7
@@ -185,7 +185,8 @@ YEARS = 10 * 365 * DAY
 
 
 def set_clock(server, sec):
-    """To the next start all dates in xfrd.state are later by that."""
+    """Stops the server and makes all dates in xfrd.state later, as for a clock
+    that was set."""
     assert server.stop() == 0
     path = server.directory / "xfrd.state"
     text, count = re.subn(
@@ -256,8 +257,8 @@ def last_error(server):
 
 
 def test_expired_zone_keeps_its_last_error(make_server, primary):
-    """Over checks; and the next xfrd has one of its own soon, whatever the
-    retry is."""
+    """The last error stays over checks; the next xfrd has one of its own soon,
+    whatever the retry is."""
     primary.timers = "1 1 3 300"
     server = start_with(make_server, primary,
                         "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")

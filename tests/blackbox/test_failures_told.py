@@ -158,7 +158,8 @@ def test_differences_that_are_followed_by_axfr_are_no_error(make_server, way):
 
 
 def test_primary_that_does_not_listen(make_server):
-    """Once, not for each thing that is tried: SOA over UDP and TCP, IXFR."""
+    """The failure is logged once, not for each attempt: SOA over UDP and TCP,
+    IXFR."""
     with Primary(None) as primary:
         server = secondary(make_server, primary.port)
         server.wait_serial("s.test", 7)
@@ -272,7 +273,7 @@ def test_target_that_refuses(make_server, code, words):
 
 
 def test_target_that_is_silent(make_server):
-    """Not before it was told as often as notify-retry says."""
+    """A silent target is logged only after notify-retry attempts."""
     with socket.socket(type=socket.SOCK_DGRAM) as target:
         target.bind(("127.0.0.1", 0))
         port = target.getsockname()[1]

@@ -16,8 +16,8 @@ LIMIT = 1.5
 
 
 def chain(count):
-    """Not a whole chain: NSEC3 records in order, each of which leads to the
-    next, of names that are not there."""
+    """NSEC3 records in order, each of which leads to the next, of names that
+    are not there: not a whole chain."""
     digits = "0123456789abcdefghijklmnopqrstuv"
     hashes = ["".join(digits[i >> shift & 31] for shift in (15, 10, 5, 0)) * 8
               for i in range(0, 1 << 20, (1 << 20) // count)][:count]
@@ -58,7 +58,8 @@ def large_text(more):
 
 
 def test_file_that_falls_out_of_order(nsd):
-    """At its end, so that it is read again; what is said is said once."""
+    """The file is out of order at its end, so that it is read again; warnings
+    are logged once."""
     text = large_text("zzz NS ns.zzz\nwww A 192.0.2.80\nwww A 192.0.2.80\n")
     server = nsd(zones={"example": text}, options={"verbosity": 2})
     assert server.query("www.example", "A").answer[0][0].to_text() == (

@@ -187,8 +187,8 @@ def test_reconfig_changes_limits(make_server):
 
 
 def test_table_of_another_size(make_server):
-    """In a small one most netblocks have lost their place by the time they ask
-    again."""
+    """In a small table most netblocks have lost their place by the time they
+    ask again."""
     server = limited(make_server, server_count=2, rrl_size=1,
                      rrl_ratelimit=1).start()
     workers = server.role("server 1"), server.role("server 2")

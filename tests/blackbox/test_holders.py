@@ -68,7 +68,8 @@ class Published:
         self.serial += 1
 
     def publish_until(self, pattern):
-        """Until the log has it. Returns the most that the store had, in KiB."""
+        """Publishes until the log has a line. Returns the most that the store
+        had, in KiB."""
         most = 0
 
         def look():
@@ -186,8 +187,8 @@ def kept(server):
 
 
 def wait_retired(server):
-    """Until the store has one version, and else only what is kept of others. A
-    pin that is taken before holds the rest of an older one, too."""
+    """Waits until the store has one version, and otherwise only what is kept
+    of others. A pin taken before holds the rest of an older one, too."""
     def look():
         live, retired = said(server, r"STORE live=(\d+) .* retired=(\d+)")
         return live - retired < 8 * MIB  # a version has 7.5 MB
@@ -247,7 +248,7 @@ def test_transfers_that_need_not_go_stay(start):
 
 
 def test_dump_that_keeps_too_much_is_broken_off(start):
-    """And xfrd stays."""
+    """The dump is broken off, and xfrd stays."""
     published = start(records=RECORDS)
     server = published.server
     roles = server.roles()

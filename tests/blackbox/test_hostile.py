@@ -96,7 +96,7 @@ def test_link_of_the_user_is_no_log_file(make_server, directory, there):
 
 @needs_root
 def test_link_of_root_leads_to_the_log_file(make_server, directory):
-    """And that file can be opened anew when root is gone."""
+    """The log file behind the link can be opened anew when root is gone."""
     real = directory / "real.log"
     log = directory / "nsd.log"
     log.symlink_to(real)

@@ -77,7 +77,7 @@ def silence_of(server, pid):
 
 
 def test_worker_is_found_sooner_if_no_other_serves(nsd):
-    """Again where this machine had no processor for main."""
+    """Repeats the test where this machine had no processor for main."""
     server = nsd(zones={"example": zone_text()})
     for _ in range(8):
         pid = server.role("server 1")

@@ -85,7 +85,7 @@ def write_cut_file(server, serial):
 
 
 def test_file_that_was_cut_short_gives_way_to_the_journal(server):
-    """Which has all of that version, with sums."""
+    """The journal has all of that version, with sums."""
     write_cut_file(server, 5)
     keep_whole(server, 5, "www 3600 A 192.0.2.1")
     server.start()

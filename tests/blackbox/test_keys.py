@@ -55,7 +55,8 @@ def ring(name, secret):
 
 
 def rcode(server, name, secret, algorithm="hmac-sha256"):
-    """Of a signed query from a port of its own. That of the TSIG counts."""
+    """The RCODE of a signed query from a port of its own; an error of the TSIG
+    comes first."""
     query = dns.message.make_query("example", "SOA")
     query.use_tsig(ring(name, secret), name, algorithm=algorithm)
     try:
@@ -69,14 +70,14 @@ def rcode(server, name, secret, algorithm="hmac-sha256"):
 
 
 def rcodes(server, *key):
-    """Of many at once."""
+    """The RCODEs of many signed queries at once."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(rcode, server, *key) for _ in range(ASKS)]
         return {one.result() for one in asked}
 
 
 def queries(server):
-    """Of each worker."""
+    """The number of queries of each worker."""
     text = control.ask(server, "stats_more")[1]
     return {line.split("=")[0]: int(line.split("=")[1])
             for line in text.splitlines()
@@ -252,8 +253,9 @@ def test_process_dies_meanwhile(server, role):
 
 
 def test_reply_to_long_names_is_as_long_as_its_request(make_server):
-    """Without EDNS, too: a TSIG beside a question of such length takes more
-    than 512 octets, of which the client has just sent as many."""
+    """Replies are as long as requests also without EDNS: a TSIG beside a
+    question of such length takes more than 512 octets, which the client has
+    just sent."""
     name = ".".join(["k" * 63] * 3 + ["k" * 61]) + "."
     server = make_server(zones={"example": zone_text()}, extra=(
         f"key:\n\tname: {name}\n\talgorithm: hmac-sha512\n"

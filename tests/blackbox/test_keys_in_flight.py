@@ -55,7 +55,7 @@ class Primary(ScriptedPrimary):
             transfer.is_over.set() # also if nobody is there to take it
 
     def wait_transfer(self, nth):
-        """The one that is under way when so many have been."""
+        """Waits for the nth transfer, which is then under way."""
         return wait_for("a transfer", lambda: len(self.transfers) > nth
                         and self.transfers[nth])
 
@@ -81,7 +81,7 @@ def write(server, primary, key, keys):
 
 @pytest.fixture
 def server(make_server, primary):
-    """Has serial 1; a transfer of serial 2 is half way: number 1."""
+    """A server with serial 1, and transfer number 1, of serial 2, half way."""
     server = make_server(zones={"example": zone_text()},
                          options={"verbosity": 1, "tcp-timeout": 120})
     write(server, primary, "k", {"k": SECRETS["old"], "n": SECRETS["other"]})

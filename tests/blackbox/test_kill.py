@@ -53,8 +53,8 @@ def state(server):
 
 
 def first_state(server, names=5):
-    """Of one that has begun: main is past what it does behind a fork once it
-    has heard a signal."""
+    """The state of a server that has begun: main is past its work behind a
+    fork once it has handled a signal."""
     wait_for("all roles", lambda: len(server.roles()) == names)
     server.reload()
     return settled_state(server, names)
@@ -143,7 +143,7 @@ def test_every_role_again_and_again(nsd):
 
 
 def seconds_to_replace(server, name):
-    """From before its death."""
+    """The time to replace a process, from before its death."""
     pid = server.role(name)
     start = time.monotonic()
     server.kill(name)
@@ -368,7 +368,8 @@ def test_second_start_leaves_a_live_server_alone(nsd):
 
 
 def test_killed_during_start(make_server):
-    """At whatever moment: nobody is left but workers that serve."""
+    """Main is killed at any moment of a start: only serving workers are
+    left."""
     server = make_server(zones={f"z{i}.example": zone_text()
                                 for i in range(100)})
     for step in range(10):

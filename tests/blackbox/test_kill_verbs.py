@@ -49,7 +49,8 @@ zone:
 
 
 class Primary(ScriptedPrimary):
-    """Of fed, which has another record with the same serial if it is told."""
+    """The primary of fed, which can get another record with the same
+    serial."""
 
     def __init__(self):
         self.text = "old"
@@ -63,7 +64,8 @@ class Primary(ScriptedPrimary):
 
 
 def pattern(server, zone):
-    """Of a zone that was added; "" of another one; None: there is none."""
+    """The pattern of an added zone; "" for a zone of nsd.conf; None: there is
+    none."""
     for line in control.ask(server, "listzones")[1].splitlines():
         name, _, of = line.partition("\t")
         if name == zone:
@@ -98,7 +100,7 @@ def prepare_progress(server):
 
 
 def tells_progress(server):
-    """Of a command that goes on; it ends with its xfrd."""
+    """True while progress shows the command, which ends with its xfrd."""
     return server.role("xfrd") != server.adding[1] or control.ask(
         server, "progress")[1] == "addzones: begun\n"
 

@@ -124,7 +124,8 @@ def test_soa_of_another_zone_is_refused(make_server, where):
 
 
 def test_they_count_against_the_limit(make_server):
-    """In messages short enough, they would take more when kept."""
+    """Records left out count against the limit: in short messages they would
+    take more when kept."""
     def answer(apex, rdtype, query):
         if rdtype == "SOA":
             return [reply(query, soa(apex, 7))]

@@ -32,7 +32,8 @@ def memory_file(server, name):
 
 
 def wait_for_one_store(server):
-    """Until main has left those of before: it holds each open twice."""
+    """Waits until main has closed the other stores: it has each store open
+    twice."""
     wait_for("one store", lambda: sum(
         "nsd-store" in file
         for file in open_files(server.main_pid).values()) == 2)
@@ -222,7 +223,8 @@ def die_of(server, deadly, known):
 
 
 def test_zone_that_loaders_die_of_is_set_aside(make_server):
-    """At the start: the others are read, and it is once its file changes."""
+    """Other zones are read at the start, and the zone is once its file
+    changes."""
     server = make_server(zones={f"{z}.test": zone_text(3) for z in "abcd"})
     deadly = harness.Held(server.directory / "deadly.inc")
     server.write_zone("b.test", zone_text(5) + "$INCLUDE deadly.inc\n")
@@ -319,7 +321,8 @@ def kill_again_and_again(server, number):
 
 @pytest.mark.lasts(15)
 def test_damaged_store_is_left_behind(nsd):
-    """And so is a worker that hangs and does not leave it."""
+    """A damaged store is left, and so is a worker that hangs and does not
+    leave it."""
     server = nsd(zones={"example": zone_text()},
                  options={"server-count": 2, "replace-hung": "no"})
     workers = {r: p for r, p in server.roles().items() if "server" in r}
@@ -343,7 +346,8 @@ def test_damaged_store_is_left_behind(nsd):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
 def test_stores_are_made_in_a_chroot_for_ever(make_server, directory):
-    """Where there is no /proc, by a user that is not root."""
+    """Stores are made in a chroot without /proc, by a user that is not
+    root."""
     os.chown(directory, 65534, 65534)
     server = make_server(zones={"example": zone_text()}, options={
         "username": "nobody", "chroot": f'"{directory}"'})

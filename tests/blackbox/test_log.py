@@ -82,7 +82,7 @@ def test_log_at_verbosity_2_has_all(nsd):
 
 @pytest.mark.parametrize("more", ["", ERRORS])
 def test_file_that_is_still_broken_is_said_at_each_reload(nsd, more):
-    """Once each, though it is not read."""
+    """A broken file is logged once at each reload, though it is not read."""
     server = nsd(zones={"a.test": zone_text(), "b.test": zone_text()},
                  options={"verbosity": 0})
     server.write_zone("a.test", zone_text(2) + "w A 1.2.3\n" + more)

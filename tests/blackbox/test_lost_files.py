@@ -44,7 +44,8 @@ def write(server, *zone):
 
 
 def is_whole(path):
-    """Also without the comment on a transfer, which nobody remembers."""
+    """True if the file has the zone, also without the comment on a
+    transfer."""
     return "192.0.2.9" in read(path)
 
 
@@ -96,7 +97,8 @@ def test_made_at_a_stop(start, primary):
 
 def test_made_at_a_stop_by_a_writer_that_does_not_know_all_zones(start,
                                                                  primary):
-    """There will be no other one."""
+    """The writer that runs at a stop is the last, and does not know all
+    zones."""
     server = start(zones=pattern(primary, "p", "a/%s"))
     assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
     server.wait_serial("s.test", 1)

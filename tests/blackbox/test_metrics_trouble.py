@@ -161,7 +161,7 @@ def test_what_is_not_of_zones(start):
 
 
 def test_client_that_leaves_amid_a_count(start):
-    """The next one gets a count that begins anew and ends."""
+    """A client after one that left gets a complete count."""
     server = start(extra="".join(
         f"zone:\n\tname: n{n}.test\n\tzonefile: none\n" for n in range(3000)))
     server.start()

@@ -84,8 +84,8 @@ def test_newcomer_is_seen_behind_a_crowd(nsd, descriptors, mode, workers):
 
 
 def test_proxy_waits_for_a_place_with_tls(start_tls, authority):
-    """While it does, nobody can tell who its client is: the handshake comes
-    when it has one (doc/decisions/0109)."""
+    """A proxied connection that waits for a place has no client yet: the
+    handshake comes when it has a place (doc/decisions/0109)."""
     port = free_port()
     server = start_tls(
         {"example": ZONE}, ready=False,

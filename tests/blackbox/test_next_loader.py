@@ -136,7 +136,8 @@ def test_zones_that_came_went_and_changed(server, then):
 
 @pytest.mark.parametrize("then", [kill_loader, fill_another_store])
 def test_keys_that_zones_were_given(server, then):
-    """And those of zones that were given one, and have lost it since."""
+    """Keys that zones were given survive, also of zones that have lost theirs
+    since."""
     for name in NAMES[1:]:
         ask(server, "addzone", name, "p")
     ask(server, "add_tsig", "n", SECRETS["n"])
@@ -166,7 +167,8 @@ def test_keys_that_zones_were_given(server, then):
 
 
 def test_another_configuration(server):
-    """With zones that move from the list to nsd.conf, and back."""
+    """A configuration with zones that move from the list to nsd.conf, and
+    back."""
     for name in "a.test", "b.test":
         ask(server, "addzone", name, "p")
     configure(server, "zone:\n\tname: a.test\n\tzonefile: a.test.other\n"

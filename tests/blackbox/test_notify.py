@@ -79,7 +79,7 @@ def test_xfrd_hears_of_a_notify(server, tcp):
 
 
 def rcode_of(server, message):
-    """Of a reply that may be a header alone."""
+    """The RCODE of a reply that may be a header alone."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(DEADLINE)
         client.sendto(message.to_wire(), ("127.0.0.1", server.port))

@@ -83,7 +83,7 @@ def configure(server, names, *targets):
 
 
 def reconfig(server, names, *targets):
-    """The same xfrd knows the zones when this returns."""
+    """Runs reconfig; the same xfrd knows the zones when it returns."""
     xfrd = server.role("xfrd")
     configure(server, names, *targets)
     assert control.ask(server, "reconfig")[0] == 0

@@ -116,7 +116,8 @@ def zone_texts():
 
 
 def test_broken_chains_load_and_are_told_of(nsd):
-    """And all questions are answered, by the process that was there first."""
+    """Broken chains are loaded with warnings, and all questions are answered
+    by the same worker."""
     texts = zone_texts()
     server = nsd(zones=texts)
     worker = server.role("server 1")
@@ -181,7 +182,8 @@ def test_limit_of_iterations_holds_for_a_database(nsd, tmp_path, fill):
 
 
 def test_limit_of_iterations_holds_for_changes(nsd):
-    """In a message, and of a file that is compared with what is served."""
+    """The limit holds for changes of a transfer, and of a file that is
+    compared with the served zone."""
     fill = "".join(f"fill{i}.sub A 192.0.2.1\n" for i in range(1200))
     zone = HEAD + fill + "\n".join(param() + chain("example.")) + "\n"
     costly = param("ab", 3) + chain("example.", "ab", 3)

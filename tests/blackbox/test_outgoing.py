@@ -11,7 +11,7 @@ LOOPBACK_6 = "::1"
 
 
 def counting():
-    """Has a newer serial each time it is asked for that, up to 4."""
+    """A primary whose serial grows with each query for it, up to 4."""
     serial = [1]
 
     def answer(apex, rdtype, query):
@@ -86,7 +86,8 @@ def test_of_several_the_first_that_there_is(make_server, ours, expected):
 
 
 def test_if_there_is_none_nothing_is_sent(make_server):
-    """Not from another address: a primary may tell secondaries apart by it."""
+    """No request is sent from another address: a primary may tell secondaries
+    apart by it."""
     with ScriptedPrimary(counting()) as primary:
         server = start(make_server, [primary], ["192.0.2.1", "203.0.113.1"])
         server.wait_log("s.test: Could not tcp connect to .*: Cannot"

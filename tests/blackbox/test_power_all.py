@@ -40,7 +40,8 @@ GONE = 0         # in place of a serial: the zone was removed
 
 @functools.lru_cache(1)
 def filling(apex):
-    """More than a MiB: such a zone has a file of its own in the journal."""
+    """Records of more than a MiB: such a zone has a file of its own in the
+    journal."""
     return records(apex, *(f"n{i} TXT {'x ' * 8}" + " ".join(["y" * 250] * 20)
                            for i in range(210)))
 

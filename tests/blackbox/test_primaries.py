@@ -158,7 +158,8 @@ def test_question_avoids_a_connection_that_is_held_up(make_server):
 
 @pytest.mark.lasts(20)
 def test_connection_that_goes_mute_is_left(make_server):
-    """As one does whose state a firewall has lost; new ones work."""
+    """A connection goes mute, as if a firewall had lost its state; new ones
+    work."""
     serial = [1]
     asked = collections.Counter()
 
@@ -179,7 +180,7 @@ def test_connection_that_goes_mute_is_left(make_server):
 
 
 def test_slow_primary_leaves_room_for_others(make_server):
-    """As many of its zones as there are connections, and more."""
+    """A slow primary has as many zones as there are connections, and more."""
     def answer(apex, rdtype, query):
         if rdtype == "SOA":
             return [reply(query, soa(apex, 7))]
@@ -243,7 +244,8 @@ def test_zone_that_finds_all_connections_in_use_waits_for_one(make_server):
 
 @pytest.mark.lasts(15)
 def test_expired_zone_stays_expired_after_a_crash(make_server):
-    """Without what was written down it would be served for another EXPIRE."""
+    """Without a record of the expiry the zone would be served for another
+    EXPIRE."""
     def answer(apex, rdtype, query):
         if rdtype == "SOA":
             return [reply(query, soa(apex, 7, f"1 1 {EXPIRE} 300"))]

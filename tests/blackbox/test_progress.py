@@ -125,7 +125,8 @@ def test_bar_on_a_terminal(waits):
 
 
 def test_server_that_does_not_know_it(make_server):
-    """As NSD 4: it is asked once, and the answer is what it is."""
+    """A server such as NSD 4 does not know the command: it is asked once, and
+    its answer is final."""
     made = control.config(make_server(zones={}))
     asked, held = [], []
     with socket.socket(socket.AF_UNIX) as listener:

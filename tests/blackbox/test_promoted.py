@@ -76,7 +76,7 @@ def test_zone_that_was_not_written_is_served_from_the_journal(start, way):
 @pytest.mark.parametrize("way", WAYS[:2])
 @pytest.mark.parametrize("serial", (9, 6))
 def test_newer_file_is_read_by_a_promoted_zone(make_server, way, serial):
-    """As it was put there by whoever promotes the zone."""
+    """An operator who promotes a zone puts a newer file there."""
     with Primary(serial=6, expire=3600) as primary:
         zone = Zone(make_server, way, of(primary), "")
         zone.server.wait_serial("z.test", 6)

@@ -1,5 +1,5 @@
-"""Behind a proxy that speaks PROXYv2: the client is whom it names, in access
-lists, answers and figures (faults 40)."""
+"""A server behind a proxy that speaks PROXYv2: access lists, answers and
+figures are about the client that it names (faults 40)."""
 import ipaddress
 import random
 import re
@@ -130,7 +130,7 @@ def test_access_is_of_the_client(proxied, tcp):
 
 
 def test_mapped_addresses_are_those_of_ipv4(proxied):
-    """In lists, too, whatever the proxy says them as."""
+    """IPv4-mapped addresses of a proxy match lists of IPv4."""
     server = proxied()
     for source, allowed in (("192.0.2.1", True), ("192.0.2.2", False),
                             ("198.51.100.0", True), ("198.51.100.255", True),

@@ -78,7 +78,7 @@ def test_broken_file_changes_nothing(server):
 
 
 def test_link_that_leads_to_another_file_is_followed(server):
-    """As deployments and mounted configurations change it."""
+    """Deployments and mounted configurations change a link to nsd.conf."""
     server.stop()
     server.config.rename(server.directory / "first.conf")
     server.config.symlink_to("first.conf")
@@ -200,7 +200,7 @@ def test_process_dies_meanwhile(server, role):
 
 
 def identity_of_other(server):
-    """Of a worker that is not held."""
+    """The identity that another worker, which is not held, answers."""
     while True:
         with contextlib.suppress(dns.exception.Timeout):
             return server.identity(timeout=0.5)

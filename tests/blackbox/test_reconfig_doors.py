@@ -162,7 +162,7 @@ def hup(server, done="reconfig: done"):
 
 
 def test_a_signal_is_refused_in_the_log(made, directory):
-    """As nobody else hears of it: with the reason, once."""
+    """A refusal by signal is in the log, with its reason, once."""
     port = free_port()
     made.options.update({"metrics-enable": "yes", "reload-config": "yes",
                          "metrics-interface": "127.0.0.1",
@@ -265,7 +265,7 @@ def test_those_who_are_there_stay(made):
 
 @pytest.mark.parametrize("role", ["xfrd", "loader"])
 def test_one_dies_meanwhile(made, role):
-    """The next one has what is new."""
+    """The next process has the new sockets."""
     first, second = free_port(), free_port()
     made.options.update({
         "metrics-enable": "yes", "metrics-interface": "127.0.0.1",
@@ -284,8 +284,8 @@ def test_one_dies_meanwhile(made, role):
 
 
 def test_control_channel_comes(made):
-    """With zones that come and go: another xfrd is let into the folder of
-    their list."""
+    """A control channel is added, and zones can then be added: another xfrd is
+    let into the folder of their list."""
     made.options["reload-config"] = "yes"
     made.extra = "pattern:\n\tname: p\n"
     made.write_config()
@@ -460,8 +460,8 @@ def test_bad_key_of_the_channel(secure, keys, directory, what):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user needs root")
 def test_key_of_root_that_stays_is_no_trouble(made, keys, directory):
-    """As Debian has it: it was read at the start. Once it has changed, that is
-    said."""
+    """A key that root alone can read, as in Debian, was read at the start. Its
+    change is logged."""
     for folder in directory, keys:
         folder.chmod(0o777)
     made.options["username"] = "nobody"
@@ -480,8 +480,8 @@ def test_key_of_root_that_stays_is_no_trouble(made, keys, directory):
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user needs root")
 def test_reconfig_is_silent_of_files_of_root_that_stay(start_tls, authority,
                                                        directory):
-    """As Debian has them: they were read at the start. Once they have changed,
-    that is said."""
+    """Files that root alone can read, as in Debian, were read at the start.
+    Their change is logged."""
     for folder in directory, authority.directory:
         folder.chmod(0o777)
     sign = authority.sign

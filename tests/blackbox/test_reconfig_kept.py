@@ -279,7 +279,7 @@ def test_line_of_a_zone_of_nsd_conf_goes_without_another_list(server):
 
 
 def test_xfrd_dies_amid(server):
-    """The next one has what is new, too."""
+    """The next xfrd has the new configuration, too."""
     with Held() as primary:
         configure(server, zone("old.test"))
         server.start()

@@ -265,8 +265,8 @@ def test_zone_in_reading_is_read_once(server):
 
 
 def test_first_pass_goes_on(server):
-    """Also of a zone that has other options meanwhile, and beside one that
-    goes. What is new is read behind it."""
+    """The first pass goes on, also for a zone that has other options
+    meanwhile, and beside one that is removed. New zones are read after it."""
     for name in "b.test", "gone.test":
         file_of(server, name)
     file_of(server, "new.test", 5)
@@ -381,7 +381,7 @@ def test_zone_that_was_to_go_is_one_of_nsd_conf_by_then(server):
 # ---- deaths -------------------------------------------------------------------
 
 def test_it_dies_with_the_message_in_hand(server):
-    """The next one has what is new from its start."""
+    """The next loader has the new configuration from its start."""
     file_of(server, "b.test")
     file_of(server, "new.test", 5)
     configure(server, zone("b.test"))

@@ -36,7 +36,7 @@ def has_lines_of(text, pids):
 
 
 def wait_lines(server, read):
-    """Has each worker say something, until that is read there."""
+    """Has each worker write a line, and waits until it can be read there."""
     pids = workers(server)
     before = len(read())
     server.signal(signal.SIGUSR1)
@@ -196,7 +196,8 @@ def syslog(make_server):
 
 @needs_root
 def test_lines_of_all_processes_are_in_syslog_from_the_start(syslog):
-    """Also of those that close what is not theirs."""
+    """Lines of all processes are there, also of those that close foreign
+    descriptors."""
     server, daemon = syslog
     server.options["log-only-syslog"] = "yes"
     server.write_config()

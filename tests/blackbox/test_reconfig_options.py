@@ -146,7 +146,7 @@ def reconfig(server):
 
 
 def place_of(server, clause, name):
-    """Where an option stands, as it is told; of several lines the last."""
+    """The place of an option as in messages; the last line of several."""
     found, now = "", None
     for number, line in enumerate(
             server.config.read_text().splitlines(), 1):
@@ -271,7 +271,7 @@ def test_replies_over_ipv6_have_other_room(make_server):
 
 
 def is_transferred(server):
-    """Over TCP without TLS."""
+    """True if the zone can be transferred over TCP without TLS."""
     answer = server.query("of.p", "AXFR", tcp=True)
     return answer.rcode() == dns.rcode.NOERROR and len(answer.answer) > 0
 

@@ -34,7 +34,7 @@ def of_workers(server, kind, look):
 
 
 def buffer(which):
-    """As it was asked for: the kernel says twice that."""
+    """The size of a buffer as requested: the kernel reports twice that."""
     return lambda sock: sock.getsockopt(socket.SOL_SOCKET, which) // 2
 
 

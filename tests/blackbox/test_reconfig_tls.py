@@ -51,7 +51,8 @@ def shown(server, authority):
 
 
 def test_other_files(server, authority):
-    """In effect with ok, and connections that are there stay."""
+    """Other files are in effect when reconfig answers, and open connections
+    stay."""
     server.start()
     roles = server.roles()
     with Client(server.tls_port, context_for(authority)) as old:
@@ -131,7 +132,7 @@ def test_other_authorities_of_clients(server, authority, directory):
 
 
 def test_bundle_of_clients_alone(make_server, authority, directory):
-    """Where xfrd alone has it."""
+    """A bundle that xfrd alone uses."""
     server = make_server(
         zones={"example": zone_text()},
         extra="tls-auth:\n\tname: a\n\tauth-domain-name: ns.example\n",
@@ -305,7 +306,8 @@ def test_long_warnings_leave_room_for_reasons_and_what_waits(make_server, direct
 
 
 def test_signal_says_it_once(server, authority):
-    """In the log, which has it from those who take them."""
+    """The log has the line once, from the processes that take the
+    certificates."""
     server.options["reload-config"] = "yes"
     server.write_config()
     server.start()

@@ -232,7 +232,7 @@ def test_workers_wait_for_no_loader(nsd):
 
 @pytest.mark.plain_only  # sanitizers end a process that has no memory left
 def test_lack_of_memory_is_no_fault_of_the_file(nsd):
-    """The next reload reads it, though it has not changed since."""
+    """After a lack of memory the next reload reads the unchanged file."""
     server = nsd(zones={"example": zone_text(1)})
     loader = server.role("loader")
     before = resource.prlimit(loader, resource.RLIMIT_DATA)

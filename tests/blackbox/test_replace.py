@@ -160,7 +160,8 @@ def test_error_of_syntax(server):
 
 
 def test_warnings_name_their_line(server):
-    """Also those of what only all parts together show."""
+    """Warnings name their line, also those that only all parts together
+    show."""
     more = "aaa NS ns.zzz\nzzz NS ns.zzz\n"
     text = delegations(2, "new", more)
     end = text.count("\n")

@@ -130,8 +130,8 @@ class Watch(threading.Thread):
 
 @pytest.fixture
 def primary():
-    """Of example, whose version LAST is reached in one IXFR; and of another
-    zone, which changes in the same moment."""
+    """The primary of example, whose version LAST is reached in one IXFR; and
+    of another zone, which changes at the same moment."""
     versions = answers("sub 300 NS ns", LAST)
     changed = threading.Event()
 

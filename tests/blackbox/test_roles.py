@@ -19,7 +19,7 @@ SOON = 30   # for immediate effects, on a busy machine
 
 
 class Primary(ScriptedPrimary):
-    """Has a serial; may be down, which is SERVFAIL."""
+    """A primary with a serial; it may be down, which is SERVFAIL."""
 
     def __init__(self, serial=5, expire=EXPIRE, refresh=1):
         self.serial, self.timers = serial, f"{refresh} 1 {expire} 300"

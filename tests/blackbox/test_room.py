@@ -47,7 +47,7 @@ def test_store_that_may_not_grow(nsd, directory, in_file):
 
 @pytest.mark.parametrize("in_file", [False, True])
 def test_first_load_that_does_not_fit(make_server, directory, in_file):
-    """From the start: what fits is served."""
+    """The zones that fit are served from the start."""
     options = {"database": f'"{directory}/zones.db"'} if in_file else {}
     server = make_server(zones={"example": zone_text(1) + LARGE,
                                 "other": zone_text(1)}, options=options)
@@ -100,7 +100,8 @@ def workers_of(server):
 
 @pytest.mark.plain_only  # a sanitizer has more room than any limit
 def test_version_without_room_beside_the_old_one(crowded):
-    """Another store is filled, and takes the place of the full one."""
+    """Another store is filled for a version without room, and replaces the
+    full one."""
     server = crowded
     workers = workers_of(server)
     server.write_zone("example", half_of_it(2))
@@ -125,8 +126,8 @@ def test_version_without_room_beside_the_old_one(crowded):
 
 
 def kill_who_fills(server):
-    """Has a loader killed while it fills another store. On a busy machine one
-    may be done before that: then there is another try."""
+    """Kills a loader while it fills another store. On a busy machine it may be
+    done before that: then tries again."""
     for serial in range(2, 12):
         known = len(server.read_log())
         served, workers = server.serial("example"), workers_of(server)

@@ -41,7 +41,8 @@ def make(make_server, *launcher, **options):
 
 
 def check_serves(server):
-    """Also after a reload and a death, and it says nothing more."""
+    """The server serves after a reload and deaths, and logs nothing more of
+    the sandbox."""
     known = server.read_log().count("sandbox:")
     server.write_zone("example", zone_text(2))
     server.reload()

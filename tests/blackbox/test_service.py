@@ -78,7 +78,8 @@ def test_manager_is_told_of_start_reload_and_stop(make_server, directory,
 
 
 def test_each_reload_is_told(make_server, directory, manager):
-    """Also one that reads no files, and one that comes during another."""
+    """Each reload is reported, also one that reads no files, and one during
+    another."""
     server = start(make_server, directory / "notify", options={
         "zonefiles-check": "no"}).start()
     manager.wait("READY=1")
@@ -176,7 +177,8 @@ def sockets_of(server, role):
 
 
 def datagram_socket(server, role):
-    """Of the datagram socket of a role that is connected and has no name."""
+    """The inode of a role's datagram socket that is connected and has no
+    name."""
     mine = sockets_of(server, role)
     # A name may hold what ends a line.
     rows = [line.split() for line in read_proc("net", "unix").splitlines()]
@@ -186,7 +188,7 @@ def datagram_socket(server, role):
 
 
 def is_read_only(pid, folder):
-    """As the process sees it."""
+    """True if the folder is read-only in the process's mounts."""
     for line in read_proc(pid, "mountinfo").splitlines():
         if line.split()[4] == str(folder):
             return "ro" in line.split()[5].split(",")

@@ -110,7 +110,7 @@ def test_lists_hold_for_every_question(nsd):
 
 
 def test_database_brings_no_settings(nsd, directory):
-    """Another nsd.conf counts at once, and no zone is read for it."""
+    """A changed nsd.conf is in effect at once, and no zone is read for it."""
     server = nsd(zones={"a.test": zone_text(1)}, options={
         **OPTIONS, "database": f'"{directory}/zones.db"'},
         extra=CLOSED.replace("%s", "a.test"))

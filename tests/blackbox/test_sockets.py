@@ -1,4 +1,4 @@
-"""Which process gets a datagram, and those that nobody gets."""
+"""Datagrams: the process that gets each, and those that no process gets."""
 import json
 import os
 import re
@@ -78,7 +78,7 @@ def test_reuseport_by_cpu_needs_a_processor_for_each_server(nsd):
 
 
 def test_reuseport_by_cpu_leads_to_the_server_of_the_processor(nsd):
-    """On the loopback interface that is the client's processor."""
+    """On the loopback interface the client's processor decides."""
     here = os.sched_getaffinity(0)
     cpus = (sorted(here) * 2)[:2]  # one twice: then it has no effect
     server = nsd(zones={"example": zone_text()}, options={
@@ -108,7 +108,7 @@ def test_reuseport_by_cpu_leads_to_the_server_of_the_processor(nsd):
 
 
 def test_addresses_with_a_scope_are_listened_on(nsd):
-    """As they are written for link-local addresses."""
+    """Addresses with a scope, as written for link-local ones."""
     port, metrics = free_port(), free_port()
     server = nsd(zones={"example": zone_text()}, options={
         "ip-address": ["127.0.0.1", f"::1%lo@{port}"],

@@ -538,7 +538,8 @@ def test_chroot_holds_all_roles_and_reload_works(make_server, directory):
 @needs_root
 def test_secrets_of_cookies_outside_of_the_chroot_stay(make_server, directory,
                                                        tmp_path):
-    """Until a restart: nothing can read them there."""
+    """Secrets outside of the chroot stay until a restart: no process can read
+    the file."""
     path = tmp_path / "cookies"
     path.write_text("0123456789abcdef0123456789abcdef\n")
     server = make_server(zones={"example": zone_text()}, options={

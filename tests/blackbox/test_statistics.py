@@ -54,7 +54,7 @@ def start(make_server, extra="", **options):
 
 
 def read_lines(text):
-    """As scripts do: everything up to the first "=" is a name."""
+    """Reads lines as scripts do: the name ends at the first "="."""
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
@@ -75,7 +75,8 @@ def read_as_telegraf(text):
 
 
 def read_as_tree(text):
-    """As what makes JSON of it: dots are levels, numbers are numbers."""
+    """Reads names as converters to JSON do: dots are levels, numbers are
+    numbers."""
     tree = {}
     for line in text.splitlines():
         name, value = line.rsplit("=", 1)
@@ -307,7 +308,8 @@ def groups_of(server):
 
 
 def test_groups_that_no_zone_is_in_any_more_are_not_shown(make_server):
-    """Until one is again, which goes on where they were."""
+    """A group without zones is not shown until it has one again, and then goes
+    on where it was."""
     many = "".join(f"zone:\n\tname: z{i}.test\n\tzonefile: a.test.zone\n"
                    f"\tzonestats: g{i:02}\n" for i in range(30))
     server = start(make_server, extra=many + GROUPS, **{

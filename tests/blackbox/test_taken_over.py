@@ -227,7 +227,8 @@ class Maker:
 
 
 def has_sandbox(server):
-    """In a build with sanitizers it must say that it has none."""
+    """True with a sandbox; a build with sanitizers must log that it has
+    none."""
     if is_sanitized():
         server.wait_log("sandbox: none in a build with sanitizers")
         return False
@@ -236,7 +237,7 @@ def has_sandbox(server):
 
 
 def state_of(files):
-    """Of each: what must stay as it is."""
+    """The state of each file that must not change."""
     found = {}
     for path in files:
         stat = path.stat()

@@ -33,7 +33,8 @@ MANY = "".join(f"h{i} A 192.0.2.1\n" for i in range(20000))
 
 
 def kernel_memory_mib(server):
-    """Of its TCP sockets: what they hold to be read, to be sent, and ahead."""
+    """Kernel memory of the server's TCP sockets: to be read, to be sent, and
+    ahead."""
     sockets = subprocess.run(
         ["ss", "-tmnH", "sport", "=", f":{server.port}"],
         check=True, capture_output=True, text=True).stdout

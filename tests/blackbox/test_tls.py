@@ -137,7 +137,8 @@ def test_octets_one_by_one(start_tls, authority):
 
 
 def has_read(port, client):
-    """Has the server read all that the kernel has for it of a client?"""
+    """True once the server has read all that the kernel has for it of a
+    client."""
     own, theirs = f":{port:04X}", f":{client.getsockname()[1]:04X}"
     for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
@@ -201,7 +202,7 @@ def test_requests_to_udp_are_not_answered_there(start_tls):
 
 
 def heap_kib(server):
-    """Of the worker: pages that are its own."""
+    """The worker's private pages, in KiB."""
     status = pathlib.Path(f"/proc/{server.role('server 1')}/status")
     return int(re.search(r"RssAnon:\s+(\d+)", status.read_text())[1])
 
@@ -255,7 +256,7 @@ def test_no_session_of_1_2_is_resumed(start_tls, authority):
 
 
 def test_sockets_of_a_worker_that_is_down_speak_tls(start_tls, authority):
-    """Another one serves its clients meanwhile, with the same tickets."""
+    """Another worker serves the clients meanwhile, with the same tickets."""
     server = start_tls(mutual=True, **{"server-count": 2})
     context = context_for(authority)
     mine = context_for(authority, client=authority.sign("client.example"))
@@ -437,7 +438,7 @@ def test_worker_that_dies_of_certificates(start_tls, authority):
 
 
 def stapled(server, authority):
-    """Until when the OCSP response that a client gets is good."""
+    """The time until which the OCSP response that a client gets is valid."""
     output = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
          "-status", "-CAfile", str(authority.cert)],
@@ -449,7 +450,7 @@ def stapled(server, authority):
 @pytest.mark.lasts(10)
 @pytest.mark.parametrize("told", [True, False])
 def test_ocsp(start_tls, authority, told):
-    """Another response is shown once it is there. It may be all that is
+    """A new response is shown once it is there, even if nothing else is
     new."""
     server = start_tls(ocsp=True, **{"server-count": 2})
     before = stapled(server, authority)

@@ -45,7 +45,7 @@ def test_key_of_another_certificate(start_tls, authority):
 
 @pytest.mark.parametrize("whose", ["server", "control"])
 def test_start_that_fails_in_the_background(start_tls, directory, whose):
-    """The one who started it hears of it, and nobody is left."""
+    """The failure is reported to the caller, and no process is left."""
     server = start_tls()
     server.stop()
     bad = directory / "bad"

@@ -105,7 +105,7 @@ class Client:
 
 
 def first_serial(message):
-    """Of the SOA that a transfer begins with: its owner is a pointer."""
+    """The serial of a transfer's first SOA, whose owner is a pointer."""
     at = message.index(b"\xc0\x0c\x00\x06\x00\x01") + 12
     rdlen = int.from_bytes(message[at - 2:at], "big")
     return int.from_bytes(message[at + rdlen - 20:at + rdlen - 16], "big")
@@ -137,7 +137,8 @@ def connections(server):
 
 @pytest.mark.plain
 def test_clients_that_do_not_read_are_bounded(big):
-    """In memory and in time, and others are served meanwhile."""
+    """Clients that do not read are bounded in memory and in time, and others
+    are served meanwhile."""
     with Client(big) as client:
         client.ask(request(ZONE, "AXFR"))
         assert client.take() == (1, 1, RECORDS + 4)
@@ -267,7 +268,8 @@ def test_those_who_may_not_hear_nothing_else(start, name, tcp, rdtype,
 
 
 def test_differences_over_udp(start):
-    """In one datagram, or the SOA alone (RFC 1995 section 2)."""
+    """Differences over UDP are one datagram, or the SOA alone (RFC 1995
+    section 2)."""
     server = start({ZONE: zone(1, 10)}, clause(
         ZONE, "provide-xfr: 127.0.0.1 NOKEY", "store-ixfr: yes",
         "create-ixfr: yes"))

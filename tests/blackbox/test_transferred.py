@@ -14,7 +14,7 @@ BODY = "\nadd @ 3600 NS ns\nadd ns 60 A 192.0.2.53\n"
 
 
 def secondary(name):
-    """No primary answers on this port."""
+    """A secondary zone whose primary does not answer."""
     return (f"zone:\n\tname: {name}\n\tzonefile: {name}.zone\n"
             "\trequest-xfr: 127.0.0.1@1 NOKEY\n")
 

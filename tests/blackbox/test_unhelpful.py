@@ -34,7 +34,7 @@ def differences(query, apex, old, new):
 
 
 class Primary(ScriptedPrimary):
-    """Has a serial, and gives differences to it."""
+    """A primary with a serial, and differences to it."""
 
     def __init__(self, serial=1, timers=LONG, keyring=None):
         self.serial, self.timers = serial, timers
@@ -210,7 +210,8 @@ def test_differences_that_break_off_are_followed_by_axfr(make_server, name):
 # ---- no EDNS
 
 class NoEdns(Primary):
-    """Does not know it; says so as servers of before RFC 2671 do."""
+    """A primary that does not know EDNS, and says so like servers of before
+    RFC 2671."""
 
     code = dns.rcode.FORMERR
     has_opt = False

@@ -176,7 +176,7 @@ def test_many_changes_under_load(server):
 
 
 def read_answers(server, count):
-    """The next ones, as (ticket, rest of the line)."""
+    """The next answers, as (ticket, rest of the line)."""
     fd, data = server.process.stdout.fileno(), b""
     end = time.monotonic() + DEADLINE
     while data.count(b"\n") < count:
@@ -200,8 +200,8 @@ BURST = 2000
 
 
 def test_burst_is_applied_in_order(server):
-    """More at once than a channel holds, to a loader that does not read and an
-    xfrd whose answers nobody reads: each is applied, and answered."""
+    """A burst is larger than a channel, to a loader that does not read and an
+    xfrd whose answers are not read: each change is applied, and answered."""
     loader = server.role("loader")
     text = "".join(serial_change(serial) + "send\n"
                    for serial in range(2, BURST + 2))

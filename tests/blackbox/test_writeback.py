@@ -270,7 +270,7 @@ def test_killed_writer_is_followed_by_another(start, primary):
 
 @pytest.mark.parametrize("is_left", [False, True])
 def test_writer_dies_while_the_server_stops(controlled, primary, is_left):
-    """Another one writes what is left."""
+    """The next writer writes the rest."""
     server = controlled(**{"zonefiles-write": 3600})
     server.wait_serial("s.test", 1)
     assert ask(server, "write") == (0, "ok\n")
@@ -484,7 +484,8 @@ def test_killed_at_any_moment_nothing_that_was_served_is_lost(start, primary):
 
 
 def test_another_file_name_counts_at_once(make_server, primary):
-    """Also for a writer that is there already."""
+    """Another file name counts at once, also for a writer that runs
+    already."""
     def pattern(folder):
         return ("pattern:\n\tname: p\n"
                 f"\tzonefile: {folder}/%s\n"
@@ -547,7 +548,8 @@ def advance(server, serial):
 
 
 def test_differences_that_came_while_xfrd_was_away_are_written(make_server):
-    """And those that a former xfrd has had written are left alone."""
+    """Differences that came while xfrd was away are written; those that a
+    former xfrd had written are left alone."""
     server = make_server(extra=CREATED, options={"verbosity": 3,
                                                  "replace-hung": "no"})
     server.zone_file("p.test").write_text(zone_text(1))

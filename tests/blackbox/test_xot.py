@@ -106,7 +106,8 @@ def reconfig(server, text, done="reconfig: done"):
 
 
 def test_first_clause_comes_by_a_reconfig(primary, secondary):
-    """And another one, and its domain name is corrected."""
+    """A reconfig adds the first clause, then another one, then corrects its
+    domain name."""
     up = primary()
     down = secondary(up, "ns.wrong", ready=False,
                      options={"reload-config": "yes"})
@@ -124,7 +125,7 @@ def test_first_clause_comes_by_a_reconfig(primary, secondary):
 
 def test_files_that_cannot_be_read_by_a_reconfig(primary, secondary,
                                                  authority, directory):
-    """As those that only root may read. What was read stays."""
+    """Files that only root may read stay as they were read."""
     up = primary(mutual=True)
     key, cert = authority.sign("secondary.example")
     bundle = directory / "bundle.pem"
@@ -265,7 +266,7 @@ def relay(authority, port, alpn=("dot",), version=None, days=30):
 
 
 def read_message(client):
-    """With its length."""
+    """Reads a message with its length."""
     octets, size = b"", 2
     while len(octets) < size:
         more = client.recv(size - len(octets))

@@ -178,7 +178,8 @@ def tell(server, may_be, verb, name, *pattern):
 
 
 def test_main_has_heard_of_what_was_told_before_it_makes_another_xfrd(server):
-    """More than it hears in a turn: so much that no more is answered."""
+    """Main reads all messages of a dead xfrd before it makes another one: more
+    than in a turn, and so many that no more are answered."""
     main = server.kill("main", signal.SIGSTOP)
     may_be = set()
     # There is one at any time, and the next one takes the place in the list

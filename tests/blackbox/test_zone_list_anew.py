@@ -49,7 +49,8 @@ def serials(server):
      {"a.test": "longer", "b.test": "p"}),
 ], ids=["add", "delete", "change"])
 def test_what_an_xfrd_has_left_is_in_the_new_list(server, words, line, there):
-    """And its line is at the place that xfrd knows."""
+    """A change of a former xfrd is in the new list, at the place that xfrd
+    knows."""
     for name in "ab":
         change(server, "addzone", f"{name}.test", "p")
     loader = server.kill("loader", signal.SIGSTOP)

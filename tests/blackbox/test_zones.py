@@ -16,7 +16,8 @@ COUNT = 2000
 
 
 def change(server, line):
-    """Of addzone and delzone: (outcome, whether its file is served)."""
+    """The result of addzone or delzone: (outcome, whether the file is
+    served)."""
     server.process.stdin.write(line.encode() + b"\n")
     return read_change(server)
 

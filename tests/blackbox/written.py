@@ -6,7 +6,7 @@ from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
 
 class Primary(ScriptedPrimary):
-    """Has every zone, with one serial, and records as a test says."""
+    """A primary of every zone, with one serial, and records as a test says."""
 
     def __init__(self):
         self.serial = 1
@@ -48,7 +48,7 @@ def read(path):
 
 
 def wait_file(path, serial, name="s.test"):
-    """Until the file has that serial; its text."""
+    """Waits until the file has a serial; returns its text."""
     comment = f"; received update to serial {serial} at "
     wait_for(f"serial {serial} in {path}", lambda: comment in read(path))
     text = read(path)

@@ -1,4 +1,4 @@
-"""Where our answers and those of a real server may differ, and what decides.
+"""Differences between our answers and those of a real server, and what decides.
 
 Each rule says which fields of an answer it excuses for one question. A field
 that differs and that no rule excuses is a failure.

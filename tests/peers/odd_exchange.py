@@ -103,8 +103,9 @@ class Stream:
 
 
 class OneByOne(Stream):
-    """For a server that loses messages which arrive in one TLS record with the
-    one that it answers. Each request gets a reply, or the connection ends."""
+    """An exchange with a server that loses messages which arrive in one TLS
+    record with the one that it answers. Each request gets a reply, or the
+    connection ends."""
 
     def ask(self, wires):
         replies = {}

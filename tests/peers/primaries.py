@@ -14,7 +14,7 @@ class _Primary:
         self.notified = None  # the port of who is told of changes
 
     def reread(self):
-        """Has it read its zone files again."""
+        """Has the server read its zone files again."""
         os.kill(self.process.pid, signal.SIGHUP)
 
 

@@ -122,7 +122,7 @@ class Controlled(primaries.Ours):
                         f"\tcontrol-interface: {self.dir}/control"]
 
     def reconfig(self):
-        """With what it is to be configured by now."""
+        """Writes the current configuration, and runs reconfig."""
         self.command()
         done = subprocess.run(
             [servers.build_dir() / "nsd-control", "-c",
@@ -132,7 +132,7 @@ class Controlled(primaries.Ours):
 
 
 def ask_args(key):
-    """As ask takes it."""
+    """The key as ask takes it."""
     algorithm, name, secret = key
     return [f"{name}.", f"{algorithm}.", base64.b64decode(secret).hex()]
 

@@ -114,7 +114,7 @@ COMMANDS = [
 
 
 def ours_of(text):
-    """Without the lines that are ours, and in the words of NSD 4.6."""
+    """Our output in the words of NSD 4.6, without lines that only ours has."""
     text = re.sub(r"^\t\t.*\n", "", text, flags=re.M)
     text = text.replace("to be deleted\nok\n", "to be deleted\n")
     text = re.sub(r'wait: "\d+ sec', 'wait: "N sec', text)

@@ -24,7 +24,7 @@ ASKED_MAX = 800
 
 
 def reverse_names(seed=1):
-    """Of hosts in few networks, as many have them."""
+    """Reverse names of hosts in a few networks."""
     chance = random.Random(seed)
     networks = ["".join(chance.choices("0123456789abcdef", k=8))
                 for _ in range(4)]

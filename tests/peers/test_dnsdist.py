@@ -1,5 +1,6 @@
-"""Behind a real proxy: dnsdist, which speaks PROXYv2 over UDP and TCP. Access
-lists, transfers and rate limits are about its clients (faults 40)."""
+"""A server behind a real proxy: dnsdist, which speaks PROXYv2 over UDP and
+TCP. Access lists, transfers and rate limits are about its clients (faults
+40)."""
 import re
 import socket
 

@@ -45,7 +45,8 @@ class Hidden(primaries.Bind):
 
 @pytest.mark.parametrize("key", (None, KEY), ids=("plain", "signed"))
 def test_hidden_primary_is_followed(tmp_path, key):
-    """Without a NOTIFY, too: by the SOA's refresh."""
+    """A hidden primary is followed also without a NOTIFY: by the SOA's
+    refresh."""
     zone, path = "hidden.test.", tmp_path / "hidden.zone"
     path.write_text(version(zone, 4))
     primary = Hidden({zone: path})

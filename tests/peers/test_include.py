@@ -1,4 +1,5 @@
-"""Where our nsd-checkzone and those of others look for an included file."""
+"""Places where our nsd-checkzone and other checkers look for an included
+file."""
 import os
 import pathlib
 import shutil

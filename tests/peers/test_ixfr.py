@@ -110,7 +110,8 @@ def test_what_was_received_is_sent_on(tmp_path, kind):
 
 
 def test_differences_of_whole_zones_are_found(tmp_path):
-    """With create-ixfr; without it a whole zone ends what is kept."""
+    """Differences of whole zones are found with create-ixfr; without it a
+    whole zone ends the history."""
     path, sets = tmp_path / "zone", {}
     primary = primaries.Bind({ZONE: path})
     middle = Ours(primary, "AXFR ")
@@ -128,7 +129,7 @@ def is_served(server, path):
 
 
 def reread(server, path, serial, more=""):
-    """Has it read another file, perhaps of the same serial."""
+    """Has the server read another file, perhaps of the same serial."""
     test_primaries.write(path, serial)
     with open(path, "a", encoding="ascii") as out:
         out.write(more)
@@ -357,7 +358,8 @@ def test_files_of_primaries_outlive_a_restart(tmp_path, kind):
 
 
 def wait_at_rest(server):
-    """Until xfrd, which knows only later versions for others, has looked."""
+    """Waits until xfrd, which knows only later versions for others, has
+    looked."""
     main = server.process.pid
 
     def look():
@@ -475,7 +477,8 @@ def expect_chain(server, path, sets):
 
 @pytest.mark.parametrize("away", (False, True))
 def test_files_go_with_the_content_of_their_serial(two_versions, away):
-    """Also if xfrd is another one when it looks."""
+    """Difference files go with the content of their serial, also if xfrd is
+    another one when it looks."""
     server, path, sets = two_versions
     xfrd = child(server, "xfrd")
     if away:

@@ -24,7 +24,7 @@ def many(count, *lines):
 
 
 def in_some_case(name, number):
-    """With those of its last letters as capitals that are bits of number."""
+    """The name with capitals among its last letters, by the bits of number."""
     letters = list(name)
     for i in reversed(range(len(letters))):
         if letters[i].isalpha():

@@ -76,8 +76,9 @@ def ask(server, wire, tcp=False):
 
 
 def outcome(reply):
-    """As "NOERROR AA 1": rcode, the flags that matter, whether there is an
-    answer; with the code of an extended error, if there is one."""
+    """The outcome of a reply as text, such as "NOERROR AA 1": rcode, the flags
+    that matter, whether there is an answer; with the code of an extended
+    error, if there is one."""
     message = dns.message.from_wire(reply)
     flags, = struct.unpack("!H", reply[2:4])
     words = [dns.rcode.to_text(message.rcode())]

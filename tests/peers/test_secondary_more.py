@@ -1,5 +1,6 @@
-"""More of what ours takes from the real BIND, Knot and NSD, and from itself:
-keys that change, primaries that go and come back, many zones, a large one."""
+"""More tests of ours as a secondary of the real BIND, Knot and NSD, and of
+itself: keys that change, primaries that go and come back, many zones, a large
+one."""
 import base64
 import os
 import signal

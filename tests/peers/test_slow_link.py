@@ -65,7 +65,7 @@ def zone_text(zone, records):
 
 
 class Knot(primaries.Knot):
-    """With as many workers as it has by itself: each sends one transfer."""
+    """Knot with its default number of workers: each sends one transfer."""
 
     def command(self):
         command = super().command()

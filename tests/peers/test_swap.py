@@ -83,7 +83,7 @@ def wait(what, check):
 
 
 class Machine:
-    """Where Debian's NSD is installed, or this server in its place."""
+    """A machine with Debian's NSD, or this server in its place."""
 
     def __init__(self, folder, primary):
         self.folder = folder
@@ -122,7 +122,7 @@ class Machine:
         path.write_text(ZONE.format(serial=serial, last=len(zone)))
 
     def start(self):
-        """As the unit does; waits for all zones."""
+        """Starts the server as the unit does; waits for all zones."""
         folders = [f"{self.folder / name}={place}"
                    for name, place in PLACES.items()]
         self.output = self.folder / "output"
@@ -156,7 +156,8 @@ class Machine:
             self.process.wait(PATIENCE)
 
     def run(self, program, *words, text=""):
-        """In its mounts, so that it sees the same folders."""
+        """Runs a program in the server's mounts, so that it sees the same
+        folders."""
         assert self.process.poll() is None, self.output.read_text()
         made = subprocess.run(
             ["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", "--",

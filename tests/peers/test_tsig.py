@@ -123,8 +123,8 @@ def is_signed(request_mac, key, wire):
 
 
 def outcome(request_mac, key, wire):
-    """As "NOTAUTH BADKEY": the rcode, the error in the TSIG, and
-    whether that has a MAC."""
+    """The outcome as text, such as "NOTAUTH BADKEY": the rcode, the error in
+    the TSIG, and whether that has a MAC."""
     rcode = dns.rcode.to_text(dns.rcode.Rcode(wire[3] & 15))
     try:
         reply = dns.message.from_wire(wire, keyring={key.name: key},

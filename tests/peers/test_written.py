@@ -15,7 +15,7 @@ TSIG = ("hmac-sha256", "key.test", "c2VjcmV0IG9mIHRoZSB0ZXN0")
 
 
 class _Writes:
-    """Has the zones of a primary, and writes them each second."""
+    """A secondary that writes the zones of a primary each second."""
 
     def __init__(self, upstream):
         super().__init__({})
@@ -36,7 +36,7 @@ class _Writes:
         return super().command()
 
     def read(self, zone):
-        """Without what says when, and by which program, it was written."""
+        """The zone's file, without the time and the program that wrote it."""
         path = self.dir / f"{zone}zone"
         end = time.monotonic() + PATIENCE
         while not path.exists():

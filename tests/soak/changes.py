@@ -107,7 +107,7 @@ class Large:
         return text + f"add {self.record(at - 1)}\n"
 
     def touch(self):
-        """As a file that was written anew, with a record more or less."""
+        """Writes the file anew, with a record more or less."""
         with open(self.path) as f:
             text = f.read()
         self.generation += 1

@@ -54,7 +54,8 @@ txt IN TXT "b{n}"
 
 
 def zone_text(n):
-    """As chaos_ask.c expects it, and some more for the loader to do."""
+    """A zone as chaos_ask.c expects it, with more records for the loader to
+    read."""
     low = f"{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}"
     return TEXT.format(n=n, low=low) + "".join(
         f"h{i} IN A 10.{low}\n" for i in range(n % 7 * 100))
@@ -195,7 +196,8 @@ class Chaos:
         self.hup()
 
     def do_broken_file(self):
-        """For a while: whoever starts without a version then has none."""
+        """Breaks a zone file for a while: a process that starts without a
+        version has none then."""
         z = self.rng.randrange(ZONES)
         with contextlib.suppress(OSError):
             self.server.write_zone(f"z{z}.test",

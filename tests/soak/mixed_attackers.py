@@ -102,7 +102,7 @@ class Attack:
 
 
 def client_hello():
-    """Of a real client."""
+    """A ClientHello of a real client."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -308,7 +308,8 @@ class Forged(Attack):
         self.to = socket.inet_aton(setup["server"])
 
     def forge(self):
-        """Not from loopback or those to many, which the kernel drops."""
+        """A forged address; not loopback or multicast, which the kernel
+        drops."""
         if self.random.random() < 0.3:
             return socket.inet_aton(FORGED
                                     + str(self.random.randrange(1, 255)))

@@ -104,7 +104,7 @@ class UdpCookie(Udp):
 
 
 class UdpProxied(Udp):
-    """By way of a proxy, which is where this client is."""
+    """A client behind a proxy, which this client plays."""
 
     def port(self):
         return self.setup["proxy"]

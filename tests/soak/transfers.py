@@ -198,8 +198,8 @@ class Watch:
                     self.ask(client, z)
 
     def wait_all(self):
-        """Until each zone that was served has been answered for anew; twice,
-        for an answer may have been on its way."""
+        """Waits until each served zone has been answered for anew; twice, as
+        an answer may have been on its way."""
         before = list(self.answers)
         for z, served in enumerate(self.served):
             if served:
