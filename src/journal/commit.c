@@ -191,8 +191,8 @@ log_job(struct commit *commit, struct journal_job *job, bool *lost)
 }
 
 /* True if a job has to be durable at once. A death or a move becomes durable
- * with the next one that has: the file that a copy was made from is removed
- * later. */
+ * with the next job that needs it: the file that a copy was made from is
+ * removed later. */
 static bool
 job_needs_sync(const struct journal_job *job)
 {

@@ -1,5 +1,5 @@
-/* journal.c - the writer of a journal: opens it, hears what has become durable,
- * and lets entries go. */
+/* journal.c - the writer of a journal: opens it, takes entries that have become
+ * durable, and ends those that are not needed. */
 #include "config.h"
 
 #include "journal/journal.h"

@@ -341,7 +341,7 @@ reading_segment(struct segment_reading *r, int dirfd)
 	return err != NSD_OK ? err : end_segment(r);
 }
 
-/* Leaves alone what has a segment's name and is no file. */
+/* Leaves a thing alone that has a segment's name and is no file. */
 static enum nsd_err
 pass_over(struct segment_reading *r)
 {

@@ -33,7 +33,7 @@ void conf_zones_take(struct server *server, int image);
 enum nsd_err conf_zones_add(const struct server *server,
 	const struct store_view *view) MUST_USE;
 
-/* A zone has been given a key, in place of what it was given before.
+/* Notes the key that a zone has been given, in place of an earlier one.
  * NSD_E_MEMORY; NSD_E_SYNTAX: that is no name. Linear in such zones. */
 enum nsd_err conf_zones_keep_assoc(struct server *server,
 	const struct key_edit *edit) MUST_USE;

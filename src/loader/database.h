@@ -10,9 +10,9 @@
 struct store_writer;
 
 /*
- * Opens the file that the configuration names. The log says what was found and
- * what follows from it. NULL: none is configured, or it cannot be used; the
- * store is in memory then.
+ * Opens the file that the configuration names. Logs the state of the file, and
+ * the consequence. NULL: none is configured, or it cannot be used; the store is
+ * in memory then.
  */
 struct store *database_open(const struct conf_server *options, uid_t owner,
 	unsigned reader_max);

@@ -120,8 +120,8 @@ struct loader {
 	struct loader_unread *unread; /* of the first pass; NULL: none */
 	uint64_t conf; /* the number of the configuration that the pass is
 			* over */
-	uint64_t told; /* the channel of the xfrd that knows what is served; 0:
-			* none does */
+	uint64_t told; /* the channel of the xfrd that knows the served zones;
+			* 0: none does */
 	bool altered; /* main knows that there was an update */
 	bool crowded; /* in the pass, a version had no room beside the one
 		       * that is served */
@@ -232,8 +232,8 @@ void loader_end_reload(struct loader *loader);
 
 /* ---- loader_publish.c: results of reading -------------------------------- */
 
-/* Says that another serial of a zone is served. old: the one before; NULL:
- * nothing was. The same one: nothing is said. */
+/* Logs that another serial of a zone is served. old: the one before; NULL: none
+ * was. An equal one is not logged. */
 void loader_log_serial(const struct load_zone *zone, const uint32_t *old,
 	uint32_t serial);
 /* Has a zone read after wait_sec: in the pass that runs, or in one of its
@@ -303,8 +303,8 @@ void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_wait.c: changes that wait, and answers ----------------------- */
 
-/* Another configuration cannot be followed: ends the loader. The next one has
- * what main has, and publishes that. */
+/* Another configuration cannot be followed: ends the loader. The next one
+ * publishes main's configuration. */
 void loader_check_follows(enum nsd_err err);
 /* A zone is no longer busy: has it follow another configuration, and the
  * changes applied that waited for it. */
@@ -322,8 +322,8 @@ struct loader_transfers *loader_choose_diffs(struct loader *loader);
 /* Has a thread read a transfer, which is t's from here on. */
 void loader_queue_transfer(struct loader_transfers *t,
 	struct loader_transfer *one);
-/* In the first pass, a zone was read: goes on with what the journal has beyond
- * that, and ends the zone's claim then. */
+/* In the first pass, a zone was read: goes on with entries of the journal
+ * beyond that, and ends the zone's claim then. */
 void loader_replay(struct loader *loader, struct load_zone *zone);
 /* Ends the claim, once the zone is as far as the journal leads. */
 void loader_end_replay(struct loader *loader, struct load_zone *zone);

@@ -13,8 +13,9 @@ struct store_holder;
 struct store_writer;
 
 /*
- * Lines of the loader: STORE, what the store holds and what waits for readers;
- * HOLDER, the reader that has held something back for longest, if there is one.
+ * Lines of the loader: STORE, octets in the store, and those that wait for
+ * readers; HOLDER, the reader that has held something back for longest, if
+ * there is one.
  */
 void statistics_log_store(struct store_writer *writer, int64_t now_msec);
 
@@ -26,8 +27,8 @@ bool statistics_measure_kinds(struct store_writer *writer,
 
 /* Warns of the reader that has held something back for longest, if that is
  * long, and again each time the age has doubled. To be called about once a
- * second while something waits. holder: NULL: nobody does. *warned: 0 before
- * the first call; set to 0 when nobody does. */
+ * second while something waits. holder: NULL: none does. *warned: 0 before the
+ * first call; set to 0 when none does. */
 void statistics_warn_holder(const struct store_holder *holder,
 	int64_t *warned);
 

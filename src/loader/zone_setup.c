@@ -1,5 +1,5 @@
-/* zone_setup.c - converts the zones of a configuration to what the store
- * takes. */
+/* zone_setup.c - converts the zones of a configuration to setups for the
+ * store. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "process/tls_texts.h"
 
 /* How often the files are looked at. They are read once they have been the same
- * for so long: a key and its certificate are seldom replaced at once. */
+ * for this long: a key and its certificate are seldom replaced at once. */
 #define LOOK_SEC 5
 /* Failures that may pass are tried again after 1, 2, 4, ... looks, at most
  * after this many: 20 minutes. */

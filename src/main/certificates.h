@@ -39,14 +39,14 @@ enum nsd_err certificates_read_first(struct supervisor *s) MUST_USE;
 /* Looks at the files from now on. NSD_E_MEMORY. */
 enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
 
-/* Reads the files, whether they look changed or not. What cannot be used is
- * said in the log, and changes nothing. */
+/* Reads the files, whether they look changed or not. Faults are logged, and
+ * change nothing. */
 void certificates_renew(struct supervisor *s);
 
 /*
  * Has a worker try the server's own key and certificates, or xfrd those of the
  * control channel: its verdict counts for all. Blocks for TRIAL_MSEC at most.
- * What is wrong is an error to the sink.
+ * Faults are errors to the sink.
  * returns NSD_OK; NSD_E_SYNTAX: they cannot be used; NSD_E_SYSTEM,
  * NSD_E_MEMORY: nobody can say so now.
  */

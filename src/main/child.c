@@ -242,7 +242,7 @@ child_on_gone(struct link *link)
 	child_kill(child);
 }
 
-/* The child has a bug, or somebody has taken it over. */
+/* The child has a bug, or was taken over. */
 static bool
 child_on_refused(struct link *link)
 {

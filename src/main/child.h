@@ -22,11 +22,11 @@ void child_keep_hand(struct child *child);
 void child_unwatch(struct child *child);
 
 /*
- * Sends a message to a child; borrows all. Does not block: what the channel has
- * no room for waits (link_send) and is sent once the child reads. So a child
- * that lives gets every message; a child that would miss one, because too much
- * waits or memory is short, is killed, and the log says so. The log says
- * nothing here of a child that has died: reap_children does.
+ * Sends a message to a child; borrows all. Does not block: a message that the
+ * channel has no room for waits (link_send) and is sent once the child reads.
+ * So a child that lives gets every message; a child that would miss one,
+ * because too much waits or memory is short, is killed, and the log says so.
+ * The log says nothing here of a child that has died: reap_children does.
  * returns NSD_OK; NSD_E_PEER: the child has died; NSD_E_BUG: message.h does not
  * allow the message; NSD_E_LIMIT, NSD_E_MEMORY, NSD_E_SYSTEM: it was killed.
  */

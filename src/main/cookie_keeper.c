@@ -203,7 +203,7 @@ static enum ipc_cookies_result
 secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 	struct cookie_secrets *secrets)
 {
-	/* Main alone writes what workers read. */
+	/* Main alone writes the secrets that workers read. */
 	assert(secrets->count <= COOKIE_SECRETS_MAX);
 	if (source == COOKIES_CONFIGURED)
 		return COOKIES_NOT_OF_FILE;

@@ -20,17 +20,17 @@
 #define CRASHES_MSEC (10 * 60 * 1000)
 /* The pause from the end of one filling to the next: it doubles each time, up
  * to the longest, and starts anew when no store was filled for twice the
- * longest. No pause is shorter than the filling was. Crashes that somebody
- * causes at will must not keep the loader busy. */
+ * longest. No pause is shorter than the filling was. Crashes that an attacker
+ * causes must not keep the loader busy. */
 #define REST_MSEC (60 * 1000)
 #define REST_MAX_MSEC (60 * 60 * 1000)
-/* The pause while nobody is answered, when another store cannot make things
+/* The pause while no client is answered, when another store cannot make things
  * worse. It doubles each time, too. */
 #define REST_ALONE_MSEC 250
-/* Crashes are in vain, as if no client was answered, if this many readers in a
- * row have crashed, all workers together gave fewer answers than this before
- * each crash, and no worker has lived for this long, or for half of the time
- * since the last filling. */
+/* No client counts as answered if this many readers in a row have crashed, all
+ * workers together gave fewer answers than this before each crash, and no
+ * worker has lived for this long, or for half of the time since the last
+ * filling. */
 #define IN_VAIN 2
 #define ANSWERS_FEW 4
 #define LIVED_MSEC 5000

@@ -268,7 +268,7 @@ wrong:
 	return NSD_E_SYNTAX;
 }
 
-/* Makes of an address of -a what the parser of nsd.conf would make of it. */
+/* Parses an address of -a as the parser of nsd.conf would. */
 static enum nsd_err
 flags_make_interface(const char *text, struct conf_interface *out)
 {

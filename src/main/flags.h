@@ -28,12 +28,12 @@ struct flags {
 
 enum flags_outcome { FLAGS_RUN, FLAGS_EXIT_OK, FLAGS_EXIT_FAILURE };
 
-/* Reads the arguments, and keeps them. Says on stderr what is wrong or was
- * asked for. Release with flags_fini. */
+/* Reads the arguments, and keeps them. Prints errors, or text that was asked
+ * for, on stderr. Release with flags_fini. */
 enum flags_outcome flags_parse(int argc, char **argv, struct flags *flags);
 
 /* Puts the flags into the configuration, where they win. From then on conf
- * refers to what the flags hold. Once for each struct flags. returns NSD_OK;
+ * refers to memory of the flags. Once for each struct flags. returns NSD_OK;
  * NSD_E_SYNTAX: a flag has a wrong value, said in the log; NSD_E_MEMORY. */
 enum nsd_err flags_apply(struct flags *flags, struct conf *conf) MUST_USE;
 void flags_fini(struct flags *flags);

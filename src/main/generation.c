@@ -167,7 +167,7 @@ generation_offer_file(struct supervisor *s)
 }
 
 /* Keeps the store of a damaged database, which no process uses any more: its
- * file is to get what the next loader leaves. */
+ * file is to get the store that the next loader leaves. */
 static void
 generation_keep_file(struct supervisor *s, struct store *store)
 {

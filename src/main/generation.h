@@ -20,9 +20,9 @@ void generation_replace_loader(struct supervisor *s,
 /*
  * Has the next loader fill another store beside the one that is served. Readers
  * stay with the old one until that is done. why: for the log, behind "as". Does
- * nothing if g is not what is served, or has a successor already. If zone files
- * and the journal do not say all that is served, or there are too few
- * descriptors, the log says so, and that counts as a filling of no time.
+ * nothing if g is not served, or has a successor already. If zone files and the
+ * journal lack served data, or there are too few descriptors, that is logged,
+ * and counts as a filling of no time.
  */
 void generation_yield(struct supervisor *s, struct generation *g,
 	const char *why);
@@ -35,12 +35,12 @@ bool generation_is_beside(const struct supervisor *s,
  * or its loader has died, or it could not be made. */
 void generation_stay(struct supervisor *s);
 
-/* Frees a generation if no child and nobody in main uses it any more. True if
+/* Frees a generation if no child and no part of main uses it any more. True if
  * it was the one in a file, which waits for the store of a loader now. */
 bool generation_release(struct supervisor *s, struct generation *g);
 
-/* True if the store in a file is served by nobody but processes that are about
- * to end: its file is free after them. */
+/* True if the store in a file is served only by processes that are about to
+ * end: its file is free after them. */
 bool generation_file_is_left(const struct supervisor *s);
 
 /* Offers the file of a damaged database to the loader of a store in memory. It

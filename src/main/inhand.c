@@ -223,8 +223,8 @@ file_write(const char *path, const struct inhand_text *text)
 	return true;
 }
 
-/* Returns the file's number, and its path; 0: there is none, which is said in
- * the log. */
+/* Returns the file's number, and its path; 0: there is none, which is
+ * logged. */
 static unsigned
 file_keep(const struct supervisor *s, const struct inhand_text *text,
 	char path[PATH_MAX])

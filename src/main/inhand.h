@@ -27,16 +27,16 @@ struct inhand_pace {
 
 /*
  * True if a death of now is to be told: the first few are, then one after ever
- * longer pauses of up to an hour, as somebody may cause deaths at will. After
- * an hour without any it begins anew. *left_out: how many were not told since
- * the last one that was.
+ * longer pauses of up to an hour, as an attacker may cause deaths. After an
+ * hour without any it begins anew. *left_out: how many were not told since the
+ * last one that was.
  */
 bool inhand_may_tell(struct inhand_pace *pace, int64_t now_msec,
 	uint64_t *left_out);
 
 /* In main, once a child has ended (status: of waitpid), while its memory is
- * there: tells what it had in hand, if nobody had told it to end. Cost: little
- * if there was nothing, or it is not to be told; else up to 3 ms. */
+ * there: tells what it had in hand, if it was not told to end. Cost: little if
+ * there was nothing, or it is not to be told; else up to 3 ms. */
 void inhand_tell(struct supervisor *s, const struct child *child, int status);
 
 #endif

@@ -24,9 +24,9 @@ struct log_change {
 	struct log_files files;
 };
 
-/* Opens what a new configuration says of the log, if it is something else than
- * what runs. returns NSD_OK, and log_change_take or log_change_drop is to
- * follow; NSD_E_SYSTEM: it cannot be opened, said to the sink. */
+/* Opens the log of a new configuration, if that is another one. returns NSD_OK,
+ * and log_change_take or log_change_drop is to follow; NSD_E_SYSTEM: it cannot
+ * be opened, said to the sink. */
 enum nsd_err log_change_open(const struct server *server,
 	const struct conf *new, struct diag_sink *sink,
 	struct log_change *change) MUST_USE;

@@ -20,8 +20,8 @@ pid_t pidfile_check(const char *path);
 /*
  * Writes the pid of this process to a new file, which is then renamed. So
  * neither a symbolic link nor a half-written file can have the name. The file
- * belongs to whoever starts the server: if it were of the server's user, that
- * user could choose which process root sends signals to. At the end it is
+ * belongs to the user that starts the server: if it were of the server's user,
+ * that user could choose which process root sends signals to. At the end it is
  * emptied by the descriptor that is kept. Keeps path.
  * returns NSD_OK; NSD_E_SYSTEM: the file cannot be made; NSD_E_MEMORY. Both are
  * said in the log.

@@ -5,9 +5,9 @@
 #include "process/server.h"
 
 /*
- * Without xfrdfile: makes a folder of a name that nobody can foresee in xfrdir,
- * and notes it in server->private_folder. As the user that main stays. If that
- * fails, the log says so, and no zone can be transferred.
+ * Without xfrdfile: makes a folder with an unpredictable name in xfrdir, and
+ * notes it in server->private_folder. To be called as the user that main stays.
+ * A failure is logged, and no zone can be transferred then.
  */
 void private_folder_make(struct server *server);
 

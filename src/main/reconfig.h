@@ -38,8 +38,8 @@ struct reconfig {
 	bool under_way;             /* the loader publishes it; or */
 	bool only_certificates;     /* workers have been told of certificates,
 				     * and nothing else is new */
-	uint32_t unread;            /* zones that are not as their files say, by
-				     * what is new */
+	uint32_t unread;            /* zones whose files could not be read, of
+				     * the new configuration */
 	struct talk *talk; /* to be told at the end; NULL: none is
 				     * under way */
 };
@@ -63,7 +63,7 @@ void reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
  * told, and may ask for another reconfig. */
 void reconfig_on_loader_end(struct supervisor *s);
 
-/* A loader has looked at all zones. len: octets of what it says of them. */
+/* A loader has looked at all zones. len: octets of its report. */
 void reconfig_on_loaded(struct supervisor *s, const struct ipc_loaded *said,
 	size_t len);
 

@@ -1,4 +1,5 @@
-/* reconfig_new.c - another nsd.conf is read, and what it takes is opened. */
+/* reconfig_new.c - reads another nsd.conf, and opens the files and sockets that
+ * it names. */
 #include "config.h"
 
 #include <assert.h>
@@ -198,9 +199,9 @@ new_open_doors(struct supervisor *s, struct talk *talk,
 	return NSD_OK;
 }
 
-/* Has keys and certificates tried by those who are to use them, workers last:
- * one of them does so at once. Texts that cannot be tried now stay as they are,
- * too. */
+/* Has keys and certificates tried by the roles that are to use them, workers
+ * last: one of them does so at once. Texts that cannot be tried now stay as
+ * they are, too. */
 static enum nsd_err
 new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
 	struct reconfig_new *new)
@@ -333,7 +334,7 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 		err = new_hide_secrets(s, talk, new);
 	if (err == NSD_OK)
 		err = new_open(s, talk, new);
-	/* Warnings do not say what has failed. */
+	/* Warnings alone do not tell the failure. */
 	if (err != NSD_OK && talk->len == talk->warned)
 		talk_add(talk, "error: %s", err_text(err));
 	return err;

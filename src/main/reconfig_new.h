@@ -1,6 +1,6 @@
 /*
- * reconfig_new.h - another nsd.conf, read while the server runs. What it takes
- * is opened, read and tried before anything has changed.
+ * reconfig_new.h - another nsd.conf, read while the server runs. Its files and
+ * sockets are opened, read and tried before anything has changed.
  */
 #ifndef MAIN_RECONFIG_NEW_H
 #define MAIN_RECONFIG_NEW_H
@@ -41,8 +41,8 @@ struct reconfig_new {
 /*
  * Reads nsd.conf anew. The secrets of its keys are in the vault then.
  * in: new, zeroed.
- * returns NSD_OK; else what is wrong was said, nothing has changed, and the
- *     vault has what it had.
+ * returns NSD_OK; else faults were reported, nothing has changed, and the
+ *     vault is as before.
  * *new is to be released with reconfig_new_drop in any case.
  */
 enum nsd_err reconfig_new_load(struct supervisor *s, struct talk *talk,

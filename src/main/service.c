@@ -56,7 +56,7 @@ service_leave_main(struct supervisor *s, struct child *self)
 	/* The new process keeps its own mapping of the hand. */
 	self->hand = NULL;
 	child_unwatch(self);
-	/* Events that are left lie in memory that nobody comes to again. */
+	/* Events that are left lie in memory that is not used again. */
 	event_base_free(s->base);
 	close(s->signal_fd);
 	log_set_copy_errors(false);

@@ -55,8 +55,8 @@ void service_respawn(struct service *service, const struct child *lost);
 void service_lose_next(struct service *service, const struct child *lost);
 
 /* Replaces the process in a service by one for the serving generation. A worker
- * serves until its successor does. Does nothing at a stop: nobody would tell a
- * new process to end. */
+ * serves until its successor does. Does nothing at a stop: a new process would
+ * not be told to end. */
 void service_restart(struct service *service);
 
 /* Returns a worker that serves, or NULL. */

@@ -12,11 +12,11 @@
  * can. */
 bool standby_promote(struct service *service);
 
-/* Descriptors of main that are kept free for what is needed more than a standby
- * process: a new xfrd or loader. */
+/* Descriptors of main that are kept free for processes that are needed more
+ * than one that stands by: a new xfrd or loader. */
 #define STANDBY_SPARE 16u
 
-/* True if main has so many free descriptors. Cost: twice as many system
+/* True if main has this many free descriptors. Cost: twice as many system
  * calls. */
 bool standby_has_room(const struct supervisor *s, unsigned count);
 
@@ -28,7 +28,7 @@ bool standby_has_room(const struct supervisor *s, unsigned count);
  * now.
  */
 unsigned standby_wait(const struct supervisor *s, int64_t now_usec);
-/* A process was forked, which took main so much processor time. */
+/* Notes a fork, which took main this much processor time. */
 void standby_pay(struct supervisor *s, int64_t now_usec, int64_t took_usec);
 
 /* Ends the standby processes whose worker has lived for

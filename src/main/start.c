@@ -61,7 +61,7 @@ main_on_diag(struct diag_sink *sink, const struct diag *d)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* Opens the standard streams that whoever started us has closed. Else another
+/* Opens the standard streams that the parent process has closed. Else another
  * file would get such a number; it would be written to, and replaced. */
 static bool
 main_fill_streams(void)

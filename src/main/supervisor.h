@@ -84,7 +84,7 @@ struct child {
 	bool reaped;    /* only its last messages are being taken */
 	bool has_read;  /* of a worker that is reaped: it had turned to what
 			 * its clients sent */
-	bool given_up;  /* main has killed it: nobody is to try again */
+	bool given_up;  /* main has killed it: not to be tried again */
 	bool hung;      /* killed as it hangs: another one takes its place */
 	uint64_t owes[BARRIER_COUNT]; /* number of the barrier that it has not
 				      * done yet; 0: none */
@@ -107,9 +107,10 @@ struct service {
 	struct child *next;    /* stands by, to serve when current dies */
 	bool wants_next;       /* workers die one after the other */
 	int64_t killed_msec;   /* when one last died of messages; 0: none */
-	struct child *adopter; /* serves our sockets while nobody else does */
-	bool deadly;           /* an adopter has crashed: nobody is to adopt
-				* them */
+	struct child *adopter; /* serves our sockets while no other worker
+				* does */
+	bool deadly;           /* an adopter has crashed: no other one is to
+				* adopt them */
 	unsigned failures;     /* in a row: deaths that no message explains,
 				* and processes that could not be made */
 	int64_t started_msec;  /* when it was last started, or tried to be */
@@ -189,7 +190,7 @@ struct supervisor {
  * system. owner: who the database belongs to.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM: no descriptor for signals, or no
  * /proc for use in the chroot. A database that cannot be used is no error: it
- * is said in the log, and zones are kept in memory.
+ * is logged, and zones are kept in memory.
  */
 enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
 	uid_t owner) MUST_USE;

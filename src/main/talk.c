@@ -19,7 +19,7 @@
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Returns false if so long a line would leave fewer octets than that. */
+/* Returns false if the line would leave fewer octets than `leave`. */
 static bool
 talk_put(struct talk *talk, const char *line, size_t len, size_t leave)
 {

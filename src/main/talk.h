@@ -52,8 +52,8 @@ void talk_on_file_diag(struct diag_sink *sink, const struct diag *d);
 void talk_add_option(struct talk *talk, const struct conf_changed *changed);
 void talk_end_options(struct talk *talk, bool waits);
 
-/* Adds what is different of keys, patterns and zones, in numbers. The log has
- * that already. */
+/* Adds the numbers of keys, patterns and zones that differ. The log has that
+ * already. */
 void talk_add_difference(struct talk *talk, const struct conf_difference *d);
 
 #endif

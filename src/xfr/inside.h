@@ -116,8 +116,8 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
 /*
  * A primary, for all zones of the config. The words:
  *
- *   silent    it has let so many requests in a row time out (.timeouts): it is
- *             asked over UDP first, and nobody waits long for it
+ *   silent    it has let several requests in a row time out (.timeouts): it is
+ *             asked over UDP first, and a wait for it is short
  *   avoided   it is silent, and it is not yet .silent_until: it is asked after
  *             the others
  *   full      one that is not avoided is asked in full, in its turn
@@ -344,8 +344,8 @@ int64_t refresh_local_pause(struct xfr_machine *m, const struct xfr_zone *z,
 /* The longest of any pause between two checks of a zone with this SOA. */
 int64_t refresh_pause_max(const struct xfr_config *config,
 	const struct xfr_soa *soa);
-/* Milliseconds that an SOA lets a zone live; reply: NULL, or what the primary
- * said, with its EXPIRE option. */
+/* Milliseconds that an SOA lets a zone live; reply: NULL, or the primary's,
+ * with its EXPIRE option. */
 int64_t refresh_lifetime(const struct xfr_config *config,
 	const struct xfr_soa *soa, const struct xfr_reply *reply);
 /* The zone is fresh: sets when it expires, and has that told. is_new: by a

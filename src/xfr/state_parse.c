@@ -20,7 +20,7 @@ enum step_kind {
 
 struct step {
 	enum step_kind kind;
-	const char *word; /* STEP_WORD; else what is expected, in words */
+	const char *word; /* STEP_WORD; else the expected value, in words */
 	size_t offset;    /* where the value goes */
 };
 

@@ -11,7 +11,7 @@
  * bound. */
 #define AHEAD_SEC 15
 
-/* No zone lives so long, and no file is so old. */
+/* No zone lives this long, and no file is this old. */
 #define AGE_MAX_SEC (INT64_C(10) * 365 * 86400 * 100)
 
 /* Returns the file's SOA with this serial; NULL: none. One with a possible date

@@ -99,7 +99,7 @@ edit_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	struct ipc_key payload;
 	enum nsd_err err = key_message_read(answer, &payload, &message);
 
-	assert(err == NSD_OK); /* main echoes what was asked */
+	assert(err == NSD_OK); /* main echoes the request */
 	if (message.err == NSD_OK) {
 		edit_take_over(xfrd, &message.edit);
 		ctl_printf(call, "ok\n");

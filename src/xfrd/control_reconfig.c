@@ -8,8 +8,8 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* Prints the answer: its text has what has changed, what waits, or why it is
- * refused. */
+/* Prints the answer: its text names changes, options that wait, or the reason
+ * of a refusal. */
 static void
 reconfig_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	const struct ipc_message *answer)

@@ -2,9 +2,9 @@
  * xfrd.c - the role that keeps secondary zones fresh: its start, and its
  * messages.
  *
- * System calls, for whoever filters them: those of link.c, to main, the loader
- * and workers; a descriptor of a file goes to the loader with each UPDATE;
- * those of net/client.h and of the journal.
+ * System calls, for the filter: those of link.c, to main, the loader and
+ * workers; a descriptor of a file goes to the loader with each UPDATE; those of
+ * net/client.h and of the journal.
  */
 #include "config.h"
 

@@ -355,7 +355,7 @@ struct xfrd_job {
 	bool uses_tcp;
 	struct xfr_pool_past past; /* as of struct xfrd_ask_how */
 	int64_t asked_msec;        /* begin of its time-out */
-	struct xfrd_soa soa;       /* of what is served */
+	struct xfrd_soa soa;       /* of the served version */
 	bool has_key;              /* the server's key is known, by this
 				    * name: */
 	struct tsig_key key;       /* mac NULL: not signed */
@@ -386,7 +386,7 @@ struct xfrd_job *xfrd_job_create(struct xfrd *xfrd,
 
 /* The server of a job, for xfrd_ask_open. Our address is the nth one of its
  * family in outgoing-interface, from 0; the system's choice if there is none at
- * all. False: there are not so many. */
+ * all. False: there are fewer. */
 bool xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 	struct xfrd_ask_server *server) MUST_USE;
 /* Opens the key of a job's server, with a MAC for this job alone; none if it

@@ -8,7 +8,7 @@
  * connection of a question, and decides whether it leaves that to be asked
  * again.
  *
- * System calls, for whoever filters them: those of net/client.c, and getrandom.
+ * System calls, for the filter: those of net/client.c, and getrandom.
  */
 #include "config.h"
 

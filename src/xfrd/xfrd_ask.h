@@ -79,7 +79,7 @@ void xfrd_asks_init(struct xfrd_asks *asks);
 /* Has questions that come from now on bound by these options. */
 void xfrd_asks_follow(struct xfrd_asks *asks, const struct conf_server *o);
 /* No question will be asked with these credentials any more. Connections that
- * were made with them go on with what is under way. */
+ * were made with them go on with questions that are under way. */
 void xfrd_asks_forget_tls(struct xfrd_asks *asks, const struct tls_client *tls);
 /* Stops reading from connections, or goes on. */
 void xfrd_asks_pause(struct xfrd_asks *asks, bool pause);

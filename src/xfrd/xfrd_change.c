@@ -18,15 +18,15 @@
 /* Changes of a batch: their lines are written in one turn. */
 #define BATCH_MAX 4096u
 /* A message to the loader has as many changes as come to this many octets,
- * which leaves room for what is wrong with files. */
+ * which leaves room for reports about files. */
 #define MESSAGE_LEN_MAX 1000u
 /* Messages that the loader has in hand, at most: transfers need it, too. */
 #define ASKED_MAX 4u
 /* The pause before the loader is given changes again that it could not take, or
  * do yet. */
 #define AGAIN_MSEC 20
-/* A change that comes this long after a failed renewal has it tried again:
- * whoever asks may have made room for it. */
+/* A change that comes this long after a failed renewal has it tried again: the
+ * operator may have made room for it. */
 #define RENEW_AGAIN_MSEC 1000
 
 static void

@@ -45,7 +45,7 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 /* The context of reading the list. */
 struct changes_read {
 	struct xfrd *xfrd;
-	bool *gone; /* by number: these have a line that says so */
+	bool *gone; /* by number: zones whose line is marked as deleted */
 };
 
 /* Takes a line of a zone that is not published. */

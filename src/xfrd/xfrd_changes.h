@@ -146,8 +146,8 @@ void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
 
 /* ---- xfrd_change_read.c -------------------------------------------------- */
 
-/* Waits until the loader has read the file of a zone that has come, and tells
- * whoever has asked for the change. Takes the change. */
+/* Waits until the loader has read the file of a zone that has come, and then
+ * ends the change, which is taken. */
 void xfrd_change_await_file(struct xfrd_change *change);
 
 #endif

@@ -478,7 +478,7 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
-	/* The journal does not remember what was accepted. */
+	/* The journal does not remember which entries were accepted. */
 	if (soa != NULL && entry.kind == JOURNAL_WHOLE
 		&& entry.to == soa->numbers.serial)
 		journal_accept(xfrd->journal, apex, entry.id);

@@ -45,9 +45,9 @@ struct xfrd_trouble {
 	unsigned waiting;                  /* users that wait for its end */
 };
 
-/* Begins to want a count. */
+/* Wants a count, until xfrd_trouble_leave. */
 void xfrd_trouble_want(struct xfrd *xfrd);
-/* Ends to want it: once for each xfrd_trouble_want. */
+/* Takes that back: once for each xfrd_trouble_want. */
 void xfrd_trouble_leave(struct xfrd *xfrd);
 /* Does a turn of the count. True: *found is complete, with the present troubles
  * other than of zones. False: call it again, in another turn of the loop. */

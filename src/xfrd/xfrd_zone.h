@@ -28,8 +28,9 @@ struct xfrd_said_way;
 /* The outcome of the last try to write a zone to its file. */
 struct xfrd_written {
 	uint32_t at_sec;      /* of the epoch; 0: there was none */
-	uint32_t serial;      /* of what was written, unless `to` is NOWHERE */
-	uint32_t file_serial; /* of what the file holds, with in_file */
+	uint32_t serial;      /* of the written version, unless `to` is
+			       * NOWHERE */
+	uint32_t file_serial; /* of the version in the file, with in_file */
 	uint16_t error;       /* errno, with NSD_E_SYSTEM */
 	uint8_t err;          /* enum nsd_err, of the zone file */
 	uint8_t to : 7;       /* enum ipc_written_to */
