@@ -10,8 +10,8 @@
 #include "base/vault.h"
 #include "conf/conf.h"
 #include "dns/name.h"
-#include "process/control_doors.h"
-#include "process/doors.h"
+#include "process/admin_listeners.h"
+#include "process/control_listeners.h"
 #include "process/privilege.h"
 #include "process/sandbox.h"
 #include "process/sockets.h"
@@ -46,9 +46,9 @@ struct server {
 	bool forces_buffers;      /* main could set buffers of any size when
 				   * they were opened */
 	struct proxies *proxies;  /* of workers (worker/proxies.h) */
-	struct doors metrics;     /* of xfrd alone */
+	struct admin_listeners metrics;   /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
-	struct control_doors control; /* of xfrd alone */
+	struct control_listeners control; /* of xfrd alone */
 	struct vault *vault;      /* the secrets of conf.keys; main's, and a
 				   * role that needs none leaves it */
 	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none
@@ -80,7 +80,7 @@ struct server {
 
 /* In a role that needs no secrets: gives back this process's part of the
  * secrets of TSIG keys, of TLS and of the control channel, and closes its
- * doors. */
+ * listeners. */
 void server_leave_secrets(struct server *server);
 
 /* Finds the journal's folder: beside xfrdfile, or without that the private one.

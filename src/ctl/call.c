@@ -447,16 +447,16 @@ call_on_hello(void *arg)
 }
 
 static struct bufferevent *
-call_open_stream(struct ctl_door *door, struct ctl_call *call, int fd)
+call_open_stream(struct ctl_listener *listener, struct ctl_call *call, int fd)
 {
-	struct event_base *base = door->channel->options.base;
+	struct event_base *base = listener->channel->options.base;
 	struct bufferevent *stream;
 	SSL *ssl;
 
-	if (door->tls == NULL)
+	if (listener->tls == NULL)
 		return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
 	call->gate = (struct ctl_tls_gate){call_on_hello, call};
-	ssl = ctl_tls_accept(door->tls, &call->gate);
+	ssl = ctl_tls_accept(listener->tls, &call->gate);
 	if (ssl == NULL)
 		return NULL;
 	stream = bufferevent_openssl_socket_new(base, fd, ssl,
@@ -467,9 +467,10 @@ call_open_stream(struct ctl_door *door, struct ctl_call *call, int fd)
 }
 
 bool
-call_open(struct ctl_door *door, int fd, const struct sockaddr_storage *peer)
+call_open(struct ctl_listener *listener, int fd,
+	const struct sockaddr_storage *peer)
 {
-	struct ctl_channel *channel = door->channel;
+	struct ctl_channel *channel = listener->channel;
 	const unsigned msec = channel->options.read_msec;
 	const struct timeval wait = {
 		.tv_sec = msec / 1000,
@@ -483,15 +484,15 @@ call_open(struct ctl_door *door, int fd, const struct sockaddr_storage *peer)
 	}
 	call->channel = channel;
 	call->opened_msec = clock_now_msec();
-	call->tls = door->tls != NULL;
-	call->greeted = door->tls == NULL;
+	call->tls = listener->tls != NULL;
+	call->greeted = listener->tls == NULL;
 	call->peer = *peer;
 	call->turn_event = event_new(channel->options.base, -1, 0,
 		call_on_turn, call);
 	call->late_event = event_new(channel->options.base, -1, 0,
 		call_on_late, call);
 	if (call->turn_event != NULL && call->late_event != NULL)
-		call->stream = call_open_stream(door, call, fd);
+		call->stream = call_open_stream(listener, call, fd);
 	if (call->stream == NULL) {
 		if (call->turn_event != NULL)
 			event_free(call->turn_event);

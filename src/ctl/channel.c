@@ -1,8 +1,8 @@
 /*
  * channel.c - takes connections of nsd-control.
  *
- * System calls, for whoever filters them: those of door.c, read, write, sendto
- * and shutdown.
+ * System calls, for whoever filters them: those of acceptor.c, read, write,
+ * sendto and shutdown.
  */
 #include "config.h"
 
@@ -102,7 +102,7 @@ channel_find_idle(struct ctl_channel *channel)
 static bool
 channel_has_room(void *ctx)
 {
-	struct ctl_channel *channel = ((struct ctl_door *)ctx)->channel;
+	struct ctl_channel *channel = ((struct ctl_listener *)ctx)->channel;
 
 	return !channel_is_full(channel) || channel_find_idle(channel) != NULL;
 }
@@ -110,10 +110,10 @@ channel_has_room(void *ctx)
 static bool
 channel_on_conn(void *ctx, int fd, const struct sockaddr_storage *peer)
 {
-	struct ctl_door *door = ctx;
+	struct ctl_listener *listener = ctx;
 
-	if (channel_is_full(door->channel)) {
-		struct ctl_call *idle = channel_find_idle(door->channel);
+	if (channel_is_full(listener->channel)) {
+		struct ctl_call *idle = channel_find_idle(listener->channel);
 
 		/* Without an idle connection, all have sent their commands just
 		 * now. */
@@ -123,27 +123,28 @@ channel_on_conn(void *ctx, int fd, const struct sockaddr_storage *peer)
 		}
 		call_drop(idle);
 	}
-	return call_open(door, fd, peer);
+	return call_open(listener, fd, peer);
 }
 
 enum nsd_err
 ctl_channel_listen(struct ctl_channel *channel, int fd, struct ctl_tls *tls)
 {
-	struct ctl_door *door = calloc(1, sizeof(*door));
-	const struct door_hooks hooks = {door, channel_has_room,
+	struct ctl_listener *listener = calloc(1, sizeof(*listener));
+	const struct acceptor_hooks hooks = {listener, channel_has_room,
 		channel_on_conn};
 
-	if (door == NULL)
+	if (listener == NULL)
 		return NSD_E_MEMORY;
-	door->channel = channel;
-	door->tls = tls;
-	if (door_open(channel->options.base, fd, &hooks, &door->door)
+	listener->channel = channel;
+	listener->tls = tls;
+	if (acceptor_open(channel->options.base, fd, &hooks,
+		&listener->acceptor)
 		!= NSD_OK) {
-		free(door);
+		free(listener);
 		return NSD_E_MEMORY;
 	}
-	door->next = channel->doors;
-	channel->doors = door;
+	listener->next = channel->listeners;
+	channel->listeners = listener;
 	return NSD_OK;
 }
 
@@ -216,12 +217,12 @@ ctl_channel_create(const struct ctl_channel_options *options,
 void
 ctl_channel_close(struct ctl_channel *channel)
 {
-	while (channel->doors != NULL) {
-		struct ctl_door *door = channel->doors;
+	while (channel->listeners != NULL) {
+		struct ctl_listener *listener = channel->listeners;
 
-		channel->doors = door->next;
-		door_close(door->door);
-		free(door);
+		channel->listeners = listener->next;
+		acceptor_close(listener->acceptor);
+		free(listener);
 	}
 }
 

@@ -5,25 +5,25 @@
 
 #include <event2/event.h>
 
+#include "acceptor.h"
 #include "base/list.h"
 #include "crowd.h"
 #include "ctl/channel.h"
-#include "door.h"
 #include "throttle.h"
 
 struct bufferevent;
 
 /* A socket that listens. */
-struct ctl_door {
-	struct ctl_door *next;
+struct ctl_listener {
+	struct ctl_listener *next;
 	struct ctl_channel *channel;
 	struct ctl_tls *tls; /* NULL: plain */
-	struct door *door;
+	struct acceptor *acceptor;
 };
 
 struct ctl_channel {
 	struct ctl_channel_options options;
-	struct ctl_door *doors;
+	struct ctl_listener *listeners;
 	struct cds_list_head calls; /* by crowd.node, the oldest first */
 	unsigned count;             /* of those with a connection */
 	struct ctl_throttle throttle;
@@ -65,7 +65,7 @@ struct ctl_call {
 
 /* Takes a connection; takes fd, copies *peer. False: no memory, and it is
  * closed. */
-bool call_open(struct ctl_door *door, int fd,
+bool call_open(struct ctl_listener *listener, int fd,
 	const struct sockaddr_storage *peer) MUST_USE;
 /* Ends a connection: as if the client had gone. */
 void call_drop(struct ctl_call *call);

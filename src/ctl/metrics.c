@@ -1,7 +1,7 @@
 /*
  * metrics.c - serves the page of metrics over HTTP.
  *
- * System calls, for whoever filters them: those of door.c, read, write and
+ * System calls, for whoever filters them: those of acceptor.c, read, write and
  * shutdown.
  */
 #include "config.h"
@@ -13,24 +13,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "acceptor.h"
 #include "base/list.h"
 #include "crowd.h"
 #include "ctl/metrics.h"
-#include "door.h"
 
 /* Octets of the page that are printed at a time, once those before are sent. */
 #define WAITING_MAX 32768u
 /* How long a client that has got all may take to close. */
 #define LINGER_MSEC 2000u
 
-struct metrics_door {
-	struct metrics_door *next;
-	struct door *door;
+struct metrics_listener {
+	struct metrics_listener *next;
+	struct acceptor *acceptor;
 };
 
 struct ctl_metrics {
 	struct ctl_metrics_options options;
-	struct metrics_door *doors;
+	struct metrics_listener *listeners;
 	struct cds_list_head conns; /* by crowd.node, the oldest first */
 	unsigned count;
 };
@@ -308,17 +308,18 @@ conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
 enum nsd_err
 ctl_metrics_listen(struct ctl_metrics *m, int fd)
 {
-	struct metrics_door *door = calloc(1, sizeof(*door));
-	const struct door_hooks hooks = {.ctx = m, .on_conn = conn_open};
+	struct metrics_listener *listener = calloc(1, sizeof(*listener));
+	const struct acceptor_hooks hooks = {.ctx = m, .on_conn = conn_open};
 
-	if (door == NULL)
+	if (listener == NULL)
 		return NSD_E_MEMORY;
-	if (door_open(m->options.base, fd, &hooks, &door->door) != NSD_OK) {
-		free(door);
+	if (acceptor_open(m->options.base, fd, &hooks, &listener->acceptor)
+		!= NSD_OK) {
+		free(listener);
 		return NSD_E_MEMORY;
 	}
-	door->next = m->doors;
-	m->doors = door;
+	listener->next = m->listeners;
+	m->listeners = listener;
 	return NSD_OK;
 }
 
@@ -353,12 +354,12 @@ ctl_metrics_set_path(struct ctl_metrics *m, const char *path)
 void
 ctl_metrics_close(struct ctl_metrics *m)
 {
-	while (m->doors != NULL) {
-		struct metrics_door *door = m->doors;
+	while (m->listeners != NULL) {
+		struct metrics_listener *listener = m->listeners;
 
-		m->doors = door->next;
-		door_close(door->door);
-		free(door);
+		m->listeners = listener->next;
+		acceptor_close(listener->acceptor);
+		free(listener);
 	}
 }
 

@@ -278,7 +278,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	if (start->past >= STORE_PAST_LISTED)
 		priority_publish();
 	sockets_close(&server->listeners);
-	doors_leave(&server->metrics);
+	admin_listeners_leave(&server->metrics);
 	server_leave_secrets(server);
 	if (server->lifeline != -1)
 		close(server->lifeline);

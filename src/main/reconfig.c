@@ -55,7 +55,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	/* Without random numbers, the secrets stay. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
 	cookie_keeper_wipe(&new->cookies);
-	if (reconfig_doors_take(&s->server, &new->doors))
+	if (reconfig_listeners_take(&s->server, &new->listeners))
 		certificates_tell_control(s);
 	if (s->xfrd.current != NULL && s->server.conf->server.xfrd_cpu_affinity
 			!= before->server.xfrd_cpu_affinity)
@@ -103,7 +103,7 @@ reconfig_hand_on(struct supervisor *s)
 		return;
 	}
 	if (xfrd != NULL)
-		reconfig_doors_send(&s->server, xfrd, image);
+		reconfig_listeners_send(&s->server, xfrd, image);
 	if (loader != NULL)
 		reconfig_configure_loader(s, loader, image);
 	close(image);
@@ -302,7 +302,7 @@ reconfig_count_files(const struct supervisor *s,
 	if (new->cookies_differ
 		&& conf_options_are_same(old, new->conf, "server", "cookie-"))
 		d->options++;
-	if (new->doors.pem != NULL
+	if (new->listeners.pem != NULL
 		&& conf_options_are_same(old, new->conf, "remote-control",
 			"server-"))
 		d->options++;
@@ -322,7 +322,7 @@ reconfig_say_what_changes(const struct supervisor *s,
 	talk_end_options(talk, false);
 	if (new->cookies_differ)
 		talk_add(talk, "the secrets of cookies are others");
-	if (new->doors.pem != NULL)
+	if (new->listeners.pem != NULL)
 		talk_add(talk, "the key and the certificate of the"
 			" control channel have been read anew");
 	talk_add_difference(talk, d);

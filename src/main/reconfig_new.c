@@ -179,18 +179,19 @@ new_read_certificates(struct supervisor *s, struct talk *talk,
 }
 
 static enum nsd_err
-new_open_doors(struct supervisor *s, struct talk *talk,
+new_open_listeners(struct supervisor *s, struct talk *talk,
 	const struct conf *conf, struct reconfig_new *new)
 {
 	bool same = conf_options_are_same(s->server.conf, conf,
 		"remote-control", "server-");
 	size_t from = talk->len;
-	enum nsd_err err = reconfig_doors_open(&s->server, conf, &talk->sink,
-		&new->doors);
+	enum nsd_err err = reconfig_listeners_open(&s->server, conf,
+		&talk->sink,
+		&new->listeners);
 
 	if (err == NSD_OK)
-		err = reconfig_doors_read_pem(&s->server, conf, &talk->sink,
-			&new->doors);
+		err = reconfig_listeners_read_pem(&s->server, conf, &talk->sink,
+			&new->listeners);
 	else
 		same = false;
 	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
@@ -212,7 +213,7 @@ new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
 		bool may_stay;
 		const char *what;
 	} rows[] = {
-		{ROLE_XFRD, &new->doors.pem,
+		{ROLE_XFRD, &new->listeners.pem,
 			s->server.control.pem != NULL
 				&& conf_options_are_same(s->server.conf, conf,
 					"remote-control", "server-"),
@@ -258,7 +259,7 @@ new_open(struct supervisor *s, struct talk *talk,
 	if (err == NSD_OK)
 		err = new_read_certificates(s, talk, &conf, new);
 	if (err == NSD_OK)
-		err = new_open_doors(s, talk, &conf, new);
+		err = new_open_listeners(s, talk, &conf, new);
 	if (err == NSD_OK)
 		err = new_try(s, talk, &conf, new);
 	talk->sink.on_diag = talk_on_diag;
@@ -295,7 +296,7 @@ reconfig_new_drop(struct reconfig_new *new)
 	secrets_drop(new->tls);
 	log_change_drop(&new->log);
 	cookie_keeper_wipe(&new->cookies);
-	reconfig_doors_drop(&new->doors);
+	reconfig_listeners_drop(&new->listeners);
 	if (new->flags != NULL)
 		flags_fini(new->flags);
 	free(new->flags);

@@ -13,7 +13,7 @@
 #include "main/cookie_keeper.h"
 #include "main/flags.h"
 #include "main/log_change.h"
-#include "main/reconfig_doors.h"
+#include "main/reconfig_listeners.h"
 
 struct supervisor;
 struct talk;
@@ -31,7 +31,7 @@ struct reconfig_new {
 	bool tls_waits;      /* TLS comes or goes with the next start */
 	struct secrets *tls; /* NULL: no other certificates */
 	struct log_change log;
-	struct reconfig_doors doors;
+	struct reconfig_listeners listeners;
 	/* Options that the table lets have effect at once, and that cannot this
 	 * time. conf has the values that are run with. */
 	const char *waiting[RECONFIG_NEW_WAITING_MAX];

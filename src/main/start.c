@@ -273,7 +273,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 	const struct conf_server *o = &s->server.conf->server;
 	enum nsd_err err = main_change_directory(o->zonesdir);
 	struct diag_sink sink = {.on_diag = log_diag};
-	struct doors_terms terms = {.sink = &sink};
+	struct admin_terms terms = {.sink = &sink};
 
 	if (err != NSD_OK)
 		return err;
@@ -314,7 +314,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		return err;
 	sandbox_probe(&s->server.sandbox, o->sandbox);
 	terms.until_msec = start->until_msec;
-	err = doors_open_metrics(o, &terms, &s->server.metrics);
+	err = admin_listeners_open_metrics(o, &terms, &s->server.metrics);
 	if (err != NSD_OK)
 		return err;
 	err = counts_create(&(struct counts_wish){
@@ -347,24 +347,24 @@ static enum nsd_err
 main_open_control(struct server *server, int64_t until_msec)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
-	const struct doors_terms terms = {
+	const struct admin_terms terms = {
 		.until_msec = until_msec,
 		.sink = &sink,
 	};
-	struct control_doors *doors = &server->control;
-	enum nsd_err err = control_doors_open(server, server->conf, &terms,
-		doors);
+	struct control_listeners *listeners = &server->control;
+	enum nsd_err err = control_listeners_open(server, server->conf, &terms,
+		listeners);
 
-	if (err == NSD_OK && control_doors_have_tls(doors)) {
-		doors->look = control_doors_look(server,
+	if (err == NSD_OK && control_listeners_have_tls(listeners)) {
+		listeners->look = control_listeners_look(server,
 			&server->conf->remote_control);
-		err = control_doors_read_pem(server,
-			&server->conf->remote_control, &sink, &doors->pem);
+		err = control_listeners_read_pem(server,
+			&server->conf->remote_control, &sink, &listeners->pem);
 	}
 	if (err == NSD_E_MEMORY)
 		log_error("out of memory for the control channel");
 	if (err != NSD_OK)
-		control_doors_refuse();
+		control_listeners_refuse();
 	return err;
 }
 

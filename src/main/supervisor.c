@@ -82,7 +82,7 @@ supervisor_on_tls_tried(struct supervisor *s, struct child *child,
 	if (child->role == ROLE_WORKER)
 		tls_texts_refuse(&s->server.conf->server, &sink);
 	else
-		control_doors_refuse();
+		control_listeners_refuse();
 	s->failed = true;
 	event_active(s->end_event, EV_TIMEOUT, 0);
 }

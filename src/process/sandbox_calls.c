@@ -149,7 +149,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"readv", XFRD, MAY, ANY, "libevent: messages over TCP"},
 	{"recvfrom", XFRD, MAY, ANY, "messages over UDP"},
 
-	/* The control channel, whose doors main has opened. */
+	/* The control channel, whose listeners main has opened. */
 	{"accept4", XFRD, MAY, ANY, "whoever controls us, or wants metrics"},
 
 	/* The journal, in folders of its own (landlock). */

@@ -10,7 +10,7 @@
 void
 server_leave_secrets(struct server *server)
 {
-	control_doors_leave(&server->control);
+	control_listeners_leave(&server->control);
 	vault_leave(server->vault);
 	secrets_drop(server->tls);
 	secrets_drop(server->tls_clients);

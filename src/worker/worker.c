@@ -646,7 +646,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	worker->view = store_reader_view(worker->reader);
-	control_doors_leave(&server->control);
+	control_listeners_leave(&server->control);
 	sockets_keep(&server->listeners, start->index, kept,
 		sizeof(kept) / sizeof(*kept));
 	cpu_limit_init(&worker->cpu_limit, &worker->limits);

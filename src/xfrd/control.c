@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "ctl/channel.h"
-#include "process/control_doors.h"
+#include "process/control_listeners.h"
 #include "process/tls_texts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
@@ -83,15 +83,16 @@ control_parse(const struct secrets *pem, struct tls_report *report,
 static enum nsd_err
 control_listen(struct xfrd *xfrd)
 {
-	const struct control_doors *doors = &xfrd->role.server->control;
+	const struct control_listeners *listeners = &xfrd->role.server->control;
 	struct control *control = &xfrd->control;
 	enum nsd_err err = NSD_OK;
 
 	ctl_channel_close(control->channel);
-	for (unsigned i = 0; i < doors->count && err == NSD_OK
+	for (unsigned i = 0; i < listeners->count && err == NSD_OK
 		&& !xfrd->told_stop; i++)
-		err = ctl_channel_listen(control->channel, doors->items[i].fd,
-			doors->items[i].plain ? NULL : control->tls);
+		err = ctl_channel_listen(control->channel,
+		listeners->items[i].fd,
+			listeners->items[i].plain ? NULL : control->tls);
 	return err;
 }
 
@@ -153,13 +154,13 @@ control_on_tls_texts(struct role *role, const struct ipc_message *m)
 static enum nsd_err
 control_open_tls(struct xfrd *xfrd)
 {
-	const struct control_doors *doors = &xfrd->role.server->control;
+	const struct control_listeners *listeners = &xfrd->role.server->control;
 	struct tls_report report;
 
 	/* Another key may have come already. */
-	if (doors->pem == NULL || xfrd->control.tls != NULL)
+	if (listeners->pem == NULL || xfrd->control.tls != NULL)
 		return NSD_OK;
-	control_parse(doors->pem, &report, &xfrd->control.tls);
+	control_parse(listeners->pem, &report, &xfrd->control.tls);
 	role_send(&xfrd->role, IPC_TLS_TRIED, &report.said,
 		sizeof(report.said));
 	return (enum nsd_err)report.said.err;

@@ -268,9 +268,9 @@ xfrd_init_asks(struct xfrd *xfrd)
 static enum nsd_err
 xfrd_close_descriptors(const struct role_start *start)
 {
-	const struct control_doors *doors = &start->server->control;
-	const struct doors *metrics = &start->server->metrics;
-	int *keep = calloc(doors->count + metrics->count + 3u + LOG_FDS_MAX,
+	const struct control_listeners *listeners = &start->server->control;
+	const struct admin_listeners *metrics = &start->server->metrics;
+	int *keep = calloc(listeners->count + metrics->count + 3u + LOG_FDS_MAX,
 		sizeof(*keep));
 	unsigned count = 0;
 
@@ -280,8 +280,8 @@ xfrd_close_descriptors(const struct role_start *start)
 	keep[count++] = start->stop_fd;
 	keep[count++] = start->server->list;
 	count += log_list_fds(keep + count);
-	for (unsigned i = 0; i < doors->count; i++)
-		keep[count++] = doors->items[i].fd;
+	for (unsigned i = 0; i < listeners->count; i++)
+		keep[count++] = listeners->items[i].fd;
 	for (unsigned i = 0; i < metrics->count; i++)
 		keep[count++] = metrics->fds[i];
 	fs_close_all_but(keep, count);

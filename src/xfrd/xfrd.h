@@ -40,8 +40,8 @@
 
 #include "conf/conf.h"
 #include "loader/load_text.h"
-#include "process/control_doors.h"
-#include "process/doors.h"
+#include "process/admin_listeners.h"
+#include "process/control_listeners.h"
 #include "process/requests.h"
 #include "process/role.h"
 #include "process/zone_message.h"
@@ -171,16 +171,16 @@ struct xfrd_follow {
 };
 
 /* Sockets of operators that have come, and are not listened to yet. */
-struct xfrd_coming_doors {
-	struct control_doors control; /* without keys */
-	struct doors metrics;
+struct xfrd_coming_listeners {
+	struct control_listeners control; /* without keys */
+	struct admin_listeners metrics;
 };
 
 struct xfrd {
 	struct role role;
 	const struct conf *first; /* role.server->conf of the start, parts of
 				   * which role.server lends */
-	struct xfrd_coming_doors coming;
+	struct xfrd_coming_listeners coming;
 	struct store_reader *reader;
 	bool is_behind; /* the store: see struct role_start */
 	struct xfrd_reading reading;

@@ -1,6 +1,6 @@
 /* xfrd_configure.c - xfrd goes on with other options of the server, and other
  * sockets of operators, which main has read and opened. It reads the options of
- * zones in the store (xfrd_follow.c). Main's part is reconfig_doors.c. */
+ * zones in the store (xfrd_follow.c). Main's part is reconfig_listeners.c. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -14,24 +14,25 @@
 #include "xfrd/xfrd_statistics.h"
 
 static enum nsd_err
-coming_add_control(struct control_doors *doors, int fd, bool plain)
+coming_add_control(struct control_listeners *listeners, int fd, bool plain)
 {
-	struct control_door *items = realloc(doors->items,
-		(doors->count + 1u) * sizeof(*items));
+	struct control_listener *items = realloc(listeners->items,
+		(listeners->count + 1u) * sizeof(*items));
 
 	if (items == NULL) {
 		close(fd);
 		return NSD_E_MEMORY;
 	}
-	doors->items = items;
-	doors->items[doors->count++] = (struct control_door){fd, plain};
+	listeners->items = items;
+	listeners->items[listeners->count++] = (struct control_listener){fd,
+		plain};
 	return NSD_OK;
 }
 
 /* Keeps copies of the sockets of a message, which are closed when it has been
  * taken. */
 static enum nsd_err
-coming_add(struct xfrd_coming_doors *coming, const struct ipc_message *m,
+coming_add(struct xfrd_coming_listeners *coming, const struct ipc_message *m,
 	const struct ipc_configure *configure)
 {
 	enum nsd_err err = NSD_OK;
@@ -45,7 +46,7 @@ coming_add(struct xfrd_coming_doors *coming, const struct ipc_message *m,
 		else if ((configure->control_map >> (i - 1) & 1) != 0)
 			err = coming_add_control(&coming->control, fd, plain);
 		else
-			err = doors_add(&coming->metrics, fd);
+			err = admin_listeners_add(&coming->metrics, fd);
 	}
 	return err;
 }
@@ -55,17 +56,17 @@ static void
 configure_listen(struct xfrd *xfrd)
 {
 	struct server *server = xfrd->role.server;
-	struct xfrd_coming_doors old = {server->control, server->metrics};
+	struct xfrd_coming_listeners old = {server->control, server->metrics};
 
 	server->control = xfrd->coming.control;
 	server->control.pem = old.control.pem;
 	server->metrics = xfrd->coming.metrics;
-	xfrd->coming = (struct xfrd_coming_doors){.control.items = NULL};
+	xfrd->coming = (struct xfrd_coming_listeners){.control.items = NULL};
 	control_follow(xfrd);
 	xfrd_metrics_follow(xfrd);
 	old.control.pem = NULL;
-	control_doors_leave(&old.control);
-	doors_leave(&old.metrics);
+	control_listeners_leave(&old.control);
+	admin_listeners_leave(&old.metrics);
 }
 
 static enum nsd_err

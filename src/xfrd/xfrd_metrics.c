@@ -67,14 +67,14 @@ page_close(void *arg)
 static enum nsd_err
 metrics_listen(struct xfrd *xfrd)
 {
-	const struct doors *doors = &xfrd->role.server->metrics;
+	const struct admin_listeners *listeners = &xfrd->role.server->metrics;
 	enum nsd_err err = NSD_OK;
 
 	ctl_metrics_set_path(xfrd->metrics,
 		xfrd->role.server->conf->server.metrics_path);
 	ctl_metrics_close(xfrd->metrics);
-	for (unsigned i = 0; i < doors->count && err == NSD_OK; i++)
-		err = ctl_metrics_listen(xfrd->metrics, doors->fds[i]);
+	for (unsigned i = 0; i < listeners->count && err == NSD_OK; i++)
+		err = ctl_metrics_listen(xfrd->metrics, listeners->fds[i]);
 	return err;
 }
 

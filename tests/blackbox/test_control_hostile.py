@@ -156,12 +156,12 @@ def test_xfrd_dies_within_a_command(server):
 def test_nothing_from_a_server_that_has_died_is_no_answer(make_server, verb):
     """Though it may be one of a server that lives."""
     server = control.config(make_server(zones={"example": zone_text()}))
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(server.control)
-        door.listen()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(server.control)
+        listener.listen()
         for lives in False, True:
             with control.begin(server, verb) as client:
-                with door.accept()[0] as connection:
+                with listener.accept()[0] as connection:
                     assert connection.recv(100).split()[1:] == [
                         verb.encode()]
                     if lives:

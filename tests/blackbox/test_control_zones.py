@@ -220,15 +220,15 @@ def test_an_end_without_an_octet_is_no_answer(make_server, tmp_path):
     """A connection that ends without an answer is an error; only listzones may
     have nothing to print."""
     server = control.config(make_server(zones={"example": zone_text(1)}))
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(server.control)
-        door.listen()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(server.control)
+        listener.listen()
         for word, lives, code in (
                 ("stats_noreset", False, 1), ("stats_noreset", True, 1),
                 ("verbosity", True, 1), ("listzones", False, 1),
                 ("zonestatus", False, 1), ("listzones", True, 0)):
             asked = control.begin(server, word)
-            client, _ = door.accept()
+            client, _ = listener.accept()
             with client:
                 client.recv(65536)
                 if lives:

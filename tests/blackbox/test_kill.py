@@ -284,22 +284,22 @@ def test_port_that_is_not_free_at_once_is_waited_for(nsd, workers):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="files of others need root")
-@pytest.mark.parametrize("door, is_left", [
+@pytest.mark.parametrize("listener, is_left", [
     ("path", True), ("address", True), ("metrics", True), ("path", False)])
-def test_doors_of_operators_are_waited_for(make_server, door, is_left):
+def test_listeners_of_operators_are_waited_for(make_server, listener, is_left):
     """xfrd has them, and may still be ending. What somebody else has is
     refused in the end."""
     server = make_server(zones={"example": zone_text()})
     port = harness.free_port()
     address = f"127.0.0.1@{port}"
     control.config(server, *([f"control-interface: {address}"]
-                             if door == "address" else []))
-    if door == "metrics":
+                             if listener == "address" else []))
+    if listener == "metrics":
         server.options.update({"metrics-enable": "yes", "metrics-port": port,
                                "metrics-interface": "127.0.0.1"})
         server.write_config()
     server.start()
-    name = server.control if door == "path" else ("127.0.0.1", port)
+    name = server.control if listener == "path" else ("127.0.0.1", port)
     with harness.socket_of(server.role("xfrd"), lambda sock:
                            sock.type == socket.SOCK_STREAM
                            and sock.getsockname() == name

@@ -47,7 +47,7 @@ SPECIAL = {
     "catalog": None, "catalog-member-pattern": None,
     "catalog-producer-zone": None,
     "allow-notify": None,  # wants request-xfr
-    "xfrd-cpu-affinity": None,  # wants cpu-affinity: test_reconfig_doors
+    "xfrd-cpu-affinity": None,  # wants cpu-affinity: test_reconfig_listeners
     "identity": '"two"', "version": '"three"',
     "username": '"nobody"', "database": '"some.db"',
     "server-count": "3", "tcp-timeout": "60",

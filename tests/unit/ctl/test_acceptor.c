@@ -1,5 +1,5 @@
-/* test_door.c - connections that come while there are no descriptors, or while
- * there is no room (faults 42). */
+/* test_acceptor.c - connections that come while there are no descriptors, or
+ * while there is no room (faults 42). */
 #include "config.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "ctl/door.h"
+#include "ctl/acceptor.h"
 
 #define CLIENTS 3u
 #define PATIENCE_MSEC 60000
@@ -26,7 +26,7 @@
 
 struct world {
 	struct event_base *base;
-	struct door *door;
+	struct acceptor *acceptor;
 	int listener, clients[CLIENTS], taken[CLIENTS];
 	unsigned count, asked; /* connections taken; how often for room */
 	bool has_room;
@@ -52,7 +52,7 @@ on_conn(void *ctx, int fd, const struct sockaddr_storage *peer)
 	return true;
 }
 
-/* Three connections wait at the door. */
+/* Three connections wait at the socket. */
 static void
 begin(struct world *w)
 {
@@ -60,7 +60,7 @@ begin(struct world *w)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct sockaddr *where = (struct sockaddr *)&address;
 	socklen_t len = sizeof(address);
-	const struct door_hooks hooks = { .ctx = w, .has_room = has_room,
+	const struct acceptor_hooks hooks = { .ctx = w, .has_room = has_room,
 		.on_conn = on_conn };
 
 	*w = (struct world){ .base = event_base_new(), .has_room = true };
@@ -72,14 +72,15 @@ begin(struct world *w)
 		w->clients[i] = socket(AF_INET, SOCK_STREAM, 0);
 		assert_int_equal(connect(w->clients[i], where, len), 0);
 	}
-	assert_int_equal(door_open(w->base, w->listener, &hooks, &w->door),
+	assert_int_equal(acceptor_open(w->base, w->listener, &hooks,
+		&w->acceptor),
 		NSD_OK);
 }
 
 static void
 end(struct world *w)
 {
-	door_close(w->door);
+	acceptor_close(w->acceptor);
 	for (unsigned i = 0; i < w->count; i++)
 		close(w->taken[i]);
 	for (unsigned i = 0; i < CLIENTS; i++)
@@ -118,7 +119,7 @@ wait_for_all(struct world *w)
 /* Without descriptors the listener is tried now and then, not in a busy loop,
  * and accepts again by itself. */
 static void
-door_waits_for_descriptors(void **state)
+acceptor_waits_for_descriptors(void **state)
 {
 	struct rlimit old, small;
 	struct world w;
@@ -148,7 +149,7 @@ door_waits_for_descriptors(void **state)
 }
 
 static void
-door_waits_for_room(void **state)
+acceptor_waits_for_room(void **state)
 {
 	struct world w;
 
@@ -166,8 +167,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(door_waits_for_descriptors),
-		cmocka_unit_test(door_waits_for_room),
+		cmocka_unit_test(acceptor_waits_for_descriptors),
+		cmocka_unit_test(acceptor_waits_for_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

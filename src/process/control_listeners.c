@@ -1,4 +1,4 @@
-/* control_doors.c - the sockets of the control channel, and its keys. */
+/* control_listeners.c - the sockets of the control channel, and its keys. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "base/fs.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "process/admin_listeners.h"
 #include "process/again.h"
-#include "process/control_doors.h"
-#include "process/doors.h"
+#include "process/control_listeners.h"
 #include "process/server.h"
 #include "process/tls_texts.h"
 
@@ -27,34 +27,35 @@
 #define SOCKET_MODE_MASK 0117
 
 /* The state of opening sockets. */
-struct doors_making {
+struct listeners_making {
 	const struct server *server;
 	const struct conf *conf;
-	const struct doors_terms *terms;
-	struct control_doors *doors;
+	const struct admin_terms *terms;
+	struct control_listeners *listeners;
 	size_t room;
 	bool plain; /* no TLS anywhere: the first is a path */
 };
 
 static void
-doors_fail(const struct doors_making *m, const char *path, const char *why)
+listeners_fail(const struct listeners_making *m, const char *path,
+	const char *why)
 {
 	diag_emit(m->terms->sink, DIAG_ERROR, NULL, 0, 0,
 		"control-interface: can't bind socket %s: %s", path, why);
 }
 
 static enum nsd_err
-making_add(struct doors_making *m, int fd, bool plain)
+making_add(struct listeners_making *m, int fd, bool plain)
 {
-	struct control_door *items = grow_array(m->doors->items,
-		m->doors->count, &m->room, sizeof(*items));
+	struct control_listener *items = grow_array(m->listeners->items,
+		m->listeners->count, &m->room, sizeof(*items));
 
 	if (items == NULL) {
 		close(fd);
 		return NSD_E_MEMORY;
 	}
-	m->doors->items = items;
-	items[m->doors->count++] = (struct control_door){fd, plain};
+	m->listeners->items = items;
+	items[m->listeners->count++] = (struct control_listener){fd, plain};
 	return NSD_OK;
 }
 
@@ -62,7 +63,7 @@ making_add(struct doors_making *m, int fd, bool plain)
 
 /* True if somebody listens there. */
 static bool
-doors_is_in_use(const struct sockaddr_un *address)
+listeners_is_in_use(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		0);
@@ -78,7 +79,7 @@ doors_is_in_use(const struct sockaddr_un *address)
 
 /* Removes the socket that a former server has left. Nothing else is removed. */
 static bool
-doors_clear_path(const struct sockaddr_un *address)
+listeners_clear_path(const struct sockaddr_un *address)
 {
 	struct stat st;
 
@@ -88,7 +89,7 @@ doors_clear_path(const struct sockaddr_un *address)
 		errno = EEXIST;
 		return false;
 	}
-	if (doors_is_in_use(address)) {
+	if (listeners_is_in_use(address)) {
 		errno = EADDRINUSE;
 		return false;
 	}
@@ -96,14 +97,14 @@ doors_clear_path(const struct sockaddr_un *address)
 }
 
 static int
-doors_bind_path(const struct sockaddr_un *address,
+listeners_bind_path(const struct sockaddr_un *address,
 	const struct privilege_user *user)
 {
 	int fd, error;
 	mode_t mask;
 	bool done;
 
-	if (!doors_clear_path(address))
+	if (!listeners_clear_path(address))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd == -1)
@@ -127,7 +128,7 @@ doors_bind_path(const struct sockaddr_un *address,
 
 /* The path from where we are. NULL: it lies outside of the chroot. */
 static const char *
-doors_path_inside(const struct server *server, const char *path)
+listeners_path_inside(const struct server *server, const char *path)
 {
 	const char *chroot = server->chroot;
 	const char *inside = conf_path_in_chroot(chroot, path);
@@ -139,7 +140,7 @@ doors_path_inside(const struct server *server, const char *path)
 }
 
 static bool
-doors_is_socket(const char *path)
+listeners_is_socket(const char *path)
 {
 	struct stat st;
 
@@ -150,10 +151,10 @@ doors_is_socket(const char *path)
  * none, or somebody has removed its path. One that was bound before the chroot
  * has the whole path. */
 static int
-doors_find_path(const struct doors_making *m, const char *path,
+listeners_find_path(const struct listeners_making *m, const char *path,
 	const char *inside)
 {
-	const struct doors *there = m->terms->there;
+	const struct admin_listeners *there = m->terms->there;
 
 	for (unsigned i = 0; there != NULL && i < there->count; i++) {
 		struct sockaddr_un own = {.sun_family = AF_UNSPEC};
@@ -167,35 +168,35 @@ doors_find_path(const struct doors_making *m, const char *path,
 			&& (inside == NULL
 				|| strcmp(own.sun_path, inside) != 0))
 			continue;
-		if (inside == NULL || doors_is_socket(inside))
+		if (inside == NULL || listeners_is_socket(inside))
 			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	}
 	return -1;
 }
 
 static enum nsd_err
-doors_open_path(struct doors_making *m, const char *path)
+listeners_open_path(struct listeners_making *m, const char *path)
 {
-	const char *inside = doors_path_inside(m->server, path);
+	const char *inside = listeners_path_inside(m->server, path);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = doors_find_path(m, path, inside);
+	int fd = listeners_find_path(m, path, inside);
 
 	if (fd != -1)
 		return making_add(m, fd, true);
 	if (inside == NULL) {
-		doors_fail(m, path, "it lies outside of the chroot");
+		listeners_fail(m, path, "it lies outside of the chroot");
 		return NSD_E_SYSTEM;
 	}
 	if (strlen(inside) >= sizeof(address.sun_path)) {
-		doors_fail(m, path, "it is too long");
+		listeners_fail(m, path, "it is too long");
 		return NSD_E_SYNTAX;
 	}
 	strcpy(address.sun_path, inside);
-	while ((fd = doors_bind_path(&address, m->server->user_to_be)) == -1
+	while ((fd = listeners_bind_path(&address, m->server->user_to_be)) == -1
 		&& again_is_due(m->terms->until_msec))
 		;
 	if (fd == -1) {
-		doors_fail(m, path, strerror(errno));
+		listeners_fail(m, path, strerror(errno));
 		return NSD_E_SYSTEM;
 	}
 	return making_add(m, fd, true);
@@ -205,7 +206,7 @@ doors_open_path(struct doors_making *m, const char *path)
 
 /* Adds sockets that were opened. */
 static enum nsd_err
-doors_take(struct doors_making *m, struct doors *found)
+listeners_take(struct listeners_making *m, struct admin_listeners *found)
 {
 	enum nsd_err err = NSD_OK;
 
@@ -221,9 +222,10 @@ doors_take(struct doors_making *m, struct doors *found)
 /* An interface; NULL: both addresses of this machine, or the one that it
  * has. */
 static enum nsd_err
-doors_open_interface(struct doors_making *m, const struct conf_interface *one)
+listeners_open_interface(struct listeners_making *m,
+	const struct conf_interface *one)
 {
-	const struct doors_wish wish = {
+	const struct admin_params params = {
 		.option = "control-interface",
 		.or_path = true,
 		.port = (uint16_t)m->conf->remote_control.control_port,
@@ -231,31 +233,31 @@ doors_open_interface(struct doors_making *m, const struct conf_interface *one)
 		.ip6 = m->conf->server.do_ip6,
 		.terms = *m->terms,
 	};
-	struct doors found = {.fds = NULL};
+	struct admin_listeners found = {.fds = NULL};
 	enum nsd_err err;
 
 	if (one != NULL && one->host[0] == '/')
-		return doors_open_path(m, one->host);
-	err = one != NULL ? doors_open_one(&wish, one, &found)
-			  : doors_open_local(&wish, &found);
+		return listeners_open_path(m, one->host);
+	err = one != NULL ? admin_listeners_open_one(&params, one, &found)
+			  : admin_listeners_open_local(&params, &found);
 	if (err == NSD_OK)
-		return doors_take(m, &found);
-	doors_leave(&found);
+		return listeners_take(m, &found);
+	admin_listeners_leave(&found);
 	return err;
 }
 
 static enum nsd_err
-doors_open_all(struct doors_making *m)
+listeners_open_all(struct listeners_making *m)
 {
 	const struct conf_interfaces *all =
 		&m->conf->remote_control.control_interface;
 	enum nsd_err err = NSD_OK;
 
 	if (all->count == 0)
-		return doors_open_interface(m, NULL);
+		return listeners_open_interface(m, NULL);
 	m->plain = all->items[0].host[0] == '/';
 	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++) {
-		err = doors_open_interface(m, &all->items[i]);
+		err = listeners_open_interface(m, &all->items[i]);
 		if (err == NSD_OK && m->plain && all->items[i].host[0] != '/')
 			log_warning("control-interface %s: whoever can connect"
 				    " controls this server, as the first"
@@ -268,7 +270,7 @@ doors_open_all(struct doors_making *m)
 /* ---- keys ---------------------------------------------------------------- */
 
 static enum nsd_err
-doors_read_file(const struct server *server, const char *option,
+listeners_read_file(const struct server *server, const char *option,
 	const char *path, struct diag_sink *sink, uint8_t *pem, size_t *len)
 {
 	enum nsd_err err = fs_read_small(conf_path_in_chroot(server->chroot,
@@ -284,7 +286,7 @@ doors_read_file(const struct server *server, const char *option,
 }
 
 static enum nsd_err
-doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
+listeners_make_pem(struct secrets_octets key, struct secrets_octets cert,
 	struct secrets **pem)
 {
 	enum nsd_err err = secrets_create(CONTROL_PEM_COUNT,
@@ -299,7 +301,7 @@ doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
 }
 
 uint64_t
-control_doors_look(const struct server *server,
+control_listeners_look(const struct server *server,
 	const struct conf_remote_control *o)
 {
 	uint64_t sum = tls_texts_look_at(o->server_key_file, server->chroot, 0);
@@ -308,7 +310,7 @@ control_doors_look(const struct server *server,
 }
 
 bool
-control_doors_are_denied(const struct server *server,
+control_listeners_are_denied(const struct server *server,
 	const struct conf_remote_control *o)
 {
 	return tls_texts_is_denied(o->server_key_file, server->chroot)
@@ -316,7 +318,7 @@ control_doors_are_denied(const struct server *server,
 }
 
 enum nsd_err
-control_doors_read_pem(const struct server *server,
+control_listeners_read_pem(const struct server *server,
 	const struct conf_remote_control *o, struct diag_sink *sink,
 	struct secrets **pem)
 {
@@ -327,13 +329,13 @@ control_doors_read_pem(const struct server *server,
 						       : NSD_E_MEMORY;
 
 	if (err == NSD_OK)
-		err = doors_read_file(server, "server-key-file",
+		err = listeners_read_file(server, "server-key-file",
 			o->server_key_file, sink, key, &key_len);
 	if (err == NSD_OK)
-		err = doors_read_file(server, "server-cert-file",
+		err = listeners_read_file(server, "server-cert-file",
 			o->server_cert_file, sink, cert, &cert_len);
 	if (err == NSD_OK)
-		err = doors_make_pem((struct secrets_octets){key, key_len},
+		err = listeners_make_pem((struct secrets_octets){key, key_len},
 			(struct secrets_octets){cert, cert_len}, &made);
 	if (key != NULL)
 		explicit_bzero(key, PEM_MAX);
@@ -348,7 +350,7 @@ control_doors_read_pem(const struct server *server,
 }
 
 void
-control_doors_refuse(void)
+control_listeners_refuse(void)
 {
 	log_error("could not set up the control channel;"
 		  " nsd-control-setup makes its keys,"
@@ -358,40 +360,40 @@ control_doors_refuse(void)
 /* ---- both ---------------------------------------------------------------- */
 
 bool
-control_doors_have_tls(const struct control_doors *doors)
+control_listeners_have_tls(const struct control_listeners *listeners)
 {
-	for (unsigned i = 0; i < doors->count; i++)
-		if (!doors->items[i].plain)
+	for (unsigned i = 0; i < listeners->count; i++)
+		if (!listeners->items[i].plain)
 			return true;
 	return false;
 }
 
 enum nsd_err
-control_doors_open(const struct server *server, const struct conf *conf,
-	const struct doors_terms *terms, struct control_doors *doors)
+control_listeners_open(const struct server *server, const struct conf *conf,
+	const struct admin_terms *terms, struct control_listeners *listeners)
 {
-	struct doors_making m = {
+	struct listeners_making m = {
 		.server = server,
 		.conf = conf,
 		.terms = terms,
-		.doors = doors,
+		.listeners = listeners,
 	};
 	enum nsd_err err = NSD_OK;
 
-	*doors = (struct control_doors){.items = NULL};
+	*listeners = (struct control_listeners){.items = NULL};
 	if (conf->remote_control.control_enable)
-		err = doors_open_all(&m);
+		err = listeners_open_all(&m);
 	if (err != NSD_OK)
-		control_doors_leave(doors);
+		control_listeners_leave(listeners);
 	return err;
 }
 
 void
-control_doors_leave(struct control_doors *doors)
+control_listeners_leave(struct control_listeners *listeners)
 {
-	for (unsigned i = 0; i < doors->count; i++)
-		close(doors->items[i].fd);
-	free(doors->items);
-	secrets_drop(doors->pem);
-	*doors = (struct control_doors){.items = NULL};
+	for (unsigned i = 0; i < listeners->count; i++)
+		close(listeners->items[i].fd);
+	free(listeners->items);
+	secrets_drop(listeners->pem);
+	*listeners = (struct control_listeners){.items = NULL};
 }

@@ -1,12 +1,12 @@
 /*
- * reconfig_doors.h - the sockets of operators, and the key of the control
+ * reconfig_listeners.h - the sockets of operators, and the key of the control
  * channel, of another configuration: opened and read before anything has
  * changed, so that what cannot be had refuses it; taken with it, and handed to
  * xfrd. Connections that there are stay. An address that both configurations
  * have is one socket.
  */
-#ifndef MAIN_RECONFIG_DOORS_H
-#define MAIN_RECONFIG_DOORS_H
+#ifndef MAIN_RECONFIG_LISTENERS_H
+#define MAIN_RECONFIG_LISTENERS_H
 
 #include <stdbool.h>
 
@@ -18,38 +18,39 @@
 struct child;
 
 /* Sockets that a reconfig opens. Zeroed: no change. */
-struct reconfig_doors {
+struct reconfig_listeners {
 	bool metrics_differ; /* if so, metrics has the new sockets */
-	struct doors metrics;
+	struct admin_listeners metrics;
 	bool control_differ;
-	struct control_doors control; /* without its key */
+	struct control_listeners control; /* without its key */
 	struct secrets *pem; /* another key; NULL: no change */
-	uint64_t look;       /* control_doors_look before it was read */
+	uint64_t look;       /* control_listeners_look before it was read */
 };
 
 /* Opens the sockets that the running configuration does not have. returns
  * NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX, NSD_E_MEMORY, with an error to the
  * sink. */
-enum nsd_err reconfig_doors_open(const struct server *server,
+enum nsd_err reconfig_listeners_open(const struct server *server,
 	const struct conf *conf, struct diag_sink *sink,
-	struct reconfig_doors *doors) MUST_USE;
+	struct reconfig_listeners *listeners) MUST_USE;
 
 /* Reads the key of the control channel, if it has TLS then. returns as
- * control_doors_read_pem. */
-enum nsd_err reconfig_doors_read_pem(const struct server *server,
+ * control_listeners_read_pem. */
+enum nsd_err reconfig_listeners_read_pem(const struct server *server,
 	const struct conf *conf, struct diag_sink *sink,
-	struct reconfig_doors *doors) MUST_USE;
+	struct reconfig_listeners *listeners) MUST_USE;
 
 /* Gives the sockets and the key to main, and closes others. True: the key of
  * the control channel is another one. */
-bool reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
+bool reconfig_listeners_take(struct server *server,
+	struct reconfig_listeners *listeners);
 
 /* Sends xfrd the sockets that main has, and a configuration (conf/image.h),
  * which is borrowed: CONFIGURE. */
-void reconfig_doors_send(const struct server *server, struct child *xfrd,
+void reconfig_listeners_send(const struct server *server, struct child *xfrd,
 	int image);
 
 /* Releases sockets and key that were not taken. */
-void reconfig_doors_drop(struct reconfig_doors *doors);
+void reconfig_listeners_drop(struct reconfig_listeners *listeners);
 
 #endif

@@ -1,4 +1,4 @@
-/* doors.c - listening TCP sockets for operators. */
+/* admin_listeners.c - listening TCP sockets for operators. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,31 +11,32 @@
 
 #include "base/grow.h"
 #include "net/socket.h"
+#include "process/admin_listeners.h"
 #include "process/again.h"
-#include "process/doors.h"
 
 /* Connections that wait to be taken. */
 #define BACKLOG 128
 
 enum nsd_err
-doors_add(struct doors *doors, int fd)
+admin_listeners_add(struct admin_listeners *listeners, int fd)
 {
-	int *fds = grow_array(doors->fds, doors->count, &doors->room,
+	int *fds = grow_array(listeners->fds, listeners->count,
+		&listeners->room,
 		sizeof(*fds));
 
 	if (fds == NULL) {
 		close(fd);
 		return NSD_E_MEMORY;
 	}
-	doors->fds = fds;
-	fds[doors->count++] = fd;
+	listeners->fds = fds;
+	fds[listeners->count++] = fd;
 	return NSD_OK;
 }
 
 /* ---- present sockets ----------------------------------------------------- */
 
 static bool
-doors_is_same(const struct sockaddr_storage *a,
+admin_listeners_is_same(const struct sockaddr_storage *a,
 	const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
@@ -56,7 +57,8 @@ doors_is_same(const struct sockaddr_storage *a,
 
 /* A descriptor more of the socket with this address; -1: there is none. */
 static int
-doors_find(const struct doors *there, const struct sockaddr_storage *address)
+admin_listeners_find(const struct admin_listeners *there,
+	const struct sockaddr_storage *address)
 {
 	for (unsigned i = 0; there != NULL && i < there->count; i++) {
 		struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
@@ -64,7 +66,7 @@ doors_find(const struct doors *there, const struct sockaddr_storage *address)
 
 		if (getsockname(there->fds[i], (struct sockaddr *)&own, &len)
 				== 0
-			&& doors_is_same(&own, address))
+			&& admin_listeners_is_same(&own, address))
 			return fcntl(there->fds[i], F_DUPFD_CLOEXEC, 0);
 	}
 	return -1;
@@ -74,29 +76,29 @@ doors_find(const struct doors *there, const struct sockaddr_storage *address)
 
 /* sink: NULL if it is no error. */
 static enum nsd_err
-doors_open_address(const struct doors_wish *wish,
+admin_listeners_open_address(const struct admin_params *params,
 	const struct sockaddr_storage *address, struct diag_sink *sink,
-	struct doors *doors)
+	struct admin_listeners *listeners)
 {
 	const struct net_listen options = {
 		.address = *address,
 		.tcp = true,
 		.tcp_backlog = BACKLOG,
 	};
-	int fd = doors_find(wish->terms.there, address);
+	int fd = admin_listeners_find(params->terms.there, address);
 	enum nsd_err err = NSD_OK;
 
 	if (fd == -1) {
-		if (wish->terms.until_msec != 0)
-			(void)!again_probe(&options, wish->terms.until_msec,
+		if (params->terms.until_msec != 0)
+			(void)!again_probe(&options, params->terms.until_msec,
 				NULL);
 		err = net_listen(&options, sink, &fd);
 	}
-	return err == NSD_OK ? doors_add(doors, fd) : err;
+	return err == NSD_OK ? admin_listeners_add(listeners, fd) : err;
 }
 
 static void
-doors_set_port(struct sockaddr_storage *address, uint16_t port)
+admin_listeners_set_port(struct sockaddr_storage *address, uint16_t port)
 {
 	if (address->ss_family == AF_INET)
 		((struct sockaddr_in *)address)->sin_port = htons(port);
@@ -105,15 +107,15 @@ doors_set_port(struct sockaddr_storage *address, uint16_t port)
 }
 
 static enum nsd_err
-doors_open_device(const struct doors_wish *wish, const char *name,
-	uint16_t port, struct doors *doors)
+admin_listeners_open_device(const struct admin_params *params, const char *name,
+	uint16_t port, struct admin_listeners *listeners)
 {
 	struct ifaddrs *all = NULL;
 	enum nsd_err err = NSD_OK;
 	bool found = false;
 
 	if (getifaddrs(&all) == -1) {
-		diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+		diag_emit(params->terms.sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot list the network interfaces: %s",
 			strerror(errno));
 		return NSD_E_SYSTEM;
@@ -131,76 +133,82 @@ doors_open_device(const struct doors_wish *wish, const char *name,
 		memcpy(&address, i->ifa_addr, family == AF_INET
 				? sizeof(struct sockaddr_in)
 				: sizeof(struct sockaddr_in6));
-		doors_set_port(&address, port);
-		err = doors_open_address(wish, &address, wish->terms.sink,
-			doors);
+		admin_listeners_set_port(&address, port);
+		err = admin_listeners_open_address(params, &address,
+			params->terms.sink,
+			listeners);
 	}
 	freeifaddrs(all);
 	if (found || err != NSD_OK)
 		return err;
-	diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+	diag_emit(params->terms.sink, DIAG_ERROR, NULL, 0, 0,
 		"%s: '%s' is neither an address nor a network interface with"
-		" one%s", wish->option, name,
-		wish->or_path ? ", nor an absolute path" : "");
+		" one%s", params->option, name,
+		params->or_path ? ", nor an absolute path" : "");
 	return NSD_E_SYNTAX;
 }
 
 enum nsd_err
-doors_open_one(const struct doors_wish *wish, const struct conf_interface *one,
-	struct doors *doors)
+admin_listeners_open_one(const struct admin_params *params,
+	const struct conf_interface *one,
+	struct admin_listeners *listeners)
 {
-	uint16_t port = one->port != 0 ? one->port : wish->port;
+	uint16_t port = one->port != 0 ? one->port : params->port;
 	struct sockaddr_storage address;
 
 	if (one->family == 0)
-		return doors_open_device(wish, one->host, port, doors);
+		return admin_listeners_open_device(params, one->host, port,
+			listeners);
 	if (net_parse_address(one->host, port, &address) != NSD_OK) {
-		diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
-			"%s: cannot parse address '%s'", wish->option,
+		diag_emit(params->terms.sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: cannot parse address '%s'", params->option,
 			one->text);
 		return NSD_E_SYNTAX;
 	}
-	return doors_open_address(wish, &address, wish->terms.sink, doors);
+	return admin_listeners_open_address(params, &address,
+		params->terms.sink, listeners);
 }
 
 enum nsd_err
-doors_open_local(const struct doors_wish *wish, struct doors *doors)
+admin_listeners_open_local(const struct admin_params *params,
+	struct admin_listeners *listeners)
 {
 	static const char *const hosts[] = {"127.0.0.1", "::1"};
 
 	for (int i = 0; i < 2; i++) {
-		bool wanted = i == 0 ? wish->ip4 : WITH_IPV6 && wish->ip6;
+		bool wanted = i == 0 ? params->ip4 : WITH_IPV6 && params->ip6;
 		struct sockaddr_storage address;
 		enum nsd_err err;
 
-		if (!wanted || net_parse_address(hosts[i], wish->port,
+		if (!wanted || net_parse_address(hosts[i], params->port,
 			    &address) != NSD_OK)
 			continue;
-		err = doors_open_address(wish, &address, NULL, doors);
+		err = admin_listeners_open_address(params, &address, NULL,
+			listeners);
 		if (err == NSD_E_SYSTEM
 			&& (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
 			continue;
 		/* Once more, to say why. */
 		if (err == NSD_E_SYSTEM)
-			err = doors_open_address(wish, &address,
-				wish->terms.sink, doors);
+			err = admin_listeners_open_address(params, &address,
+				params->terms.sink, listeners);
 		if (err != NSD_OK)
 			return err;
 	}
-	if (doors->count > 0)
+	if (listeners->count > 0)
 		return NSD_OK;
-	diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+	diag_emit(params->terms.sink, DIAG_ERROR, NULL, 0, 0,
 		"%s: this machine has neither 127.0.0.1 nor ::1",
-		wish->option);
+		params->option);
 	return NSD_E_SYSTEM;
 }
 
 enum nsd_err
-doors_open_metrics(const struct conf_server *options,
-	const struct doors_terms *terms, struct doors *doors)
+admin_listeners_open_metrics(const struct conf_server *options,
+	const struct admin_terms *terms, struct admin_listeners *listeners)
 {
 	const struct conf_interfaces *all = &options->metrics_interface;
-	const struct doors_wish wish = {
+	const struct admin_params params = {
 		.option = "metrics-interface",
 		.port = (uint16_t)options->metrics_port,
 		.ip4 = options->do_ip4,
@@ -209,23 +217,24 @@ doors_open_metrics(const struct conf_server *options,
 	};
 	enum nsd_err err = NSD_OK;
 
-	*doors = (struct doors){.fds = NULL};
+	*listeners = (struct admin_listeners){.fds = NULL};
 	if (!options->metrics_enable)
 		return NSD_OK;
 	if (all->count == 0)
-		err = doors_open_local(&wish, doors);
+		err = admin_listeners_open_local(&params, listeners);
 	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++)
-		err = doors_open_one(&wish, &all->items[i], doors);
+		err = admin_listeners_open_one(&params, &all->items[i],
+			listeners);
 	if (err != NSD_OK)
-		doors_leave(doors);
+		admin_listeners_leave(listeners);
 	return err;
 }
 
 void
-doors_leave(struct doors *doors)
+admin_listeners_leave(struct admin_listeners *listeners)
 {
-	for (unsigned i = 0; i < doors->count; i++)
-		close(doors->fds[i]);
-	free(doors->fds);
-	*doors = (struct doors){.fds = NULL};
+	for (unsigned i = 0; i < listeners->count; i++)
+		close(listeners->fds[i]);
+	free(listeners->fds);
+	*listeners = (struct admin_listeners){.fds = NULL};
 }

@@ -1,0 +1,68 @@
+/*
+ * admin_listeners.h - listening TCP sockets for operators: of the control
+ * channel, of metrics. Main opens them while it may, and new ones at a
+ * reconfig; each xfrd inherits them, other roles close them.
+ */
+#ifndef PROCESS_ADMIN_LISTENERS_H
+#define PROCESS_ADMIN_LISTENERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* Zeroed: there is none. */
+struct admin_listeners {
+	int *fds;
+	unsigned count;
+	size_t room;
+};
+
+/* The terms of opening sockets. */
+struct admin_terms {
+	/* Open sockets: their addresses are not bound again, but shared. NULL:
+	 * there are none. */
+	const struct admin_listeners *there;
+	int64_t until_msec;     /* of clock.h: addresses that are in use are
+				 * waited for until then; 0: not at all */
+	struct diag_sink *sink; /* gets faults */
+};
+
+struct admin_params {
+	const char *option;    /* in messages: metrics-interface */
+	bool or_path;          /* in messages: the option takes paths, too */
+	uint16_t port;         /* of an interface without one */
+	bool ip4, ip6;         /* of 127.0.0.1 and ::1 */
+	struct admin_terms terms;
+};
+
+/*
+ * Opens the interfaces of metrics-interface, if metrics-enable is yes:
+ * addresses, and network interfaces with all their addresses; if it is not
+ * given, 127.0.0.1 and ::1, as far as this machine has them.
+ * returns NSD_OK; NSD_E_SYNTAX: a text is no interface; NSD_E_SYSTEM: a socket
+ * cannot be had; NSD_E_MEMORY. After a failure nothing new is open.
+ */
+enum nsd_err admin_listeners_open_metrics(const struct conf_server *options,
+	const struct admin_terms *terms, struct admin_listeners *listeners)
+	MUST_USE;
+
+/* Adds the sockets of one interface, or of 127.0.0.1 and ::1. returns as
+ * admin_listeners_open_metrics; after a failure some may be open. */
+enum nsd_err admin_listeners_open_one(const struct admin_params *params,
+	const struct conf_interface *one, struct admin_listeners *listeners)
+	MUST_USE;
+enum nsd_err admin_listeners_open_local(const struct admin_params *params,
+	struct admin_listeners *listeners) MUST_USE;
+
+/* Adds a socket, which is closed if there is no memory (NSD_E_MEMORY). */
+enum nsd_err admin_listeners_add(struct admin_listeners *listeners, int fd)
+	MUST_USE;
+
+/* Closes the sockets, in this process. */
+void admin_listeners_leave(struct admin_listeners *listeners);
+
+#endif
