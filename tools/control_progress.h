@@ -13,7 +13,7 @@
 
 #include "conf/conf.h"
 
-/* How often. */
+/* The time between two reports. */
 #define CONTROL_PROGRESS_MSEC 500u
 
 /* Zeroed, but for the first three: kept as long as it is used. */

@@ -329,8 +329,8 @@ talk_read(struct control_talk *talk)
 	}
 }
 
-/* Sends what there is. False: the server takes no more. What it has answered
- * before is still to be read. */
+/* Sends the octets at hand. False: the server takes no more. Its answer so far
+ * is still to be read. */
 static bool
 talk_write(struct control_talk *talk)
 {
@@ -391,7 +391,7 @@ talk_feed(struct control_talk *talk)
 
 /* ---- time ---------------------------------------------------------------- */
 
-/* When something is to be done that nobody else brings about. */
+/* The times of work without an event. */
 struct talk_times {
 	int64_t tick, end; /* of clock.h */
 };
@@ -409,7 +409,7 @@ talk_begin_times(const struct control_talk *talk)
 	};
 }
 
-/* How long to wait for octets. */
+/* The time to wait for octets. */
 static int
 talk_find_wait(const struct talk_times *times)
 {

@@ -36,14 +36,14 @@ struct control_talk {
 	char tail[32];        /* the end of what has come so far */
 	size_t tail_len;
 
-	/* Set before control_talk_open. Where what has come goes, false ends
-	 * the talk; on_tick: called after each so many milliseconds, while the
-	 * answer is awaited; NULL: not. */
+	/* Set before control_talk_open. on_answer takes octets of the answer;
+	 * false ends the talk. on_tick: called each tick_msec while the answer
+	 * is awaited; NULL: not. */
 	bool (*on_answer)(void *ctx, const char *octets, size_t len);
 	void (*on_tick)(void *ctx);
 	unsigned tick_msec;
 	void *ctx;
-	/* The talk ends after so many; 0: it may take any time. */
+	/* The talk ends after this time; 0: never. */
 	unsigned limit_msec;
 	bool silent;          /* says nothing of what fails */
 };

@@ -96,7 +96,7 @@ read_status(const char *name)
 	return found;
 }
 
-/* Has the kernel forget the most that this process has had in memory. */
+/* Resets the kernel's peak of this process's memory. */
 static void
 forget_most(void)
 {

@@ -41,8 +41,7 @@ fs_open_at_once(const char *path)
 	}
 }
 
-/* Is it the name of a descriptor, which whoever started us has opened on
- * purpose? */
+/* True if the path names a descriptor that this program was started with. */
 static bool
 fs_is_handed_over(const char *path)
 {
@@ -55,7 +54,7 @@ fs_is_handed_over(const char *path)
 	return false;
 }
 
-/* Is it a stream that may be read: /dev/null, a FIFO, a terminal? fd is -1
+/* True for a stream that may be read: /dev/null, a FIFO, a terminal. fd is -1
  * before it is opened; any character device may be a terminal then. */
 static bool
 fs_is_stream(const char *path, int fd, const struct stat *st)

@@ -53,8 +53,8 @@ static const struct {
 static int
 log_open_file(const char *file)
 {
-	/* O_NONBLOCK: a FIFO holds nobody up, whether it has no reader or is
-	 * full. What it has no room for is lost. */
+	/* O_NONBLOCK: a FIFO without a reader, or without room, delays no
+	 * process. A line without room is lost. */
 	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC
 		| O_NOCTTY | O_NONBLOCK;
 	int fd = open(file, flags | O_NOFOLLOW, 0644);
@@ -62,7 +62,7 @@ log_open_file(const char *file)
 
 	if (fd != -1 || errno != ELOOP)
 		return fd;
-	/* Root must not write where somebody else's link leads. */
+	/* Root must not write where another user's link leads. */
 	if (lstat(file, &link) == -1
 		|| (link.st_uid != 0 && link.st_uid != geteuid())) {
 		errno = ELOOP;
@@ -73,7 +73,7 @@ log_open_file(const char *file)
 
 /* ---- where it goes ------------------------------------------------------- */
 
-/* Has a descriptor of ours lead to where this one does. */
+/* Has *at, a descriptor of ours, refer to the file of fd. */
 static void
 log_point(int *at, int fd)
 {
@@ -401,7 +401,7 @@ log_print_time(char *out, size_t size)
 	return (size_t)snprintf(out, size, "[%s.%03d]", log_last.when, msec);
 }
 
-/* Where lines go. */
+/* The targets of lines. */
 enum log_place { LOG_TO_FILE, LOG_TO_STDERR, LOG_TO_SYSLOG, LOG_PLACES };
 
 static struct {

@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/log_out.h"
 
-/* How much of the time is given back to the patience: one part of these. */
+/* The part of passed time by which the patience grows again: one in this. */
 #define GIVE_BACK 8
-/* Less is not worth a wait. */
+/* Waits shorter than this are not worth it. */
 #define WAIT_MIN_USEC 1000
 
 /* Of the whole process. Threads that wait at once may take it twice. */

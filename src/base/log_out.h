@@ -15,17 +15,17 @@ struct log_out {
 	bool is_cut;   /* there is a part of a line without its end */
 };
 
-/* How long all lines of this process together may wait at most for room, in
- * milliseconds; an eighth of the time is given back. -1, as it begins: each as
- * long as it takes. */
+/* Sets the patience: the time in milliseconds that all lines of this process
+ * together wait for room at most; an eighth of passed time is added to it. -1,
+ * the default: each line waits as long as it takes. */
 void log_out_set_patience(int patience_msec);
 
-/* Has the standard error output, if a pipe or a terminal, be a description
- * of our own that does not block: whoever shares that from before does not
- * notice. Leaves it as it is if the kernel does not allow that. */
+/* Opens the standard error output anew, if it is a pipe or a terminal, so that
+ * it does not block, without an effect on other processes that share it. Leaves
+ * it as it is if the kernel does not allow that. */
 void log_out_own_stderr(void);
 
-/* Waits until a descriptor has room for a line, within that patience. False: it
+/* Waits until a descriptor has room for a line, within the patience. False: it
  * has none. */
 bool log_out_wait(struct log_out *out, int fd);
 
@@ -37,10 +37,11 @@ bool log_out_write(struct log_out *out, int fd, char *line, size_t len);
 /* Counts a line that is not there, with its errno. */
 void log_out_count(struct log_out *out, int error);
 
-/* Why the last of them is not there; lent until the next call. */
+/* The reason why the last lost line could not be written; lent until the next
+ * call. */
 const char *log_out_reason(const struct log_out *out);
 
-/* Takes what has been counted; 0: nothing. log_out_return puts it back. */
+/* Takes the count of lost lines; 0: none. log_out_return puts it back. */
 uint64_t log_out_take(struct log_out *out);
 void log_out_return(struct log_out *out, uint64_t lost);
 

@@ -10,9 +10,9 @@
 
 #include "base/platform.h"
 
-/* How many arenas glibc's malloc has. With an arena for each thread, each keeps
- * about 100 KiB for good and live blocks lie in more places. Threads do not
- * wait for the one arena: large blocks are mapped, small ones come from the
+/* The count of arenas of glibc's malloc. With an arena for each thread, each
+ * keeps about 100 KiB for good and live blocks lie in more places. Threads do
+ * not wait for the one arena: large blocks are mapped, small ones come from the
  * thread's cache. 100,000 small zones: 8.7 MB instead of 14 to 17, in the same
  * time. */
 #define ARENAS 1

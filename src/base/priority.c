@@ -66,8 +66,8 @@ priority_probe(void)
 	priority_may_ask = trial_may_call(priority_ask_for_nothing);
 }
 
-/* Sets at least this nice value. Keeps a policy or a higher nice value that
- * whoever started us has chosen. */
+/* Sets at least this nice value. Keeps a policy or a higher nice value that the
+ * process was started with. */
 static void
 priority_set(int policy, int nice, uint64_t slice_ns)
 {

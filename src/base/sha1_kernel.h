@@ -21,7 +21,7 @@ struct sha1_kernel {
 /* The n-th that this machine can run, widest first; NULL behind the last. */
 const struct sha1_kernel *sha1_kernel_at(unsigned n);
 
-/* The best for so many messages; never NULL. */
+/* The best kernel for a number of messages; never NULL. */
 const struct sha1_kernel *sha1_kernel_for(size_t count, bool repeats);
 
 sha1_hash_fn sha1_hash_avx512x2, sha1_hash_avx512;

@@ -148,7 +148,7 @@ vault_destroy(struct vault *vault)
 
 /* ---- changing ------------------------------------------------------------ */
 
-/* Finds so many free slots in a row. UINT32_MAX: there are none. */
+/* Finds `run` free slots in a row. UINT32_MAX: there are none. */
 static uint32_t
 vault_find_room(struct vault *v, uint32_t run)
 {

@@ -27,7 +27,7 @@ struct verify_context {
 	EVP_MD_CTX *used;
 };
 
-/* How the schemes differ. */
+/* The parameters of the schemes. */
 static const struct {
 	const char *type;
 	const char *group;

@@ -124,7 +124,7 @@ void build_undo(struct build *b);
 void build_undo_targets(struct build *b);
 
 /* Runs a pass in all workers, the first in the calling thread; returns the
- * first worker's error that there is. */
+ * error of the first worker that has one. */
 enum nsd_err workers_run(struct build *b,
 	enum nsd_err (*pass)(struct build_worker *)) MUST_USE;
 
@@ -139,14 +139,14 @@ enum nsd_err glue_build(struct build *b) MUST_USE;
 
 /* ---- run.c --------------------------------------------------------------- */
 
-/* Which records of a name are meant. */
+/* The choice among the records of a name. */
 enum item_choice {
 	ITEMS_ALL,
 	ITEMS_CHAIN, /* NSEC3 and its RRSIGs */
 	ITEMS_REST,  /* records other than these */
 };
 
-/* How many owners, from run on, have the name of the first. */
+/* Counts the owners, from run on, that have the name of the first. */
 size_t run_count(const struct build *b, const struct owner *run);
 /* The groups of a run of owners with one name, in w->packer.groups.
  * NSD_E_MEMORY. */

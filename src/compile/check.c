@@ -155,8 +155,8 @@ check_ds_without_ns(struct packer *p, const struct owner *owner,
 		"%s has DS but no NS", findings_name_text(owner->name, name));
 }
 
-/* RFC 4592 section 4.2 does not say what it means. Whoever writes it expects
- * more than they get. */
+/* RFC 4592 section 4.2 leaves the meaning of NS at a wildcard undefined: the
+ * record has less effect than its author expects. */
 static void
 check_wildcard_ns(struct packer *p, const struct owner *owner,
 	const struct item_group *ns)
@@ -198,7 +198,7 @@ limit_exceeded(struct packer *p, const struct owner *owner,
 		findings_name_text(owner->name, name), count, what);
 }
 
-/* How many records of a group's kind the name had before an update. */
+/* Counts the records of a group's kind that the name had before an update. */
 static size_t
 former_records(const struct packer *p, const struct item_group *g)
 {

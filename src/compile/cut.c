@@ -16,8 +16,8 @@ cut_append(struct cut *c, struct rrbatch *batch)
 	c->octets += batch->len;
 }
 
-/* Where the records of the last owner of a batch begin; before: how many are in
- * front of them. NULL: the batch has one owner. */
+/* Finds the begin of the records of the last owner of a batch; before: the
+ * count of records in front of them. NULL: the batch has one owner. */
 static struct rrbatch_rr *
 batch_find_last_owner(struct rrbatch *batch, size_t *before)
 {
@@ -36,8 +36,8 @@ batch_find_last_owner(struct rrbatch *batch, size_t *before)
 	return found == 0 ? NULL : (struct rrbatch_rr *)(batch->data + found);
 }
 
-/* Takes the records of the last owner out of the last batch. None are taken if
- * all its records are of one owner. */
+/* Takes the records of the last owner out of the last batch, unless all its
+ * records are of one owner. */
 static enum nsd_err
 cut_split(struct cut *c)
 {

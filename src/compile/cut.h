@@ -31,14 +31,14 @@ enum nsd_err cut_sort(struct cut *c, const uint8_t *apex, size_t apex_len,
  * NSD_E_MEMORY: for the last owner's records, which belong to the next part. */
 enum nsd_err cut_add(struct cut *c, struct rrbatch *batch, bool *complete)
 	MUST_USE;
-/* When there are no more batches: goes on to the next part, until *complete is
- * false; what is at hand then is the last one. As cut_add. */
+/* Goes on to the next part when there are no more batches, until *complete is
+ * false: then the records at hand are the last part. As cut_add. */
 enum nsd_err cut_next(struct cut *c, bool *complete) MUST_USE;
 /* Forgets the records at hand; the next part has begun. */
 void cut_forget(struct cut *c);
 /* Frees all records. */
 void cut_fini(struct cut *c);
-/* How many records are at hand. */
+/* The count of records at hand. */
 uint64_t cut_count(const struct cut *c);
 
 #endif

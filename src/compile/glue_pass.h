@@ -14,7 +14,7 @@ struct owner;
 struct rrbatch_rr;
 struct store_heap;
 
-/* Why a name server has no address that could be given. */
+/* The reasons why a name server has no address that could be given. */
 struct glue_lack {
 	const uint8_t *owner; /* whole names */
 	const uint8_t *target;

@@ -109,7 +109,8 @@ hasher_keep(struct packer *p, size_t count)
 	}
 }
 
-/* Has room left for what will be kept, but for hashes that begin alike. */
+/* Leaves room for the hashes of the names, with zeros in their places. Hashes
+ * that begin alike will not be kept: see hasher_keep. */
 static void
 hasher_leave_room(struct packer *p, const struct owner *owners, size_t count)
 {

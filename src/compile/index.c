@@ -19,7 +19,7 @@ index_out_of_zone(struct build_worker *w, const struct rrbatch_rr *rr,
 		findings_name_text(w->build->zone.apex, apex));
 }
 
-/* Finishes an owner. One with nothing but NSEC3 moves to the other end. */
+/* Finishes an owner. An owner with nothing but NSEC3 moves to the other end. */
 static void
 index_close(struct build_worker *w, struct owner *owner)
 {

@@ -184,8 +184,8 @@ use_add(struct zone_inspect *s, const struct owner *owner,
 	return NSD_OK;
 }
 
-/* How many name servers have no address in the part. own: one of them is at or
- * below the owner, so that no other name has an equal RRset. */
+/* Counts the name servers without an address in the part. own: one of them is
+ * at or below the owner, so that no other name has an equal RRset. */
 static size_t
 servers_count(const struct zone_inspect *s, const struct owner *owner,
 	const struct item_group *ns, bool *own)

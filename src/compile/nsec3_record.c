@@ -1,6 +1,6 @@
 /*
  * nsec3_record.c - packs the NSEC3 RRset of an owner into a record of the
- * chain. What many records have in common becomes a form that they share.
+ * chain. The common part of many records becomes a form that they share.
  */
 #include <string.h>
 

@@ -35,9 +35,11 @@ enum nsd_err pack_rrset(struct packer *p, const struct owner *owner,
  * told. NSD_E_MEMORY: no holder is counted. */
 enum nsd_err pack_sigs(struct packer *p, const struct item_group *group,
 	store_ref *ref) MUST_USE;
-/* The same in two steps. How many octets the RRSIGs take; 0: too many, told. */
+/* Pack RRSIGs in two steps. pack_sigs_measure returns the octets that they
+ * take; 0: too many, told. */
 size_t pack_sigs_measure(struct packer *p, const struct item_group *group);
-/* Writes them into as many octets. NSD_E_MEMORY: no holder is counted. */
+/* Writes RRSIGs into as many octets as pack_sigs_measure has returned.
+ * NSD_E_MEMORY: no holder is counted. */
 enum nsd_err pack_sigs_write(struct packer *p, const struct item_group *group,
 	struct rrset_sigs *sigs) MUST_USE;
 /* Takes back the holders of signatures that will not be kept. */

@@ -13,10 +13,10 @@
 
 #define SUFFIXES_MAX 8192u    /* a label has two octets or more, so no more are
 			       * within the reach of cells */
-#define SUFFIXES_SEARCHED 64u /* up to so many there is no index */
+#define SUFFIXES_SEARCHED 64u /* the most suffixes that have no index */
 #define SUFFIX_INDEX 2048u    /* slots at least; a power of two */
-/* The names of a zone file decide how their hashes collide. What is not found
- * in so many slots is written in full. */
+/* The most slots that are looked at: the names of a zone file decide how their
+ * hashes collide. A suffix that is not found is written in full. */
 #define SUFFIX_PROBES 64u
 #define SENT_OFFSET_MAX 65535u
 
@@ -316,7 +316,7 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 
 /* ---- the RRset --------------------------------------------------------- */
 
-/* Room for the suffixes of names, and for their index if they may become so
+/* Makes room for the suffixes of names, and for their index if there may be
  * many. raw_len bounds their number. */
 static enum nsd_err
 packing_reserve_suffixes(struct packing *p, size_t raw_len)

@@ -1,5 +1,5 @@
-/* pack_sigs.c - packs RRSIGs (RFC 4034 section 3.1) into struct rrset_sigs.
- * What many have in common becomes a sig_template that they share. */
+/* pack_sigs.c - packs RRSIGs (RFC 4034 section 3.1) into struct rrset_sigs. The
+ * common part of many becomes a sig_template that they share. */
 #include <assert.h>
 #include <string.h>
 

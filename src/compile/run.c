@@ -2,8 +2,9 @@
  * together in the input, so a name may be a run of several owners. */
 #include "compile/build_pass.h"
 
-/* A type that RFC 6895 section 3.1 keeps for questions and messages. Others
- * serve the ones that nobody has given a meaning yet. */
+/* True for a type that a zone cannot have. RFC 6895 section 3.1 keeps a range
+ * for questions and messages; types of it without a meaning yet are served, as
+ * by other servers, with a warning. */
 static bool
 run_refuses_type(struct build_worker *w, const struct rrbatch_rr *rr,
 	bool tells)

@@ -96,7 +96,7 @@ shape_join_run(struct owner *run, size_t count)
 	return n;
 }
 
-/* How many empty non-terminals a name needs above it. */
+/* Counts the empty non-terminals that a name needs above it. */
 static unsigned
 shape_count_missing(const struct owner *owner, unsigned common)
 {

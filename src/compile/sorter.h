@@ -1,8 +1,8 @@
 /*
- * sorter.h - puts the records of a file that is in no order into canonical
- * order of their owners. Some MiB of them at a time are sorted and copied, back
- * to back, into a run; at the end the runs are merged. What was merged is
- * forgotten, so the records go as the zone that is built of them comes.
+ * sorter.h - sorts the records of a file in no order into canonical order of
+ * their owners. Some MiB of them at a time are sorted and copied, back to back,
+ * into a run; at the end the runs are merged. Merged records are freed, so
+ * their memory shrinks as the zone that is built of them grows.
  *
  *	sorter_create
  *	sorter_take        each batch of the file, in file order

@@ -14,8 +14,8 @@
 
 #define SAMPLES 4096u /* uses by which ranges are chosen */
 
-/* Uses that are resolved at a time: so many, and then at most so many times.
- * Each takes some 100 octets until then. */
+/* The least uses that are resolved at a time, and the most such ranges. A use
+ * takes some 100 octets until then. */
 #define RANGE_USES ((size_t)65536)
 #define RANGES_MAX 4u
 

@@ -83,7 +83,7 @@ check_producer(struct conf_parser *p, const struct conf_producer *producer)
 			producer->pattern->name);
 }
 
-/* Where an option of server: stands; the file, if it does not. */
+/* Finds the place of an option of server:, or the file if it is not set. */
 static struct conf_place
 check_place(const struct conf *conf, const char *name)
 {

@@ -39,7 +39,8 @@ place_note(struct conf_parser *p, const struct conf_option *option,
 	p->places[row] = *place;
 }
 
-/* Where an option of the clause at hand stands; the clause, if it does not. */
+/* Finds the place of an option of the clause at hand, or that of the clause if
+ * it is not set. */
 static const struct conf_place *
 place_find(const struct conf_parser *p, const char *name)
 {

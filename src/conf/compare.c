@@ -281,7 +281,7 @@ objects_compare(enum conf_clause clause, struct compare_list a,
 
 /* ---- zones --------------------------------------------------------------- */
 
-/* Zones of a pattern share its options. What was compared last: */
+/* The last comparison of options, which zones of a pattern share. */
 struct compare_last {
 	const struct conf_pattern *old, *new;
 	bool same;

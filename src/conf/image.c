@@ -276,7 +276,7 @@ image_pattern(struct pack *pack, struct conf_pattern *pattern)
 
 /* ---- objects with names -------------------------------------------------- */
 
-/* The array of a reader: count objects of so many octets, all zero. */
+/* Makes the array of a reader: count objects of `size` octets, all zero. */
 static void
 image_make_array(struct pack *pack, void ***array, size_t count, size_t size)
 {
@@ -433,7 +433,8 @@ image_magic(struct pack *pack, uint64_t magic)
 		pack_fail(pack, NSD_E_WIRE);
 }
 
-/* In both directions, as the next one. What lists refer to comes first. */
+/* Packs the options, in both directions; objects that lists refer to come
+ * first. */
 static void
 image_options(struct pack *pack)
 {

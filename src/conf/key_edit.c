@@ -98,7 +98,7 @@ added_key_create(const char *name, const uint8_t *wire, size_t wire_len)
 	return &added->key;
 }
 
-/* Where a key of this name stands, or would. */
+/* Finds the place of a key of this name, or where it would be inserted. */
 static size_t
 keys_find_place(const struct conf *conf, const char *name)
 {

@@ -29,9 +29,9 @@ list_inherit(struct conf_parser *p, uint32_t count, uint32_t whole)
 	return false;
 }
 
-/* Stands before the items. Lists share them until they differ; whoever is the
- * first to add something goes on in the same room. So patterns that include one
- * another in a chain, and add to it, share one array. */
+/* The head of an array of items. Lists share an array until they differ; the
+ * first list that adds an item goes on in the same array. So patterns that
+ * include one another in a chain, and add to it, share one. */
 struct list_room {
 	uint32_t used; /* items that some list has */
 	uint32_t capacity;
@@ -44,7 +44,7 @@ list_room(const struct conf_list *list)
 				   : NULL;
 }
 
-/* True if so many items have room behind the last one. */
+/* True if there is room for `count` items behind the last one of the list. */
 static bool
 list_has_room(const struct conf_list *list, uint32_t count)
 {
@@ -54,8 +54,9 @@ list_has_room(const struct conf_list *list, uint32_t count)
 		&& count <= room->capacity - room->used;
 }
 
-/* The same of a list that is read. Zones may go before patterns do
- * (conf_drop_zones): they add nothing to what is those'. */
+/* True if a list that is being read may go on in its array. Zones may be
+ * dropped before patterns are (conf_drop_zones): a zone adds nothing to an
+ * array of patterns. */
 static bool
 list_may_go_on(const struct conf_parser *p, const struct conf_list *list,
 	uint32_t count)

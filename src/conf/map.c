@@ -124,7 +124,8 @@ map_move(struct conf_map *map, size_t steps)
 		slots_free(old);
 }
 
-/* Has other slots, which the old ones move to with the next calls. */
+/* Gives the map other slots, to which items of the old ones move with the next
+ * calls. */
 static enum nsd_err
 map_resize(struct conf_map *map, size_t count)
 {

@@ -24,7 +24,7 @@ struct conf_map {
 	const void *(*key)(const void *item, size_t *len);
 	struct conf_slots slots;
 	size_t count;
-	/* While it grows: the slots it had before. Those from `moved` on are
+	/* The former slots, while the map grows. Slots from `moved` on are
 	 * still to be moved; the items of the others are in slots. */
 	struct conf_slots old;
 	size_t moved;

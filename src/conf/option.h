@@ -99,8 +99,7 @@ const struct conf_option *option_rows(enum conf_clause clause, size_t *count);
 /* The number of a row within its clause. An alias has that of its original. */
 unsigned option_index(const struct conf_option *option);
 
-/* Whether an object of the clause has the option set, or has it set from now
- * on. */
+/* Tell whether an object of the clause has the option set, and set it. */
 bool option_is_set(const struct conf_option *option, const void *object);
 void option_mark_set(const struct conf_option *option, void *object);
 

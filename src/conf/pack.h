@@ -15,7 +15,7 @@
 
 struct pack {
 	struct conf_owner *owner; /* of a reader, that is made */
-	struct arena *arena;      /* of that, for what is read */
+	struct arena *arena;      /* of owner, for objects that are read */
 	bool reads;
 	enum nsd_err err;         /* the first one; nothing is done then */
 	/* Of a writer: what is still to go to the file. Of a reader: the mapped

@@ -21,7 +21,7 @@
 #include "conf/map.h"
 #include "conf/option.h"
 
-/* Where something stands. file NULL: not in the configuration. */
+/* A place in a file. file NULL: not in the configuration. */
 struct conf_place {
 	const char *file;
 	uint32_t line;
@@ -30,7 +30,7 @@ struct conf_place {
 /* A row of the table that has no effect, set in clauses that may recur. */
 struct conf_vain {
 	struct conf_place first; /* where it is set first */
-	const char *name;        /* of that clause */
+	const char *name;        /* of the clause of first */
 	uint8_t clause;          /* enum conf_clause */
 	uint32_t more;           /* clauses that set it too */
 };
@@ -237,11 +237,11 @@ void *list_add_item(struct conf_parser *p, struct conf_list *list,
 bool list_add_list(struct conf_parser *p, struct conf_list *list,
 	const struct conf_list *more, size_t item_size);
 
-/* How many items the room of the list has, of all lists that share it. Not of
- * a list of struct conf_server that a flag has given. */
+/* Counts the items in the array of a list, of all lists that share it. Not of a
+ * list of struct conf_server that a flag has given. */
 uint32_t list_count_used(const struct conf_list *list);
-/* Room for so many items, all zero, in which lists can go on as in that of
- * list_add_item. NULL: no memory. */
+/* Makes an array for `count` items, all zero, in which lists can go on as in
+ * that of list_add_item. NULL: no memory. */
 void *list_restore(struct arena *arena, uint32_t count, size_t item_size);
 
 /* ---- addresses (address.c, acl.c, interface.c)
@@ -275,7 +275,8 @@ void value_set_initial(enum conf_clause clause, void *object);
 /* Describes the words that the option takes, such as "a number". Static
  * text. */
 const char *value_expects(const struct conf_option *option);
-/* How many words the option takes. The words that are there may say so. */
+/* Finds the least and most words that the option takes; they may depend on the
+ * words that are there. */
 void value_word_count(const struct conf_option *option,
 	const struct conf_word *words, uint32_t *least, uint32_t *most);
 

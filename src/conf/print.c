@@ -5,7 +5,7 @@
 
 #include "conf/option.h"
 
-/* How values are printed: as they stand in nsd.conf, or alone (-o). */
+/* The form of printed values: as in nsd.conf, or alone (-o). */
 struct printer {
 	const struct conf *conf;
 	FILE *out;

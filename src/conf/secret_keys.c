@@ -15,7 +15,7 @@ secret_keys_create(const struct conf *conf, struct vault **vault)
 	return vault_create(conf->key_count, octets, vault);
 }
 
-/* Where the secret of a key of this name is. */
+/* Finds the place of the secret of a key of this name. */
 static struct vault_place
 key_find_place(const struct conf *conf, const char *name)
 {

@@ -15,7 +15,8 @@
 /* The characters that make a name a pattern of glob(3). */
 #define SOURCE_GLOBS "*?[]{}~"
 #define SOURCE_READ_MIN 16384u
-/* Kernels may let nobody else run on the processor until a read is done. */
+/* The most octets of a read: kernels may block the processor until a read is
+ * done. */
 #define SOURCE_READ_MAX 65536u
 
 /* Reads all of fd; NULL with errno set. Two NULs follow the text. */
@@ -105,8 +106,8 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 	return NSD_OK;
 }
 
-/* Where a file is, or those that a pattern of glob(3) means; free() it. NULL:
- * no memory. */
+/* Makes the path of a file, or of a pattern of glob(3); free() it. NULL: no
+ * memory. */
 static char *
 source_find(const struct conf_origin *origin, const char *path, bool pattern)
 {
@@ -135,7 +136,8 @@ static int
 source_load(struct conf_parser *p, const char *path, struct stat *st,
 	char **text, size_t *len)
 {
-	/* The first file may come through a pipe. Others may be nothing. */
+	/* The first file may come through a pipe. An included one may be
+	 * /dev/null. */
 	bool streams = p->source == NULL || strcmp(path, "/dev/null") == 0;
 	char *found = source_find(&p->origin, path, false);
 	int fd, err = 0;
@@ -190,8 +192,8 @@ source_open_text(struct conf_parser *p, const char *name, const char *text,
 	return source_push(p, name, copy, len, NULL);
 }
 
-/* True if no more files may be included, which is said once. What was read by
- * then is still parsed, without its includes. */
+/* True if no more files may be included, which is reported once. Text that was
+ * read before is still parsed, without its includes. */
 static bool
 source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 {
@@ -289,11 +291,12 @@ source_open_pending(struct conf_parser *p)
 		source_free_pending(source);
 }
 
-/* Why glob(3) has given up: it says so to nobody but this. */
+/* The errno by which glob(3) has given up: it is passed to the callback
+ * alone. */
 static _Thread_local int source_glob_error;
 
-/* A folder that is not there has no files. Of one that cannot be read, nobody
- * knows: its zones must not go because of that. */
+/* Judges an error of a folder. A missing folder has no files. The files of an
+ * unreadable one are not known: their zones must not be removed for that. */
 static int
 source_on_glob_error(const char *path, int error)
 {

@@ -10,7 +10,8 @@
 #define STRAY_NAME_MAX 40u
 /* Letters that may be wrong, missing or too many. */
 #define STRAY_DISTANCE_MAX 2u
-/* Words that are compared. Behind so many errors nobody needs another hint. */
+/* The most words that are compared: behind so many errors a hint is of no more
+ * use. */
 #define STRAY_COMPARED_MAX 100u
 
 static bool
@@ -44,7 +45,7 @@ stray_least(unsigned a, unsigned b, unsigned c)
 	return a < c ? a : c;
 }
 
-/* How many letters are to be changed, added or taken away until a is b. */
+/* Counts the letters to be changed, added or removed until a is b. */
 static unsigned
 stray_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {

@@ -505,8 +505,8 @@ value_expects(const struct conf_option *option)
 	return value_types[option->type].expects;
 }
 
-/* How many words behind the address are sub-options of ip-address or their
- * values. */
+/* Counts the words behind the address that are sub-options of ip-address or
+ * their values. */
 static uint32_t
 count_suboptions(const struct conf_word *word)
 {

@@ -16,7 +16,7 @@
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Where a list is being read. */
+/* The state of reading a list. */
 struct list_parse {
 	const char *path;
 	const struct zonelist_reader *reader;

@@ -7,7 +7,7 @@
 
 #define ZONELIST_FIRST "# NSD zone list\n"
 #define ZONELIST_HEAD ZONELIST_FIRST "# name pattern\n"
-/* How a line begins; each has as many octets. */
+/* The first words of lines; all have the same length. */
 #define ZONELIST_ADD "add "
 #define ZONELIST_CAT "cat "
 #define ZONELIST_DEL "del "

@@ -66,7 +66,7 @@ list_is_in_sector(uint64_t offset, uint64_t len)
 	return offset / SECTOR == (offset + len - 1) / SECTOR;
 }
 
-/* A place that nobody remembers is only lost until the list is written
+/* Remembers a free place. Without memory it is lost until the list is written
  * anew. */
 static void
 list_free_place(struct zonelist *list, uint64_t offset, size_t len)
@@ -241,8 +241,7 @@ zonelist_close(struct zonelist *list)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* True if somebody has removed the file, or put another in its place: what is
- * written to ours is lost with us. */
+/* True if the file was removed or replaced: our writes to it would be lost. */
 static bool
 list_is_gone(const struct zonelist *list)
 {

@@ -1,8 +1,8 @@
 /*
  * acceptor.c - takes connections.
  *
- * System calls, for whoever filters them: accept4, close, and what libevent
- * needs.
+ * System calls, for the filter of them: accept4, close, and those of
+ * libevent.
  */
 #include "config.h"
 

@@ -13,7 +13,7 @@ struct acceptor;
 
 struct acceptor_hooks {
 	void *ctx;
-	/* Is asked before a connection is taken. False: there is no room. NULL:
+	/* Called before a connection is taken. False: there is no room. NULL:
 	 * there always is. */
 	bool (*has_room)(void *ctx);
 	/* Takes a connection, which does not block; takes fd, and is lent peer.

@@ -1,8 +1,9 @@
 /*
  * call.c - a connection of nsd-control: its command, its lines, its answer.
  *
- * A connection is a struct ctl_call from its first octet on. The stream goes
- * with the client; the rest stays until whoever has the call has ended it.
+ * A connection is a struct ctl_call from its first octet on. The stream is
+ * freed when the client goes; the rest stays until the handler has ended the
+ * call.
  */
 #include "config.h"
 
@@ -24,8 +25,9 @@
 
 /* Octets that wait for a client before what is long goes on. */
 #define OUTPUT_FULL (64u * 1024)
-/* The same before further lines are taken. NSD's nsd-control reads nothing
- * before it has sent all of them: 100,000 zones are some 2 MB of answers. */
+/* The most octets of the answer that wait before further lines are taken. NSD's
+ * nsd-control reads nothing before it has sent all lines: 100,000 zones are
+ * some 2 MB of answers. */
 #define LINES_FULL (CTL_OUTPUT_MAX / 4 * 3)
 /* Octets that are read ahead. */
 #define INPUT_FULL (2u * CTL_LINE_MAX)
@@ -58,7 +60,7 @@ call_wake(struct ctl_call *call)
 		event_add(call->turn_event, &at_once);
 }
 
-/* Tells whoever wants to know whether the answer was sent. */
+/* Calls on_sent, if it is set. */
 static void
 call_tell_sent(struct ctl_call *call, bool sent)
 {
@@ -118,7 +120,7 @@ call_may_be_deserted(const struct ctl_call *call)
 		&& (call->eof || call->surplus > INPUT_FULL);
 }
 
-/* The client is gone; whoever has the call is told. */
+/* Drops a client that has gone, and tells the handler. */
 static void
 call_lose(struct ctl_call *call)
 {
@@ -160,7 +162,7 @@ call_say_end(struct ctl_call *call)
 	(void)shutdown(bufferevent_getfd(call->stream), SHUT_WR);
 }
 
-/* The same, and waits for the client to close. */
+/* Ends the answer, and waits for the client to close. */
 static void
 call_linger(struct ctl_call *call)
 {
@@ -241,8 +243,8 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 	return true;
 }
 
-/* True if so many commands wait for their end that those who want to know, or
- * to stop the server, could soon not get in. */
+/* True if so many commands wait for their end that one which asks for the
+ * state, or stops the server, could soon not get in. */
 static bool
 call_must_be_quick(const struct ctl_channel *channel)
 {
@@ -334,8 +336,8 @@ call_on_read(struct bufferevent *stream, void *arg)
 		call_begin(call);
 		break;
 	case CALL_LINES:
-		/* libevent would call this again and again while there is so
-		 * much. */
+		/* Reading stops, or libevent would call this again and
+		 * again. */
 		if (evbuffer_get_length(in) >= INPUT_FULL)
 			(void)bufferevent_disable(stream, EV_READ);
 		call_wake(call);

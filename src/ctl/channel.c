@@ -1,7 +1,7 @@
 /*
  * channel.c - takes connections of nsd-control.
  *
- * System calls, for whoever filters them: those of acceptor.c, read, write,
+ * System calls, for the filter of them: those of acceptor.c, read, write,
  * sendto and shutdown.
  */
 #include "config.h"
@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "ctl/inside.h"
 
-/* Where there is no room: how long one may be silent that has just come, and
- * how long its command may take to come. */
+/* When all connections are taken: the time that a new one may be silent, and
+ * that its command may take to come. */
 #define SILENT_MSEC 20
 #define SLOW_MSEC 1000
-/* The same for a network that is known to be an operator's. */
+/* The latter for a network that is known to be an operator's. */
 #define SLOW_KNOWN_MSEC 10000
 /* A network's share of the connections: one part of these. */
 #define SHARE_PART 16
@@ -158,8 +158,8 @@ ctl_channel_refuse(struct ctl_channel *channel, const char *line)
 	cds_list_for_each_entry_safe(call, next, &channel->calls, crowd.node) {
 		if (call->state != CALL_COMMAND || call->stream == NULL)
 			continue;
-		/* A line for one amid its handshake would wait for that, and so
-		 * would whoever waits for all that is to be sent. */
+		/* A line for a connection amid its handshake would wait for
+		 * that, and so would ctl_channel_is_busy. */
 		if (call->greeted)
 			ctl_break_off(call, line);
 		else

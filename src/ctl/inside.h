@@ -47,7 +47,7 @@ struct ctl_call {
 	struct ctl_call_hooks hooks;
 	struct ctl_command command;
 	unsigned holds;
-	ctl_on_sent *on_sent; /* of ctl_end_and; NULL: nobody wants to know */
+	ctl_on_sent *on_sent; /* of ctl_end_and; NULL: not called */
 	void *sent_ctx;
 	int64_t opened_msec; /* clock.h */
 	size_t surplus; /* octets that came behind the command, while it ran */
@@ -69,10 +69,10 @@ bool call_open(struct ctl_listener *listener, int fd,
 	const struct sockaddr_storage *peer) MUST_USE;
 /* Ends a connection: as if the client had gone. */
 void call_drop(struct ctl_call *call);
-/* True if nothing tells whether somebody waits for the answer: the client has
- * shut its side, or sends what nobody asked for. */
+/* True if the client may not wait for the answer: it has shut its side, or
+ * sends octets that were not asked for. */
 bool call_may_be_deserted(const struct ctl_call *call);
-/* True if something is still to be done for the client, or to be sent. */
+/* True if there is work for the client, or octets to be sent. */
 bool call_is_busy(const struct ctl_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * metrics.c - serves the page of metrics over HTTP.
  *
- * System calls, for whoever filters them: those of acceptor.c, read, write and
+ * System calls, for the filter of them: those of acceptor.c, read, write and
  * shutdown.
  */
 #include "config.h"
@@ -20,7 +20,7 @@
 
 /* Octets of the page that are printed at a time, once those before are sent. */
 #define WAITING_MAX 32768u
-/* How long a client that has got all may take to close. */
+/* Time for a client to close that has the whole page. */
 #define LINGER_MSEC 2000u
 
 struct metrics_listener {

@@ -36,7 +36,7 @@ throttle_find_known(struct ctl_throttle *throttle, uint64_t net,
 	return NULL;
 }
 
-/* A place for another one: that of whoever was not seen longest. */
+/* Takes the place of the known network that was not seen for longest. */
 static struct throttle_known *
 throttle_add_known(struct ctl_throttle *throttle, uint64_t net)
 {

@@ -51,12 +51,12 @@ struct ctl_throttle {
  * base/clock.h, never 0. */
 bool throttle_take(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, int64_t now_msec);
-/* A client has shown a certificate: gives them back, of so many
- * ClientHellos. */
+/* Gives the tokens of `count` ClientHellos back: the client has shown a
+ * certificate. */
 void throttle_give(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, unsigned count, int64_t now_msec);
-/* True if a client of that network has shown a certificate, within the hour; or
- * if the network is this host. */
+/* True if a client of the peer's network has shown a certificate within the
+ * hour, or if the network is this host. */
 bool throttle_knows(struct ctl_throttle *throttle,
 	const struct sockaddr_storage *peer, int64_t now_msec);
 

@@ -22,7 +22,7 @@ tls_fail(struct diag_sink *sink, const char *what, const char *file)
 	return NSD_E_SYNTAX;
 }
 
-/* Keys of files with a passphrase are refused: nobody is there to type it. */
+/* Refuses keys with a passphrase: OpenSSL would ask for it at the terminal. */
 static int
 tls_no_passphrase(char *out, int size, int writing, void *ctx)
 {

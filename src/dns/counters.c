@@ -53,7 +53,7 @@ counters_book_size(uint32_t room)
 	return counters_book_reach(room, room);
 }
 
-/* Where its rows begin. */
+/* The offset of a book's rows. */
 static size_t
 book_rows_at(uint32_t room)
 {

@@ -54,7 +54,7 @@ scan_fixed(const char *text, size_t len, unsigned places, uint64_t max,
 	return true;
 }
 
-/* Is the token one of two letters, in either case? Returns 0, 1 or -1. */
+/* Compares the token with two letters, in either case. Returns 0, 1 or -1. */
 static int
 which_letter(const struct token *t, char first, char second)
 {

@@ -17,7 +17,7 @@
 #include "dns/rrtype.h"
 #include "dns/text.h"
 
-/* How many octets of checked RDATA a kind of field takes, where that is no
+/* The octets of checked RDATA that a kind of field takes, where that is no
  * number. */
 enum {
 	FIELD_SIZE_REST = 0,       /* to the end, or as other fields have it */
@@ -50,8 +50,8 @@ rdata_field_is_name(uint8_t field)
  * there is no room. */
 bool field_name_expand_rest(struct rdata_walk *w);
 
-/* The functions in the field_*.c files. Some kinds share the check or the print
- * of another. */
+/* The functions in the field_*.c files. Several kinds share the check or the
+ * print of another. */
 #define RDATA_FIELD_DECLARE(field)                                      \
 	bool field##_parse(struct rdata_parse *p);                      \
 	bool field##_check(struct rdata_walk *w);                       \

@@ -47,7 +47,7 @@ compare_lower(const uint8_t *a, const uint8_t *b, size_t len)
 	return 0;
 }
 
-/* Where the name of an A6 begins: behind prefix length and suffix (RFC 2874
+/* The offset of the name of an A6: behind prefix length and suffix (RFC 2874
  * section 3.1). SIZE_MAX: it has none. */
 static size_t
 a6_name_offset(const uint8_t *rdata)

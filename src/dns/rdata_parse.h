@@ -48,8 +48,8 @@ bool rdata_expect_shorter(struct rdata_parse *p);
 /* Notes that the value at a token breaks a rule; the first note counts. */
 void rdata_note(struct rdata_parse *p, size_t token, const char *what);
 
-/* The same for a rule that most other servers do not enforce: at least two of
- * BIND, Knot and NSD load the record. Any other note counts more. */
+/* Notes a broken rule that most other servers do not enforce: at least two of
+ * BIND, Knot and NSD load the record. A note of another kind counts more. */
 void rdata_doubt(struct rdata_parse *p, size_t token, const char *what);
 
 /* The next token if there is one and it is not quoted; else NULL. */

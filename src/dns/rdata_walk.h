@@ -16,8 +16,8 @@
 #include "base/assert.h"
 #include "base/octets.h"
 
-/* The same RDATA with its names in full, as far as a walk along it has found
- * names that end in a compression pointer. */
+/* RDATA of a message with its names in full, as far as a walk along it has
+ * found names that end in a compression pointer. */
 struct rdata_expand {
 	struct cursor message; /* the whole message: pointers lead anywhere in
 				* it */
@@ -60,7 +60,7 @@ walk_doubt(struct rdata_walk *w, const char *why)
 		w->value_why = why;
 }
 
-/* The same for a value that only the form of RFC 3597 can say. */
+/* Notes a doubt about a value that only the form of RFC 3597 can say. */
 static inline void
 walk_doubt_octets(struct rdata_walk *w, const char *why)
 {
@@ -68,8 +68,8 @@ walk_doubt_octets(struct rdata_walk *w, const char *why)
 	w->is_unsayable = true;
 }
 
-/* A value breaks a rule; the walk goes on. What was a doubt before is no reason
- * any more. */
+/* Notes a value that breaks a rule; the walk goes on. Doubts before are no
+ * reasons any more. */
 static inline void
 walk_note(struct rdata_walk *w, const char *why)
 {

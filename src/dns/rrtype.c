@@ -22,7 +22,7 @@ static const struct rrtype rows[ROW_COUNT + 1] = {
 #undef ROW
 };
 
-/* Where row_of has the row of a type. Types 32768 and 32769 go to 500 and 501,
+/* The place of a type's row in row_of. Types 32768 and 32769 go to 500 and 501,
  * which the registry has not assigned. */
 #define SLOTS 512u
 #define SLOT(number) (((number) + ((number) >> 15) * 500u) & (SLOTS - 1))

@@ -438,8 +438,8 @@ utf8_len(const uint8_t *s, size_t left)
 	return len;
 }
 
-/* Is "dns" among the variables of an expression? Between its braces it has an
- * operator, then names separated by commas (RFC 6570 section 2.2). */
+/* True if "dns" is among the variables of an expression. Between its braces it
+ * has an operator, then names separated by commas (RFC 6570 section 2.2). */
 static bool
 expression_has_dns(const uint8_t *at, const uint8_t *end)
 {

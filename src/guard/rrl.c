@@ -18,10 +18,11 @@
 /* An answer a second makes a level of two: half of it is gone when the next
  * comes. */
 #define SPAN 2u
-/* Levels go no higher than so many limits: who ends asking has answers again
+/* The highest level, in limits: a netblock that ends asking has answers again
  * after some 3 seconds. */
 #define LIMITS_MAX 8u
-/* A clock that is read a moment later than another may be so far behind. */
+/* The ticks by which a clock may lag behind another that was read a moment
+ * before. */
 #define BEHIND_MAX (10 * RRL_TICKS_PER_SEC)
 /* The attempts at a word that others change; after them the answer goes
  * uncounted. */
@@ -66,8 +67,8 @@ read_half(const uint8_t *octets)
 	return half;
 }
 
-/* Adds 0 to 16 octets to a hash. Some are read twice: their number is in the
- * hash already. */
+/* Adds 0 to 16 octets to a hash. Octets may be read twice: their number is in
+ * the hash already. */
 static uint64_t
 hash_last(const struct rrl *rrl, uint64_t hash, const uint8_t *octets,
 	size_t len)
@@ -130,9 +131,8 @@ word_make(uint64_t tag, bool told, uint32_t tick, uint32_t level)
 }
 
 /*
- * The level after so many ticks. It halves in a second, and falls in a line
- * within one: so whoever asks n times a second, at any n, comes to a level of
- * 2n.
+ * The level after a number of ticks. It halves in a second, and falls in a line
+ * within one: so n questions a second, for any n, come to a level of 2n.
  */
 static uint32_t
 level_decay(uint32_t level, uint32_t passed)

@@ -1,9 +1,9 @@
 /*
  * siphash.h - SipHash (Aumasson and Bernstein, 2012): a short keyed hash whose
- * values nobody can foresee who does not know the key.
+ * values cannot be foreseen without the key.
  *
- * SipHash-2-4 is what cookies are made with (RFC 9018 section 4.4). SipHash-1-3
- * takes half as long, and is for tables.
+ * SipHash-2-4 is for cookies (RFC 9018 section 4.4). SipHash-1-3 takes half as
+ * long, and is for tables.
  */
 #ifndef GUARD_SIPHASH_H
 #define GUARD_SIPHASH_H
@@ -79,7 +79,7 @@ siphash_end(struct siphash *s, unsigned rounds)
 	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
-/* The hash of len octets with so many rounds for each 8 of them, and at the
+/* Hashes len octets, with `each` rounds for 8 octets and `last` rounds at the
  * end. Both are constants where it is called. Cost: linear in len. */
 static inline __attribute__((always_inline)) uint64_t
 siphash(const uint8_t key[SIPHASH_KEY_LEN], const uint8_t *octets, size_t len,

@@ -10,8 +10,8 @@
 #include "names/owner.h"
 
 #define RUN_MIN 16u /* shorter runs are made this long by insertion */
-/* Input has no order if more than so many items were in short runs, and these
- * are more than half of the items so far. */
+/* Input has no order if more items than this were in short runs, and these are
+ * more than half of the items so far. */
 #define UNORDERED_MIN 1024u
 #define SPREAD_MIN 128u /* fewer are not worth a table of 256 places */
 

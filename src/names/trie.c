@@ -102,7 +102,7 @@ octets_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 	return differ == 0;
 }
 
-/* How many labels two names share, counted from the last. */
+/* Counts the labels that two names share, from the last. */
 static unsigned
 labels_shared(const struct trie_name *name, const struct trie_leaf *leaf)
 {
@@ -127,7 +127,7 @@ labels_shared(const struct trie_name *name, const struct trie_leaf *leaf)
 	return run;
 }
 
-/* How many labels of the key begin before an offset. */
+/* Counts the labels of the key that begin before an offset. */
 static unsigned
 labels_before(const struct trie_walk *walk, unsigned offset)
 {
@@ -138,8 +138,8 @@ labels_before(const struct trie_walk *walk, unsigned offset)
 	return count;
 }
 
-/* How many of the branches noted lie where at most so many labels of the key
- * begin before them. The others differ from our name. */
+/* Counts the noted branches before which at most `shared` labels of the key
+ * begin. The others differ from our name. */
 static __attribute__((noinline)) unsigned
 walk_drop_ancestors(const struct trie_walk *walk, unsigned shared)
 {

@@ -211,7 +211,8 @@ change_reserve(struct change *change)
 		: owned_reserve(change->edit->owned, change->path.depth + 1u);
 }
 
-/* Where the key differs from that of the leaf at the end of the path. */
+/* Finds the place where the key differs from that of the leaf at the end of the
+ * path. */
 static unsigned
 change_diff(const struct change *change, uint8_t leaf_key[TRIE_KEY_ROOM])
 {

@@ -18,10 +18,10 @@
 /* Octets of a stream that are taken in one turn of the loop: a few messages of
  * the largest size. */
 #define TURN_MAX (256u * 1024)
-/* Datagrams in one turn: others have theirs, whoever floods this port. */
+/* Datagrams in one turn: a flood of this port leaves others their turns. */
 #define TURN_DATAGRAMS 16
 #define DATAGRAM_MAX 65535u
-/* Within this a server takes a connection, and what is sent to it. */
+/* Time in which a server takes a connection, and the octets sent to it. */
 #define TAKE_SEC 10
 
 struct net_client {

@@ -121,7 +121,8 @@ proxy_read_header(const uint8_t *data, size_t len, struct proxy_header *header)
 	size_t most = len < SIGNATURE_LEN ? len : SIGNATURE_LEN;
 	size_t total, at = PROXY_HEAD_LEN;
 
-	/* As soon as it can be seen: who sends something else does not wait. */
+	/* As early as possible: a client that sends something else does not
+	 * wait. */
 	if (memcmp(data, signature, most) != 0)
 		return PROXY_MALFORMED;
 	if (len < PROXY_HEAD_LEN)

@@ -14,9 +14,9 @@
 #define ACCEPT_MAX 64
 /* Turns that use up what may be accepted before it is more. */
 #define ACCEPT_USED 4
-/* How many that have timed out are closed at a time. */
+/* Timed-out connections that are closed at a time. */
 #define EXPIRE_MAX 32
-/* How many whose client may have time again go on at a time. */
+/* Connections that go on at a time when their clients may have time again. */
 #define RESUME_MAX 256
 
 static struct tcp_conn *
@@ -32,8 +32,8 @@ is_lack_of_resources(int error)
 		|| error == ENOMEM;
 }
 
-/* Is it an error of a connection that broke while it waited, and not of the
- * listener? accept(2) reports the network's errors, too. */
+/* True for an error of a connection that broke while it waited, and not of the
+ * listener: accept(2) reports the network's errors, too. */
 static bool
 is_passing(int error)
 {
@@ -112,7 +112,7 @@ on_connection(struct tcp_source *source)
 	struct net_tcp *tcp = listener->tcp;
 	unsigned accepted = 0;
 
-	/* Another listener may have found that there is no room. */
+	/* Pausing may come from another listener that has found no room. */
 	while (!tcp->paused && accepted < listener->budget
 		&& !tcp_turn_is_over(tcp)) {
 		if (tcp->queued >= TCP_QUEUE_MAX

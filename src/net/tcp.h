@@ -26,9 +26,10 @@
 #define TCP_MESSAGE_MAX 65535
 /* A header, RFC 1035 section 4.1.1: nothing shorter is a message. */
 #define TCP_MESSAGE_MIN 12
-/* How long we read and drop what a client still sends after the last reply. */
+/* Time for which we read and drop octets that a client sends after the last
+ * reply. */
 #define TCP_LINGER_MS 2000
-/* How long a client has until its connection's filter is open. */
+/* Time for a client until its connection's filter is open. */
 #define TCP_GREETING_MS 10000
 
 /* Pause of accepting for lack of descriptors or memory. */
@@ -37,7 +38,7 @@
 /* Most connections that wait for a place. Each holds a descriptor, and what its
  * client sends. */
 #define TCP_QUEUE_MAX 1024u
-/* How long one waits there at most. */
+/* The longest time in the queue. */
 #define TCP_QUEUE_MS 10000
 
 /* Most sockets that one turn serves. */
@@ -70,7 +71,7 @@ struct tcp_source {
 
 enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
 
-/* Which list a connection is in. A list has one time-out, so its oldest
+/* The list that a connection is in. A list has one time-out, so its oldest
  * connection is due first. */
 enum tcp_phase {
 	TCP_SILENT, /* has asked nothing yet */
@@ -144,7 +145,8 @@ struct tcp_charge {
 	int64_t nsec;           /* time that was measured apart */
 };
 
-/* For so many clients the time is looked at once; turns seldom have more. */
+/* The clients that a look at the time is shared out to; turns seldom have
+ * more. */
 #define TCP_CHARGES_MAX 32u
 
 /* The thread's time by client: tcp_cpu.h. */
@@ -204,8 +206,8 @@ struct tcp_conn {
 	uint32_t out_at;     /* sent so far */
 	uint32_t out_len;
 	unsigned queries;
-	/* Of the requests that come next so many have been handed over before,
-	 * and of these the first so many had a reply: enum exchange_seen. */
+	/* Of the next requests, the first `seen` have been handed over before,
+	 * and the first `answered` of these had a reply: enum exchange_seen. */
 	unsigned seen;
 	unsigned answered;
 	enum tcp_waiting waiting;
@@ -300,12 +302,12 @@ void tcp_wait_read_clock(struct net_tcp *tcp);
 void tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms);
 
 /*
- * How long a connection of a phase may be idle: tcp-timeout, and less when more
- * than half of all places are taken. Who has asked something gets 1/2, 1/4
- * (beyond three quarters) or 1/8 (beyond seven eighths) of it; who has not, a
- * quarter of that. No less than 2 seconds, or tcp-timeout; and that if all
- * places are taken and tcp-reject-overflow is on. How long it waits in the
- * queue depends on nothing.
+ * The idle time of a connection of a phase: tcp-timeout, and less when more
+ * than half of all places are taken. A client that has asked something gets
+ * 1/2, 1/4 (beyond three quarters) or 1/8 (beyond seven eighths) of it; another
+ * one a quarter of that. No less than 2 seconds, or tcp-timeout; and that if
+ * all places are taken and tcp-reject-overflow is on. The time in the queue
+ * does not depend on these.
  */
 uint64_t tcp_wait_timeout_ms(const struct net_tcp *tcp, enum tcp_phase phase);
 
@@ -326,10 +328,10 @@ void tcp_wait_resume(struct net_tcp *tcp);
 void tcp_conn_touch(struct tcp_conn *conn);
 
 /*
- * The client took so many octets of those that were offered it. It counts as
- * active if it takes a stream at net_tcp_options.stream_rate, as long as the
- * stream waits for it and not it for the stream; or if what it took is no
- * stream's.
+ * Notes that the client took `taken` octets of those that were offered it. It
+ * counts as active if it takes a stream at net_tcp_options.stream_rate, as long
+ * as the stream waits for it and not it for the stream; or if the octets are of
+ * no stream.
  */
 void tcp_conn_note_taken(struct tcp_conn *conn, size_t taken,
 	size_t offered);
@@ -353,23 +355,23 @@ void tcp_share_fini(struct tcp_share *share);
 /* Counts a connection for the network of its peer. Without memory it counts for
  * none. */
 void tcp_share_join(struct tcp_conn *conn);
-/* The same for one that is TCP_QUEUED. Those whose peer is not known yet, or
- * without memory, have a network of their own. */
+/* Counts a connection that is TCP_QUEUED for its network. Connections whose
+ * peer is not known yet, or without memory, have a network of their own. */
 void tcp_share_queue(struct tcp_conn *conn);
-/* Undoes either. */
+/* Undoes tcp_share_join or tcp_share_queue. */
 void tcp_share_leave(struct tcp_conn *conn);
 
-/* The options have changed: sees anew who has more than its share. Cost: that
- * of a look at all networks. */
+/* Finds anew which networks have more than their share, after a change of the
+ * options. Cost: a look at all networks. */
 void tcp_share_weigh_all(struct net_tcp *tcp);
 
-/* Has the network less than its share? */
+/* True if the network has less than its share. */
 bool tcp_share_is_below(const struct net_tcp *tcp, const struct tcp_net *net);
 
-/* The network whose turn it is to get a place: that which has fewest, of those
- * with somebody in the queue. NULL: there is none. Cost: bounded. */
+/* The network whose turn it is to get a place: the one with the fewest places
+ * of those with a queue. NULL: there is none. Cost: bounded. */
 struct tcp_net *tcp_share_find_next(struct net_tcp *tcp);
-/* A network with somebody in the queue gets a place: others that have as many
+/* Notes that a network with a queue gets a place: networks with as many places
  * come before it from now on, and all in their turn if they are too many to be
  * looked at. */
 void tcp_share_take_turn(struct net_tcp *tcp, struct tcp_net *net);
@@ -378,9 +380,9 @@ void tcp_share_take_turn(struct net_tcp *tcp, struct tcp_net *net);
  * network that has most there. NULL: the queue is empty. Cost: bounded. */
 struct tcp_conn *tcp_share_find_last(struct net_tcp *tcp);
 
-/* The connection that makes room for somebody from a network that has not yet
- * got its share: the eldest of the heaviest network, rather one that has all
- * its replies. NULL: there is none. Cost: bounded. */
+/* The connection that makes room for a network that has less than its share:
+ * the eldest of the heaviest network, preferably one that has all its replies.
+ * NULL: there is none. Cost: bounded. */
 struct tcp_conn *tcp_share_find_place(struct net_tcp *tcp);
 
 /* ---- tcp_conn.c */
@@ -447,7 +449,8 @@ void tcp_conn_next(struct tcp_conn *conn);
 /* Does not wait for its socket any more, until it waits for what is next. */
 void tcp_conn_ignore(struct tcp_conn *conn);
 
-/* Are there replies that the client has not taken, or more to be made? */
+/* True if there are replies that the client has not taken, or more to be
+ * made. */
 static inline bool
 tcp_conn_is_busy(const struct tcp_conn *conn)
 {
@@ -477,13 +480,13 @@ bool tcp_conn_send_out(struct tcp_conn *conn);
  * at least. It may be gone when this returns. */
 void tcp_queue_add(struct tcp_conn *conn);
 
-/* Gives places to those who wait and may have one by now: by the shares of
- * their networks, or since somebody is idle. Sets the timer for the next look,
- * if any wait. early: as of tcp_conn_enter. */
+/* Gives places to waiting connections that may have one by now: by the shares
+ * of their networks, or since a connection is idle. Sets the timer for the next
+ * look, if any wait. early: as of tcp_conn_enter. */
 void tcp_queue_admit(struct net_tcp *tcp, bool early);
 
-/* The end of a turn, and there is a queue: admits who may enter, and closes who
- * is too many. With reject_overflow nobody waits. */
+/* Settles the queue at the end of a turn: admits connections that may enter,
+ * and closes those that are too many. With reject_overflow none waits. */
 void tcp_queue_settle(struct net_tcp *tcp);
 
 /* There are no descriptors: closes a connection that waits or is idle. False:

@@ -342,8 +342,8 @@ tcp_conn_ignore(struct tcp_conn *conn)
 	conn->waiting = TCP_WAIT_NOTHING;
 }
 
-/* Has the client had too much of the processor's time? Then nothing is done for
- * the connection, nor its socket waited for, until that is over. */
+/* True if the client has had too much of the processor's time. Then the
+ * connection is not served, nor its socket waited for, until that is over. */
 static bool
 conn_is_barred(struct tcp_conn *conn)
 {
@@ -376,7 +376,7 @@ conn_linger(struct tcp_conn *conn)
 	conn_wait(conn, TCP_WAIT_READ);
 }
 
-/* Is it to be read from, whatever comes on the socket? */
+/* True if the connection is to be read from, without an event of the socket. */
 static bool
 conn_is_ready(const struct tcp_conn *conn)
 {

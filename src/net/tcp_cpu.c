@@ -3,11 +3,11 @@
  * bars connections of a network that has taken too much. See
  * doc/decisions/0123.
  *
- * The thread's time is looked at as a turn begins and as it ends, since that is
- * a system call. What passed is charged to the clients of the turn, in
- * proportion to what was done for them by the measure of tcp_net.turn_cost.
- * Handshakes and streams are dear and vary, so each of their steps is measured
- * apart.
+ * The thread's time is read as a turn begins and as it ends, since that is a
+ * system call. The time between is charged to the clients of the turn, in
+ * proportion to the work that was done for them by the measure of
+ * tcp_net.turn_cost. Handshakes and streams are dear and vary, so each of their
+ * steps is measured apart.
  */
 #include "config.h"
 
@@ -18,8 +18,8 @@
 #include "base/assert.h"
 #include "base/clock.h"
 
-/* How long a connection gets nothing until it is seen whether it may go on. A
- * sixteenth of a second is in what the handler knows of time. */
+/* Time until a barred connection is looked at again. A sixteenth of a second is
+ * the resolution of the handler's time. */
 #define BAR_MS 60
 
 /* ---- charging ------------------------------------------------------------ */

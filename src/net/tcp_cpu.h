@@ -1,6 +1,6 @@
 /*
- * tcp_cpu.h - the time of the processor that connections take: it is charged to
- * their clients, and who has had too much gets none for a while.
+ * tcp_cpu.h - the processor's time that connections take: it is charged to
+ * their clients, and a client that has had too much gets none for a while.
  */
 #ifndef SRC_NET_TCP_CPU_H
 #define SRC_NET_TCP_CPU_H
@@ -43,8 +43,8 @@ tcp_cpu_mark(const struct net_tcp *tcp)
 
 void tcp_cpu_charge_since(struct tcp_conn *conn, int64_t mark);
 
-/* True if a newcomer is to go, as its network has had too much. What that cost
- * is charged to it, too. */
+/* True if a newcomer is to be closed, as its network has had too much. The cost
+ * of that is charged to it, too. */
 bool tcp_cpu_refuses(struct net_tcp *tcp,
 	const struct sockaddr_storage *peer);
 

@@ -32,7 +32,7 @@ tcp_io_read(struct tcp_conn *conn, uint8_t *at, size_t size)
 	return recv(conn->fd, at, size, MSG_DONTWAIT);
 }
 
-/* Is it to be read from as soon as it can be written to? */
+/* True if the connection is to be read from as soon as it can be written to. */
 static inline bool
 tcp_io_is_ready(const struct tcp_conn *conn)
 {

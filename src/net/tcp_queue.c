@@ -9,17 +9,17 @@
 
 #include <sys/socket.h>
 
-/* How long a connection is left alone after its last request when all places
+/* Time after its last request for which a connection keeps its place when all
  * are taken. */
 #define IDLE_MIN_MS 200
-/* The same before its first request, which comes with the end of the handshake
+/* The time before its first request, which comes with the end of the handshake
  * or right behind it. Short, so that a flood of silent connections passes. */
 #define SILENT_MIN_MS 20
-/* The same while its client is slow to take replies. */
+/* The time while its client is slow to take replies. */
 #define STUCK_MIN_MS 5000
-/* How many connections of a list are looked at to find one that can go. */
+/* Connections of a list that are looked at to find one that can be closed. */
 #define ROOM_SCAN_MAX 64
-/* How many get a place at a time. */
+/* Connections that get a place at a time. */
 #define ADMIT_MAX 64
 
 /* ---- making room */
@@ -34,7 +34,7 @@ struct idle_search {
 	uint64_t retry_ms;     /* not later than the time to look again */
 };
 
-/* From when on somebody else may take the place of conn. */
+/* The time from which on another connection may take the place of conn. */
 static uint64_t
 free_at_ms(const struct tcp_conn *conn)
 {
@@ -50,8 +50,9 @@ free_at_ms(const struct tcp_conn *conn)
 }
 
 /* Finds the network whose queue gets the place of conn if that is idle; NULL:
- * it stays. While some have more than their share, a network that has its own
- * gets places of nobody else, or it would take the places of all who pause. */
+ * conn keeps it. While networks have more than their share, one that has its
+ * own share gets no places of others, or it would take the places of all who
+ * pause. */
 static struct tcp_net *
 heir_of(const struct idle_search *s, const struct tcp_conn *conn)
 {
@@ -85,7 +86,7 @@ find_idle_of(struct idle_search *s, enum tcp_phase phase)
 	return NULL;
 }
 
-/* The same among those of a network whose clients wait. */
+/* Finds an idle connection of a network whose clients wait. */
 static struct tcp_conn *
 find_idle_in(struct idle_search *s, struct tcp_net *net)
 {
@@ -108,8 +109,9 @@ find_idle_in(struct idle_search *s, struct tcp_net *net)
 	return NULL;
 }
 
-/* The same for networks that get places of their own only: those may be behind
- * many that have been idle for longer. Few have that much. */
+/* Finds an idle connection of networks that get only places of their own: it
+ * may be behind many that have been idle for longer. Few networks have that
+ * much. */
 static struct tcp_conn *
 find_own_idle(struct idle_search *s)
 {
@@ -146,8 +148,8 @@ find_idle(struct idle_search *s)
 	return conn;
 }
 
-/* Makes room for a network that has somebody in the queue: rather s->next, but
- * s->heir gets it. */
+/* Makes room for a network with a queue: preferably s->next, but s->heir gets
+ * it. */
 static bool
 make_place(struct idle_search *s)
 {
@@ -233,8 +235,8 @@ tcp_queue_settle(struct net_tcp *tcp)
 		drop(tcp_share_find_last(tcp));
 }
 
-/* Looks who the client is that a proxy speaks for. What is behind the header
- * stays where it is. */
+/* Reads the header of a proxy, which names its client. Octets behind the header
+ * stay where they are. */
 static enum proxy_outcome
 take_header(struct tcp_conn *conn)
 {

@@ -1,14 +1,15 @@
 /*
- * tcp_stream.c - sends streams: messages that are made when there is room. Who
- * takes zones is not to keep those waiting who ask, so streams have a tenth of
- * the thread's time while others have requests, and all time that they leave.
+ * tcp_stream.c - sends streams: messages that are made when there is room.
+ * Clients that take zones must not delay those with queries, so streams have a
+ * tenth of the thread's time while others have requests, and all the time that
+ * they leave.
  *
- * It is the time of the processor that is shared, as the kernel counts it: what
- * a message costs depends on the zone, TSIG and TLS. Credit is what streams may
- * take of it: a ninth of what others have taken meanwhile. A message may take
- * more than there is left; then it is owed. If nobody asked since they were
- * sent last, they go on without looking at a clock, a message at first and
- * twice as much each time.
+ * The processor's time is shared, as the kernel counts it: the cost of a
+ * message depends on the zone, TSIG and TLS. Credit is the time that streams
+ * may take: a ninth of the time that others have taken meanwhile. A message may
+ * exceed the credit; then streams are in debt. If no request has come since
+ * they were sent last, they go on without looking at a clock, a message at
+ * first and twice as much each time.
  */
 #include "config.h"
 
@@ -29,7 +30,7 @@
 /* Some octets that a stream makes and sends in a microsecond. Only the length
  * of a write depends on it. */
 #define OCTETS_PER_USEC 512
-/* Octets in a turn if nobody else asks: in the first of these, and the most. */
+/* Octets in a turn without other requests: in the first turn, and at most. */
 #define QUIET_MIN ((size_t)8 * 1024)
 #define QUIET_MAX ((size_t)128 * 1024)
 /* Octets that are sent at once: a call and a way through the kernel for each
@@ -107,7 +108,7 @@ tcp_stream_stop(struct net_tcp *tcp)
 		tcp->pace.at_nsec = clock_thread_nsec();
 }
 
-/* Streams have made so many octets. */
+/* Charges streams for octets that they have made. */
 static void
 pace_spend(struct tcp_pace *pace, size_t len)
 {
@@ -122,7 +123,7 @@ pace_spend(struct tcp_pace *pace, size_t len)
 	pace->at_nsec = now;
 }
 
-/* How many octets to send at once: a message has more than the least. */
+/* The octets to send at once: a message has more than the least. */
 static size_t
 pace_room(const struct tcp_pace *pace)
 {

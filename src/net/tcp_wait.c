@@ -12,8 +12,8 @@
 
 /* The least that is left of the idle time-out when there are many. */
 #define IDLE_LEAST_MS 2000
-/* How long newcomers wait before a listener while the queue is full, until they
- * are looked at: most that are many at a time are gone by then. */
+/* Time for which newcomers wait before a listener while the queue is full: most
+ * connections of a crowd are gone by then. */
 #define PATIENCE_MS 500
 
 void
@@ -39,7 +39,7 @@ tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms)
 		tcp->timer_ms = at_ms;
 }
 
-/* How often the idle time-out is halved. */
+/* Counts the halvings of the idle time-out. */
 static unsigned
 count_halvings(const struct net_tcp *tcp)
 {

@@ -31,14 +31,15 @@
  * is nothing more to read. In the set each datagram that is sent costs a call
  * into it, some 150 ns; leaving and joining again costs less than 1 us. */
 #define BATCH_UNWATCHED 16
-/* How long until the next try if joining failed. */
+/* Time until the next try if joining failed. */
 #define WATCH_RETRY_MS 20
 /* Replies of up to this size are sent with DF. With their headers they fit into
  * 1280 octets, which every link of the Internet carries in practice. */
 #define DONT_FRAGMENT_MAX 1232
 /* The most that an IPv4 datagram carries, whatever is configured. */
 #define DATAGRAM_MAX (65535 - 20 - 8)
-/* How long a batch waits for room in the send buffer; then it is dropped. */
+/* Time for which a batch waits for room in the send buffer; then it is
+ * dropped. */
 #define SEND_WAIT_MS 1
 #define CACHE_LINE NET_ROOM_LINE
 /* Octets that wait in a socket, some 400 small datagrams, before a careful
@@ -69,7 +70,7 @@ struct net_udp {
 	struct sockaddr_storage *peer;
 	struct proxy_header *headers;
 	struct exchange *exchanges;
-	/* Which datagram of `in` an exchange is for. */
+	/* The index of an exchange's datagram in `in`. */
 	uint8_t slot[EXCHANGE_BATCH_MAX];
 	struct mmsghdr out[EXCHANGE_BATCH_MAX];
 	struct iovec out_iov[EXCHANGE_BATCH_MAX];
@@ -237,10 +238,10 @@ line_up(struct net_udp *udp, size_t count)
 
 /*
  * RFC 9715 section 3.1: UDP replies should not be fragmented, if that is safe.
- * PROBE sets DF and ignores what ICMP claims about the path, so nobody can
- * make replies vanish by forging it. It also spares the kernel an identifier
- * for each datagram. If replies may be longer, since the operator asked for
- * it, they may be fragmented. A worker before us may have set either.
+ * PROBE sets DF and ignores ICMP's claims about the path, so forged ones cannot
+ * make replies vanish. It also spares the kernel an identifier for each
+ * datagram. If replies may be longer, since the operator asked for it, they may
+ * be fragmented. A worker before us may have set either.
  */
 static void
 choose_fragments(struct net_udp *udp)
@@ -318,7 +319,8 @@ watch(struct net_udp *udp)
 
 	if (!udp->watched)
 		udp->watched = event_add(&udp->event, NULL) == 0;
-	/* Without memory. What arrives meanwhile waits in the socket. */
+	/* Without memory no event: datagrams that arrive meanwhile wait in the
+	 * socket. */
 	if (!udp->watched)
 		(void)event_add(&udp->retry, &wait);
 }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "process/again.h"
 
-/* How often to try. */
+/* Time between two tries. */
 #define AGAIN_USEC 5000
 
 bool

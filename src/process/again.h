@@ -13,8 +13,8 @@
  * wait. */
 bool again_is_due(int64_t until_msec) MUST_USE;
 
-/* Opens the socket for a moment, and tries for so long. returns as net_listen,
- * with errno. */
+/* Opens the socket for a moment, and tries until until_msec. returns as
+ * net_listen, with errno. */
 enum nsd_err again_probe(const struct net_listen *listen, int64_t until_msec,
 	struct diag_sink *sink) MUST_USE;
 

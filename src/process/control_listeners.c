@@ -61,7 +61,7 @@ making_add(struct listeners_making *m, int fd, bool plain)
 
 /* ---- UNIX sockets -------------------------------------------------------- */
 
-/* True if somebody listens there. */
+/* True if a process listens there. */
 static bool
 listeners_is_in_use(const struct sockaddr_un *address)
 {
@@ -113,7 +113,7 @@ listeners_bind_path(const struct sockaddr_un *address,
 	done = bind(fd, (const struct sockaddr *)address, sizeof(*address))
 		== 0;
 	umask(mask);
-	/* Not by way of a link that somebody puts there. */
+	/* lchown: not by way of a link that was put there. */
 	if (done && user != NULL && user->change)
 		done = lchown(address->sun_path, user->uid, user->gid) == 0;
 	if (done)
@@ -147,9 +147,9 @@ listeners_is_socket(const char *path)
 	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* A descriptor more of the socket that is there with this path; -1: there is
- * none, or somebody has removed its path. One that was bound before the chroot
- * has the whole path. */
+/* Duplicates the descriptor of an open socket with this path; -1: there is
+ * none, or its path was removed. A socket that was bound before the chroot has
+ * the whole path. */
 static int
 listeners_find_path(const struct listeners_making *m, const char *path,
 	const char *inside)

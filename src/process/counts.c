@@ -56,13 +56,13 @@ struct counts {
 	size_t size;
 	unsigned workers;
 	uint32_t room; /* groups */
-	uint32_t limits; /* room for so many buckets */
+	uint32_t limits; /* the most buckets */
 	uint8_t limits_key[RRL_KEY_LEN];
 	bool only_reads[PART_COUNT];
-	bool reads_store; /* and so knows how many groups have room */
+	bool reads_store; /* and so knows how many groups there is room for */
 	/* The files of the books and of the table of limits, which lie where
-	 * these parts do. They end behind what is configured: who writes beyond
-	 * that dies. A child has none, but the loader. */
+	 * these parts do. They end behind the configured size: a process that
+	 * writes beyond that dies. Only main and the loader have them. */
 	int *fds;
 	struct counts_area parts[PART_COUNT];
 };
@@ -77,8 +77,8 @@ round_to_page(size_t size)
 	return (size + page - 1) / page * page;
 }
 
-/* Says where the parts lie, for so many groups. False: there is no address
- * space for that. */
+/* Lays out the parts, for a number of groups. False: there is no address space
+ * for that. */
 static bool
 counts_lay_out(struct counts *c, uint32_t room)
 {
@@ -175,9 +175,9 @@ grown_find(const struct counts *c, unsigned file, unsigned *item)
 	return &c->parts[file < books ? PART_BOOKS : PART_BASE];
 }
 
-/* Puts it in the place of the memory. From then on nobody can make it shorter,
- * nor write to it but where it is mapped: who has the descriptor can have it
- * grow, and no more (since Linux 5.1). */
+/* Maps the file in the place of the memory. From then on it cannot be made
+ * shorter, nor written to but where it is mapped: a process with the descriptor
+ * can have it grow, and no more (since Linux 5.1). */
 static bool
 grown_map(struct counts *c, unsigned file)
 {
@@ -311,8 +311,8 @@ counts_open(struct counts *c, const struct counts_wish *wish)
 		close(fd);
 		return NSD_OK;
 	}
-	/* Where address space, or the size of files, is limited, groups are
-	 * what can be missed. */
+	/* Where address space, or the size of files, is limited, the server has
+	 * fewer groups. */
 	c->limits = wish->limits;
 	for (; fd != -1 && !mapped; room /= 2) {
 		mapped = counts_lay_out(c, room)
@@ -396,7 +396,7 @@ counts_destroy(struct counts *c)
 
 /* ---- parts by role ------------------------------------------------------- */
 
-/* Which roles write a part, and which read it. Main keeps all. */
+/* The roles that write a part, and that read it. Main keeps all. */
 static const struct {
 	unsigned writers, readers; /* sets of enum ipc_role */
 } counts_rights[PART_COUNT] = {
@@ -594,7 +594,8 @@ counts_get_cookies(const struct counts *c)
 
 /* ---- processes ----------------------------------------------------------- */
 
-/* Where a role's process stands. NULL: it comes and goes. */
+/* The place of a role's process. NULL: of the writer, which is there only at
+ * times. */
 static struct counts_process *
 counts_find_process(const struct counts *c, enum ipc_role role, unsigned index)
 {

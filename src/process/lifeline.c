@@ -20,8 +20,8 @@
 #include "process/lifeline.h"
 
 #define LIFELINE_WAIT_MSEC 5000
-/* How long to wait for a place in the queue. A worker without a main empties it
- * at once. */
+/* Time to wait for a place in the queue. A worker without a main empties it at
+ * once. */
 #define LIFELINE_QUEUE_USEC 500000
 
 /* The name is a hash (FNV-1a): a path may be longer than a socket's name. */
@@ -67,8 +67,8 @@ lifeline_main_lives(pid_t pid)
 	end = strrchr(text, ')');
 	if (name == NULL || end == NULL || end[1] != ' ')
 		return true;
-	/* Another program may have the number now. What has ended keeps it
-	 * until its parent has looked. */
+	/* Another program may have the number now. A process that has ended
+	 * keeps its number until its parent has waited for it. */
 	return strncmp(name + 1, "nsd", 3) == 0 && end[2] != 'Z'
 		&& end[2] != 'X';
 }

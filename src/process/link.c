@@ -1,9 +1,9 @@
 /*
  * link.c - a channel in an event loop.
  *
- * System calls, for whoever filters them: recvmsg and sendmsg with SCM_RIGHTS,
- * fcntl(F_DUPFD_CLOEXEC) for descriptors that wait, close, and what libevent
- * needs.
+ * System calls, for the filter of them: recvmsg and sendmsg with
+ * SCM_RIGHTS, fcntl(F_DUPFD_CLOEXEC) for descriptors that wait, close, and
+ * those of libevent.
  */
 #include "config.h"
 
@@ -203,7 +203,7 @@ link_forget(struct link *link, enum ipc_type but)
 		event_del(link->room_event);
 }
 
-/* Has link_go_on called once it is worth a try. */
+/* Has link_go_on called when it is worth a try. */
 static void
 link_await(struct link *link, enum nsd_err err)
 {

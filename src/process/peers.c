@@ -90,8 +90,8 @@ peer_create(struct peers *peers, const struct ipc_peer *what, int fd)
 		.calls = &peer_calls,
 		.owner = peer,
 		.turn = what->role == ROLE_WORKER ? WORKER_TURN : LINK_TURN,
-		/* The loader is only asked. What main is to keep, it hears
-		 * before an answer is given. */
+		/* The loader and the writer answer only. Main gets the loader's
+		 * messages before an answer is given. */
 		.answers = peers->self == ROLE_LOADER
 			|| peers->self == ROLE_WRITER,
 		.behind = peers->self == ROLE_LOADER ? peers->main : NULL,

@@ -50,8 +50,8 @@ privilege_parse_ids(const char *text, struct privilege_user *user)
 	return true;
 }
 
-/* Looks up the groups before the chroot. There may be no /etc in it, or
- * somebody else's: its modules to find users by would run as root. */
+/* Looks up the groups before the chroot. There may be no /etc in it, or one of
+ * another owner, whose NSS modules would run as root. */
 static enum nsd_err
 privilege_find_groups(const struct passwd *pw, struct privilege_user *user)
 {
@@ -205,8 +205,8 @@ privilege_check_root_is_gone(void)
 }
 
 /* Processes of one user may look into each other, and open each other's files
- * by way of /proc: a worker the store, to write it. Children inherit that they
- * may not. Nobody writes cores either. A change of the user undoes it. */
+ * by way of /proc: a worker the store, to write it. This denies it, also for
+ * children, and cores. A change of the user undoes it. */
 static void
 privilege_hide(void)
 {
@@ -261,8 +261,8 @@ privilege_kill(const struct privilege_user *user, pid_t pid, int number)
 
 	if (kill(pid, number) == 0 || errno != EPERM || user == NULL)
 		return;
-	/* The process asks as one of its user. As that, too, nobody of that
-	 * user may signal us: our real user stays. */
+	/* The signal is sent with the user's rights. Meanwhile processes of
+	 * that user may not signal us, since our real user stays. */
 	if (seteuid(user->uid) == -1)
 		return;
 	(void)kill(pid, number);

@@ -39,8 +39,8 @@ request_free(struct request *one)
 	free(one);
 }
 
-/* How many loaders may die with one in hand. Whoever asked for a READ waits for
- * it and can ask again: nothing else is to stand behind it then. */
+/* The most loaders that may die with a request in hand. The client of a READ
+ * waits for it and can ask again: no other work is to wait behind it then. */
 static unsigned
 request_deaths_max(enum ipc_type type)
 {

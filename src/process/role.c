@@ -68,8 +68,8 @@ role_on_term(evutil_socket_t fd, short what, void *arg)
 		role_told_stop(role);
 }
 
-/* Main sends nothing behind this. What it sent before, such as the file for
- * a loader's store, is taken first. */
+/* Main sends nothing behind this. Its earlier messages, such as the file for a
+ * loader's store, are taken first. */
 static void
 role_on_stop(evutil_socket_t fd, short what, void *arg)
 {
@@ -183,9 +183,8 @@ static const struct link_calls role_calls = {
 	.on_room = role_on_main_room,
 };
 
-/* A message that cannot even wait: somebody would wait for it for ever. A
- * process that ends is replaced, and what it had in hand is asked of the next
- * one. */
+/* Ends the process, for a message that cannot even wait: its receiver would
+ * wait for it for ever. The successor gets the requests again. */
 static __attribute__((noreturn)) void
 role_give_up(enum ipc_type type, enum ipc_role to, enum nsd_err err)
 {

@@ -11,7 +11,8 @@
 #include "process/sandbox_landlock.h"
 #include "process/sandbox_seccomp.h"
 
-/* A filter of whoever started us may kill the one who tries. */
+/* Tries a filter, in a child: a filter of a service manager may kill it for
+ * that. */
 static enum nsd_err
 sandbox_try(void *arg, char text[TRIAL_TEXT_MAX])
 {

@@ -45,12 +45,12 @@
 #define KIND_OF_MAP 0x0f  /* MAP_TYPE */
 
 /*
- * A row lets a call through, or kills who makes it. What has no condition costs
- * next to nothing: the kernel keeps a bitmap of such calls (since Linux 5.11).
- * Do not give one to what is called for each batch of queries.
+ * A row lets a call through, or kills the process that makes it. A row without
+ * a condition costs next to nothing: the kernel keeps a bitmap of such calls
+ * (since Linux 5.11). Calls for each batch of queries should have none.
  *
- * C libraries differ in which call they make for a function. Of such, all are
- * listed: of glibc from 2.31 on and of musl, on all machines.
+ * C libraries differ in the call that they make for a function. All such calls
+ * are listed: of glibc from 2.31 on and of musl, on all machines.
  */
 const struct sandbox_call sandbox_calls[] = {
 	/* The event loop. */
@@ -169,7 +169,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"rseq", XFRD, MAY, ANY, "a new thread"},
 
 	/* Zone files that are written, in folders of their own (landlock): made
-	 * anew and renamed. What is there is not opened. */
+	 * anew and renamed. Existing files are not opened. */
 	{"openat", WRITER, MAY, IF(ALL_OF(2, O_CREAT | O_EXCL | O_NOFOLLOW)), "FILE~"},
 	{"open", WRITER, MAY, IF(ALL_OF(1, O_CREAT | O_EXCL | O_NOFOLLOW)), "the same, musl's"},
 	{"openat", WRITER, MAY, IF(BITS(2, O_ACCMODE | O_DIRECTORY, O_DIRECTORY)), "a folder, to flush it"},

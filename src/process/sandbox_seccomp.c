@@ -50,7 +50,8 @@ seccomp_add_call(scmp_filter_ctx filter, const struct sandbox_call *call)
 	int number = seccomp_syscall_resolve_name(call->name);
 	unsigned count = 0;
 
-	/* libseccomp is older than the call: nobody makes it, or gets it. */
+	/* A call that libseccomp does not know yet is neither made nor
+	 * allowed. */
 	if (number == __NR_SCMP_ERROR)
 		return 0;
 	while (count < SANDBOX_CONDITIONS_MAX

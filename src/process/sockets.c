@@ -80,7 +80,8 @@ place_set_tls(struct place *place, const struct conf_server *options,
 	place->mutual &= place->tls;
 }
 
-/* No ip-address is configured: every address of the families that there are. */
+/* Plans sockets without ip-address: every address of the families that the
+ * machine has. */
 static enum nsd_err
 sockets_plan_wildcard(const struct conf_server *options,
 	struct places *places)
@@ -315,9 +316,9 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
-/* Waits until nobody has the address, or until that time; then says so and
+/* Waits until the address is free, or until that time; then logs an error and
  * fails. Tries without SO_REUSEPORT, which would share it with the sockets that
- * are to go, or with those of another server that is to stay. */
+ * are to be closed, or with those of another server that is to stay. */
 static enum nsd_err
 sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 {
@@ -507,8 +508,9 @@ sockets_close(struct listeners *listeners)
 
 /* ---- other options ------------------------------------------------------- */
 
-/* How to listen, with a size of 0 for buffers that are to stay: without the
- * right that main had at the start they could only become smaller. */
+/* Makes the options of a socket, with a size of 0 for buffers that are to stay:
+ * without the right that main had at the start they could only become
+ * smaller. */
 static struct net_listen
 sockets_listen_again(const struct conf_server *before,
 	const struct conf_server *options)

@@ -26,7 +26,7 @@
 _Static_assert(IPC_TLS_TEXT_COUNT == (int)TLS_SERVER_TEXTS,
 	"message.h has as many");
 
-/* Where systems have the authorities that they trust. */
+/* Bundles of the authorities that systems trust. */
 static const char *const system_bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -121,7 +121,7 @@ files_fini(struct tls_file *files, size_t count)
 		file_forget(&files[i]);
 }
 
-/* Has it be what it was. */
+/* Copies a text from before. */
 static enum nsd_err
 file_copy(struct tls_file *file, const struct secrets *old, size_t index)
 {

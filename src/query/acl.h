@@ -8,13 +8,14 @@
 #include "settings/acl.h"
 #include "zone/zone.h"
 
-/* The same for a zone that has options. */
+/* True if the client may query a zone with these options. */
 bool acl_options_allow_query(const struct settings_options *options,
 	const struct acl_client *client, bool of_apex_soa);
 
 /*
- * True if the peer may query the zone. An empty allow-query lets everyone in.
- * Whoever may have the whole zone may also ask for its SOA (of_apex_soa).
+ * True if the client may query the zone. An empty allow-query lets every
+ * client. A client that may have the whole zone may also ask for its SOA
+ * (of_apex_soa).
  */
 static inline bool
 acl_allows_query(const struct store_view *view,
@@ -27,8 +28,8 @@ acl_allows_query(const struct store_view *view,
 		store_get(view, ref), client, of_apex_soa);
 }
 
-/* True if the zone's provide-xfr lets the client have the zone. Without one
- * nobody may. */
+/* True if the zone's provide-xfr lets the client have the zone. Without
+ * provide-xfr no client may. */
 bool acl_allows_transfer(const struct store_view *view,
 	const struct zone_entry *entry, const struct acl_client *client);
 

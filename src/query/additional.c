@@ -246,12 +246,12 @@ may_expand(const struct query *q, const struct wanted_list *list)
 	return w < end;
 }
 
-/* Which name servers of a referral are added: they lie in the child, or
- * elsewhere in the zone (siblings). */
+/* The name servers of a referral that are added: in the child, or elsewhere in
+ * the zone (siblings). */
 struct glue_pass {
 	bool in_domain;
 	bool loose;  /* the RRset is: placed.loose */
-	bool others; /* out: there are of the other kind */
+	bool others; /* out: there are some of the other kind */
 };
 
 /* Adds the addresses of one kind of name servers, some names at a time. False:

@@ -264,7 +264,7 @@ answer_dname(struct query_ctx *ctx, struct query *q)
 {
 	struct search *s = &q->search;
 	const struct rrset *rrset = store_get(ctx->view, s->found->ref);
-	/* How many labels the name in hand has before the DNAME's owner. */
+	/* The labels of the name in hand before the DNAME's owner. */
 	unsigned labels = s->name->count - s->zone_labels
 		- s->node->leaf.labels;
 	uint32_t target_at, cname_rdata_at;
@@ -381,8 +381,8 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 }
 
 /* True if the zone's name servers go beside the answer. Beside DS, the NS of
- * the parent would only confuse. Whoever asks for DNSKEY knows them. ANY gets
- * as little as possible (RFC 8482 section 4.1). */
+ * the parent would only confuse. A client that asks for DNSKEY knows them. ANY
+ * gets as little as possible (RFC 8482 section 4.1). */
 static bool
 wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 {
@@ -396,8 +396,9 @@ wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 		&& (s->from_wildcard || (s->node->flags & NODE_CUT) == 0);
 }
 
-/* True if addresses go beside the answer. Who asks for NS wants to send queries
- * there: without addresses priming would need more of these (RFC 9609). */
+/* True if addresses go beside the answer. A client that asks for NS wants to
+ * send queries there: without addresses priming would need more of these (RFC
+ * 9609). */
 static bool
 wants_additional(const struct query_ctx *ctx, const struct query *q)
 {

@@ -52,8 +52,8 @@ add_closer(struct query *q, const struct search *s,
 
 /*
  * Goes up from a node without a record of its own to the closest provable
- * encloser. Adds the record of that, and the one that covers the name right
- * below it on the way. *encloser is NULL if there is none.
+ * encloser. Adds its record, and the record that covers the name right below it
+ * on the way. *encloser is NULL if there is none.
  */
 static bool
 add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
@@ -127,9 +127,9 @@ add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 	return add_provable(ctx, q, s, proof->chain, s->node, &encloser);
 }
 
-/* Proves which is the closest encloser (RFC 5155 section 7.2.1). Also proves
- * that there is no wildcard (RFC 5155 section 7.2.2), or that the wildcard has
- * no such type (RFC 5155 section 7.2.5). */
+/* Proves the closest encloser (RFC 5155 section 7.2.1). Also proves that there
+ * is no wildcard (RFC 5155 section 7.2.2), or that the wildcard has no such
+ * type (RFC 5155 section 7.2.5). */
 static bool
 add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 	enum proof_kind kind)

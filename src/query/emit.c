@@ -7,8 +7,8 @@
 
 #define RRSIG_FIXED 18u /* octets of RDATA before the signer, RFC 4034 3.1 */
 
-/* Copies so many octets, at least 2, and touches no others. Most RRsets have
- * one or two RRs: a call for the last is a good part of what it costs. */
+/* Copies len octets, at least 2, and touches no others. Most RRsets have one or
+ * two RRs: a call for the last is a good part of the cost. */
 static inline __attribute__((always_inline)) void
 copy_octets(uint8_t *out, const uint8_t *from, uint32_t len)
 {

@@ -2,9 +2,9 @@
  * emit.h - puts RRsets of the store into a reply.
  *
  * Owners are written as pointers. Each is in the reply already: as the
- * question's name, as a name in RDATA before, or as the end of one of these.
- * Those that no pointer reaches, and the root, are written as they are.
- * A function writes all that it should, or nothing if that does not fit.
+ * question's name, as a name in RDATA before, or as the end of one of these. An
+ * owner that no pointer reaches, and the root, is written in full. A function
+ * writes all of its records, or nothing if they do not fit.
  */
 #ifndef QUERY_EMIT_H
 #define QUERY_EMIT_H
@@ -30,8 +30,8 @@ struct emit_rrset {
  * Writes an RRset. Its names that end in the apex get a pointer there
  * (emit_set_apex).
  * out: placed (may be NULL) gets at, owner_at, rrset, rotated, len and loose.
- * What no pointer would reach (16383 octets) is written in full; then `loose`
- * is not 0, and only the first RDATA is where emit_sent_at says.
+ * Names that no pointer would reach (16383 octets) are written in full; then
+ * `loose` is not 0, and only the first RDATA is where emit_sent_at says.
  * returns false, with nothing in the reply, if it does not fit.
  */
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
@@ -73,8 +73,8 @@ bool emit_record(struct reply *reply, const struct emit_record *what);
 /*
  * Writes an RRset and, for a client that set DO, its signatures: both or
  * neither (RFC 4035 section 3.1.1). sigs may be STORE_NONE; placed as in
- * emit_rrset. What does not fit a message over TCP is tried once more with
- * names that lose their case (emit_folded).
+ * emit_rrset. An RRset that does not fit a message over TCP is tried once more
+ * with names that lose their case (emit_folded).
  * returns false, with TC set, if they do not fit.
  */
 bool emit_signed(struct query *q, const struct emit_rrset *what,
@@ -103,7 +103,7 @@ emit_reset(struct reply *reply, const struct emit_mark *mark)
 		reply->count[i] = mark->count[i];
 }
 
-/* Where an octet of a packed RRset is in the reply; offset: in sent
+/* The place of an octet of a packed RRset in the reply; offset: in sent
  * coordinates. */
 static inline uint32_t
 emit_sent_at(const struct placed *placed, uint32_t offset)
@@ -114,8 +114,8 @@ emit_sent_at(const struct placed *placed, uint32_t offset)
 }
 
 /*
- * Where a sent offset of a placed RRset is in the reply: that of a target, or
- * of another place before the first name of a record has ended. Offsets have to
+ * The place of a sent offset of a placed RRset in the reply: of a target, or of
+ * another place before the first name of a record has ended. Offsets have to
  * ascend from one call to the next with the same place.
  */
 static inline uint32_t
@@ -127,7 +127,7 @@ emit_find_sent(const struct reply *reply, const struct placed *placed,
 	return emit_sent_at(placed, offset);
 }
 
-/* Where the RDATA of the first RR is. */
+/* The place of the RDATA of the first RR. */
 static inline uint32_t
 emit_rdata_at(const struct placed *placed)
 {

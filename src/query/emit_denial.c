@@ -19,7 +19,7 @@ split(const uint8_t *labels, unsigned len, uint8_t at[NAME_MAX_LABELS + 1])
 	return count;
 }
 
-/* How many labels below the apex both names share, counted from there. */
+/* Counts the labels below the apex that both names share, from the apex. */
 static unsigned
 count_common(const struct search *s, const uint8_t *labels,
 	const uint8_t *label_at, unsigned count)

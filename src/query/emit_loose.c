@@ -61,7 +61,8 @@ loose_follow(const struct loose *l, uint32_t cell)
 		l->marks[to / MARK_EVERY].sent, to);
 }
 
-/* Where a cell leads to in the reply, if names stand as in the store. */
+/* The place in the reply that a cell leads to, if names stand as in the
+ * store. */
 static uint32_t
 loose_pointer(const struct loose *l, uint32_t cell)
 {

@@ -15,14 +15,14 @@ __attribute__((cold)) bool emit_loose(struct reply *reply,
 	const struct emit_rrset *what, struct placed *placed);
 
 /*
- * The same, but the names are compressed anew, as if they were in lower case: a
- * name then loses the case of the letters that it has in common with one before
- * it. False at once for types without names to compress.
+ * Writes an RRset with its names compressed anew, as if they were in lower
+ * case: a name then loses the case of the letters that it has in common with
+ * one before it. False at once for types without names to compress.
  */
 __attribute__((cold)) bool emit_folded(struct reply *reply,
 	const struct emit_rrset *what, struct placed *placed);
 
-/* How far emit_find_sent has come. */
+/* The progress of emit_find_sent. */
 struct emit_place {
 	const uint8_t *rr; /* RDLENGTH of a record in the store; NULL at
 			    * first */

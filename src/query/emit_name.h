@@ -13,7 +13,7 @@
  * where no pointer is. */
 uint32_t emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels);
 
-/* The same with no label skipped: follows pointers only. */
+/* Follows pointers from a place, and skips no label. */
 static inline uint32_t
 emit_name_at(const uint8_t *out, uint32_t at)
 {
@@ -27,8 +27,8 @@ void emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at);
 /* True if two names in the reply are equal; case does not count. */
 bool emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b);
 
-/* Where octet `offset` of the apex, which begins a label, is in the reply. If
- * the apex is part of a CNAME's target, there may be pointers before it. */
+/* The place in the reply of octet `offset` of the apex, which begins a label.
+ * If the apex is part of a CNAME's target, there may be pointers before it. */
 static inline uint32_t
 emit_apex_at(const struct reply *reply, uint32_t offset)
 {
@@ -52,8 +52,8 @@ struct emit_octets {
 __attribute__((cold)) void emit_copy_octets(const struct reply *reply,
 	uint32_t at, struct emit_octets *owner);
 
-/* Makes the owner of a record: a pointer; or, if none reaches the name, its
- * octets. Those of the root, too: it is shorter than a pointer. */
+/* Makes the owner of a record: a pointer; or its octets, if no pointer reaches
+ * the name, or if it is the root, which is shorter than a pointer. */
 static inline void
 emit_make_octets(const struct reply *reply, uint32_t at,
 	struct emit_octets *owner)

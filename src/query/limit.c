@@ -180,7 +180,8 @@ limit_classify(struct query_ctx *ctx, struct query *q)
 
 /* ---- replies beyond the limit -------------------------------------------- */
 
-/* Notes for the log what begins or ends for the netblock of so many bits. */
+/* Notes for the log that limiting begins or ends for a netblock of `bits`
+ * bits. */
 static __attribute__((noinline, cold)) void
 limit_note(struct query_ctx *ctx, const struct query *q, unsigned bits,
 	bool begins)
@@ -215,8 +216,8 @@ limit_note(struct query_ctx *ctx, const struct query *q, unsigned bits,
 		memcpy(at, name.at, name.len);
 }
 
-/* True if this one is sent cut short. By chance, so that nobody can tell
- * which (xorshift64*). */
+/* True if this answer is sent cut short. Random (xorshift64*), so that
+ * attackers cannot foresee which. */
 static bool
 limit_slips(struct query_ctx *ctx)
 {
@@ -233,9 +234,9 @@ limit_slips(struct query_ctx *ctx)
 	return x * slip >> 32 == 0;
 }
 
-/* Leaves header and question, and of what its options ask for a cookie: it
- * goes to whoever's address was forged, and is to be no longer than that was.
- */
+/* Leaves header and question, and the cookie among the options: the client's
+ * address may be forged, and the reply is to be no longer than the request
+ * was. */
 static void
 limit_cut_short(struct query *q)
 {

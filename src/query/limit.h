@@ -23,9 +23,8 @@ void limit_begin(struct query *q);
 void limit_classify(struct query_ctx *ctx, struct query *q);
 
 /*
- * Counts the reply. It stays as it is, or becomes one that is cut short (TC),
- * so that a client who is there asks again over TCP. False: nothing is to be
- * sent.
+ * Counts the reply. It stays as it is, or is cut short (TC), so that a real
+ * client asks again over TCP. False: no reply is to be sent.
  */
 bool limit_count(struct query_ctx *ctx, struct query *q);
 

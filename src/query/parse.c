@@ -9,8 +9,8 @@
 #include "query/parse.h"
 #include "settings/acl.h"
 
-/* An IXFR has one SOA in its authority section. One with more records than this
- * is refused, as it only costs time. */
+/* The most records in the authority section of an IXFR, which has one SOA
+ * there. A request with more is refused, as it only costs time. */
 #define AUTHORITY_MAX 64
 
 static void
@@ -389,7 +389,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 
 	count_transport(counters, exchange, ip6);
 	/* Drop replies, since replies to them would loop. Drop requests from
-	 * port 0, where nobody listens. */
+	 * port 0: no socket has it. */
 	if (exchange->request_len < MESSAGE_HEADER_LEN
 		|| exchange->reply_capacity < MESSAGE_HEADER_LEN
 		|| (request[MESSAGE_FLAGS] & (MESSAGE_QR >> 8)) != 0

@@ -18,8 +18,9 @@ const struct nsec3_chain *proof_get_chain(const struct store_view *view,
 	const struct zone *zone);
 
 /* Finds the proofs that the answers of a batch will need, and prefetches their
- * records. Returns for how many of the queries: fewer than there are, and one
- * at least, if those would take more than so many rounds of SHA-1. */
+ * records. Returns the count of queries that were looked at: fewer than all,
+ * but at least one, if the proofs would take more than rounds_max rounds of
+ * SHA-1. */
 size_t proof_find_batch(struct query_ctx *ctx, struct query *const *queries,
 	size_t count, uint32_t rounds_max);
 

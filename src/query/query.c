@@ -234,7 +234,7 @@ prefetch_rrsets(struct query_ctx *ctx, struct query_group *group)
 	}
 }
 
-/* Addresses are prefetched for at most so many targets of an RRset. */
+/* The most targets of an RRset whose addresses are prefetched. */
 #define TARGETS_AHEAD 4
 
 /* The cells that were prefetched, each with the zone that will read it. */

@@ -23,7 +23,7 @@ mix(uint64_t h)
 	return h ^ h >> 32;
 }
 
-/* Spreads an address over 64 bits, which nobody can foresee. */
+/* Spreads an address over 64 bits, by a secret key. */
 static uint64_t
 hash(const struct rssac *r, uint64_t high, uint64_t low)
 {

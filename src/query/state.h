@@ -97,7 +97,7 @@ struct placed {
 	uint32_t rotated;  /* sent octets that were moved to the end */
 	uint32_t len;      /* sent octets */
 	uint32_t loose;    /* 0: packed; else some name is longer than in the
-			    * store, and owners have so many octets */
+			    * store, and owners have this many octets */
 };
 #define PLACED_MAX 2 /* the answer, and NS in the authority section */
 
@@ -110,7 +110,7 @@ struct expansion {
 	uint32_t name_at; /* in the reply */
 };
 
-/* A chain has at most so many links, even if cname_max allows more. */
+/* The most links of a chain, even if cname_max allows more. */
 #define LINKS_MAX (MAX_CNAME_CHAIN > 32 ? MAX_CNAME_CHAIN : 32)
 /*
  * The most records that deny in one reply. An expansion needs at most one. The
@@ -207,7 +207,7 @@ struct query {
 	/* The zone of the question's name, for ZONEVERSION; NULL: none. */
 	const struct zone *zone;
 	uint8_t zone_labels;
-	uint32_t group;      /* of that zone, for statistics; 0: none */
+	uint32_t group;      /* of the zone, for statistics; 0: none */
 	struct search search;
 	struct placed placed[PLACED_MAX];
 	unsigned placed_count;
@@ -243,7 +243,7 @@ struct query_ctx {
 	struct query_options options;
 	struct counters *counters;
 	struct counters uncounted; /* of requests that come again */
-	/* Where RRsets begin next (round-robin); see next_rotation. */
+	/* The first RR of the next RRsets (round-robin); see next_rotation. */
 	uint16_t rotations[QUERY_ROTATIONS];
 	uint64_t now_sec; /* since 1970 */
 	uint32_t uptime_sec; /* of CLOCK_MONOTONIC */

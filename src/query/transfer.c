@@ -7,10 +7,9 @@
 #include "query/transfer_state.h"
 
 /*
- * A message is full beyond this: no pointer reaches further than 16384, so that
- * larger ones would be longer in all, and it is whole blocks, if they are
- * padded. One that would have no record else may have as many octets as there
- * are.
+ * The length at which a message is full: no pointer reaches further than 16384,
+ * so that larger messages would be longer in all, and padded ones are whole
+ * blocks. A message that would have no record otherwise may be of any length.
  */
 #define MESSAGE_FULL (16384u / REPLY_BLOCK * REPLY_BLOCK)
 
@@ -89,7 +88,7 @@ transfer_next(struct query_ctx *ctx, struct transfer *t, uint8_t *out,
 	if (reply.count[SECTION_ANSWER] == 0)
 		transfer_fill_one(t, &reply);
 	if (reply.count[SECTION_ANSWER] == 0) {
-		/* A record without room in any message: nobody can send it. */
+		/* A record without room in any message ends the transfer. */
 		note_unsent(ctx, t);
 		t->part = TRANSFER_NONE;
 		out[MESSAGE_FLAGS + 1] |= RCODE_SERVFAIL;

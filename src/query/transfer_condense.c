@@ -13,7 +13,7 @@
 #include "query/transfer_state.h"
 #include "zone/unpack.h"
 
-/* Places that are looked at for a record, on average. Whoever makes a zone
+/* Places that are looked at for a record, on average. The author of a zone
  * could have all its records share one. */
 #define CONDENSE_PROBES 8u
 

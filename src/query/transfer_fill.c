@@ -31,12 +31,12 @@ count_shared(const struct transfer_name *a, const struct transfer_name *b)
 	return shared;
 }
 
-/* How the owner of an item gets into the message. */
+/* The way an owner gets into the message. */
 struct placing {
-	uint32_t start;   /* where its first label goes, or is */
-	uint32_t written; /* octets of labels that are not there yet */
-	uint32_t suffix;  /* offset of what follows them */
-	unsigned shared;  /* labels of that, below the apex */
+	uint32_t start;   /* where the first label goes, or is */
+	uint32_t written; /* octets of labels that are to be written */
+	uint32_t suffix;  /* offset of the suffix behind them */
+	unsigned shared;  /* labels of the suffix, below the apex */
 };
 
 /* Finds the longest end of the owner that a pointer reaches. */

@@ -97,8 +97,9 @@ struct transfer {
 /* Differences that have more octets than this are sent as they are. It bounds
  * the time for a request: a record takes 12 octets at least. */
 #define TRANSFER_CONDENSE_MAX 65536u
-/* The same where what it comes to has to fit a datagram: anybody who may
- * transfer a zone can ask without a connection, as often as a line carries. */
+/* The most octets of differences where the result has to fit a datagram: any
+ * client that may transfer a zone can ask without a connection, as often as a
+ * line carries. */
 #define TRANSFER_CONDENSE_UDP_MAX 4096u
 
 /* Makes one difference of those of t->way, which is not walked yet, if they

@@ -102,7 +102,8 @@ fetch_from_node(struct transfer *t)
 	return false;
 }
 
-/* Has what a node refers to read into the cache. It is there itself. */
+/* Prefetches the objects that a node refers to. The node is in the cache
+ * itself. */
 static void
 prefetch_entries(const struct store_view *view, store_ref ref)
 {
@@ -113,8 +114,8 @@ prefetch_entries(const struct store_view *view, store_ref ref)
 		store_prefetch(view, entries[i].ref);
 }
 
-/* The next node. Those behind it are on their way into the cache, and, half as
- * far, what they refer to. */
+/* The next node. Nodes behind it are being prefetched, and, half as far, the
+ * objects that they refer to. */
 static store_ref
 next_node(struct transfer *t)
 {

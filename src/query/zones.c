@@ -186,8 +186,8 @@ begin_search(struct query_ctx *ctx, struct query *q)
 		q->step = STEP_COMPOSE;
 }
 
-/* A transfer is for the apex alone, for those who may have it, and in plain or
- * by what RFC 9103 calls TLS. */
+/* A transfer is for the apex alone, for clients of provide-xfr, and in plain or
+ * by TLS as in RFC 9103. */
 static void
 begin_transfer(struct query_ctx *ctx, struct query *q)
 {
@@ -214,9 +214,9 @@ begin_transfer(struct query_ctx *ctx, struct query *q)
 }
 
 /*
- * A NOTIFY is for a zone of its own and from those who may tell (RFC 1996
- * section 3.10). A zone that is not loaded or has expired is told, too. The
- * reply to a stream may come again; it was passed on before.
+ * A NOTIFY is for a zone of its own and from clients of allow-notify (RFC 1996
+ * section 3.10). It counts also if the zone is not loaded or has expired. The
+ * reply to a stream may come again; the NOTIFY was passed on before.
  */
 static void
 take_notify(struct query_ctx *ctx, struct query *q)

@@ -16,7 +16,7 @@ ages_thin(struct store_writer *writer, int64_t now_msec)
 	unsigned least = 1;
 	double least_share = 2;
 
-	/* The oldest stays: nobody knows how old the epochs before it are. */
+	/* The oldest stays: the age of epochs before it is not known. */
 	for (unsigned i = 1; i + 1 < writer->mark_count; i++) {
 		int64_t from_msec = marks[i - 1].at_msec;
 		double lost = (double)(marks[i + 1].at_msec - from_msec);

@@ -17,15 +17,16 @@ void ages_note(struct store_writer *writer, int64_t now_msec);
  * that is when it may become less. Under the same lock. */
 void ages_note_served(struct store_writer *writer);
 
-/* The most that was served since an epoch began, or since the last mark before:
- * octets. What is in the making counts. Under the same lock. */
+/* The most octets that were served since an epoch began, or since the last mark
+ * before. Objects that are being made count. Under the same lock. */
 uint64_t ages_get_served(const struct store_writer *writer, uint64_t epoch);
 
-/* How long ago an epoch ended, or less; 0: it lasts, as far as is known. */
+/* The time since an epoch ended, or less; 0: it lasts, as far as is known. */
 int64_t ages_get(const struct store_writer *writer, uint64_t epoch,
 	int64_t now_msec);
 
-/* The newest epoch that ended so long ago, as far as is known; 0: none did. */
+/* The newest epoch that ended at least age_msec ago, as far as is known; 0:
+ * none. */
 uint64_t ages_find(const struct store_writer *writer, int64_t age_msec,
 	int64_t now_msec);
 

@@ -20,7 +20,7 @@ enum nsd_err create_prepare(const struct store_options *options,
 enum nsd_err create_header(int fd, size_t reservation, uint64_t contents)
 	MUST_USE;
 
-/* True if so much address space can be had. */
+/* True if `size` octets of address space can be had. */
 bool create_reservation_fits(size_t size);
 
 #endif

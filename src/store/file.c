@@ -61,10 +61,10 @@ store_reader_clear(struct store *store, unsigned slot)
 		return;
 }
 
-/* The server's processes write no core; a debugger, and tools that link the
- * store, do. With all zones in it that takes long; and what is read of a hole
- * of the file, to be written there, becomes memory that nobody gives back. It
- * matters little if refused. */
+/* Keeps the store out of core files. The server's processes write no core; a
+ * debugger, and tools that link the store, do. With all zones in it that takes
+ * long; and a hole of the file that is read for a core becomes memory, which is
+ * not given back. A failure matters little. */
 static void
 file_keep_from_core(void *area, size_t size)
 {

@@ -20,7 +20,7 @@ struct store {
 	bool huge_pages;
 	bool poison;
 	bool named;   /* lies in a file that outlasts it */
-	char *path;   /* of that; NULL: of no name */
+	char *path;   /* of the named file; NULL: in memory */
 	/* The writer's mappings, for readers in its process. */
 	pid_t writer_pid;
 	uint8_t *writer_base; /* NULL: no writer is open */

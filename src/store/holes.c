@@ -246,8 +246,8 @@ holes_fini(struct store_writer *w)
 
 /* ---- draining */
 
-/* Which spans drain: all with more than `step` steps free, and `some` of those
- * with just that much. */
+/* The spans that drain: all with more than `step` steps free, and `some` of
+ * those with just that much. */
 struct drain {
 	unsigned step;
 	uint64_t some;

@@ -1,6 +1,6 @@
 /*
- * image.h - a store in a named file: its checksum, its mark, its contents. What
- * stands in the file is not trusted here.
+ * image.h - a store in a named file: its checksum, its mark, its contents. The
+ * octets of the file are not trusted here.
  */
 #ifndef STORE_IMAGE_H
 #define STORE_IMAGE_H
@@ -33,9 +33,9 @@ bool image_read(int fd, void *data, size_t len, uint64_t at);
 uint64_t image_length(const struct store_header *header);
 
 /*
- * The sum over all that counts: the first page (of which page is a copy) with
- * zeros for the sum, the bitmaps, and all spans with objects. Nobody ever looks
- * at a span without objects, or behind the last span.
+ * The sum over all octets that count: the first page (of which page is a copy)
+ * with zeros for the sum, the bitmaps, and all spans with objects. Spans
+ * without objects, or behind the last span, are never looked at.
  * out: sum; octets that were read.
  * returns NSD_OK, NSD_E_MEMORY, NSD_E_SYSTEM (errno: the file cannot be read).
  */

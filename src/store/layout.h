@@ -16,7 +16,7 @@
 
 /* Reads differently on a machine with another order of octets. */
 #define STORE_MACHINE UINT64_C(0x0807060504030201)
-/* "clean", as the value of that field. */
+/* "clean", as the value of the mark in a file. */
 #define STORE_CLEAN UINT64_C(0x6e61656c63)
 
 #define STORE_PAGE 4096u
@@ -65,9 +65,9 @@ struct store_slot {
 	char name[16];
 	uint8_t unused[32];
 	/*
-	 * Versions that the reader holds on to, by epochs. What was retired
-	 * before low cannot be reached from the version, nor what was
-	 * allocated after high. The last place may stand for several pins.
+	 * Versions that the reader holds on to, by epochs. Objects that were
+	 * retired before low, or allocated after high, cannot be reached from
+	 * the version. The last place may stand for several pins.
 	 */
 	struct store_slot_pin {
 		uint64_t low;  /* 0: not pinned */

@@ -108,7 +108,7 @@ pin_is_there(const struct holders *holders, const struct pin_range *pin)
 	return false;
 }
 
-/* How many steps may hold something that was retired in an epoch. */
+/* Counts the steps that may hold an object which was retired in an epoch. */
 static unsigned
 steps_until(const struct pin_steps *steps, uint64_t epoch)
 {
@@ -218,10 +218,11 @@ block_settle(struct store_writer *writer, struct retired_block *block)
 }
 
 /*
- * Settles what waited for pins that are gone, or whose upper end is known now:
- * these have other epochs than before. What another pin holds instead was
- * looked at in vain. A reader may change its pins all the time, so there is an
- * end to that in each call; the rest stays for the next ones.
+ * Settles objects that waited for pins which are gone, or whose upper end is
+ * known now: these have other epochs than before. A look at an object that
+ * another pin holds instead is in vain. A reader may change its pins all the
+ * time, so such looks are bounded in each call; the rest stays for the next
+ * ones.
  */
 static void
 held_settle(struct store_writer *writer)

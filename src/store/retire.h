@@ -7,11 +7,11 @@
 
 #include "store/state.h"
 
-/* Marks all that is retired as free, as if nobody read it, and leaves its
- * contents alone. For a file whose writer ends. */
+/* Marks all retired objects as free, as if no reader held them, and leaves
+ * their contents alone. For a file whose writer ends. */
 void retire_forget(struct store_writer *writer);
 
-/* Frees the writer's own memory of what is retired. */
+/* Frees the writer's own records of retired objects. */
 void retire_fini(struct store_writer *writer);
 
 #endif

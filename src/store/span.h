@@ -14,14 +14,14 @@ void span_load(struct store_writer *writer);
  * or 0: the store is full. */
 uint32_t span_take(struct store_writer *writer);
 
-/* The same for count spans in a row. */
+/* Takes count spans in a row, as span_take. */
 uint32_t span_take_run(struct store_writer *writer, uint32_t count);
 
 /* Finds the first hole of a span at or behind `from`. False: there is none. */
 bool span_find_hole(const uint64_t *bitmap, uint32_t from, uint32_t *hole,
 	uint32_t *hole_count);
 
-/* Where the hole begins that the free granule `at` lies in. */
+/* The begin of the hole that the free granule `at` lies in. */
 uint32_t span_hole_begin(const uint64_t *bitmap, uint32_t at);
 
 /* Marks granules of one span as used. */
@@ -33,8 +33,8 @@ void span_claim(struct store_writer *writer, uint32_t granule,
 void span_unclaim(struct store_writer *writer, uint32_t granule,
 	uint32_t count);
 
-/* Sets the state of a span that is on no list, and puts it at the head of the
- * list of that state, if there is one. */
+/* Sets the state of a span that is on no list, and puts it at the head of that
+ * state's list, if there is one. */
 void span_list_add(struct store_writer *writer, uint32_t span,
 	enum span_state state);
 

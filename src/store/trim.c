@@ -146,8 +146,8 @@ store_trim(struct store_writer *writer)
 		;
 }
 
-/* How many free spans are kept for growth: what the store grows by in two
- * steps, and a 32nd of it. */
+/* Counts the free spans to keep for growth: those that the store grows by in
+ * two steps, and a 32nd of it. */
 static uint32_t
 free_kept(const struct store_writer *w)
 {

@@ -1,19 +1,18 @@
 /*
- * greeting.c - looks at what a client sends before hands are shaken. OpenSSL
- * takes memory for all of a message once it has its first four octets, and
- * allows 128 KiB for that with which a client begins: whoever sends nine octets
- * on each of many connections would have much of ours for the time of a
- * handshake.
+ * greeting.c - looks at a client's octets before the handshake. OpenSSL takes
+ * memory for all of a message once it has its first four octets, and allows 128
+ * KiB for a client's first message: nine octets on each of many connections
+ * would take much memory for the time of a handshake.
  */
 #include "config.h"
 
 #include "base/octets.h"
 #include "inside.h"
 
-/* RFC 8446 section 4.1.2. What clients send has some hundred octets, and some
- * thousand with large keys. */
+/* RFC 8446 section 4.1.2. ClientHellos of practice have some hundred octets,
+ * and some thousand with large keys. */
 #define HELLO 1u
-/* OpenSSL has room for so many from the begin. */
+/* The octets that OpenSSL has room for from the beginning. */
 #define HELLO_MAX 16384u
 
 enum record_type {

@@ -53,7 +53,7 @@ struct tls_server {
 	uint8_t record[TLS_RECORD_MAX]; /* small writes are put together */
 };
 
-/* How far what a client sends in plain was looked at. Zeroed: not at all. */
+/* The state of looking at a client's octets in plain. Zeroed: at the begin. */
 struct greeting {
 	uint32_t message_left; /* octets of a message */
 	uint16_t record_left;  /* and of a record */

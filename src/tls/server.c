@@ -16,9 +16,11 @@
 #define CIPHERS_OF_1_3                                                       \
 	"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"                      \
 	":TLS_CHACHA20_POLY1305_SHA256"
-/* The groups of others cost so much that a few clients would take all time. */
+/* The groups that are offered: other groups cost so much that a few clients
+ * would take all time. */
 #define GROUPS "X25519:P-256:P-384"
-/* The octets of certificates that a client may send, and how many of them. */
+/* The most octets of certificates that a client may send, and the most
+ * certificates. */
 #define CLIENT_CHAIN_MAX 16384
 #define CLIENT_DEPTH_MAX 5
 

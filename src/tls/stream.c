@@ -12,8 +12,8 @@
 #include "base/list.h"
 #include "inside.h"
 
-/* Messages that are no data, such as updates of keys, after a connection is
- * open. One of ours needs none in 2^24 records. */
+/* The most messages without data, such as updates of keys, after a connection
+ * is open. Our own side needs none in 2^24 records. */
 #define DISTURBANCES_MAX 32
 
 struct stream {
@@ -55,8 +55,8 @@ socket_become(struct stream *s)
 	ERR_clear_error();
 }
 
-/* Reads once for each call of stream_read: no client decides how long that
- * takes, and no call only says that there is nothing. */
+/* Reads once for each call of stream_read: so clients cannot decide how long
+ * that takes, and no call only finds that there is nothing. */
 static int
 socket_read(BIO *bio, char *out, int size)
 {
@@ -226,9 +226,9 @@ stream_stop(struct stream *s)
 	}
 }
 
-/* Of the exchange of keys nothing is left but what follows from it: whoever
- * takes this process over later cannot read what was said before. OpenSSL would
- * keep both keys, and 432 octets, until the connection ends. */
+/* Forgets the keys of the key exchange, all but those derived from it: an
+ * attacker who takes this process over later cannot read earlier traffic.
+ * OpenSSL would keep both keys, and 432 octets, until the connection ends. */
 static void
 stream_forget_keys(struct stream *s)
 {

@@ -16,8 +16,8 @@
 #include "base/octets.h"
 #include "inside.h"
 
-/* How long tickets are made with the same keys. They are read for a second
- * such period. */
+/* Time for which tickets are made with the same keys. They are read for a
+ * second such period. */
 #define PERIOD_SEC (6 * 3600)
 
 static bool
@@ -84,8 +84,8 @@ tickets_set_mac(EVP_MAC_CTX *mac, struct ticket_keys *keys)
 }
 
 /* The callback of OpenSSL for the keys of a ticket. 1: they are set; 2: the
- * same, and the client is to have another ticket, so that nobody sees the same
- * one twice (RFC 8446 appendix C.4); 0: the session gets no ticket, or is not
+ * same, and the client is to have another ticket, so that no ticket is used
+ * twice (RFC 8446 appendix C.4); 0: the session gets no ticket, or is not
  * resumed; -1: failure. */
 static int
 tickets_on_key(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher,

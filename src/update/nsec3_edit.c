@@ -447,9 +447,9 @@ leaf_collect(struct nsec3_edit *e, const struct nsec3_page *page,
 }
 
 /*
- * Takes apart a page that is not needed any more. What it would hold after the
- * changes in its stretch goes to out: records, or the pages below. The depth of
- * the recursion is the height of the tree.
+ * Takes apart a page that is not needed any more. Its entries after the changes
+ * in its stretch go to out: records, or the pages below. The depth of the
+ * recursion is the height of the tree.
  */
 static enum nsd_err
 page_collect(struct nsec3_edit *e, store_ref ref, struct stretch s,

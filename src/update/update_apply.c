@@ -1,5 +1,5 @@
-/* update_apply.c - makes the tries of the new version, and lets go of what
- * nobody holds any more; or undoes all of it. */
+/* update_apply.c - makes the tries of the new version, and lets go of objects
+ * without holders; or undoes all of it. */
 #include <assert.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ sigs_list(struct zone_update *u, store_ref ref)
 	return update_refs_add(u, &u->sigs, ref);
 }
 
-/* Signatures belong to one node. Those that the new node has stay. */
+/* Lists signatures, which belong to one node, unless the new node has them. */
 static enum nsd_err
 node_list(struct zone_update *u, const struct dirty_name *t, store_ref ref)
 {
@@ -126,7 +126,7 @@ release_list(struct zone_update *u)
 	return list_reserve(u, &u->dead_templates, u->templates.count);
 }
 
-/* Adds delta to the holders of the targets of RRsets that nobody holds. */
+/* Adds delta to the holders of the targets of RRsets that have no holder. */
 static void
 targets_count(struct zone_update *u, uint32_t delta)
 {

@@ -187,10 +187,10 @@ update_swing_cells(struct zone_update *u, struct zone *zone)
 }
 
 /*
- * Every reader that is online has the version of the change or a newer one. So
- * nobody reads the cell's own words: they are written first. Then one store of
- * the link makes them count. A reader that finds no link, or a later one, has
- * to find the words.
+ * Writes a change into the cell itself: every online reader has the version of
+ * the change or a newer one. So no reader reads the cell's own words: they are
+ * written first. Then one store of the link makes them count. A reader that
+ * finds no link, or a later one, has to find the words.
  */
 static void
 cell_settle(struct store_heap *heap, store_ref ref,

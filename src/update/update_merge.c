@@ -99,7 +99,7 @@ merge_record(struct merged *m, const struct owner *owner,
 	return NSD_OK;
 }
 
-/* How many of sorted items are of the record of the first. */
+/* Counts the sorted items of the record of the first. */
 static size_t
 record_end(const struct item *items, size_t count)
 {

@@ -173,7 +173,7 @@ nsec3_key(bool sigs)
 	return (uint32_t)TYPE_NSEC3 << 1 | sigs;
 }
 
-/* Unpacks the first records of an entry, at most so many. */
+/* Unpacks the first records of an entry, at most `most`. */
 enum nsd_err update_unpack_entry(struct zone_update *u,
 	const struct node_rrset *entry, size_t most, struct entry_items *e)
 	MUST_USE;
@@ -186,7 +186,7 @@ enum nsd_err update_unpack_chain(struct zone_update *u, struct dirty_name *t,
 enum nsd_err update_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count) MUST_USE;
 
-/* The same of records that are at hand, sorted: all of them. */
+/* Merges records that are at hand, sorted: all of them. */
 enum nsd_err update_merge_items(struct zone_update *u,
 	const struct owner *run, size_t count, struct item *items,
 	size_t item_count, struct item **merged, size_t *merged_count)
@@ -214,7 +214,7 @@ bool update_is_sweeping(const struct zone_update *u);
 enum nsd_err update_rebuild(struct zone_update *u, bool always,
 	struct diag_sink *sink) MUST_USE;
 
-/* How many of sorted owners have the name of the first. */
+/* Counts the sorted owners that have the name of the first. */
 size_t update_run_len(const struct owner *run, size_t count);
 /* The object with the owner's name in a trie, or none. */
 store_ref update_find_ref(const struct zone_update *u, const struct trie *trie,
@@ -227,7 +227,7 @@ struct dirty_name *update_find_dirty(const struct zone_update *u,
 enum nsd_err update_refs_add(struct zone_update *u, struct ref_list *list,
 	store_ref ref) MUST_USE;
 
-/* How the tries of the new version are changed. */
+/* The context of changes to the tries of the new version. */
 static inline struct trie_edit
 update_edit(struct zone_update *u)
 {

@@ -98,8 +98,8 @@ update_run_len(const struct owner *run, size_t count)
 	return n;
 }
 
-/* How many dirty names there will be at most: the apex, and each name with
- * those of its ancestors that are not also ancestors of the name before. */
+/* The most dirty names that there will be: the apex, and each name with those
+ * of its ancestors that are not also ancestors of the name before. */
 static size_t
 plan_count(const struct zone_update *u)
 {
@@ -399,7 +399,7 @@ expansion_add_below(struct plan_expansion *x, size_t *at)
 	return NSD_OK;
 }
 
-/* Where a cut or DNAME comes or goes, all names below are dirty. */
+/* Makes all names dirty below a cut or DNAME that is added or removed. */
 static enum nsd_err
 plan_expand(struct zone_update *u)
 {

@@ -38,16 +38,16 @@ struct cpu_limit_block {
 };
 
 /*
- * A client has had so much time; now_msec: of clock_coarse_msec. That counts
- * for each of its netblocks: it is gone, whoever may go on. Returns how many of
- * these begin or cease to be held back.
+ * Charges a client for nsec of processor time; now_msec: of clock_coarse_msec.
+ * It counts for each of its netblocks, also for limited ones. Returns the count
+ * of netblocks that begin or cease to be held back.
  * out: as many blocks. Cost: a line of cache for each netblock, and acl.h's.
  */
 unsigned cpu_limit_spend(const struct cpu_limit *limit,
 	const struct sockaddr_storage *client, int64_t nsec, uint64_t now_msec,
 	struct cpu_limit_block blocks[SETTINGS_NETBLOCKS_MAX]);
 
-/* Has one of a client's netblocks had too much? Cost: as above. */
+/* True if one of a client's netblocks has had too much time. Cost: as above. */
 bool cpu_limit_bars(const struct cpu_limit *limit,
 	const struct sockaddr_storage *client, uint64_t now_msec);
 

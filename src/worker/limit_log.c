@@ -126,7 +126,8 @@ limit_log_write_cpu(struct limit_log *log,
 /* An element of a list: two addresses, a mask between them, and a port. */
 #define ELEMENT_TEXT_MAX (2 * INET6_ADDRSTRLEN + sizeof("@65535"))
 
-/* How many bits of a mask are set, from the first on; -1: others are, too. */
+/* Counts the bits of a mask that are set, from the first on; -1: later ones are
+ * set, too. */
 static int
 mask_bits(const uint8_t *mask, unsigned octets)
 {

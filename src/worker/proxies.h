@@ -25,16 +25,16 @@ struct proxies {
 enum nsd_err proxies_create(const struct conf_server *options,
 	struct proxies **proxies) MUST_USE;
 
-/* In a worker: takes the list of those who may from settings. returns NSD_OK;
- * NSD_E_MEMORY: it is as it was. */
+/* In a worker: takes allow-proxy from settings. returns NSD_OK; NSD_E_MEMORY:
+ * the list is as it was. */
 enum nsd_err proxies_set(struct proxies *proxies,
 	const struct settings *settings) MUST_USE;
 
-/* True if who sends to a bound socket is a proxy. Cost: a system call. */
+/* True if a bound socket is for proxies. Cost: a system call. */
 bool proxies_has_port(const struct proxies *proxies, int fd);
 
-/* True if a proxy at this address may say who its clients are; else the log
- * says that it has tried. Cost: as acl_list_allows. */
+/* True if a proxy at this address may name its clients; else the attempt is
+ * logged. Cost: as acl_list_allows. */
 bool proxies_allow(const struct proxies *proxies,
 	const struct sockaddr_storage *peer, struct limit_log *log);
 

@@ -46,8 +46,8 @@ struct socket_group {
 	int *fds;      /* adopted: closed with the group */
 };
 
-/* How long one is careful that replaces one that has died of messages: what it
- * dies of is the only message that is lost. In beats. */
+/* Beats for which the successor of a worker that died of messages is careful:
+ * only the message that it dies of is lost. */
 #define CAREFUL_BEATS 8
 
 struct worker {
@@ -82,7 +82,8 @@ struct worker {
 	time_t boot;
 };
 
-/* NOTIFYs for xfrd. One that it cannot be told is not replied to. */
+/* Passes NOTIFYs on to xfrd. A NOTIFY that cannot be passed on gets no
+ * reply. */
 static void
 worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
 {
@@ -196,8 +197,8 @@ group_close(struct socket_group *group)
 	free(group);
 }
 
-/* Adds a TCP socket. Where there is to be TLS and is none, nobody is served:
- * what is to be secret is not told to all. */
+/* Adds a TCP socket. Without the TLS that it should have it is not served:
+ * confidential data would be sent in plain. */
 static void
 listeners_add(const struct worker *worker, const struct listener *l,
 	struct net_listener *listeners, unsigned *count)
@@ -386,9 +387,8 @@ worker_on_release(struct role *role, const struct ipc_message *m)
 
 /* ---- messages ----------------------------------------------------------- */
 
-/* When so many connections have gone, and most of those that there were, what
- * they had is given back: with TLS some 13 KiB each, which malloc would keep
- * for as little as lies behind it. */
+/* Closed connections, if most are, after which memory is given back: with TLS
+ * some 13 KiB each, which malloc would keep for any small block behind it. */
 #define TRIM_LEFT 256u
 
 static void
@@ -554,8 +554,8 @@ worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
 	role_stop(&worker->role);
 }
 
-/* Goes on answering what is loaded until somebody takes over. Nobody can tell
- * one that stands by to serve any more: it does. */
+/* Goes on answering until another server takes over. A standby, which main
+ * cannot tell to serve any more, begins to. */
 static void
 worker_on_main_gone(struct role *role)
 {
@@ -576,8 +576,8 @@ worker_on_main_gone(struct role *role)
 
 /* ---- start -------------------------------------------------------------- */
 
-/* Frees the configuration. What matters of it is in the store; a million zones
- * need not be in each worker, too. */
+/* Frees the configuration. The store has the options that matter; a million
+ * zones need not be in each worker, too. */
 static void
 worker_forget_configuration(struct server *server)
 {

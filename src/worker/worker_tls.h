@@ -9,15 +9,15 @@
 
 struct tls_server;
 
-/* To be called before the worker is confined: what OpenSSL reads itself, it
- * reads now. Tells main how the keys and certificates are. *tls: NULL if there
- * are none. Those of the server go. */
+/* Reads keys and certificates, before the worker is confined: OpenSSL reads its
+ * own settings here. Reports their state to main. *tls: NULL if there are none.
+ * The server's texts are dropped. */
 enum nsd_err worker_tls_open(struct role *role, struct tls_server **tls)
 	MUST_USE;
 
-/* TLS_TEXTS has come. Connections that are there stay with what they have been
- * shown. What cannot be used changes nothing, and is said to who has asked.
- * tls: NULL is fine; index: of the worker. */
+/* Takes TLS_TEXTS. Open connections keep their certificates. Texts that cannot
+ * be used change nothing, and are reported to the asker. tls: NULL is fine;
+ * index: of the worker. */
 void worker_tls_renew(struct tls_server *tls, unsigned index,
 	const struct ipc_message *m);
 

@@ -129,8 +129,8 @@ writer_on_records(void *ctx)
 	role_beat(ctx);
 }
 
-/* Writes what the last versions differ by. What cannot be written is said, and
- * costs secondaries a whole zone after a restart, no more. */
+/* Writes the differences between versions. Failures are logged: they cost
+ * secondaries a whole transfer after a restart. */
 static enum nsd_err
 writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 	const struct writeback *writeback, struct diag_sink *sink)
@@ -144,8 +144,8 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 	enum nsd_err err;
 	int error;
 
-	/* Not known is not none: files of none would be removed. Those that
-	 * stay do no harm. */
+	/* Unknown steps are not none: files would be removed. Files that stay
+	 * do no harm. */
 	if (!zone->keeps_steps || zone->way_unknown)
 		return NSD_OK;
 	err = ixfr_file_write(writeback->view, &zone->way, writeback->path,
@@ -201,10 +201,10 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 	return err;
 }
 
-/* Where it may write was looked up as it began. True: its successor may be able
- * to, if the zone has come since, or a folder was made anew. Of the first thing
- * that it is asked it knows no less than any successor: so no zone is passed on
- * for ever. */
+/* True if only the next writer may be able to write the zone's file: the
+ * folders were looked up when this one began, and the zone was added since, or
+ * a folder was made anew. A writer's first zone is never passed on, since a
+ * successor would know no more. */
 static bool
 writer_is_shut_out(struct writer *writer, const struct writer_zone *zone,
 	enum nsd_err err)
@@ -462,7 +462,7 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 
 /* ---- looking ------------------------------------------------------------- */
 
-/* Whether a zone's file is there, as far as can be seen. A zone that is gone,
+/* True if a zone's file is there, as far as can be seen. A zone that is gone,
  * or has no file, lacks none. */
 static bool
 writer_look(struct writer *writer, struct writer_zone *zone)

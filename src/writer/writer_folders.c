@@ -141,7 +141,7 @@ folders_add_file(struct writer_folders *folders, const char *file)
 	folders_add(folders, path);
 }
 
-/* Whether there may be something to write for a zone. */
+/* True if there may be files to write for a zone. */
 static bool
 folders_need(const struct store_view *view, const struct zone_entry *entry)
 {
@@ -182,7 +182,7 @@ folders_add_files(struct writer_folders *folders, const struct server *server,
 bool
 writer_folders_have(const struct writer_folders *folders, const char *path)
 {
-	/* Where that leads cannot be asked any more. */
+	/* The target of `..` cannot be found out any more. */
 	if (folders_goes_up(path))
 		return true;
 	for (size_t i = 0; i < folders->count; i++)

@@ -10,7 +10,7 @@
 #include "process/server.h"
 #include "store/store.h"
 
-/* Where more would be needed, their parents stand for them. */
+/* The most folders; with more, parents stand for them. */
 #define WRITER_FOLDERS_MAX 64u
 
 struct writer_folders {
@@ -21,8 +21,8 @@ struct writer_folders {
 
 /*
  * Finds the folders. None lies in another one of them. Of a name with `%`, the
- * folder before that counts; of one that is not there, the next above it that
- * is. A folder that there is no memory for is left out. Paths are as seen from
+ * folder before that counts; in place of a missing one, the next above it that
+ * is there. Without memory for a folder it is left out. Paths are as seen from
  * the chroot, and live as long as the process. The reader is online.
  * Cost: a comparison of each zone with the folder of the one before it, mostly.
  */

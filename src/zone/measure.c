@@ -271,7 +271,7 @@ measure_pattern(struct measurer *m, store_ref ref)
 		measure_options(m, pattern->options, pattern->refs);
 }
 
-/* Measures the settings, and for them the keys whoever else holds those. */
+/* Measures the settings, with the keys, whatever other holders these have. */
 static void
 measure_settings(struct measurer *m)
 {

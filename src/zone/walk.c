@@ -210,7 +210,7 @@ sources_choose(struct source *sources, unsigned count)
 	return first;
 }
 
-/* Goes to the next owner; false: there is none. What is at hand is of the
+/* Goes to the next owner; false: there is none. The records at hand are of the
  * chain, or to be taken from a node. */
 static bool
 cursor_next_owner(struct zone_cursor *c)

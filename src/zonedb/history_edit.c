@@ -37,8 +37,8 @@ history_draft_fini(struct history_draft *draft)
 	draft->octets = NULL;
 }
 
-/* Where the last len octets of the apex begin, if a label does there; 0 if
- * not. */
+/* Finds the begin of the last len octets of the apex, if a label begins there;
+ * 0 if not. */
 static size_t
 find_in_apex(const struct history_draft *draft, size_t len)
 {

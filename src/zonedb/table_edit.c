@@ -173,7 +173,7 @@ text_equal(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Whether the entry has what the setup says for it alone. */
+/* True if the entry has the setup's facts that are its own. */
 static bool
 own_equals(const struct store_view *view, const struct zone_entry *entry,
 	const struct zone_setup *setup)

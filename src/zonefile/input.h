@@ -23,10 +23,10 @@ struct input {
 };
 
 /*
- * Opens a file as fs_open_to_read does. What is no regular file is read to its
- * end at once; with only_files it is refused. Close it with input_close, also
- * after an error. Borrows path until then. NSD_E_SYSTEM: it cannot be opened or
- * read, errno says why (see fs_open_error_text); NSD_E_MEMORY.
+ * Opens a file as fs_open_to_read does. A file that is no regular one is read
+ * to its end at once; with only_files it is refused. Close it with input_close,
+ * also after an error. Borrows path until then. NSD_E_SYSTEM: it cannot be
+ * opened or read, errno says why (see fs_open_error_text); NSD_E_MEMORY.
  */
 enum nsd_err input_open(struct input *in, const char *path, bool only_files)
 	MUST_USE;

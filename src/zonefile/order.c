@@ -31,7 +31,7 @@ label_compare(const char *a, size_t a_len, const char *b, size_t b_len)
 	return (a_len > b_len) - (a_len < b_len);
 }
 
-/* Where the last label of a name begins. */
+/* Finds the begin of the last label of a name. */
 static size_t
 last_label(const char *name, size_t len)
 {

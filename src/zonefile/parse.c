@@ -75,7 +75,7 @@ file_fini(struct parse_file *f)
 /* A file that is included is read as the first one is: files nest. */
 static enum reader_stop file_run(struct parse_file *f);
 
-/* Where an included file is looked for. */
+/* The paths of an included file. */
 struct include_places {
 	const char *first; /* as it is named: from the working directory */
 	char *second;      /* beside the file that names it; NULL: the same
@@ -108,7 +108,7 @@ is_open_already(const struct parse_file *f, const struct stat *st)
 	return false;
 }
 
-/* Notes that there is no file at a path: its coming is a change. */
+/* Notes that there is no file at a path: if it appears, that is a change. */
 static enum nsd_err
 include_note_absent(struct parse *p, const char *path)
 {

@@ -160,8 +160,8 @@ enum reader_stop piece_resume(struct parse_file *f);
 
 struct parallel;
 
-/* Starts to read the rest of the file with up to so many threads, the caller's
- * included; fewer if the system gives no more. NULL: no memory. */
+/* Starts to read the rest of the file with at most `threads` threads, the
+ * caller's included; fewer if the system gives no more. NULL: no memory. */
 struct parallel *parallel_open(struct parse_file *f, unsigned threads);
 /*
  * The next piece in order, parsed with an assumed state. The calling thread

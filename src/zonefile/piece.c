@@ -16,7 +16,7 @@
 #include "zonefile/kernel.h"
 #include "zonefile/parse.h"
 
-/* How far back a cut before an $ORIGIN line is looked for. */
+/* Octets before a cut in which an $ORIGIN line is looked for. */
 #define CUT_REACH 32768u
 
 /* ---- cutting ---------------------------------------------------------- */

@@ -60,7 +60,8 @@ enum reader_stop {
 
 /* The $INCLUDE that a reader stopped at. */
 struct reader_include {
-	char *path;         /* unescaped; whoever follows it frees it */
+	char *path;         /* unescaped; freed by the function that follows
+			     * it */
 	uint8_t origin_len; /* 0: not given */
 	uint8_t origin[NAME_MAX_LEN];
 };
@@ -120,7 +121,7 @@ struct reader {
 	size_t token_count;
 	size_t token_size;
 	const char *record;    /* first octet of its first line */
-	uint32_t line;         /* of that octet */
+	uint32_t line;         /* of record */
 	uint32_t line_fixed;   /* not 0: all findings and records are there */
 	const char *record_end; /* behind the end of its last line */
 	uint32_t record_lines;

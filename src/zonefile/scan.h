@@ -1,5 +1,6 @@
 /*
- * scan.h - first pass over master-file text: where each word begins and ends.
+ * scan.h - first pass over master-file text: finds the begin and end of each
+ * word.
  *
  * Blocks of 64 octets are classified with the widest instructions there are.
  * The result is two arrays of offsets: the i-th word is from starts[i] to
@@ -61,7 +62,7 @@ struct scan_masks {
 /* Prepares a scan of text; starts and ends are set by the caller after. */
 void scan_init(struct scan *s, const uint8_t *text, size_t len);
 
-/* Where words are in a block, one bit for each octet. */
+/* The words of a block, one bit for each octet. */
 struct scan_words {
 	uint64_t word;     /* octets of words that are runs of octets */
 	uint64_t single;   /* words of one octet */

@@ -53,8 +53,8 @@ owner_classify(struct audit *audit, struct audit_owner *o)
 	audit->has_hidden = true;
 }
 
-/* Does the zone sign an RRset of that type at the owner (RFC 4035 section 2.2)?
- * It signs NSEC3 wherever they are. */
+/* True if the zone signs an RRset of that type at the owner (RFC 4035 section
+ * 2.2). It signs NSEC3 at any owner. */
 static bool
 owner_signs(const struct audit_owner *o, uint16_t type)
 {

@@ -15,7 +15,7 @@ enum dnskey_flags {
 #define DNSKEY_PROTOCOL 3u
 
 /* RFC 4034 appendix B. The tag of algorithm 1 is computed in another way
- * (appendix B.1), which is left out: nobody uses that algorithm any more. */
+ * (appendix B.1), which is left out: the algorithm is not in use any more. */
 static uint16_t
 key_compute_tag(const uint8_t *rdata, size_t len)
 {
@@ -215,8 +215,8 @@ audit_keys_find(const struct audit_keys *keys, uint8_t algorithm,
 }
 
 /*
- * Validators ignore the SEP flag (RFC 4034 section 2.1.1), but whoever makes
- * the DS RRset does not: if no key with the flag signs the DNSKEY RRset, the DS
+ * Validators ignore the SEP flag (RFC 4034 section 2.1.1), but tools that make
+ * the DS RRset do not: if no key with the flag signs the DNSKEY RRset, the DS
  * leads nowhere. A revocation counts only if the revoked key itself signs the
  * RRset (RFC 5011 section 2.1).
  */

@@ -10,7 +10,8 @@
 #define NSEC3_OPT_OUT 1u
 #define HASHED_AT_ONCE 64u
 
-/* Where a finding about a record is. Its owner is written to `owner`. */
+/* Makes the place of a finding about a record. Its owner is written to
+ * `owner`. */
 static struct audit_place
 record_place(const struct audit *audit, const struct audit_nsec3_record *r,
 	uint8_t owner[NAME_MAX_LEN])
@@ -351,8 +352,8 @@ records_are_sorted(const struct audit_nsec3 *n)
 	return true;
 }
 
-/* Has the build of the zone warned of faults in the chain already? It does so
- * for the chain that is used, so for the only one. */
+/* True if the build of the zone has warned of faults in the chain already. It
+ * does so for the chain in use, and so for an only one. */
 static bool
 chain_is_told(const struct audit *audit)
 {

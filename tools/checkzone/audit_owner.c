@@ -37,7 +37,7 @@ owner_get_group(struct audit_owner *o, uint16_t type, bool sigs,
 	return g;
 }
 
-/* Where the next len octets go, or NULL without memory. */
+/* Makes room for the next len octets; NULL without memory. */
 static uint8_t *
 owner_get_room(struct audit_owner *o, size_t len)
 {

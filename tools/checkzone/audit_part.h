@@ -152,9 +152,8 @@ void audit_pool_fini(struct audit *audit);
 /* An empty batch; NULL without memory. Released with free. */
 struct audit_batch *audit_batch_create(size_t room, bool kept) MUST_USE;
 
-/* Has some thread call run for the batch. Takes the batch, unless it is kept:
- * then keeps it until the next audit_pool_drain. May do some of the queued work
- * itself. */
+/* Has a thread call run for the batch. Takes the batch, unless it is kept: then
+ * keeps it until the next audit_pool_drain. May do queued work itself. */
 void audit_pool_submit(struct audit *audit, struct audit_batch *batch,
 	void (*run)(struct audit_worker *worker,
 		const struct audit_batch *batch));
@@ -193,7 +192,8 @@ struct audit_owner {
 /* Begins with an owner that has no records yet. */
 void audit_owner_begin(struct audit_owner *o, const uint8_t *name, size_t len);
 
-/* Adds a record. Those of a type come together, and its RRSIGs behind them. */
+/* Adds a record. Records of a type come together, and its RRSIGs behind
+ * them. */
 enum nsd_err audit_owner_add(struct audit_owner *o, const struct zone_rr *rr)
 	MUST_USE;
 

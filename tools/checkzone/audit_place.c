@@ -16,8 +16,8 @@ owner_hash(const uint8_t *owner, size_t len)
 	return (hash ^ hash >> 15) & (SLOTS - 1);
 }
 
-/* Is the finding about that record of its owner? If the finding is about the
- * name as a whole, any record is, so its first one counts. */
+/* True if the finding is about that record of its owner. A finding about the
+ * name as a whole is about any record, so the first one counts. */
 static bool
 finding_is_about(const struct audit_finding *f, const struct rrbatch_rr *rr)
 {

@@ -124,7 +124,7 @@ context_get(struct audit_worker *w, const struct audit_key *key)
 
 /* ---- faults ------------------------------------------------------------ */
 
-/* Is time a after b? RFC 4034 section 3.1.5: serial arithmetic. */
+/* True if time a is after b, by serial arithmetic: RFC 4034 section 3.1.5. */
 static bool
 time_is_after(uint32_t a, uint32_t b)
 {

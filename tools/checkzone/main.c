@@ -50,9 +50,9 @@ usage(FILE *out)
 		"Version " PACKAGE_VERSION ".\n");
 }
 
-/* Reads the file; if it changes meanwhile, tries again. What is wrong with it
- * may have been told. NSD_OK also if records were left out because of errors:
- * the sink has counted these. */
+/* Reads the file; if it changes meanwhile, tries again. Faults may have been
+ * reported then. NSD_OK also if records were left out because of errors: the
+ * sink has counted these. */
 static enum nsd_err
 read_zone(struct check *c, struct zonefile_result *result)
 {
