@@ -19,7 +19,7 @@ CAPABILITIES_MAX = 63
 # CapabilityBoundingSet: chown, setgid, setuid, net_bind_service, net_admin,
 # net_raw, ipc_lock, sys_chroot.
 CAPABILITIES = {0, 6, 7, 10, 12, 13, 14, 18}
-# SystemCallFilter: what systemd's groups hold that this system may know.
+# SystemCallFilter: calls of systemd's groups that this system may know.
 FORBIDDEN = """
     adjtimex clock_adjtime clock_settime settimeofday
     modify_ldt

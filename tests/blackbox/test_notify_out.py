@@ -23,7 +23,7 @@ class Target:
 
     def __init__(self):
         self.told = collections.Counter()  # (zone, serial)
-        self.rcode = dns.rcode.NOERROR     # None: it is silent
+        self.rcode = dns.rcode.NOERROR     # None: is silent
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]

@@ -19,7 +19,7 @@ def make(apex, seed, count=120):
     """The text of the zone."""
     rng = random.Random(seed)
     origin = apex.rstrip(".") + "."
-    kinds = {}  # owner: what it is
+    kinds = {}  # by owner
     for _ in range(count):
         kinds.setdefault(_owner(rng), rng.choice(
             ["data"] * 5 + ["cname", "cname", "cut", "dname"]))

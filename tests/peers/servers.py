@@ -136,7 +136,7 @@ def nsd_conf(server):
         f'\tzonelistfile: "{server.dir}/zone.list"',
         f'\txfrdfile: "{server.dir}/xfrd.state"',
         f'\txfrdir: "{server.dir}"', "\tverbosity: 1",
-        # Without: all of them would share the database of Debian's.
+        # An empty database, as all would share the one of Debian's otherwise.
         '\tdatabase: ""', "\tipv4-edns-size: 4096", "\trrl-ratelimit: 0",
         f"\tminimal-responses: {'yes' if server.minimal else 'no'}",
     ]
