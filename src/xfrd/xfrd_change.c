@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,16 @@ change_begin(struct xfrd_change *change)
 	return true;
 }
 
+/* Has the list flushed, and waits for that. The folder, too: the file may have
+ * been made just now. */
+static void
+changes_flush(struct xfrd_changes *changes, enum xfrd_changes_step step)
+{
+	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
+		changes->list->folder);
+	changes->step = step;
+}
+
 /* Begins a batch of all changes that have come in this turn of the loop; before
  * that, the list is written anew if need be. */
 static void
@@ -202,10 +213,7 @@ changes_begin(struct xfrd *xfrd)
 	} while (changes->batch_count == 0 && xfrd_change_wants_renewal(xfrd));
 	if (changes->batch_count == 0)
 		return;
-	/* The folder, too: the file may have been made just now. */
-	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
-		changes->list->folder);
-	changes->step = XFRD_CHANGES_FLUSH;
+	changes_flush(changes, XFRD_CHANGES_FLUSH);
 }
 
 /* ---- asking the loader --------------------------------------------------- */
@@ -219,12 +227,11 @@ change_is_done(const struct xfrd_change *change, enum nsd_err err)
 		return true;
 	/* A zone that is not there is gone: the loader may have refused to add
 	 * it. */
-	if (change->kind == XFRD_CHANGE_DELETE)
-		return err == NSD_E_NOT_FOUND;
-	/* The zone was added before the last xfrd died, or by a loader that has
-	 * died. */
-	return (change->on_end == NULL || change->alone)
-		&& change->kind == XFRD_CHANGE_ADD && err == NSD_E_ZONE;
+	if (change->kind == XFRD_CHANGE_DELETE && err == NSD_E_NOT_FOUND)
+		return true;
+	/* The zone was added before the last xfrd died. */
+	return change->on_end == NULL && change->kind == XFRD_CHANGE_ADD
+		&& err == NSD_E_ZONE;
 }
 
 /* Ends a change that all other processes have made. If xfrd cannot make it, the
@@ -236,7 +243,7 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 
 	/* No change is done, and reported, without its line in the list. */
 	assert(change->is_listed
-		&& xfrd->changes->step == XFRD_CHANGES_LOADER);
+		&& xfrd->changes->step != XFRD_CHANGES_NONE);
 	xfrd_change_forget(change);
 	if (xfrd_change_settle(change) != NSD_OK) {
 		log_error("zone %s: out of memory", change->name);
@@ -256,12 +263,35 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 		change_end(change, XFRD_CHANGED, NULL);
 }
 
+/* True if what the change asks for is published. A loader may have made the
+ * change, and have died before it could say so. */
+static bool
+change_is_published(const struct xfrd_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+	struct xfrd_options options = xfrd_options_find(xfrd, change->wire);
+	const char *pattern = xfrd_options_pattern(&options);
+	bool is = change->kind == XFRD_CHANGE_DELETE ? options.entry == NULL
+		: pattern != NULL && strcmp(pattern, change->pattern) == 0;
+
+	xfrd_read_end(xfrd);
+	/* Another store has what has come and gone. */
+	return is && !xfrd->is_behind;
+}
+
+/* Has a change fail, or end as done if it is published. */
 static void
 change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
 	const char *why)
 {
+	/* Nobody has said what is in its file: who reads it next says that. */
+	static const struct zone_change done = {.file = IPC_ZONE_LATER};
 	struct xfrd_changes *changes = change->xfrd->changes;
 
+	if (!change->has_old && change_is_published(change)) {
+		change_finish(change, &done);
+		return;
+	}
 	log_error("zone %s cannot be changed: %s", change->name, why);
 	change->outcome = outcome;
 	change->why = why;
@@ -417,9 +447,7 @@ changes_return(struct xfrd_changes *changes)
 	assert(cds_list_empty(&changes->batch) && changes->asked_count == 0);
 	cds_list_for_each_entry(change, &changes->failed, node)
 		xfrd_change_unlist(change);
-	changes->flush = syncer_ask(changes->syncer, changes->list->fd,
-		changes->list->folder);
-	changes->step = XFRD_CHANGES_RETURN;
+	changes_flush(changes, XFRD_CHANGES_RETURN);
 }
 
 /* Ends a batch. Busy changes begin the next one. */
@@ -486,12 +514,50 @@ changes_refuse(struct xfrd_changes *changes, int error)
 {
 	struct xfrd_change *change;
 
-	assert(changes->step == XFRD_CHANGES_FLUSH);
+	assert(changes->step == XFRD_CHANGES_FLUSH
+		|| changes->step == XFRD_CHANGES_MOVE);
 	log_error("cannot write %s: %s", changes->list->path, strerror(error));
 	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
 			node)) != NULL)
 		change_fail(change, XFRD_CHANGED_UNLISTED, strerror(error));
 	changes_return(changes);
+}
+
+/* Removes the old lines of zones that have new ones in other places. True:
+ * there were some. */
+static bool
+changes_drop_old(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change, *next;
+	bool dropped = false;
+
+	cds_list_for_each_entry_safe(change, next, &changes->batch, node) {
+		if (!change->has_old)
+			continue;
+		if (xfrd_change_drop_old(change) == NSD_OK)
+			dropped = true;
+		else
+			change_fail(change, XFRD_CHANGED_UNLISTED,
+				strerror(errno));
+	}
+	return dropped;
+}
+
+/* Removes the new lines of zones that have got their old ones back. True: there
+ * were some. */
+static bool
+changes_drop_new(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change;
+	bool dropped = false;
+
+	cds_list_for_each_entry(change, &changes->failed, node) {
+		if (!change->has_old)
+			continue;
+		xfrd_change_drop_new(change);
+		dropped = true;
+	}
+	return dropped;
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -537,13 +603,25 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 	case XFRD_CHANGES_LOADER:
 		return; /* for a flush that is no longer awaited */
 	case XFRD_CHANGES_FLUSH:
-		if (error == 0) {
-			changes->step = XFRD_CHANGES_LOADER;
-			break;
+	case XFRD_CHANGES_MOVE:
+		if (error != 0) {
+			changes_refuse(changes, error);
+			return;
 		}
-		changes_refuse(changes, error);
-		return;
+		if (changes->step == XFRD_CHANGES_FLUSH
+			&& changes_drop_old(changes)) {
+			changes_flush(changes, XFRD_CHANGES_MOVE);
+			return;
+		}
+		changes->step = XFRD_CHANGES_LOADER;
+		break;
 	case XFRD_CHANGES_RETURN:
+		if (changes_drop_new(changes) && error == 0) {
+			changes_flush(changes, XFRD_CHANGES_MOVE_BACK);
+			return;
+		}
+		/* Fall through. */
+	case XFRD_CHANGES_MOVE_BACK:
 		changes_end_failed(changes, error);
 		changes_end_batch(changes);
 		return;

@@ -36,32 +36,24 @@ change_read_texts(struct xfrd *xfrd, const struct xfrd_zone *zone,
 }
 
 /* Writes a line in the place of the old one, if it fits and the old one can be
- * restored; else before the old one goes, so that there is always one. *at: its
- * place. */
+ * restored; else in another place. Then the old one goes once the new one is
+ * durable, so that there is always one. */
 static enum nsd_err
 change_put_line(struct zonelist *list, const struct xfrd_zone *zone,
-	const struct change_texts *texts, const char *pattern, uint64_t *at)
+	const struct change_texts *texts, struct xfrd_change *change)
 {
 	enum nsd_err err;
-	int error;
 
-	*at = zone->listed_at;
-	if (*at != 0 && texts->pattern != NULL) {
-		err = zonelist_replace(list, *at, texts->name, pattern,
-			texts->id);
+	change->at = zone->listed_at;
+	if (change->at != 0 && texts->pattern != NULL) {
+		err = zonelist_replace(list, change->at, texts->name,
+			change->pattern, texts->id);
 		if (err != NSD_E_LIMIT)
 			return err;
 	}
-	err = zonelist_add(list, texts->name, pattern, texts->id, at);
-	if (err != NSD_OK || zone->listed_at == 0)
-		return err;
-	err = zonelist_remove(list, zone->listed_at);
-	if (err == NSD_OK)
-		return NSD_OK;
-	error = errno;
-	if (zonelist_remove(list, *at) != NSD_OK)
-		list->renew = true;
-	errno = error;
+	err = zonelist_add(list, texts->name, change->pattern, texts->id,
+		&change->at);
+	change->has_old = err == NSD_OK && zone->listed_at != 0;
 	return err;
 }
 
@@ -73,8 +65,7 @@ change_relist(struct xfrd_change *change, const struct xfrd_zone *zone)
 	enum nsd_err err;
 
 	change_read_texts(xfrd, zone, &texts);
-	err = change_put_line(xfrd->changes->list, zone, &texts,
-		change->pattern, &change->at);
+	err = change_put_line(xfrd->changes->list, zone, &texts, change);
 	xfrd_read_end(xfrd);
 	return err;
 }
@@ -134,6 +125,33 @@ change_restore(struct xfrd *xfrd, const struct xfrd_zone *zone, uint64_t at)
 	return err;
 }
 
+enum nsd_err
+xfrd_change_drop_old(struct xfrd_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		change->wire);
+	enum nsd_err err;
+
+	assert(change->has_old && zone != NULL && zone->listed_at != 0);
+	err = zonelist_remove(xfrd->changes->list, zone->listed_at);
+	change->has_old = err != NSD_OK;
+	return err;
+}
+
+void
+xfrd_change_drop_new(struct xfrd_change *change)
+{
+	struct zonelist *list = change->xfrd->changes->list;
+
+	assert(change->has_old && change->at != 0);
+	if (zonelist_remove(list, change->at) == NSD_OK)
+		zonelist_free_place(list, change->at);
+	else
+		list->renew = true;
+	change->has_old = false;
+}
+
 void
 xfrd_change_unlist(struct xfrd_change *change)
 {
@@ -144,10 +162,11 @@ xfrd_change_unlist(struct xfrd_change *change)
 	enum nsd_err err = NSD_OK;
 
 	assert(change->is_listed);
-	if (zone != NULL)
+	if (zone != NULL && !change->has_old)
 		err = change_restore(xfrd, zone, change->at);
-	if (err == NSD_OK && change->at != 0
-		&& (zone == NULL || zone->listed_at != change->at)) {
+	if (err == NSD_OK && change->at != 0 && zone != NULL)
+		change->has_old = zone->listed_at != change->at;
+	if (err == NSD_OK && change->at != 0 && zone == NULL) {
 		err = zonelist_remove(list, change->at);
 		if (err == NSD_OK)
 			zonelist_free_place(list, change->at);

@@ -38,6 +38,8 @@ struct xfrd_change {
 				    * others with it, were the death of some */
 	bool is_listed;            /* the line is written: */
 	uint64_t at;               /* there; 0: it has none, as with DELETE */
+	bool has_old;              /* the line that the zone had before is
+				    * there, too */
 	xfrd_change_on_end *on_end; /* NULL: no user waits for it */
 	void *ctx;
 	char *pattern;             /* NULL with DELETE */
@@ -59,9 +61,15 @@ struct xfrd_new_line {
 enum xfrd_changes_step {
 	XFRD_CHANGES_NONE,    /* there is no batch */
 	XFRD_CHANGES_FLUSH,   /* the flush of its lines */
+	XFRD_CHANGES_MOVE,    /* that of zones whose new line has another place:
+			       * the old line is removed, as the new one is
+			       * durable */
 	XFRD_CHANGES_LOADER,  /* the loader does it */
 	XFRD_CHANGES_RETURN,  /* lines of failed changes are taken back, and
 			       * flushed */
+	XFRD_CHANGES_MOVE_BACK, /* the same of lines that had another place:
+				 * the new line is removed, as the old one is
+				 * durable again */
 	XFRD_CHANGES_RENEWAL, /* there is none: the list is written anew */
 };
 
@@ -113,9 +121,14 @@ struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
  * none. Without NSD_OK nothing has changed. */
 enum nsd_err xfrd_change_list(struct xfrd_change *change,
 	const struct xfrd_zone *zone) MUST_USE;
+/* Removes the old line of a zone whose new line, in another place, is durable;
+ * change->has_old. NSD_E_SYSTEM with errno: it is there still. */
+enum nsd_err xfrd_change_drop_old(struct xfrd_change *change) MUST_USE;
 /* The change has failed: its line becomes what it was, or else the whole list
- * is written anew. */
+ * is written anew. With change->has_old, xfrd_change_drop_new removes the new
+ * line, once what was written is durable. */
 void xfrd_change_unlist(struct xfrd_change *change);
+void xfrd_change_drop_new(struct xfrd_change *change);
 /* Makes a change in xfrd itself, as it is done elsewhere, and frees places of
  * lines. */
 enum nsd_err xfrd_change_settle(struct xfrd_change *change) MUST_USE;

@@ -27,12 +27,24 @@ xfrd_read_end(struct xfrd *xfrd)
 }
 
 static const struct zone_entry *
-options_find_entry(const struct store_view *view, const struct xfrd_zone *zone)
+options_find_entry(const struct store_view *view, const uint8_t *apex)
 {
 	store_ref ref;
 
-	return table_find_apex(view, xfrd_zone_apex(zone), &ref) == NSD_OK
+	return table_find_apex(view, apex, &ref) == NSD_OK
 		? store_get(view, ref) : NULL;
+}
+
+static void
+options_get_pattern(struct xfrd_options *options)
+{
+	store_ref ref;
+
+	if (options->entry == NULL)
+		return;
+	ref = store_load_ref(&options->entry->pattern);
+	assert(ref != STORE_NONE);
+	options->pattern = store_get(options->view, ref);
 }
 
 struct xfrd_options
@@ -43,15 +55,21 @@ xfrd_options_begin(struct xfrd *xfrd, const struct xfrd_zone *zone)
 
 	if (reading->zone != zone) {
 		reading->zone = zone;
-		reading->entry = options_find_entry(options.view, zone);
+		reading->entry = options_find_entry(options.view,
+			xfrd_zone_apex(zone));
 	}
 	options.entry = reading->entry;
-	if (options.entry != NULL) {
-		store_ref ref = store_load_ref(&options.entry->pattern);
+	options_get_pattern(&options);
+	return options;
+}
 
-		assert(ref != STORE_NONE);
-		options.pattern = store_get(options.view, ref);
-	}
+struct xfrd_options
+xfrd_options_find(struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct xfrd_options options = {.view = xfrd_read_begin(xfrd)};
+
+	options.entry = options_find_entry(options.view, apex);
+	options_get_pattern(&options);
 	return options;
 }
 

@@ -42,6 +42,8 @@ void xfrd_read_end(struct xfrd *xfrd);
 /* Begins to read the options of a zone; xfrd_read_end ends it. */
 struct xfrd_options xfrd_options_begin(struct xfrd *xfrd,
 	const struct xfrd_zone *zone);
+/* The same of a zone that xfrd may not know. apex: in lower case. */
+struct xfrd_options xfrd_options_find(struct xfrd *xfrd, const uint8_t *apex);
 
 /* Lent until then, if anything is: */
 

@@ -143,8 +143,13 @@ change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 void
 flush(int error)
 {
+	const struct xfrd_changes *changes = fixture.xfrd.changes;
+
 	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
 	xfrd_changes_on_synced(&fixture.xfrd, flushes, error);
+	if (changes->step == XFRD_CHANGES_MOVE
+		|| changes->step == XFRD_CHANGES_MOVE_BACK)
+		xfrd_changes_on_synced(&fixture.xfrd, flushes, error);
 }
 
 /* Ends a request. NULL: loaders died of it. */

@@ -198,6 +198,25 @@ message_has_no_more_than_there_is_room_for(void **state)
 	assert_int_equal(messages[0].count, 6);
 }
 
+/* Answers a message of one change: the zone is there already. */
+static void
+zone_is_there(unsigned number)
+{
+	struct ipc_message m = {.type = IPC_ZONE_CHANGED};
+	const struct zone_change done = {
+		.name = "a",
+		.pattern = "p",
+		.err = NSD_E_ZONE,
+	};
+	struct zone_message message;
+
+	zone_message_init(&message);
+	assert_int_equal(zone_message_add(&message, &done), NSD_OK);
+	memcpy(m.payload, &message.payload, message.len);
+	m.len = message.len;
+	give(&messages[number].on_end, messages[number].ctx, &m);
+}
+
 /* The others of its message are done. */
 static void
 zone_that_loaders_die_of_fails_alone(void **state)
@@ -216,8 +235,81 @@ zone_that_loaders_die_of_fails_alone(void **state)
 	/* A dead loader had done the change, and told main. */
 	answer(3, NSD_E_ZONE);
 	flush(0);
-	assert_string_equal(ended, "y:0 x:7 ");
+	assert_string_equal(ended, "x:7 ");
+	/* Nobody has told what is in its file. */
+	assert_string_equal(asked[4].text, "read y");
+	answer_read(4, NSD_OK, "");
+	assert_string_equal(ended, "x:7 y:0 ");
 	files_assert(list_path, HEAD "del x p\nadd y p\n");
+}
+
+/* The loader that has added y has died before it could say so. The next one has
+ * done no more of the message than x. */
+static void
+zone_that_a_dead_loader_has_added_is_there(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	flush(0);
+	assert_int_equal(fixture_list("y", "p"), NSD_OK);
+	answer_first(0, 1);
+	assert_int_equal(message_count, 2);
+	zone_is_there(1);
+	assert_string_equal(asked[3].text, "read y");
+	answer_read(3, NSD_E_ZONE, "f:1: why\n");
+	assert_string_equal(ended, "x:0 y:8 f:1: why\n");
+	files_assert(list_path, HEAD "add x p\nadd y p\n");
+	assert_true(has("y", "p"));
+}
+
+/* The loader refuses a zone that has another pattern. */
+static void
+zone_that_is_there_otherwise_is_not_added(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	assert_int_equal(fixture_list("x", "q"), NSD_OK);
+	zone_is_there(0);
+	flush(0);
+	assert_string_equal(ended, "x:7 ");
+	files_assert(list_path, HEAD "del x p\n");
+}
+
+/* The batch in which it is asked for again cannot be flushed. */
+static void
+change_that_was_published_does_not_fail_with_its_batch(void **state)
+{
+	hasty = true;
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	answer(0, NSD_E_AGAIN);
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	while (fixture.xfrd.changes->step == XFRD_CHANGES_NONE)
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
+	xfrd_changes_on_synced(&fixture.xfrd, flushes, EIO);
+	assert_string_equal(ended, "x:0 ");
+	flush(0);
+	files_assert(list_path, HEAD "add x p\n");
+}
+
+static void
+change_that_was_published_is_not_given_up(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	give(&messages[0].on_end, messages[0].ctx, NULL);
+	/* Nobody has said what is in its file. */
+	assert_string_equal(asked[1].text, "read x");
+	answer_read(1, NSD_OK, "");
+	hasty = true;
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	assert_int_equal(fixture_list("x", NULL), NSD_OK);
+	give(&messages[1].on_end, messages[1].ctx, NULL);
+	flush(0);
+	assert_string_equal(ended, "add:0 del:0 ");
+	files_assert(list_path, HEAD "del x p\n");
 }
 
 /* ---- failures ------------------------------------------------------------ */
@@ -318,6 +410,51 @@ failure_is_told_when_what_was_taken_back_is_durable(void **state)
 	answer(2, NSD_E_LIMIT);
 	flush(EIO);
 	assert_string_equal(ended, "add:7 again:0 del:7 ");
+}
+
+/* Whenever the power fails, the list has a line of the zone. */
+static void
+old_line_goes_when_the_new_one_is_durable(void **state)
+{
+	uint64_t number;
+
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	change(XFRD_CHANGE_PATTERN, "x", "long", "long");
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	files_assert(list_path, HEAD "add x p\nadd x long\n");
+	number = flushes;
+	xfrd_changes_on_synced(&fixture.xfrd, number, 0);
+	files_assert(list_path, HEAD "del x p\nadd x long\n");
+	assert_int_equal(flushes, number + 1);
+	assert_int_equal(asked_count, 1);
+	xfrd_changes_on_synced(&fixture.xfrd, number + 1, 0);
+	assert_int_equal(asked_count, 2);
+	/* And back. */
+	answer(1, NSD_E_LIMIT);
+	files_assert(list_path, HEAD "add x p\nadd x long\n");
+	xfrd_changes_on_synced(&fixture.xfrd, number + 2, 0);
+	files_assert(list_path, HEAD "add x p\ndel x long\n");
+	assert_string_equal(ended, "add:0 ");
+	xfrd_changes_on_synced(&fixture.xfrd, number + 3, 0);
+	assert_string_equal(ended, "add:0 long:7 ");
+}
+
+/* A flush has failed: the old line has never gone. */
+static void
+old_line_stays_if_the_new_one_is_not_durable(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	change(XFRD_CHANGE_PATTERN, "x", "long", "long");
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	xfrd_changes_on_synced(&fixture.xfrd, flushes, EIO);
+	files_assert(list_path, HEAD "add x p\nadd x long\n");
+	flush(EIO);
+	files_assert(list_path, HEAD "add x p\ndel x long\n");
+	assert_string_equal(ended, "add:0 long:6 ");
 }
 
 static void
@@ -433,10 +570,16 @@ main(void)
 		TEST(what_the_loader_has_not_come_to_is_asked_for_again),
 		TEST(message_has_no_more_than_there_is_room_for),
 		TEST(zone_that_loaders_die_of_fails_alone),
+		TEST(zone_that_a_dead_loader_has_added_is_there),
+		TEST(zone_that_is_there_otherwise_is_not_added),
+		TEST(change_that_was_published_does_not_fail_with_its_batch),
+		TEST(change_that_was_published_is_not_given_up),
 		TEST(batch_that_cannot_be_flushed_has_failed),
 		TEST(what_the_loader_refuses_is_as_before),
 		TEST(refused_zone_that_is_deleted_was_not_there),
 		TEST(failure_is_told_when_what_was_taken_back_is_durable),
+		TEST(old_line_goes_when_the_new_one_is_durable),
+		TEST(old_line_stays_if_the_new_one_is_not_durable),
 		TEST(member_that_cannot_go_keeps_its_id),
 		TEST(file_that_is_broken_is_told),
 		TEST(file_that_takes_long_is_waited_for),
