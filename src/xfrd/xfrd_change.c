@@ -284,7 +284,7 @@ static void
 change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
 	const char *why)
 {
-	/* Nobody has said what is in its file: who reads it next says that. */
+	/* The state of the file is not known: READ tells it. */
 	static const struct zone_change done = {.file = IPC_ZONE_LATER};
 	struct xfrd_changes *changes = change->xfrd->changes;
 

@@ -61,9 +61,9 @@ struct xfrd_new_line {
 enum xfrd_changes_step {
 	XFRD_CHANGES_NONE,    /* there is no batch */
 	XFRD_CHANGES_FLUSH,   /* the flush of its lines */
-	XFRD_CHANGES_MOVE,    /* that of zones whose new line has another place:
-			       * the old line is removed, as the new one is
-			       * durable */
+	XFRD_CHANGES_MOVE,    /* the same, once the old lines of zones whose new
+			       * ones have other places are removed, as these
+			       * are durable */
 	XFRD_CHANGES_LOADER,  /* the loader does it */
 	XFRD_CHANGES_RETURN,  /* lines of failed changes are taken back, and
 			       * flushed */

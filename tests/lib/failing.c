@@ -6,6 +6,7 @@
 static atomic_int fail_at = -1; /* counts down to the one that fails */
 static atomic_bool once;        /* and those after it do not */
 static atomic_bool has_failed;
+static _Thread_local bool spared;
 
 static void
 fail(int n, bool only_one)
@@ -34,10 +35,16 @@ failing_has_failed(void)
 	return atomic_load(&has_failed);
 }
 
+void
+failing_spare(bool spares)
+{
+	spared = spares;
+}
+
 bool
 failing_now(void)
 {
-	if (atomic_load(&fail_at) < 0)
+	if (spared || atomic_load(&fail_at) < 0)
 		return false;
 	if ((once || atomic_load(&fail_at) > 0)
 		&& atomic_fetch_sub(&fail_at, 1) != 0)

@@ -20,6 +20,10 @@ void failing_once(int n);
 /* True if one has failed since it was last said which is to. */
 bool failing_has_failed(void);
 
+/* Allocations of this thread are for the test, and do not count; or they do
+ * again. */
+void failing_spare(bool spares);
+
 /* Counts an allocation; true: it is to fail. Any thread. */
 bool failing_now(void);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/chance.h"
+#include "lib/failing.h"
 
 #define FD_MAX 1024
 #define FILE_MAX 512
@@ -63,6 +64,7 @@ static int files;
 static enum power_fault fault;
 static size_t fault_at, fault_count;
 static bool has_failed;
+static bool in_order;
 
 /* ---- writing down */
 
@@ -73,7 +75,9 @@ add(enum kind kind, int file)
 
 	if (count == room) {
 		room = room != 0 ? 2 * room : 256;
+		failing_spare(true);
 		operations = realloc(operations, room * sizeof(*operations));
+		failing_spare(false);
 		if (operations == NULL)
 			abort();
 	}
@@ -187,7 +191,9 @@ write_at(int fd, const void *data, size_t len, off_t offset)
 	o = add(WRITE, file_of(fd));
 	o->offset = (uint64_t)offset;
 	o->len = len;
+	failing_spare(true);
 	o->data = malloc(len);
+	failing_spare(false);
 	if (o->data == NULL)
 		abort();
 	memcpy(o->data, data, len);
@@ -370,6 +376,12 @@ power_has_failed(void)
 	return failed;
 }
 
+void
+power_in_order(bool wanted)
+{
+	in_order = wanted;
+}
+
 /* ---- after the cut */
 
 /* A file as it is on the disk. */
@@ -389,6 +401,16 @@ content_resize(struct content *c, size_t len)
 		memset(c->data + c->len, 0, len - c->len);
 	}
 	c->len = len;
+}
+
+/* True if a sector has what was written to it by an operation: all that was
+ * written before a moment of its own. */
+static bool
+sector_has(size_t sector, const struct operation *o, size_t n, uint64_t left)
+{
+	uint64_t rng = left + ((uint64_t)o->file << 32) + sector;
+
+	return (size_t)(o - operations) < chance_below(&rng, (uint32_t)n + 1);
 }
 
 /* A write, or some of its sectors: the others read as zeros. */
@@ -422,6 +444,23 @@ content_apply(struct content *c, const struct operation *o, uint64_t *rng,
 		content_resize(c, (size_t)o->offset);
 }
 
+/* The part of a write that a disk has which takes sectors as memory has them. A
+ * file whose first sector it has not taken is empty. */
+static void
+content_write_sectors(struct content *c, const struct operation *o, size_t n,
+	uint64_t left)
+{
+	size_t end = (size_t)o->offset + o->len;
+
+	if (o->offset > c->len || (c->len == 0 && !sector_has(0, o, n, left)))
+		return;
+	if (end > c->len)
+		content_resize(c, end);
+	for (size_t at = (size_t)o->offset; at < end; at++)
+		if (sector_has(at / SECTOR, o, n, left))
+			c->data[at] = o->data[at - o->offset];
+}
+
 /* Makes the contents of a file after the power cut: flushed writes, and a
  * choice of the others. Data whose fsync failed is not written by a later
  * fsync. */
@@ -449,6 +488,8 @@ make_content(struct content *c, int file, size_t n, uint64_t left,
 			continue;
 		if (safe[i] || left == POWER_ALL)
 			content_apply(c, o, rng, true);
+		else if (left != POWER_NOTHING && in_order && o->kind == WRITE)
+			content_write_sectors(c, o, n, left);
 		else if (left != POWER_NOTHING && chance_below(rng, 3) > 0)
 			content_apply(c, o, rng, chance_below(rng, 2) == 0);
 	}

@@ -35,6 +35,11 @@ bool power_has_failed(void);
 #define POWER_NOTHING UINT64_C(0)
 #define POWER_ALL UINT64_C(1)
 
+/* From now on a sector has what was written to it up to some moment, as that of
+ * a disk has it; else any of these writes may be lost. For files whose owner
+ * relies on it. */
+void power_in_order(bool wanted);
+
 /* Fills an empty folder as after a power cut. */
 void power_restore(size_t operations, uint64_t left, const char *folder);
 

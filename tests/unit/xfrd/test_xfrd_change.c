@@ -236,7 +236,7 @@ zone_that_loaders_die_of_fails_alone(void **state)
 	answer(3, NSD_E_ZONE);
 	flush(0);
 	assert_string_equal(ended, "x:7 ");
-	/* Nobody has told what is in its file. */
+	/* The state of its file is not known. */
 	assert_string_equal(asked[4].text, "read y");
 	answer_read(4, NSD_OK, "");
 	assert_string_equal(ended, "x:7 y:0 ");
@@ -299,7 +299,7 @@ change_that_was_published_is_not_given_up(void **state)
 	flush(0);
 	assert_int_equal(fixture_list("x", "p"), NSD_OK);
 	give(&messages[0].on_end, messages[0].ctx, NULL);
-	/* Nobody has said what is in its file. */
+	/* The state of its file is not known. */
 	assert_string_equal(asked[1].text, "read x");
 	answer_read(1, NSD_OK, "");
 	hasty = true;
