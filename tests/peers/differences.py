@@ -26,6 +26,8 @@ class Names:
     """The names of some zones: {zone name: path}."""
 
     def __init__(self, zones):
+        self.zones = [dns.name.from_text(zone) for zone in zones]
+        self.apexes = {zone.to_text() for zone in self.zones}
         self.owners = set()
         self.existing = {}  # of each zone, with its empty non-terminals
         for zone, path in zones.items():
@@ -42,13 +44,12 @@ class Names:
 class Case:
     """One question with both answers."""
 
-    def __init__(self, server, zones, names, name, rdtype, how, ours,
-                 theirs):
+    def __init__(self, server, names, name, rdtype, how, ours, theirs):
         self.server = server
         self.owners = names.owners  # every owner name of the zones
         self.existing = names.existing
-        self.zones = [dns.name.from_text(zone) for zone in zones]
-        self.apexes = {zone.to_text() for zone in self.zones}
+        self.zones = names.zones
+        self.apexes = names.apexes
         self.name = name
         self.rdtype = rdtype
         self.how = how
@@ -473,7 +474,7 @@ def report(zones, running, asked, how):
     shown, count = [], collections.Counter()
     for i, (name, rdtype) in enumerate(asked):
         for rival in rivals:
-            case = Case(rival, zones, names, name, rdtype, how,
+            case = Case(rival, names, name, rdtype, how,
                         got["ours"][i], got[rival][i])
             fields = tuple(sorted(unexplained(case)))
             if not fields:

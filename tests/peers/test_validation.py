@@ -85,8 +85,8 @@ def test_answers_validate(peers, resolver):
     ours = compare.ask_all(running["ours"], asked, how)
     cases = []
     for (name, rdtype), answer in zip(asked, ours):
-        case = differences.Case("unbound", zones, names, name, rdtype, how,
-                                answer, answer)
+        case = differences.Case("unbound", names, name, rdtype, how, answer,
+                                answer)
         if is_whole(case) and not is_resolved_otherwise(case):
             cases.append(case)
     assert len(cases) > len(asked) / 3
