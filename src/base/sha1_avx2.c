@@ -27,27 +27,27 @@ rotate_left(__m256i x, int n)
 }
 
 INLINE __m256i
-xor3(__m256i x, __m256i y, __m256i z)
+xor_three(__m256i x, __m256i y, __m256i z)
 {
 	return _mm256_xor_si256(_mm256_xor_si256(x, y), z);
 }
 
 INLINE __m256i
-choose(__m256i x, __m256i y, __m256i z)
+sha_choose(__m256i x, __m256i y, __m256i z)
 {
 	return _mm256_xor_si256(z, _mm256_and_si256(x,
 		_mm256_xor_si256(y, z)));
 }
 
 INLINE __m256i
-majority(__m256i x, __m256i y, __m256i z)
+sha_majority(__m256i x, __m256i y, __m256i z)
 {
 	return _mm256_or_si256(_mm256_and_si256(x, y), _mm256_and_si256(z,
 		_mm256_or_si256(x, y)));
 }
 
 INLINE __m256i
-fill(uint32_t word)
+fill_words(uint32_t word)
 {
 	return _mm256_set1_epi32((int)word);
 }
@@ -69,14 +69,15 @@ to_native(__m256i v)
 
 /* Counts of blocks are small, so a signed comparison will do. */
 INLINE __m256i
-keep(const uint32_t *counts, uint32_t block, __m256i new, __m256i old)
+keep_words(const uint32_t *counts, uint32_t block, __m256i new, __m256i old)
 {
 	return _mm256_blendv_epi8(old, new, _mm256_cmpgt_epi32(
-		_mm256_loadu_si256((const __m256i *)counts), fill(block)));
+		_mm256_loadu_si256((const __m256i *)counts),
+		fill_words(block)));
 }
 
 INLINE void
-store(uint32_t *words, __m256i v)
+store_words(uint32_t *words, __m256i v)
 {
 	_mm256_storeu_si256((__m256i *)words, v);
 }

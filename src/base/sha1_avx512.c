@@ -21,12 +21,12 @@
 #define unpack64_high _mm512_unpackhi_epi64
 
 /* The third argument is a truth table, the first operand its highest bit. */
-#define xor3(x, y, z) _mm512_ternarylogic_epi32(x, y, z, 0x96)
-#define choose(x, y, z) _mm512_ternarylogic_epi32(x, y, z, 0xca)
-#define majority(x, y, z) _mm512_ternarylogic_epi32(x, y, z, 0xe8)
+#define xor_three(x, y, z) _mm512_ternarylogic_epi32(x, y, z, 0x96)
+#define sha_choose(x, y, z) _mm512_ternarylogic_epi32(x, y, z, 0xca)
+#define sha_majority(x, y, z) _mm512_ternarylogic_epi32(x, y, z, 0xe8)
 
 INLINE __m512i
-fill(uint32_t word)
+fill_words(uint32_t word)
 {
 	return _mm512_set1_epi32((int)word);
 }
@@ -53,14 +53,14 @@ to_native(__m512i v)
 }
 
 INLINE __m512i
-keep(const uint32_t *counts, uint32_t block, __m512i new, __m512i old)
+keep_words(const uint32_t *counts, uint32_t block, __m512i new, __m512i old)
 {
 	return _mm512_mask_blend_epi32(_mm512_cmpgt_epu32_mask(
-		_mm512_loadu_si512(counts), fill(block)), old, new);
+		_mm512_loadu_si512(counts), fill_words(block)), old, new);
 }
 
 INLINE void
-store(uint32_t *words, __m512i v)
+store_words(uint32_t *words, __m512i v)
 {
 	_mm512_storeu_si512(words, v);
 }

@@ -12,7 +12,7 @@
 #include "base/octets.h"
 
 static void
-reset(SHA_CTX *c)
+sha_reset(SHA_CTX *c)
 {
 	c->h0 = SHA1_H0;
 	c->h1 = SHA1_H1;
@@ -32,11 +32,11 @@ write_state(const SHA_CTX *c, uint8_t *out)
 }
 
 static void
-transform(SHA_CTX *c, const uint8_t *blocks, uint32_t count)
+sha_transform(SHA_CTX *c, const uint8_t *blocks, uint32_t count)
 {
 	uint32_t i;
 
-	reset(c);
+	sha_reset(c);
 	for (i = 0; i < count; i++)
 		SHA1_Transform(c, blocks + (size_t)i * SHA1_BLOCK);
 }
@@ -51,13 +51,13 @@ hash_one(struct sha1_message *m, const struct sha1_suffix *suffix,
 
 	/* The other fields only matter for data that comes in pieces. */
 	memset(&c, 0, sizeof(c));
-	transform(&c, m->blocks, m->block_count);
+	sha_transform(&c, m->blocks, m->block_count);
 	for (i = 0; repeat > 0 && i < suffix->block_count * SHA1_BLOCK_WORDS;
 			i++)
 		octets_put_u32(again + (size_t)4 * i, suffix->words[i]);
 	for (; repeat > 0; repeat--) {
 		write_state(&c, again);
-		transform(&c, again, suffix->block_count);
+		sha_transform(&c, again, suffix->block_count);
 	}
 	m->digest[0] = c.h0;
 	m->digest[1] = c.h1;

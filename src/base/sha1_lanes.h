@@ -3,14 +3,15 @@
  * that has chosen the vectors includes it, after it has defined:
  *
  *   VECTOR, LANES, TARGET, INLINE
- *   add, exclusive_or, xor3, choose (x ? y : z), majority, rotate_left: on
- *     lanes
- *   fill(word): the word in each lane
+ *   add, exclusive_or, xor_three, sha_choose (x ? y : z), sha_majority,
+ *     rotate_left: on lanes
+ *   fill_words(word): the word in each lane
  *   load_quads(at, offset): 16 octets of messages 0, 4, 8 and so on, one
  *     behind the other
  *   to_native: octets to words; unpack32_low and so on: within 128 bits
- *   keep(counts, block, new, old): new in lanes whose count is above block
- *   store(words, vector)
+ *   keep_words(counts, block, new, old): new in lanes whose count is above
+ *     block
+ *   store_words(words, vector)
  */
 
 /* Two, so that one works while the other waits for its last round. */
@@ -26,11 +27,11 @@ mix(VECTOR b, VECTOR c, VECTOR d, unsigned t)
 {
 	switch (t / 20) {
 	case 0:
-		return choose(b, c, d);
+		return sha_choose(b, c, d);
 	case 2:
-		return majority(b, c, d);
+		return sha_majority(b, c, d);
 	default:
-		return xor3(b, c, d);
+		return xor_three(b, c, d);
 	}
 }
 
@@ -54,9 +55,9 @@ do_round(VECTOR *s, VECTOR *w, unsigned t)
 
 	if (t >= 16)
 		w[t % 16] = rotate_left(exclusive_or(w[t % 16],
-			xor3(w[(t + 2) % 16], w[(t + 8) % 16],
+			xor_three(w[(t + 2) % 16], w[(t + 8) % 16],
 			w[(t + 13) % 16])), 1);
-	x = add(*e, add(w[t % 16], fill(constant(t))));
+	x = add(*e, add(w[t % 16], fill_words(constant(t))));
 	x = add(x, mix(*b, *c, *d, t));
 	/* A is known last. The compiler must not add it earlier. */
 	__asm__("" : "+v"(x));
@@ -121,11 +122,11 @@ compress(struct lanes *l, unsigned vectors)
 INLINE void
 start(struct lanes *l)
 {
-	l->h[0] = fill(SHA1_H0);
-	l->h[1] = fill(SHA1_H1);
-	l->h[2] = fill(SHA1_H2);
-	l->h[3] = fill(SHA1_H3);
-	l->h[4] = fill(SHA1_H4);
+	l->h[0] = fill_words(SHA1_H0);
+	l->h[1] = fill_words(SHA1_H1);
+	l->h[2] = fill_words(SHA1_H2);
+	l->h[3] = fill_words(SHA1_H3);
+	l->h[4] = fill_words(SHA1_H4);
 }
 
 /* Loads four words of each message, from the offset on; transposes 4 by 4
@@ -170,7 +171,7 @@ hash_messages(struct lanes *l, const struct sha1_message *m, size_t count)
 			old[i] = l->h[i];
 		compress(l, 1);
 		for (i = 0; block > 0 && i < SHA1_WORDS; i++)
-			l->h[i] = keep(counts, block, l->h[i], old[i]);
+			l->h[i] = keep_words(counts, block, l->h[i], old[i]);
 		/* A message that has ended stays at its last block. */
 		for (i = 0; i < LANES; i++)
 			if (block + 1 < counts[i])
@@ -190,7 +191,7 @@ hash_suffix(struct lanes *l, unsigned vectors, const struct sha1_suffix *suffix)
 		for (i = 0; i < SHA1_WORDS; i++)
 			l[v].w[i] = l[v].h[i];
 		for (; i < SHA1_BLOCK_WORDS; i++)
-			l[v].w[i] = fill(words[i]);
+			l[v].w[i] = fill_words(words[i]);
 		start(&l[v]);
 	}
 	compress(l, vectors);
@@ -198,7 +199,7 @@ hash_suffix(struct lanes *l, unsigned vectors, const struct sha1_suffix *suffix)
 		words += SHA1_BLOCK_WORDS;
 		for (v = 0; v < vectors; v++)
 			for (i = 0; i < SHA1_BLOCK_WORDS; i++)
-				l[v].w[i] = fill(words[i]);
+				l[v].w[i] = fill_words(words[i]);
 		compress(l, vectors);
 	}
 }
@@ -224,7 +225,7 @@ hash_lanes(struct sha1_message *m, size_t count, unsigned vectors,
 	for (k = 0; k < count; k++) {
 		if (k % LANES == 0)
 			for (i = 0; i < SHA1_WORDS; i++)
-				store(words[i], l[k / LANES].h[i]);
+				store_words(words[i], l[k / LANES].h[i]);
 		for (i = 0; i < SHA1_WORDS; i++)
 			m[k].digest[i] = words[i][k % LANES];
 	}

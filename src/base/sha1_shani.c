@@ -25,7 +25,7 @@ struct sha1_lane {
 };
 
 INLINE __m128i
-rounds4(__m128i abcd, __m128i e, unsigned group)
+four_rounds(__m128i abcd, __m128i e, unsigned group)
 {
 	switch (group / 5) {
 	case 0:
@@ -41,7 +41,7 @@ rounds4(__m128i abcd, __m128i e, unsigned group)
 
 /* Makes the words of a group from those of the four groups before it. */
 INLINE void
-extend(__m128i *w, unsigned group)
+extend_words(__m128i *w, unsigned group)
 {
 	__m128i x = _mm_sha1msg1_epu32(w[group % 4], w[(group + 1) % 4]);
 
@@ -51,7 +51,7 @@ extend(__m128i *w, unsigned group)
 
 /* Hashes one block in each of n lanes. In: abcd, e, w. Out: abcd, e. */
 INLINE void
-compress(struct sha1_lane *l, unsigned n)
+compress_block(struct sha1_lane *l, unsigned n)
 {
 	/* The state between rounds. e is abcd of four rounds ago: rotated, the
 	 * A of then is the E of now. */
@@ -68,11 +68,11 @@ compress(struct sha1_lane *l, unsigned n)
 		SHA1_UNROLL
 		for (i = 0; i < n; i++) {
 			if (group >= 4)
-				extend(l[i].w, group);
+				extend_words(l[i].w, group);
 			if (group > 0)
 				e[i] = _mm_sha1nexte_epu32(e[i],
 					l[i].w[group % 4]);
-			next = rounds4(abcd[i], e[i], group);
+			next = four_rounds(abcd[i], e[i], group);
 			e[i] = abcd[i];
 			abcd[i] = next;
 		}
@@ -137,7 +137,7 @@ compress_suffix(struct sha1_lane *l, unsigned n,
 		l[i].abcd = start_abcd();
 		l[i].e = start_e();
 	}
-	compress(l, n);
+	compress_block(l, n);
 	for (block = 1; block < suffix->block_count; block++) {
 		SHA1_UNROLL
 		for (i = 0; i < n; i++)
@@ -145,7 +145,7 @@ compress_suffix(struct sha1_lane *l, unsigned n,
 			for (k = 0; k < 4; k++)
 				l[i].w[k] = load_suffix(suffix->words
 					+ 16 * block + 4 * k);
-		compress(l, n);
+		compress_block(l, n);
 	}
 }
 
@@ -164,7 +164,7 @@ hash_lanes(struct sha1_message *m, unsigned n, const struct sha1_suffix *suffix,
 		lanes[i].e = start_e();
 		for (block = 0; block < m[i].block_count; block++) {
 			load_words(&lanes[i], m[i].blocks + (size_t)64 * block);
-			compress(&lanes[i], 1);
+			compress_block(&lanes[i], 1);
 		}
 	}
 	for (; repeat > 0; repeat--)

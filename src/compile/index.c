@@ -174,7 +174,7 @@ struct merge_round {
 };
 
 static void
-merge_part(const struct owner_list *a, const struct owner_list *b,
+index_merge_part(const struct owner_list *a, const struct owner_list *b,
 	struct owner *out, size_t start, size_t end)
 {
 	size_t a_start = owner_merge_split(a->items, a->count, b->items,
@@ -203,7 +203,7 @@ merge_worker(struct build_worker *w)
 		total = a->count + b->count;
 		if (total == 0)
 			continue;
-		merge_part(a, b, r->to[i / 2].items,
+		index_merge_part(a, b, r->to[i / 2].items,
 			total * w->number / n, total * (w->number + 1) / n);
 	}
 	return NSD_OK;

@@ -322,7 +322,7 @@ target_is_hidden(const struct zone_inspect *s, const struct wanted_names *w,
 }
 
 static void
-use_check(struct zone_inspect *s, const struct wanted_names *w,
+inspect_use_check(struct zone_inspect *s, const struct wanted_names *w,
 	const struct inspect_use *use)
 {
 	unsigned found = wanted_find(w, ancestor_hash(s, use,
@@ -351,7 +351,7 @@ inspect_resolve(struct zone_inspect *s)
 		return NSD_E_MEMORY;
 	for (const struct inspect_use *u = s->glue.uses; u != NULL;
 		u = u->next)
-		use_check(s, &w, u);
+		inspect_use_check(s, &w, u);
 	free(w.slots);
 	return NSD_OK;
 }

@@ -40,7 +40,7 @@ items_compare_rr(uint16_t type, const struct rrbatch_rr *a,
 }
 
 static int
-item_compare(const struct item *a, const struct item *b)
+items_compare(const struct item *a, const struct item *b)
 {
 	int c;
 
@@ -59,7 +59,7 @@ items_insert(struct item *items, size_t count)
 		struct item moved = items[i];
 		size_t at = i;
 
-		while (at > 0 && item_compare(&items[at - 1], &moved) > 0) {
+		while (at > 0 && items_compare(&items[at - 1], &moved) > 0) {
 			items[at] = items[at - 1];
 			at--;
 		}
@@ -74,7 +74,7 @@ items_merge(const struct item *a, size_t a_count, const struct item *b,
 	size_t i = 0, j = 0;
 
 	while (i < a_count && j < b_count)
-		*out++ = item_compare(&a[i], &b[j]) <= 0 ? a[i++] : b[j++];
+		*out++ = items_compare(&a[i], &b[j]) <= 0 ? a[i++] : b[j++];
 	memcpy(out, a + i, (a_count - i) * sizeof(*a));
 	memcpy(out + (a_count - i), b + j, (b_count - j) * sizeof(*b));
 }

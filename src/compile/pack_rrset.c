@@ -286,7 +286,7 @@ target_in_zone(const struct packer_zone *zone, const uint8_t *name, size_t len)
 }
 
 static void
-note_target(struct packing *p, const struct rrbatch_rr *rr)
+targets_note(struct packing *p, const struct rrbatch_rr *rr)
 {
 	const uint8_t *rdata = rrbatch_rr_rdata(rr), *name;
 	int offset = rdata_additional_offset(rr->type, rdata, rr->rdlen);
@@ -395,7 +395,7 @@ packing_write(struct packing *p)
 		p->out += 2;
 		p->sent += head;
 		if (p->additional)
-			note_target(p, rr);
+			targets_note(p, rr);
 		if (p->compress)
 			put_rdata_compressed(p, rr);
 		else

@@ -205,7 +205,7 @@ conf_check_texts(const struct conf *conf, struct diag_sink *sink)
 
 /* A folder is shown with a final slash. */
 static const char *
-slash(const char *path)
+final_slash(const char *path)
 {
 	size_t len = strlen(path);
 
@@ -232,7 +232,8 @@ check_path(const struct conf *conf, const char *name, const char *path,
 	if (path != NULL && path[0] == '/' && !is_in_chroot(conf, path))
 		diag_emit(sink, DIAG_ERROR, place.file, place.line, 0,
 			"%s %s%s is not relative to chroot %s%s.", name, path,
-			folder ? slash(path) : "", chroot, slash(chroot));
+			folder ? final_slash(path) : "", chroot,
+			final_slash(chroot));
 }
 
 static void
@@ -247,7 +248,8 @@ check_chroot(const struct conf *conf, struct diag_sink *sink)
 		diag_emit(sink, DIAG_ERROR, place.file, place.line, 0,
 			"zonesdir %s%s has to be an absolute path that starts "
 			"with the chroot path %s%s", s->zonesdir,
-			slash(s->zonesdir), s->chroot, slash(s->chroot));
+			final_slash(s->zonesdir), s->chroot,
+			final_slash(s->chroot));
 	check_path(conf, "pidfile", s->pidfile, false, sink);
 	check_path(conf, "database", s->database, false, sink);
 	check_path(conf, "xfrdfile", s->xfrdfile, false, sink);

@@ -96,7 +96,7 @@ map_find(const struct conf_map *map, const void *key, size_t len)
 
 /* The key of the item is not there yet. */
 static void
-slots_put(struct conf_slots *s, void *item, uint32_t hash)
+map_slots_put(struct conf_slots *s, void *item, uint32_t hash)
 {
 	size_t i = hash & s->mask;
 
@@ -116,7 +116,7 @@ map_move(struct conf_map *map, size_t steps)
 
 		if (*item == NULL || *item == &gone)
 			continue;
-		slots_put(&map->slots, *item, old->hashes[map->moved]);
+		map_slots_put(&map->slots, *item, old->hashes[map->moved]);
 		/* Searches in the old slots must still go past it. */
 		*item = &gone;
 	}
@@ -179,7 +179,7 @@ map_add(struct conf_map *map, void *item)
 			return err;
 	}
 	key = map->key(item, &len);
-	slots_put(&map->slots, item, map_hash(key, len));
+	map_slots_put(&map->slots, item, map_hash(key, len));
 	map->count++;
 	return NSD_OK;
 }

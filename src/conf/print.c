@@ -463,7 +463,7 @@ conf_print(const struct conf *conf, bool acl_comments, FILE *out)
 
 /* The name with - for _; false: too long to be one. */
 static bool
-normalize(const char *option, char name[OPTION_NAME_MAX])
+option_normalize(const char *option, char name[OPTION_NAME_MAX])
 {
 	size_t len = strlen(option), i;
 
@@ -536,7 +536,7 @@ conf_print_option(const struct conf *conf, const char *option,
 	char name[OPTION_NAME_MAX];
 	size_t i;
 
-	if (!normalize(option, name))
+	if (!option_normalize(option, name))
 		return NSD_E_NOT_FOUND;
 	/* If several clauses have the name, it is that of the first: server. */
 	for (i = 0; i < CLAUSE_COUNT; i++) {
@@ -580,7 +580,7 @@ conf_print_pattern_option(const struct conf *conf,
 	const struct conf_option *row;
 	char name[OPTION_NAME_MAX];
 
-	if (!normalize(option, name))
+	if (!option_normalize(option, name))
 		return NSD_E_NOT_FOUND;
 	row = option_find(CLAUSE_PATTERN, name);
 	if (!is_printable_alone(row))
@@ -597,7 +597,7 @@ conf_print_zone_option(const struct conf *conf, const struct conf_zone *zone,
 	struct conf_pattern options = *zone->options;
 	char name[OPTION_NAME_MAX];
 
-	if (!normalize(option, name))
+	if (!option_normalize(option, name))
 		return NSD_E_NOT_FOUND;
 	if (strcmp(name, "pattern") == 0) {
 		if (zone->pattern_name != NULL)

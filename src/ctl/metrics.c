@@ -55,7 +55,7 @@ struct metrics_conn {
 };
 
 static void
-conn_close(struct metrics_conn *conn)
+metrics_close(struct metrics_conn *conn)
 {
 	struct ctl_metrics *m = conn->metrics;
 
@@ -89,7 +89,7 @@ conn_set_late(struct metrics_conn *conn, unsigned msec)
 static void
 conn_on_late(evutil_socket_t fd, short what, void *arg)
 {
-	conn_close(arg);
+	metrics_close(arg);
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -143,14 +143,14 @@ conn_print(struct metrics_conn *conn)
  * than we have read would lose the octets it has not read yet, if we closed at
  * once. */
 static void
-conn_linger(struct metrics_conn *conn)
+metrics_linger(struct metrics_conn *conn)
 {
 	conn->state = CONN_LINGERS;
 	event_del(conn->write_event);
 	if (shutdown(conn->fd, SHUT_WR) == -1
 		|| !conn_set_late(conn, LINGER_MSEC)
 		|| event_add(conn->read_event, NULL) == -1)
-		conn_close(conn);
+		metrics_close(conn);
 }
 
 /* A turn: prints some, and sends it. */
@@ -167,18 +167,18 @@ conn_on_writable(evutil_socket_t fd, short what, void *arg)
 			continue;
 	}
 	if (conn->out.failed) {
-		conn_close(conn);
+		metrics_close(conn);
 		return;
 	}
 	n = write(fd, conn->out.text + conn->sent,
 		conn->out.len - conn->sent);
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
-		conn_close(conn);
+		metrics_close(conn);
 		return;
 	}
 	conn->sent += n > 0 ? (size_t)n : 0;
 	if (conn->sent == conn->out.len && conn->page == NULL)
-		conn_linger(conn);
+		metrics_linger(conn);
 }
 
 static void
@@ -209,7 +209,7 @@ conn_reply(struct metrics_conn *conn, unsigned status)
 	event_del(conn->read_event);
 	if (!conn_set_late(conn, o->reply_msec)
 		|| event_add(conn->write_event, NULL) == -1)
-		conn_close(conn);
+		metrics_close(conn);
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -242,7 +242,7 @@ conn_on_readable(evutil_socket_t fd, short what, void *arg)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		conn_close(conn);
+		metrics_close(conn);
 		return;
 	}
 	if (conn->state != CONN_READS)
@@ -273,7 +273,7 @@ conn_find_place(struct ctl_metrics *m)
 
 /* Takes fd. */
 static bool
-conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
+metrics_accept(void *ctx, int fd, const struct sockaddr_storage *peer)
 {
 	struct ctl_metrics *m = ctx;
 	struct metrics_conn *conn = calloc(1, sizeof(*conn));
@@ -283,7 +283,7 @@ conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
 		return false;
 	}
 	if (m->count == m->options.conns_max)
-		conn_close(conn_find_place(m));
+		metrics_close(conn_find_place(m));
 	conn->metrics = m;
 	conn->fd = fd;
 	conn->read_event = event_new(m->options.base, fd,
@@ -299,7 +299,7 @@ conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
 		|| conn->late_event == NULL
 		|| !conn_set_late(conn, m->options.request_msec)
 		|| event_add(conn->read_event, NULL) == -1) {
-		conn_close(conn);
+		metrics_close(conn);
 		return false;
 	}
 	return true;
@@ -309,7 +309,8 @@ enum nsd_err
 ctl_metrics_listen(struct ctl_metrics *m, int fd)
 {
 	struct metrics_listener *listener = calloc(1, sizeof(*listener));
-	const struct acceptor_hooks hooks = {.ctx = m, .on_conn = conn_open};
+	const struct acceptor_hooks hooks = {
+		.ctx = m, .on_conn = metrics_accept};
 
 	if (listener == NULL)
 		return NSD_E_MEMORY;
@@ -369,7 +370,7 @@ ctl_metrics_destroy(struct ctl_metrics *m)
 	if (m == NULL)
 		return;
 	while (!cds_list_empty(&m->conns))
-		conn_close(cds_list_entry(m->conns.next, struct metrics_conn,
+		metrics_close(cds_list_entry(m->conns.next, struct metrics_conn,
 			crowd.node));
 	ctl_metrics_close(m);
 	free(m);

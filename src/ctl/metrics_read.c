@@ -23,7 +23,7 @@ is_whole(const char *octets, size_t len)
 
 /* Takes the next word of a line, up to a blank or the end. */
 static struct word
-take_word(struct word *line)
+request_take_word(struct word *line)
 {
 	const char *blank = memchr(line->at, ' ', line->len);
 	struct word word = {line->at, blank != NULL
@@ -93,9 +93,9 @@ ctl_metrics_read(const char *octets, size_t len, const char *path,
 	line.len = (size_t)(end - line.at);
 	if (line.len > 0 && line.at[line.len - 1] == '\r')
 		line.len--;
-	method = take_word(&line);
-	target = take_word(&line);
-	version = take_word(&line);
+	method = request_take_word(&line);
+	target = request_take_word(&line);
+	version = request_take_word(&line);
 	request->status = 400;
 	if (method.len == 0 || target.len == 0 || line.len > 0
 		|| version.len != 8 || !word_begins(&version, "HTTP/1."))

@@ -57,7 +57,7 @@ statistics_text_printf(struct statistics_text *out, const char *format, ...)
 
 /* A line; prefix: that of a group, with a dot, or none. */
 static void
-line(struct statistics_text *out, const char *prefix, const char *name,
+print_value(struct statistics_text *out, const char *prefix, const char *name,
 	uint64_t value)
 {
 	statistics_text_printf(out, "%s%s=%llu\n", prefix, name,
@@ -90,7 +90,7 @@ print_block(struct statistics_text *out, const char *prefix,
 	for (unsigned i = 0; i < statistics_single_count; i++) {
 		snprintf(name, sizeof(name), "num.%s",
 			statistics_singles[i].name);
-		line(out, prefix, name,
+		print_value(out, prefix, name,
 			statistics_single_value(&statistics_singles[i], c));
 	}
 }
@@ -110,19 +110,19 @@ statistics_print(struct statistics_text *out, const struct statistics *s)
 	for (unsigned i = 0; i < s->server_count; i++)
 		statistics_text_printf(out, "server%u.queries=%llu\n", i,
 			(unsigned long long)s->queries[i]);
-	line(out, "", "num.queries", s->all.queries);
+	print_value(out, "", "num.queries", s->all.queries);
 	line_of_time(out, "time.boot", s->up_usec);
 	line_of_time(out, "time.elapsed", s->elapsed_usec);
-	line(out, "", "size.db.disk", s->db_disk);
-	line(out, "", "size.db.mem", s->db_mem);
-	line(out, "", "size.xfrd.mem", s->xfrd_mem);
-	line(out, "", "size.config.disk", s->config_disk);
-	line(out, "", "size.config.mem", s->config_mem);
+	print_value(out, "", "size.db.disk", s->db_disk);
+	print_value(out, "", "size.db.mem", s->db_mem);
+	print_value(out, "", "size.xfrd.mem", s->xfrd_mem);
+	print_value(out, "", "size.config.disk", s->config_disk);
+	print_value(out, "", "size.config.mem", s->config_mem);
 	print_block(out, "", &s->all);
-	line(out, "", "zone.primary", s->primary_zones);
-	line(out, "", "zone.secondary", s->secondary_zones);
-	line(out, "", "zone.master", s->primary_zones);
-	line(out, "", "zone.slave", s->secondary_zones);
+	print_value(out, "", "zone.primary", s->primary_zones);
+	print_value(out, "", "zone.secondary", s->secondary_zones);
+	print_value(out, "", "zone.master", s->primary_zones);
+	print_value(out, "", "zone.slave", s->secondary_zones);
 }
 
 void
@@ -168,6 +168,6 @@ statistics_print_group(struct statistics_text *out, const char *name,
 	char prefix[STATISTICS_NAME_MAX + 2];
 
 	snprintf(prefix, sizeof(prefix), "%s.", name);
-	line(out, prefix, "num.queries", counters->queries);
+	print_value(out, prefix, "num.queries", counters->queries);
 	print_block(out, prefix, counters);
 }

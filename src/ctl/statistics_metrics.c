@@ -49,7 +49,7 @@ single_find(const char *name)
 }
 
 static void
-head(struct statistics_text *out, const char *prefix, const char *family,
+print_head(struct statistics_text *out, const char *prefix, const char *family,
 	const char *help, const char *type)
 {
 	statistics_text_printf(out, "# HELP nsd_%s%s %s\n# TYPE nsd_%s%s %s\n",
@@ -58,7 +58,7 @@ head(struct statistics_text *out, const char *prefix, const char *family,
 
 /* A line. zone: the label of a group, or none; label: more, or NULL. */
 static void
-sample(struct statistics_text *out, const char *family, const char *zone,
+print_sample(struct statistics_text *out, const char *family, const char *zone,
 	const char *label, uint64_t value)
 {
 	bool both = *zone != '\0' && label != NULL;
@@ -81,7 +81,7 @@ samples_of(struct statistics_text *out, const char *zone,
 		if (!statistics_array_get(array, c, i, name, &value))
 			continue;
 		snprintf(label, sizeof(label), "%s=\"%s\"", array->name, name);
-		sample(out, array->family, zone, label, value);
+		print_sample(out, array->family, zone, label, value);
 	}
 }
 
@@ -93,7 +93,7 @@ samples_of_single(struct statistics_text *out, const char *zone, unsigned first,
 
 	for (unsigned i = first; i < statistics_single_count
 		&& strcmp(s[i].family, s[first].family) == 0; i++)
-		sample(out, s[i].family, zone, s[i].label,
+		print_sample(out, s[i].family, zone, s[i].label,
 			statistics_single_value(&s[i], c));
 }
 
@@ -104,13 +104,13 @@ family_head(struct statistics_text *out, const struct family *family,
 	const struct statistics_single *s;
 
 	if (family->array < STATISTICS_ARRAYS) {
-		head(out, prefix, statistics_arrays[family->array].family,
+		print_head(out, prefix, statistics_arrays[family->array].family,
 			statistics_arrays[family->array].help, "counter");
 	} else if (family->single != NULL) {
 		s = &statistics_singles[single_find(family->single)];
-		head(out, prefix, s->family, s->help, "counter");
+		print_head(out, prefix, s->family, s->help, "counter");
 	} else {
-		head(out, prefix, "queries_total", "Queries.", "counter");
+		print_head(out, prefix, "queries_total", "Queries.", "counter");
 	}
 }
 
@@ -123,17 +123,17 @@ family_samples(struct statistics_text *out, const struct family *family,
 	else if (family->single != NULL)
 		samples_of_single(out, zone, single_find(family->single), c);
 	else
-		sample(out, "queries_total", zone, NULL, c->queries);
+		print_sample(out, "queries_total", zone, NULL, c->queries);
 }
 
 /* ---- of the server ------------------------------------------------------- */
 
 static void
-metric(struct statistics_text *out, const char *family, const char *help,
+print_metric(struct statistics_text *out, const char *family, const char *help,
 	const char *type, uint64_t value)
 {
-	head(out, "", family, help, type);
-	sample(out, family, "", NULL, value);
+	print_head(out, "", family, help, type);
+	print_sample(out, family, "", NULL, value);
 }
 
 static void
@@ -142,7 +142,7 @@ metric_of_time(struct statistics_text *out, const char *family,
 {
 	if (usec < 0)
 		usec = 0;
-	head(out, "", family, help, type);
+	print_head(out, "", family, help, type);
 	statistics_text_printf(out, "nsd_%s %lld.%06lld\n", family,
 		(long long)(usec / USEC), (long long)(usec % USEC));
 }
@@ -163,14 +163,14 @@ print_latency(struct statistics_text *out, const char *transport,
 		if (i == LATENCY_BUCKETS - 1)
 			snprintf(label, sizeof(label),
 				"transport=\"%s\",le=\"+Inf\"", transport);
-		sample(out, "answer_seconds_bucket", "", label, count);
+		print_sample(out, "answer_seconds_bucket", "", label, count);
 	}
 	statistics_text_printf(out,
 		"nsd_answer_seconds_sum{transport=\"%s\"} %llu.%06llu\n",
 		transport, (unsigned long long)(latency->usec / USEC),
 		(unsigned long long)(latency->usec % USEC));
 	snprintf(label, sizeof(label), "transport=\"%s\"", transport);
-	sample(out, "answer_seconds_count", "", label, count);
+	print_sample(out, "answer_seconds_count", "", label, count);
 }
 
 static void
@@ -181,13 +181,13 @@ print_server(struct statistics_text *out, const struct statistics *s)
 	family_head(out, &families[0], "");
 	for (unsigned i = 0; i < s->server_count; i++) {
 		snprintf(label, sizeof(label), "server=\"%u\"", i);
-		sample(out, "queries_total", "", label, s->queries[i]);
+		print_sample(out, "queries_total", "", label, s->queries[i]);
 	}
 	for (unsigned i = 1; i < FAMILY_COUNT; i++) {
 		family_head(out, &families[i], "");
 		family_samples(out, &families[i], "", &s->all);
 	}
-	metric(out, "queries_lost_total",
+	print_metric(out, "queries_lost_total",
 		"Datagrams that the kernel dropped for want of room in a"
 		" socket.", "counter", s->all.lost);
 	metric_of_time(out, "time_up_seconds_total",
@@ -196,24 +196,26 @@ print_server(struct statistics_text *out, const struct statistics *s)
 	metric_of_time(out, "time_elapsed_seconds",
 		"Seconds since the counters were 0.", "untyped",
 		s->elapsed_usec);
-	metric(out, "size_db_on_disk_bytes", "Size of the database on disk.",
+	print_metric(out, "size_db_on_disk_bytes",
+		"Size of the database on disk.",
 		"gauge", s->db_disk);
-	metric(out, "size_db_in_mem_bytes", "Size of the zones in memory.",
+	print_metric(out, "size_db_in_mem_bytes",
+		"Size of the zones in memory.",
 		"gauge", s->db_mem);
-	metric(out, "size_xfrd_in_mem_bytes",
+	print_metric(out, "size_xfrd_in_mem_bytes",
 		"Memory of the process that does transfers.", "gauge",
 		s->xfrd_mem);
-	metric(out, "size_config_on_disk_bytes",
+	print_metric(out, "size_config_on_disk_bytes",
 		"Size of the list of zones on disk.", "gauge",
 		s->config_disk);
-	metric(out, "size_config_in_mem_bytes",
+	print_metric(out, "size_config_in_mem_bytes",
 		"Size of the configuration in memory.", "gauge",
 		s->config_mem);
-	metric(out, "zones_primary", "Primary zones.", "gauge",
+	print_metric(out, "zones_primary", "Primary zones.", "gauge",
 		s->primary_zones);
-	metric(out, "zones_secondary", "Secondary zones.", "gauge",
+	print_metric(out, "zones_secondary", "Secondary zones.", "gauge",
 		s->secondary_zones);
-	head(out, "", "answer_seconds",
+	print_head(out, "", "answer_seconds",
 		"How long answers took within the server.", "histogram");
 	print_latency(out, "udp", &s->latency.udp);
 	print_latency(out, "tcp", &s->latency.tcp);
@@ -235,11 +237,13 @@ print_trouble_of_zones(struct statistics_text *out,
 		[STATISTICS_ZONE_NOT_HEARD] = "trouble=\"not acknowledged\"",
 	};
 
-	head(out, "", "zones_in_trouble", "Zones by what is wrong with them.",
+	print_head(out, "", "zones_in_trouble",
+		"Zones by what is wrong with them.",
 		"gauge");
 	for (unsigned i = STATISTICS_ZONE_WELL + 1;
 		i < STATISTICS_ZONE_TROUBLES; i++)
-		sample(out, "zones_in_trouble", "", labels[i], t->zones[i]);
+		print_sample(out, "zones_in_trouble", "", labels[i],
+			t->zones[i]);
 }
 
 void
@@ -256,17 +260,18 @@ statistics_print_trouble(struct statistics_text *out,
 	metric_of_time(out, "zones_oldest_refresh_seconds",
 		"Since a secondary zone was known to be fresh, the longest.",
 		"gauge", t->oldest_refresh_msec * 1000);
-	head(out, "", "trouble", "What else is wrong.", "gauge");
-	sample(out, "trouble", "", "trouble=\"journal\"", t->no_journal);
-	sample(out, "trouble", "", "trouble=\"zone list\"", t->no_changes);
-	sample(out, "trouble", "", "trouble=\"waits for a restart\"",
+	print_head(out, "", "trouble", "What else is wrong.", "gauge");
+	print_sample(out, "trouble", "", "trouble=\"journal\"", t->no_journal);
+	print_sample(out, "trouble", "", "trouble=\"zone list\"",
+		t->no_changes);
+	print_sample(out, "trouble", "", "trouble=\"waits for a restart\"",
 		t->waiting);
-	sample(out, "trouble", "", "trouble=\"died of what it had in hand\"",
-		t->in_hand);
-	head(out, "", "process_deaths_total",
+	print_sample(out, "trouble", "",
+		"trouble=\"died of what it had in hand\"", t->in_hand);
+	print_head(out, "", "process_deaths_total",
 		"Deaths of processes that nobody wanted.", "counter");
 	for (unsigned i = 0; i < STATISTICS_PROCESSES; i++)
-		sample(out, "process_deaths_total", "", labels[i],
+		print_sample(out, "process_deaths_total", "", labels[i],
 			t->deaths[i]);
 }
 

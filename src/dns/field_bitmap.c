@@ -14,7 +14,7 @@ set_bit(uint8_t *bits, unsigned bit)
 
 /* The count of octets up to the last one that is not zero. */
 static size_t
-trim(const uint8_t *bits, size_t len)
+bitmap_trim(const uint8_t *bits, size_t len)
 {
 	while (len > 0 && bits[len - 1] == 0)
 		len--;
@@ -25,7 +25,7 @@ static bool
 put_window(struct rdata_parse *p, unsigned window, const uint8_t *bits)
 {
 	uint8_t block[2 + WINDOW_OCTETS];
-	size_t len = trim(bits, WINDOW_OCTETS);
+	size_t len = bitmap_trim(bits, WINDOW_OCTETS);
 
 	if (len == 0)
 		return true;
@@ -167,7 +167,7 @@ field_nxt_bitmap_parse(struct rdata_parse *p)
 			return rdata_expect(p, p->at, what);
 		set_bit(bits, type);
 	}
-	return rdata_put(p, bits, trim(bits, NXT_OCTETS));
+	return rdata_put(p, bits, bitmap_trim(bits, NXT_OCTETS));
 }
 
 bool

@@ -167,7 +167,7 @@ struct param_order {
 /* Notes the parameter at `last`, which follows those from `first` on. False if
  * its key was there already. */
 static bool
-order_add(struct param_order *o, const uint8_t *first, const uint8_t *last)
+key_order_add(struct param_order *o, const uint8_t *first, const uint8_t *last)
 {
 	uint16_t key = octets_get_u16(last);
 
@@ -311,7 +311,7 @@ field_svc_params_parse(struct rdata_parse *p)
 		if (!next_param(p, &param)
 			|| !parse_param(p, &param, &sound))
 			return false;
-		if (!order_add(&order, p->out + first, p->out + start))
+		if (!key_order_add(&order, p->out + first, p->out + start))
 			return rdata_expect(p, param.token,
 				"each key at most once");
 	}

@@ -51,7 +51,7 @@ static const char *const extended[] = {
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct rcode_names *
-find(const struct rcode_names *names, size_t count, uint16_t number)
+names_find(const struct rcode_names *names, size_t count, uint16_t number)
 {
 	return number < count && names[number].name != NULL ? &names[number]
 							    : NULL;
@@ -60,7 +60,8 @@ find(const struct rcode_names *names, size_t count, uint16_t number)
 const char *
 rcode_text_print(uint16_t rcode, char out[RCODE_TEXT_MAX])
 {
-	const struct rcode_names *names = find(rcodes, COUNT(rcodes), rcode);
+	const struct rcode_names *names = names_find(rcodes, COUNT(rcodes),
+		rcode);
 
 	if (names == NULL)
 		snprintf(out, RCODE_TEXT_MAX, "rcode %u", rcode);
@@ -75,7 +76,8 @@ rcode_text_print(uint16_t rcode, char out[RCODE_TEXT_MAX])
 const char *
 rcode_text_print_log(uint16_t rcode, char out[RCODE_TEXT_MAX])
 {
-	const struct rcode_names *names = find(rcodes, COUNT(rcodes), rcode);
+	const struct rcode_names *names = names_find(rcodes, COUNT(rcodes),
+		rcode);
 
 	if (names == NULL)
 		snprintf(out, RCODE_TEXT_MAX, "rcode %u", rcode);
@@ -88,8 +90,8 @@ rcode_text_print_log(uint16_t rcode, char out[RCODE_TEXT_MAX])
 const char *
 rcode_text_tsig(uint16_t error)
 {
-	const struct rcode_names *names = find(tsig_errors, COUNT(tsig_errors),
-		error);
+	const struct rcode_names *names = names_find(tsig_errors,
+		COUNT(tsig_errors), error);
 
 	return names != NULL ? names->name : "an unknown error";
 }
@@ -97,8 +99,8 @@ rcode_text_tsig(uint16_t error)
 const char *
 rcode_text_tsig_log(uint16_t error)
 {
-	const struct rcode_names *names = find(tsig_errors, COUNT(tsig_errors),
-		error);
+	const struct rcode_names *names = names_find(tsig_errors,
+		COUNT(tsig_errors), error);
 
 	return names != NULL ? names->log : "unknown error";
 }

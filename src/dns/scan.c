@@ -286,7 +286,7 @@ read_hex_digit(uint8_t c)
 
 /* Moves the octets behind the "::" to the end and puts zeros between. */
 static void
-spread(uint8_t out[16], size_t gap, size_t len)
+gap_spread(uint8_t out[16], size_t gap, size_t len)
 {
 	size_t tail = len - gap;
 
@@ -343,7 +343,7 @@ scan_ip6(const char *text, size_t len, uint8_t out[16])
 		return at == 16;
 	if (at > 14)
 		return false;
-	spread(out, gap, at);
+	gap_spread(out, gap, at);
 	return true;
 }
 

@@ -8,7 +8,7 @@ static const char too_long[] = "a value of at most 65535 octets";
 static const char no_escapes[] = "a value without escapes";
 
 static bool
-put(struct svc_out *out, const void *octets, size_t len)
+svc_put(struct svc_out *out, const void *octets, size_t len)
 {
 	if (out->room < len)
 		return false;
@@ -55,7 +55,7 @@ list_next(struct item_list *l, const char **item, size_t *len)
 static const char *
 opaque_parse(const struct svc_value *value, struct svc_out *out)
 {
-	return put(out, value->octets, value->len) ? NULL : too_long;
+	return svc_put(out, value->octets, value->len) ? NULL : too_long;
 }
 
 static const char *
@@ -125,7 +125,8 @@ put_keys(struct svc_out *out, const struct svc_keys *keys)
 			continue;
 		}
 		octets_put_u16(octets, (uint16_t)key);
-		if (svc_keys_has(keys, (uint16_t)key) && !put(out, octets, 2))
+		if (svc_keys_has(keys, (uint16_t)key)
+			&& !svc_put(out, octets, 2))
 			return false;
 	}
 	return true;
@@ -214,7 +215,7 @@ items_parse_some(const struct svc_value *value, struct svc_out *out)
 		if (len == 0)
 			return items_expected;
 		item[0] = (uint8_t)len;
-		if (!put(out, item, 1 + len))
+		if (!svc_put(out, item, 1 + len))
 			return too_long;
 		if (at == end)
 			return NULL;
@@ -288,7 +289,7 @@ port_parse(const struct svc_value *value, struct svc_out *out)
 		value->len, UINT16_MAX, &port))
 		return port_expected;
 	octets_put_u16(octets, (uint16_t)port);
-	return put(out, octets, 2) ? NULL : too_long;
+	return svc_put(out, octets, 2) ? NULL : too_long;
 }
 
 static const char *
@@ -320,7 +321,7 @@ ip4_parse(const struct svc_value *value, struct svc_out *out)
 	while (list_next(&l, &item, &len)) {
 		if (!scan_ip4(item, len, octets))
 			return "a list of IPv4 addresses";
-		if (!put(out, octets, 4))
+		if (!svc_put(out, octets, 4))
 			return too_long;
 	}
 	return NULL;
@@ -358,7 +359,7 @@ ip6_parse(const struct svc_value *value, struct svc_out *out)
 	while (list_next(&l, &item, &len)) {
 		if (!scan_ip6(item, len, octets))
 			return "a list of IPv6 addresses";
-		if (!put(out, octets, 16))
+		if (!svc_put(out, octets, 16))
 			return too_long;
 	}
 	return NULL;
@@ -421,7 +422,7 @@ ech_print(const uint8_t *octets, size_t len, struct text *t)
 
 /* The length of the UTF-8 sequence at s; 0 if it is none. RFC 3629 section 4 */
 static size_t
-utf8_len(const uint8_t *s, size_t left)
+svc_utf8_len(const uint8_t *s, size_t left)
 {
 	size_t len = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2
 		: *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
@@ -468,7 +469,7 @@ dohpath_check(const uint8_t *octets, size_t len)
 	if (len == 0 || *octets != '/')
 		return what;
 	for (at = octets; at < end;) {
-		size_t some = utf8_len(at, (size_t)(end - at));
+		size_t some = svc_utf8_len(at, (size_t)(end - at));
 
 		if (some == 0)
 			return what;
@@ -533,7 +534,7 @@ groups_parse(const struct svc_value *value, struct svc_out *out)
 		if (!scan_number(item, len, UINT16_MAX, &group))
 			return groups_expected;
 		octets_put_u16(octets, (uint16_t)group);
-		if (!put(out, octets, 2))
+		if (!svc_put(out, octets, 2))
 			return too_long;
 	}
 	return groups_check(first, (size_t)(out->at - first));

@@ -172,7 +172,8 @@ add_variables(const struct tsig_chain *chain, const struct tsig *tsig)
 
 /* Goes on to the next message: the MAC of this one stands before it. */
 static void
-step(struct tsig_chain *chain, const uint8_t *mac, size_t len, uint64_t time)
+chain_next(struct tsig_chain *chain, const uint8_t *mac, size_t len,
+	uint64_t time)
 {
 	/* Only the request, the first message, has no MAC before it. */
 	chain->is_answered = chain->prior_len > 0;
@@ -217,7 +218,7 @@ tsig_check(struct tsig_chain *chain, const uint8_t *message,
 		return RCODE_SERVFAIL;
 	if (!mac_is_equal(mac, tsig->mac, tsig->mac_len))
 		return RCODE_BADSIG;
-	step(chain, tsig->mac, tsig->mac_len, tsig->time_sec);
+	chain_next(chain, tsig->mac, tsig->mac_len, tsig->time_sec);
 	/* An older message must not be inserted between later ones. */
 	if (is_later && tsig->time_sec < before)
 		return RCODE_BADTIME;
@@ -257,7 +258,7 @@ tsig_len(const struct tsig_key *key)
 }
 
 static uint8_t *
-put_octets(uint8_t *out, const uint8_t *octets, size_t len)
+tsig_put_octets(uint8_t *out, const uint8_t *octets, size_t len)
 {
 	if (len > 0)
 		memcpy(out, octets, len);
@@ -266,11 +267,11 @@ put_octets(uint8_t *out, const uint8_t *octets, size_t len)
 
 /* Appends a TSIG record with these fields; the message has room for it. */
 static void
-append(const struct tsig *tsig, uint8_t *message, size_t *len)
+tsig_append_record(const struct tsig *tsig, uint8_t *message, size_t *len)
 {
 	size_t record = record_len(tsig->key.len, tsig->algorithm.len,
 		tsig->mac_len, tsig->other_len);
-	uint8_t *out = put_octets(message + *len, tsig->key.name,
+	uint8_t *out = tsig_put_octets(message + *len, tsig->key.name,
 		tsig->key.len);
 
 	octets_put_u16(out, TYPE_TSIG);
@@ -278,16 +279,16 @@ append(const struct tsig *tsig, uint8_t *message, size_t *len)
 	octets_put_u32(out + 4, 0);
 	octets_put_u16(out + 8,
 		(uint16_t)(record - tsig->key.len - RR_FIXED));
-	out = put_octets(out + RR_FIXED, tsig->algorithm.name,
+	out = tsig_put_octets(out + RR_FIXED, tsig->algorithm.name,
 		tsig->algorithm.len);
 	put_time(out, tsig->time_sec);
 	octets_put_u16(out + TIME_LEN, tsig->fudge_sec);
 	octets_put_u16(out + TIMERS_LEN, tsig->mac_len);
-	out = put_octets(out + TIMERS_LEN + 2, tsig->mac, tsig->mac_len);
+	out = tsig_put_octets(out + TIMERS_LEN + 2, tsig->mac, tsig->mac_len);
 	octets_put_u16(out, tsig->original_id);
 	octets_put_u16(out + 2, tsig->error);
 	octets_put_u16(out + 4, tsig->other_len);
-	out = put_octets(out + TAIL_LEN, tsig->other, tsig->other_len);
+	out = tsig_put_octets(out + TAIL_LEN, tsig->other, tsig->other_len);
 	octets_put_u16(message + MESSAGE_ARCOUNT,
 		(uint16_t)(message_get_count(message, MESSAGE_ARCOUNT) + 1));
 	*len += record;
@@ -295,7 +296,7 @@ append(const struct tsig *tsig, uint8_t *message, size_t *len)
 }
 
 static void
-set_name(struct message_name *to, const uint8_t *name)
+tsig_set_name(struct message_name *to, const uint8_t *name)
 {
 	to->len = (uint8_t)name_len(name);
 	memcpy(to->name, name, to->len);
@@ -320,8 +321,8 @@ tsig_sign(struct tsig_chain *chain, uint8_t *message, size_t *len,
 	assert(key != NULL && key->mac != NULL);
 	assert(*len >= MESSAGE_HEADER_LEN && *len <= capacity);
 	tsig.mac_len = (uint16_t)mac_len(key->kind);
-	set_name(&tsig.key, key->name);
-	set_name(&tsig.algorithm, algorithm_names[key->kind]);
+	tsig_set_name(&tsig.key, key->name);
+	tsig_set_name(&tsig.algorithm, algorithm_names[key->kind]);
 	put_time(other, stamp->server_time);
 	if (record_len(tsig.key.len, tsig.algorithm.len, tsig.mac_len,
 		tsig.other_len) > capacity - *len)
@@ -331,8 +332,8 @@ tsig_sign(struct tsig_chain *chain, uint8_t *message, size_t *len,
 	add_variables(chain, &tsig);
 	if (mac_end(key->mac, mac) != NSD_OK)
 		return NSD_E_MEMORY;
-	append(&tsig, message, len);
-	step(chain, mac, tsig.mac_len, tsig.time_sec);
+	tsig_append_record(&tsig, message, len);
+	chain_next(chain, mac, tsig.mac_len, tsig.time_sec);
 	return NSD_OK;
 }
 
@@ -349,6 +350,6 @@ tsig_refuse(const struct tsig *request, enum rcode error, uint8_t *message,
 	if (record_len(tsig.key.len, tsig.algorithm.len, 0, 0)
 		> capacity - *len)
 		return NSD_E_LIMIT;
-	append(&tsig, message, len);
+	tsig_append_record(&tsig, message, len);
 	return NSD_OK;
 }

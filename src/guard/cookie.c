@@ -25,8 +25,8 @@
 /* The hash of all that comes before it in a cookie, and the address:
  * SipHash-2-4 of 20 or 32 octets, word by word. */
 static uint64_t
-hash(const uint8_t secret[COOKIE_SECRET_LEN], const uint8_t cookie[HASH_AT],
-	const struct sockaddr_storage *client)
+hash_cookie(const uint8_t secret[COOKIE_SECRET_LEN],
+	const uint8_t cookie[HASH_AT], const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)client;
 	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)client;
@@ -77,7 +77,7 @@ cookie_check(const struct cookie_secrets *secrets, const uint8_t *cookie,
 	is = siphash_word(cookie + HASH_AT);
 	for (uint32_t i = 0; i < secrets->count && i < COOKIE_SECRETS_MAX; i++)
 		/* One word: it is compared at once. */
-		if (hash(secrets->secrets[i], cookie, client) == is)
+		if (hash_cookie(secrets->secrets[i], cookie, client) == is)
 			return i == 0 ? state : COOKIE_RENEW;
 	return COOKIE_BAD;
 }
@@ -94,7 +94,7 @@ cookie_make(const struct cookie_secrets *secrets,
 	memmove(cookie, client_cookie, COOKIE_CLIENT_LEN);
 	memcpy(cookie + COOKIE_CLIENT_LEN, head, sizeof(head));
 	octets_put_u32(cookie + TIME_AT, now_sec);
-	word = htole64(hash(secrets->secrets[0], cookie, client));
+	word = htole64(hash_cookie(secrets->secrets[0], cookie, client));
 	memcpy(cookie + HASH_AT, &word, HASH_LEN);
 }
 

@@ -50,7 +50,7 @@ rrl_init(struct rrl *rrl, void *memory, uint32_t buckets,
 /* ---- subjects ------------------------------------------------------------ */
 
 static uint64_t
-read_word(const uint8_t *octets)
+rrl_read_word(const uint8_t *octets)
 {
 	uint64_t word;
 
@@ -76,8 +76,8 @@ hash_last(const struct rrl *rrl, uint64_t hash, const uint8_t *octets,
 	uint64_t a = 0, b = 0;
 
 	if (len >= 8) {
-		a = read_word(octets);
-		b = read_word(octets + len - 8);
+		a = rrl_read_word(octets);
+		b = rrl_read_word(octets + len - 8);
 	} else if (len >= 4) {
 		a = read_half(octets);
 		b = read_half(octets + len - 4);
@@ -98,8 +98,8 @@ rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject)
 		| left), rrl->key[2]);
 
 	for (; left > 16; at += 16, left -= 16)
-		hash = fold_words(read_word(at) ^ rrl->key[1],
-			read_word(at + 8) ^ hash);
+		hash = fold_words(rrl_read_word(at) ^ rrl->key[1],
+			rrl_read_word(at + 8) ^ hash);
 	return hash_last(rrl, hash, at, left);
 }
 

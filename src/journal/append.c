@@ -82,7 +82,7 @@ write_at(int fd, const uint8_t *data, size_t len, uint64_t offset)
 }
 
 static enum nsd_err
-flush(struct append *append)
+append_flush(struct append *append)
 {
 	enum nsd_err err = write_at(append->fd, append->buffer, append->used,
 		append->end);
@@ -111,7 +111,7 @@ sync_segment(struct append *append)
 
 /* Makes the file of a new segment. A number is used once, whatever comes. */
 static enum nsd_err
-begin(struct append *append)
+append_begin(struct append *append)
 {
 	char name[FORMAT_NAME_MAX];
 
@@ -145,7 +145,7 @@ remove_new(struct append *append)
 /* Cuts off all that was written behind an offset of the segment; if that fails,
  * the segment is left, and the next one begun. */
 static void
-cut(struct append *append, uint64_t offset)
+append_cut(struct append *append, uint64_t offset)
 {
 	int saved_errno = errno;
 
@@ -172,20 +172,20 @@ make_room(struct append *append, uint64_t size)
 		&& at + size > append->segment_size) {
 		/* Records of the next segment must not be durable without
 		 * these. */
-		err = flush(append);
+		err = append_flush(append);
 		if (err != NSD_OK)
 			return err;
 		err = sync_segment(append);
 		if (err != NSD_OK)
-			cut(append, append->synced);
+			append_cut(append, append->synced);
 		close_segment(append);
 		if (err != NSD_OK)
 			return err;
 	}
 	if (append->fd == -1)
-		err = begin(append);
+		err = append_begin(append);
 	if (err == NSD_OK && append->used + size > BUFFER)
-		err = flush(append);
+		err = append_flush(append);
 	return err;
 }
 
@@ -294,7 +294,7 @@ append_copy(struct append *append, const struct journal_entry *entry,
 void
 append_undo(struct append *append)
 {
-	cut(append, append->committed);
+	append_cut(append, append->committed);
 }
 
 enum nsd_err
@@ -305,7 +305,7 @@ append_commit(struct append *append, bool sync, bool *sync_failed)
 	*sync_failed = false;
 	if (append->fd == -1)
 		return NSD_OK;
-	err = flush(append);
+	err = append_flush(append);
 	if (err == NSD_OK && sync) {
 		err = sync_segment(append);
 		*sync_failed = err != NSD_OK;
@@ -317,7 +317,7 @@ append_commit(struct append *append, bool sync, bool *sync_failed)
 	if (*sync_failed) {
 		/* Cut off as well as can be, should the segment be read
 		 * again. */
-		cut(append, append->synced);
+		append_cut(append, append->synced);
 		close_segment(append);
 	} else {
 		append_undo(append);

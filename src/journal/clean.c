@@ -56,7 +56,7 @@ clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 /* ---- segments go */
 
 static struct live_segment *
-oldest(const struct journal *journal)
+segment_oldest(const struct journal *journal)
 {
 	const struct cds_list_head *head = &journal->live.segments;
 
@@ -84,7 +84,7 @@ clean_is_due(const struct journal *journal)
 static void
 remove_oldest(struct journal *journal)
 {
-	struct live_segment *segment = oldest(journal);
+	struct live_segment *segment = segment_oldest(journal);
 	struct journal_job *job;
 
 	if (segment == NULL || is_newest(journal, segment) || journal->removing
@@ -104,7 +104,7 @@ remove_oldest(struct journal *journal)
 static void
 on_removed(struct journal *journal, struct journal_job *job)
 {
-	struct live_segment *segment = oldest(journal);
+	struct live_segment *segment = segment_oldest(journal);
 
 	journal->removing = false;
 	if (job->err != NSD_OK) {
@@ -119,7 +119,7 @@ on_removed(struct journal *journal, struct journal_job *job)
 /* ---- entries move */
 
 static bool
-copy(struct journal *journal, struct live_entry *entry)
+entry_copy(struct journal *journal, struct live_entry *entry)
 {
 	struct journal_job *job = jobs_create(JOB_COPY, 0);
 
@@ -137,7 +137,7 @@ copy(struct journal *journal, struct live_entry *entry)
 static void
 copy_oldest(struct journal *journal)
 {
-	struct live_segment *segment = oldest(journal);
+	struct live_segment *segment = segment_oldest(journal);
 	struct live_entry *entry;
 	uint64_t octets = 0;
 
@@ -145,7 +145,7 @@ copy_oldest(struct journal *journal)
 		return;
 	cds_list_for_each_entry(entry, &segment->entries, in_segment) {
 		octets += format_record_size(&entry->entry);
-		if (!copy(journal, entry) || journal->copies >= COPIES_MAX
+		if (!entry_copy(journal, entry) || journal->copies >= COPIES_MAX
 			|| octets >= COPY_OCTETS_MAX)
 			return;
 	}

@@ -288,7 +288,7 @@ on_text(struct journal *journal, struct journal_job *job)
 }
 
 static void
-on_done(struct journal *journal, struct journal_job *job)
+on_commit_done(struct journal *journal, struct journal_job *job)
 {
 	bool is_record = job->kind == JOB_TEXT || job->kind == JOB_DEAD
 		|| job->kind == JOB_COPY;
@@ -315,7 +315,7 @@ journal_next(struct journal *journal, struct journal_done *done)
 	if (cds_list_empty(&journal->ready)) {
 		commit_take_done(&journal->commit, &list);
 		cds_list_for_each_entry_safe(job, next, &list, node)
-			on_done(journal, job);
+			on_commit_done(journal, job);
 		clean_run(journal);
 	}
 	if (cds_list_empty(&journal->ready))
@@ -374,7 +374,7 @@ journal_open_text(struct journal *journal, const uint8_t *apex, uint64_t id,
 /* Marks the entries of a zone that are under way, from an id on, as
  * unwanted. */
 static void
-unwant(struct journal *journal, const uint8_t *apex, uint64_t first)
+drop_unwanted(struct journal *journal, const uint8_t *apex, uint64_t first)
 {
 	struct journal_job *job;
 
@@ -406,7 +406,7 @@ journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id)
 void
 journal_refuse(struct journal *journal, const uint8_t *apex, uint64_t id)
 {
-	unwant(journal, apex, id);
+	drop_unwanted(journal, apex, id);
 	kill_live(journal, apex, id, journal->id_next - 1);
 }
 
@@ -434,7 +434,7 @@ journal_drop(struct journal *journal, const uint8_t *apex)
 	cds_list_for_each_entry(transfer, &journal->transfers, node)
 		if (name_equal(transfer->job->head.apex, apex))
 			transfer->job->unwanted = true;
-	unwant(journal, apex, 0);
+	drop_unwanted(journal, apex, 0);
 	kill_live(journal, apex, 0, journal->id_next - 1);
 }
 

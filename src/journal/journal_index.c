@@ -97,7 +97,7 @@ struct way {
 };
 
 static enum nsd_err
-way_add(struct way *way, const struct journal_entry *entry)
+index_way_add(struct way *way, const struct journal_entry *entry)
 {
 	struct journal_entry *entries = grow_array(way->chain.entries,
 		way->chain.count, &way->room, sizeof(*entries));
@@ -138,7 +138,7 @@ way_on(struct way *way, const struct journal_entry *entry)
 			way_arrive(way);
 		return NSD_OK;
 	}
-	err = way_add(way, entry);
+	err = index_way_add(way, entry);
 	if (err == NSD_OK && query->has_serial && entry->to == query->serial)
 		way_arrive(way);
 	return err;

@@ -35,7 +35,7 @@ journal_begin(struct journal *journal, const uint8_t *apex)
 
 /* Gives the block to the thread that writes it. */
 static enum nsd_err
-spill(struct journal_transfer *transfer)
+transfer_spill(struct journal_transfer *transfer)
 {
 	struct journal *journal = transfer->journal;
 	struct journal_job *job = jobs_create(JOB_BLOCK, 0);
@@ -83,7 +83,7 @@ journal_put(struct journal_transfer *transfer, const void *data, size_t len)
 		uint8_t *room;
 
 		if (n == 0) {
-			enum nsd_err err = spill(transfer);
+			enum nsd_err err = transfer_spill(transfer);
 
 			if (err != NSD_OK)
 				return err;

@@ -41,7 +41,7 @@ live_fini(struct live *live)
 /* Names of zones are chosen by the operator, so no attacker can make them
  * collide. */
 static uint64_t
-hash_of(const uint8_t *apex, size_t len)
+hash_apex(const uint8_t *apex, size_t len)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -52,7 +52,7 @@ hash_of(const uint8_t *apex, size_t len)
 }
 
 static struct live_zone **
-bucket_of(const struct live *live, uint64_t hash)
+live_bucket(const struct live *live, uint64_t hash)
 {
 	return &live->buckets[hash & (live->bucket_count - 1)];
 }
@@ -60,7 +60,7 @@ bucket_of(const struct live *live, uint64_t hash)
 static struct live_zone *
 find_hashed(const struct live *live, const uint8_t *apex, uint64_t hash)
 {
-	struct live_zone *zone = *bucket_of(live, hash);
+	struct live_zone *zone = *live_bucket(live, hash);
 
 	while (zone != NULL && (zone->hash != hash
 		|| !name_equal(zone->apex, apex)))
@@ -71,12 +71,12 @@ find_hashed(const struct live *live, const uint8_t *apex, uint64_t hash)
 struct live_zone *
 live_find_zone(const struct live *live, const uint8_t *apex)
 {
-	return find_hashed(live, apex, hash_of(apex, name_len(apex)));
+	return find_hashed(live, apex, hash_apex(apex, name_len(apex)));
 }
 
 /* Makes more buckets; without memory the chains get longer. */
 static void
-spread(struct live *live)
+live_spread(struct live *live)
 {
 	size_t count = live->bucket_count * 2;
 	struct live_zone **old = live->buckets, *zone;
@@ -88,7 +88,7 @@ spread(struct live *live)
 	live->bucket_count = count;
 	for (size_t i = 0; i < count / 2; i++)
 		while ((zone = old[i]) != NULL) {
-			struct live_zone **to = bucket_of(live, zone->hash);
+			struct live_zone **to = live_bucket(live, zone->hash);
 
 			old[i] = zone->next;
 			zone->next = *to;
@@ -101,7 +101,7 @@ static struct live_zone *
 get_zone(struct live *live, const uint8_t *apex)
 {
 	size_t len = name_len(apex);
-	uint64_t hash = hash_of(apex, len);
+	uint64_t hash = hash_apex(apex, len);
 	struct live_zone *zone = find_hashed(live, apex, hash), **bucket;
 
 	if (zone != NULL)
@@ -110,13 +110,13 @@ get_zone(struct live *live, const uint8_t *apex)
 	if (zone == NULL)
 		return NULL;
 	if (live->zone_count >= live->bucket_count)
-		spread(live);
+		live_spread(live);
 	memset(zone, 0, sizeof(*zone));
 	CDS_INIT_LIST_HEAD(&zone->entries);
 	zone->hash = hash;
 	memcpy(zone->apex, apex, len);
 	name_lower(zone->apex);
-	bucket = bucket_of(live, hash);
+	bucket = live_bucket(live, hash);
 	zone->next = *bucket;
 	*bucket = zone;
 	live->zone_count++;
@@ -126,7 +126,7 @@ get_zone(struct live *live, const uint8_t *apex)
 static void
 remove_zone_if_empty(struct live *live, struct live_zone *zone)
 {
-	struct live_zone **at = bucket_of(live, zone->hash);
+	struct live_zone **at = live_bucket(live, zone->hash);
 
 	if (!cds_list_empty(&zone->entries))
 		return;
@@ -250,7 +250,7 @@ live_find_between(const struct live *live, const uint8_t *apex,
 
 /* Adds (sign 1) or takes away (-1) the octets of an entry on disk. */
 static void
-account(struct live *live, struct live_entry *entry, int sign)
+live_account(struct live *live, struct live_entry *entry, int sign)
 {
 	uint64_t record = format_record_size(&entry->entry);
 	uint64_t file = entry->entry.in_file
@@ -279,7 +279,7 @@ live_add(struct live *live, const uint8_t *apex,
 	place = find_place(zone, new->id);
 	if (place != NULL && place->entry.id == new->id) {
 		entry = place;
-		account(live, entry, -1);
+		live_account(live, entry, -1);
 		cds_list_del(&entry->in_segment);
 	} else {
 		entry = calloc(1, sizeof(*entry));
@@ -294,7 +294,7 @@ live_add(struct live *live, const uint8_t *apex,
 	entry->zone = zone;
 	entry->segment = segment;
 	cds_list_add_tail(&entry->in_segment, &segment->entries);
-	account(live, entry, 1);
+	live_account(live, entry, 1);
 	return NSD_OK;
 no_memory:
 	if (zone != NULL)
@@ -309,7 +309,7 @@ live_remove(struct live *live, struct live_entry *entry)
 
 	if (zone->hint == entry)
 		zone->hint = NULL;
-	account(live, entry, -1);
+	live_account(live, entry, -1);
 	cds_list_del(&entry->in_zone);
 	cds_list_del(&entry->in_segment);
 	free(entry);

@@ -58,7 +58,7 @@ recover_compare_numbers(const void *a, const void *b)
 }
 
 static DIR *
-open_folder(int dirfd)
+recover_open_folder(int dirfd)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
@@ -71,7 +71,7 @@ open_folder(int dirfd)
 enum nsd_err
 recover_list(int dirfd, const char *suffix, uint64_t **numbers, size_t *count)
 {
-	DIR *dir = open_folder(dirfd);
+	DIR *dir = recover_open_folder(dirfd);
 	uint64_t *list = NULL, *grown;
 	size_t n = 0, room = 0;
 	struct dirent *d;

@@ -213,8 +213,9 @@ file_load(const char *path, size_t max, const struct timespec *since,
 
 /* Reads the file of a step that leads to a serial. True: it is in the draft. */
 static bool
-file_read(const char *path, uint32_t to, const struct ixfr_wanted *wanted,
-	struct diag_sink *sink, struct ixfr_drafts *drafts)
+differences_read(const char *path, uint32_t to,
+	const struct ixfr_wanted *wanted, struct diag_sink *sink,
+	struct ixfr_drafts *drafts)
 {
 	struct history_draft *draft = &drafts->items[drafts->count];
 	const char *why = NULL;
@@ -263,7 +264,7 @@ ixfr_file_read(const char *path, const struct ixfr_wanted *wanted,
 		items += drafts->count;
 		history_draft_init(items, wanted->apex, limits);
 		ixfr_file_print_name(path, i, name);
-		if (!file_read(name, serial, wanted, sink, drafts)
+		if (!differences_read(name, serial, wanted, sink, drafts)
 			|| (limits->octets != 0
 				&& octets + items->len > limits->octets)) {
 			history_draft_fini(items);

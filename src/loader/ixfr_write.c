@@ -158,7 +158,7 @@ ixfr_file_measure(const uint8_t *apex, const struct ixfr_octets *octets)
 }
 
 static enum nsd_err
-print_comments(FILE *out, const struct ixfr_text *text,
+ixfr_print_comments(FILE *out, const struct ixfr_text *text,
 	const struct ixfr_octets *octets)
 {
 	uint64_t size = ixfr_file_measure(text->apex, octets);
@@ -189,7 +189,7 @@ ixfr_file_print(FILE *out, const struct ixfr_text *text,
 	enum nsd_err err = writing_init(&w, out);
 
 	if (err == NSD_OK) {
-		err = print_comments(out, text, octets);
+		err = ixfr_print_comments(out, text, octets);
 		if (err == NSD_OK)
 			err = writing_walk(&w, text->apex, octets,
 				&(struct visitor){print_rr, NULL});
@@ -203,7 +203,7 @@ ixfr_file_print(FILE *out, const struct ixfr_text *text,
 /* ---- files --------------------------------------------------------------- */
 
 static enum nsd_err
-write_new(struct fs_replace *file, const struct ixfr_text *text,
+ixfr_write_new(struct fs_replace *file, const struct ixfr_text *text,
 	const struct ixfr_octets *octets)
 {
 	enum nsd_err err, closed;
@@ -232,7 +232,7 @@ ixfr_file_replace(const char *path, const struct ixfr_text *text,
 
 	if (err != NSD_OK)
 		return err;
-	err = write_new(&file, text, octets);
+	err = ixfr_write_new(&file, text, octets);
 	if (err == NSD_OK)
 		return fs_replace_take(&file, &none);
 	fs_replace_abort(&file);

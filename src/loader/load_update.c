@@ -68,7 +68,7 @@ update_find_entry(const struct update_file *f, store_ref *entry)
 }
 
 static enum nsd_err
-update_note(struct zone_update *update, const struct load_record *record)
+load_note_update(struct zone_update *update, const struct load_record *record)
 {
 	switch (record->action) {
 	case LOAD_UPDATE_REMOVE:
@@ -106,7 +106,7 @@ update_change(struct update_file *f)
 	if (err != NSD_OK)
 		return err;
 	while (err == NSD_OK && load_records_next(&f->cursor, &record))
-		err = update_note(update, &record);
+		err = load_note_update(update, &record);
 	if (err == NSD_OK && f->cursor.failed)
 		err = NSD_E_WIRE;
 	if (err != NSD_OK) {
@@ -220,7 +220,7 @@ load_update_is_past(const struct load_context *context,
 }
 
 static enum nsd_err
-update_run(struct update_file *f, const uint8_t *data, size_t len)
+load_run_update(struct update_file *f, const uint8_t *data, size_t len)
 {
 	cursor_init(&f->cursor, data, len);
 	if (load_records_read_head(&f->cursor, &f->kind, f->apex) != NSD_OK)
@@ -351,7 +351,7 @@ load_update_apply(const struct load_context *context,
 
 	/* No thread begins to read the zone's version meanwhile. */
 	pthread_mutex_lock(context->busy_lock);
-	result->err = update_run(&f, data, len);
+	result->err = load_run_update(&f, data, len);
 	pthread_mutex_unlock(context->busy_lock);
 	if (result->err == NSD_E_MEMORY)
 		update_tell_no_room(&f, lacks);

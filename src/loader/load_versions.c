@@ -125,7 +125,7 @@ struct transaction {
 };
 
 static enum nsd_err
-change_check(void *ctx, const struct zone *zone)
+version_change_check(void *ctx, const struct zone *zone)
 {
 	const struct load_versions *v = ctx;
 
@@ -134,7 +134,7 @@ change_check(void *ctx, const struct zone *zone)
 }
 
 static enum nsd_err
-change_begin(struct transaction *c)
+version_change_begin(struct transaction *c)
 {
 	struct load_versions *v = c->v;
 	const struct zone_update_options options = {
@@ -145,7 +145,7 @@ change_begin(struct transaction *c)
 		.exact = true,
 		.names_max = v->names_max,
 		.heap = v->heap,
-		.check = change_check,
+		.check = version_change_check,
 		.check_ctx = v,
 	};
 
@@ -240,7 +240,7 @@ change_is_cancelled(const struct transaction *c)
 static enum nsd_err
 change_run(struct transaction *c, const struct load_octets *parts, size_t count)
 {
-	enum nsd_err err = change_begin(c);
+	enum nsd_err err = version_change_begin(c);
 
 	if (err != NSD_OK)
 		return err;

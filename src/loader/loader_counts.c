@@ -20,7 +20,7 @@
 /* ---- the store ----------------------------------------------------------- */
 
 static void
-put(uint64_t *at, uint64_t value)
+count_put(uint64_t *at, uint64_t value)
 {
 	__atomic_store_n(at, value, __ATOMIC_RELAXED);
 }
@@ -33,14 +33,14 @@ counts_say_store(struct loader *loader)
 	struct store_stats stats;
 
 	store_get_stats(loader->writer, &stats);
-	put(&to->live, stats.live);
-	put(&to->free, stats.free);
-	put(&to->mapped, stats.mapped);
-	put(&to->retired, stats.retired);
-	put(&to->epoch, stats.epoch);
-	put(&to->oldest, stats.oldest_reader_epoch);
-	put(&to->pins, stats.pins);
-	put(&to->config, conf_memory_size(loader->role.server->conf));
+	count_put(&to->live, stats.live);
+	count_put(&to->free, stats.free);
+	count_put(&to->mapped, stats.mapped);
+	count_put(&to->retired, stats.retired);
+	count_put(&to->epoch, stats.epoch);
+	count_put(&to->oldest, stats.oldest_reader_epoch);
+	count_put(&to->pins, stats.pins);
+	count_put(&to->config, conf_memory_size(loader->role.server->conf));
 }
 
 void
@@ -68,15 +68,15 @@ loader_say_pass(struct loader *loader)
 
 	assert(loader->suspect_next <= loader->suspect_count);
 	if (loader->pass == LOADER_PASS_NONE) {
-		put(&to->to_look, 0);
-		put(&to->looked, 0);
+		count_put(&to->to_look, 0);
+		count_put(&to->looked, 0);
 		return;
 	}
 	/* Suspects are read one after the other, behind all others. */
-	put(&to->looked, loader->pool == NULL || loader->suspect_next > 0
+	count_put(&to->looked, loader->pool == NULL || loader->suspect_next > 0
 			? loader->result.zones - left
 			: load_pool_progress(loader->pool));
-	put(&to->to_look, loader->result.zones);
+	count_put(&to->to_look, loader->result.zones);
 }
 
 /* ---- groups of zones ----------------------------------------------------- */

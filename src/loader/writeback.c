@@ -37,7 +37,7 @@ struct written_file {
 
 /* Reports a failure, with the file's name. errno stays. */
 static enum nsd_err
-say(struct diag_sink *sink, const char *path, const char *what)
+say_error(struct diag_sink *sink, const char *path, const char *what)
 {
 	int error = errno;
 
@@ -68,7 +68,7 @@ make_folders(char *path, struct diag_sink *sink)
 		*slash = '\0';
 		failed = mkdir(path, 0750);
 		if (failed == -1 && errno != EEXIST) {
-			enum nsd_err err = say(sink, path, "make folder");
+			enum nsd_err err = say_error(sink, path, "make folder");
 
 			*slash = '/';
 			return err;
@@ -91,7 +91,8 @@ sync_folder(char *path, struct diag_sink *sink)
 	fd = open(slash == NULL ? "." : slash == path ? "/" : path,
 		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd == -1 || fsync(fd) == -1)
-		err = say(sink, slash == NULL ? "." : path, "flush folder");
+		err = say_error(sink, slash == NULL ? "." : path,
+			"flush folder");
 	error = errno;
 	if (fd != -1)
 		close(fd);
@@ -125,7 +126,7 @@ open_new(struct written_file *w, struct diag_sink *sink)
 		}
 		fs_replace_abort(&w->file);
 	}
-	return say(sink, w->path, "make a file beside");
+	return say_error(sink, w->path, "make a file beside");
 }
 
 static void
@@ -192,7 +193,7 @@ write_new(struct written_file *w, const struct writeback *writeback,
 		return say_memory(sink, w->file.temp);
 	if (err != NSD_OK)
 		errno = error;
-	return say(sink, w->file.temp, "write");
+	return say_error(sink, w->file.temp, "write");
 }
 
 static enum nsd_err
@@ -210,7 +211,7 @@ write_file(struct written_file *w, const struct writeback *writeback,
 		return err;
 	}
 	if (fs_replace_take(&w->file, &none) != NSD_OK)
-		return say(sink, w->path, "replace");
+		return say_error(sink, w->path, "replace");
 	return sync_folder(w->path, sink);
 }
 

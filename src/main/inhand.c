@@ -205,7 +205,7 @@ file_choose_number(const struct supervisor *s)
 /* Writes the file without a flush, as main waits for no disk. False: see
  * errno. */
 static bool
-file_write(const char *path, const struct inhand_text *text)
+message_file_write(const char *path, const struct inhand_text *text)
 {
 	struct fs_replace file;
 	int fd;
@@ -232,7 +232,7 @@ file_keep(const struct supervisor *s, const struct inhand_text *text,
 	unsigned number = file_choose_number(s);
 
 	if (server_find_in_hand(&s->server, number, path, PATH_MAX)
-		&& file_write(path, text))
+		&& message_file_write(path, text))
 		return number;
 	log_error("cannot write %s: %s", path, strerror(errno));
 	return 0;
@@ -261,7 +261,7 @@ log_messages(const struct child *child, const struct hand_message *messages,
 }
 
 static void
-tell(struct supervisor *s, const struct child *child, int status,
+tell_messages(struct supervisor *s, const struct child *child, int status,
 	const struct hand_message *messages, size_t count)
 {
 	struct inhand_text text;
@@ -298,7 +298,7 @@ inhand_tell(struct supervisor *s, const struct child *child, int status)
 		return;
 	if (!inhand_may_tell(&s->inhand_pace, clock_now_msec(), &left_out))
 		return;
-	tell(s, child, status, messages, count);
+	tell_messages(s, child, status, messages, count);
 	if (left_out > 0)
 		log_error("%llu more processes have died with something in"
 			  " hand; that of the last ones is not kept",

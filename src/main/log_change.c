@@ -51,7 +51,7 @@ log_change_reopen(struct supervisor *s)
 /* ---- another configuration ----------------------------------------------- */
 
 static bool
-text_is_same(const char *a, const char *b)
+path_is_same(const char *a, const char *b)
 {
 	return a != NULL && b != NULL ? strcmp(a, b) == 0 : a == b;
 }
@@ -78,7 +78,7 @@ log_change_open(const struct server *server, const struct conf *new,
 	struct log_options options = log_wish(server, next);
 
 	*change = (struct log_change){.is_open = false};
-	if (text_is_same(now->logfile, next->logfile)
+	if (path_is_same(now->logfile, next->logfile)
 		&& now->log_only_syslog == next->log_only_syslog)
 		return NSD_OK;
 	if (log_open_files(&options, &change->files) != NSD_OK) {

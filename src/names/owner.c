@@ -76,7 +76,7 @@ owner_measure(struct owner *owner, const uint8_t *name, size_t len,
 }
 
 static int
-label_compare(const uint8_t *a, const uint8_t *b)
+owner_label_compare(const uint8_t *a, const uint8_t *b)
 {
 	unsigned n = a[0] < b[0] ? a[0] : b[0];
 	int c = memcmp(a + 1, b + 1, n);
@@ -96,7 +96,7 @@ owner_compare_names(const struct owner *a, const struct owner *b)
 	na = labels_split(a->name, a->name_len, a_at);
 	nb = labels_split(b->name, b->name_len, b_at);
 	while (na > 0 && nb > 0) {
-		int c = label_compare(a->name + a_at[--na],
+		int c = owner_label_compare(a->name + a_at[--na],
 			b->name + b_at[--nb]);
 
 		if (c != 0)

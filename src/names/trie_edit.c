@@ -124,7 +124,7 @@ change_alloc(struct change *change, unsigned count, store_ref *ref)
 }
 
 static void
-change_abandon(struct change *change)
+trie_change_abandon(struct change *change)
 {
 	while (change->copy_count-- > 0)
 		store_free(change->edit->heap,
@@ -179,7 +179,7 @@ change_apply(struct change *change, struct trie *trie, unsigned depth,
 		}
 		copy = change_alloc(change, word_count(word), &ref);
 		if (copy == NULL) {
-			change_abandon(change);
+			trie_change_abandon(change);
 			return NSD_E_MEMORY;
 		}
 		memcpy(copy, entry_children(change->view, branch),
@@ -205,7 +205,7 @@ change_init(struct change *change, struct trie_edit *edit)
 }
 
 static enum nsd_err
-change_reserve(struct change *change)
+trie_change_reserve(struct change *change)
 {
 	return change->edit->owned == NULL ? NSD_OK
 		: owned_reserve(change->edit->owned, change->path.depth + 1u);
@@ -290,7 +290,7 @@ trie_put(struct trie_edit *edit, struct trie *trie, store_ref object,
 		change.key);
 	trie_path_find(&change.path, change.view, &trie->root, change.key,
 		change.key_len);
-	err = change_reserve(&change);
+	err = trie_change_reserve(&change);
 	if (err != NSD_OK)
 		return err;
 	diff = change_diff(&change, leaf_key);
@@ -359,7 +359,7 @@ trie_remove(struct trie_edit *edit, struct trie *trie,
 		change.key_len);
 	if (change_diff(&change, leaf_key) != change.key_len)
 		return NSD_E_NOT_FOUND;
-	err = change_reserve(&change);
+	err = trie_change_reserve(&change);
 	if (err == NSD_OK && change.path.depth == 0)
 		trie->root = entry_make(0, STORE_NONE);
 	else if (err == NSD_OK)

@@ -116,7 +116,8 @@ join_entries(struct seam *seam, struct trie_entry low, struct trie_entry high,
 }
 
 static struct trie_entry
-outermost(const struct store_view *view, struct trie_entry entry, bool last)
+entry_outermost(const struct store_view *view, struct trie_entry entry,
+	bool last)
 {
 	uint64_t word;
 
@@ -134,8 +135,8 @@ trie_join(struct store_heap *heap, struct trie *low, struct trie *high)
 	unsigned low_len, high_len;
 
 	if (!trie_is_empty(low) && !trie_is_empty(high)) {
-		last = outermost(seam.view, low->root, true);
-		first = outermost(seam.view, high->root, false);
+		last = entry_outermost(seam.view, low->root, true);
+		first = entry_outermost(seam.view, high->root, false);
 		low_len = trie_key_of_leaf(entry_leaf(seam.view, &last),
 			seam.low_key);
 		high_len = trie_key_of_leaf(entry_leaf(seam.view, &first),

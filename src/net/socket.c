@@ -27,7 +27,7 @@ struct making {
 };
 
 static void
-warn(const struct making *m, const char *what)
+warn_socket(const struct making *m, const char *what)
 {
 	char address[NET_ADDRESS_TEXT_MAX];
 	int error = errno;
@@ -49,7 +49,7 @@ try_int(const struct making *m, int level, int name, int value,
 	const char *what)
 {
 	if (!set_int(m, level, name, value))
-		warn(m, what);
+		warn_socket(m, what);
 }
 
 /* Sets a buffer's size: beyond the system's maximum if we may (CAP_NET_ADMIN),
@@ -90,7 +90,7 @@ set_buffer(const struct making *m, int name, int force_name, int octets,
 	if (octets <= 0)
 		return;
 	if (!size_buffer(m, name, force_name, octets, &got))
-		warn(m, what);
+		warn_socket(m, what);
 	else if (got < octets)
 		diag_emit(m->sink, DIAG_WARNING, NULL, 0, 0,
 			"%s is %d octets, not the %d asked for: the system's "
@@ -112,7 +112,7 @@ set_placement(const struct making *m)
 	    && setsockopt(m->fd, SOL_SOCKET, SO_BINDTODEVICE,
 		    m->options->device,
 		    (socklen_t)strlen(m->options->device) + 1) != 0)
-		warn(m, "bindtodevice");
+		warn_socket(m, "bindtodevice");
 }
 
 /*
@@ -247,7 +247,7 @@ net_listen_again(int fd, const struct net_listen *options,
 	}
 	set_tcp_mss(&m);
 	if (!set_backlog(&m))
-		warn(&m, "tcp-listen-queue");
+		warn_socket(&m, "tcp-listen-queue");
 }
 
 /* ---- sizes that may be asked for ----------------------------------------- */

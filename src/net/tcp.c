@@ -20,7 +20,7 @@
 #define RESUME_MAX 256
 
 static struct tcp_conn *
-oldest(struct net_tcp *tcp, enum tcp_phase phase)
+conn_oldest(struct net_tcp *tcp, enum tcp_phase phase)
 {
 	return list_first_or_null(&tcp->conns[phase], struct tcp_conn, by_age);
 }
@@ -135,12 +135,12 @@ on_connection(struct tcp_source *source)
 
 /* Closes what is due. Returns when the next is due; 0: there is none. */
 static uint64_t
-expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
+conns_expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 {
 	struct tcp_conn *conn;
 	unsigned closed = 0;
 
-	while ((conn = oldest(tcp, phase)) != NULL) {
+	while ((conn = conn_oldest(tcp, phase)) != NULL) {
 		uint64_t due = conn->active_ms
 			+ tcp_wait_timeout_ms(tcp, phase);
 
@@ -179,7 +179,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	now = tcp->now_ms;
 	tcp->timer_ms = 0;
 	for (int phase = 0; phase < TCP_PHASES; phase++) {
-		due = expire(tcp, (enum tcp_phase)phase, now);
+		due = conns_expire(tcp, (enum tcp_phase)phase, now);
 		if (due != 0)
 			tcp_wait_until(tcp, due);
 	}
@@ -356,7 +356,7 @@ net_tcp_close(struct net_tcp *tcp)
 	if (tcp->epoll != -1)
 		close(tcp->epoll);
 	for (int phase = 0; phase < TCP_PHASES; phase++)
-		while ((conn = oldest(tcp, phase)) != NULL)
+		while ((conn = conn_oldest(tcp, phase)) != NULL)
 			tcp_conn_destroy(conn);
 	evtimer_del(&tcp->timer);
 	tcp_turn_fini(tcp);

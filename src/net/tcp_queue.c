@@ -213,7 +213,7 @@ tcp_queue_admit(struct net_tcp *tcp, bool early)
 }
 
 static void
-drop(struct tcp_conn *conn)
+queue_drop(struct tcp_conn *conn)
 {
 	net_count_add(conn->tcp->handler.dropped, 1);
 	tcp_conn_destroy(conn);
@@ -230,15 +230,15 @@ tcp_queue_settle(struct net_tcp *tcp)
 	while (tcp->options.reject_overflow
 		&& (net = tcp_share_find_next(tcp)) != NULL
 		&& net != &tcp->share.unknown)
-		drop(first_of(net));
+		queue_drop(first_of(net));
 	while (tcp->queued > TCP_QUEUE_MAX)
-		drop(tcp_share_find_last(tcp));
+		queue_drop(tcp_share_find_last(tcp));
 }
 
 /* Reads the header of a proxy, which names its client. Octets behind the header
  * stay where they are. */
 static enum proxy_outcome
-take_header(struct tcp_conn *conn)
+queue_take_header(struct tcp_conn *conn)
 {
 	uint8_t data[PROXY_HEADER_MAX];
 	ssize_t got = recv(conn->fd, data, sizeof(data),
@@ -262,7 +262,7 @@ on_header(struct tcp_source *source)
 	struct tcp_conn *conn = (struct tcp_conn *)source;
 	struct net_tcp *tcp = conn->tcp;
 
-	switch (take_header(conn)) {
+	switch (queue_take_header(conn)) {
 	case PROXY_MALFORMED:
 		tcp_conn_destroy(conn);
 		return;

@@ -36,7 +36,7 @@ prefix_of(const struct sockaddr *peer)
 /* The bucket of a network. A keyed hash: clients cannot choose networks that
  * share one. */
 static struct cds_list_head *
-bucket_of(struct tcp_share *share, uint64_t prefix)
+share_bucket(struct tcp_share *share, uint64_t prefix)
 {
 	uint64_t hash = (prefix ^ share->secret[0]) * (share->secret[1] | 1);
 
@@ -50,7 +50,7 @@ find_net(struct tcp_share *share, uint64_t prefix)
 {
 	struct tcp_net *net;
 
-	cds_list_for_each_entry(net, bucket_of(share, prefix), by_hash)
+	cds_list_for_each_entry(net, share_bucket(share, prefix), by_hash)
 		if (net->prefix == prefix)
 			return net;
 	return NULL;
@@ -118,7 +118,7 @@ get_net(struct tcp_share *share, uint64_t prefix)
 	net->prefix = prefix;
 	CDS_INIT_LIST_HEAD(&net->conns);
 	CDS_INIT_LIST_HEAD(&net->queue);
-	cds_list_add(&net->by_hash, bucket_of(share, prefix));
+	cds_list_add(&net->by_hash, share_bucket(share, prefix));
 	return net;
 }
 

@@ -125,7 +125,7 @@ control_turn(struct msghdr *msg)
 
 /* Receives up to a batch; returns the count of datagrams. */
 static size_t
-receive(struct net_udp *udp)
+receive_batch(struct net_udp *udp)
 {
 	unsigned tries;
 	int got;
@@ -175,7 +175,7 @@ take_header(struct net_udp *udp, size_t i, struct exchange *x)
 
 /* Fills exchanges with datagrams that deserve an answer; returns how many. */
 static size_t
-prepare(struct net_udp *udp, size_t got)
+prepare_batch(struct net_udp *udp, size_t got)
 {
 	size_t count = 0;
 
@@ -306,14 +306,14 @@ send_all(struct net_udp *udp, size_t count)
 }
 
 static void
-unwatch(struct net_udp *udp)
+socket_unwatch(struct net_udp *udp)
 {
 	if (udp->watched)
 		udp->watched = event_del(&udp->event) != 0;
 }
 
 static void
-watch(struct net_udp *udp)
+socket_watch(struct net_udp *udp)
 {
 	static const struct timeval wait = { .tv_usec = WATCH_RETRY_MS * 1000 };
 
@@ -335,10 +335,10 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 
 	net_count_add(udp->handler.turns, 1);
 	for (unsigned batch = 0; batch < BATCHES_MAX; batch++) {
-		got = receive(udp);
+		got = receive_batch(udp);
 		if (got >= BATCH_UNWATCHED)
-			unwatch(udp);
-		count = prepare(udp, got);
+			socket_unwatch(udp);
+		count = prepare_batch(udp, got);
 		if (count > 0) {
 			net_count_add(udp->handler.requests, count);
 			udp->handler.on_batch(udp->handler.ctx,
@@ -356,12 +356,12 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		if (got < BATCH_AGAIN && got < udp->batch_max)
 			break;
 	}
-	watch(udp);
+	socket_watch(udp);
 }
 
 /* A socket on a wildcard address has to learn which address was asked. */
 static enum nsd_err
-control_open(struct net_udp *udp)
+control_begin(struct net_udp *udp)
 {
 	struct sockaddr_storage address;
 	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)&address;
@@ -462,7 +462,7 @@ net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 /* A number that the kernel has of the socket, SK_MEMINFO_*; 0: it does not say,
  * too. */
 static uint32_t
-read_number(const struct net_udp *udp, unsigned which)
+control_read_number(const struct net_udp *udp, unsigned which)
 {
 	uint32_t values[SK_MEMINFO_VARS] = { 0 };
 	socklen_t len = sizeof(values);
@@ -480,13 +480,13 @@ read_number(const struct net_udp *udp, unsigned which)
 static uint32_t
 read_lost(const struct net_udp *udp)
 {
-	return read_number(udp, SK_MEMINFO_DROPS);
+	return control_read_number(udp, SK_MEMINFO_DROPS);
 }
 
 void
 net_udp_set_careful(struct net_udp *udp, bool careful)
 {
-	bool short_of_time = read_number(udp, SK_MEMINFO_RMEM_ALLOC)
+	bool short_of_time = control_read_number(udp, SK_MEMINFO_RMEM_ALLOC)
 		> WAITING_MAX;
 
 	udp->batch_max = careful && !short_of_time ? 1 : EXCHANGE_BATCH_MAX;
@@ -522,7 +522,7 @@ net_udp_open(struct event_base *base, int fd,
 	err = room_open(udp, options->room);
 	if (err != NSD_OK)
 		goto fail_replies;
-	err = control_open(udp);
+	err = control_begin(udp);
 	if (err != NSD_OK)
 		goto fail_room;
 	headers_init(udp);

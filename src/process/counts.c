@@ -413,7 +413,7 @@ static const struct {
 };
 
 static void
-unmap(uint8_t *at, size_t size)
+unmap_pages(uint8_t *at, size_t size)
 {
 	if (size > 0 && munmap(at, size) == -1)
 		abort();
@@ -430,8 +430,8 @@ part_leave(const struct counts *c, const struct counts_area *part,
 
 	if (part->count <= 1)
 		return;
-	unmap(at, before);
-	unmap(at + before + part->size,
+	unmap_pages(at, before);
+	unmap_pages(at + before + part->size,
 		part->size * part->count - before - part->size);
 }
 
@@ -445,11 +445,11 @@ counts_leave(struct counts *c, enum ipc_role role, unsigned index)
 		bool reads = (counts_rights[i].readers & role) != 0;
 
 		if (!writes)
-			unmap(c->to_write + part->at, size);
+			unmap_pages(c->to_write + part->at, size);
 		else if (role == ROLE_WORKER)
 			part_leave(c, part, index);
 		if (!reads)
-			unmap(c->to_read + part->at, size);
+			unmap_pages(c->to_read + part->at, size);
 		c->only_reads[i] = !writes;
 	}
 	c->reads_store = role == ROLE_XFRD;

@@ -85,7 +85,8 @@ file_forget(struct tls_file *file)
 
 /* NSD_E_SYNTAX: the file is empty, or too large. */
 static enum nsd_err
-file_read(struct tls_file *file, const char *chroot, struct diag_sink *sink)
+text_file_read(struct tls_file *file, const char *chroot,
+	struct diag_sink *sink)
 {
 	enum nsd_err err;
 	int error;
@@ -197,7 +198,7 @@ tls_texts_read(const struct server *server, const struct conf_server *o,
 		: file_make_tickets(tickets);
 
 	for (int i = 0; err == NSD_OK && i < TLS_SERVER_TICKETS; i++)
-		err = file_read(&files[i], server->chroot, sink);
+		err = text_file_read(&files[i], server->chroot, sink);
 	if (err == NSD_OK)
 		err = files_move(files, TLS_SERVER_TEXTS, texts);
 	files_fini(files, TLS_SERVER_TEXTS);
@@ -215,7 +216,7 @@ tls_texts_check_bundle(const struct server *server, const struct conf *conf,
 	enum nsd_err err = NSD_OK;
 
 	if (conf->tls_auth_count > 0)
-		err = file_read(&file, server->chroot, sink);
+		err = text_file_read(&file, server->chroot, sink);
 	file_forget(&file);
 	return err;
 }
@@ -286,7 +287,7 @@ tls_texts_read_clients(const struct server *server, const struct secrets *old,
 		return NSD_E_MEMORY;
 	clients_name(server->conf, files);
 	for (size_t i = 0; err == NSD_OK && i < count; i++) {
-		err = file_read(&files[i], server->chroot, &log);
+		err = text_file_read(&files[i], server->chroot, &log);
 		if (err == NSD_OK || err == NSD_E_MEMORY)
 			continue;
 		*whole = *whole && err != NSD_E_SYSTEM;

@@ -109,7 +109,7 @@ add_wanted(struct query *q, const struct wanted_list *list)
 }
 
 static bool
-want(const struct query *q, struct wanted_list *list, const void *key,
+want_target(const struct query *q, struct wanted_list *list, const void *key,
 	uint32_t owner_at, const struct glue_cell *cell)
 {
 	struct wanted *w = &list->names[list->count];
@@ -152,7 +152,7 @@ want_owner(const struct query *q, struct wanted_list *list,
 			|| rr[4] != 0)
 			continue;
 		ASSERT_HOT(list->count == 0);
-		want(q, list, p->node, p->owner_at,
+		want_target(q, list, p->node, p->owner_at,
 			make_cell(list, 0, p->node));
 		return true;
 	}
@@ -161,8 +161,8 @@ want_owner(const struct query *q, struct wanted_list *list,
 
 /* Puts the targets of an RRset on the list. */
 static void
-collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
-	const struct placed *p)
+collect_targets(struct query_ctx *ctx, struct query *q,
+	struct wanted_list *list, const struct placed *p)
 {
 	const struct rrset_tail *tail;
 	const struct rrset_target *target;
@@ -191,7 +191,7 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		if (has_owner && emit_names_equal(q->reply.out, p->owner_at,
 				at))
 			continue;
-		if (!want(q, list, cell, at, cell))
+		if (!want_target(q, list, cell, at, cell))
 			return;
 	}
 }
@@ -359,7 +359,7 @@ additional_add(struct query_ctx *ctx, struct query *q)
 
 	list.count = 0;
 	for (unsigned i = 0; i < q->placed_count; i++)
-		collect(ctx, q, &list, &q->placed[i]);
+		collect_targets(ctx, q, &list, &q->placed[i]);
 	if (may_expand(q, &list))
 		expand_wildcards(ctx, q, &list, &labels);
 	(void)add_wanted(q, &list);

@@ -148,7 +148,7 @@ enter_zone(struct query *q)
  * served.
  */
 static bool
-follow(struct query_ctx *ctx, struct query *q, uint32_t target_at)
+follow_cname(struct query_ctx *ctx, struct query *q, uint32_t target_at)
 {
 	struct search *s = &q->search;
 	unsigned most = ctx->options.cname_max;
@@ -177,7 +177,7 @@ answer_cname(struct query_ctx *ctx, struct query *q)
 	note_expansion(q);
 	if (!add_entry(ctx, q, q->search.found, q->search.name_at, &placed))
 		return false;
-	return follow(ctx, q, emit_rdata_at(&placed));
+	return follow_cname(ctx, q, emit_rdata_at(&placed));
 }
 
 /*
@@ -287,7 +287,7 @@ answer_dname(struct query_ctx *ctx, struct query *q)
 			rrset->ttl_sec)
 		|| q->question.type == TYPE_CNAME)
 		return false;
-	return follow(ctx, q, cname_rdata_at);
+	return follow_cname(ctx, q, cname_rdata_at);
 }
 
 /*

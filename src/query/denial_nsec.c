@@ -64,7 +64,7 @@ find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
 
 /* Adds the NSEC of a node, if it has one that the reply has not yet. */
 static bool
-add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
+nsec_add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct node *node)
 {
 	const struct node_rrset *entry;
@@ -94,7 +94,8 @@ add_name_cover(struct query_ctx *ctx, struct query *q, const struct search *s)
 	struct trie_walk *walk = &ctx->walk;
 
 	lookup_walk_init(walk, s);
-	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, &walk->name));
+	return nsec_add_record(ctx, q, s, find_cover(ctx, q, s->zone,
+		&walk->name));
 }
 
 /* Adds the record at a node. An empty non-terminal has none: there it is the
@@ -112,7 +113,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 		trie_name_of_leaf(&name, &node->leaf, label_at);
 		node = find_cover(ctx, q, s->zone, &name);
 	}
-	return add_record(ctx, q, s, node);
+	return nsec_add_record(ctx, q, s, node);
 }
 
 /* RFC 4035 section 3.1.3.1; for a wildcard RFC 4035 section 3.1.3.4. */
@@ -136,7 +137,8 @@ denial_nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	if (!add_name_cover(ctx, q, s))
 		return false;
 	lookup_wildcard_init(walk, s, labels, label_at);
-	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, &walk->name));
+	return nsec_add_record(ctx, q, s, find_cover(ctx, q, s->zone,
+		&walk->name));
 }
 
 /* RFC 4035 section 3.1.3.3. */
@@ -152,5 +154,5 @@ bool
 denial_nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return add_record(ctx, q, s, s->node);
+	return nsec_add_record(ctx, q, s, s->node);
 }

@@ -13,7 +13,7 @@
 #include "query/proof.h"
 
 static bool
-add_record(struct query *q, const struct search *s,
+nsec3_add_record(struct query *q, const struct search *s,
 	const struct nsec3_find *found)
 {
 	return found->record == NULL || !denial_note(q, found->record)
@@ -47,7 +47,7 @@ add_closer(struct query *q, const struct search *s,
 	const struct nsec3_proof *proof)
 {
 	return !has_part(proof, PART_CLOSER)
-		|| add_record(q, s, &proof->parts[PART_CLOSER]);
+		|| nsec3_add_record(q, s, &proof->parts[PART_CLOSER]);
 }
 
 /*
@@ -76,8 +76,9 @@ add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
 			has_below = false;
 		} else if (found.matches) {
 			*encloser = node;
-			return add_record(q, s, &found)
-				&& (!has_below || add_record(q, s, &below));
+			return nsec3_add_record(q, s, &found)
+				&& (!has_below
+				|| nsec3_add_record(q, s, &below));
 		} else {
 			below = found;
 			has_below = true;
@@ -95,11 +96,11 @@ add_costly(struct query *q, const struct search *s,
 	const struct nsec3_find *found = &proof->parts[PART_ENCLOSER];
 
 	return !has_part(proof, PART_ENCLOSER) || !found->matches
-		|| add_record(q, s, found);
+		|| nsec3_add_record(q, s, found);
 }
 
 static bool
-is_costly(const struct nsec3_proof *proof)
+nsec3_is_costly(const struct nsec3_proof *proof)
 {
 	return (proof->chain->flags & NSEC3_CHAIN_COSTLY) != 0;
 }
@@ -115,15 +116,16 @@ add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 	const struct node *encloser;
 	struct nsec3_find own;
 
-	if (is_costly(proof))
+	if (nsec3_is_costly(proof))
 		return add_costly(q, s, proof);
 	if (!get_part(ctx, q, s, proof, PART_OWN, s->node, false, &own))
 		return true;
 	if (own.matches)
-		return add_record(q, s, &own);
+		return nsec3_add_record(q, s, &own);
 	if (has_part(proof, PART_ENCLOSER) && above->matches
 		&& !above->ambiguous)
-		return add_record(q, s, above) && add_record(q, s, &own);
+		return nsec3_add_record(q, s, above)
+		&& nsec3_add_record(q, s, &own);
 	return add_provable(ctx, q, s, proof->chain, s->node, &encloser);
 }
 
@@ -139,11 +141,11 @@ add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct node *encloser = s->encloser;
 	struct nsec3_find found;
 
-	if (is_costly(proof))
+	if (nsec3_is_costly(proof))
 		return add_costly(q, s, proof);
 	if (get_part(ctx, q, s, proof, PART_ENCLOSER, encloser, false, &found)
 		&& found.matches) {
-		if (!add_record(q, s, &found)
+		if (!nsec3_add_record(q, s, &found)
 			|| !add_closer(q, s, proof))
 			return false;
 	} else {
@@ -153,12 +155,12 @@ add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 		if (encloser != NULL && no_wildcard)
 			return !proof_find_node(ctx, q, s, proof->chain,
 				encloser, true, &found)
-				|| add_record(q, s, &found);
+				|| nsec3_add_record(q, s, &found);
 	}
 	return !get_part(ctx, q, s, proof, PART_OWN,
 			no_wildcard ? s->encloser : s->node, no_wildcard,
 			&found)
-		|| add_record(q, s, &found);
+		|| nsec3_add_record(q, s, &found);
 }
 
 bool
@@ -184,7 +186,7 @@ denial_nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct nsec3_proof *proof = proof_find(ctx, q, s,
 		PROOF_EXPANSION);
 
-	if (is_costly(proof))
+	if (nsec3_is_costly(proof))
 		return add_costly(q, s, proof);
 	return add_closer(q, s, proof);
 }

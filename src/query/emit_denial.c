@@ -9,7 +9,8 @@
 
 /* Finds where each label begins; returns how many there are. */
 static unsigned
-split(const uint8_t *labels, unsigned len, uint8_t at[NAME_MAX_LABELS + 1])
+split_labels(const uint8_t *labels, unsigned len,
+	uint8_t at[NAME_MAX_LABELS + 1])
 {
 	unsigned count = 0;
 
@@ -58,7 +59,7 @@ emit_make_owner(const struct reply *reply, const struct search *s,
 	const uint8_t *labels, unsigned len, struct emit_owner *owner)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	unsigned count = split(labels, len, label_at);
+	unsigned count = split_labels(labels, len, label_at);
 	unsigned common = count_common(s, labels, label_at, count);
 	unsigned apex_len = s->entry->leaf.name_len + 1u;
 	uint32_t at = emit_suffix_at(reply->out, s->name_at,

@@ -86,8 +86,9 @@ hash_node(struct query *q, const struct search *s,
 /* Sets the hash to look for: that of a node's name, or of the wildcard below
  * it. False: it would cost too much. */
 static bool
-aim(struct query *q, const struct search *s, const struct nsec3_chain *chain,
-	const struct node *node, bool wildcard, struct nsec3_find *find)
+aim_hash(struct query *q, const struct search *s,
+	const struct nsec3_chain *chain, const struct node *node, bool wildcard,
+	struct nsec3_find *find)
 {
 	const uint8_t *kept = wildcard ? nsec3_node_wildcard_hash(node)
 		: nsec3_node_hash(node);
@@ -107,7 +108,7 @@ proof_find_node(struct query_ctx *ctx, struct query *q,
 {
 	struct nsec3_find *const finds[1] = { find };
 
-	if (!aim(q, s, chain, node, wildcard, find))
+	if (!aim_hash(q, s, chain, node, wildcard, find))
 		return false;
 	nsec3_find_batch(ctx->view, finds, 1);
 	if (!find->ambiguous)
@@ -125,7 +126,7 @@ static void
 want_node(struct query *q, struct nsec3_proof *proof, const struct search *s,
 	enum proof_part part, const struct node *node, bool wildcard)
 {
-	if (aim(q, s, proof->chain, node, wildcard, &proof->parts[part]))
+	if (aim_hash(q, s, proof->chain, node, wildcard, &proof->parts[part]))
 		proof->wanted |= (uint8_t)(1u << part);
 }
 
@@ -170,7 +171,7 @@ want_parent(const struct store_view *view, struct query *q,
 /* Decides which records a proof needs. walk: that of the name, if there still
  * is one; or NULL. */
 static void
-plan(const struct store_view *view, struct query *q,
+plan_proof(const struct store_view *view, struct query *q,
 	struct nsec3_proof *proof, const struct search *s,
 	enum proof_kind kind, const struct trie_walk *walk)
 {
@@ -245,7 +246,7 @@ proof_find(struct query_ctx *ctx, struct query *q, const struct search *s,
 		return proof;
 	proof = &ctx->proof;
 	proof->chain = proof_get_chain(ctx->view, s->zone);
-	plan(ctx->view, q, proof, s, kind, NULL);
+	plan_proof(ctx->view, q, proof, s, kind, NULL);
 	if (proof->hashes)
 		hash_jobs(proof->chain, jobs, 1);
 	take_hash(proof);
@@ -288,7 +289,7 @@ plan_first(struct query_ctx *ctx, struct query *q)
 	q->proof.chain = proof_get_chain(ctx->view, s->zone);
 	if (q->proof.chain == NULL)
 		return false;
-	plan(ctx->view, q, &q->proof, s, kind,
+	plan_proof(ctx->view, q, &q->proof, s, kind,
 		s->from_wildcard ? NULL : &q->walk);
 	return true;
 }

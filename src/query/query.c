@@ -133,7 +133,7 @@ find_names(struct query_ctx *ctx, struct query_group *group)
 /* Sets the outcome of each search from the node where its walk ended. The walks
  * have prefetched these nodes. */
 static void
-resolve(struct query_ctx *ctx, struct query_group *group)
+resolve_group(struct query_ctx *ctx, struct query_group *group)
 {
 	struct trie_walk *walks[EXCHANGE_BATCH_MAX];
 	struct query_group wild;
@@ -288,7 +288,7 @@ prefetch_addresses(struct query_ctx *ctx, const struct cells *cells)
 
 /* Composes a reply. False: there is none, or it is a stream. */
 static inline __attribute__((always_inline)) bool
-compose(struct query_ctx *ctx, struct query *q)
+compose_reply(struct query_ctx *ctx, struct query *q)
 {
 	q->exchange->reply_len = 0;
 	if (q->step == STEP_DROP
@@ -308,9 +308,9 @@ compose(struct query_ctx *ctx, struct query *q)
 }
 
 static void
-finish(struct query_ctx *ctx, struct query *q)
+finish_query(struct query_ctx *ctx, struct query *q)
 {
-	if (compose(ctx, q))
+	if (compose_reply(ctx, q))
 		reply_end(ctx, q);
 }
 
@@ -326,7 +326,7 @@ finish_limited(struct query_ctx *ctx, size_t count)
 
 		if (q->step == STEP_COMPOSE)
 			limit_begin(q);
-		if (!compose(ctx, q))
+		if (!compose_reply(ctx, q))
 			continue;
 		limit_classify(ctx, q);
 		group_add(&group, q);
@@ -407,7 +407,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	zones_find(ctx, group.queries, group.count);
 	group_keep(&group, STEP_COMPOSE);
 	find_names(ctx, &group);
-	resolve(ctx, &group);
+	resolve_group(ctx, &group);
 	prefetch_rrsets(ctx, &group);
 	found = proof_find_batch(ctx, group.queries, group.count, rounds_max);
 	/* Requests from here on have to wait. */
@@ -426,7 +426,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 		}
 		if (exchanges[i].seen == EXCHANGE_ANSWERED)
 			ctx->counters = &ctx->uncounted;
-		finish(ctx, &ctx->queries[i]);
+		finish_query(ctx, &ctx->queries[i]);
 		ctx->counters = counters;
 		octets += exchanges[i].reply_len;
 		exchanges[i].cost = cost_of(&ctx->queries[i]);

@@ -16,7 +16,7 @@
 
 /* Makes each bit depend on each. */
 static uint64_t
-mix(uint64_t h)
+mix_bits(uint64_t h)
 {
 	h = (h ^ h >> 32) * ODD_BITS;
 	h = (h ^ h >> 32) * ODD_BITS;
@@ -25,14 +25,14 @@ mix(uint64_t h)
 
 /* Spreads an address over 64 bits, by a secret key. */
 static uint64_t
-hash(const struct rssac *r, uint64_t high, uint64_t low)
+hash_address(const struct rssac *r, uint64_t high, uint64_t low)
 {
-	return mix(mix(high ^ r->key[0]) + (low ^ r->key[1]));
+	return mix_bits(mix_bits(high ^ r->key[0]) + (low ^ r->key[1]));
 }
 
 /* A register keeps the longest run of zero bits that it has seen, plus one. */
 static void
-note(uint8_t registers[RSSAC_REGISTERS], uint64_t hashed)
+registers_note(uint8_t registers[RSSAC_REGISTERS], uint64_t hashed)
 {
 	uint8_t *at = &registers[hashed >> (64 - RSSAC_REGISTER_BITS)];
 	/* The bit that is set ends the run where the hash ends. */
@@ -53,15 +53,18 @@ note_source(struct rssac *r, const struct sockaddr_storage *peer)
 
 	if (peer->ss_family == AF_INET6) {
 		memcpy(half, &ip6->sin6_addr, sizeof(half));
-		note(r->sources[RSSAC_IP6], hash(r, half[0], half[1]));
-		note(r->sources[RSSAC_IP6_NETS], hash(r, half[0], 0));
+		registers_note(r->sources[RSSAC_IP6],
+			hash_address(r, half[0], half[1]));
+		registers_note(r->sources[RSSAC_IP6_NETS],
+			hash_address(r, half[0], 0));
 	} else if (peer->ss_family == AF_INET) {
-		note(r->sources[RSSAC_IP4], hash(r, ip4->sin_addr.s_addr, 0));
+		registers_note(r->sources[RSSAC_IP4],
+			hash_address(r, ip4->sin_addr.s_addr, 0));
 	}
 }
 
 static unsigned
-bin(uint32_t len)
+size_bin(uint32_t len)
 {
 	uint32_t i = len / RSSAC_BIN_OCTETS;
 
@@ -77,14 +80,14 @@ rssac_count(struct rssac *r, const struct exchange *exchanges, size_t count)
 							   : RSSAC_TCP;
 
 		if (x->seen == EXCHANGE_NEW) {
-			r->requests[t][bin(x->request_len)]++;
+			r->requests[t][size_bin(x->request_len)]++;
 			if (x->peer != NULL)
 				note_source(r, x->peer);
 		}
 		if (x->put_off || x->reply_len == 0
 			|| x->seen == EXCHANGE_ANSWERED)
 			continue;
-		r->replies[t][bin(x->reply_len)]++;
+		r->replies[t][size_bin(x->reply_len)]++;
 		r->sent[t][x->peer != NULL
 			&& x->peer->ss_family == AF_INET6]++;
 	}

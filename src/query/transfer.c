@@ -183,7 +183,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 /* The serial of a SOA in a request. False: it is none (RFC 1035 section
  * 3.3.13): two names, which may be compressed, and five numbers. */
 static bool
-read_soa(const struct exchange *x, const struct message_rr *rr,
+transfer_read_soa(const struct exchange *x, const struct message_rr *rr,
 	uint32_t *serial)
 {
 	uint8_t name[NAME_MAX_LEN];
@@ -230,7 +230,7 @@ read_serial(const struct query *q, uint32_t *serial)
 		|| message_read_rr(&c, &rr) != NSD_OK || rr.type != TYPE_SOA
 		|| rr.rrclass != CLASS_IN || !is_of_qname(q, &rr))
 		return false;
-	return read_soa(x, &rr, serial);
+	return transfer_read_soa(x, &rr, serial);
 }
 
 /* The reply to a client that has this version, or a later one (RFC 1982), and

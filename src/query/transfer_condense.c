@@ -36,7 +36,7 @@ struct condensing {
 /* ---- records ------------------------------------------------------------- */
 
 static uint32_t
-hash_octets(uint32_t hash, const uint8_t *octets, size_t len)
+condense_hash_octets(uint32_t hash, const uint8_t *octets, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ name_lower_octet(octets[i])) * 16777619u;
@@ -44,12 +44,12 @@ hash_octets(uint32_t hash, const uint8_t *octets, size_t len)
 }
 
 static uint32_t
-hash_record(const struct history_rr *rr)
+condense_hash_record(const struct history_rr *rr)
 {
-	uint32_t hash = hash_octets(2166136261u ^ rr->type, rr->labels,
+	uint32_t hash = condense_hash_octets(2166136261u ^ rr->type, rr->labels,
 		rr->labels_len);
 
-	hash = hash_octets(hash, rr->rdata, rr->rdlen);
+	hash = condense_hash_octets(hash, rr->rdata, rr->rdlen);
 	return hash ^ hash >> 15;
 }
 
@@ -86,7 +86,7 @@ static bool
 find_first(struct condensing *c, size_t i, size_t *first)
 {
 	const struct history_rr *rr = &c->changes[i].rr, *other;
-	uint32_t slot = hash_record(rr);
+	uint32_t slot = condense_hash_record(rr);
 
 	if (has_capitals(rr))
 		return false;

@@ -41,7 +41,7 @@ struct placing {
 
 /* Finds the longest end of the owner that a pointer reaches. */
 static inline void
-find_place(const struct transfer *t, const struct reply *reply,
+find_step_place(const struct transfer *t, const struct reply *reply,
 	struct placing *p)
 {
 	const struct transfer_name *name = t->owner, *last = t->last;
@@ -203,7 +203,7 @@ put_with_owner(struct transfer *t, struct reply *reply,
 	struct placing p;
 	bool is_split;
 
-	find_place(t, reply, &p);
+	find_step_place(t, reply, &p);
 	if (p.written + 8u <= room)
 		put_labels(out, t->owner->labels, p.written);
 	else if (p.written + 2u <= room)

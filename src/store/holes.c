@@ -24,7 +24,7 @@
 
 /* The class of a hole of count granules: see struct hole_class. */
 static unsigned
-class_of(uint32_t count)
+hole_class(uint32_t count)
 {
 	unsigned log;
 
@@ -105,7 +105,7 @@ hole_check(struct store_writer *w, enum holes_of of, unsigned class,
 		|| span_bit(bitmap, from) != 0)
 		return 0;
 	(void)span_find_hole(bitmap, from, &hole, &count);
-	return class_of(count) == class ? count : 0;
+	return hole_class(count) == class ? count : 0;
 }
 
 static int
@@ -170,7 +170,7 @@ holes_add(struct store_writer *w, uint32_t granule, uint32_t count)
 {
 	enum holes_of of = w->spans[span_of_granule(w, granule)].of;
 	struct holes *holes = &w->holes[of];
-	unsigned class = class_of(count);
+	unsigned class = hole_class(count);
 	struct hole_class *c = &holes->classes[class];
 
 	if (c->count == c->max && !class_make_room(w, of, class)) {
@@ -406,7 +406,7 @@ uint32_t
 holes_take(struct store_writer *w, enum holes_of of, uint32_t count,
 	uint32_t *granule)
 {
-	unsigned class = class_of(count);
+	unsigned class = hole_class(count);
 	uint32_t found;
 
 	if (class + SLIVER > HOLE_EXACT)

@@ -102,7 +102,7 @@ judge_header(const uint8_t *page, uint64_t size, uint64_t contents)
 }
 
 static enum store_file_state
-judge(int fd, uint64_t size, uint64_t contents, struct store *store,
+file_check(int fd, uint64_t size, uint64_t contents, struct store *store,
 	uint64_t *octets)
 {
 	uint8_t page[STORE_PAGE] = { 0 };
@@ -137,7 +137,7 @@ give_to_owner(int fd, uid_t owner)
 
 /* Says why a file could not be opened. errno stays. */
 static enum store_file_state
-refusal(const struct store_file *file)
+file_refusal(const struct store_file *file)
 {
 	int saved = errno;
 	struct stat st;
@@ -173,7 +173,7 @@ open_once(const struct store_file *file, int *fd, bool *again)
 		if (*fd >= 0)
 			return STORE_FILE_ATTACHED;
 		*again = errno == ENOENT;
-		return refusal(file);
+		return file_refusal(file);
 	}
 	if (errno != ENOENT)
 		return STORE_FILE_SYSTEM;
@@ -249,7 +249,7 @@ fill_new(const struct store_file *file, const struct store *store, int fd)
 
 /* Puts an empty store in place of a file that is of no use. */
 static enum nsd_err
-replace(const struct store_file *file, struct store *store)
+file_replace(const struct store_file *file, struct store *store)
 {
 	struct fs_replace r;
 	enum nsd_err err = fs_replace_open(&r, file->path, 0600);
@@ -301,8 +301,8 @@ open_or_replace(const struct store_file *file, struct store *store,
 
 	report->state = open_locked(file, &store->fd, &size);
 	if (report->state == STORE_FILE_ATTACHED)
-		report->state = judge(store->fd, size, file->contents, store,
-			&report->octets);
+		report->state = file_check(store->fd, size, file->contents,
+			store, &report->octets);
 	if (report->state == STORE_FILE_SYSTEM)
 		return NSD_E_SYSTEM;
 	if (report->state >= STORE_FILE_FOREIGN)
@@ -310,7 +310,7 @@ open_or_replace(const struct store_file *file, struct store *store,
 	if (report->state == STORE_FILE_CREATED)
 		err = fill_new(file, store, store->fd);
 	else if (report->state != STORE_FILE_ATTACHED)
-		err = replace(file, store);
+		err = file_replace(file, store);
 	return err == NSD_OK ? open_for_readers(file, store) : err;
 }
 

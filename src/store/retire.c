@@ -49,7 +49,7 @@ block_get(struct cds_list_head *list, uint64_t epoch)
 
 /* False: there is no memory to remember the object. */
 static bool
-block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
+retired_block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
 	uint32_t len)
 {
 	struct retired_block *block = block_get(list, epoch);
@@ -90,7 +90,7 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 	writer->retired_total += octets;
 	/* Without memory the object stays in use. That is safe, and the next
 	 * mark and sweep finds it. */
-	if (block_add(&writer->retired, writer->header->epoch, ref,
+	if (retired_block_add(&writer->retired, writer->header->epoch, ref,
 		    (uint32_t)len))
 		writer->retired_octets += octets;
 	pthread_mutex_unlock(&writer->retire_lock);
@@ -183,7 +183,7 @@ object_hold(struct store_writer *writer, unsigned step, uint64_t epoch,
 	uint64_t octets = (uint64_t)store_granules(len) * STORE_GRANULE;
 	struct held *held = held_get(writer, step);
 
-	if (held != NULL && block_add(&held->blocks, epoch, ref, len))
+	if (held != NULL && retired_block_add(&held->blocks, epoch, ref, len))
 		held->octets += octets;
 	else
 		writer->retired_octets -= octets; /* as in store_retire */

@@ -181,7 +181,7 @@ grow_by(struct store_writer *writer, uint32_t count)
 
 /* Adds spans to the list of free ones. */
 static bool
-grow(struct store_writer *writer)
+spans_grow(struct store_writer *writer)
 {
 	uint32_t first = writer->header->span_count;
 	uint64_t size = (uint64_t)first * SPAN_SIZE;
@@ -207,7 +207,7 @@ grow(struct store_writer *writer)
 /* Takes a span off its list. All its pages exist. Objects come into it from now
  * on, so none is older than the present epoch. */
 static void
-take(struct store_writer *writer, uint32_t span)
+span_unlink(struct store_writer *writer, uint32_t span)
 {
 	assert(writer->spans[span].state < SPAN_LISTS);
 	span_list_remove(writer, span);
@@ -227,7 +227,7 @@ span_take(struct store_writer *writer)
 	if (span == SPAN_NONE) {
 		span = writer->lists[SPAN_ABSENT].first;
 		if (span == SPAN_NONE || !pages_make_spans(writer, span, 1)) {
-			if (!grow(writer))
+			if (!spans_grow(writer))
 				return 0;
 			span = writer->lists[SPAN_FREE].first;
 			assert(span != SPAN_NONE);
@@ -236,7 +236,7 @@ span_take(struct store_writer *writer)
 	granule = span_first_granule(writer, span);
 	if (!pages_make_absent(writer, granule, SPAN_GRANULES))
 		return 0;
-	take(writer, span);
+	span_unlink(writer, span);
 	span_claim(writer, granule, SPAN_GRANULES);
 	return granule;
 }
@@ -276,7 +276,7 @@ span_take_run(struct store_writer *writer, uint32_t count)
 	if (!pages_make_spans(writer, first, count))
 		return 0;
 	for (uint32_t i = first; i < first + count; i++) {
-		take(writer, i);
+		span_unlink(writer, i);
 		span_claim(writer, span_first_granule(writer, i),
 			SPAN_GRANULES);
 	}

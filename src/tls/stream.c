@@ -163,7 +163,7 @@ fail:
 }
 
 static void
-stream_end(void *state)
+tls_stream_end(void *state)
 {
 	struct stream *s = state;
 
@@ -180,7 +180,7 @@ stream_close(void *state)
 {
 	struct stream *s = state;
 
-	stream_end(s);
+	tls_stream_end(s);
 	socket_become(s);
 	SSL_free(s->ssl);
 	free(s);
@@ -326,7 +326,7 @@ left_get(const struct octets_left *left, uint8_t record[TLS_RECORD_MAX],
 }
 
 static ssize_t
-stream_write(void *state, const struct iovec *iov, size_t count)
+tls_stream_write(void *state, const struct iovec *iov, size_t count)
 {
 	struct stream *s = state;
 	struct octets_left left = {iov, count, 0};
@@ -392,12 +392,12 @@ stream_init(struct tls_server *server)
 			.open = stream_open,
 			.ctx = &server->sides[i],
 			.read = stream_read,
-			.write = stream_write,
+			.write = tls_stream_write,
 			.is_ready = stream_is_ready,
 			.is_open = stream_is_open,
 			.is_dated = stream_is_dated,
 			.identity = stream_get_identity,
-			.end = stream_end,
+			.end = tls_stream_end,
 			.close = stream_close,
 		};
 	}

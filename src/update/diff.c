@@ -41,7 +41,7 @@ struct diff {
 /* ---- sums --------------------------------------------------------------- */
 
 static inline uint64_t
-mix(uint64_t a, uint64_t b)
+mix_words(uint64_t a, uint64_t b)
 {
 	__uint128_t product = (__uint128_t)a * b;
 
@@ -62,15 +62,15 @@ static uint64_t
 hash_octets(const struct diff *diff, uint64_t seed, const uint8_t *p,
 	size_t len)
 {
-	uint64_t h = seed ^ mix(len + diff->key[0], diff->key[1]);
+	uint64_t h = seed ^ mix_words(len + diff->key[0], diff->key[1]);
 
 	for (; len > 16; p += 16, len -= 16)
-		h = mix(load_octets(p, 8) ^ h,
+		h = mix_words(load_octets(p, 8) ^ h,
 			load_octets(p + 8, 8) ^ diff->key[1]);
 	if (len > 8)
-		return mix(load_octets(p, 8) ^ h,
+		return mix_words(load_octets(p, 8) ^ h,
 			load_octets(p + 8, len - 8) ^ diff->key[1]);
-	return mix(load_octets(p, len) ^ h, diff->key[1]);
+	return mix_words(load_octets(p, len) ^ h, diff->key[1]);
 }
 
 static inline uint64_t
@@ -84,13 +84,13 @@ hash_record(const struct diff *diff, uint64_t owner_hash, uint16_t type,
 	uint32_t ttl_sec, const uint8_t *rdata, uint16_t rdlen)
 {
 	uint64_t head = (uint64_t)ttl_sec << 32 | type;
-	uint64_t h = mix(owner_hash ^ head, diff->key[0] ^ diff->key[1]);
+	uint64_t h = mix_words(owner_hash ^ head, diff->key[0] ^ diff->key[1]);
 
-	return mix(hash_octets(diff, h, rdata, rdlen), diff->key[0]);
+	return mix_words(hash_octets(diff, h, rdata, rdlen), diff->key[0]);
 }
 
 static inline uint32_t
-bucket_of(const struct diff *diff, uint64_t owner_hash)
+diff_bucket(const struct diff *diff, uint64_t owner_hash)
 {
 	return (uint32_t)(owner_hash >> 32) & diff->mask;
 }
@@ -148,7 +148,7 @@ diff_sum(struct diff *diff, const struct rrbatch *batch)
 			if (!name_is_within(rr->data, diff->apex))
 				return NSD_E_ZONE;
 			owner_hash = hash_owner(diff, rr->data);
-			sum = &diff->sums[bucket_of(diff, owner_hash)];
+			sum = &diff->sums[diff_bucket(diff, owner_hash)];
 		}
 		*sum += hash_record(diff, owner_hash, rr->type, rr->ttl_sec,
 			rrbatch_rr_rdata(rr), rr->rdlen);
@@ -162,7 +162,7 @@ diff_subtract(void *ctx, const struct zone_rr *rr)
 	struct diff *diff = ctx;
 	uint64_t owner_hash = hash_owner(diff, rr->owner);
 
-	diff->sums[bucket_of(diff, owner_hash)] -= hash_record(diff,
+	diff->sums[diff_bucket(diff, owner_hash)] -= hash_record(diff,
 		owner_hash, rr->type, rr->ttl_sec, rr->rdata, rr->rdlen);
 	return NSD_OK;
 }
@@ -241,7 +241,7 @@ diff_collect(struct diff *diff, const struct rrbatch *batch)
 			uint64_t hash = hash_owner(diff, rr->data);
 
 			owner = rr->data;
-			wanted = diff->sums[bucket_of(diff, hash)] != 0;
+			wanted = diff->sums[diff_bucket(diff, hash)] != 0;
 		}
 		if (!wanted)
 			continue;
@@ -263,7 +263,7 @@ diff_collect_served(void *ctx, const struct zone_rr *rr)
 	};
 	uint64_t hash = hash_owner(diff, rr->owner);
 
-	if (diff->sums[bucket_of(diff, hash)] == 0)
+	if (diff->sums[diff_bucket(diff, hash)] == 0)
 		return NSD_OK;
 	return diff_keep(diff, &head, rr->owner, rr->rdata, true);
 }

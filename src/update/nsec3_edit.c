@@ -377,7 +377,7 @@ changes_keep_next(struct nsec3_edit *e, const uint8_t *first,
 
 /* Makes pages for entries of a level; their entries go to out. */
 static enum nsd_err
-pages_make(struct nsec3_edit *e, const struct entry_list *list,
+chain_pages_make(struct nsec3_edit *e, const struct entry_list *list,
 	unsigned height, struct entry_list *out)
 {
 	size_t max = height == 0 ? NSEC3_LEAF_MAX : NSEC3_INNER_MAX;
@@ -477,8 +477,8 @@ page_collect(struct nsec3_edit *e, store_ref ref, struct stretch s,
 			/* A small page absorbs the next one. */
 			if (err == NSD_OK && below.count > 0
 				&& (below.count >= SMALL || is_last)) {
-				err = pages_make(e, &below, page->height - 1u,
-					out);
+				err = chain_pages_make(e, &below, page->height
+					- 1u, out);
 				below.count = 0;
 			}
 		}
@@ -506,7 +506,7 @@ tree_make(struct nsec3_edit *e, store_ref *root, uint32_t *count)
 		return NSD_E_MEMORY;
 	while (height == 0 || level.count > 1) {
 		above = (struct entry_list){NULL, 0, 0};
-		if (pages_make(e, &level, height, &above) != NSD_OK)
+		if (chain_pages_make(e, &level, height, &above) != NSD_OK)
 			return NSD_E_MEMORY;
 		level = above;
 		height++;

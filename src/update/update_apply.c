@@ -304,7 +304,7 @@ retire_contents(struct zone_update *u)
 }
 
 static void
-retire_chain(struct zone_update *u)
+update_retire_chain(struct zone_update *u)
 {
 	struct releaser r = {u->view, u->heap, u->writer, &u->zone.share};
 
@@ -351,7 +351,7 @@ update_retire(struct zone_update *u)
 	u->zone.share.index = &zone->share;
 	retire_nodes(u);
 	retire_contents(u);
-	retire_chain(u);
+	update_retire_chain(u);
 	garbage_retire(&u->garbage, u->writer);
 	store_retire(u->writer, u->old_ref, sizeof(*zone));
 }

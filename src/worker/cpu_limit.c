@@ -57,8 +57,8 @@ is_whitelisted(const struct cpu_limit *limit,
 
 /* The bucket of a netblock. */
 static uint64_t
-hash_of(const struct cpu_limit *limit, const struct sockaddr_storage *client,
-	unsigned bits)
+hash_netblock(const struct cpu_limit *limit,
+	const struct sockaddr_storage *client, unsigned bits)
 {
 	/* No netblock of IPv4 is one of IPv6. */
 	unsigned family = client->ss_family == AF_INET6 ? 128 : 0;
@@ -100,7 +100,7 @@ cpu_limit_spend(const struct cpu_limit *limit,
 	for (uint32_t i = 0; i < all->count; i++) {
 		unsigned bits = all->items[i].bits;
 		struct rrl_verdict verdict = rrl_spend(limit->table,
-			hash_of(limit, client, bits), (uint32_t)units,
+			hash_netblock(limit, client, bits), (uint32_t)units,
 			limit_units(limit, all->items[i].factor),
 			tick_of(now_msec));
 
@@ -122,7 +122,7 @@ cpu_limit_bars(const struct cpu_limit *limit,
 		return false;
 	for (uint32_t i = 0; i < all->count; i++)
 		if (rrl_is_spent(limit->table,
-			    hash_of(limit, client, all->items[i].bits),
+			    hash_netblock(limit, client, all->items[i].bits),
 			    limit_units(limit, all->items[i].factor),
 			    tick_of(now_msec)))
 			return !is_whitelisted(limit, client);

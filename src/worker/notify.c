@@ -30,7 +30,7 @@ message_len(const struct exchange *x)
 
 /* Returns the octets of the payload. */
 static size_t
-fill(struct ipc_notify *notify, const struct exchange *x)
+fill_notify(struct ipc_notify *notify, const struct exchange *x)
 {
 	size_t len = message_len(x);
 
@@ -83,7 +83,7 @@ let_wait(struct notify_queue *queue, const struct exchange *x)
 		+ message_len(x));
 	if (w == NULL)
 		return false;
-	w->len = fill(&w->notify, x);
+	w->len = fill_notify(&w->notify, x);
 	if (at == queue->count)
 		queue->count++;
 	else
@@ -99,7 +99,8 @@ notify_pass_on(struct notify_queue *queue, struct peers *peers,
 	struct ipc_notify notify;
 
 	if (queue->count == 0
-		&& send_to_xfrd(peers, &notify, fill(&notify, x)) == NSD_OK)
+		&& send_to_xfrd(peers, &notify, fill_notify(&notify, x))
+		== NSD_OK)
 		return true;
 	return let_wait(queue, x);
 }

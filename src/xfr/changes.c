@@ -72,7 +72,8 @@ measure_name(const struct cursor *c, size_t *len)
 
 /* Reads the owner at the cursor. NSD_E_AGAIN: it is cut. */
 static enum nsd_err
-read_owner(struct changes *changes, struct cursor *c, struct changes_rr *rr)
+changes_read_owner(struct changes *changes, struct cursor *c,
+	struct changes_rr *rr)
 {
 	enum nsd_err err;
 	size_t len;
@@ -97,7 +98,8 @@ read_owner(struct changes *changes, struct cursor *c, struct changes_rr *rr)
 
 /* Reads a record at the cursor, and looks at nothing but its layout. */
 static enum nsd_err
-read_record(struct changes *changes, struct cursor *c, struct changes_rr *rr)
+changes_read_record(struct changes *changes, struct cursor *c,
+	struct changes_rr *rr)
 {
 	uint8_t action = cursor_read_u8(c);
 	const char *why;
@@ -108,7 +110,7 @@ read_record(struct changes *changes, struct cursor *c, struct changes_rr *rr)
 	if (action != XFR_REMOVE && action != XFR_ADD)
 		return NSD_E_WIRE;
 	rr->action = (enum changes_action)action;
-	err = read_owner(changes, c, rr);
+	err = changes_read_owner(changes, c, rr);
 	if (err != NSD_OK)
 		return err;
 	rr->type = cursor_read_u16(c);
@@ -127,7 +129,7 @@ read_record(struct changes *changes, struct cursor *c, struct changes_rr *rr)
 
 /* Takes the SOA of the apex. False: it must not stand here. */
 static bool
-take_soa(struct changes *changes, struct changes_rr *rr)
+changes_take_soa(struct changes *changes, struct changes_rr *rr)
 {
 	uint32_t before = changes->serial;
 
@@ -175,13 +177,13 @@ enum nsd_err
 changes_read(struct changes *changes, struct changes_rr *rr)
 {
 	struct cursor c = changes->cursor;
-	enum nsd_err err = read_record(changes, &c, rr);
+	enum nsd_err err = changes_read_record(changes, &c, rr);
 
 	if (err != NSD_OK)
 		return err;
 	rr->part = CHANGES_RECORD;
 	rr->serial = 0;
-	if (rr->type == TYPE_SOA ? !take_soa(changes, rr)
+	if (rr->type == TYPE_SOA ? !changes_take_soa(changes, rr)
 				 : !is_in_place(changes, rr))
 		return NSD_E_WIRE;
 	changes->owner = rr->owner;

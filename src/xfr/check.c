@@ -331,7 +331,7 @@ check_stop(struct xfr_machine *m, uint32_t id)
 /* Has a zone that expires checked at once, or a second after a check that
  * failed. A zone without a lifetime is not asked for again and again. */
 static void
-hasten(struct xfr_zone *z, int64_t now)
+check_hasten(struct xfr_zone *z, int64_t now)
 {
 	int64_t at = now;
 
@@ -353,7 +353,7 @@ check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now)
 
 	if (is_over) {
 		z->flags |= ZONE_EXPIRED;
-		hasten(z, now);
+		check_hasten(z, now);
 	}
 	if (check_is_idle(z) && z->check_at <= now)
 		check_begin(m, id, now);

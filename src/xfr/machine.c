@@ -330,7 +330,7 @@ xfr_resend_expiries(struct xfr_machine *m)
 
 /* Goes on with a round over all zones, whose expiries are told again. */
 static void
-resend(struct xfr_machine *m)
+expiries_resend(struct xfr_machine *m)
 {
 	unsigned left = ROUND_A_CALL;
 
@@ -368,7 +368,7 @@ xfr_resend_expiry(struct xfr_machine *m, uint32_t zone)
 }
 
 static bool
-cancel(struct xfr_machine *m, struct xfr_action *action)
+action_cancel(struct xfr_machine *m, struct xfr_action *action)
 {
 	uint32_t id = m->cancelled;
 	const struct xfr_request *request;
@@ -431,7 +431,7 @@ take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 #define LATE_MSEC 3000u
 
 static void
-describe(const struct xfr_machine *m, const struct xfr_request *request,
+action_describe(const struct xfr_machine *m, const struct xfr_request *request,
 	struct xfr_action *action)
 {
 	static const uint16_t wait_msec[] = {
@@ -519,7 +519,7 @@ find_turn(struct xfr_machine *m, enum queue_id queue, int64_t now)
 
 /* Sends the first zone of a queue on its way. */
 static bool
-start(struct xfr_machine *m, enum queue_id queue, int64_t now,
+queue_start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 	struct xfr_action *action)
 {
 	uint32_t id = find_turn(m, queue, now), request;
@@ -538,7 +538,7 @@ start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 	choose_on_sent(m, z, now);
 	queue_remove(m, id);
 	z->flags |= ZONE_CHECKING;
-	describe(m, &m->requests[request], action);
+	action_describe(m, &m->requests[request], action);
 	check_on_sent(m, id, now);
 	return true;
 }
@@ -584,13 +584,13 @@ xfr_next(struct xfr_machine *m, int64_t now, struct xfr_action *action)
 	bool is_done;
 
 	m->next_at = XFR_NEVER;
-	resend(m);
-	if (cancel(m, action) || run_timers(m, now, action, &is_done)
-		|| start(m, QUEUE_URGENT_TRANSFER, now, action)
-		|| start(m, QUEUE_URGENT_PROBE, now, action)
+	expiries_resend(m);
+	if (action_cancel(m, action) || run_timers(m, now, action, &is_done)
+		|| queue_start(m, QUEUE_URGENT_TRANSFER, now, action)
+		|| queue_start(m, QUEUE_URGENT_PROBE, now, action)
 		|| notifies_next(m, now, action, JOBS_A_CALL)
-		|| start(m, QUEUE_TRANSFER, now, action)
-		|| start(m, QUEUE_PROBE, now, action)
+		|| queue_start(m, QUEUE_TRANSFER, now, action)
+		|| queue_start(m, QUEUE_PROBE, now, action)
 		|| notifies_go_round(m, now, action, ROUND_A_CALL))
 		return true;
 	if (!is_done || m->resend_at != XFR_NONE || notifies_is_due(m))

@@ -31,7 +31,7 @@
 /* ---- classes ------------------------------------------------------------- */
 
 static enum job_class
-class_of(const struct xfr_machine *m, const struct job *job)
+place_class(const struct xfr_machine *m, const struct job *job)
 {
 	const struct config *config = table_config(m,
 		table_zone(m, job->zone));
@@ -73,7 +73,7 @@ make_ready(struct xfr_machine *m, uint32_t id, bool is_first)
 	struct job *job = &jobs->items[id];
 	struct job_list *list;
 
-	job->class = (uint8_t)class_of(m, job);
+	job->class = (uint8_t)place_class(m, job);
 	list = &jobs->classes[job->class];
 	job->state = JOB_READY;
 	job->previous = is_first ? XFR_NONE : list->last;
@@ -228,7 +228,7 @@ ticket_of(const struct xfr_machine *m, uint32_t id)
  * already is sent again; a job that waits keeps its turn, or takes the first
  * one. */
 static void
-renew(struct xfr_machine *m, uint32_t id, bool is_first)
+job_renew(struct xfr_machine *m, uint32_t id, bool is_first)
 {
 	struct job *job = &m->jobs.items[id];
 	bool stays = job->state == JOB_READY && !job->of_round && !is_first;
@@ -236,7 +236,7 @@ renew(struct xfr_machine *m, uint32_t id, bool is_first)
 	job->of_round = false;
 	if (job->state == JOB_SENT) {
 		leave_place(&m->jobs, job);
-		job->class = (uint8_t)class_of(m, job);
+		job->class = (uint8_t)place_class(m, job);
 		take_place(&m->jobs, job);
 		job->again = true;
 		return;
@@ -256,7 +256,7 @@ count_unheard(struct xfr_zone *z)
 }
 
 static void
-begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
+job_begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
 {
 	struct xfr_zone *z = table_zone(m, zone);
 	uint64_t has[XFR_TARGETS_MAX / 64] = {0};
@@ -268,7 +268,7 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
 		id = m->jobs.items[id].of_zone) {
 		uint16_t target = m->jobs.items[id].target;
 
-		renew(m, id, is_first);
+		job_renew(m, id, is_first);
 		has[target / 64] |= UINT64_C(1) << target % 64;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -298,7 +298,7 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
 void
 notifies_begin(struct xfr_machine *m, uint32_t zone, bool is_first)
 {
-	begin(m, zone, false, is_first);
+	job_begin(m, zone, false, is_first);
 }
 
 void
@@ -335,7 +335,7 @@ notifies_count_slow(const struct xfr_machine *m, uint32_t zone)
 
 		/* A target that the operator wants to be told first is tried
 		 * once. */
-		if (job->state != JOB_SENT && class_of(m, job) == JOB_OF_SLOW
+		if (job->state != JOB_SENT && place_class(m, job) == JOB_OF_SLOW
 			&& m->jobs.classes[JOB_OF_SLOW].first != id)
 			count++;
 	}
@@ -395,7 +395,7 @@ notifies_next(struct xfr_machine *m, int64_t now, struct xfr_action *action,
 	while ((class = next_class(m)) != JOB_CLASS_COUNT) {
 		uint32_t id = m->jobs.classes[class].first;
 
-		if (class_of(m, &m->jobs.items[id]) == class) {
+		if (place_class(m, &m->jobs.items[id]) == class) {
 			send_job(m, id, now, action);
 			return true;
 		}
@@ -448,7 +448,7 @@ notifies_go_round(struct xfr_machine *m, int64_t now,
 			|| z->is_told || z->jobs != XFR_NONE
 			|| table_config(m, z)->given.target_count == 0)
 			continue;
-		begin(m, id, true, false);
+		job_begin(m, id, true, false);
 		if (notifies_next(m, now, action, most))
 			return true;
 	}

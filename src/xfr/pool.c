@@ -56,7 +56,7 @@ struct sight {
 };
 
 static struct sight
-see(const struct xfr_pool_server *server)
+server_sight(const struct xfr_pool_server *server)
 {
 	struct sight sight = {.least = NULL};
 	struct xfr_pool_conn *conn;
@@ -152,7 +152,7 @@ xfr_pool_find(struct xfr_pool *pool, struct xfr_pool_server *server,
 	const struct xfr_pool_question *question, int64_t now,
 	struct xfr_pool_conn **conn)
 {
-	struct sight sight = see(server);
+	struct sight sight = server_sight(server);
 	enum xfr_pool_place place = XFR_POOL_WAIT;
 
 	if (sight.least != NULL && sight.least->open == 0

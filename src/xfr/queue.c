@@ -7,7 +7,7 @@
 #include "xfr/inside.h"
 
 static void
-enter(struct xfr_machine *m, enum queue_id queue, uint32_t id)
+queue_enter(struct xfr_machine *m, enum queue_id queue, uint32_t id)
 {
 	struct xfr_zone *z = table_zone(m, id);
 
@@ -22,7 +22,7 @@ queue_append(struct xfr_machine *m, enum queue_id queue, uint32_t id)
 {
 	struct queue *q = &m->queues[queue];
 
-	enter(m, queue, id);
+	queue_enter(m, queue, id);
 	table_zone(m, id)->previous = q->last;
 	if (q->last == XFR_NONE)
 		q->first = id;
@@ -36,7 +36,7 @@ queue_prepend(struct xfr_machine *m, enum queue_id queue, uint32_t id)
 {
 	struct queue *q = &m->queues[queue];
 
-	enter(m, queue, id);
+	queue_enter(m, queue, id);
 	table_zone(m, id)->next = q->first;
 	if (q->first == XFR_NONE)
 		q->last = id;

@@ -69,7 +69,7 @@ is_too_large(const struct xfr_reader *r)
 }
 
 static enum xfr_fault
-flush(struct intake *m)
+intake_flush(struct intake *m)
 {
 	struct xfr_reader *r = m->reader;
 	const struct xfr_sink *sink = &r->setup.sink;
@@ -96,7 +96,7 @@ _Static_assert(FULL + CHANGES_HEAD_MAX + SOA_RECORD_MAX + CHANGES_RECORD_MAX
 /* Once the kind is known: writes the head, and for a whole zone the first
  * SOA. */
 static void
-begin(struct intake *m, enum changes_kind kind)
+intake_begin(struct intake *m, enum changes_kind kind)
 {
 	struct xfr_reader *r = m->reader;
 	const struct changes_rr soa = {
@@ -122,7 +122,7 @@ begin(struct intake *m, enum changes_kind kind)
 
 /* Lengths of labels are below 'A', so they need no care. */
 static void
-lower(uint8_t *name, size_t len)
+lower_name(uint8_t *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		name[i] = name_lower_octet(name[i]);
@@ -155,7 +155,7 @@ read_below_apex(struct intake *m)
 		|| len + r->apex_len > NAME_MAX_LEN)
 		return false;
 	memcpy(m->owner, at, len);
-	lower(m->owner, len);
+	lower_name(m->owner, len);
 	memcpy(m->owner + len, r->setup.apex, r->apex_len);
 	m->owner_len = (uint8_t)(len + r->apex_len);
 	m->c.at += len + 2;
@@ -182,7 +182,7 @@ read_owner(struct intake *m)
 		return XFR_FAULT_NONE;
 	if (name_read(&m->c, m->owner, &len) != NSD_OK)
 		return XFR_FAULT_MALFORMED;
-	lower(m->owner, len);
+	lower_name(m->owner, len);
 	m->owner_len = (uint8_t)len;
 	m->is_foreign = !name_is_within(m->owner, m->reader->setup.apex);
 	return XFR_FAULT_NONE;
@@ -205,7 +205,7 @@ take_first_soa(struct intake *m, const struct changes_rr *rr)
 		&& !serial_is_newer(r->result.to, r->setup.serial))
 		r->state = IS_OLD;
 	else if (r->setup.asking == XFR_ASK_AXFR)
-		begin(m, XFR_WHOLE);
+		intake_begin(m, XFR_WHOLE);
 	return XFR_FAULT_NONE;
 }
 
@@ -218,7 +218,7 @@ is_first_soa(const struct xfr_reader *r, const struct changes_rr *rr)
 }
 
 static void
-put(struct intake *m, const struct changes_rr *rr)
+intake_put(struct intake *m, const struct changes_rr *rr)
 {
 	m->last_len = 0;
 	m->out_len += changes_write(m->out + m->out_len, rr);
@@ -231,7 +231,7 @@ begin_version(struct intake *m, struct changes_rr *rr)
 	m->reader->version_from = rr->serial;
 	m->reader->state = IN_REMOVALS;
 	rr->action = XFR_REMOVE;
-	put(m, rr);
+	intake_put(m, rr);
 	return XFR_FAULT_NONE;
 }
 
@@ -250,7 +250,7 @@ take_new_soa(struct intake *m, struct changes_rr *rr)
 	r->version_to = rr->serial;
 	r->state = IN_ADDITIONS;
 	rr->action = XFR_ADD;
-	put(m, rr);
+	intake_put(m, rr);
 	return XFR_FAULT_NONE;
 }
 
@@ -280,7 +280,7 @@ take_soa(struct intake *m, struct changes_rr *rr)
 			return XFR_FAULT_NO_DIFFERENCES;
 		if (rr->serial != r->setup.serial)
 			return XFR_FAULT_BEGINNING;
-		begin(m, XFR_DIFFS);
+		intake_begin(m, XFR_DIFFS);
 		r->result.from = rr->serial;
 		return begin_version(m, rr);
 	case IN_WHOLE:
@@ -343,7 +343,7 @@ read_other(struct intake *m, struct changes_rr *rr)
 	case AT_BEGINNING:
 		return XFR_FAULT_NO_SOA;
 	case BEHIND_SOA:
-		begin(m, XFR_WHOLE);
+		intake_begin(m, XFR_WHOLE);
 		break;
 	case AT_END:
 		return XFR_FAULT_BEHIND_END;
@@ -409,7 +409,7 @@ read_records(struct intake *m, unsigned count)
 	for (unsigned i = 0; i < count && r->state != IS_OLD; i++) {
 		fault = read_record(m);
 		if (fault == XFR_FAULT_NONE && m->out_len > FULL)
-			fault = flush(m);
+			fault = intake_flush(m);
 		if (fault != XFR_FAULT_NONE)
 			return fault;
 		r->result.records++;
@@ -417,7 +417,7 @@ read_records(struct intake *m, unsigned count)
 			&& r->result.records > r->setup.records_max)
 			return XFR_FAULT_RECORDS;
 	}
-	return flush(m);
+	return intake_flush(m);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -452,7 +452,7 @@ check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 }
 
 static enum xfr_verdict
-fail(struct xfr_reader *r, enum xfr_fault fault)
+reader_fail(struct xfr_reader *r, enum xfr_fault fault)
 {
 	r->result.fault = fault;
 	return XFR_READ_FAILED;
@@ -460,7 +460,7 @@ fail(struct xfr_reader *r, enum xfr_fault fault)
 
 /* Returns the verdict at the end of a message. */
 static enum xfr_verdict
-judge(struct xfr_reader *r, const struct frame *frame)
+reader_end_message(struct xfr_reader *r, const struct frame *frame)
 {
 	switch (r->state) {
 	case IS_OLD:
@@ -470,7 +470,7 @@ judge(struct xfr_reader *r, const struct frame *frame)
 	case AT_END:
 		/* RFC 8945 section 5.3.1: the last one is signed. */
 		if (r->setup.chain != NULL && !frame->is_signed)
-			return fail(r, XFR_FAULT_TSIG_MISSING);
+			return reader_fail(r, XFR_FAULT_TSIG_MISSING);
 		r->result.is_ended = true;
 		return XFR_READ_DONE;
 	case BEHIND_SOA:
@@ -481,7 +481,7 @@ judge(struct xfr_reader *r, const struct frame *frame)
 	default:
 		break;
 	}
-	return r->setup.udp ? fail(r, XFR_FAULT_CUT) : XFR_READ_MORE;
+	return r->setup.udp ? reader_fail(r, XFR_FAULT_CUT) : XFR_READ_MORE;
 }
 
 enum xfr_verdict
@@ -514,7 +514,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 	r->result.ede = frame.ede;
 	r->result.tsig_time_sec = frame.tsig_time_sec;
 	if (fault != XFR_FAULT_NONE)
-		return fail(r, fault);
+		return reader_fail(r, fault);
 	fault = check_message(r, &frame, len);
 	if (fault == XFR_FAULT_TRUNCATED)
 		return XFR_READ_USE_TCP;
@@ -523,5 +523,6 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 		m.has_question = frame.has_question;
 		fault = read_records(&m, frame.record_count);
 	}
-	return fault != XFR_FAULT_NONE ? fail(r, fault) : judge(r, &frame);
+	return fault != XFR_FAULT_NONE ? reader_fail(r, fault)
+		: reader_end_message(r, &frame);
 }

@@ -26,7 +26,7 @@
 #define EARLY_MSEC 900
 
 static uint32_t
-bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
+bound_period(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
 {
 	if (sec > max_sec)
 		sec = max_sec;
@@ -49,7 +49,7 @@ jitter_msec(struct xfr_machine *m, int64_t msec, int64_t min_msec)
 }
 
 static int64_t
-jitter(struct xfr_machine *m, uint32_t sec, uint32_t min_sec)
+jitter_period(struct xfr_machine *m, uint32_t sec, uint32_t min_sec)
 {
 	return jitter_msec(m, sec * MSEC, min_sec * MSEC);
 }
@@ -57,14 +57,14 @@ jitter(struct xfr_machine *m, uint32_t sec, uint32_t min_sec)
 static uint32_t
 refresh_sec(const struct xfr_config *config, const struct xfr_soa *soa)
 {
-	return bound(soa->refresh_sec, config->refresh_min_sec,
+	return bound_period(soa->refresh_sec, config->refresh_min_sec,
 		config->refresh_max_sec);
 }
 
 static uint32_t
 retry_sec(const struct xfr_config *config, const struct xfr_soa *soa)
 {
-	return bound(soa->retry_sec, config->retry_min_sec,
+	return bound_period(soa->retry_sec, config->retry_min_sec,
 		config->retry_max_sec);
 }
 
@@ -92,12 +92,12 @@ refresh_pause(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 	int64_t left = z->expire_at - now;
 
 	if (sec * MSEC < left)
-		return jitter(m, sec, config->refresh_min_sec);
+		return jitter_period(m, sec, config->refresh_min_sec);
 	if (z->expire_at > z->acquired_at)
 		return early_pause(m, left, retry);
 	/* The zone expires as soon as it comes. */
-	return retry < sec ? jitter(m, retry, config->retry_min_sec)
-			   : jitter(m, sec, config->refresh_min_sec);
+	return retry < sec ? jitter_period(m, retry, config->retry_min_sec)
+			   : jitter_period(m, sec, config->refresh_min_sec);
 }
 
 int64_t
@@ -133,7 +133,7 @@ empty_retry_pause(struct xfr_machine *m, const struct xfr_config *config,
 		doublings_of(rounds, EMPTY_DOUBLINGS), UINT32_MAX);
 	int64_t msec;
 
-	sec = bound(sec, config->retry_min_sec, config->retry_max_sec);
+	sec = bound_period(sec, config->retry_min_sec, config->retry_max_sec);
 	msec = sec * MSEC + table_random(m, sec) * MSEC;
 	return msec > config->retry_max_sec * MSEC ? sec * MSEC : msec;
 }
@@ -161,7 +161,7 @@ refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
 	left = (z->expire_at - now) / MSEC / 2;
 	if (z->expire_at > now && sec > left)
 		sec = left < least ? least : (uint32_t)left;
-	return jitter(m, sec, config->retry_min_sec);
+	return jitter_period(m, sec, config->retry_min_sec);
 }
 
 int64_t
@@ -170,7 +170,7 @@ refresh_local_pause(struct xfr_machine *m, const struct xfr_zone *z,
 {
 	const struct xfr_config *config = &table_config(m, z)->given;
 	int64_t usual = refresh_retry_pause(m, z, now);
-	int64_t msec = jitter(m, LOCAL_RETRY_SEC
+	int64_t msec = jitter_period(m, LOCAL_RETRY_SEC
 		<< doublings_of(z->rounds, LOCAL_DOUBLINGS),
 		config->retry_min_sec);
 

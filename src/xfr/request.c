@@ -59,7 +59,7 @@ write_soa(const struct xfr_ask *ask, uint8_t *out)
 }
 
 static uint8_t *
-write_opt(const struct xfr_ask *ask, uint8_t *out)
+request_write_opt(const struct xfr_ask *ask, uint8_t *out)
 {
 	uint16_t len = ask->wants_expire ? EDNS_OPTION_HEAD : 0;
 
@@ -78,7 +78,7 @@ write_opt(const struct xfr_ask *ask, uint8_t *out)
 }
 
 static enum nsd_err
-sign(const struct xfr_ask *ask, uint64_t now, uint8_t *out, size_t *len)
+sign_request(const struct xfr_ask *ask, uint64_t now, uint8_t *out, size_t *len)
 {
 	const struct tsig_stamp stamp = {
 		.time_sec = now,
@@ -121,10 +121,10 @@ xfr_ask_write(const struct xfr_ask *ask, uint64_t now,
 	}
 	if (ask->udp_size > 0) {
 		octets_put_u16(out + MESSAGE_ARCOUNT, 1);
-		at = write_opt(ask, at);
+		at = request_write_opt(ask, at);
 	}
 	*len = (size_t)(at - out);
-	return sign(ask, now, out, len);
+	return sign_request(ask, now, out, len);
 }
 
 /* ---- SOAs that come ------------------------------------------------------ */
@@ -219,7 +219,7 @@ xfr_lacks_edns(enum xfr_fault fault, uint16_t rcode, bool has_opt)
 
 /* Takes the SOA of the apex in the answer section (RFC 1034 section 4.3.5). */
 static enum xfr_fault
-take_soa(const struct xfr_ask *ask, struct frame *frame,
+request_take_soa(const struct xfr_ask *ask, struct frame *frame,
 	struct xfr_answer *answer)
 {
 	struct found_soa soa;
@@ -270,5 +270,5 @@ xfr_answer_read(const struct xfr_ask *ask, const uint8_t *message, size_t len,
 		return XFR_FAULT_TRUNCATED;
 	if ((frame.flags & MESSAGE_AA) == 0)
 		return XFR_FAULT_NO_AA;
-	return take_soa(ask, &frame, answer);
+	return request_take_soa(ask, &frame, answer);
 }

@@ -110,7 +110,8 @@ xfr_state_parse_begin(struct xfr_state_parser *p, const char *file,
 }
 
 static enum nsd_err
-refuse(struct xfr_state_parser *p, const char *expected, const char *found)
+refuse_token(struct xfr_state_parser *p, const char *expected,
+	const char *found)
 {
 	p->failed = true;
 	diag_emit(p->diag, DIAG_ERROR, p->file, p->line, 0,
@@ -254,7 +255,7 @@ end_part(struct xfr_state_parser *p)
 }
 
 static const char *
-expected(const struct xfr_state_parser *p, const struct step *step)
+text_expected(const struct xfr_state_parser *p, const struct step *step)
 {
 	if (step->kind == STEP_END)
 		return "the end of the file";
@@ -271,7 +272,7 @@ end_word(struct xfr_state_parser *p)
 		return NSD_OK;
 	p->word[p->word_len] = '\0';
 	if (strlen(p->word) != p->word_len || !take_word(p, step))
-		return refuse(p, expected(p, step), p->word);
+		return refuse_token(p, text_expected(p, step), p->word);
 	p->word_len = 0;
 	if (parts[p->part][++p->step].kind == STEP_END)
 		end_part(p);
@@ -294,7 +295,8 @@ xfr_state_parse(struct xfr_state_parser *p, const char *text, size_t len)
 		} else if (c == '#' && p->word_len == 0) {
 			p->in_comment = true;
 		} else if (p->word_len == sizeof(p->word) - 1) {
-			return refuse(p, "a word", "one that is too long");
+			return refuse_token(p, "a word",
+				"one that is too long");
 		} else {
 			p->word[p->word_len++] = c;
 		}
@@ -313,6 +315,7 @@ xfr_state_parse_end(struct xfr_state_parser *p)
 		return NSD_E_SYNTAX;
 	step = &parts[p->part][p->step];
 	if (p->part != PART_TAIL || step->kind != STEP_END)
-		return refuse(p, expected(p, step), "the end of the file");
+		return refuse_token(p, text_expected(p, step),
+			"the end of the file");
 	return NSD_OK;
 }

@@ -16,7 +16,7 @@ struct state_text {
 };
 
 __attribute__((format(printf, 2, 3))) static void
-add(struct state_text *t, const char *format, ...)
+add_line(struct state_text *t, const char *format, ...)
 {
 	va_list args;
 	int len;
@@ -39,10 +39,10 @@ add_period(struct state_text *t, int64_t sec)
 	} units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
 
 	if (sec == 0)
-		add(t, " 0s");
+		add_line(t, " 0s");
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (sec / units[i].sec > 0)
-			add(t, " %" PRId64 "%c", sec / units[i].sec,
+			add_line(t, " %" PRId64 "%c", sec / units[i].sec,
 				units[i].letter);
 		sec %= units[i].sec;
 	}
@@ -56,9 +56,9 @@ add_name(struct state_text *t, const uint8_t *name)
 	name_print_text(name, text);
 	/* A '#' at the start of a word would begin a comment. */
 	if (text[0] == '#')
-		add(t, "\\035%s", text + 1);
+		add_line(t, "\\035%s", text + 1);
 	else
-		add(t, "%s", text);
+		add_line(t, "%s", text);
 }
 
 size_t
@@ -71,7 +71,7 @@ xfr_state_print_head(int64_t filetime_sec, uint32_t zone_count,
 
 	if (ctime_r(&when, date) == NULL)
 		strcpy(date, "unknown\n");
-	add(&t, "NSDXFRD2\n"
+	add_line(&t, "NSDXFRD2\n"
 		"# Times and states of secondary zones. The server reads them\n"
 		"# when it starts, and writes them once a minute (of many zones\n"
 		"# once an hour) and when it stops: changes that others make are\n"
@@ -79,8 +79,8 @@ xfr_state_print_head(int64_t filetime_sec, uint32_t zone_count,
 		"#\n"
 		"# A zone that is left out is checked at the next start.\n"
 		"# Without the file all are.\n\n");
-	add(&t, "filetime: %" PRId64 "\t# %s\n", filetime_sec, date);
-	add(&t, "numzones: %" PRIu32 "\n\n", zone_count);
+	add_line(&t, "filetime: %" PRId64 "\t# %s\n", filetime_sec, date);
+	add_line(&t, "numzones: %" PRIu32 "\n\n", zone_count);
 	return t.len;
 }
 
@@ -88,32 +88,32 @@ static void
 add_soa(struct state_text *t, const struct xfr_state_soa *soa,
 	const char *which, int64_t filetime_sec)
 {
-	add(t, "\t%s_acquired: %" PRId64, which, soa->acquired_sec);
+	add_line(t, "\t%s_acquired: %" PRId64, which, soa->acquired_sec);
 	if (soa->acquired_sec == 0) {
-		add(t, "\n");
+		add_line(t, "\n");
 		return;
 	}
 	if (soa->acquired_sec <= filetime_sec) {
-		add(t, "\t# was");
+		add_line(t, "\t# was");
 		add_period(t, filetime_sec - soa->acquired_sec);
-		add(t, " ago");
+		add_line(t, " ago");
 	}
-	add(t, "\n\t%s: 6 1 %" PRIu32 " 7 ", which, soa->ttl_sec);
+	add_line(t, "\n\t%s: 6 1 %" PRIu32 " 7 ", which, soa->ttl_sec);
 	add_name(t, soa->mname);
-	add(t, " ");
+	add_line(t, " ");
 	add_name(t, soa->rname);
-	add(t, " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
+	add_line(t, " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
 		"\n\t# refresh =",
 		soa->serial, soa->refresh_sec, soa->retry_sec,
 		soa->expire_sec, soa->minimum_sec);
 	add_period(t, soa->refresh_sec);
-	add(t, " retry =");
+	add_line(t, " retry =");
 	add_period(t, soa->retry_sec);
-	add(t, " expire =");
+	add_line(t, " expire =");
 	add_period(t, soa->expire_sec);
-	add(t, " minimum =");
+	add_line(t, " minimum =");
 	add_period(t, soa->minimum_sec);
-	add(t, "\n");
+	add_line(t, "\n");
 }
 
 size_t
@@ -133,21 +133,21 @@ xfr_state_print_zone(const struct xfr_state_zone *zone, int64_t filetime_sec,
 	struct state_text t = {.out = out};
 
 	assert(zone->state <= XFR_STATE_EXPIRED);
-	add(&t, "zone: \tname: ");
+	add_line(&t, "zone: \tname: ");
 	add_name(&t, zone->name);
-	add(&t, "\n\tstate: %" PRIu32 " # %s\n\tmaster: %" PRIu32
+	add_line(&t, "\n\tstate: %" PRIu32 " # %s\n\tmaster: %" PRIu32
 		"\n\tnext_master: %" PRId32 "\n\tround_num: %" PRId32
 		"\n\tnext_timeout: %" PRIu32,
 		zone->state, states[zone->state], zone->master,
 		zone->next_master, zone->round_num, zone->next_timeout_sec);
 	if (zone->next_timeout_sec > 0) {
-		add(&t, "\t# =");
+		add_line(&t, "\t# =");
 		add_period(&t, zone->next_timeout_sec);
 	}
-	add(&t, "\n\tbackoff: %" PRIu32 "\n", zone->backoff);
+	add_line(&t, "\n\tbackoff: %" PRIu32 "\n", zone->backoff);
 	for (unsigned i = 0; i < XFR_STATE_SOAS; i++)
 		add_soa(&t, &zone->soas[i], which[i], filetime_sec);
-	add(&t, "\n");
+	add_line(&t, "\n");
 	return t.len;
 }
 
@@ -156,6 +156,6 @@ xfr_state_print_tail(char out[XFR_STATE_TEXT_MAX])
 {
 	struct state_text t = {.out = out};
 
-	add(&t, "NSDXFRD2\n");
+	add_line(&t, "NSDXFRD2\n");
 	return t.len;
 }

@@ -17,7 +17,8 @@
 /* Returns the file's SOA with this serial; NULL: none. One with a possible date
  * is preferred. */
 static const struct xfr_state_soa *
-find_soa(const struct xfr_state_zone *zone, int64_t real_sec, uint32_t serial)
+time_of_soa(const struct xfr_state_zone *zone, int64_t real_sec,
+	uint32_t serial)
 {
 	static const enum xfr_state_which order[] = {
 		XFR_STATE_DISK,
@@ -38,7 +39,7 @@ find_soa(const struct xfr_state_zone *zone, int64_t real_sec, uint32_t serial)
 }
 
 static int64_t
-bound(int64_t n, int64_t least, int64_t most)
+bound_time(int64_t n, int64_t least, int64_t most)
 {
 	return n < least ? least : n > most ? most : n;
 }
@@ -61,7 +62,7 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 		return;
 	start->has_data = true;
 	start->soa = *served;
-	soa = find_soa(zone, real_sec, served->serial);
+	soa = time_of_soa(zone, real_sec, served->serial);
 	if (soa == NULL)
 		return;
 	/* An expired zone stays expired, whatever the dates are. */
@@ -69,13 +70,13 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 		start->expire_at = clocks->now;
 	if (soa->acquired_sec > real_sec + AHEAD_SEC)
 		return;
-	age_sec = bound(real_sec - soa->acquired_sec, 0, AGE_MAX_SEC);
+	age_sec = bound_time(real_sec - soa->acquired_sec, 0, AGE_MAX_SEC);
 	start->acquired_at = clocks->now - age_sec * MSEC;
 	/* The date of a file may lie in the future: its pauses are of no use
 	 * then. */
 	if (filetime_sec > real_sec + AHEAD_SEC)
 		return;
-	age_sec = bound(real_sec - filetime_sec, 0, AGE_MAX_SEC);
+	age_sec = bound_time(real_sec - filetime_sec, 0, AGE_MAX_SEC);
 	if (zone->next_timeout_sec > age_sec)
 		start->check_at = clocks->now
 			+ (zone->next_timeout_sec - age_sec) * MSEC;
@@ -110,7 +111,7 @@ xfr_state_from_status(const struct xfr_status *status,
 	zone->next_master = zone->round_num = -1;
 	if (status->check_at != XFR_NEVER)
 		left = (status->check_at - clocks->now) / MSEC;
-	zone->next_timeout_sec = (uint32_t)bound(left, 0, UINT32_MAX);
+	zone->next_timeout_sec = (uint32_t)bound_time(left, 0, UINT32_MAX);
 	zone->backoff = status->failed_rounds;
 	if (!status->has_data)
 		return;

@@ -39,7 +39,7 @@ timers_fini(struct timers *t)
 }
 
 static void
-put(struct timers *t, size_t at, struct timer timer)
+timer_put(struct timers *t, size_t at, struct timer timer)
 {
 	t->heap[at] = timer;
 	t->places[timer.id] = (uint32_t)at + 1;
@@ -47,21 +47,21 @@ put(struct timers *t, size_t at, struct timer timer)
 
 /* Puts a timer where it belongs, from a free place upwards. */
 static void
-sift_up(struct timers *t, size_t at, struct timer timer)
+timers_sift_up(struct timers *t, size_t at, struct timer timer)
 {
 	while (at > 0) {
 		size_t parent = (at - 1) / BRANCHES;
 
 		if (t->heap[parent].at <= timer.at)
 			break;
-		put(t, at, t->heap[parent]);
+		timer_put(t, at, t->heap[parent]);
 		at = parent;
 	}
-	put(t, at, timer);
+	timer_put(t, at, timer);
 }
 
 static void
-sift_down(struct timers *t, size_t at, struct timer timer)
+timers_sift_down(struct timers *t, size_t at, struct timer timer)
 {
 	for (;;) {
 		size_t first = at * BRANCHES + 1, least = first;
@@ -74,19 +74,19 @@ sift_down(struct timers *t, size_t at, struct timer timer)
 				least = i;
 		if (t->heap[least].at >= timer.at)
 			break;
-		put(t, at, t->heap[least]);
+		timer_put(t, at, t->heap[least]);
 		at = least;
 	}
-	put(t, at, timer);
+	timer_put(t, at, timer);
 }
 
 static void
-settle(struct timers *t, size_t at, struct timer timer)
+timer_settle(struct timers *t, size_t at, struct timer timer)
 {
 	if (at > 0 && t->heap[(at - 1) / BRANCHES].at > timer.at)
-		sift_up(t, at, timer);
+		timers_sift_up(t, at, timer);
 	else
-		sift_down(t, at, timer);
+		timers_sift_down(t, at, timer);
 }
 
 void
@@ -96,9 +96,9 @@ timers_set(struct timers *t, uint32_t id, int64_t at)
 
 	assert(id < t->places_count);
 	if (t->places[id] == 0)
-		sift_up(t, t->count++, timer);
+		timers_sift_up(t, t->count++, timer);
 	else
-		settle(t, t->places[id] - 1, timer);
+		timer_settle(t, t->places[id] - 1, timer);
 }
 
 void
@@ -112,5 +112,5 @@ timers_remove(struct timers *t, uint32_t id)
 	t->places[id] = 0;
 	t->count--;
 	if (at < t->count)
-		settle(t, at, t->heap[t->count]);
+		timer_settle(t, at, t->heap[t->count]);
 }

@@ -184,7 +184,7 @@ wait_print(const struct control_wait *w)
 }
 
 static void
-wait_end(struct control_wait *w)
+control_wait_end(struct control_wait *w)
 {
 	cds_list_del(&w->node);
 	wait_print(w);
@@ -279,7 +279,7 @@ wait_on_time(evutil_socket_t fd, short what, void *arg)
 
 	cds_list_for_each_entry_safe(w, next, &xfrd->control.waits, node)
 		if (wait_step(w))
-			wait_end(w);
+			control_wait_end(w);
 	if (!cds_list_empty(&xfrd->control.waits))
 		wait_set_timer(&xfrd->control);
 }

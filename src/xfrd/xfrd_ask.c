@@ -231,7 +231,7 @@ conn_check(const struct conn *conn)
 /* Takes a question off its connection. is_spent: more messages to it may
  * come. */
 static void
-conn_leave(struct xfrd_ask *ask, bool is_spent)
+conn_drop_job(struct xfrd_ask *ask, bool is_spent)
 {
 	struct conn *conn = conn_of(ask);
 	bool was_held = conn->pool.is_held;
@@ -325,7 +325,7 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 			.tv_sec = (time_t)conn->asks->timeout_sec});
 		return;
 	}
-	conn_leave(ask, next == XFRD_ASK_LEFT);
+	conn_drop_job(ask, next == XFRD_ASK_LEFT);
 	ask_free(ask);
 }
 
@@ -393,7 +393,7 @@ conn_move(struct conn *conn)
 		struct xfrd_ask *ask = (struct xfrd_ask *)question;
 
 		xfr_pool_wear(&conn->pool);
-		conn_leave(ask, true);
+		conn_drop_job(ask, true);
 		ask->calls->on_again(ask->ctx, &question->past);
 		ask_free(ask);
 	}
@@ -561,7 +561,7 @@ ask_on_silence(evutil_socket_t fd, short what, void *arg)
 
 	assert(ask->is_sent && ask->pool.conn != NULL);
 	conn_wear(conn_of(ask));
-	conn_leave(ask, true);
+	conn_drop_job(ask, true);
 	ask->calls->on_fail(ask->ctx, ETIMEDOUT, NULL);
 	ask_free(ask);
 }
@@ -683,7 +683,7 @@ xfrd_ask_close(struct xfrd_ask *ask)
 	if (ask->pool.conn != NULL) {
 		if (ask->is_sent)
 			conn_wear(conn_of(ask));
-		conn_leave(ask, ask->is_sent);
+		conn_drop_job(ask, ask->is_sent);
 	}
 	ask_free(ask);
 }

@@ -98,7 +98,7 @@ xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
 /* ---- the rest ------------------------------------------------------------ */
 
 static void
-measure(const struct xfrd *xfrd, struct statistics *s)
+measure_xfrd(const struct xfrd *xfrd, struct statistics *s)
 {
 	const struct server *server = xfrd->role.server;
 	const struct zonelist *list = xfrd->changes != NULL
@@ -141,7 +141,7 @@ look_at_all(struct xfrd_statistics *look)
 	show_servers(server->counts, look);
 	(void)sum_group(server->counts, 0, &s->all);
 	show_sum(server->counts, 0, look->reset, &s->all);
-	measure(look->xfrd, s);
+	measure_xfrd(look->xfrd, s);
 }
 
 struct xfrd_statistics *

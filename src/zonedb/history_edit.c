@@ -54,8 +54,8 @@ find_in_apex(const struct history_draft *draft, size_t len)
  * common with the apex. Returns its octets in *in, and those that are written.
  */
 static size_t
-put_name(const struct history_draft *draft, uint8_t *out, const uint8_t *name,
-	size_t *in)
+history_put_name(const struct history_draft *draft, uint8_t *out,
+	const uint8_t *name, size_t *in)
 {
 	size_t len = name_len(name), at = 0;
 
@@ -96,7 +96,8 @@ put_rdata(const struct history_draft *draft, uint8_t *out,
 		memcpy(out + len, rr->rdata + at, before);
 		len += before;
 		at += before;
-		len += put_name(draft, out + len, rr->rdata + at, &name);
+		len += history_put_name(draft, out + len, rr->rdata + at,
+			&name);
 		at += name;
 	}
 	memcpy(out + len, rr->rdata + at, rr->rdlen - at);
@@ -157,7 +158,7 @@ make_releaser(struct store_writer *writer)
 
 /* Lets go of what a reference leads to, which becomes none. */
 static void
-cut(struct store_writer *writer, store_ref *cell)
+drop_object(struct store_writer *writer, store_ref *cell)
 {
 	struct releaser r = make_releaser(writer);
 	store_ref ref = *cell;
@@ -170,7 +171,8 @@ cut(struct store_writer *writer, store_ref *cell)
 
 /* Lets go of the newest steps up to one that leads to a serial. */
 static void
-align(struct store_writer *writer, struct zone_entry *entry, uint32_t serial)
+align_history(struct store_writer *writer, struct zone_entry *entry,
+	uint32_t serial)
 {
 	struct releaser r = make_releaser(writer);
 
@@ -201,7 +203,7 @@ history_push(struct store_writer *writer, store_ref ref,
 		history_clear(writer, ref);
 		return;
 	}
-	align(writer, entry, draft->from);
+	align_history(writer, entry, draft->from);
 	step->from = draft->from;
 	step->to = draft->to;
 	step->len = (uint32_t)draft->len;
@@ -215,7 +217,7 @@ history_clear(struct store_writer *writer, store_ref ref)
 {
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
-	cut(writer, &entry->history);
+	drop_object(writer, &entry->history);
 }
 
 void
@@ -233,18 +235,18 @@ history_settle(struct store_writer *writer, store_ref ref,
 	if (entry->history == STORE_NONE)
 		return;
 	if (entry->zone == STORE_NONE) {
-		cut(writer, cell);
+		drop_object(writer, cell);
 		return;
 	}
 	zone = store_edit(heap, entry->zone);
-	align(writer, entry, zone->serial);
+	align_history(writer, entry, zone->serial);
 	for (uint32_t i = 0; *cell != STORE_NONE; i++) {
 		struct zone_step *step = store_edit(heap, *cell);
 
 		octets += step->len;
 		if (i == number
 			|| (limits->octets != 0 && octets > limits->octets)) {
-			cut(writer, cell);
+			drop_object(writer, cell);
 			return;
 		}
 		cell = &step->older;

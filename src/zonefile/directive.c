@@ -52,7 +52,7 @@ directive_ttl(struct reader *r)
 
 /* The file name without its escapes. The caller frees it. NULL: no memory. */
 static char *
-unescape(const struct token *t)
+unescape_name(const struct token *t)
 {
 	char *out = malloc((size_t)t->len + 1);
 	size_t i, n = 0;
@@ -91,7 +91,7 @@ directive_include(struct reader *r)
 			&include->origin_len))
 		return READER_END;
 	assert(include->path == NULL);
-	include->path = unescape(&r->tokens[1]);
+	include->path = unescape_name(&r->tokens[1]);
 	if (include->path == NULL) {
 		r->err = NSD_E_MEMORY;
 		return READER_FAILED;

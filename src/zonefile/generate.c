@@ -23,7 +23,8 @@
 
 /* Reads digits at *at. False: there are none, or the number is over max. */
 static bool
-parse_number(const char **at, const char *end, uint64_t max, uint64_t *out)
+generate_parse_number(const char **at, const char *end, uint64_t max,
+	uint64_t *out)
 {
 	const char *p = *at;
 	uint64_t v = 0;
@@ -46,12 +47,13 @@ parse_range(const struct token *t, struct generate *g)
 	const char *p = t->text, *end = t->text + t->len;
 
 	g->step = 1;
-	if (!parse_number(&p, end, INT32_MAX, &g->next) || p == end
+	if (!generate_parse_number(&p, end, INT32_MAX, &g->next) || p == end
 			|| *p++ != '-'
-			|| !parse_number(&p, end, INT32_MAX, &g->stop))
+			|| !generate_parse_number(&p, end, INT32_MAX, &g->stop))
 		return false;
 	if (p < end && (*p++ != '/'
-			|| !parse_number(&p, end, INT32_MAX, &g->step)))
+			|| !generate_parse_number(&p, end, INT32_MAX,
+			&g->step)))
 		return false;
 	return p == end && g->step > 0 && g->next <= g->stop;
 }
@@ -66,12 +68,12 @@ parse_modifier(const char **at, const char *end, struct generate_slot *slot)
 
 	if (p < end && (*p == '-' || *p == '+'))
 		p++;
-	if (!parse_number(&p, end, INT32_MAX, &v))
+	if (!generate_parse_number(&p, end, INT32_MAX, &v))
 		return false;
 	slot->offset = negative ? -(int64_t)v : (int64_t)v;
 	if (p < end && *p == ',') {
 		p++;
-		if (!parse_number(&p, end, WIDTH_MAX, &v))
+		if (!generate_parse_number(&p, end, WIDTH_MAX, &v))
 			return false;
 		slot->width = (unsigned)v;
 	}

@@ -18,7 +18,7 @@
 
 /* Reads what has no size, such as a pipe, to its end. */
 static enum nsd_err
-slurp(struct input *in)
+read_all(struct input *in)
 {
 	size_t size = 0, len = 0;
 
@@ -60,7 +60,7 @@ input_open(struct input *in, const char *path, bool only_files)
 		in->size = (uint64_t)in->before.st_size;
 		return NSD_OK;
 	}
-	err = slurp(in);
+	err = read_all(in);
 	if (err != NSD_OK) {
 		saved = errno;
 		input_close(in);

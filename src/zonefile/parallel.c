@@ -43,7 +43,7 @@ struct parallel {
 };
 
 static struct parallel_slot *
-slot_of(struct parallel *pl, uint64_t n)
+parallel_slot(struct parallel *pl, uint64_t n)
 {
 	return &pl->slots[n % pl->slot_count];
 }
@@ -52,15 +52,15 @@ static bool
 can_read(struct parallel *pl)
 {
 	return !pl->at_end && !pl->reading
-		&& slot_of(pl, pl->next_read)->state == SLOT_FREE;
+		&& parallel_slot(pl, pl->next_read)->state == SLOT_FREE;
 }
 
 /* Reads the next piece; the lock is held before and after, not during. NULL
  * when there was none to be had. */
 static struct parallel_slot *
-take_piece(struct parallel *pl)
+parallel_take_piece(struct parallel *pl)
 {
-	struct parallel_slot *slot = slot_of(pl, pl->next_read);
+	struct parallel_slot *slot = parallel_slot(pl, pl->next_read);
 	enum nsd_err err;
 
 	slot->state = SLOT_BUSY;
@@ -110,7 +110,7 @@ run_thread(void *arg, unsigned number)
 			pthread_cond_wait(&pl->changed, &pl->lock);
 			continue;
 		}
-		slot = take_piece(pl);
+		slot = parallel_take_piece(pl);
 		if (slot != NULL)
 			parse_slot(pl, &pl->readers[number], slot);
 	}
@@ -124,12 +124,12 @@ parallel_next(struct parallel *pl)
 
 	pthread_mutex_lock(&pl->lock);
 	for (;;) {
-		slot = slot_of(pl, pl->next_commit);
+		slot = parallel_slot(pl, pl->next_commit);
 		if (slot->state == SLOT_PARSED
 				&& pl->next_commit < pl->next_read)
 			break;
 		if (can_read(pl)) {
-			taken = take_piece(pl);
+			taken = parallel_take_piece(pl);
 			if (taken != NULL)
 				parse_slot(pl, &pl->readers[0], taken);
 		} else if (pl->at_end && pl->next_commit == pl->next_read) {
@@ -146,7 +146,7 @@ parallel_next(struct parallel *pl)
 void
 parallel_done(struct parallel *pl)
 {
-	struct parallel_slot *slot = slot_of(pl, pl->next_commit);
+	struct parallel_slot *slot = parallel_slot(pl, pl->next_commit);
 
 	pthread_mutex_lock(&pl->lock);
 	assert(slot->state == SLOT_PARSED);

@@ -200,7 +200,7 @@ gather_at_end(struct reader *r)
  * which open_record deals with.
  */
 static enum gather
-gather(struct reader *r)
+gather_record(struct reader *r)
 {
 	const char *text = (const char *)r->scan.text;
 
@@ -487,7 +487,7 @@ run_records(struct reader *r)
 	enum reader_stop stop;
 
 	for (;;) {
-		enum gather gathered = gather(r);
+		enum gather gathered = gather_record(r);
 
 		switch (gathered) {
 		case GATHER_NONE:

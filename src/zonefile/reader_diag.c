@@ -11,7 +11,7 @@
 
 /* Tells of a finding, which has a text. */
 static void
-tell(struct reader *r, enum diag_severity severity, const char *at,
+tell_diag(struct reader *r, enum diag_severity severity, const char *at,
 	const char *text)
 {
 	struct diag d = { severity, r->file_name, r->line_fixed, 0, text };
@@ -56,7 +56,7 @@ reader_diag(struct reader *r, enum diag_severity severity, const char *at,
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	tell(r, severity, at, text);
+	tell_diag(r, severity, at, text);
 }
 
 void
@@ -80,5 +80,5 @@ reader_diag_word(struct reader *r, enum diag_severity severity,
 			len < t->len ? "..." : quote,
 			expected != NULL ? ": expected " : "",
 			expected != NULL ? expected : "");
-	tell(r, severity, t->quoted ? t->text - 1 : t->text, text);
+	tell_diag(r, severity, t->quoted ? t->text - 1 : t->text, text);
 }

@@ -43,7 +43,7 @@ grow_line(struct zonefile_writer *w, size_t used, size_t len)
 }
 
 static void
-append(struct zonefile_writer *w, size_t *used, const char *text)
+writer_append(struct zonefile_writer *w, size_t *used, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -64,10 +64,10 @@ append_owner(struct zonefile_writer *w, size_t *used, const uint8_t *owner)
 	size_t len;
 
 	if (!w->any || !name_equal(parent, w->origin)) {
-		append(w, used, "$ORIGIN ");
+		writer_append(w, used, "$ORIGIN ");
 		name_print_text(parent, text);
-		append(w, used, text);
-		append(w, used, "\n");
+		writer_append(w, used, text);
+		writer_append(w, used, "\n");
 		memcpy(w->origin, parent, name_len(parent));
 	}
 	memcpy(label, owner, 1 + (size_t)owner[0]);
@@ -75,7 +75,7 @@ append_owner(struct zonefile_writer *w, size_t *used, const uint8_t *owner)
 	len = name_print_text(label, text);
 	if (!name_is_root(owner))
 		text[len - 1] = '\0';
-	append(w, used, text);
+	writer_append(w, used, text);
 	memcpy(w->owner, owner, name_len(owner));
 }
 
@@ -89,8 +89,8 @@ append_head(struct zonefile_writer *w, size_t *used, uint32_t ttl_sec,
 
 	*used += (size_t)n;
 	rrtype_print(type, name);
-	append(w, used, name);
-	append(w, used, "\t");
+	writer_append(w, used, name);
+	writer_append(w, used, "\t");
 }
 
 static bool
@@ -132,7 +132,7 @@ spread_soa(struct zonefile_writer *w, size_t *used, size_t start)
 		*used - start);
 	memcpy(w->line + start, open, sizeof(open) - 1);
 	*used += sizeof(open) - 2;
-	append(w, used, " )");
+	writer_append(w, used, " )");
 	return true;
 }
 
