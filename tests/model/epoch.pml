@@ -26,10 +26,10 @@
 #define READERS 1
 #endif
 #ifndef VERSIONS
-#define VERSIONS 3 /* that are published, one after the other */
+#define VERSIONS 3 /* published one after the other */
 #endif
 #ifndef SPELLS
-#define SPELLS 2   /* that a reader is online */
+#define SPELLS 2   /* periods in which a reader is online */
 #endif
 #ifndef BATCHES
 #define BATCHES 2  /* in a spell */
@@ -250,7 +250,7 @@ end:
 
 /* ---- the writer */
 
-byte retired_in[VERSIONS]; /* 0: it is not */
+byte retired_in[VERSIONS]; /* 0: not retired */
 byte born[VERSIONS];
 byte own_epoch = 1;
 
@@ -407,5 +407,5 @@ init {
 	}
 }
 
-/* Whatever the readers do, what is retired is freed in the end. */
+/* Retired versions are freed in the end, whatever the readers do. */
 ltl all_is_freed { <> writer_done }
