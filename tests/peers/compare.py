@@ -103,9 +103,9 @@ def _flag_texts(flags):
     return frozenset(text for bit, text in _FLAGS.items() if flags & bit)
 
 
-# What follows gives the same, and raises where the parser does, in a tenth of
-# the time: thousands of replies have the same records, in other places. To be
-# sure, the parser reads some replies as well.
+# A reader with the results of dnspython's parser, and its exceptions, in a
+# tenth of the time: thousands of replies have the same records, in other
+# places. To be sure, the parser reads some replies as well.
 #
 # Octets before a name in RDATA, for the types where a reader has to expect a
 # compressed one (RFC 3597 4).
