@@ -27,7 +27,7 @@ struct control_progress {
 	bool drawn;         /* a bar stands on the terminal */
 };
 
-/* Shows it: a bar on a terminal; else a line, some seconds apart. */
+/* Shows the progress: a bar on a terminal; else a line, some seconds apart. */
 void control_progress_show(struct control_progress *progress);
 /* Removes the bar: other text is to come. */
 void control_progress_clear(struct control_progress *progress);

@@ -70,7 +70,7 @@ static const struct nsd_answer {
 	{CTL_CHANGEZONE, "zone ", " creatingok\n", 0},
 	{CTL_DEL_TSIG, "key ", ", nothing to be deleted\n", 0},
 	{CTL_ADD_COOKIE_SECRET, "please ", " hex encoded secret\n", 0},
-	/* Behind that, "error:". */
+	/* The same line goes on with "error: writing to ...". */
 	{CTL_ADD_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},
 	{CTL_ACTIVATE_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},
 	{CTL_DROP_COOKIE_SECRET, "unable ", "\"\n", EXIT_ERROR},

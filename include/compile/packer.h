@@ -46,7 +46,7 @@ struct packer_zone {
 	struct share share;
 	store_ref chain;            /* struct nsec3_chain that names are hashed
 				     * for, or none */
-	struct nsec3_params params; /* of that chain */
+	struct nsec3_params params; /* of the chain */
 	bool hash_later;            /* nodes get room for hashes, and the hashes
 				     * when the chain is there */
 	bool hash_apex_alone;       /* of hash_later: hashing is too costly */

@@ -25,11 +25,11 @@ struct zone_change {
 /* A message, and where it is being read or ends. */
 struct zone_message {
 	struct ipc_zone payload;
-	size_t len; /* octets of it */
-	size_t at;  /* of its text: the next change */
+	size_t len; /* octets of the payload */
+	size_t at;  /* offset of the next change in its text */
 };
 
-/* Begins one, without changes. */
+/* Begins a message without changes. */
 void zone_message_init(struct zone_message *message);
 
 /* Adds a change. Of the reasons it writes as many whole lines as there is room
@@ -37,7 +37,8 @@ void zone_message_init(struct zone_message *message);
 enum nsd_err zone_message_add(struct zone_message *message,
 	const struct zone_change *change) MUST_USE;
 
-/* Takes what has come. NSD_E_WIRE: it is no row of changes. */
+/* Takes a received payload, after a check of all its changes. NSD_E_WIRE: the
+ * payload is no row of changes. */
 enum nsd_err zone_message_read(struct zone_message *message,
 	const struct ipc_message *m) MUST_USE;
 

@@ -211,10 +211,10 @@ struct store_holder {
 	uint64_t epoch;  /* the oldest epoch that it is in: objects retired
 			  * since wait */
 	bool pinned;     /* by a pin; false: the reader is not quiescent */
-	uint64_t octets; /* octets that wait for it, perhaps for others, too */
-	int64_t age_msec; /* since that epoch ended, or a seventh less */
-	uint64_t served; /* octets: the most that live objects had since that
-			  * epoch began, or a bit before */
+	uint64_t octets; /* octets that wait for it, perhaps for others */
+	int64_t age_msec; /* since `epoch` ended, or a seventh less */
+	uint64_t served; /* octets: the most that live objects had since `epoch`
+			  * began, or a bit before */
 };
 
 /*

@@ -96,7 +96,7 @@ struct xfr_soa {
 struct xfr_start {
 	bool has_data;       /* the zone is served, or would be if not
 			      * expired */
-	struct xfr_soa soa;  /* of that */
+	struct xfr_soa soa;  /* of the data */
 	int64_t acquired_at; /* when it was last known to be fresh */
 	int64_t check_at;    /* next check; in the past: soon. A time later than
 			      * the SOA's timers allow is brought forward */

@@ -105,7 +105,7 @@ void nsec3_iter_leave(const struct nsec3_iter *iter,
 /* The place of a hash in a chain, whether or not a record has it. */
 struct nsec3_place {
 	const struct nsec3_page *page; /* the leaf */
-	store_ref record;      /* the one with this hash, or none */
+	store_ref record;      /* the record with this hash, or none */
 	const uint8_t *before; /* hashes of the records before and after; NULL:
 				* there is none, the chain goes round */
 	const uint8_t *after;

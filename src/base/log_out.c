@@ -18,10 +18,11 @@
 /* Waits shorter than this are not worth it. */
 #define WAIT_MIN_USEC 1000
 
-/* Of the whole process. Threads that wait at once may take it twice. */
+/* The patience of the whole process. Threads that wait at once may take it
+ * twice. */
 static struct {
 	int64_t patience_usec; /* -1: for ever */
-	int64_t left_usec;     /* at that time */
+	int64_t left_usec;     /* of the patience, at at_usec */
 	int64_t at_usec;
 } log_wait = {.patience_usec = -1};
 

@@ -15,7 +15,7 @@ struct cut {
 	size_t part_octets;    /* a part is complete when it has as many */
 	struct rrbatch *first; /* the records at hand */
 	struct rrbatch *last;
-	size_t octets;         /* of those */
+	size_t octets;         /* of the records at hand */
 	struct rrbatch *rest;  /* of a complete part: what comes behind it; or
 				* NULL */
 	struct zone_sorter *sorter; /* NULL: records are in order */

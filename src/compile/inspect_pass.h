@@ -34,7 +34,7 @@ struct inspect_glue {
 	size_t rrset_count;
 	size_t rrset_room;    /* a power of two, or 0 */
 	struct inspect_use *uses; /* newest first */
-	struct arena arena;   /* of those */
+	struct arena arena;   /* of the uses */
 };
 
 struct zone_inspect {

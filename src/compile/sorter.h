@@ -36,7 +36,7 @@ enum nsd_err sorter_take(struct zone_sorter *sorter, struct rrbatch *batch)
 enum nsd_err sorter_next(struct zone_sorter *sorter, struct rrbatch **batch)
 	MUST_USE;
 
-/* Frees it. NULL: does nothing. */
+/* Frees a sorter. NULL: does nothing. */
 void sorter_destroy(struct zone_sorter *sorter);
 
 #endif

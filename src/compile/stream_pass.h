@@ -93,7 +93,7 @@ enum nsd_err stream_hash_names(struct zone_stream *s) MUST_USE;
 
 /* Notes the uses of the part at hand in short form. */
 enum nsd_err stream_note_uses(struct zone_stream *s) MUST_USE;
-/* Resolves them, when all names are there. */
+/* Resolves all noted uses, when all names are there. */
 enum nsd_err stream_resolve_uses(struct zone_stream *s) MUST_USE;
 
 #endif

@@ -104,7 +104,7 @@ struct conf_source {
 	const char *file;    /* arena */
 	uint32_t line;
 	char *text;          /* malloc; two NULs at its end */
-	size_t len;          /* of it, without those */
+	size_t len;          /* of the text, without the NULs */
 	void *buffer;        /* the lexer's; NULL: not begun */
 	bool is_file;        /* dev and ino are known */
 	dev_t dev;
@@ -155,8 +155,8 @@ struct conf_parser {
 	struct conf_limits limits;
 	uint64_t octets;        /* of files, read by now */
 	uint32_t includes;      /* read by now */
-	uint32_t deep;          /* of these, at CONF_INCLUDE_DEEP or deeper */
-	bool too_many;          /* of them; no more are read */
+	uint32_t deep;          /* includes at CONF_INCLUDE_DEEP or deeper */
+	bool too_many;          /* includes: no more are read */
 	uint64_t inherited;     /* elements copied from other lists by now */
 	unsigned errors;
 	enum nsd_err failed;    /* NSD_E_MEMORY stops it all */

@@ -30,7 +30,7 @@
 /* Tokens of a network, or of all. Zeroed: it has its burst. */
 struct throttle_slot {
 	uint32_t taken;  /* thousandths of tokens that are not there */
-	int64_t at_msec; /* when that was */
+	int64_t at_msec; /* time of the last refill */
 };
 
 /* A network of which a client has shown a certificate. */

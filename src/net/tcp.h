@@ -429,8 +429,8 @@ void tcp_turn_stream(struct net_tcp *tcp);
 struct tcp_conn *tcp_conn_create(const struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer);
 
-/* Gives it a place. In a turn it may read at once what is there (early). The
- * connection may be gone when this returns. */
+/* Gives a new connection a place. early: in a turn it may read at once the
+ * octets that are there. The connection may be gone when this returns. */
 void tcp_conn_enter(struct tcp_conn *conn, bool early);
 
 /* Reads the header of the connection's proxy from the octets at data, and who

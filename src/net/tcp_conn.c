@@ -58,8 +58,8 @@ rest_has_message(const struct tcp_conn *conn)
 	return !conn->awaits_header && size != 0 && size <= conn->rest_len;
 }
 
-/* Takes it out of the lists and counts of all that have a place, or wait for
- * one. */
+/* Takes a connection out of the lists and counts of those that have a place or
+ * wait for one. */
 static void
 conn_leave(struct tcp_conn *conn)
 {

@@ -76,8 +76,8 @@ struct net_udp {
 	struct iovec out_iov[EXCHANGE_BATCH_MAX];
 };
 
-/* Makes it an odd number of cache lines. Buffers at a power of two from each
- * other would all begin in the same set of the cache. */
+/* The distance of the buffers: an odd number of cache lines. Buffers at a power
+ * of two from each other would all begin in the same set of the cache. */
 static size_t
 buffer_stride(size_t size)
 {

@@ -564,7 +564,7 @@ counts_set_empty(const struct counts *c, uint32_t group, bool empty)
 {
 	uint8_t *at = counts_find_empty(c, group);
 
-	/* Pages that say nothing are not touched. */
+	/* A write of the same value would make a page that is absent. */
 	if (at != NULL && *at != empty)
 		__atomic_store_n(at, empty, __ATOMIC_RELAXED);
 }

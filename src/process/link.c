@@ -354,14 +354,15 @@ link_copy(const struct link_parcel *p, struct link_waiting **copy)
 	return err;
 }
 
-/* True if one of its type is as good as many, and the latest is what counts. */
+/* True if a message makes waiting ones of its type obsolete. */
 static bool
 link_replaces(const struct link_parcel *p)
 {
 	return p->len == 0 || p->type == IPC_LOG;
 }
 
-/* Returns where one waits whose place a message takes; else the end. */
+/* Returns the place of the waiting message that this one replaces, or the
+ * end. */
 static struct link_waiting **
 link_find_place(struct link *link, const struct link_parcel *p)
 {

@@ -22,7 +22,7 @@ bool reply_begin(struct query_ctx *ctx, struct query *q, bool with_question);
  */
 size_t reply_pad(uint8_t *out, size_t room, size_t before);
 
-/* Ends it: writes the OPT record and the header, and counts. */
+/* Ends a reply: writes the OPT record and the header, and counts. */
 void reply_end(struct query_ctx *ctx, struct query *q);
 
 #endif

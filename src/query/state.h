@@ -90,7 +90,7 @@ struct reply {
 /* An RRset in the reply whose targets may get additional data. */
 struct placed {
 	const struct rrset *rrset;
-	const struct zone *zone;        /* the one it is from */
+	const struct zone *zone;        /* the RRset's */
 	const struct node *node;        /* owner of the RRset */
 	uint32_t at;       /* offset of its first octet */
 	uint32_t owner_at;

@@ -36,7 +36,8 @@ put_opt(struct transfer *t, struct reply *reply, uint32_t tsig)
 	t->opt_len = EDNS_OPT_LEN;
 }
 
-/* Signs it if the request was signed. Returns its length; 0: no memory. */
+/* Signs a message if the request was signed. Returns the message's length; 0:
+ * no memory. */
 static size_t
 end_message(const struct query_ctx *ctx, struct transfer *t,
 	struct reply *reply, size_t capacity)

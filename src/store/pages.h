@@ -36,7 +36,7 @@ uint32_t pages_unused(const uint64_t *bitmap);
 uint32_t pages_room(struct store_writer *writer, uint32_t granule,
 	uint32_t count, uint32_t wanted);
 
-/* Makes those pages absent so far that granules of one span lie in. */
+/* Makes the pages that granules of one span lie in and that are absent. */
 bool pages_make_absent(struct store_writer *writer, uint32_t granule,
 	uint32_t count);
 

@@ -396,13 +396,13 @@ merge_entry(struct merge *m, const struct node_rrset *entry)
 	return merge_part(m, &p, &e);
 }
 
-/* Keys that ascend. */
+/* Keys in ascending order. */
 struct keys {
 	uint32_t *items;
 	size_t count;
 };
 
-/* There is room. Costs nothing if no greater key is there. */
+/* Adds a key; there is room. Moves nothing if no greater key is there. */
 static void
 keys_add(struct keys *keys, uint32_t key)
 {

@@ -9,10 +9,10 @@
 #include "query/query.h"
 #include "worker/cpu_limit.h"
 
-/* Of a worker; zeroed at first. */
+/* The state of one log of a worker; zeroed at first. */
 struct limit_log {
 	uint64_t sec;    /* the second that lines are counted for */
-	uint32_t lines;  /* in it */
+	uint32_t lines;  /* written in that second */
 	uint32_t missed; /* since the last line */
 };
 

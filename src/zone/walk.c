@@ -19,14 +19,14 @@ struct source {
 };
 
 #define SOURCES 3u
-#define CHAIN 2u /* the place of that one */
+#define CHAIN 2u /* index of the chain's source */
 
 struct zone_cursor {
 	const struct store_view *view;
 	size_t apex_len;
 	struct source sources[SOURCES];
-	struct source *at;   /* the one whose owner it is; NULL: none yet */
-	bool both;           /* the chain has that owner, too */
+	struct source *at;   /* source of the current owner; NULL: none yet */
+	bool both;           /* the chain has the current owner, too */
 	/* The entries of a node. At the apex, first the SOA's alone. */
 	const struct node *node;
 	unsigned entry;

@@ -31,7 +31,7 @@ struct digest_item {
 struct digest_wish {
 	struct digest *digest; /* NULL: not computed */
 	unsigned count;        /* ZONEMD records of it */
-	bool usable;           /* the one record can be */
+	bool usable;           /* one record, with the zone's serial */
 	uint8_t wanted[DIGEST_LEN_MAX];
 };
 

@@ -92,8 +92,8 @@ struct reader {
 	uint32_t ttl_fallback; /* for a file that states none */
 	bool is_secondary;     /* keep values that break rules */
 	uint32_t generate_max; /* records of all $GENERATE */
-	uint32_t generate_left;   /* of these */
-	uint64_t generate_octets; /* of their text that may still be made */
+	uint32_t generate_left;   /* records that may still be made */
+	uint64_t generate_octets; /* octets of text that may still be made */
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
 	uint64_t restart_left; /* octets that may be scanned anew behind
 				* faults; reader_init: READER_RESTART_MAX */

@@ -32,7 +32,7 @@ tell_diag(struct reader *r, enum diag_severity severity, const char *at,
 	r->hooks->on_diag(r->hooks->ctx, &d);
 }
 
-/* False if it is one error more than may be told. */
+/* False if the limit of errors that are told is reached. */
 static bool
 may_tell(struct reader *r, enum diag_severity severity)
 {

@@ -36,7 +36,7 @@ struct check {
  */
 enum nsd_err checkzone_stream(struct check *c) MUST_USE;
 
-/* Says it if the ZONEMD records are bad: a warning, with -D an error. */
+/* Reports bad ZONEMD records: a warning, with -D an error. */
 void checkzone_tell_digest(struct check *c, enum zonemd_verdict verdict);
 
 /* Makes FILE.ixfr of what c->file, which is sound, changes in c->old, and moves
