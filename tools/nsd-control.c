@@ -116,7 +116,7 @@ talk_has_end(const struct control_talk *talk, uint16_t flags)
 
 /* Returns the exit code. */
 static int
-talk_judge(const struct control_talk *talk, const struct control_ask *ask)
+talk_check(const struct control_talk *talk, const struct control_ask *ask)
 {
 	uint16_t flags = ask->verb != CTL_VERB_COUNT
 		? ctl_verb_rows[ask->verb].flags
@@ -229,7 +229,7 @@ ask_server(const struct control_ask *ask, const struct conf *conf)
 		talk.lines = ask_has_lines(ask);
 		control_talk_run(&talk);
 		control_progress_clear(&progress);
-		status = talk_judge(&talk, ask);
+		status = talk_check(&talk, ask);
 	}
 	control_talk_close(&talk);
 	return status;

@@ -135,7 +135,7 @@ struct rrl_verdict {
 };
 
 /*
- * Counts an answer, and judges whether it exceeds the limit.
+ * Counts an answer, and checks whether it exceeds the limit.
  * in: hash, of rrl_hash: its upper 32 bits choose the line, its lower 15 are
  * the tag, so two subjects share a bucket if they have both in common; limit,
  * answers a second, at least 1; now: in ticks.

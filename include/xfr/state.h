@@ -6,7 +6,7 @@
  * of the line it is a comment. The order of the words is fixed: NSDXFRD2, the
  * time of the file, the number of zones, for each the fields of struct
  * xfr_state_zone, NSDXFRD2. Times are dates in seconds since 1970. The file may
- * be wrong: it is read by a bounded parser, and xfr_state_to_start judges its
+ * be wrong: it is read by a bounded parser, and xfr_state_to_start checks its
  * dates.
  */
 #ifndef XFR_STATE_H

@@ -70,7 +70,7 @@ fs_is_stream(const char *path, int fd, const struct stat *st)
 /* Returns 0 if the file may be read, else an errno. fd is -1 before it is
  * opened. */
 static int
-fs_judge(const char *path, bool streams, int fd, const struct stat *st)
+fs_check(const char *path, bool streams, int fd, const struct stat *st)
 {
 	if (S_ISREG(st->st_mode))
 		return 0;
@@ -79,11 +79,11 @@ fs_judge(const char *path, bool streams, int fd, const struct stat *st)
 	return streams && fs_is_stream(path, fd, st) ? 0 : ENOTSUP;
 }
 
-/* As fs_judge, for the file that was opened. Reads of a stream will wait. */
+/* As fs_check, for the file that was opened. Reads of a stream will wait. */
 static int
-fs_judge_opened(const char *path, bool streams, int fd, struct stat *st)
+fs_check_opened(const char *path, bool streams, int fd, struct stat *st)
 {
-	int error = fstat(fd, st) == 0 ? fs_judge(path, streams, fd, st)
+	int error = fstat(fd, st) == 0 ? fs_check(path, streams, fd, st)
 				       : errno;
 
 	if (error == 0 && !S_ISREG(st->st_mode) && fcntl(fd, F_SETFL, 0) == -1)
@@ -99,7 +99,7 @@ fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
 	*fd = -1;
 	if (stat(path, st) == -1)
 		return NSD_E_SYSTEM;
-	error = fs_judge(path, streams, -1, st);
+	error = fs_check(path, streams, -1, st);
 	if (error != 0) {
 		errno = error;
 		return NSD_E_SYSTEM;
@@ -111,7 +111,7 @@ fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
 		return NSD_E_SYSTEM;
 	}
 	/* Another file may stand there by now. */
-	error = fs_judge_opened(path, streams, *fd, st);
+	error = fs_check_opened(path, streams, *fd, st);
 	if (error == 0)
 		return NSD_OK;
 	close(*fd);

@@ -1,4 +1,4 @@
-/* metrics_read.c - judges a request of HTTP (RFC 9112 sections 2.2 and 3). */
+/* metrics_read.c - checks a request of HTTP (RFC 9112 sections 2.2 and 3). */
 #include <string.h>
 
 #include "ctl/metrics.h"

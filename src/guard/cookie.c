@@ -49,7 +49,7 @@ hash_cookie(const uint8_t secret[COOKIE_SECRET_LEN],
 }
 
 static enum cookie_state
-judge_age(uint32_t made_sec, uint32_t now_sec)
+check_age(uint32_t made_sec, uint32_t now_sec)
 {
 	int32_t age = (int32_t)(now_sec - made_sec);
 
@@ -71,7 +71,7 @@ cookie_check(const struct cookie_secrets *secrets, const uint8_t *cookie,
 		return COOKIE_FIRST;
 	if (len != COOKIE_LEN || cookie[COOKIE_CLIENT_LEN] != VERSION)
 		return COOKIE_BAD;
-	state = judge_age(octets_get_u32(cookie + TIME_AT), now_sec);
+	state = check_age(octets_get_u32(cookie + TIME_AT), now_sec);
 	if (state == COOKIE_BAD)
 		return COOKIE_BAD;
 	is = siphash_word(cookie + HASH_AT);

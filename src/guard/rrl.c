@@ -233,7 +233,7 @@ struct rrl_step {
 			* limit it would go to and fro */
 };
 
-/* Counts a step in a word, and judges it. */
+/* Counts a step in a word, and checks it. */
 static uint64_t
 word_count(uint64_t word, const struct rrl_step *step, uint32_t now,
 	struct rrl_verdict *verdict)

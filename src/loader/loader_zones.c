@@ -44,7 +44,7 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 /* Returns the report on a file that was looked at. served: the zone has a
  * version by now. */
 static enum ipc_zone_file
-loader_judge_file(const struct load_result *result, bool served)
+loader_check_file(const struct load_result *result, bool served)
 {
 	switch (result->outcome) {
 	case LOAD_FAILED:
@@ -84,7 +84,7 @@ loader_read_zone(struct loader *loader, struct load_zone *zone,
 		loader_take_result(loader, &result);
 	served = load_zone_published(store_writer_view(loader->writer), zone)
 		!= NULL;
-	change->file = loader_judge_file(&result, served);
+	change->file = loader_check_file(&result, served);
 	if (change->file == IPC_ZONE_BROKEN)
 		change->reasons = *reasons;
 }

@@ -79,7 +79,7 @@ holder_on_holder(struct supervisor *s, struct child *loader,
 	/* The reader may have died since the loader looked. */
 	if (child == NULL || child->reaped || child->hung)
 		return;
-	switch (holder_judge(&child->told, &holder)) {
+	switch (holder_check(&child->told, &holder)) {
 	case HOLDER_WAITS:
 		break;
 	case HOLDER_TELL:

@@ -40,7 +40,7 @@ enum holder_verdict {
 };
 
 /* Decides what to do about a child that keeps more than it may. */
-enum holder_verdict holder_judge(struct holder_told *told,
+enum holder_verdict holder_check(struct holder_told *told,
 	const struct ipc_holder *holder);
 
 /* In main: the message HOLDER of a loader. */

@@ -59,7 +59,7 @@ watch_kind(const struct watch *w, const struct watch_sight *sight)
 }
 
 enum watch_verdict
-watch_judge(struct watch *w, const struct watch_limits *limits,
+watch_check(struct watch *w, const struct watch_limits *limits,
 	const struct watch_sight *sight, int64_t step_msec)
 {
 	enum watch_verdict kind;
@@ -279,7 +279,7 @@ watch_child(struct child *child, void *arg)
 	}
 	sight = watch_see(child->supervisor, child->pid);
 	limits = watch_get_limits(child);
-	verdict = watch_judge(&child->watch, &limits, &sight, *step_msec);
+	verdict = watch_check(&child->watch, &limits, &sight, *step_msec);
 	/* A child that was told to end has time of its own for that
 	 * (child_stop), and work without beats; but not while it is stopped. */
 	if (verdict >= WATCH_HANGS && (!ends || verdict == WATCH_STOPPED))

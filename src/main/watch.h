@@ -43,7 +43,7 @@ enum watch_verdict {
 	WATCH_STOPPED = WATCH_HANGS,
 	WATCH_ASLEEP,
 	WATCH_BUSY,
-	WATCH_DEAF, /* not by watch_judge: it beats */
+	WATCH_DEAF, /* not by watch_check: it beats */
 };
 
 /* Main's record of a child's beats. Zeroed at first. */
@@ -61,7 +61,7 @@ struct watch {
  * Judges a process whose beat is as it was at the last look. step_msec: since
  * that look, as far as it counts.
  */
-enum watch_verdict watch_judge(struct watch *watch,
+enum watch_verdict watch_check(struct watch *watch,
 	const struct watch_limits *limits, const struct watch_sight *sight,
 	int64_t step_msec);
 

@@ -54,7 +54,7 @@ name_of_question(const struct query *q)
 }
 
 static enum answer_kind
-limit_judge_composed(const struct query *q, struct limit_name *name)
+limit_kind_composed(const struct query *q, struct limit_name *name)
 {
 	const struct search *s = &q->search;
 	bool in_chain = s->name != &q->question.name;
@@ -74,7 +74,7 @@ limit_judge_composed(const struct query *q, struct limit_name *name)
 
 /* The kind of a reply, and the name that all of the kind have. */
 static enum answer_kind
-limit_judge(const struct query *q, struct limit_name *name)
+limit_kind(const struct query *q, struct limit_name *name)
 {
 	enum answer_kind kind = ANSWER_POSITIVE;
 
@@ -87,7 +87,7 @@ limit_judge(const struct query *q, struct limit_name *name)
 	if (q->step == STEP_HEADER)
 		*name = (struct limit_name){NULL, 0};
 	else if (q->step == STEP_COMPOSE)
-		kind = limit_judge_composed(q, name);
+		kind = limit_kind_composed(q, name);
 	if (kind != ANSWER_POSITIVE)
 		return kind;
 	if (q->reply.count[SECTION_ANSWER] == 0) {
@@ -169,7 +169,7 @@ limit_classify(struct query_ctx *ctx, struct query *q)
 	q->rate = 0;
 	if (q->exchange->peer == NULL || cookies_prove_client(q))
 		return;
-	kind = limit_judge(q, &name);
+	kind = limit_kind(q, &name);
 	q->rate = limit_is_whitelisted(ctx, q, kind)
 		? ctx->settings->rrl_whitelist_ratelimit
 		: ctx->settings->rrl_ratelimit;
@@ -195,7 +195,7 @@ limit_note(struct query_ctx *ctx, const struct query *q, unsigned bits,
 	if (ctx->block_count == QUERY_BLOCKS_MAX)
 		return;
 	ctx->block_count++;
-	kind = limit_judge(q, &name);
+	kind = limit_kind(q, &name);
 	block->begins = begins;
 	block->whitelisted = limit_is_whitelisted(ctx, q, kind);
 	block->kind = kind;

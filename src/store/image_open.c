@@ -73,7 +73,7 @@ has_readers(int fd)
 /* Judges a file by its header alone. The page is filled with zeros behind the
  * end of the file. */
 static enum store_file_state
-judge_header(const uint8_t *page, uint64_t size, uint64_t contents)
+check_image_header(const uint8_t *page, uint64_t size, uint64_t contents)
 {
 	struct store_header h;
 	size_t len = size < sizeof(h.magic) ? (size_t)size : sizeof(h.magic);
@@ -112,7 +112,7 @@ file_check(int fd, uint64_t size, uint64_t contents, struct store *store,
 
 	if (!image_read(fd, page, size < STORE_PAGE ? size : STORE_PAGE, 0))
 		return STORE_FILE_SYSTEM;
-	state = judge_header(page, size, contents);
+	state = check_image_header(page, size, contents);
 	if (state != STORE_FILE_ATTACHED)
 		return state;
 	memcpy(&h, page, sizeof(h));
@@ -291,7 +291,7 @@ open_for_readers(const struct store_file *file, struct store *store)
 		: NSD_E_SYSTEM;
 }
 
-/* Opens the file, judges it, and replaces it if need be. */
+/* Opens the file, checks it, and replaces it if need be. */
 static enum nsd_err
 open_or_replace(const struct store_file *file, struct store *store,
 	struct store_file_report *report)

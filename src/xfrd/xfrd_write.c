@@ -266,8 +266,8 @@ write_step_round(struct xfrd *xfrd)
 		zone = xfrd_zone_at(table, writes->next++);
 		if (zone == NULL)
 			continue;
-		need = is_whole ? xfrd_write_judge(xfrd, zone, &entry)
-				: xfrd_write_judge_file(xfrd, zone, &entry);
+		need = is_whole ? xfrd_write_need_of(xfrd, zone, &entry)
+				: xfrd_write_need_of_file(xfrd, zone, &entry);
 		if (need == WRITE_ZONE && write_ask(xfrd, zone, &entry))
 			return true;
 		if (need == WRITE_LOOK)
@@ -282,7 +282,7 @@ write_begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct journal_entry entry;
 
-	switch (xfrd_write_judge(xfrd, zone, &entry)) {
+	switch (xfrd_write_need_of(xfrd, zone, &entry)) {
 	case WRITE_ZONE:
 		return write_ask(xfrd, zone, &entry);
 	case WRITE_LOOK:
@@ -469,7 +469,7 @@ write_look_missed(struct xfrd *xfrd)
 
 	xfrd_look_drop(&xfrd->writes.look, 1);
 	if (zone == NULL
-		|| xfrd_write_judge(xfrd, zone, &entry) == WRITE_NOTHING)
+		|| xfrd_write_need_of(xfrd, zone, &entry) == WRITE_NOTHING)
 		return false;
 	log_at(1, LOG_LEVEL_NOTICE, "xfrd: zone %s has no zone file: it is"
 		" written", xfrd_zone_print_name(xfrd, zone, name));
@@ -516,7 +516,8 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 	/* The zone may be gone. */
 	if (zone != NULL) {
 		if (written.err == NSD_E_AGAIN
-			&& xfrd_write_judge(xfrd, zone, &entry) != WRITE_NOTHING
+			&& xfrd_write_need_of(xfrd, zone, &entry)
+			!= WRITE_NOTHING
 			&& write_ask(xfrd, zone, &entry))
 			return;
 		xfrd_write_note(xfrd, zone, &written);

@@ -17,11 +17,11 @@ enum xfrd_write_need {
 
 /* Decides about a zone. *entry leads to the served version; its id is 0 if no
  * entry of the journal does. */
-enum xfrd_write_need xfrd_write_judge(struct xfrd *xfrd,
+enum xfrd_write_need xfrd_write_need_of(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct journal_entry *entry);
 /* The same in a round for files alone: changed zones have time, unless their
  * changes lead on from a file that may not be there. */
-enum xfrd_write_need xfrd_write_judge_file(struct xfrd *xfrd,
+enum xfrd_write_need xfrd_write_need_of_file(struct xfrd *xfrd,
 	struct xfrd_zone *zone, struct journal_entry *entry);
 
 /* Asks the writer for a zone. on_end has ctx xfrd. False: it cannot be asked

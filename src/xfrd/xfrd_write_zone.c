@@ -48,7 +48,7 @@ write_read_role(struct xfrd *xfrd, const struct xfrd_zone *zone)
 }
 
 enum xfrd_write_need
-xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
+xfrd_write_need_of(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry *entry)
 {
 	const struct write_role role = write_read_role(xfrd, zone);
@@ -74,10 +74,10 @@ xfrd_write_judge(struct xfrd *xfrd, struct xfrd_zone *zone,
 }
 
 enum xfrd_write_need
-xfrd_write_judge_file(struct xfrd *xfrd, struct xfrd_zone *zone,
+xfrd_write_need_of_file(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry *entry)
 {
-	enum xfrd_write_need need = xfrd_write_judge(xfrd, zone, entry);
+	enum xfrd_write_need need = xfrd_write_need_of(xfrd, zone, entry);
 	struct journal_entry oldest;
 
 	/* From now on the zone's file counts. */
@@ -169,7 +169,7 @@ write_log_failure(struct xfrd *xfrd, struct xfrd_zone *zone,
 		xfrd_zone_print_file(xfrd, zone, file, sizeof(file)),
 		xfrd_written_why(done),
 		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "",
-		xfrd_write_judge(xfrd, zone, &entry) == WRITE_LOOK
+		xfrd_write_need_of(xfrd, zone, &entry) == WRITE_LOOK
 			? "a start has it from a primary alone"
 			: "the journal keeps it");
 }

@@ -171,7 +171,7 @@ fault_add(struct audit_worker *w, enum audit_kind kind,
 
 /* Returns the fault of the fields (RFC 4035 section 5.3.1), or SIG_GOOD. */
 static int
-sig_judge_fields(const struct audit_options *options, const struct verdict *v,
+sig_check_fields(const struct audit_options *options, const struct verdict *v,
 	const struct rrsig *sig)
 {
 	uint32_t now = (uint32_t)options->now_sec;
@@ -211,7 +211,7 @@ sig_verify(struct audit_worker *w, const struct verdict *v,
 /* Tries the keys with its tag; there may be several (RFC 4035 section 5.3.1).
  * SIG_GOOD also if the signature cannot be verified here. */
 static int
-sig_judge_keys(struct audit_worker *w, const struct verdict *v,
+sig_check_keys(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
 {
 	const struct audit_keys *keys = &w->audit->keys;
@@ -245,12 +245,12 @@ sig_judge_keys(struct audit_worker *w, const struct verdict *v,
 }
 
 static int
-sig_judge(struct audit_worker *w, const struct verdict *v,
+sig_check(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
 {
-	int judged = sig_judge_fields(w->audit->options, v, sig);
+	int judged = sig_check_fields(w->audit->options, v, sig);
 
-	return judged == SIG_GOOD ? sig_judge_keys(w, v, sig) : judged;
+	return judged == SIG_GOOD ? sig_check_keys(w, v, sig) : judged;
 }
 
 /* Notes what a signature was judged as. */
@@ -376,7 +376,7 @@ rrset_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 		bit = (uint8_t)(1u << sig.algorithm % 8);
 		v.present[sig.algorithm / 8] |= bit;
 		sig_check_ttl(worker, &v, &sig);
-		now = sig_judge(worker, &v, &sig);
+		now = sig_check(worker, &v, &sig);
 		if (now == SIG_GOOD)
 			v.good[sig.algorithm / 8] |= bit;
 		else
@@ -393,7 +393,7 @@ rrset_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 	for (const uint8_t *p = sigs; p < end; p += 6u + octets_get_u16(p + 4))
 		if (rrsig_read(p, &sig)) {
 			sig_tell(worker, &v, &sig, i < JUDGED_MAX ? judged[i]
-				: sig_judge(worker, &v, &sig));
+				: sig_check(worker, &v, &sig));
 			i++;
 		}
 }

@@ -25,7 +25,7 @@ look_on(struct watch *w, struct watch_sight *sight, int64_t cpu_step_msec,
 	do {
 		sight->cpu_msec += cpu_step_msec;
 		msec += ROLE_BEAT_MSEC;
-		*verdict = watch_judge(w, &limits, sight, ROLE_BEAT_MSEC);
+		*verdict = watch_check(w, &limits, sight, ROLE_BEAT_MSEC);
 	} while (*verdict == WATCH_WAITS && msec < MOST);
 	return msec;
 }
@@ -111,7 +111,7 @@ traced_process_never_hangs(void **state)
 
 		for (int64_t msec = 0; msec < MOST; msec += ROLE_BEAT_MSEC) {
 			sight.cpu_msec += ROLE_BEAT_MSEC;
-			assert_int_equal(watch_judge(&w, &limits, &sight,
+			assert_int_equal(watch_check(&w, &limits, &sight,
 						 ROLE_BEAT_MSEC),
 				WATCH_TRACED);
 		}
@@ -127,10 +127,10 @@ evidence_begins_anew_with_each_kind(void **state)
 	enum watch_verdict verdict;
 
 	for (int64_t msec = 0; msec < MOST; msec += 2 * ROLE_BEAT_MSEC) {
-		assert_int_equal(watch_judge(&w, &limits, &asleep,
+		assert_int_equal(watch_check(&w, &limits, &asleep,
 					 ROLE_BEAT_MSEC),
 			WATCH_WAITS);
-		assert_int_equal(watch_judge(&w, &limits, &stopped,
+		assert_int_equal(watch_check(&w, &limits, &stopped,
 					 ROLE_BEAT_MSEC),
 			WATCH_WAITS);
 	}
@@ -150,7 +150,7 @@ single_look_proves_nothing(void **state)
 		struct watch_sight sight = {.state = *c,
 			.cpu_msec = 10 * limits.busy_msec};
 
-		assert_int_equal(watch_judge(&w, &limits, &sight, MOST),
+		assert_int_equal(watch_check(&w, &limits, &sight, MOST),
 			WATCH_WAITS);
 	}
 }

@@ -73,7 +73,7 @@
 	UNKNOWN MULTIPLE_REST
 
 static enum zonemd_verdict
-judge_zone(const char *apex, const char *text)
+check_zone_model(const char *apex, const char *text)
 {
 	enum zonemd_verdict verdict;
 	store_ref zone;
@@ -87,7 +87,7 @@ judge_zone(const char *apex, const char *text)
 static enum zonemd_verdict
 judge(const char *text)
 {
-	return judge_zone(APEX, text);
+	return check_zone_model(APEX, text);
 }
 
 /* A zone of tests/data, with one octet altered from a place on; place: NULL: as
@@ -110,7 +110,7 @@ judge_file(const char *apex, const char *path, const char *place, char with)
 		assert_non_null(at);
 		*at = with;
 	}
-	return judge_zone(apex, text);
+	return check_zone_model(apex, text);
 }
 
 /* A copy of the text with one octet altered, from a place on. */

@@ -1,4 +1,4 @@
-/* test_holder_judge.c - readers that keep too much of old versions, or for too
+/* test_holder_check.c - readers that keep too much of old versions, or for too
  * long, are told to let go, and replaced if they do not. */
 #include "config.h"
 
@@ -18,17 +18,17 @@ oldest_epoch_goes_first(void **state)
 	struct holder_told told = {.epoch = 0};
 	struct ipc_holder holder = {.oldest = 100, .ended = 999, .look = 7};
 
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 	assert_int_equal(told.epoch, 100);
 	/* With another version kept, one epoch more has to go. */
 	holder.look++;
 	holder.oldest = 300;
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 	assert_int_equal(told.epoch, 301);
 	/* An epoch that has not ended stays. */
 	holder.look++;
 	holder.oldest = 998;
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 	assert_int_equal(told.epoch, 999);
 }
 
@@ -44,7 +44,7 @@ reader_that_moves_on_by_epochs_soon_has_none_left(void **state)
 	while (told.epoch < holder.ended) {
 		holder.look++;
 		holder.ended += 1000;
-		assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+		assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 		assert_true(told.epoch >= holder.oldest);
 		assert_true(told.epoch <= holder.ended);
 		holder.oldest = told.epoch + 1;
@@ -54,7 +54,7 @@ reader_that_moves_on_by_epochs_soon_has_none_left(void **state)
 	for (unsigned i = 0; i < 200; i++) {
 		holder.look++;
 		holder.ended += 1000;
-		assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+		assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 		assert_true(told.epoch <= holder.ended);
 		holder.oldest = told.epoch + 1;
 	}
@@ -70,7 +70,7 @@ what_is_too_old_goes_alone(void **state)
 
 	for (unsigned i = 0; i < 100; i++) {
 		holder.look++;
-		assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+		assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 		assert_int_equal(told.epoch, holder.too_old);
 		holder.oldest += 10;
 		holder.too_old += 10;
@@ -83,14 +83,14 @@ reader_that_keeps_what_it_was_told_is_replaced(void **state)
 	struct holder_told told = {.epoch = 0};
 	struct ipc_holder holder = {.oldest = 5, .ended = 9, .look = 1};
 
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 	holder.look++;
 	told.looks = HOLDER_LOOKS - 1;
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_WAITS);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_WAITS);
 	/* A look may have missed the reader. */
 	holder.look += 2;
 	told.looks = HOLDER_LOOKS;
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_REPLACE);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_REPLACE);
 }
 
 /* A reader that had let go of everything gets its full time again. */
@@ -100,10 +100,10 @@ what_was_told_before_a_quiet_time_is_forgotten(void **state)
 	struct holder_told told = {.epoch = 0};
 	struct ipc_holder holder = {.oldest = 5, .ended = 99, .look = 1};
 
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 	told.looks = 1000;
 	holder.look += 3;
-	assert_int_equal(holder_judge(&told, &holder), HOLDER_TELL);
+	assert_int_equal(holder_check(&told, &holder), HOLDER_TELL);
 	assert_int_equal(told.epoch, 5);
 	assert_int_equal(told.looks, 0);
 }

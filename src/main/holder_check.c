@@ -1,11 +1,11 @@
-/* holder_judge.c - decides what to do about a reader that keeps old
+/* holder_check.c - decides what to do about a reader that keeps old
  * versions. */
 #include "config.h"
 
 #include "main/holder.h"
 
 enum holder_verdict
-holder_judge(struct holder_told *told, const struct ipc_holder *holder)
+holder_check(struct holder_told *told, const struct ipc_holder *holder)
 {
 	uint64_t epoch = holder->too_old, more = told->more;
 
