@@ -33,8 +33,8 @@ enum exchange_seen {
 
 /* The identity that a client has proved by a certificate. */
 struct exchange_identity {
-	/* True if it is this domain name, in ASCII without a dot at its
-	 * end. */
+	/* True if the identity is this domain name, in ASCII without a dot at
+	 * its end. */
 	bool (*is_named)(const struct exchange_identity *identity,
 		const char *name);
 };

@@ -17,7 +17,7 @@
 
 struct latency {
 	uint64_t count[LATENCY_BUCKETS]; /* answers; no request without one */
-	uint64_t usec;                   /* of all of them */
+	uint64_t usec;                   /* of all answers */
 };
 
 /* The latencies of one worker's answers, by transport. */

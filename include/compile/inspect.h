@@ -40,8 +40,8 @@ struct zone_inspect_input {
 	/* Called behind each part with its records; those of an owner are in
 	 * file order. */
 	enum nsd_err (*on_part)(void *ctx, const struct rrbatch *batches);
-	void *ctx; /* of these functions. A result other than NSD_OK is returned
-		    * to the caller. */
+	void *ctx; /* first argument of the functions. A result of theirs other
+		    * than NSD_OK is returned to the caller. */
 };
 
 /* Begins to look at a zone. Keeps all that input refers to, and copies input.

@@ -398,14 +398,14 @@ struct conf {
 	size_t key_count;
 	struct conf_tls_auth **tls_auths;
 	size_t tls_auth_count;
-	/* Without the implicit ones, in the order of their names. */
+	/* Patterns without the implicit ones, by name. */
 	struct conf_pattern **patterns;
 	size_t pattern_count;
-	/* In canonical order, as long as conf_add_zone and conf_remove_zone
-	 * have not changed it. */
+	/* Zones in canonical order, until conf_add_zone or conf_remove_zone
+	 * changes it. */
 	struct conf_zone **zones;
 	size_t zone_count;
-	size_t secondary_count; /* zones with request-xfr, of these */
+	size_t secondary_count; /* zones with request-xfr */
 };
 
 /* ---- reading ----------------------------------------------------------- */

@@ -35,7 +35,7 @@ enum ctl_verb_flag {
 	/* The verb waits for nothing that can be slow, so it is taken even when
 	 * too many calls wait. */
 	CTL_QUICK = 64,
-	/* The arguments have a secret: the log shows none of them. */
+	/* The arguments have a secret: the log shows no argument. */
 	CTL_SECRET = 128,
 	/* A whole answer may have no octet: there may be nothing to list. Any
 	 * other answer without one was cut short. */

@@ -56,7 +56,7 @@ struct ipc_configure {
 	uint64_t number;      /* of server.conf_number */
 	uint32_t control_map; /* sockets of the control channel, not of
 			       * metrics */
-	uint32_t plain_map;   /* sockets without TLS, of these */
+	uint32_t plain_map;   /* sockets without TLS */
 	uint32_t more;        /* 1: another such message has more sockets */
 	uint32_t unused;      /* 0 */
 };

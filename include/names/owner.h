@@ -45,7 +45,7 @@ struct owner {
 	uint64_t key[2];
 	const uint8_t *name; /* borrowed: name_len octets, then the apex (or
 			      * the root label), lower case. If the owner has
-			      * records, it lies in the first of these */
+			      * records, the name lies in the first one */
 	union {
 		uint32_t rr_count; /* in a build: records of the run */
 		uint32_t index;    /* in a list of names: an index into the
@@ -53,7 +53,7 @@ struct owner {
 	};
 	uint16_t flags;      /* enum owner_flags */
 	uint8_t name_len;    /* octets below the apex, no root label */
-	uint8_t labels;      /* labels in those */
+	uint8_t labels;      /* labels in name_len */
 };
 
 _Static_assert(sizeof(struct owner) == 32, "struct owner has grown");

@@ -74,8 +74,8 @@ struct counts_process {
 	int64_t pid;
 	int64_t started_msec; /* of clock.h */
 	uint64_t restarts;    /* processes before it */
-	uint64_t deaths;      /* of these, unwanted deaths */
-	int64_t died_msec;    /* of the last one, of clock.h */
+	uint64_t deaths;      /* unwanted deaths among the restarts */
+	int64_t died_msec;    /* of the last death, of clock.h */
 	int64_t in_hand_msec; /* the last death with a message in hand that was
 			       * kept; 0: none */
 	uint32_t in_hand;     /* of the file that the message is in */

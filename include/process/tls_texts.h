@@ -85,7 +85,8 @@ uint64_t tls_texts_look(const struct server *server);
  * process, or NULL. */
 uint64_t tls_texts_look_at(const char *path, const char *chroot,
 	uint64_t sum);
-/* True if this process may not read a file. path, chroot: the same. */
+/* True if this process may not read a file. path may be NULL; chroot: of this
+ * process, or NULL. */
 bool tls_texts_is_denied(const char *path, const char *chroot) MUST_USE;
 
 /* True if both have the same octets; NULL: there are none. */
@@ -95,13 +96,13 @@ bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);
  * Returns its descriptor; -1 with errno. */
 int tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message);
 
-/* The other way round; those that were not there are empty. fd stays the
- * caller's. NSD_E_SYNTAX: the file is not what the message says;
+/* Makes texts of such a file and its message; texts that it lacks are empty. fd
+ * stays the caller's. NSD_E_SYNTAX: the file is not what the message says;
  * NSD_E_MEMORY. */
 enum nsd_err tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 	struct secrets **texts) MUST_USE;
 
-/* The same for any number of texts, also none (NULL), without a message: the
+/* Pack and unpack any number of texts, also none (NULL), without a message: the
  * file says how long each is. */
 int tls_texts_pack_all(const struct secrets *texts);
 enum nsd_err tls_texts_unpack_all(int fd, struct secrets **texts) MUST_USE;

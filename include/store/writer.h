@@ -251,7 +251,7 @@ struct store_stats {
 	uint64_t retired;    /* octets waiting for a grace period */
 	uint64_t mapped;     /* octets of the file */
 	uint64_t retired_total;   /* octets, since the writer was opened */
-	uint64_t reclaimed_total; /* of these */
+	uint64_t reclaimed_total; /* of retired_total */
 	uint64_t given_back;      /* octets, to the kernel */
 	uint64_t epoch;
 	uint64_t oldest_reader_epoch; /* 0: no reader online, no pin */

@@ -322,14 +322,14 @@ struct xfr_status {
 				  * transferred yet */
 	uint32_t notified_serial;
 	uint32_t primary;        /* of the request under way; XFR_NONE: none */
-	enum xfr_way way;        /* of that request */
+	enum xfr_way way;        /* of the request under way */
 	uint32_t turn_primary;   /* of the check that waits for its turn, once
 				  * it has begun; XFR_NONE: none */
 	uint32_t next_primary;   /* the first primary of the next check */
 	uint32_t failed_rounds;  /* checks in a row in which all failed */
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */
-	uint32_t notifying_slow; /* of these, targets that wait behind others as
-				  * they seldom answer soon */
+	uint32_t notifying_slow; /* targets of `notifying` that wait behind
+				  * others, as they seldom answer soon */
 	bool is_told;            /* every target has acknowledged the serial */
 	uint32_t unheard;        /* targets that have not acknowledged the
 				    last serial, and were given up; 255:

@@ -34,7 +34,7 @@ struct xfr_pool {
 	/* private */
 	struct cds_list_head conns;
 	unsigned conn_count;
-	unsigned busy_count; /* of these, those with questions */
+	unsigned busy_count; /* connections with questions */
 	bool is_paused;
 };
 

@@ -66,7 +66,7 @@ enum nsd_err settings_edit_options(struct settings_edit *edit,
 struct settings_pattern_setup {
 	const char *name;  /* NULL: the options of a zone in nsd.conf */
 	const char *file;  /* zonefile; NULL: none */
-	store_ref options; /* of this edit; or none */
+	store_ref options; /* made in this edit; or none */
 	struct settings_storing storing;
 	/* The texts of the elements of the lists behind SETTINGS_CLIENT_LISTS;
 	 * counts has the length of each list. */

@@ -26,7 +26,7 @@
 static struct {
 	struct log_options options;
 	int fd;              /* of the file; -1: there has been none */
-	int syslog;          /* of its socket; the same */
+	int syslog;          /* of syslog's socket; -1: there has been none */
 	bool to_file;
 	bool to_syslog;
 	bool syslog_is_stream;

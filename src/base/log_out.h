@@ -10,7 +10,7 @@
 /* Zeroed: no line is lost. */
 struct log_out {
 	uint64_t lost; /* lines that were lost and not reported yet */
-	int error;     /* of the last of them */
+	int error;     /* errno of the last lost line */
 	bool is_full;  /* the last wait for room was in vain */
 	bool is_cut;   /* there is a part of a line without its end */
 };

@@ -1,5 +1,5 @@
-/* glue_pass.h - target names and their cells: what builds, also those in parts,
- * do with them. */
+/* glue_pass.h - the passes over target names and their cells in builds, also in
+ * those in parts. */
 #ifndef COMPILE_GLUE_PASS_H
 #define COMPILE_GLUE_PASS_H
 

@@ -115,7 +115,7 @@ shape_count(struct build *b)
 
 		n = shape_join_run(o, b->name_count - i);
 		if (before == NULL)
-			missing += o->labels; /* the apex is one of them */
+			missing += o->labels; /* ancestors, the apex, too */
 		else if (o->labels > 1)
 			missing += shape_count_missing(o,
 				owner_count_common(before, o));

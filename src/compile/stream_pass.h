@@ -73,9 +73,9 @@ enum nsd_err stream_add_trie(struct zone_stream *s, struct trie *trie,
 struct rrbatch_rr *stream_copy_record(const struct rrbatch_rr *rr);
 /* Takes the records of the chain that build.chain_items has. */
 enum nsd_err stream_take_chain(struct zone_stream *s) MUST_USE;
-/* Makes the chain of all of them. */
+/* Makes the chain of all records that were taken. */
 enum nsd_err stream_end_chain(struct zone_stream *s) MUST_USE;
-/* Lets go of those that no chain has. */
+/* Releases the records that were taken and are in no chain. */
 void stream_undo_chain(struct zone_stream *s);
 
 /* ---- hashes of names (stream_hash.c) */

@@ -323,7 +323,7 @@ zone_assoc(struct conf *conf, const struct conf_zone *found,
 	struct conf_zone *zone = conf->zones[found->index];
 	struct conf_assoc *at;
 
-	/* Of one that was given a key before, what it had at first. */
+	/* The options that the zone had before it was given a key. */
 	for (at = owner->assocs; at != NULL; at = at->next)
 		if (&at->options == from) {
 			from = at->from;

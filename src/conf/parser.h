@@ -178,7 +178,7 @@ struct conf_parser {
 	struct conf_place option_place; /* of the clause's last option */
 	unsigned clause_errors;     /* by the time it began */
 	struct conf_set here;       /* rows that stand in the clause */
-	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of these rows */
+	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of rows in `here` */
 	bool stray;                 /* the last word was an unknown one */
 	unsigned compared;          /* unknown words that were compared with all
 				     * names */

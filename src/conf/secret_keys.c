@@ -25,7 +25,7 @@ key_find_place(const struct conf *conf, const char *name)
 	return key != NULL ? key->place : (struct vault_place){0, 0};
 }
 
-/* True if that is the secret at a place. */
+/* True if a key has the secret at a place. */
 static bool
 key_has_secret(const struct conf_key *key, const struct vault *vault,
 	struct vault_place place)

@@ -18,9 +18,9 @@
  * that its command may take to come. */
 #define SILENT_MSEC 20
 #define SLOW_MSEC 1000
-/* The latter for a network that is known to be an operator's. */
+/* SLOW_MSEC for a network that is known to be an operator's. */
 #define SLOW_KNOWN_MSEC 10000
-/* A network's share of the connections: one part of these. */
+/* A network may have the SHARE_PARTth part of the connections. */
 #define SHARE_PART 16
 
 /* ---- room ---------------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct ctl_channel {
 	struct ctl_channel_options options;
 	struct ctl_listener *listeners;
 	struct cds_list_head calls; /* by crowd.node, the oldest first */
-	unsigned count;             /* of those with a connection */
+	unsigned count;             /* of calls with a connection */
 	struct ctl_throttle throttle;
 };
 

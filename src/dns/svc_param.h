@@ -87,7 +87,7 @@ struct svc_key_text {
 	bool doubt;   /* "key01" or "key65535" */
 };
 
-/* False if it is none. */
+/* False if the text is no key. */
 bool svc_key_parse(const char *text, size_t len, struct svc_key_text *key);
 void svc_key_print(uint16_t key, struct text *t);
 

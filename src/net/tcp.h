@@ -266,9 +266,9 @@ struct net_tcp {
 	unsigned halvings;    /* of the idle time-out, when one came last */
 
 	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */
-	unsigned count;  /* of those that have a place */
-	unsigned queued; /* of those that wait for one */
-	bool queue_news; /* a new one of this turn may get a place */
+	unsigned count;  /* connections that have a place */
+	unsigned queued; /* connections that wait for a place */
+	bool queue_news; /* a connection of this turn may get a place */
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */

@@ -26,7 +26,7 @@
 /* A name that wants addresses. */
 struct wanted {
 	const struct glue_cell *cell;
-	const void *key;   /* the same for two if their names are the same */
+	const void *key;   /* equal for equal names */
 	uint32_t owner_at; /* where the name begins in the reply */
 };
 

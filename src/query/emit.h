@@ -37,8 +37,8 @@ struct emit_rrset {
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
 
-/* The same into the answer section, with the RRset's TTL, where nobody asks
- * where it is: for transfers, which have many. */
+/* Writes an RRset into the answer section, with its TTL, as emit_rrset but
+ * without the place: for transfers, which have many. */
 bool emit_answer(struct reply *reply, uint32_t owner_at,
 	const struct rrset *rrset);
 

@@ -97,7 +97,7 @@ group_add(struct query_group *group, struct query *q)
 	group->queries[group->count++] = q;
 }
 
-/* Drops those that are at another step. */
+/* Drops the requests that are at another step. */
 static void
 group_keep(struct query_group *group, enum query_step step)
 {

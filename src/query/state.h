@@ -259,7 +259,7 @@ struct query_ctx {
 	struct query_unsent unsent;
 	struct query_key **keys; /* a key for each one of the settings, made at
 				  * its first use */
-	uint32_t key_count;      /* of these */
+	uint32_t key_count;      /* of `keys` */
 	const struct settings *keys_of; /* the settings: only compared */
 	/* For one call of query_answer_batch. */
 	const struct store_view *view;

@@ -199,7 +199,7 @@ struct store_writer {
 	struct cds_list_head unheld;  /* struct retired_block */
 	uint64_t unheld_octets;
 	struct holders holders;       /* as of the last scan */
-	struct pin_steps steps;       /* of these */
+	struct pin_steps steps;       /* of the pins of holders */
 	struct epoch_mark marks[EPOCH_MARKS]; /* the oldest first */
 	unsigned mark_count;
 	uint64_t served;              /* octets: the most since the last mark */

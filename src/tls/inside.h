@@ -30,8 +30,8 @@ struct ticket_keys {
 
 struct tls_tickets {
 	uint8_t secret[TLS_TICKETS_LEN];
-	struct ticket_keys keys[2]; /* of this period and the one before, by
-				     * the lowest bit of the period */
+	struct ticket_keys keys[2]; /* of this period and the last, by the
+				     * lowest bit of the period */
 };
 
 /* The context of a filter. */

@@ -284,7 +284,7 @@ stream_read(void *state, uint8_t *at, size_t size)
 struct octets_left {
 	const struct iovec *iov;
 	size_t count;
-	size_t at; /* in the first of them */
+	size_t at; /* in the first iovec */
 };
 
 static void

@@ -178,15 +178,15 @@ enum nsd_err update_unpack_entry(struct zone_update *u,
 	const struct node_rrset *entry, size_t most, struct entry_items *e)
 	MUST_USE;
 /* NSEC3 records of a name that the chain has, and their RRSIGs; of stays as it
- * is if there are none. Says what it finds in t. */
+ * is if there are none. t->hash and t->was_chained are set. */
 enum nsd_err update_unpack_chain(struct zone_update *u, struct dirty_name *t,
 	struct entry_items of[2]) MUST_USE;
 
-/* The records of a name after its changes (a run of sorted owners). */
+/* Lists the records of a name after its changes (a run of sorted owners). */
 enum nsd_err update_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count) MUST_USE;
 
-/* Merges records that are at hand, sorted: all of them. */
+/* Merges changes into the sorted records of a name, all of which are given. */
 enum nsd_err update_merge_items(struct zone_update *u,
 	const struct owner *run, size_t count, struct item *items,
 	size_t item_count, struct item **merged, size_t *merged_count)

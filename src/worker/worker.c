@@ -268,8 +268,8 @@ group_count_lost(const struct worker *worker, const struct socket_group *group)
 		worker->counters->lost += net_udp_take_lost(group->udp[i]);
 }
 
-/* Of all sockets. An idle worker asks nothing of the kernel: what is dropped is
- * dropped behind datagrams that are taken. */
+/* Counts the lost datagrams of all sockets. An idle worker asks the kernel
+ * nothing: datagrams are lost only behind others, which it takes. */
 static void
 worker_count_lost(struct worker *worker)
 {
@@ -303,7 +303,7 @@ worker_set_careful(const struct worker *worker, bool careful)
 		net_udp_set_careful(worker->own->udp[i], careful);
 }
 
-/* Reads its sockets from now on. NSD_E_MEMORY: it cannot. */
+/* Serves the worker's own sockets from now on. NSD_E_MEMORY: it cannot. */
 static enum nsd_err
 worker_serve(struct worker *worker)
 {
@@ -422,7 +422,7 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 {
 	struct worker *worker = (struct worker *)role;
 
-	if (worker->own == NULL) /* another one is asked for the same */
+	if (worker->own == NULL) /* a standby: the other worker writes */
 		return;
 	worker_count_lost(worker);
 	worker_statistics_log(worker->counters, time(NULL), worker->boot);

@@ -40,7 +40,7 @@ release_template(struct releaser *r, store_ref ref)
 	release_object(r, ref, sig_template_size(t));
 }
 
-/* Lets go of the templates of signatures, but not of these. */
+/* Releases the templates of signatures, but not the signatures. */
 static void
 release_templates(struct releaser *r, const struct rrset_sigs *sigs)
 {

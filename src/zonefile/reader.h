@@ -44,7 +44,8 @@ enum reader_part {
  * parenthesis. The longest real one, 64 KiB of \DDD, is a quarter MiB. */
 #define READER_RECORD_MAX (16u << 20)
 
-/* A file of open parentheses would be scanned that far for each of them. */
+/* The limit of octets that are scanned anew: in a file of open parentheses each
+ * of them would have READER_RECORD_MAX scanned. */
 #define READER_RESTART_MAX (64u << 20)
 
 enum reader_stop {
