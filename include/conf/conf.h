@@ -19,7 +19,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
-#include "base/vault.h"
+#include "base/key_store.h"
 
 /* Used where send-buffer-size and receive-buffer-size are 0. */
 #define CONF_SEND_BUFFER_SIZE 4194304
@@ -296,7 +296,7 @@ struct conf_key {
 	const char *secret;    /* base64 */
 	const uint8_t *secret_data;
 	uint32_t secret_len;   /* octets of secret_data */
-	struct vault_place place; /* of the secret, once it has been moved
+	struct key_handle handle; /* of the secret, once it has been moved
 				   * (secret_keys.h) */
 	const char *file;      /* where its clause stands; NULL: it was added
 				* by key_edit_apply */

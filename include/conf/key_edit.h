@@ -6,7 +6,7 @@
 #define CONF_KEY_EDIT_H
 
 #include "base/err.h"
-#include "base/vault.h"
+#include "base/key_store.h"
 #include "conf/conf.h"
 
 enum key_edit_what {
@@ -26,7 +26,7 @@ struct key_edit {
 	const char *key;
 	const char *algorithm;    /* as in nsd.conf */
 	const char *zone;
-	struct vault_place place; /* of the secret */
+	struct key_handle handle; /* of the secret */
 };
 
 /*

@@ -234,9 +234,9 @@ struct ipc_key {
 	struct ipc_request request;
 	uint32_t err;        /* of answers: enum nsd_err */
 	uint32_t what;       /* enum key_edit_what */
-	uint32_t place_at;   /* of the secret; not in KEY, which has the secret
+	uint32_t handle_at;   /* of the secret; not in KEY, which has the secret
 			      * itself */
-	uint32_t place_id;
+	uint32_t handle_id;
 	uint32_t secret_len;
 	uint32_t unused;
 	/* The names of zone, key and algorithm, each with a final NUL; then the

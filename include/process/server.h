@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/vault.h"
+#include "base/key_store.h"
 #include "conf/conf.h"
 #include "dns/name.h"
 #include "process/admin_listeners.h"
@@ -49,8 +49,8 @@ struct server {
 	struct admin_listeners metrics;   /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_listeners control; /* of xfrd alone */
-	struct vault *vault;      /* the secrets of conf.keys; main's, and a
-				   * role that needs none leaves it */
+	/* The secrets of conf.keys. Main's; roles without need leave it. */
+	struct key_store *key_store;
 	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none
 				   */
 	struct secrets *tls_clients; /* keys and certificates of xfrd alone */

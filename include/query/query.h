@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/exchange.h"
-#include "base/vault.h"
+#include "base/key_store.h"
 #include "dns/counters.h"
 #include "dns/name.h"
 #include "guard/cookie.h"
@@ -28,9 +28,9 @@ struct query_options {
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
 	const struct counters_book *book; /* counters of groups of zones; NULL:
 				  * they are not counted */
-	/* The vault with the secrets of the settings' keys; NULL: no key is
+	/* The key store with the secrets of the settings' keys; NULL: no key is
 	 * known. */
-	const struct vault *vault;
+	const struct key_store *key_store;
 	const struct rrl *limits; /* of the rate of answers; NULL: none */
 	uint64_t seed; /* of random choices; any number */
 	const struct cookie_share *cookies; /* NULL: no cookies */

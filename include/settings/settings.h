@@ -12,8 +12,8 @@
  * stays as it is until the reader is quiescent.
  *
  * Secrets of keys are not in the store (doc/decisions/0066): the settings have
- * the place of each in the vault, so that a key gets another secret from one
- * batch of queries to the next, and its reference stays.
+ * the place of each in the key store, so that a key gets another secret from
+ * one batch of queries to the next, and its reference stays.
  */
 #ifndef SETTINGS_SETTINGS_H
 #define SETTINGS_SETTINGS_H
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vault.h"
+#include "base/key_store.h"
 #include "store/store.h"
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -170,7 +170,7 @@ struct settings_netblocks {
 
 /* The options of the server that shape answers (doc/surface.md 1.2). Behind
  * them: key_count references to keys, and pattern_count to patterns, both in
- * the order of the names in nsd.conf; the places of the secrets of these keys;
+ * the order of the names in nsd.conf; the handles of the secrets of these keys;
  * then the octets of the texts. */
 struct settings {
 	uint32_t len;         /* octets of this object */
@@ -222,7 +222,7 @@ settings_head_size(const struct settings *settings)
 	return sizeof(*settings)
 		+ ((size_t)settings->key_count + settings->pattern_count)
 		* sizeof(settings->refs[0])
-		+ (size_t)settings->key_count * sizeof(struct vault_place);
+		+ (size_t)settings->key_count * sizeof(struct key_handle);
 }
 
 /* The published settings or, before the first publish, those of an empty
@@ -252,13 +252,13 @@ settings_patterns(const struct settings *settings)
 	return settings->refs + settings->key_count;
 }
 
-/* The places of the keys' secrets in the vault, in the order of the keys. A
- * place without an id, or that is empty: the key has no secret, and counts as
- * unknown. */
-static inline const struct vault_place *
+/* The places of the keys' secrets in the key store, in the order of the keys. A
+ * handle without an id, or of an empty secret: the key has no secret, and
+ * counts as unknown. */
+static inline const struct key_handle *
 settings_secrets(const struct settings *settings)
 {
-	return (const struct vault_place *)(settings_patterns(settings)
+	return (const struct key_handle *)(settings_patterns(settings)
 		+ settings->pattern_count);
 }
 

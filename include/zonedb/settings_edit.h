@@ -115,7 +115,7 @@ struct settings_setup {
 	const struct acl_element *allow_proxy;
 	uint32_t allow_proxy_count;
 	const store_ref *keys;     /* of the edit */
-	const struct vault_place *secrets; /* of the keys, in their order; NULL:
+	const struct key_handle *secrets; /* of the keys, in their order; NULL:
 				    * they have none */
 	const char *key_names; /* names, each with its NUL; NULL: none */
 	uint32_t key_names_len;

@@ -249,7 +249,7 @@ object_is_where_it_was(enum conf_clause clause, const void *a, const void *b)
 {
 	const struct conf_key *x = a, *y = b;
 
-	return clause != CLAUSE_KEY || vault_place_is_same(x->place, y->place);
+	return clause != CLAUSE_KEY || key_handle_is_same(x->handle, y->handle);
 }
 
 /* Counts objects that were added, removed or changed. */

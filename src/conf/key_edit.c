@@ -137,7 +137,7 @@ key_add(struct conf *conf, const struct key_edit *edit)
 		return NSD_E_MEMORY;
 	key->algorithm = key->algorithm_name =
 		decode_algorithm(edit->algorithm);
-	key->place = edit->place;
+	key->handle = edit->handle;
 	if (map_add(&owner->keys, key) != NSD_OK) {
 		free(key);
 		return NSD_E_MEMORY;
@@ -392,8 +392,8 @@ key_edit_apply(struct conf *conf, const struct key_edit *edit)
 	case KEY_EDIT_ADD:
 		return key_add(conf, edit);
 	case KEY_EDIT_SECRET:
-		conf->keys[keys_find_place(conf, edit->key)]->place =
-			edit->place;
+		conf->keys[keys_find_place(conf, edit->key)]->handle =
+			edit->handle;
 		return NSD_OK;
 	case KEY_EDIT_REMOVE:
 		key_remove(conf, edit->key);

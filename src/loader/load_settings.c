@@ -341,13 +341,13 @@ names_convert(const struct conf *conf, uint32_t *len)
 static enum nsd_err
 objects_make(struct settings_edit *edit, const struct conf *conf,
 	struct settings_setup *setup, store_ref *refs,
-	struct vault_place *secrets)
+	struct key_handle *secrets)
 {
 	store_ref *patterns = refs + conf->key_count, options;
 	enum nsd_err err = NSD_OK;
 
 	for (size_t i = 0; err == NSD_OK && i < conf->key_count; i++) {
-		secrets[i] = conf->keys[i]->place;
+		secrets[i] = conf->keys[i]->handle;
 		err = key_make(edit, conf->keys[i], &refs[i]);
 	}
 	for (size_t i = 0; err == NSD_OK && i < conf->pattern_count; i++)
@@ -368,7 +368,7 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 	struct settings_setup setup = settings_convert(o);
 	store_ref *refs = calloc(conf->key_count + conf->pattern_count + 1,
 		sizeof(*refs));
-	struct vault_place *secrets = calloc(conf->key_count + 1,
+	struct key_handle *secrets = calloc(conf->key_count + 1,
 		sizeof(*secrets));
 	struct acl_element *whitelist = elements_convert(
 		&o->tcp_cpu_whitelist);

@@ -19,7 +19,7 @@ void
 key_change_sweep(struct supervisor *s)
 {
 	if (!s->reconfig.under_way && !s->key_change.under_way)
-		secret_keys_sweep(s->server.conf, s->server.vault);
+		secret_keys_sweep(s->server.conf, s->server.key_store);
 }
 
 /* All processes have passed the change, or one is late: main replaces a process
@@ -171,7 +171,7 @@ key_change_on_listed(struct supervisor *s, struct child *loader)
 
 /* ---- the begin ----------------------------------------------------------- */
 
-/* Puts the secret into the vault, and the change into effect in main. */
+/* Puts the secret into the key store, and the change into effect in main. */
 static enum nsd_err
 key_change_apply(struct supervisor *s, struct key_message *message)
 {
@@ -180,13 +180,14 @@ key_change_apply(struct supervisor *s, struct key_message *message)
 
 	if (err != NSD_OK)
 		return err;
-	err = vault_add(s->server.vault, message->secret, message->secret_len,
-		&edit->place);
+	err = key_store_add(s->server.key_store, message->secret,
+		message->secret_len,
+		&edit->handle);
 	if (err != NSD_OK)
 		return err;
 	err = key_edit_apply(s->server.conf, edit);
 	if (err != NSD_OK)
-		vault_remove(s->server.vault, edit->place);
+		key_store_remove(s->server.key_store, edit->handle);
 	return err;
 }
 
@@ -195,7 +196,7 @@ key_change_begin(struct supervisor *s, struct key_message *message)
 {
 	struct key_edit *edit = &message->edit;
 
-	edit->place = (struct vault_place){0, 0};
+	edit->handle = (struct key_handle){0, 0};
 	/* Workers still serve from another store than the one that is filled,
 	 * which would not have the change. */
 	if (s->serving == NULL || s->building != NULL)

@@ -2,9 +2,9 @@
  * key_change.h - main's part when keys of TSIG come, go or change while the
  * server runs (update_tsig and its kin).
  *
- * Main puts the secret into the vault and changes its configuration, which the
- * next processes have; the loader does the same and publishes it: from then on
- * it counts for all who answer. Then xfrd says so to the operator. If the
+ * Main puts the secret into the key store and changes its configuration, which
+ * the next processes have; the loader does the same and publishes it: from then
+ * on it counts for all who answer. Then xfrd says so to the operator. If the
  * loader dies, the next one publishes it at its start. What has to do with
  * zones - a key goes that none may use, or a zone gets one - the loader does
  * first, as main has no zones; if it dies, the next one is asked.

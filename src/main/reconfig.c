@@ -348,7 +348,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	reconfig_count_files(s, new, &d);
 	if (!conf_difference_is_live(&d)) {
 		secret_keys_remove(new->conf, s->server.conf,
-			s->server.vault);
+			s->server.key_store);
 		reconfig_new_drop(new);
 		reconfig_apply_nothing(s, talk, certificates);
 		return;

@@ -8,10 +8,10 @@
  * start, and hands it to the loader, which publishes what is new in the store
  * that is served, or filled, and reads the files of zones that are new. Workers
  * see what is new in the store, between two batches of
- * queries, and secrets in the vault; what a worker has copied it looks at anew,
- * and says so. xfrd gets options of the server and the sockets of operators in
- * a message, and follows what is published
- * (doc/decisions/0085, 0095, 0158, 0159, 0164).
+ * queries, and secrets in the key store; what a worker has copied it looks at
+ * anew, and says so. xfrd gets options of the server and the sockets of
+ * operators in a message, and follows what is published (doc/decisions/0085,
+ * 0095, 0158, 0159, 0164).
  */
 #ifndef MAIN_RECONFIG_H
 #define MAIN_RECONFIG_H

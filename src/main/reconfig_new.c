@@ -264,11 +264,12 @@ new_open(struct supervisor *s, struct talk *talk,
 		err = new_try(s, talk, &conf, new);
 	talk->sink.on_diag = talk_on_diag;
 	if (err != NSD_OK)
-		secret_keys_remove(new->conf, s->server.conf, s->server.vault);
+		secret_keys_remove(new->conf, s->server.conf,
+			s->server.key_store);
 	return err;
 }
 
-/* Moves the secrets out of the configuration, into the vault. */
+/* Moves the secrets out of the configuration, into the key store. */
 static enum nsd_err
 new_hide_secrets(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
@@ -279,7 +280,7 @@ new_hide_secrets(struct supervisor *s, struct talk *talk,
 	cookie_keeper_keep(&s->cookies, &s->server, new->conf, &new->cookies);
 	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
 		&new->cookies);
-	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
+	err = secret_keys_move(new->conf, s->server.conf, s->server.key_store);
 	if (err == NSD_E_LIMIT)
 		talk_add(talk, "error: so many keys wait for a restart");
 	return err;

@@ -39,11 +39,11 @@ struct reconfig_new {
 };
 
 /*
- * Reads nsd.conf anew. The secrets of its keys are in the vault then.
- * in: new, zeroed.
+ * Reads nsd.conf anew. The secrets of its keys are in the key store then. in:
+ * new, zeroed.
  * returns NSD_OK; else faults were reported, nothing has changed, and the
- *     vault is as before.
- * *new is to be released with reconfig_new_drop in any case.
+ *     key store is as before. *new is to be released with reconfig_new_drop in
+ *     any case.
  */
 enum nsd_err reconfig_new_load(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new) MUST_USE;

@@ -331,13 +331,14 @@ static enum nsd_err
 main_hide_secrets(struct supervisor *s)
 {
 	enum nsd_err err = secret_keys_create(s->server.conf,
-		&s->server.vault);
+		&s->server.key_store);
 
-	if (err == NSD_OK && !vault_is_sealed(s->server.vault))
+	if (err == NSD_OK && !key_store_is_sealed(s->server.key_store))
 		log_warning("sandbox: the secrets of keys are not sealed"
 			    " against writing: the kernel does not allow it");
 	if (err == NSD_OK)
-		err = secret_keys_move(s->server.conf, NULL, s->server.vault);
+		err = secret_keys_move(s->server.conf, NULL,
+			s->server.key_store);
 	if (err != NSD_OK)
 		log_error("out of memory for the secrets of keys");
 	return err;

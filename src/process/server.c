@@ -11,7 +11,7 @@ void
 server_leave_secrets(struct server *server)
 {
 	control_listeners_leave(&server->control);
-	vault_leave(server->vault);
+	key_store_leave(server->key_store);
 	secrets_drop(server->tls);
 	secrets_drop(server->tls_clients);
 	server->tls = NULL;

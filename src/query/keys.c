@@ -7,14 +7,15 @@
 
 /* ---- keys -------------------------------------------------------------- */
 
-/* returns NSD_OK; NSD_E_NOT_FOUND: the place has no secret, or lost it
+/* returns NSD_OK; NSD_E_NOT_FOUND: the handle has no secret, or lost it
  * meanwhile; NSD_E_MEMORY. */
 static enum nsd_err
-mac_of_secret(const struct query_ctx *ctx, struct vault_place place,
+mac_of_secret(const struct query_ctx *ctx, struct key_handle handle,
 	enum mac_kind kind, struct mac **mac)
 {
 	size_t len;
-	const uint8_t *secret = vault_get(ctx->options.vault, place, &len);
+	const uint8_t *secret = key_store_get(ctx->options.key_store, handle,
+		&len);
 	enum nsd_err err;
 
 	if (secret == NULL)
@@ -23,7 +24,7 @@ mac_of_secret(const struct query_ctx *ctx, struct vault_place place,
 	if (err != NSD_OK)
 		return err;
 	/* Main may have overwritten it meanwhile. */
-	if (vault_get(ctx->options.vault, place, &len) != NULL)
+	if (key_store_get(ctx->options.key_store, handle, &len) != NULL)
 		return NSD_OK;
 	mac_destroy(*mac);
 	return NSD_E_NOT_FOUND;
@@ -68,15 +69,15 @@ keys_follow(struct query_ctx *ctx)
 
 /*
  * Opens the key with this index in the settings of the batch. A key that was
- * opened before is used again if its secret has the same place in the vault: no
- * two secrets ever have one place, so this holds even if other settings lie at
- * the same address by now.
+ * opened before is used again if its secret has the same place in the key
+ * store: no two secrets ever have one handle, so this holds even if other
+ * settings lie at the same address by now.
  * returns NSD_OK; NSD_E_NOT_FOUND: the key has no secret; NSD_E_MEMORY.
  */
 static enum nsd_err
 key_open(struct query_ctx *ctx, uint32_t index, struct query_key **out)
 {
-	struct vault_place place = settings_secrets(ctx->settings)[index];
+	struct key_handle handle = settings_secrets(ctx->settings)[index];
 	const struct settings_key *from = store_get(ctx->view,
 		settings_keys(ctx->settings)[index]);
 	struct query_key *key;
@@ -86,7 +87,7 @@ key_open(struct query_ctx *ctx, uint32_t index, struct query_key **out)
 		return NSD_E_MEMORY;
 	key = ctx->keys[index];
 	*out = key;
-	if (key != NULL && vault_place_is_same(key->secret, place)
+	if (key != NULL && key_handle_is_same(key->secret, handle)
 		&& key->tsig.kind == (enum mac_kind)from->algorithm)
 		return NSD_OK;
 	key_destroy(key);
@@ -94,10 +95,10 @@ key_open(struct query_ctx *ctx, uint32_t index, struct query_key **out)
 	key = calloc(1, sizeof(*key));
 	if (key == NULL)
 		return NSD_E_MEMORY;
-	key->secret = place;
+	key->secret = handle;
 	key->tsig.kind = (enum mac_kind)from->algorithm;
 	memcpy(key->tsig.name, from->name, from->name_len);
-	err = mac_of_secret(ctx, place, key->tsig.kind, &key->tsig.mac);
+	err = mac_of_secret(ctx, handle, key->tsig.kind, &key->tsig.mac);
 	if (err != NSD_OK) {
 		free(key);
 		return err;

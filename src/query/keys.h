@@ -7,7 +7,7 @@
 /* A key that a request has named, ready to make MACs. */
 struct query_key {
 	struct tsig_key tsig;
-	struct vault_place secret;
+	struct key_handle secret;
 };
 
 /*

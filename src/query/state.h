@@ -191,7 +191,7 @@ struct query {
 	enum rcode tsig_error;/* the fault of the request's TSIG */
 	store_ref key;        /* struct settings_key that signed the request;
 			       * none: not signed */
-	struct vault_place secret; /* the key's */
+	struct key_handle secret; /* the key's */
 	struct tsig_chain chain;
 	struct edns edns;
 	enum cookie_state cookie;

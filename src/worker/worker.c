@@ -657,7 +657,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	options.rssac = worker->rssac;
 	options.book = &worker->book;
 	options.reader = worker->reader;
-	options.vault = server->vault;
+	options.key_store = server->key_store;
 	options.limits = RATELIMIT ? &worker->limits : NULL;
 	options.cookies = counts_get_cookies(server->counts);
 	/* Clients may guess the seed: it is not derived from any key. */

@@ -24,18 +24,18 @@ struct control_keys {
 struct keys_key {
 	const char *name; /* as written */
 	const struct settings_key *key;
-	struct vault_place place;
+	struct key_handle handle;
 };
 
 /* Prints a secret in base64. free() it. *len: its octets.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_NOT_FOUND: it is another one by now, or
  * there is none. */
 static enum nsd_err
-keys_print_secret(const struct vault *vault, struct vault_place place,
+keys_print_secret(const struct key_store *key_store, struct key_handle handle,
 	char **text, size_t *len)
 {
 	size_t octets, again;
-	const uint8_t *secret = vault_get(vault, place, &octets);
+	const uint8_t *secret = key_store_get(key_store, handle, &octets);
 
 	if (secret == NULL)
 		return NSD_E_NOT_FOUND;
@@ -45,7 +45,7 @@ keys_print_secret(const struct vault *vault, struct vault_place place,
 		return NSD_E_MEMORY;
 	EVP_EncodeBlock((unsigned char *)*text, secret, (int)octets);
 	/* Main may have overwritten the secret meanwhile. */
-	if (vault_get(vault, place, &again) == secret)
+	if (key_store_get(key_store, handle, &again) == secret)
 		return NSD_OK;
 	explicit_bzero(*text, *len);
 	free(*text);
@@ -53,7 +53,7 @@ keys_print_secret(const struct vault *vault, struct vault_place place,
 }
 
 static enum nsd_err
-keys_print(const struct vault *vault, const struct keys_key *key,
+keys_print(const struct key_store *key_store, const struct keys_key *key,
 	struct ctl_call *call)
 {
 	/* The first label of the name is what nsd.conf calls the algorithm. */
@@ -61,7 +61,8 @@ keys_print(const struct vault *vault, const struct keys_key *key,
 		(enum mac_kind)key->key->algorithm);
 	char *text;
 	size_t len;
-	enum nsd_err err = keys_print_secret(vault, key->place, &text, &len);
+	enum nsd_err err = keys_print_secret(key_store, key->handle, &text,
+		&len);
 
 	if (err != NSD_OK)
 		return err;
@@ -95,7 +96,7 @@ keys_print_some(struct control_keys *keys, const struct store_view *view,
 		const struct keys_key key = {
 			.name = name,
 			.key = store_get(view, settings_keys(settings)[i]),
-			.place = settings_secrets(settings)[i],
+			.handle = settings_secrets(settings)[i],
 		};
 
 		name += strlen(name) + 1;
@@ -107,7 +108,8 @@ keys_print_some(struct control_keys *keys, const struct store_view *view,
 		if (wanted != NULL && strcmp(key.name, wanted) != 0)
 			continue;
 		keys->found = true;
-		*err = keys_print(keys->xfrd->role.server->vault, &key, call);
+		*err = keys_print(keys->xfrd->role.server->key_store, &key,
+			call);
 		if (*err != NSD_OK)
 			return false;
 	}

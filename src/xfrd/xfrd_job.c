@@ -141,7 +141,7 @@ xfrd_job_create(struct xfrd *xfrd, const struct xfr_action *action)
 
 /* Finds the secret of the job's key. False: there is no such key. */
 static bool
-job_find_secret(struct xfrd_job *job, struct vault_place *place)
+job_find_secret(struct xfrd_job *job, struct key_handle *handle)
 {
 	const struct store_view *view = xfrd_read_begin(job->xfrd);
 	const struct settings *settings = settings_get(view);
@@ -156,7 +156,7 @@ job_find_secret(struct xfrd_job *job, struct vault_place *place)
 			&& memcmp(key->name, job->key.name, len) == 0;
 		if (found) {
 			job->key.kind = (enum mac_kind)key->algorithm;
-			*place = settings_secrets(settings)[i];
+			*handle = settings_secrets(settings)[i];
 		}
 	}
 	xfrd_read_end(job->xfrd);
@@ -166,22 +166,22 @@ job_find_secret(struct xfrd_job *job, struct vault_place *place)
 enum nsd_err
 xfrd_job_open_key(struct xfrd_job *job)
 {
-	const struct vault *vault = job->xfrd->role.server->vault;
+	const struct key_store *key_store = job->xfrd->role.server->key_store;
 	const uint8_t *secret = NULL;
-	struct vault_place place;
+	struct key_handle handle;
 	enum nsd_err err;
 	size_t len;
 
 	assert(job->key.mac == NULL);
 	if (job->whom.key_name == NULL)
 		return NSD_OK;
-	if (job->has_key && job_find_secret(job, &place))
-		secret = vault_get(vault, place, &len);
+	if (job->has_key && job_find_secret(job, &handle))
+		secret = key_store_get(key_store, handle, &len);
 	if (secret == NULL)
 		return NSD_E_DENIED;
 	err = mac_create(job->key.kind, secret, len, &job->key.mac);
 	/* Main may have overwritten the secret meanwhile. */
-	if (err == NSD_OK && vault_get(vault, place, &len) == NULL) {
+	if (err == NSD_OK && key_store_get(key_store, handle, &len) == NULL) {
 		mac_destroy(job->key.mac);
 		job->key.mac = NULL;
 		err = NSD_E_DENIED;

@@ -189,15 +189,15 @@ edit_zones(struct conf *conf)
 static void
 move_secrets(struct conf *conf)
 {
-	struct vault *vault;
+	struct key_store *key_store;
 
-	if (secret_keys_create(conf, &vault) != NSD_OK
-		|| secret_keys_move(conf, NULL, vault) != NSD_OK)
+	if (secret_keys_create(conf, &key_store) != NSD_OK
+		|| secret_keys_move(conf, NULL, key_store) != NSD_OK)
 		abort();
-	secret_keys_sweep(conf, vault);
-	secret_keys_remove(conf, NULL, vault);
+	secret_keys_sweep(conf, key_store);
+	secret_keys_remove(conf, NULL, key_store);
 	conf_wipe_secrets(conf);
-	vault_destroy(vault);
+	key_store_destroy(key_store);
 }
 
 int

@@ -284,7 +284,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct server_settings settings = {0};
 	uint8_t bits;
 
-	if (servers[0].ctx == NULL && servers[0].vault == NULL)
+	if (servers[0].ctx == NULL && servers[0].key_store == NULL)
 		for (unsigned i = 0; i < 2; i++)
 			server_init(&servers[i], i == 1);
 	if (size == 0)

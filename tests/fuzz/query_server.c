@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vault.h"
+#include "base/key_store.h"
 #include "dns/rrtype.h"
 #include "fuzz/mutate_dns.h"
 #include "fuzz/target.h"
@@ -240,7 +240,7 @@ publish(struct server *s, const struct server_settings *now)
 {
 	struct settings_setup setup = make_setup(now);
 	store_ref refs[SERVER_KEYS], of_keys[SERVER_KEYS] = {STORE_NONE};
-	struct vault_place secrets[SERVER_KEYS];
+	struct key_handle secrets[SERVER_KEYS];
 	struct settings_edit *edit;
 	store_ref options;
 
@@ -330,9 +330,10 @@ server_init(struct server *s, bool only_one)
 	set_zones(s);
 	MUST(store_reader_open(s->zones.store, 0, "fuzz", &s->reader)
 		== NSD_OK);
-	MUST(vault_create(2 * SERVER_KEYS, 0, &s->vault) == NSD_OK);
+	MUST(key_store_create(2 * SERVER_KEYS, 0, &s->key_store) == NSD_OK);
 	for (unsigned i = 0; i < 2 * SERVER_KEYS; i++)
-		MUST(vault_add(s->vault, (const uint8_t *)keys[i].secret,
+		MUST(key_store_add(s->key_store,
+			(const uint8_t *)keys[i].secret,
 			strlen(keys[i].secret), &s->places[i / 2][i % 2])
 			== NSD_OK);
 	rrl_init(&s->limits, get_memory(rrl_octets(SERVER_BUCKETS)),
@@ -350,7 +351,7 @@ server_begin(struct server *s, const struct server_settings *settings,
 	const struct query_options options = {
 		.cname_max = cname_max,
 		.book = &s->book,
-		.vault = s->vault,
+		.key_store = s->key_store,
 		.limits = &s->limits,
 		.cookies = &s->cookies,
 		.reader = s->reader,
@@ -384,10 +385,11 @@ static void
 move_secret(struct server *s, unsigned key)
 {
 	const char *secret = keys[key].secret;
-	struct vault_place *place = &s->places[key / 2][key % 2];
+	struct key_handle *place = &s->places[key / 2][key % 2];
 
-	vault_remove(s->vault, *place);
-	MUST(vault_add(s->vault, (const uint8_t *)secret, strlen(secret),
+	key_store_remove(s->key_store, *place);
+	MUST(key_store_add(s->key_store, (const uint8_t *)secret,
+		strlen(secret),
 		place) == NSD_OK);
 }
 

@@ -38,8 +38,8 @@ struct server {
 	struct query_ctx *ctx;
 	struct counters counters;
 	struct counters_book book;
-	struct vault *vault;
-	struct vault_place places[SERVER_KEYS][2];
+	struct key_store *key_store;
+	struct key_handle places[SERVER_KEYS][2];
 	struct rrl limits;
 	struct cookie_share cookies;
 	struct server_settings now;

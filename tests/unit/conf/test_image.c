@@ -113,14 +113,14 @@ all_of_it_is_there_when_its_writer_is_gone(void **state)
 	char *before, *after;
 	struct images images;
 
-	conf->keys[0]->place = (struct vault_place){7, 9};
+	conf->keys[0]->handle = (struct key_handle){7, 9};
 	images = write_images(conf);
 	print(conf, &before);
 	again = read_images(images);
 	conf_destroy(conf); /* pointers into it are found by sanitizers */
 	print(again, &after);
 	assert_string_equal(after, before);
-	assert_int_equal(again->keys[0]->place.at, 7);
+	assert_int_equal(again->keys[0]->handle.at, 7);
 	assert_string_equal(again->keys[1]->algorithm_name, "hmac-sha512");
 	assert_int_equal(again->server.nsid_len, 4);
 	assert_memory_equal(again->server.nsid_data, "here", 4);

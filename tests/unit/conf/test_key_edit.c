@@ -38,7 +38,7 @@ edit(struct conf *conf, enum key_edit_what what, const char *key,
 		.key = key,
 		.algorithm = other,
 		.zone = other,
-		.place = {7, 9},
+		.handle = {7, 9},
 	};
 	enum nsd_err checked = key_edit_check(conf, &e);
 	enum nsd_err err = key_edit_apply(conf, &e);
@@ -71,13 +71,13 @@ keys_come_and_go_in_order(void **state)
 	key = conf_find_key(conf, "z");
 	assert_string_equal(key->algorithm_name, "hmac-sha512");
 	assert_memory_equal(key->wire, "\1z", 3);
-	assert_int_equal(key->place.id, 9);
+	assert_int_equal(key->handle.id, 9);
 	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "l", ""), NSD_OK);
 	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "m", ""), NSD_OK);
 	check_order(conf, "akz");
 	assert_null(conf_find_key(conf, "m"));
 	assert_int_equal(edit(conf, KEY_EDIT_SECRET, "k", ""), NSD_OK);
-	assert_int_equal(conf_find_key(conf, "k")->place.at, 7);
+	assert_int_equal(conf_find_key(conf, "k")->handle.at, 7);
 	conf_destroy(conf);
 }
 
@@ -250,37 +250,39 @@ secrets_that_stay_keep_their_place(void **state)
 	struct conf *new = reader_accept("key: name: k secret: BBBB\n"
 		"key: name: m secret: CCCC\nkey: name: n secret: AAAA\n");
 	struct conf_difference d;
-	struct vault_place k, m;
-	struct vault *vault;
+	struct key_handle k, m;
+	struct key_store *key_store;
 	size_t len;
 
-	assert_int_equal(secret_keys_create(old, &vault), NSD_OK);
-	assert_int_equal(secret_keys_move(old, NULL, vault), NSD_OK);
-	k = conf_find_key(old, "k")->place;
-	m = conf_find_key(old, "m")->place;
-	assert_int_equal(secret_keys_move(new, old, vault), NSD_OK);
+	assert_int_equal(secret_keys_create(old, &key_store), NSD_OK);
+	assert_int_equal(secret_keys_move(old, NULL, key_store), NSD_OK);
+	k = conf_find_key(old, "k")->handle;
+	m = conf_find_key(old, "m")->handle;
+	assert_int_equal(secret_keys_move(new, old, key_store), NSD_OK);
 	/* The texts are wiped: m has another secret by its place. n is new. */
 	conf_compare(old, new, &d);
 	assert_int_equal(d.keys, 2);
 	conf_compare(old, old, &d);
 	assert_int_equal(d.keys, 0);
-	assert_true(vault_place_is_same(k, conf_find_key(new, "k")->place));
-	assert_false(vault_place_is_same(m, conf_find_key(new, "m")->place));
+	assert_true(key_handle_is_same(k, conf_find_key(new, "k")->handle));
+	assert_false(key_handle_is_same(m, conf_find_key(new, "m")->handle));
 	/* The new configuration is discarded: only the secrets that it added
 	 * go. */
-	secret_keys_remove(new, old, vault);
-	assert_non_null(vault_get(vault, k, &len));
-	assert_non_null(vault_get(vault, m, &len));
-	assert_null(vault_get(vault, conf_find_key(new, "m")->place, &len));
-	assert_null(vault_get(vault, conf_find_key(new, "n")->place, &len));
-	secret_keys_sweep(old, vault);
-	assert_non_null(vault_get(vault, m, &len));
-	secret_keys_sweep(new, vault);
-	assert_null(vault_get(vault, m, &len));
-	assert_non_null(vault_get(vault, k, &len));
+	secret_keys_remove(new, old, key_store);
+	assert_non_null(key_store_get(key_store, k, &len));
+	assert_non_null(key_store_get(key_store, m, &len));
+	assert_null(key_store_get(key_store, conf_find_key(new, "m")->handle,
+		&len));
+	assert_null(key_store_get(key_store, conf_find_key(new, "n")->handle,
+		&len));
+	secret_keys_sweep(old, key_store);
+	assert_non_null(key_store_get(key_store, m, &len));
+	secret_keys_sweep(new, key_store);
+	assert_null(key_store_get(key_store, m, &len));
+	assert_non_null(key_store_get(key_store, k, &len));
 	conf_destroy(old);
 	conf_destroy(new);
-	vault_destroy(vault);
+	key_store_destroy(key_store);
 }
 
 static void

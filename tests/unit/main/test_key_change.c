@@ -1,5 +1,6 @@
 /* test_key_change.c - main's part when keys of TSIG come, go or change: the
- * secret goes to the vault, the loader is told, xfrd hears of it at the end. */
+ * secret goes to the key store, the loader is told, xfrd hears of it at the
+ * end. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -61,10 +62,10 @@ open_world(void **state)
 	assert_int_equal(conf_load_text("nsd.conf", nsd_conf,
 				 sizeof(nsd_conf) - 1, false, NULL,
 				 &s.server.conf), NSD_OK);
-	assert_int_equal(secret_keys_create(s.server.conf, &s.server.vault),
+	assert_int_equal(secret_keys_create(s.server.conf, &s.server.key_store),
 		NSD_OK);
 	assert_int_equal(secret_keys_move(s.server.conf, NULL,
-				 s.server.vault), NSD_OK);
+				 s.server.key_store), NSD_OK);
 	conf_drop_zones(s.server.conf);
 	xfrd = open_child(&s.xfrd, ROLE_XFRD, XFRD_PID, &xfrd_end);
 	loader = open_child(&s.loader, ROLE_LOADER, LOADER_PID, &loader_end);
@@ -85,7 +86,7 @@ close_world(void **state)
 	ipc_channel_close(&xfrd_end);
 	ipc_channel_close(&loader_end);
 	conf_destroy(s.server.conf);
-	vault_destroy(s.server.vault);
+	key_store_destroy(s.server.key_store);
 	for (unsigned i = 0; i < BARRIER_COUNT; i++)
 		if (s.barriers[i].late_event != NULL)
 			event_free(s.barriers[i].late_event);
@@ -192,10 +193,10 @@ xfrd_obeys(uint64_t ticket)
 }
 
 static bool
-vault_has(struct vault_place place, const char *secret)
+key_store_has(struct key_handle handle, const char *secret)
 {
 	size_t len;
-	const uint8_t *octets = vault_get(s.server.vault, place, &len);
+	const uint8_t *octets = key_store_get(s.server.key_store, handle, &len);
 
 	return octets != NULL && len == strlen(secret)
 		&& memcmp(octets, secret, len) == 0;
@@ -203,22 +204,22 @@ vault_has(struct vault_place place, const char *secret)
 
 /* The secret of nsd_conf. */
 static bool
-vault_has_old(struct vault_place place)
+key_store_has_old(struct key_handle handle)
 {
 	size_t len;
-	const uint8_t *octets = vault_get(s.server.vault, place, &len);
+	const uint8_t *octets = key_store_get(s.server.key_store, handle, &len);
 
 	return octets != NULL && len == 3
 		&& memcmp(octets, "\0\0\0", 3) == 0;
 }
 
-static struct vault_place
+static struct key_handle
 place_of(const char *key)
 {
 	const struct conf_key *found = conf_find_key(s.server.conf, key);
 
 	assert_non_null(found);
-	return found->place;
+	return found->handle;
 }
 
 static void
@@ -238,17 +239,17 @@ expect_error(uint64_t ticket, enum nsd_err err)
 static void
 xfrd_hears_of_it_when_it_is_published(void **state)
 {
-	struct vault_place old = place_of("k");
+	struct key_handle old = place_of("k");
 	struct key_message told, done;
 
 	ask(7, KEY_EDIT_SECRET, "k", "new");
-	assert_true(vault_has(place_of("k"), "new"));
+	assert_true(key_store_has(place_of("k"), "new"));
 	/* The settings that are published name it yet. */
-	assert_true(vault_has_old(old));
+	assert_true(key_store_has_old(old));
 	key_change_sweep(&s);
-	assert_true(vault_has_old(old));
+	assert_true(key_store_has_old(old));
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &told));
-	assert_true(vault_place_is_same(told.edit.place, place_of("k")));
+	assert_true(key_handle_is_same(told.edit.handle, place_of("k")));
 	assert_false(take(&xfrd_end, IPC_KEY_DONE, &done));
 	loader_says(told.ticket + 1, NSD_OK);
 	assert_false(take(&xfrd_end, IPC_KEY_DONE, &done));
@@ -258,7 +259,7 @@ xfrd_hears_of_it_when_it_is_published(void **state)
 	assert_int_equal(done.err, NSD_OK);
 	assert_int_equal(done.edit.what, KEY_EDIT_SECRET);
 	assert_string_equal(done.edit.key, "k");
-	assert_true(vault_place_is_same(done.edit.place, place_of("k")));
+	assert_true(key_handle_is_same(done.edit.handle, place_of("k")));
 	assert_int_equal(passed, 0);
 	loader_says(told.ticket, NSD_OK);
 	assert_false(take(&xfrd_end, IPC_KEY_DONE, &done));
@@ -268,7 +269,7 @@ xfrd_hears_of_it_when_it_is_published(void **state)
 static void
 old_secret_goes_when_all_are_past_it(void **state)
 {
-	struct vault_place old = place_of("k"), second;
+	struct key_handle old = place_of("k"), second;
 	struct key_message message;
 
 	ask(1, KEY_EDIT_SECRET, "k", "new");
@@ -277,23 +278,23 @@ old_secret_goes_when_all_are_past_it(void **state)
 	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
 	assert_false(take(&xfrd_end, IPC_KEY_DONE, &message));
 	assert_int_not_equal(passed, 0);
-	assert_true(vault_has_old(old));
+	assert_true(key_store_has_old(old));
 	xfrd_obeys(passed + 1);
-	assert_true(vault_has_old(old));
+	assert_true(key_store_has_old(old));
 	xfrd_obeys(passed);
-	assert_false(vault_has_old(old));
-	assert_true(vault_has(place_of("k"), "new"));
+	assert_false(key_store_has_old(old));
+	assert_true(key_store_has(place_of("k"), "new"));
 
 	/* A process that hangs is not waited for. */
 	second = place_of("k");
 	ask(2, KEY_EDIT_SECRET, "k", "newer");
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
 	loader_says(message.ticket, NSD_OK);
-	assert_true(vault_has(second, "new"));
+	assert_true(key_store_has(second, "new"));
 	event_active(s.barriers[BARRIER_SECRETS].late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
-	assert_false(vault_has(second, "new"));
-	assert_true(vault_has(place_of("k"), "newer"));
+	assert_false(key_store_has(second, "new"));
+	assert_true(key_store_has(place_of("k"), "newer"));
 }
 
 /* The loader has not published the next change yet. */
@@ -301,7 +302,7 @@ static void
 old_secret_stays_while_a_change_is_under_way(void **state)
 {
 	struct key_message message;
-	struct vault_place second;
+	struct key_handle second;
 
 	ask(1, KEY_EDIT_SECRET, "k", "new");
 	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
@@ -311,7 +312,7 @@ old_secret_stays_while_a_change_is_under_way(void **state)
 	second = place_of("k");
 	ask(2, KEY_EDIT_SECRET, "k", "newer");
 	xfrd_obeys(passed);
-	assert_true(vault_has(second, "new"));
+	assert_true(key_store_has(second, "new"));
 }
 
 static void
@@ -329,20 +330,20 @@ what_the_loader_cannot_do_is_an_error(void **state)
 static void
 wrong_changes_leave_no_secret(void **state)
 {
-	struct vault_place k = place_of("k");
+	struct key_handle k = place_of("k");
 
 	ask(1, KEY_EDIT_SECRET, "n", "new");
 	expect_error(1, NSD_E_NOT_FOUND);
 	ask(2, KEY_EDIT_ADD, "k", "new");
 	expect_error(2, NSD_E_DENIED);
-	assert_true(vault_place_is_same(k, place_of("k")));
+	assert_true(key_handle_is_same(k, place_of("k")));
 	s.building = &generation;
 	ask(4, KEY_EDIT_SECRET, "k", "new");
 	expect_error(4, NSD_E_AGAIN);
 	s.building = s.serving = NULL;
 	ask(5, KEY_EDIT_SECRET, "k", "new");
 	expect_error(5, NSD_E_AGAIN);
-	assert_true(vault_place_is_same(k, place_of("k")));
+	assert_true(key_handle_is_same(k, place_of("k")));
 }
 
 /* The loader that was told does not count; the next one begins with the

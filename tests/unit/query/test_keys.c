@@ -6,8 +6,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "base/key_store.h"
 #include "base/mac.h"
-#include "base/vault.h"
 #include "dns/tsig.h"
 #include "expect.h"
 #include "store/writer.h"
@@ -15,7 +15,7 @@
 #define NOW 1000000u
 #define KEYS_MAX 4u
 /* In settings. */
-#define SIZE_OF_KEY (sizeof(store_ref) + sizeof(struct vault_place))
+#define SIZE_OF_KEY (sizeof(store_ref) + sizeof(struct key_handle))
 
 /* A key is a letter: the name, and what makes its secret. */
 struct octets {
@@ -45,16 +45,16 @@ secret_of(char letter)
 	return (struct octets){secret, sizeof(secret)};
 }
 
-static struct vault *vault;
+static struct key_store *key_store;
 /* Of the letters; id 0: it has no secret. */
-static struct vault_place places[128];
+static struct key_handle places[128];
 
 static void
 give_secret(char letter, char of)
 {
 	const struct octets secret = secret_of(of);
 
-	assert_int_equal(vault_add(vault, secret.at, secret.len,
+	assert_int_equal(key_store_add(key_store, secret.at, secret.len,
 				 &places[(unsigned char)letter]),
 		NSD_OK);
 }
@@ -65,7 +65,7 @@ publish(struct world *w, const char *letters, enum mac_kind kind)
 {
 	struct settings_setup setup = w->options;
 	struct settings_edit *edit;
-	struct vault_place secrets[KEYS_MAX];
+	struct key_handle secrets[KEYS_MAX];
 	store_ref keys[KEYS_MAX];
 	char filler[KEYS_MAX * SIZE_OF_KEY + 1];
 
@@ -148,10 +148,10 @@ start(struct world *w, const char *secrets)
 	world_init(w);
 	world_add_apex(world_add_zone(w, "z.", ""));
 	memset(places, 0, sizeof(places));
-	assert_int_equal(vault_create(KEYS_MAX, 0, &vault), NSD_OK);
+	assert_int_equal(key_store_create(KEYS_MAX, 0, &key_store), NSD_OK);
 	for (; *secrets != '\0'; secrets++)
 		give_secret(*secrets, *secrets);
-	w->query_options.vault = vault;
+	w->query_options.key_store = key_store;
 	world_start(w);
 }
 
@@ -159,7 +159,7 @@ static void
 end(struct world *w)
 {
 	world_fini(w);
-	vault_destroy(vault);
+	key_store_destroy(key_store);
 }
 
 static void
@@ -232,7 +232,7 @@ key_without_a_secret_is_none(void **state)
 static void
 secret_is_that_of_the_settings(void **state)
 {
-	struct vault_place old;
+	struct key_handle old;
 	struct world w;
 
 	start(&w, "a");
@@ -245,11 +245,11 @@ secret_is_that_of_the_settings(void **state)
 	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOTAUTH);
 	assert_int_equal(ask_keyed(&w, 'a', 'x', MAC_HMAC_SHA256),
 		RCODE_NOERROR);
-	vault_remove(vault, old);
+	key_store_remove(key_store, old);
 	assert_int_equal(ask_keyed(&w, 'a', 'x', MAC_HMAC_SHA256),
 		RCODE_NOERROR);
 	/* A secret is overwritten while the settings still name it. */
-	vault_remove(vault, places['a']);
+	key_store_remove(key_store, places['a']);
 	publish(&w, "a", MAC_HMAC_SHA256);
 	give_secret('a', 'y');
 	for (const char *c = "axy"; *c != '\0'; c++)

@@ -1,4 +1,4 @@
-/* vault.c - shared memory with secrets, in slots. */
+/* key_store.c - shared memory with secrets, in slots. */
 #include "config.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/vault.h"
+#include "base/key_store.h"
 
 /* gcc says that ThreadSanitizer knows nothing of fences. */
 #ifdef __SANITIZE_THREAD__
@@ -23,16 +23,17 @@
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
 #endif
 
-struct vault_slot {
+struct key_store_slot {
 	uint32_t id;
 	uint32_t len;
 	uint8_t octets[SLOT_SIZE - 8];
 };
-_Static_assert(sizeof(struct vault_slot) == SLOT_SIZE, "slots are not packed");
+_Static_assert(sizeof(struct key_store_slot) == SLOT_SIZE,
+	"slots are not packed");
 
-struct vault {
-	const struct vault_slot *to_read;
-	struct vault_slot *to_write; /* of the maker */
+struct key_store {
+	const struct key_store_slot *to_read;
+	struct key_store_slot *to_write; /* of the maker */
 	size_t size;                 /* octets */
 	uint32_t slots;
 	/* The maker's: */
@@ -46,7 +47,7 @@ struct vault {
 /* ---- making -------------------------------------------------------------- */
 
 static bool
-vault_map(struct vault *v, int fd)
+key_store_map(struct key_store *v, int fd)
 {
 	void *p;
 
@@ -74,9 +75,9 @@ vault_map(struct vault *v, int fd)
 
 /* Slots that a secret takes. */
 static uint32_t
-vault_run(size_t len)
+key_store_run(size_t len)
 {
-	const size_t head = offsetof(struct vault_slot, octets);
+	const size_t head = offsetof(struct key_store_slot, octets);
 
 	if (len > (size_t)SLOTS_MAX * SLOT_SIZE)
 		return UINT32_MAX;
@@ -84,9 +85,9 @@ vault_run(size_t len)
 }
 
 enum nsd_err
-vault_create(size_t count, size_t octets, struct vault **vault)
+key_store_create(size_t count, size_t octets, struct key_store **key_store)
 {
-	struct vault *v = calloc(1, sizeof(*v));
+	struct key_store *v = calloc(1, sizeof(*v));
 	/* Slots: a secret is rounded up, and so is its head. */
 	size_t slots = octets / SLOT_SIZE;
 	bool mapped = false;
@@ -106,51 +107,51 @@ vault_create(size_t count, size_t octets, struct vault **vault)
 	if (v->runs == NULL || v->marks == NULL)
 		goto out;
 	fd = memfd_create("nsd-secrets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	mapped = fd != -1 && vault_map(v, fd);
+	mapped = fd != -1 && key_store_map(v, fd);
 	if (fd != -1)
 		close(fd);
 out:
 	if (!mapped) {
-		vault_destroy(v);
+		key_store_destroy(v);
 		return NSD_E_MEMORY;
 	}
-	*vault = v;
+	*key_store = v;
 	return NSD_OK;
 }
 
 bool
-vault_is_sealed(const struct vault *vault)
+key_store_is_sealed(const struct key_store *key_store)
 {
-	return vault->sealed;
+	return key_store->sealed;
 }
 
 void
-vault_leave(struct vault *vault)
+key_store_leave(struct key_store *key_store)
 {
-	if (vault == NULL || vault->to_read == NULL)
+	if (key_store == NULL || key_store->to_read == NULL)
 		return;
-	(void)munmap((void *)(uintptr_t)vault->to_read, vault->size);
-	vault->to_read = NULL;
+	(void)munmap((void *)(uintptr_t)key_store->to_read, key_store->size);
+	key_store->to_read = NULL;
 }
 
 void
-vault_destroy(struct vault *vault)
+key_store_destroy(struct key_store *key_store)
 {
-	if (vault == NULL)
+	if (key_store == NULL)
 		return;
-	vault_leave(vault);
-	if (vault->to_write != NULL)
-		(void)munmap(vault->to_write, vault->size);
-	free(vault->runs);
-	free(vault->marks);
-	free(vault);
+	key_store_leave(key_store);
+	if (key_store->to_write != NULL)
+		(void)munmap(key_store->to_write, key_store->size);
+	free(key_store->runs);
+	free(key_store->marks);
+	free(key_store);
 }
 
 /* ---- changing ------------------------------------------------------------ */
 
 /* Finds `run` free slots in a row. UINT32_MAX: there are none. */
 static uint32_t
-vault_find_room(struct vault *v, uint32_t run)
+key_store_find_room(struct key_store *v, uint32_t run)
 {
 	uint32_t at = v->full, first_free = UINT32_MAX, found = 0;
 
@@ -170,70 +171,70 @@ vault_find_room(struct vault *v, uint32_t run)
 }
 
 enum nsd_err
-vault_add(struct vault *vault, const uint8_t *secret, size_t len,
-	struct vault_place *place)
+key_store_add(struct key_store *key_store, const uint8_t *secret, size_t len,
+	struct key_handle *handle)
 {
-	uint32_t run = vault_run(len);
-	uint32_t at = vault_find_room(vault, run);
-	struct vault_slot *slot;
+	uint32_t run = key_store_run(len);
+	uint32_t at = key_store_find_room(key_store, run);
+	struct key_store_slot *slot;
 
 	if (at == UINT32_MAX)
 		return NSD_E_LIMIT;
-	if (++vault->last_id == 0)
-		vault->last_id = 1;
-	slot = &vault->to_write[at];
+	if (++key_store->last_id == 0)
+		key_store->last_id = 1;
+	slot = &key_store->to_write[at];
 	slot->len = (uint32_t)len;
 	if (len > 0)
 		memcpy(slot->octets, secret, len);
-	vault->runs[at] = run;
-	vault->marks[at] = 0;
-	*place = (struct vault_place){at, vault->last_id};
-	__atomic_store_n(&slot->id, place->id, __ATOMIC_RELEASE);
+	key_store->runs[at] = run;
+	key_store->marks[at] = 0;
+	*handle = (struct key_handle){at, key_store->last_id};
+	__atomic_store_n(&slot->id, handle->id, __ATOMIC_RELEASE);
 	return NSD_OK;
 }
 
 static void
-vault_wipe(struct vault *vault, uint32_t at)
+key_store_wipe(struct key_store *key_store, uint32_t at)
 {
-	struct vault_slot *slot = &vault->to_write[at];
+	struct key_store_slot *slot = &key_store->to_write[at];
 
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELAXED);
 	/* Release: a reader that sees other octets sees the id gone. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	explicit_bzero(slot, (size_t)vault->runs[at] * SLOT_SIZE);
-	vault->runs[at] = 0;
-	if (vault->full > at)
-		vault->full = at;
+	explicit_bzero(slot, (size_t)key_store->runs[at] * SLOT_SIZE);
+	key_store->runs[at] = 0;
+	if (key_store->full > at)
+		key_store->full = at;
 }
 
 void
-vault_remove(struct vault *vault, struct vault_place place)
+key_store_remove(struct key_store *key_store, struct key_handle handle)
 {
-	if (place.id != 0 && place.at < vault->slots
-		&& vault->runs[place.at] > 0
-		&& vault->to_write[place.at].id == place.id)
-		vault_wipe(vault, place.at);
+	if (handle.id != 0 && handle.at < key_store->slots
+		&& key_store->runs[handle.at] > 0
+		&& key_store->to_write[handle.at].id == handle.id)
+		key_store_wipe(key_store, handle.at);
 }
 
 void
-vault_mark(struct vault *vault, struct vault_place place)
+key_store_mark(struct key_store *key_store, struct key_handle handle)
 {
-	if (place.id != 0 && place.at < vault->slots
-		&& vault->to_write[place.at].id == place.id)
-		vault->marks[place.at] = 1;
+	if (handle.id != 0 && handle.at < key_store->slots
+		&& key_store->to_write[handle.at].id == handle.id)
+		key_store->marks[handle.at] = 1;
 }
 
 void
-vault_sweep(struct vault *vault)
+key_store_sweep(struct key_store *key_store)
 {
 	uint32_t at = 0;
 
-	while (at < vault->slots) {
-		uint32_t run = vault->runs[at];
+	while (at < key_store->slots) {
+		uint32_t run = key_store->runs[at];
 
-		if (run > 0 && vault->marks[at] == 0)
-			vault_wipe(vault, at);
-		vault->marks[at] = 0;
+		if (run > 0 && key_store->marks[at] == 0)
+			key_store_wipe(key_store, at);
+		key_store->marks[at] = 0;
 		at += run > 0 ? run : 1;
 	}
 }
@@ -241,21 +242,22 @@ vault_sweep(struct vault *vault)
 /* ---- reading ------------------------------------------------------------- */
 
 const uint8_t *
-vault_get(const struct vault *vault, struct vault_place place, size_t *len)
+key_store_get(const struct key_store *key_store, struct key_handle handle,
+	size_t *len)
 {
-	const struct vault_slot *slot;
+	const struct key_store_slot *slot;
 	uint32_t octets;
 
-	if (vault == NULL || vault->to_read == NULL || place.id == 0
-		|| place.at >= vault->slots)
+	if (key_store == NULL || key_store->to_read == NULL || handle.id == 0
+		|| handle.at >= key_store->slots)
 		return NULL;
-	slot = &vault->to_read[place.at];
+	slot = &key_store->to_read[handle.at];
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (__atomic_load_n(&slot->id, __ATOMIC_ACQUIRE) != place.id)
+	if (__atomic_load_n(&slot->id, __ATOMIC_ACQUIRE) != handle.id)
 		return NULL;
 	octets = __atomic_load_n(&slot->len, __ATOMIC_RELAXED);
 	/* The length may be overwritten right now. */
-	if (vault_run(octets) > vault->slots - place.at)
+	if (key_store_run(octets) > key_store->slots - handle.at)
 		return NULL;
 	*len = octets;
 	return slot->octets;
