@@ -217,8 +217,8 @@ def test_transfer_beside_versions_that_come_anew_goes_on(start):
 
 def test_transfers_that_need_not_go_stay(start):
     """A worker ends just the transfers of the oldest version when it keeps too
-    much, if that is enough."""
-    published = start(records=RECORDS, octets=8 * MIB,
+    much, if that is enough. Two versions have 15 MB."""
+    published = start(records=RECORDS, octets=11 * MIB,
                       **{"server-count": 1})
     server = published.server
 
