@@ -76,7 +76,7 @@ cookie_check(const struct cookie_secrets *secrets, const uint8_t *cookie,
 		return COOKIE_BAD;
 	is = siphash_word(cookie + HASH_AT);
 	for (uint32_t i = 0; i < secrets->count && i < COOKIE_SECRETS_MAX; i++)
-		/* One word: it is compared at once. */
+		/* Words: the time of a comparison tells nothing. */
 		if (hash_cookie(secrets->secrets[i], cookie, client) == is)
 			return i == 0 ? state : COOKIE_RENEW;
 	return COOKIE_BAD;
@@ -98,7 +98,8 @@ cookie_make(const struct cookie_secrets *secrets,
 	memcpy(cookie + HASH_AT, &word, HASH_LEN);
 }
 
-/* Octet by octet: another process reads them meanwhile. */
+/* Writes the secrets octet by octet, atomically: another process may read them
+ * meanwhile. */
 static void
 slot_write(struct cookie_secrets *slot, const struct cookie_secrets *secrets)
 {

@@ -93,7 +93,8 @@ rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject)
 {
 	const uint8_t *at = subject->name;
 	size_t left = subject->name_len;
-	/* A step of its own: no name makes up for another kind. */
+	/* Kind and length have a step of their own: no name makes up for
+	 * another kind. */
 	uint64_t hash = fold_words(rrl->key[0] ^ ((uint64_t)subject->kind << 32
 		| left), rrl->key[2]);
 
@@ -201,9 +202,9 @@ line_find_lowest(const uint64_t *line, uint32_t now, unsigned first,
 }
 
 /*
- * The bucket of a tag and its word; or, with *is_new set, the one to give to
- * it. The hash says where to begin, so most are the first that is looked at.
- * Behind a free one nothing was ever put, since no bucket becomes free.
+ * The bucket of a tag and its word; or, with *is_new set, the bucket to give to
+ * the tag. The search begins at a bucket that the hash names: mostly the tag's.
+ * Behind a free bucket the tag cannot be, since no bucket becomes free.
  */
 static inline __attribute__((always_inline)) unsigned
 line_find(const uint64_t *line, uint64_t hash, uint32_t now, uint64_t *word,

@@ -78,7 +78,7 @@ client_end(struct net_client *client, int error)
 	(void)client_leave(client);
 }
 
-/* True: the client is gone. */
+/* Hands on a message. True: the client is gone. */
 static bool
 client_take(struct net_client *client, const uint8_t *message, size_t len)
 {
@@ -89,8 +89,8 @@ client_take(struct net_client *client, const uint8_t *message, size_t len)
 
 /* ---- TCP ----------------------------------------------------------------- */
 
-/* Hands on the messages that are whole, until it is paused. True: the client is
- * gone. */
+/* Hands on the messages that are whole, until the client is paused. True: the
+ * client is gone. */
 static bool
 client_take_stream(struct net_client *client)
 {

@@ -45,7 +45,7 @@ addresses_len(unsigned family)
 	}
 }
 
-/* The next octet of a CRC32c (RFC 3720 appendix B.4). */
+/* Adds an octet to a CRC32c (RFC 3720 appendix B.4). */
 static uint32_t
 crc_add(uint32_t crc, uint8_t octet)
 {
@@ -55,8 +55,8 @@ crc_add(uint32_t crc, uint8_t octet)
 	return crc;
 }
 
-/* Over the whole header, with zeros in the place of the sum itself (section
- * 2.2.3). */
+/* Checks the CRC32c of the whole header, with zeros in the place of the sum
+ * (section 2.2.3). */
 static bool
 crc_is_right(const uint8_t *header, size_t len, const uint8_t *sum)
 {
@@ -121,8 +121,8 @@ proxy_read_header(const uint8_t *data, size_t len, struct proxy_header *header)
 	size_t most = len < SIGNATURE_LEN ? len : SIGNATURE_LEN;
 	size_t total, at = PROXY_HEAD_LEN;
 
-	/* As early as possible: a client that sends something else does not
-	 * wait. */
+	/* Checked with the first octets: a client that sends something else
+	 * does not wait. */
 	if (memcmp(data, signature, most) != 0)
 		return PROXY_MALFORMED;
 	if (len < PROXY_HEAD_LEN)

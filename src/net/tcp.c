@@ -12,7 +12,7 @@
 
 /* Most connections accepted in one turn of the loop. */
 #define ACCEPT_MAX 64
-/* Turns that use up what may be accepted before it is more. */
+/* Turns that use up the budget of accepts before it is doubled. */
 #define ACCEPT_USED 4
 /* Timed-out connections that are closed at a time. */
 #define EXPIRE_MAX 32
@@ -102,8 +102,8 @@ accept_one(const struct tcp_listener *listener)
 
 /*
  * Accepts many connections in a turn if many come. The budget doubles when it
- * has been used up for some turns, and falls back to what there was. So a
- * trickle does not pay each time for an accept that finds nothing.
+ * has been used up for some turns, and falls back to the connections that there
+ * were. So a trickle does not pay each time for an accept that finds nothing.
  */
 static void
 on_connection(struct tcp_source *source)
@@ -133,7 +133,8 @@ on_connection(struct tcp_source *source)
 	}
 }
 
-/* Closes what is due. Returns when the next is due; 0: there is none. */
+/* Closes connections of a phase that have timed out. Returns the time at which
+ * the next is due; 0: there is none. */
 static uint64_t
 conns_expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 {
@@ -217,8 +218,8 @@ idle_100ms(const struct net_tcp *tcp)
 	return (uint16_t)(units < UINT16_MAX ? units : UINT16_MAX);
 }
 
-/* Gives free places, and a rest of the turn to those that get one: they are not
- * to wait behind all that are ready, too. */
+/* Gives free places to connections that wait, and these half a turn at least:
+ * they are not to wait behind all that are ready, too. */
 static void
 let_in(struct net_tcp *tcp)
 {

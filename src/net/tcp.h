@@ -277,7 +277,7 @@ struct net_tcp {
 	int early;             /* below 0: new connections seldom have a */
 	unsigned early_missed; /* request; so many were not looked at */
 
-	/* The turn: who was gathered, and the batch so far. */
+	/* The turn: its gathered connections, and the batch so far. */
 	struct cds_list_head gathered;
 	size_t in_used;
 	uint8_t *replies;
@@ -302,16 +302,18 @@ void tcp_wait_read_clock(struct net_tcp *tcp);
 void tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms);
 
 /*
- * The idle time of a connection of a phase: tcp-timeout, and less when more
+ * The idle time-out of a connection of a phase: tcp-timeout, and less when more
  * than half of all places are taken. A client that has asked something gets
  * 1/2, 1/4 (beyond three quarters) or 1/8 (beyond seven eighths) of it; another
- * one a quarter of that. No less than 2 seconds, or tcp-timeout; and that if
- * all places are taken and tcp-reject-overflow is on. The time in the queue
- * does not depend on these.
+ * one a quarter of that. The least is 2 seconds, or tcp-timeout if that is
+ * less; all get the least if all places are taken and tcp-reject-overflow is
+ * on. Lingering and queued connections have fixed times, new ones with a filter
+ * at most TCP_GREETING_MS.
  */
 uint64_t tcp_wait_timeout_ms(const struct net_tcp *tcp, enum tcp_phase phase);
 
-/* A connection has come. Times out earlier if there are many now. */
+/* Sets the timer after a connection has come: with many of them the time-outs
+ * are shorter. */
 void tcp_wait_on_newcomer(struct net_tcp *tcp);
 
 /* Waits for connections to a listener. False: the system has no memory. */
@@ -336,20 +338,20 @@ void tcp_conn_touch(struct tcp_conn *conn);
 void tcp_conn_note_taken(struct tcp_conn *conn, size_t taken,
 	size_t offered);
 
-/* A connection left. Resumes if that is what was waited for. */
+/* A connection left: accepts again if accepting was paused. */
 void tcp_wait_on_room(struct net_tcp *tcp);
 
-/* One left the queue, for a place or for good. */
+/* A connection left the queue, for a place or for good. */
 void tcp_wait_on_queue_left(struct net_tcp *tcp);
 
-/* The queue is full. Pauses if those who are before the listener have not been
- * there for long; else false, and they are to be looked at. */
+/* The queue is full. True: accepting is paused, as newcomers of the listener
+ * have not waited for long. False: they are to be accepted. */
 bool tcp_wait_behind_queue(struct tcp_listener *listener);
 
 /* ---- tcp_share.c */
 
 enum nsd_err tcp_share_init(struct tcp_share *share) MUST_USE;
-/* There are no connections any more. */
+/* Releases the networks. There are no connections any more. */
 void tcp_share_fini(struct tcp_share *share);
 
 /* Counts a connection for the network of its peer. Without memory it counts for
@@ -387,8 +389,8 @@ struct tcp_conn *tcp_share_find_place(struct net_tcp *tcp);
 
 /* ---- tcp_conn.c */
 
-/* An odd number of cache lines, so that the replies of a batch do not all begin
- * in the same set of the cache. */
+/* The distance of reply buffers: an odd number of cache lines, so that they do
+ * not all begin in the same set of the cache. */
 #define REPLY_STRIDE (TCP_MESSAGE_MAX + 1 + 5 * 64)
 
 static inline uint8_t *
@@ -433,20 +435,20 @@ struct tcp_conn *tcp_conn_create(const struct tcp_listener *listener, int fd,
  * octets that are there. The connection may be gone when this returns. */
 void tcp_conn_enter(struct tcp_conn *conn, bool early);
 
-/* Reads the header of the connection's proxy from the octets at data, and who
- * its client is; *taken: octets of it. PROXY_MALFORMED: the connection is to be
- * destroyed, for that or since the client may have no time. */
+/* Reads the header of the connection's proxy, and from it the client's address.
+ * *taken: octets of the header. PROXY_MALFORMED: the connection is to be
+ * destroyed, for a fault or as the client has used up its time. */
 enum proxy_outcome tcp_conn_read_header(struct tcp_conn *conn,
 	const uint8_t *data, size_t len, uint32_t *taken);
 
 /* Closes and releases a connection that is not gathered. */
 void tcp_conn_destroy(struct tcp_conn *conn);
 
-/* Waits for what has to come next for a connection that is not gathered; it may
- * be gone then. */
+/* Waits for the next event of a connection that is not gathered. The connection
+ * may be gone when this returns. */
 void tcp_conn_next(struct tcp_conn *conn);
 
-/* Does not wait for its socket any more, until it waits for what is next. */
+/* Stops waiting for a connection's socket, until tcp_conn_next. */
 void tcp_conn_ignore(struct tcp_conn *conn);
 
 /* True if there are replies that the client has not taken, or more to be
@@ -466,8 +468,8 @@ tcp_stream_end(struct net_tcp *tcp, void *stream)
 }
 
 /* Sends the replies to the exchanges first..end (exclusive), which are all of
- * this connection; keeps what the socket does not take. Returns how many there
- * were. */
+ * this connection; keeps what the socket does not take. Returns the count of
+ * replies. */
 size_t tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
 
 /* Sends replies that were kept. False if not all went, or the connection is
@@ -476,8 +478,8 @@ bool tcp_conn_send_out(struct tcp_conn *conn);
 
 /* ---- tcp_queue.c */
 
-/* A connection that was created waits for a place, until the end of the turn
- * at least. It may be gone when this returns. */
+/* Has a new connection wait for a place, until the end of the turn at least.
+ * The connection may be gone when this returns. */
 void tcp_queue_add(struct tcp_conn *conn);
 
 /* Gives places to waiting connections that may have one by now: by the shares
@@ -501,11 +503,11 @@ void tcp_stream_join(struct tcp_conn *conn);
 /* Takes the connection out of the line, if it waits there. */
 void tcp_stream_leave(struct tcp_conn *conn);
 
-/* Chooses what streams may take in this turn. False: nothing, or none wait.
- * tcp_stream_stop is due if it is true. */
+/* Chooses the time or octets of streams in this turn. False: there are none, or
+ * no stream waits. True: tcp_stream_stop is due. */
 bool tcp_stream_begin(struct net_tcp *tcp);
-/* Takes the next connection out of the line; NULL: what they may take is used,
- * or none wait. */
+/* Takes the next connection out of the line. NULL: the time or octets of this
+ * turn are used up, or no connection waits. */
 struct tcp_conn *tcp_stream_next(struct net_tcp *tcp);
 /* Sends what is in out and some messages; joins the line again if more fit. */
 void tcp_stream_send(struct tcp_conn *conn);

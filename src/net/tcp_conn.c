@@ -214,7 +214,8 @@ tcp_conn_read_header(struct tcp_conn *conn, const uint8_t *data, size_t len,
 	return PROXY_WHOLE;
 }
 
-/* False: the header of its proxy is not whole yet, or the connection ends. */
+/* Takes the header of the connection's proxy. False: the header is not whole
+ * yet, or the connection ends. */
 static bool
 conn_take_header(struct tcp_conn *conn)
 {
@@ -513,9 +514,10 @@ conn_read_large(struct tcp_conn *conn)
 }
 
 /*
- * The first request may be there when a connection is accepted. To look costs a
- * call if it is not, and not to look a turn if it is: so it is done as long as
- * that is worth it, and now and then to see whether it is again.
+ * The first request may be there when a connection is accepted. A read costs a
+ * call in vain if it is not, and no read a turn if it is. So a new connection
+ * is read at once as long as requests mostly are there, and now and then to see
+ * whether they are again.
  */
 #define EARLY_MAX 12
 #define EARLY_HIT 3

@@ -48,7 +48,7 @@ tcp_cpu_begin(struct net_tcp *tcp)
 	cpu->apart_nsec = 0;
 }
 
-/* Of a client; the octets behind its address mean nothing. */
+/* Copies a client's address; the octets behind it mean nothing. */
 static const struct sockaddr_storage *
 peer_as_storage(struct tcp_cpu *cpu, const union tcp_address *peer)
 {
@@ -186,8 +186,8 @@ tcp_cpu_is_over(struct tcp_conn *conn)
 		|| (conn->tcp->cpu.counting && conn_is_over(conn));
 }
 
-/* Bars a connection. At the end of the list, which so is in the order of
- * bar_ms. */
+/* Puts a connection at the end of the list of barred ones, which so is in the
+ * order of bar_ms. */
 static void
 conn_join_barred(struct tcp_conn *conn)
 {

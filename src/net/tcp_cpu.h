@@ -10,8 +10,8 @@
 
 void tcp_cpu_init(struct tcp_cpu *cpu);
 
-/* A turn begins; it ends, and all charges go to the handler. Without a limit
- * neither does anything, and nor does what is called between them. */
+/* Begin and end a turn; the end hands all charges to the handler. Without a
+ * limit neither does anything, nor do the functions called between them. */
 void tcp_cpu_begin(struct net_tcp *tcp);
 void tcp_cpu_end(struct net_tcp *tcp);
 
@@ -43,12 +43,12 @@ tcp_cpu_mark(const struct net_tcp *tcp)
 
 void tcp_cpu_charge_since(struct tcp_conn *conn, int64_t mark);
 
-/* True if a newcomer is to be closed, as its network has had too much. The cost
- * of that is charged to it, too. */
+/* True if a newcomer is to be closed, as its network has had too much time. The
+ * cost of the refusal is charged to it, too. */
 bool tcp_cpu_refuses(struct net_tcp *tcp,
 	const struct sockaddr_storage *peer);
 
-/* True if the client of a connection has had too much. */
+/* True if the client of a connection has had too much time. */
 bool tcp_cpu_is_over(struct tcp_conn *conn);
 
 /*
@@ -61,8 +61,8 @@ void tcp_cpu_bar(struct tcp_conn *conn);
 /* The connection is being destroyed. */
 void tcp_cpu_leave(struct tcp_conn *conn);
 
-/* The next one that has been put aside and may go on; NULL: there is none for
- * now. The timer fires when that may be so again. */
+/* The next barred connection that may go on; NULL: there is none for now. The
+ * timer fires when one may. */
 struct tcp_conn *tcp_cpu_release(struct net_tcp *tcp);
 
 #endif

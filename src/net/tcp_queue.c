@@ -110,8 +110,8 @@ find_idle_in(struct idle_search *s, struct tcp_net *net)
 }
 
 /* Finds an idle connection of networks that get only places of their own: it
- * may be behind many that have been idle for longer. Few networks have that
- * much. */
+ * may be behind many that have been idle for longer. Few networks have so many
+ * places. */
 static struct tcp_conn *
 find_own_idle(struct idle_search *s)
 {
@@ -291,10 +291,10 @@ tcp_queue_add(struct tcp_conn *conn)
 	tcp_share_queue(conn);
 	tcp->queued++;
 	tcp_wait_on_newcomer(tcp);
-	/* Behind others of its network nothing has changed for it. */
+	/* Behind others of its network it does not change who gets a place. */
 	if (conn->net->queued == 1)
 		tcp->queue_news = true;
-	/* Inside of a filter it cannot be seen. */
+	/* A header inside of a filter cannot be read yet. */
 	if (conn->awaits_header && conn->listener->filter == NULL)
 		tcp_conn_next(conn);
 }

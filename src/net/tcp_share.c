@@ -102,7 +102,7 @@ tcp_share_fini(struct tcp_share *share)
 	free(share->spare);
 }
 
-/* Without memory NULL. */
+/* Finds or makes a network. NULL: there is no memory. */
 static struct tcp_net *
 get_net(struct tcp_share *share, uint64_t prefix)
 {

@@ -23,9 +23,9 @@
 #include "base/clock.h"
 #include "base/octets.h"
 
-/* A part of this of the time is for streams. */
+/* Streams get the SHARE_PARTth part of the time. */
 #define SHARE_PART 10
-/* The most that is saved up, and so what others wait at a time. */
+/* The most time that streams save up, for which others so may have to wait. */
 #define CREDIT_MAX_NSEC 300000
 /* Some octets that a stream makes and sends in a microsecond. Only the length
  * of a write depends on it. */

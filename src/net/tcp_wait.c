@@ -135,7 +135,8 @@ tcp_wait_on_room(struct net_tcp *tcp)
 void
 tcp_wait_on_queue_left(struct net_tcp *tcp)
 {
-	/* One place less in a full queue is taken at once. */
+	/* The crowd is gone once the queue is half empty, and not before: a
+	 * single free place of a full queue is taken at once. */
 	if (--tcp->queued != TCP_QUEUE_MAX / 2)
 		return;
 	for (size_t i = 0; i < tcp->listener_count; i++)
@@ -148,7 +149,7 @@ tcp_wait_behind_queue(struct tcp_listener *listener)
 	struct net_tcp *tcp = listener->tcp;
 	uint64_t until_ms;
 
-	/* Of the others it cannot be seen while they are not waited for. */
+	/* All listeners: a crowd at the others is not seen during a pause. */
 	for (size_t i = 0; i < tcp->listener_count; i++)
 		if (tcp->listeners[i].behind_ms == 0)
 			tcp->listeners[i].behind_ms = tcp->now_ms;

@@ -200,7 +200,7 @@ prepare_batch(struct net_udp *udp, size_t got)
 			&& !x->is_dated && x->idle_100ms == 0
 			&& x->identity == NULL);
 		x->peer = &udp->peer[i];
-		x->proxy = NULL; /* another socket's may stand there */
+		x->proxy = NULL; /* a former batch may have set it */
 		x->stream = NULL;
 		if (udp->for_proxies && !take_header(udp, i, x)) {
 			net_count_add(udp->handler.rx_err, 1);
@@ -459,8 +459,8 @@ net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
 	return NSD_OK;
 }
 
-/* A number that the kernel has of the socket, SK_MEMINFO_*; 0: it does not say,
- * too. */
+/* Reads a number of the socket's memory, SK_MEMINFO_*; 0, too, if the kernel
+ * does not tell. */
 static uint32_t
 control_read_number(const struct net_udp *udp, unsigned which)
 {

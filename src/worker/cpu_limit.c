@@ -60,7 +60,7 @@ static uint64_t
 hash_netblock(const struct cpu_limit *limit,
 	const struct sockaddr_storage *client, unsigned bits)
 {
-	/* No netblock of IPv4 is one of IPv6. */
+	/* A netblock of IPv4 has no number of one of IPv6. */
 	unsigned family = client->ss_family == AF_INET6 ? 128 : 0;
 
 	return rrl_hash_netblock(limit->table, limit->subject,

@@ -14,7 +14,8 @@ struct let_go {
 				* go */
 };
 
-/* Closes the connections of such transfers. NULL is fine. */
+/* Closes the connections of transfers that keep versions up to let_go->epoch.
+ * let_go: NULL is fine. */
 void let_go_of_streams(struct let_go *let_go, struct net_tcp *tcp);
 
 #endif

@@ -15,7 +15,7 @@
 #include "dns/rrtype.h"
 #include "worker/limit_log.h"
 
-/* An attacker decides how many there would be. */
+/* Lines in a second: an attacker decides how many there would be. */
 #define LINES_MAX 20
 
 static const char *
@@ -64,8 +64,8 @@ block_print(const struct query_block *block)
 		block->netblock_bits, source, type);
 }
 
-/* True if there is to be another line; says before it how many there were not.
- */
+/* True if another line may be written; reports before it how many were left
+ * out. */
 static bool
 log_begin_line(struct limit_log *log, uint64_t now_sec, const char *what)
 {
@@ -141,7 +141,7 @@ mask_bits(const uint8_t *mask, unsigned octets)
 	return (int)bits;
 }
 
-/* As in nsd.conf. */
+/* Prints an element of an access list as in nsd.conf. */
 static void
 element_print(const struct acl_element *e, char text[ELEMENT_TEXT_MAX])
 {
@@ -166,7 +166,7 @@ element_print(const struct acl_element *e, char text[ELEMENT_TEXT_MAX])
 		port);
 }
 
-/* As NSD ends the line of each kind. */
+/* Prints the end of a line, which NSD has different for each kind. */
 static void
 access_print_end(const struct query_access *access, char *text, size_t size)
 {
@@ -251,7 +251,7 @@ limit_log_write_proxy(struct limit_log *log,
 	log_info("proxy-protocol: %s is not in allow-proxy list", source);
 }
 
-/* As NSD has it. */
+/* Writes the line of NSD. */
 void
 limit_log_write_unsent(struct limit_log *log,
 	const struct query_unsent *unsent, uint64_t now_sec)

@@ -54,8 +54,8 @@ send_to_xfrd(struct peers *peers, const struct ipc_notify *notify, size_t len)
 	return xfrd != NULL ? link_send(&xfrd->link, &parcel) : NSD_E_AGAIN;
 }
 
-/* The place of one for the same zone, or the end. The question is whole:
- * query has read it. */
+/* The place of a waiting NOTIFY for the same zone, or the end. The question is
+ * whole: query has read it. */
 static size_t
 find_zone(const struct notify_queue *queue, const struct exchange *x)
 {

@@ -15,7 +15,7 @@
 #include "base/exchange.h"
 #include "process/peers.h"
 
-/* Zones for which one may wait. */
+/* Zones for which a NOTIFY may wait. */
 #define NOTIFY_WAITING_MAX 64u
 
 struct notify_waiting;
@@ -33,7 +33,7 @@ struct notify_queue {
 bool notify_pass_on(struct notify_queue *queue, struct peers *peers,
 	const struct exchange *x) MUST_USE;
 
-/* There is an xfrd that was not there, or room for more: sends what waits. */
+/* Sends the waiting NOTIFYs: xfrd is new, or has room for more. */
 void notify_go_on(struct notify_queue *queue, struct peers *peers);
 
 #endif

@@ -175,7 +175,7 @@ worker_is_barred(void *ctx, const struct sockaddr_storage *peer,
 
 /* ---- sockets ------------------------------------------------------------ */
 
-/* Our own, then those that are adopted. */
+/* Goes through the worker's own group, then the adopted ones. */
 #define FOR_EACH_GROUP(worker, g)                                            \
 	for (struct socket_group *g = (worker)->own != NULL                  \
 			? (worker)->own : (worker)->adopted; g != NULL;      \
@@ -480,7 +480,7 @@ group_set_options(const struct worker *worker,
 			worker->reply_size);
 }
 
-/* Connections stay. */
+/* Applies new settings. Connections stay. */
 static void
 worker_on_settings(struct role *role)
 {
@@ -586,7 +586,7 @@ worker_forget_configuration(struct server *server)
 	platform_heap_trim();
 }
 
-/* Name: of the one who serves. */
+/* name: gets the name of the worker when it serves. */
 static void
 worker_init_name(const struct role_start *start, char *name, size_t size)
 {

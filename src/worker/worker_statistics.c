@@ -33,7 +33,7 @@ log_types(const struct counters *c, time_t now, time_t boot)
 void
 worker_statistics_log(const struct counters *c, time_t now, time_t boot)
 {
-	/* Always 0: what BIND 8 counted as a forwarder or resolver. */
+	/* Fields of forwarders and resolvers are always 0. */
 	struct {
 		const char *name;
 		uint64_t value;
@@ -68,7 +68,7 @@ worker_statistics_log(const struct counters *c, time_t now, time_t boot)
 		{"RURQ", 0},
 		{"RUXFR", 0},
 		{"RUUpd", c->opcode[OPCODE_UPDATE]},
-		/* Behind BIND's: ours alone. */
+		/* A field that BIND does not have comes last. */
 		{"RLost", c->lost},
 	};
 	char line[LINE_MAX_LEN];
