@@ -9,7 +9,7 @@ acl_options_allow_query(const struct settings_options *options,
 
 	if (list.count == 0 || acl_list_allows(&list, client))
 		return true;
-	/* No other list lets a proxy in that this one keeps out. */
+	/* A proxy that allow-query blocks is let in by no other list. */
 	if (!of_apex_soa || acl_list_blocks_proxy(&list, client))
 		return false;
 	list = acl_list_get(options, SETTINGS_PROVIDE_XFR);

@@ -33,7 +33,8 @@ struct wanted {
 struct wanted_list {
 	unsigned count;
 	struct wanted names[WANTED_MAX];
-	/* For nodes that have no cell in the store: that of the same index. */
+	/* Cells of nodes that have none in the store, each at the index of its
+	 * name. */
 	struct glue_cell made[WANTED_MAX];
 };
 
@@ -126,7 +127,7 @@ want_target(const struct query *q, struct wanted_list *list, const void *key,
 	return true;
 }
 
-/* Makes the cell of the name with that index. */
+/* Makes the cell of the name at an index of the list. */
 static const struct glue_cell *
 make_cell(struct wanted_list *list, unsigned index, const struct node *node)
 {

@@ -4,14 +4,14 @@
 
 #include "query/state.h"
 
-/* The octets of the cookie that goes back. */
+/* The octets of the COOKIE option in the reply. */
 static inline uint32_t
 cookies_len(const struct query *q)
 {
 	return q->cookie != COOKIE_NONE ? EDNS_OPTION_HEAD + COOKIE_LEN : 0;
 }
 
-/* True if its client has shown that it gets what is sent to its address. */
+/* True if the client has shown that it receives at its address. */
 static inline bool
 cookies_prove_client(const struct query *q)
 {
@@ -21,8 +21,8 @@ cookies_prove_client(const struct query *q)
 /* Takes the secrets that are to be used, before a batch. */
 void cookies_begin(struct query_ctx *ctx);
 
-/* Sees what the cookie of a request is worth. Without answer-cookie, it is as
- * if there were none. */
+/* Checks the cookie of a request. Without answer-cookie, it is as if there were
+ * none. */
 void cookies_check(const struct query_ctx *ctx, struct query *q);
 
 /* Writes cookies_len octets, at least 1: the whole option. */

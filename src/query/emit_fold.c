@@ -31,9 +31,8 @@ labels_equal(const uint8_t *a, const uint8_t *b)
 	return true;
 }
 
-/* The slot that a label (in lower case) below `above` has, or would have: the
- * first free one.
- * The number of slots: it has none. */
+/* The slot of a label (in lower case) below `above`, or the first free one that
+ * it may have. Returns the number of slots if there is none. */
 static uint32_t
 fold_find(const struct emit_fold *fold, const uint8_t *label, uint32_t above)
 {

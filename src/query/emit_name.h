@@ -66,7 +66,7 @@ emit_make_octets(const struct reply *reply, uint32_t at,
 	octets_put_u16(owner->octets, (uint16_t)(EMIT_POINTER | at));
 }
 
-/* Spares a call of memcpy for a pointer. */
+/* Writes an owner; a pointer without a call of memcpy. */
 static inline uint8_t *
 emit_put_octets(uint8_t *out, const struct emit_octets *owner)
 {

@@ -23,7 +23,7 @@ mac_of_secret(const struct query_ctx *ctx, struct key_handle handle,
 	err = mac_create(kind, secret, len, mac);
 	if (err != NSD_OK)
 		return err;
-	/* Main may have overwritten it meanwhile. */
+	/* Main may have overwritten the secret meanwhile. */
 	if (key_store_get(ctx->options.key_store, handle, &len) != NULL)
 		return NSD_OK;
 	mac_destroy(*mac);

@@ -22,7 +22,7 @@ struct limit_name {
 	size_t len;
 };
 
-/* The apex of the zone that it is about; nothing, if it is about none. */
+/* The apex of the zone that a query is about; empty if there is none. */
 static struct limit_name
 name_of_zone(const struct query *q)
 {
@@ -33,8 +33,8 @@ name_of_zone(const struct query *q)
 	return (struct limit_name){entry->name, entry->leaf.name_len + 1u};
 }
 
-/* The last labels of the question's name, that all who have the same answer
- * have in common. */
+/* The last labels of the question's name, which all names with the same answer
+ * share. */
 static struct limit_name
 name_in_common(const struct query *q)
 {
@@ -72,7 +72,7 @@ limit_kind_composed(const struct query *q, struct limit_name *name)
 	return q->common.is_wildcard ? ANSWER_WILDCARD : ANSWER_POSITIVE;
 }
 
-/* The kind of a reply, and the name that all of the kind have. */
+/* The kind of a reply, and the name that replies are counted by. */
 static enum answer_kind
 limit_kind(const struct query *q, struct limit_name *name)
 {
@@ -130,7 +130,7 @@ limit_find_buckets(const struct query_ctx *ctx, struct query *q,
 	const struct rrl *limits = ctx->options.limits;
 	uint64_t address = rrl_address(q->exchange->peer);
 	uint64_t hash = rrl_hash(limits, subject);
-	/* No netblock of IPv4 is one of IPv6. */
+	/* A netblock of IPv4 has no number of one of IPv6. */
 	unsigned family = blocks == &ctx->settings->rrl_ip6 ? 128 : 0;
 
 	for (uint32_t i = 0; i < blocks->count; i++) {
@@ -207,7 +207,7 @@ limit_note(struct query_ctx *ctx, const struct query *q, unsigned bits,
 	memcpy(block->netblock, &number, sizeof(number));
 	block->named = name.len > 0;
 	at = block->name;
-	/* The wildcard itself is as long as what it stands for, at most. */
+	/* There is room: a wildcard is no longer than a name it stands for. */
 	if (kind == ANSWER_WILDCARD) {
 		*at++ = 1;
 		*at++ = '*';
@@ -216,8 +216,8 @@ limit_note(struct query_ctx *ctx, const struct query *q, unsigned bits,
 		memcpy(at, name.at, name.len);
 }
 
-/* True if this answer is sent cut short. Random (xorshift64*), so that
- * attackers cannot foresee which. */
+/* True if this answer is sent cut short. By chance (xorshift64*), so that
+ * attackers cannot foresee it. */
 static bool
 limit_slips(struct query_ctx *ctx)
 {
@@ -253,9 +253,9 @@ limit_cut_short(struct query *q)
 	reply->flags |= MESSAGE_TC;
 }
 
-/* Counts a reply for each netblock of its client, up to the first that has too
- * many: what does not go out is nothing to the wider ones. True: there is such
- * a one. */
+/* Counts a reply for each netblock of its client, up to the first whose limit
+ * is reached: for wider ones, a reply that is not sent does not count. True: a
+ * limit is reached. */
 static bool
 limit_is_reached(struct query_ctx *ctx, const struct query *q)
 {

@@ -25,7 +25,7 @@ void lookup_wildcard_init(struct trie_walk *walk, const struct search *s,
 void lookup_resolve_wildcard(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk, uint16_t qtype);
 
-/* Does all of this for one name, with ctx->walk. */
+/* Does a whole search for one name, with ctx->walk. */
 void lookup_one(struct query_ctx *ctx, struct search *s, uint16_t qtype);
 
 /* True if the name is the apex of the zone or below it. */

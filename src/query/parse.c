@@ -193,8 +193,8 @@ end_meta_type(struct query *q, uint16_t flags)
 		return true;
 	case TYPE_MAILA:
 	case TYPE_MAILB:
-		/* RFC 8906 section 3.1.4 allows it. "No data" would be wrong of
-		 * a name that has MX, or MB, MG or MR. */
+		/* RFC 8906 section 3.1.4 allows NOTIMP. "No data" would be
+		 * wrong of a name that has MX, or MB, MG or MR. */
 		query_fail(q, RCODE_NOTIMP, EDE_NOT_SUPPORTED, NULL);
 		return true;
 	case TYPE_NXNAME:

@@ -358,7 +358,8 @@ cost_of(const struct query *q)
 		+ q->spent.steps / COST_STEPS;
 }
 
-/* The replies to the stream before it are enough. */
+/* Puts a request off to a later batch: earlier ones of its stream have cost
+ * enough. */
 static __attribute__((noinline, cold)) void
 put_off(struct query_ctx *ctx, struct exchange *x)
 {
@@ -396,7 +397,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
-		/* Of a stream: it may have been counted, see exchange_seen. */
+		/* A stream's request may have been counted: exchange_seen. */
 		if (exchanges[i].seen != EXCHANGE_NEW)
 			ctx->counters = &ctx->uncounted;
 		parse_request(ctx, q, &exchanges[i]);

@@ -135,7 +135,8 @@ take_key(struct query_ctx *ctx, struct query *q, struct transfer *t)
 	return true;
 }
 
-/* Takes the way, unless it returns false. */
+/* Makes the stream of a transfer, which takes the way. False: no memory or no
+ * pin; the way stays the caller's. */
 static bool
 transfer_open(struct query_ctx *ctx, struct query *q,
 	const struct history_way *way)
@@ -181,8 +182,8 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 
 #define SOA_NUMBERS_LEN 20
 
-/* The serial of a SOA in a request. False: it is none (RFC 1035 section
- * 3.3.13): two names, which may be compressed, and five numbers. */
+/* The serial of a SOA in a request (RFC 1035 section 3.3.13: two names, which
+ * may be compressed, and five numbers). False: the record is no SOA. */
 static bool
 transfer_read_soa(const struct exchange *x, const struct message_rr *rr,
 	uint32_t *serial)

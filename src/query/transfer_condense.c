@@ -160,7 +160,8 @@ read_steps(struct condensing *c, const struct transfer *t)
 	return true;
 }
 
-/* Joins the changes of each record. False: a client might see it otherwise. */
+/* Joins the changes of each record. False: some client might join them
+ * otherwise, or there is no memory. */
 static bool
 join_changes(struct condensing *c)
 {

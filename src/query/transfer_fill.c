@@ -147,7 +147,7 @@ emit_item(struct transfer *t, struct reply *reply, uint32_t owner_at)
 	return emit_step_record(t, reply, owner_at);
 }
 
-/* One record of an item that fits into no message, if it has several. */
+/* Writes one record of an item that fits into no message as a whole. */
 static bool
 emit_one(struct transfer *t, struct reply *reply, uint32_t owner_at)
 {

@@ -57,10 +57,10 @@ struct transfer {
 	uint8_t head[MESSAGE_HEADER_LEN + NAME_MAX_LEN
 		+ MESSAGE_QUESTION_TAIL];
 	uint32_t head_len;
-	/* Of the first message; a cookie, EXPIRE and edns-tcp-keepalive may be
-	 * in it. */
+	/* The OPT of the first message, perhaps with a cookie, EXPIRE and
+	 * edns-tcp-keepalive. */
 	uint8_t opt[EDNS_OPT_LEN + 3 * EDNS_OPTION_HEAD + COOKIE_LEN + 4 + 2];
-	uint32_t opt_len;          /* 0: the next has none */
+	uint32_t opt_len;          /* 0: the next message has none */
 	bool is_padded;            /* each message has padding, and ends a
 				    * block */
 	bool is_signed;

@@ -92,7 +92,7 @@ fetch_from_node(struct transfer *t)
 	while (t->entry != t->entry_end) {
 		const struct node_rrset *e = t->entry++;
 
-		/* Only an apex has one, and that is sent first and last. */
+		/* The apex's SOA is sent first and last. */
 		if (e->type == TYPE_SOA)
 			continue;
 		set_item(t, (e->flags & NODE_RRSET_SIGS) != 0 ? ITEM_SIGS

@@ -90,8 +90,8 @@ is_apex(const struct query *q)
 	return entry != NULL && entry->leaf.labels == q->question.name.count;
 }
 
-/* Goes to the zone of the entry. False: there is none to answer from, and the
- * request has failed. */
+/* Goes to the zone of the entry. False: the zone is not loaded or has expired,
+ * and the request has failed. */
 static inline __attribute__((always_inline)) bool
 open_search(struct query_ctx *ctx, struct query *q)
 {

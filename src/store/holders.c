@@ -42,7 +42,8 @@ holders_add_pin(struct holders *holders, uint32_t place,
 		pin->high = found->high;
 }
 
-/* Reads a pin; pin_max first. False: there is none in this place. */
+/* Reads the pin in a place of a slot; pin_max before it. False: no pin is
+ * there. */
 static bool
 slot_get_pin(const struct store_slot *slot, uint32_t place,
 	struct pin_range *pin)
@@ -77,15 +78,16 @@ holders_scan(const struct store_writer *writer, struct holders *holders)
 		if (pin_max > most)
 			most = pin_max;
 	}
-	/* The first of each, then the second: if there are too many, those are
-	 * merged whose reader has most. */
+	/* The first pins of all readers, then the second ones: if there are too
+	 * many, the pins of readers with most are merged. */
 	for (uint32_t place = 0; place < most && place < SLOT_PINS; place++)
 		for (unsigned i = 0; i < readers; i++)
 			if (slot_get_pin(slot_of(writer, i), place, &pin))
 				holders_add_pin(holders, place, &pin);
 }
 
-/* The oldest first; of two of an age the one that reaches further. */
+/* Orders pins by age, the oldest first; of equal age the one that reaches
+ * further first. */
 static int
 compare_pins(const void *a, const void *b)
 {
@@ -154,7 +156,8 @@ store_epoch_passed(struct store_writer *writer, uint64_t epoch)
  * A reader may keep millions. */
 #define LOOK_MAX 4096u
 
-/* Of `total` octets in a list: how many were retired in an epoch or later. */
+/* Counts the octets of a list, `total` in all, that were retired in an epoch or
+ * later; of a long list, an estimate. */
 static uint64_t
 octets_since(const struct cds_list_head *list, uint64_t total, uint64_t epoch)
 {
@@ -236,7 +239,7 @@ slot_find_oldest(const struct store_slot *slot)
 	return oldest;
 }
 
-/* Under the lock. */
+/* Finds what the reader of a slot keeps. Under the lock. */
 static void
 slot_holds(struct store_writer *writer, const struct store_slot *slot,
 	struct kept *kept)
@@ -245,7 +248,8 @@ slot_holds(struct store_writer *writer, const struct store_slot *slot,
 	struct held *held;
 
 	*kept = (struct kept){.oldest = 0};
-	/* Once each, however many pins of it are the same. */
+	/* Each list of held objects once, even if several pins of the slot are
+	 * the same. */
 	cds_list_for_each_entry(held, &writer->held, entry) {
 		held_octets += held->octets;
 		pin = slot_find_pin(writer, slot, &held->pin);

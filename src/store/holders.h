@@ -6,10 +6,10 @@
 
 #include "store/state.h"
 
-/* Finds what is online and pinned now. */
+/* Finds the readers that are online, and the pins, now. */
 void holders_scan(const struct store_writer *writer, struct holders *holders);
 
-/* Brings pins into steps; see there. */
+/* Brings pins into steps: see struct pin_steps. */
 void holders_make_steps(const struct holders *holders,
 	struct pin_steps *steps);
 

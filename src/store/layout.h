@@ -14,7 +14,7 @@
 #define STORE_MAGIC "NSDstore"
 #define STORE_LAYOUT_VERSION 2u
 
-/* Reads differently on a machine with another order of octets. */
+/* A number that reads differently on a machine with another order of octets. */
 #define STORE_MACHINE UINT64_C(0x0807060504030201)
 /* "clean", as the value of the mark in a file. */
 #define STORE_CLEAN UINT64_C(0x6e61656c63)

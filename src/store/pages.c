@@ -84,7 +84,7 @@ pages_make_extent(struct store_writer *writer, uint32_t span)
 
 	if (!writer->store->huge_pages || writer->no_collapse)
 		return false;
-	/* Of nothing at all kernels make no huge page: EINVAL. */
+	/* Kernels collapse no range without any page: EINVAL. */
 	if (ftruncate(writer->store->fd, (off_t)(at + STORE_EXTENT)) != 0
 		|| !pages_make(writer, at, STORE_PAGE))
 		return false;

@@ -30,8 +30,8 @@ bool pages_collapse(struct store_writer *writer, uint32_t span);
 uint32_t pages_unused(const uint64_t *bitmap);
 
 /*
- * Of count free granules in a row in one span: how many to use, if at least
- * `wanted` are needed, so that most pages that are absent stay so.
+ * Decides how many of count free granules in a row in one span to use, if at
+ * least `wanted` are needed, so that most pages that are absent stay so.
  */
 uint32_t pages_room(struct store_writer *writer, uint32_t granule,
 	uint32_t count, uint32_t wanted);

@@ -47,7 +47,7 @@ block_get(struct cds_list_head *list, uint64_t epoch)
 	return block;
 }
 
-/* False: there is no memory to remember the object. */
+/* Adds an object to a list. False: there is no memory. */
 static bool
 retired_block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
 	uint32_t len)
@@ -234,7 +234,7 @@ held_settle(struct store_writer *writer)
 	cds_list_for_each_entry_safe(held, next, &writer->held, entry) {
 		if (pin_is_there(&writer->holders, &held->pin))
 			continue;
-		/* Behind the last one: each has its turn. */
+		/* At the end, so that each block has its turn. */
 		cds_list_splice(&held->blocks, writer->unheld.prev);
 		writer->unheld_octets += held->octets;
 		cds_list_del(&held->entry);
@@ -249,7 +249,8 @@ held_settle(struct store_writer *writer)
 	}
 }
 
-/* Under the lock. */
+/* Ends the epoch, if objects were retired in it, and settles all objects that
+ * were retired before readers came online. Under the lock. */
 static void
 reclaim_run(struct store_writer *writer)
 {
@@ -271,7 +272,7 @@ reclaim_run(struct store_writer *writer)
 		if (holders->oldest_seen != 0
 			&& block->epoch >= holders->oldest_seen)
 			break;
-		/* The epoch has ended in which these were unlinked. */
+		/* The epoch in which the objects were unlinked has ended. */
 		assert(block->epoch < writer->header->epoch);
 		(void)block_settle(writer, block);
 	}

@@ -152,15 +152,15 @@ struct held {
 	uint64_t octets;
 };
 
-/* By when the writer had come to an epoch, by the caller's clock. */
+/* A time, of the caller's clock, by which the writer had come to an epoch. */
 struct epoch_mark {
 	uint64_t epoch;
 	int64_t at_msec;
 	uint64_t served; /* octets: the most since the mark before */
 };
 
-/* There are more of the last seconds than of the hours before: the ages that
- * are told by them are a seventh too small at most, for days. */
+/* The marks of the last seconds are denser than those of the hours before: ages
+ * by them are a seventh too small at most, for days. */
 #define EPOCH_MARKS 128u
 
 struct store_writer {

@@ -131,8 +131,8 @@ store_writer_close_clean(struct store_writer *writer)
 	assert(heap_is_alone(writer));
 	if (store->named) {
 		(void)store_reclaim(writer);
-		/* Before the next step frees it all: pages that readers may
-		 * look at are not given back. */
+		/* Trims before retired objects become free: pages that readers
+		 * may look at are not given back. */
 		store_trim(writer);
 		retire_forget(writer);
 	}
