@@ -2,10 +2,10 @@
  * hand.h - the messages that a process has in hand: those that it works on.
  * They lie in memory that it shares with main alone. When the process dies,
  * main has them in the log and in a file (main/inhand.h).
- * The process writes this memory. Main reads the beat while the process lives,
- * and the rest once it is dead. An attacker who has taken the process over may
- * write anything there: main checks each length and address, and reads nothing
- * outside of this memory.
+ * The process writes this memory. Main reads the heartbeat while the process
+ * lives, and the rest once it is dead. An attacker who has taken the process
+ * over may write anything there: main checks each length and address, and reads
+ * nothing outside of this memory.
  */
 #ifndef PROCESS_HAND_H
 #define PROCESS_HAND_H
@@ -31,7 +31,7 @@ enum hand_kind {
 };
 
 struct hand {
-	uint64_t beat; /* atomic; see main/watch.h */
+	uint64_t heartbeat; /* atomic; see main/watch.h */
 	/* Of a worker: how often it has begun to read from a socket. */
 	uint64_t turns;
 	/* Of a worker: the batch that it answers, in one of the rooms below.

@@ -19,9 +19,9 @@
 struct event_base;
 struct store;
 
-/* The time between two beats of a role, and between two looks of main
+/* The time between two heartbeats of a role, and between two looks of main
  * (watch.h). */
-#define ROLE_BEAT_MSEC 250
+#define ROLE_HEARTBEAT_MSEC 250
 
 /* The progress of this server's loaders with a store. */
 enum store_past {
@@ -64,7 +64,7 @@ struct role {
 	struct event *stop_event;
 	struct event *term_event;
 	int term_fd;
-	struct event *beat_event;
+	struct event *heartbeat_event;
 	struct hand *hand; /* NULL: main does not look */
 	/* The handlers of messages, by enum ipc_type, which says the sender. A
 	 * message's descriptors are closed when its handler returns. */
@@ -77,8 +77,8 @@ struct role {
 	void (*on_term)(struct role *role);
 	/* Main has died. NULL: ends at once. */
 	void (*on_main_gone)(struct role *role);
-	/* Called every ROLE_BEAT_MSEC. NULL: nothing is done. */
-	void (*on_beat)(struct role *role);
+	/* Called every ROLE_HEARTBEAT_MSEC. NULL: nothing is done. */
+	void (*on_heartbeat)(struct role *role);
 	/* New settings are published (BROADCAST_SETTINGS). NULL: nothing is
 	 * done. */
 	void (*on_settings)(struct role *role);
@@ -121,13 +121,13 @@ void role_run(struct role *role);
 /* Makes role_run return, once the event at hand is done. */
 void role_stop(struct role *role);
 
-/* Raises the beat, a sign of life. The loop does so, too. */
+/* Raises the heartbeat, a sign of life. The loop does so, too. */
 static inline void
-role_beat(const struct role *role)
+role_heartbeat(const struct role *role)
 {
 	if (role->hand != NULL)
-		__atomic_store_n(&role->hand->beat, role->hand->beat + 1,
-			__ATOMIC_RELAXED);
+		__atomic_store_n(&role->hand->heartbeat,
+			role->hand->heartbeat + 1, __ATOMIC_RELAXED);
 }
 
 /* Sends to main; borrows the payload. Does not block. If main has no room, a

@@ -53,12 +53,13 @@ enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
 	uint64_t contents) MUST_USE;
 
 /*
- * Has *beat raised now and then while the store is worked on, by any thread:
- * when memory is taken and freed, and for objects that are marked. It shows
- * others that a long piece of work goes on. Keeps beat until the writer is
- * closed. NULL: none.
+ * Has *heartbeat raised now and then while the store is worked on, by any
+ * thread: when memory is taken and freed, and for objects that are marked. It
+ * shows others that a long piece of work goes on. Keeps heartbeat until the
+ * writer is closed. NULL: none.
  */
-void store_writer_set_beat(struct store_writer *writer, uint64_t *beat);
+void store_writer_set_heartbeat(struct store_writer *writer,
+	uint64_t *heartbeat);
 
 /* The view is the writer's; it lasts until the writer is closed. Any thread. */
 const struct store_view *store_writer_view(const struct store_writer *writer);

@@ -204,7 +204,8 @@ loader_open_store(struct loader *loader, const struct role_start *start)
 	enum nsd_err err = store_writer_open(start->store, &loader->writer);
 
 	if (err == NSD_OK)
-		store_writer_set_beat(loader->writer, &start->hand->beat);
+		store_writer_set_heartbeat(loader->writer,
+			&start->hand->heartbeat);
 	return err;
 }
 

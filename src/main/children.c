@@ -104,7 +104,8 @@ children_one_serves(const struct child *worker)
 	const struct watch *w = &worker->watch;
 
 	return worker->serving && !worker->hung
-		&& (w->silent_msec <= ROLE_BEAT_MSEC || w->kind == WATCH_WAITS);
+		&& (w->silent_msec <= ROLE_HEARTBEAT_MSEC
+			|| w->kind == WATCH_WAITS);
 }
 
 bool

@@ -16,8 +16,8 @@ void children_stop(struct supervisor *s);
 void children_kill_workers(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
-/* True if a worker serves, as far as is known: not one whose beat is overdue
- * and that is stopped, asleep or traced (watch.h). */
+/* True if a worker serves, as far as is known: not one whose heartbeat is
+ * overdue and that is stopped, asleep or traced (watch.h). */
 bool children_serve(const struct supervisor *s);
 
 #endif

@@ -15,8 +15,8 @@ struct child;
 struct ipc_message;
 struct supervisor;
 
-/* Main's looks, with a beat of the child at each, after which a child that was
- * told to let go must have had the message. */
+/* Main's looks, with a heartbeat of the child at each, after which a child that
+ * was told to let go must have had the message. */
 #define HOLDER_LOOKS 8u
 
 /* The loader's looks in a row without a complaint after which a child counts as
@@ -29,7 +29,7 @@ struct holder_told {
 	uint64_t more;  /* epochs beyond its oldest one that go next time, if it
 			 * keeps too much then */
 	uint64_t look;  /* of the loader, which was the last to find it */
-	unsigned looks; /* of main, at which it had beaten since it was told */
+	unsigned looks; /* of main, with a heartbeat since it was told */
 	bool given_up;  /* the log says that it does not let go */
 };
 

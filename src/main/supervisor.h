@@ -88,7 +88,7 @@ struct child {
 	bool hung;      /* killed as it hangs: another one takes its place */
 	uint64_t owes[BARRIER_COUNT]; /* number of the barrier that it has not
 				      * done yet; 0: none */
-	unsigned deaf_looks; /* at which it had beaten, and owed something; it
+	unsigned deaf_looks; /* with a heartbeat, while it owed something; it
 			      * has done nothing that it was told since */
 	bool loaded;    /* of a loader: its first pass is over */
 	int64_t started_msec;

@@ -23,7 +23,7 @@
 
 /* Longer steps count as this much: main did not look meanwhile, perhaps because
  * the whole machine stood still. */
-#define STEP_MAX_MSEC (2 * ROLE_BEAT_MSEC)
+#define STEP_MAX_MSEC (2 * ROLE_HEARTBEAT_MSEC)
 /* A silence without proof of anything is told after this. */
 #define SILENCE_TOLD_MSEC 10000
 #define TRACED_TOLD_MSEC 1000
@@ -32,7 +32,7 @@
 #define NO_SIGN ", without a sign of life"
 
 /* A worker does nothing that takes a second of processor time, or sleeps,
- * between two beats. */
+ * between two heartbeats. */
 static const struct watch_limits watch_worker = {750, 2000, 1000};
 /* Limits of a worker while none serves, and so no client is answered. */
 #define LAST_STOPPED_MSEC 500
@@ -154,7 +154,7 @@ watch_see(const struct supervisor *s, pid_t pid)
 static struct watch_limits
 watch_get_limits(const struct child *child)
 {
-	bool starts = child->watch.beat == 0;
+	bool starts = child->watch.heartbeat == 0;
 	struct watch_limits limits = watch_patient;
 
 	if (child->role == ROLE_WORKER && !starts)
@@ -172,13 +172,13 @@ watch_get_limits(const struct child *child)
 /* ---- acting on verdicts -------------------------------------------------- */
 
 static void
-watch_on_beat(struct child *child, uint64_t beat)
+watch_on_heartbeat(struct child *child, uint64_t heartbeat)
 {
 	if (child->watch.told)
 		log_notice("%s (pid %ld) goes on after %lld ms",
 			child_name(child), (long)child->pid,
 			(long long)child->watch.silent_msec);
-	child->watch = (struct watch){.beat = beat};
+	child->watch = (struct watch){.heartbeat = heartbeat};
 }
 
 void
@@ -205,7 +205,8 @@ watch_on_hung(struct child *child, enum watch_verdict verdict)
 		log_error("%s (pid %ld) hangs: %s for %lld ms%s",
 			child_name(child), (long)child->pid, why[verdict],
 			verdict == WATCH_DEAF
-				? (long long)WATCH_DEAF_LOOKS * ROLE_BEAT_MSEC
+				? (long long)WATCH_DEAF_LOOKS
+					* ROLE_HEARTBEAT_MSEC
 				: (long long)child->watch.silent_msec,
 			replace ? "; killing it" : "");
 	child->watch.told = true;
@@ -235,9 +236,9 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
-/* A child that beats and owes something to a barrier has to have done it after
- * WATCH_DEAF_LOOKS, except for new settings in xfrd, which may have many zones
- * to look at. */
+/* A child that has a heartbeat and owes something to a barrier has to have done
+ * it after WATCH_DEAF_LOOKS, except for new settings in xfrd, which may have
+ * many zones to look at. */
 static void
 watch_on_deaf(struct child *child)
 {
@@ -254,7 +255,7 @@ watch_on_deaf(struct child *child)
 	if (++child->deaf_looks != WATCH_DEAF_LOOKS)
 		return;
 	watch_on_hung(child, WATCH_DEAF);
-	/* A deaf child goes on beating: its next silence is a new one. */
+	/* A deaf child keeps its heartbeat: its next silence is a new one. */
 	child->watch.told = false;
 }
 
@@ -262,7 +263,8 @@ static void
 watch_child(struct child *child, void *arg)
 {
 	const int64_t *step_msec = arg;
-	uint64_t beat = __atomic_load_n(&child->hand->beat, __ATOMIC_RELAXED);
+	uint64_t heartbeat = __atomic_load_n(&child->hand->heartbeat,
+		__ATOMIC_RELAXED);
 	bool ends = child->told_stop || child->supervisor->stopping;
 	enum watch_verdict verdict;
 	struct watch_limits limits;
@@ -271,8 +273,8 @@ watch_child(struct child *child, void *arg)
 	assert(!child->reaped);
 	if (child->hung)
 		return;
-	if (beat != child->watch.beat) {
-		watch_on_beat(child, beat);
+	if (heartbeat != child->watch.heartbeat) {
+		watch_on_heartbeat(child, heartbeat);
 		watch_on_deaf(child);
 		child->told.looks++;
 		return;
@@ -281,7 +283,8 @@ watch_child(struct child *child, void *arg)
 	limits = watch_get_limits(child);
 	verdict = watch_check(&child->watch, &limits, &sight, *step_msec);
 	/* A child that was told to end has time of its own for that
-	 * (child_stop), and work without beats; but not while it is stopped. */
+	 * (child_stop), and work without heartbeats; but not while it is
+	 * stopped. */
 	if (verdict >= WATCH_HANGS && (!ends || verdict == WATCH_STOPPED))
 		watch_on_hung(child, verdict);
 	else if (!ends)
@@ -308,7 +311,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 enum nsd_err
 watch_open(struct supervisor *s)
 {
-	struct timeval period = {.tv_usec = ROLE_BEAT_MSEC * 1000};
+	struct timeval period = {.tv_usec = ROLE_HEARTBEAT_MSEC * 1000};
 
 	s->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->watched_msec = clock_now_msec();

@@ -1,7 +1,7 @@
 /*
  * watch.h - finds children that hang. Each raises a word that it shares with
- * main alone, its beat, whenever its loop turns; main looks at all of them four
- * times a second. Silence alone proves nothing, for a busy machine has no
+ * main alone, its heartbeat, whenever its loop turns; main looks at all of them
+ * four times a second. Silence alone proves nothing, for a busy machine has no
  * processor to spare: see doc/decisions/0062-hung-processes.md.
  */
 #ifndef MAIN_WATCH_H
@@ -16,9 +16,9 @@
 struct child;
 struct supervisor;
 
-/* Looks after which a child that beats, and does nothing that it was told
- * (barrier.h), hangs, too: workers and xfrd take messages at each turn of their
- * loop. */
+/* Looks after which a child that has a heartbeat, and does nothing that it was
+ * told (barrier.h), hangs, too: workers and xfrd take messages at each turn of
+ * their loop. */
 #define WATCH_DEAF_LOOKS 20u
 
 /* The state of a silent process, as /proc shows it. */
@@ -43,12 +43,12 @@ enum watch_verdict {
 	WATCH_STOPPED = WATCH_HANGS,
 	WATCH_ASLEEP,
 	WATCH_BUSY,
-	WATCH_DEAF, /* not by watch_check: it beats */
+	WATCH_DEAF, /* not by watch_check: it has a heartbeat */
 };
 
-/* Main's record of a child's beats. Zeroed at first. */
+/* Main's record of a child's heartbeats. Zeroed at first. */
 struct watch {
-	uint64_t beat;           /* as it was seen last */
+	uint64_t heartbeat;      /* as it was seen last */
 	int64_t silent_msec;     /* since then; 0: not looked at again */
 	int64_t cpu_first_msec;  /* at the first look after that */
 	int64_t cpu_msec;        /* at the last one */
@@ -58,8 +58,8 @@ struct watch {
 };
 
 /*
- * Judges a process whose beat is as it was at the last look. step_msec: since
- * that look, as far as it counts.
+ * Judges a process whose heartbeat is as it was at the last look. step_msec:
+ * since that look, as far as it counts.
  */
 enum watch_verdict watch_check(struct watch *watch,
 	const struct watch_limits *limits, const struct watch_sight *sight,

@@ -284,29 +284,29 @@ role_answer_waits(struct role *role, uint64_t channel)
 /* ---- the loop ------------------------------------------------------------ */
 
 static void
-role_on_beat(evutil_socket_t fd, short what, void *arg)
+role_on_heartbeat(evutil_socket_t fd, short what, void *arg)
 {
 	struct role *role = arg;
 
-	role_beat(role);
+	role_heartbeat(role);
 	log_tell_lost();
-	if (role->on_beat != NULL)
-		role->on_beat(role);
+	if (role->on_heartbeat != NULL)
+		role->on_heartbeat(role);
 }
 
-/* Begins to beat: as long as the loop turns. */
+/* Begins the heartbeat: as long as the loop turns. */
 static bool
-role_init_beat(struct role *role, struct hand *hand)
+role_init_heartbeat(struct role *role, struct hand *hand)
 {
-	struct timeval period = {.tv_usec = ROLE_BEAT_MSEC * 1000};
+	struct timeval period = {.tv_usec = ROLE_HEARTBEAT_MSEC * 1000};
 
 	role->hand = hand;
 	if (hand == NULL)
 		return true;
-	role->beat_event = event_new(role->base, -1, EV_PERSIST, role_on_beat,
-		role);
-	return role->beat_event != NULL
-		&& event_add(role->beat_event, &period) == 0;
+	role->heartbeat_event = event_new(role->base, -1, EV_PERSIST,
+		role_on_heartbeat, role);
+	return role->heartbeat_event != NULL
+		&& event_add(role->heartbeat_event, &period) == 0;
 }
 
 enum nsd_err
@@ -355,7 +355,7 @@ role_init_loop(struct role *role, const struct role_start *start)
 		|| role->term_event == NULL
 		|| event_add(role->stop_event, NULL) == -1
 		|| event_add(role->term_event, NULL) == -1
-		|| !role_init_beat(role, start->hand))
+		|| !role_init_heartbeat(role, start->hand))
 		return NSD_E_MEMORY;
 	return NSD_OK;
 }

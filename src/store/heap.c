@@ -83,7 +83,7 @@ heap_alloc_hole(struct store_heap *heap, uint32_t count)
 	struct store_writer *w = heap->writer;
 	uint32_t granule = 0, found;
 
-	writer_beat(w);
+	writer_heartbeat(w);
 	pthread_mutex_lock(&w->lock);
 	found = heap_find_room(heap, count, &granule);
 	assert(found == 0 || found >= count);

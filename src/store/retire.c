@@ -213,7 +213,7 @@ block_settle(struct store_writer *writer, struct retired_block *block)
 	}
 	cds_list_del(&block->entry);
 	free(block);
-	writer_beat(writer);
+	writer_heartbeat(writer);
 	return held;
 }
 

@@ -187,7 +187,7 @@ struct store_writer {
 	uint64_t lack_len; /* octets of these pages */
 	uint64_t punched; /* octets given back to the kernel, in all */
 
-	uint64_t *beat; /* NULL: not wanted; atomic */
+	uint64_t *heartbeat; /* NULL: not wanted; atomic */
 	uint32_t lacks; /* atomic: objects that there was no room for */
 
 	pthread_mutex_t retire_lock; /* of all below and of a new
@@ -209,11 +209,11 @@ struct store_writer {
 };
 
 static inline void
-writer_beat(const struct store_writer *writer)
+writer_heartbeat(const struct store_writer *writer)
 {
-	if (writer->beat != NULL)
-		rcu_store_relaxed(writer->beat,
-			rcu_load_relaxed(writer->beat) + 1);
+	if (writer->heartbeat != NULL)
+		rcu_store_relaxed(writer->heartbeat,
+			rcu_load_relaxed(writer->heartbeat) + 1);
 }
 
 static inline uint32_t

@@ -53,7 +53,7 @@ store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len)
 	}
 	if ((sweep->marks[at / 64] >> (at % 64) & 1) != 0)
 		return false;
-	writer_beat(sweep->writer);
+	writer_heartbeat(sweep->writer);
 	for (uint32_t i = at; i < at + count; i++) {
 		uint64_t bit = UINT64_C(1) << (i % 64);
 

@@ -157,9 +157,9 @@ store_writer_close_into(struct store_writer *writer, int fd,
 }
 
 void
-store_writer_set_beat(struct store_writer *writer, uint64_t *beat)
+store_writer_set_heartbeat(struct store_writer *writer, uint64_t *heartbeat)
 {
-	writer->beat = beat;
+	writer->heartbeat = heartbeat;
 }
 
 const struct store_view *

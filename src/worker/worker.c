@@ -46,9 +46,9 @@ struct socket_group {
 	int *fds;      /* adopted: closed with the group */
 };
 
-/* Beats for which the successor of a worker that died of messages is careful:
- * only the message that it dies of is lost. */
-#define CAREFUL_BEATS 8
+/* Heartbeats for which the successor of a worker that died of messages is
+ * careful: only the message that it dies of is lost. */
+#define CAREFUL_HEARTBEATS 8
 
 struct worker {
 	struct role role;
@@ -75,7 +75,7 @@ struct worker {
 	struct tls_server *tls;       /* NULL: none */
 	struct socket_group *own;     /* NULL: a standby */
 	struct socket_group *adopted;
-	unsigned careful_beats; /* beats until it reads many at a time */
+	unsigned careful_heartbeats; /* until it reads many at a time */
 	unsigned trim_from; /* the most connections since the last trim */
 	struct event *lifeline_event;
 	int lifeline;
@@ -102,7 +102,7 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 	uint64_t now_msec = clock_coarse_msec();
 	size_t passed_on;
 
-	role_beat(&worker->role);
+	role_heartbeat(&worker->role);
 	query_set_time(worker->query, (uint64_t)time(NULL),
 		(uint32_t)(now_msec / 1000));
 	query_set_msec(worker->query, now_msec);
@@ -312,18 +312,18 @@ worker_serve(struct worker *worker)
 			&worker->role.server->listeners);
 	if (worker->own == NULL)
 		return NSD_E_MEMORY;
-	if (worker->careful_beats > 0)
+	if (worker->careful_heartbeats > 0)
 		worker_set_careful(worker, true);
 	title_set("nsd: server %u", worker->index + 1);
 	return NSD_OK;
 }
 
-/* Counts down the beats in which one message is read at a time. */
+/* Counts down the heartbeats in which one message is read at a time. */
 static void
 worker_grow_careless(struct worker *worker)
 {
-	if (worker->own != NULL && worker->careful_beats > 0
-		&& --worker->careful_beats == 0)
+	if (worker->own != NULL && worker->careful_heartbeats > 0
+		&& --worker->careful_heartbeats == 0)
 		worker_set_careful(worker, false);
 }
 
@@ -408,7 +408,7 @@ worker_trim(struct worker *worker)
 }
 
 static void
-worker_on_beat(struct role *role)
+worker_on_heartbeat(struct role *role)
 {
 	struct worker *worker = (struct worker *)role;
 
@@ -609,7 +609,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	enum nsd_err err;
 
 	worker->index = start->index;
-	worker->careful_beats = start->is_careful ? CAREFUL_BEATS : 0;
+	worker->careful_heartbeats = start->is_careful ? CAREFUL_HEARTBEATS : 0;
 	worker->counts = server->counts;
 	counts_get_book(server->counts, start->index, &worker->book);
 	worker->counters = worker->book.rows;
@@ -632,7 +632,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker->role.handlers = worker_handlers;
-	worker->role.on_beat = worker_on_beat;
+	worker->role.on_heartbeat = worker_on_heartbeat;
 	worker->role.on_main_gone = worker_on_main_gone;
 	worker->role.on_settings = worker_on_settings;
 	worker->role.on_peer = worker_on_peer;

@@ -43,7 +43,7 @@
  * replaced since the writer was let into it. */
 #define OLD_MSEC 3000
 /* Records between two signs of life. */
-#define BEAT_RECORDS 10000u
+#define HEARTBEAT_RECORDS 10000u
 
 struct writer {
 	struct role role;
@@ -126,7 +126,7 @@ writer_on_diag(struct diag_sink *sink, const struct diag *d)
 static void
 writer_on_records(void *ctx)
 {
-	role_beat(ctx);
+	role_heartbeat(ctx);
 }
 
 /* Writes the differences between versions. Failures are logged: they cost
@@ -155,7 +155,7 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 		log_at(3, LOG_LEVEL_INFO, "zone %s: %zu differences written to"
 			" %s.ixfr and the like", zone->name,
 			zone->way.count, writeback->path);
-	role_beat(&writer->role);
+	role_heartbeat(&writer->role);
 	errno = error;
 	return err;
 }
@@ -174,7 +174,7 @@ writer_make_writeback(struct writer *writer, const struct writer_zone *zone,
 		.time_sec = (int64_t)time(NULL),
 		.received = zone->received,
 		.on_records = writer_on_records,
-		.on_records_every = BEAT_RECORDS,
+		.on_records_every = HEARTBEAT_RECORDS,
 		.ctx = &writer->role,
 	};
 }

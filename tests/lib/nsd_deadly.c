@@ -6,8 +6,8 @@
  *   die-abrt   by abort
  *   die-sys    by a system call that nobody of them may make
  *
- * And of one for "deaf" they live on, beat and answer, and do nothing any more
- * that main tells them by OBEY.
+ * And of one for "deaf" they live on, have a heartbeat and answer, and do
+ * nothing any more that main tells them by OBEY.
  *
  * All else is nsd: the linker puts the functions below in front of nsd's
  * (Makefile.am).

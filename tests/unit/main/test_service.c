@@ -203,9 +203,9 @@ silent_worker_serves_if_it_lacks_a_processor(void **state)
 	workers[1].current = workers[2].current = NULL;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		children[0].watch = (struct watch){.kind = rows[i].kind,
-			.silent_msec = ROLE_BEAT_MSEC};
+			.silent_msec = ROLE_HEARTBEAT_MSEC};
 		assert_true(children_serve(&s));
-		children[0].watch.silent_msec = 2 * ROLE_BEAT_MSEC;
+		children[0].watch.silent_msec = 2 * ROLE_HEARTBEAT_MSEC;
 		assert_int_equal(children_serve(&s), rows[i].serves);
 	}
 }

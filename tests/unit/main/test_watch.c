@@ -24,8 +24,8 @@ look_on(struct watch *w, struct watch_sight *sight, int64_t cpu_step_msec,
 
 	do {
 		sight->cpu_msec += cpu_step_msec;
-		msec += ROLE_BEAT_MSEC;
-		*verdict = watch_check(w, &limits, sight, ROLE_BEAT_MSEC);
+		msec += ROLE_HEARTBEAT_MSEC;
+		*verdict = watch_check(w, &limits, sight, ROLE_HEARTBEAT_MSEC);
 	} while (*verdict == WATCH_WAITS && msec < MOST);
 	return msec;
 }
@@ -33,53 +33,53 @@ look_on(struct watch *w, struct watch_sight *sight, int64_t cpu_step_msec,
 static void
 stopped_process_hangs_after_its_time(void **state)
 {
-	struct watch w = {.beat = 1};
+	struct watch w = {.heartbeat = 1};
 	struct watch_sight sight = {.state = 'T'};
 	enum watch_verdict verdict;
 	int64_t msec = look_on(&w, &sight, 0, &verdict);
 
 	assert_int_equal(verdict, WATCH_STOPPED);
 	assert_true(msec >= limits.stopped_msec
-		&& msec <= limits.stopped_msec + 2 * ROLE_BEAT_MSEC);
+		&& msec <= limits.stopped_msec + 2 * ROLE_HEARTBEAT_MSEC);
 }
 
 static void
 process_that_sleeps_on_hangs_after_its_time(void **state)
 {
-	struct watch w = {.beat = 1};
+	struct watch w = {.heartbeat = 1};
 	struct watch_sight sight = {.state = 'S', .cpu_msec = 77};
 	enum watch_verdict verdict;
 	int64_t msec = look_on(&w, &sight, 0, &verdict);
 
 	assert_int_equal(verdict, WATCH_ASLEEP);
 	assert_true(msec >= limits.asleep_msec
-		&& msec <= limits.asleep_msec + 2 * ROLE_BEAT_MSEC);
+		&& msec <= limits.asleep_msec + 2 * ROLE_HEARTBEAT_MSEC);
 }
 
 /* The first thread waits for others. Only their endless work is proof. */
 static void
 process_whose_threads_work_does_not_sleep(void **state)
 {
-	struct watch w = {.beat = 1};
+	struct watch w = {.heartbeat = 1};
 	struct watch_sight sight = {.state = 'S', .cpu_msec = 77};
 	enum watch_verdict verdict;
 	int64_t msec = look_on(&w, &sight, 10, &verdict);
 
 	assert_int_equal(verdict, WATCH_BUSY);
-	assert_true(msec >= limits.busy_msec * ROLE_BEAT_MSEC / 10);
+	assert_true(msec >= limits.busy_msec * ROLE_HEARTBEAT_MSEC / 10);
 }
 
 static void
 work_without_an_end_hangs_by_its_processor_time(void **state)
 {
-	struct watch w = {.beat = 1};
+	struct watch w = {.heartbeat = 1};
 	struct watch_sight sight = {.state = 'R', .cpu_msec = 5000};
 	enum watch_verdict verdict;
-	int64_t msec = look_on(&w, &sight, ROLE_BEAT_MSEC, &verdict);
+	int64_t msec = look_on(&w, &sight, ROLE_HEARTBEAT_MSEC, &verdict);
 
 	assert_int_equal(verdict, WATCH_BUSY);
 	assert_true(msec >= limits.busy_msec
-		&& msec <= limits.busy_msec + 2 * ROLE_BEAT_MSEC);
+		&& msec <= limits.busy_msec + 2 * ROLE_HEARTBEAT_MSEC);
 }
 
 /* A process that waits does not hang, however long: for a processor or a disk,
@@ -90,7 +90,7 @@ process_that_waits_does_not_hang(void **state)
 	static const char states[] = "RDZ?";
 
 	for (const char *c = states; *c != '\0'; c++) {
-		struct watch w = {.beat = 1};
+		struct watch w = {.heartbeat = 1};
 		struct watch_sight sight = {.state = *c, .cpu_msec = 3};
 		enum watch_verdict verdict;
 
@@ -106,13 +106,14 @@ traced_process_never_hangs(void **state)
 	static const char states[] = "tTSR";
 
 	for (const char *c = states; *c != '\0'; c++) {
-		struct watch w = {.beat = 1};
+		struct watch w = {.heartbeat = 1};
 		struct watch_sight sight = {.state = *c, .traced = true};
 
-		for (int64_t msec = 0; msec < MOST; msec += ROLE_BEAT_MSEC) {
-			sight.cpu_msec += ROLE_BEAT_MSEC;
+		for (int64_t msec = 0; msec < MOST;
+			msec += ROLE_HEARTBEAT_MSEC) {
+			sight.cpu_msec += ROLE_HEARTBEAT_MSEC;
 			assert_int_equal(watch_check(&w, &limits, &sight,
-						 ROLE_BEAT_MSEC),
+						 ROLE_HEARTBEAT_MSEC),
 				WATCH_TRACED);
 		}
 	}
@@ -122,20 +123,20 @@ traced_process_never_hangs(void **state)
 static void
 evidence_begins_anew_with_each_kind(void **state)
 {
-	struct watch w = {.beat = 1};
+	struct watch w = {.heartbeat = 1};
 	struct watch_sight asleep = {.state = 'S'}, stopped = {.state = 'T'};
 	enum watch_verdict verdict;
 
-	for (int64_t msec = 0; msec < MOST; msec += 2 * ROLE_BEAT_MSEC) {
+	for (int64_t msec = 0; msec < MOST; msec += 2 * ROLE_HEARTBEAT_MSEC) {
 		assert_int_equal(watch_check(&w, &limits, &asleep,
-					 ROLE_BEAT_MSEC),
+					 ROLE_HEARTBEAT_MSEC),
 			WATCH_WAITS);
 		assert_int_equal(watch_check(&w, &limits, &stopped,
-					 ROLE_BEAT_MSEC),
+					 ROLE_HEARTBEAT_MSEC),
 			WATCH_WAITS);
 	}
 	assert_true(look_on(&w, &stopped, 0, &verdict)
-		>= limits.stopped_msec - ROLE_BEAT_MSEC);
+		>= limits.stopped_msec - ROLE_HEARTBEAT_MSEC);
 	assert_int_equal(verdict, WATCH_STOPPED);
 }
 
@@ -146,7 +147,7 @@ single_look_proves_nothing(void **state)
 	static const char states[] = "TSR";
 
 	for (const char *c = states; *c != '\0'; c++) {
-		struct watch w = {.beat = 1};
+		struct watch w = {.heartbeat = 1};
 		struct watch_sight sight = {.state = *c,
 			.cpu_msec = 10 * limits.busy_msec};
 
