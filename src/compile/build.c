@@ -72,8 +72,8 @@ build_create_workers(struct build *b, struct store_heap *heap)
 		b->worker_count++;
 		if (i == 0)
 			continue;
-		/* NULL if it cannot be made: the heap of worker 0, which the
-		 * caller owns, must not be destroyed. */
+		/* Not `heap` after a failure: that is worker 0's, which the
+		 * caller owns, and must not be destroyed. */
 		w->packer.heap = NULL;
 		if (b->writer != NULL && store_heap_create(b->writer,
 				&w->packer.heap) != NSD_OK)
@@ -114,7 +114,7 @@ zone_take_facts(struct build *b, struct zone *zone)
 	}
 }
 
-/* Leaves the index by which updates find equal contents. */
+/* Gives the zone the index by which updates find equal contents. */
 static enum nsd_err
 build_save_share(struct build *b, struct zone *zone)
 {
@@ -299,7 +299,7 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 	}
 }
 
-/* Tells what no zone can do without. */
+/* Reports a missing SOA or NS at the apex. */
 static void
 build_check_apex(struct build *b)
 {

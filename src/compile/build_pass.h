@@ -148,7 +148,7 @@ enum item_choice {
 
 /* Counts the owners, from run on, that have the name of the first. */
 size_t run_count(const struct build *b, const struct owner *run);
-/* The groups of a run of owners with one name, in w->packer.groups.
+/* Makes the groups of a run of owners with one name, in w->packer.groups.
  * NSD_E_MEMORY. */
 enum nsd_err run_list_groups(struct build_worker *w, const struct owner *run,
 	enum item_choice choice, size_t *count) MUST_USE;

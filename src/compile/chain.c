@@ -193,7 +193,7 @@ chain_list(struct build *b)
 	return err;
 }
 
-/* The record keeps its next hash itself. */
+/* Has a record keep its next hash itself, with a warning. */
 static enum nsd_err
 item_keep_next(struct build *b, struct chain_item *item, const uint8_t *next)
 {

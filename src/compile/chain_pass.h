@@ -21,7 +21,7 @@ enum nsd_err chain_choose(struct build *b) MUST_USE;
 /* Uses the parameters of this NSEC3PARAM record; false if they are of a kind
  * that is not used. */
 bool chain_use_params(struct build *b, const struct rrbatch_rr *rr);
-/* Packs the records; chain_items are those there are, ascending.
+/* Packs the records of the chain; chain_items has them, ascending.
  * NSD_E_MEMORY. */
 enum nsd_err chain_list(struct build *b) MUST_USE;
 /* A record whose next hash is not that of the record that follows keeps it

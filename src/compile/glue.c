@@ -169,7 +169,7 @@ glue_set(struct store_heap *heap, store_ref ref, unsigned index,
 	t->refs++;
 }
 
-/* One name, used by uses start..end of the list. */
+/* Resolves one name, that of the uses start..end of the list. */
 static enum nsd_err
 glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 	size_t end, size_t *at)

@@ -123,7 +123,7 @@ groups_hand_on(const struct zone_inspect *s, const struct owner *owner,
 	return err;
 }
 
-/* True if all of them find room in a node. */
+/* True if all groups find room in a node. */
 static bool
 groups_are_usual(const struct packer *p, size_t count)
 {
@@ -265,7 +265,7 @@ part_walk(struct zone_inspect *s)
 
 	while (err == NSD_OK && (o = part_next(&s->build, &names, &hashes,
 			&is_name)) != NULL) {
-		/* Of earlier parts too. */
+		/* Owners have to follow those of earlier parts, too. */
 		if (last == NULL && s->begun
 			&& owner_compare(&s->last, o) >= 0)
 			return NSD_E_LIMIT;
@@ -290,8 +290,8 @@ part_forget(struct zone_inspect *s)
 	cut_forget(&s->cut);
 }
 
-/* Only the first findings are kept: which of too many are told, goes by the
- * order in which a build finds them. */
+/* True if all findings are kept, and none is an error. Else a build has to
+ * report: of too many findings, its order decides which are kept. */
 static bool
 inspect_has_room(const struct zone_inspect *s)
 {

@@ -132,7 +132,8 @@ server_read(const struct build *b, const struct rrbatch_rr *rr,
 	const uint8_t *name = rrbatch_rr_rdata(rr), *apex = b->zone.apex;
 	size_t len = rr->rdlen, apex_len = b->zone.apex_len;
 
-	/* Most are elsewhere, which the last octets tell. */
+	/* Most name servers are outside of the zone, which the last octets
+	 * tell. */
 	if (name_is_root(name) || len < apex_len)
 		return false;
 	for (size_t i = 1; i <= apex_len; i++)

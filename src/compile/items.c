@@ -7,8 +7,8 @@
 
 #define INSERTION_MAX 16u
 
-/* For RDATA that is one name. Its canonical form is its octets in lower case:
- * the length octets of labels are at most 63, so they are no letters. */
+/* Compares RDATA that is one name. Its canonical form is its octets in lower
+ * case: the length octets of labels are at most 63, so they are no letters. */
 static int
 names_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
 {

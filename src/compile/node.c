@@ -166,7 +166,7 @@ node_pack_groups(struct packer *p, const struct owner *run, size_t count,
 			"too many types at one name");
 		return NSD_OK;
 	}
-	/* With an error there will be no zone: only look for more of them. */
+	/* With an error there will be no zone: only look for more errors. */
 	if (p->findings.count[DIAG_ERROR] > 0)
 		return NSD_OK;
 	return node_make(p, run, count, ref);

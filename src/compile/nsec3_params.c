@@ -21,7 +21,6 @@ nsec3_params_read(const struct rrbatch_rr *rr, struct nsec3_params *params)
 	return true;
 }
 
-/* Any order, but always the same: fewer iterations come first. */
 int
 nsec3_params_compare(const struct nsec3_params *a, const struct nsec3_params *b)
 {

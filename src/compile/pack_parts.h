@@ -10,20 +10,20 @@ struct rrset_sigs;
 
 /* ---- check.c */
 
-/* The rules for the records of one name. Takes out what a secondary cannot
+/* Checks the records of one name. Takes out those that a secondary cannot
  * serve. */
 void check_node(struct packer *p, const struct owner *owner,
 	struct item_group *groups, size_t count);
 
-/* The limits for a name's records, all or some of its groups. False: there are
- * more, told. */
+/* Checks the limits of a name's records, of all its groups or some. False: a
+ * limit is exceeded, which is reported. */
 bool check_limits(struct packer *p, const struct owner *owner,
 	const struct item_group *groups, size_t count);
 
 /* ---- pack_rrset.c */
 
 /*
- * Packs an RRset or finds the same one; *ref has one holder more. *ref is none
+ * Packs an RRset or finds an equal one; *ref has one holder more. *ref is none
  * if the RRset is too large; that is told. NSD_E_MEMORY: *ref means nothing.
  */
 enum nsd_err pack_rrset(struct packer *p, const struct owner *owner,
@@ -51,7 +51,7 @@ void pack_sigs_uncount(struct packer *p, const struct rrset_sigs *sigs);
  * short. The salt is lent by the record. */
 bool nsec3_params_read(const struct rrbatch_rr *rr,
 	struct nsec3_params *params);
-/* Any order, but always the same: fewer iterations come first. */
+/* Compares parameters, in a fixed order: fewer iterations come first. */
 int nsec3_params_compare(const struct nsec3_params *a,
 	const struct nsec3_params *b);
 /* The most iterations that names are hashed with, of what is configured (0: the

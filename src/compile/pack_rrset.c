@@ -478,8 +478,8 @@ packing_note_uses(struct packing *p, store_ref rrset)
 	return NSD_OK;
 }
 
-/* Writes the RRset uncompressed, as the key for sharing. False: it is of a kind
- * that no other owner has. */
+/* Writes the RRset uncompressed, as the key for sharing. False: the RRset
+ * is too large, or of a kind that is not shared. */
 static bool
 packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 	uint8_t *raw)
@@ -493,7 +493,7 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 		const struct rrbatch_rr *rr = p->group->items[i].rr;
 		const uint8_t *rdata = rrbatch_rr_rdata(rr);
 
-		/* With a name at or below the owner it is the owner's alone. */
+		/* A name server at or below the owner: no RRset is equal. */
 		if (rr->type == TYPE_NS && target_in_domain(p->packer->zone,
 			    p->owner, rdata, rr->rdlen))
 			return false;
@@ -555,7 +555,7 @@ rrset_pack_new(struct packing *p, size_t raw_len, const struct share_key *key,
 			return NSD_OK;
 		}
 	}
-	/* From here on the node that gets it frees it. */
+	/* No failure from here on: the node that gets the RRset frees it. */
 	if (packing_note_uses(p, *ref) != NSD_OK)
 		packer->err = NSD_E_MEMORY;
 	return NSD_OK;

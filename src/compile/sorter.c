@@ -8,8 +8,8 @@
 #include "base/grow.h"
 #include "names/owner.h"
 
-/* The larger, the fewer runs are to be merged; the smaller, the less of them
- * waits to be sorted. */
+/* Octets of a run: the larger, the fewer runs are to be merged; the smaller,
+ * the fewer records wait to be sorted. */
 #define RUN_OCTETS ((size_t)8 << 20)
 /* Size of a mapping of its own, which goes back to the system when freed. */
 #define BLOCK_OCTETS ((size_t)256 << 10)

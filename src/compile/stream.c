@@ -25,8 +25,8 @@
 /* Octets of RRsets that are copied to compare others with. */
 #define COPIES_MAX ((size_t)4 << 20)
 
-/* Of a part whose size is given: fewer uses of targets are resolved at a time,
- * too. */
+/* Octets of a part for one use of a target, if the size of parts is given: then
+ * fewer uses are resolved at a time, too. */
 #define USE_OCTETS 64u
 
 /* ---- begin and end ------------------------------------------------------- */

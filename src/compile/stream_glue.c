@@ -267,7 +267,7 @@ use_check(struct resolving *r, const struct stream_use *use,
 	glue_warn(b, &rr, &lack);
 }
 
-/* One name, used by uses start..end. */
+/* Resolves one name, that of the uses start..end. */
 static enum nsd_err
 name_resolve(struct resolving *r, size_t start, size_t end)
 {

@@ -46,7 +46,7 @@ refs_add(struct nsec3_edit *e, struct nsec3_refs *list, store_ref ref)
 	return NSD_OK;
 }
 
-/* Room for one more, so that adding it cannot fail. */
+/* Makes room for one more reference, so that adding it cannot fail. */
 static enum nsd_err
 refs_reserve(struct nsec3_edit *e, struct nsec3_refs *list)
 {

@@ -63,7 +63,7 @@ update_abort(struct zone_update *u)
 	free(u);
 }
 
-/* Room for one more owner with its change. */
+/* Makes room for one more owner with its change. */
 static enum nsd_err
 changes_reserve(struct zone_update *u)
 {
@@ -154,7 +154,7 @@ update_run(struct zone_update *u)
 {
 	enum nsd_err err = update_plan(u);
 
-	/* Rather than a finding that comes of it. */
+	/* A misfit is reported rather than findings that result from it. */
 	if (u->options.exact && u->misfits > 0 && err != NSD_E_MEMORY)
 		return NSD_E_INEXACT;
 	if (err != NSD_OK || !u->effective)

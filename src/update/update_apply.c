@@ -148,7 +148,7 @@ targets_count(struct zone_update *u, uint32_t delta)
 	}
 }
 
-/* The old nodes are no holders any more. Cannot fail. */
+/* Takes back the holders that the old nodes were. Cannot fail. */
 static void
 release_count(struct zone_update *u)
 {
@@ -398,7 +398,7 @@ undo_node(struct zone_update *u, const struct dirty_name *t, store_ref ref)
 	store_free(u->heap, ref, node_size(node));
 }
 
-/* New RRsets hold no targets any more: the RRsets go next. */
+/* Takes back the holders of targets that new RRsets are: these go next. */
 static void
 undo_uses(struct zone_update *u)
 {

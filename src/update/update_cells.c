@@ -180,7 +180,7 @@ update_swing_cells(struct zone_update *u, struct zone *zone)
 			before->next = swing->change;
 		}
 		zone->pending_last = swing->change;
-		/* No reader of an older version follows it. */
+		/* Readers of older versions do not follow the link. */
 		__atomic_store_n(&last->link, (last->link & GLUE_CELL_HIDDEN)
 			| since | swing->change, __ATOMIC_RELEASE);
 	}

@@ -82,7 +82,8 @@ wish_drop_duplicates(struct zone_update *u, struct wish *wish)
 	wish->add_count = kept;
 }
 
-/* Removals that come twice stay: the second finds what the first does. */
+/* Counts removals that come twice as misfits. They stay: the second finds the
+ * same record as the first. */
 static void
 wish_count_twice(struct zone_update *u, const struct wish *wish)
 {
@@ -103,7 +104,8 @@ wish_compare_sets(const void *a, const void *b)
 	return (x->type > y->type) - (x->type < y->type);
 }
 
-/* Each type is there once. An update may ask for all of them, many times. */
+/* Sorts the sets, and joins those of one type: an update may ask for all types
+ * many times. */
 static void
 wish_sort_sets(struct wish *wish)
 {
@@ -168,7 +170,7 @@ items_find_key(const struct item *items, size_t count, uint32_t key,
 	return low;
 }
 
-/* True if there is a set of this type, which is found with that. */
+/* True if there is a set of this type; marks it as found. */
 static bool
 wish_find_set(const struct wish *wish, uint16_t type)
 {
@@ -363,8 +365,8 @@ merge_part(struct merge *m, struct part *p, const struct entry_items *e)
 	return merge_put_all(m, p->adds, p->add_count);
 }
 
-/* Finds what is asked for of a key. there: the name has records of it. False:
- * nothing is asked for. */
+/* Finds the changes for a key. there: the name has records of the key. False:
+ * there are no changes. */
 static bool
 wish_get_part(struct wish *wish, uint32_t key, bool there, struct part *p)
 {

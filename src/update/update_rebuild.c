@@ -116,7 +116,8 @@ rebuild_put_items(struct rebuild *r, const struct item *items, size_t count)
 	return NSD_OK;
 }
 
-/* The records of the owner at hand have all been seen. */
+/* Merges the changes into the records of the owner at hand, all of which have
+ * been seen. */
 static enum nsd_err
 rebuild_flush(struct rebuild *r)
 {

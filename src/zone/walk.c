@@ -8,7 +8,7 @@
 #include "zone/unpack.h"
 #include "zone/walk.h"
 
-/* One of the things that are merged; it is at one of its owners. */
+/* A source of records in the order of owners, and the owner that it is at. */
 struct source {
 	struct trie_iter nodes;
 	struct nsec3_iter records; /* if is_chain, else nodes */
@@ -90,7 +90,7 @@ cursor_give_nsec3(struct zone_cursor *c, struct zone_rr *rr)
 	c->hashed = NULL;
 }
 
-/* False: there is none any more of what is at hand. */
+/* Gives the next record at hand. False: there is none any more. */
 static inline bool
 cursor_give(struct zone_cursor *c, struct zone_rr *rr)
 {
