@@ -149,7 +149,7 @@ model_compress(struct model_zone *zone)
 
 /* Checks the reason of a refusal. */
 static void
-model_check(const struct model_zone *zone, const struct model_ask *ask)
+model_check_reason(const struct model_zone *zone, const struct model_ask *ask)
 {
 	switch (ask->outcome) {
 	case XFRD_CHANGED_NO_NAME:
@@ -183,7 +183,7 @@ model_on_end(void *ctx, const struct xfrd_change_end *end)
 		end->outcome);
 	ask->outcome = (int)end->outcome;
 	ask->created = end->created;
-	model_check(zone, ask);
+	model_check_reason(zone, ask);
 	if (doubted && end->outcome >= XFRD_CHANGED_UNLISTED
 		&& end->outcome <= XFRD_CHANGED_FAILED)
 		zone->ghosts |= could;
