@@ -6,8 +6,8 @@
  *   zone_entry                      -> settings_pattern -> settings_options
  *                                   -> settings_options -> settings_key
  *
- * All zones of a pattern share its options. A new version is published by a
- * swing of the root, and of the reference in each entry whose options differ.
+ * All zones of a pattern share its options. To publish a new version, the
+ * root is switched to it, and the reference in each entry whose options differ.
  * Nothing here is changed but the counts of holders; so what was read once
  * stays as it is until the reader is quiescent.
  *

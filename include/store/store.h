@@ -7,7 +7,7 @@
  * octets from the start of the store (32 GiB in all), never by pointers: each
  * process maps the store where it likes. Reference 0 is "none".
  *
- * Publishing is RCU across processes. The writer makes new objects, swings a
+ * Publishing is RCU across processes. The writer makes new objects, switches a
  * reference to them, and retires the objects that the old reference led to.
  * Memory of retired objects is used again once every reader has been quiescent
  * since. See doc/store.md.
@@ -52,7 +52,7 @@ store_prefetch(const struct store_view *view, store_ref ref)
 	__builtin_prefetch(view->base + (size_t)ref * STORE_GRANULE);
 }
 
-/* ---- main ------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------- */
 
 struct store; /* the file descriptors and sizes, made before forking */
 #define STORE_DESCRIPTORS 3u /* of a store */
@@ -160,7 +160,7 @@ int store_keep_file(struct store *store);
  * process that has the descriptors of the store (main). */
 void store_reader_clear(struct store *store, unsigned slot);
 
-/* ---- readers ---------------------------------------------------------- */
+/* ---- readers ------------------------------------------------------------- */
 
 struct store_reader;
 
@@ -208,7 +208,7 @@ struct store_pin {
  * Pins the version that is seen now. Two things stay until unpin: what the
  * reader reaches from the roots before it is next quiescent or offline, and
  * what can be reached from there later on without loading a root, or a cell
- * that store_publish_ref swings. For what lasts: AXFR out, write-back by a
+ * that store_publish_ref switches. For what lasts: AXFR out, write-back by a
  * forked child.
  *
  * A pin holds back what was there when it was taken, and what shares a span of
@@ -229,7 +229,7 @@ void store_reader_unpin(struct store_reader *reader, struct store_pin *pin);
 /* Reads a root with acquire order. */
 store_ref store_root(const struct store_view *view, enum store_root root);
 
-/* Reads a reference inside an object that store_publish_ref may swing. */
+/* Reads a reference inside an object that store_publish_ref may switch. */
 static inline store_ref
 store_load_ref(const store_ref *cell)
 {

@@ -127,7 +127,7 @@ void store_free(struct store_heap *heap, store_ref ref, size_t len);
 
 /* ---- publishing --------------------------------------------------------- */
 
-/* Makes a new version visible: swings a root, or a cell inside an object. */
+/* Makes a new version visible: switches a root, or a cell inside an object. */
 void store_publish(struct store_writer *writer, enum store_root root,
 	store_ref ref);
 void store_publish_ref(struct store_writer *writer, store_ref *cell,

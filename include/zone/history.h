@@ -38,8 +38,8 @@ struct zone_step {
 	uint32_t from;   /* serials */
 	uint32_t to;
 	uint32_t len;
-	store_ref older; /* the step that leads to `from`; or none. Swung: read
-			  * it with store_load_ref */
+	store_ref older; /* the step that leads to `from`; or none. It may
+			  * change: read it with store_load_ref */
 	uint8_t data[];
 };
 

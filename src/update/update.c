@@ -217,7 +217,7 @@ update_publish(struct zone_update *u)
 	assert(entry->zone == u->old_ref);
 	if (u->anew)
 		return table_swap_zone(u->writer, u->entry, u->made);
-	update_swing_cells(u, store_edit(u->heap, u->made));
+	update_publish_cells(u, store_edit(u->heap, u->made));
 	store_publish_ref(u->writer, &entry->zone, u->made);
 	/* From here on nothing fails. */
 	return STORE_NONE;

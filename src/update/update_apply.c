@@ -437,8 +437,8 @@ update_undo(struct zone_update *u)
 		undo_node(u, &u->dirty[i], u->dirty[i].made);
 		undo_node(u, &u->dirty[i], u->dirty[i].made_hash);
 	}
-	for (size_t i = 0; i < u->swing_count; i++)
-		store_free(u->heap, u->swings[i].change,
+	for (size_t i = 0; i < u->cell_change_count; i++)
+		store_free(u->heap, u->cell_changes[i].change,
 			sizeof(struct glue_change));
 	for (size_t i = 0; i < u->made_targets.count; i++)
 		store_free(u->heap, u->made_targets.items[i],

@@ -97,25 +97,26 @@ cell_get_last(const struct zone_update *u, store_ref ref)
 }
 
 static enum nsd_err
-cell_change(struct zone_update *u, store_ref of, const struct glue_cell *cell)
+cell_add_change(struct zone_update *u, store_ref of,
+	const struct glue_cell *cell)
 {
-	struct cell_swing *swing;
+	struct cell_change *pending;
 	struct glue_change *change;
 
-	swing = grow_arena(&u->arena, u->swings, u->swing_count,
-		&u->swing_room, sizeof(*swing));
-	if (swing == NULL)
+	pending = grow_arena(&u->arena, u->cell_changes,
+		u->cell_change_count, &u->cell_change_room, sizeof(*pending));
+	if (pending == NULL)
 		return NSD_E_MEMORY;
-	u->swings = swing;
-	swing += u->swing_count;
-	swing->cell = of;
-	change = store_alloc(u->heap, sizeof(*change), &swing->change);
+	u->cell_changes = pending;
+	pending += u->cell_change_count;
+	pending->cell = of;
+	change = store_alloc(u->heap, sizeof(*change), &pending->change);
 	if (change == NULL)
 		return NSD_E_MEMORY;
 	memset(change, 0, sizeof(*change));
 	change->cell = *cell;
 	change->of = of;
-	u->swing_count++;
+	u->cell_change_count++;
 	return NSD_OK;
 }
 
@@ -138,7 +139,7 @@ dirty_change_cell(struct zone_update *u, const struct dirty_name *t)
 	if (target == STORE_NONE || cell_is_same(&is, cell_get_last(u,
 			target + GLUE_CELL_GRANULES)))
 		return NSD_OK;
-	return cell_change(u, target + GLUE_CELL_GRANULES, &is);
+	return cell_add_change(u, target + GLUE_CELL_GRANULES, &is);
 }
 
 enum nsd_err
@@ -158,31 +159,31 @@ update_cells(struct zone_update *u)
 /* ---- when they take effect --------------------------------------------- */
 
 void
-update_swing_cells(struct zone_update *u, struct zone *zone)
+update_publish_cells(struct zone_update *u, struct zone *zone)
 {
 	uint64_t since = (uint64_t)zone->version << 32;
 
-	for (size_t i = 0; i < u->swing_count; i++) {
-		const struct cell_swing *swing = &u->swings[i];
+	for (size_t i = 0; i < u->cell_change_count; i++) {
+		const struct cell_change *pending = &u->cell_changes[i];
 		struct glue_change *change = store_edit(u->heap,
-			swing->change);
+			pending->change);
 		struct glue_cell *last = (struct glue_cell *)(uintptr_t)
-			cell_get_last(u, swing->cell);
+			cell_get_last(u, pending->cell);
 
 		change->epoch = store_epoch(u->writer);
-		change->of = swing->cell;
+		change->of = pending->cell;
 		if (zone->pending_first == STORE_NONE) {
-			zone->pending_first = swing->change;
+			zone->pending_first = pending->change;
 		} else {
 			struct glue_change *before = store_edit(u->heap,
 				zone->pending_last);
 
-			before->next = swing->change;
+			before->next = pending->change;
 		}
-		zone->pending_last = swing->change;
+		zone->pending_last = pending->change;
 		/* Readers of older versions do not follow the link. */
 		__atomic_store_n(&last->link, (last->link & GLUE_CELL_HIDDEN)
-			| since | swing->change, __ATOMIC_RELEASE);
+			| since | pending->change, __ATOMIC_RELEASE);
 	}
 }
 

@@ -82,7 +82,7 @@ struct ref_list {
 };
 
 /* A change of a cell, to be published with the zone. */
-struct cell_swing {
+struct cell_change {
 	store_ref cell;   /* struct glue_cell whose link is set */
 	store_ref change; /* struct glue_change that it leads to */
 };
@@ -131,9 +131,9 @@ struct zone_update {
 	struct trie_owned owned;
 	struct garbage garbage;
 	struct ref_list made_targets;
-	struct cell_swing *swings;
-	size_t swing_count;
-	size_t swing_room;
+	struct cell_change *cell_changes;
+	size_t cell_change_count;
+	size_t cell_change_room;
 
 	/* The objects of the old nodes: all, and those without holders now. */
 	struct ref_list rrsets;
@@ -240,7 +240,7 @@ void update_cells_settle(struct store_writer *writer, struct zone *zone);
 /* Takes the pending changes of a cell off it: it is to go. */
 void update_forget_cell(struct zone_update *u, store_ref cell);
 /* Publishes the changes of cells, for the version of the new zone. */
-void update_swing_cells(struct zone_update *u, struct zone *zone);
+void update_publish_cells(struct zone_update *u, struct zone *zone);
 
 /* Opens the zone's index of contents; makes it if there is none. */
 enum nsd_err update_open_share(struct store_heap *heap, struct zone *zone,
