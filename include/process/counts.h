@@ -84,7 +84,7 @@ struct counts_process {
 struct counts;
 
 /* The sizes of the counters that counts_create makes. */
-struct counts_wish {
+struct counts_options {
 	unsigned workers;
 	uint32_t groups_max; /* COUNTS_GROUPS_MAX; there may be room for
 			      * fewer */
@@ -94,7 +94,7 @@ struct counts_wish {
 
 /* Makes the counters, all zeros. NSD_E_SYSTEM: said in the log;
  * NSD_E_MEMORY. */
-enum nsd_err counts_create(const struct counts_wish *wish,
+enum nsd_err counts_create(const struct counts_options *options,
 	struct counts **counts) MUST_USE;
 void counts_destroy(struct counts *counts);
 

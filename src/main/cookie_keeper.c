@@ -200,14 +200,14 @@ cookie_keeper_use(struct cookie_keeper *keeper, const struct server *server,
 /* Applies an operator's command to the secrets, if the source of them allows
  * that. */
 static enum ipc_cookies_result
-secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
+secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *request,
 	struct cookie_secrets *secrets)
 {
 	/* Main alone writes the secrets that workers read. */
 	assert(secrets->count <= COOKIE_SECRETS_MAX);
 	if (source == COOKIES_CONFIGURED)
 		return COOKIES_NOT_OF_FILE;
-	switch ((enum ipc_cookies_what)wish->what) {
+	switch ((enum ipc_cookies_what)request->what) {
 	case COOKIES_ADD:
 		/* An added secret replaces a random one, which no other server
 		 * knows. */
@@ -215,8 +215,8 @@ secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 			secrets->count = 0;
 		if (secrets->count == COOKIE_SECRETS_MAX)
 			secrets->count--;
-		memcpy(secrets->secrets[secrets->count++], wish->secret,
-			sizeof(wish->secret));
+		memcpy(secrets->secrets[secrets->count++], request->secret,
+			sizeof(request->secret));
 		return COOKIES_OK;
 	case COOKIES_ACTIVATE:
 		if (secrets->count < COOKIE_SECRETS_MAX)
@@ -273,13 +273,13 @@ file_write(const char *path, const struct cookie_secrets *secrets)
 
 /* Changes the file first, so that the secrets of workers outlive a restart. */
 static enum ipc_cookies_result
-keeper_change(struct supervisor *s, const struct ipc_cookies *wish,
+keeper_change(struct supervisor *s, const struct ipc_cookies *request,
 	struct cookie_secrets *secrets)
 {
 	const char *path = file_path(&s->server, s->server.conf);
 	enum ipc_cookies_result result;
 
-	result = secrets_change(s->cookies.source, wish, secrets);
+	result = secrets_change(s->cookies.source, request, secrets);
 	if (result != COOKIES_OK)
 		return result;
 	if (path == NULL)
@@ -298,12 +298,12 @@ cookie_keeper_on_cookies(struct supervisor *s, struct child *xfrd,
 	struct ipc_cookies_done done = {.result = COOKIES_OK};
 	struct asker asker = asker_of(xfrd, m);
 	struct cookie_secrets secrets;
-	struct ipc_cookies wish;
+	struct ipc_cookies request;
 
-	memcpy(&wish, m->payload, sizeof(wish));
+	memcpy(&request, m->payload, sizeof(request));
 	keeper_get(&s->server, &secrets);
-	if (wish.what != COOKIES_SHOW)
-		done.result = keeper_change(s, &wish, &secrets);
+	if (request.what != COOKIES_SHOW)
+		done.result = keeper_change(s, &request, &secrets);
 	done.error = done.result == COOKIES_NOT_WRITTEN ? (uint32_t)errno : 0;
 	if (done.result == COOKIES_OK) {
 		done.source = s->cookies.source;
@@ -313,5 +313,5 @@ cookie_keeper_on_cookies(struct supervisor *s, struct child *xfrd,
 	asker_answer(s, &asker, IPC_COOKIES, &done, sizeof(done));
 	explicit_bzero(&done, sizeof(done));
 	explicit_bzero(&secrets, sizeof(secrets));
-	explicit_bzero(&wish, sizeof(wish));
+	explicit_bzero(&request, sizeof(request));
 }

@@ -57,7 +57,7 @@ path_is_same(const char *a, const char *b)
 }
 
 static struct log_options
-log_wish(const struct server *server, const struct conf_server *o)
+log_wanted(const struct server *server, const struct conf_server *o)
 {
 	return (struct log_options){
 		.file = o->logfile == NULL || *o->logfile == '\0' ? NULL
@@ -75,7 +75,7 @@ log_change_open(const struct server *server, const struct conf *new,
 {
 	const struct conf_server *now = &server->conf->server;
 	const struct conf_server *next = &new->server;
-	struct log_options options = log_wish(server, next);
+	struct log_options options = log_wanted(server, next);
 
 	*change = (struct log_change){.is_open = false};
 	if (path_is_same(now->logfile, next->logfile)
@@ -104,7 +104,7 @@ log_change_take(struct supervisor *s, const struct conf *before,
 	struct log_change *change)
 {
 	const struct conf_server *o = &s->server.conf->server;
-	struct log_options options = log_wish(&s->server, o);
+	struct log_options options = log_wanted(&s->server, o);
 
 	/* Verbosity that the operator has set by command stays until the option
 	 * changes. */

@@ -317,7 +317,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 	err = admin_listeners_open_metrics(o, &terms, &s->server.metrics);
 	if (err != NSD_OK)
 		return err;
-	err = counts_create(&(struct counts_wish){
+	err = counts_create(&(struct counts_options){
 			.workers = o->server_count,
 			.groups_max = COUNTS_GROUPS_MAX,
 			.limits = o->rrl_size},

@@ -260,7 +260,7 @@ grown_close(struct counts *c, bool but_books)
 }
 
 static bool
-grown_open_all(struct counts *c, const struct counts_wish *wish)
+grown_open_all(struct counts *c, const struct counts_options *options)
 {
 	bool done = true;
 
@@ -271,7 +271,7 @@ grown_open_all(struct counts *c, const struct counts_wish *wish)
 	for (unsigned i = 0; done && i < grown_count(c); i++)
 		done = grown_map(c, i);
 	return done && books_grow(c, 0)
-		&& counts_grow_limits(c, wish->limits);
+		&& counts_grow_limits(c, options->limits);
 }
 
 /* ---- the whole ----------------------------------------------------------- */
@@ -297,15 +297,16 @@ counts_limit(void)
 }
 
 static enum nsd_err
-counts_open(struct counts *c, const struct counts_wish *wish)
+counts_open(struct counts *c, const struct counts_options *options)
 {
 	int fd = memfd_create("nsd-counts", MFD_CLOEXEC);
-	uint32_t room = wish->groups_max;
+	uint32_t room = options->groups_max;
 	size_t limit = counts_limit();
 	bool mapped = false;
 
 	/* Pages that are not used take no memory. */
-	c->limits = wish->limits < LIMITS_ROOM ? LIMITS_ROOM : wish->limits;
+	c->limits = options->limits < LIMITS_ROOM ? LIMITS_ROOM
+		: options->limits;
 	if (fd != -1 && limit == SIZE_MAX && counts_lay_out(c, room)
 		&& counts_map(c, fd)) {
 		close(fd);
@@ -313,7 +314,7 @@ counts_open(struct counts *c, const struct counts_wish *wish)
 	}
 	/* Where address space, or the size of files, is limited, the server has
 	 * fewer groups. */
-	c->limits = wish->limits;
+	c->limits = options->limits;
 	for (; fd != -1 && !mapped; room /= 2) {
 		mapped = counts_lay_out(c, room)
 			&& (c->size <= limit / 2 || room == 0)
@@ -354,17 +355,17 @@ part_hide(const struct counts *c, const struct counts_area *part)
 }
 
 enum nsd_err
-counts_create(const struct counts_wish *wish, struct counts **out)
+counts_create(const struct counts_options *options, struct counts **out)
 {
 	struct counts *c = calloc(1, sizeof(*c));
 	enum nsd_err err;
 
 	if (c == NULL)
 		return NSD_E_MEMORY;
-	c->workers = wish->workers;
+	c->workers = options->workers;
 	c->reads_store = true;
-	err = counts_open(c, wish);
-	if (err == NSD_OK && !grown_open_all(c, wish)) {
+	err = counts_open(c, options);
+	if (err == NSD_OK && !grown_open_all(c, options)) {
 		log_error("no memory for statistics: %s", strerror(errno));
 		err = NSD_E_SYSTEM;
 	}

@@ -10,86 +10,88 @@
 #define ORDER_NEW 0x80000000u /* from here on: records to be added */
 
 /* RRsets of a type that are to be removed. */
-struct wish_set {
+struct removed_set {
 	uint16_t type;
 	bool found;
 	uint32_t times; /* requests to remove it */
 };
 
 /* A name's changes, sorted as items are. */
-struct wish {
+struct name_changes {
 	struct item *adds;
 	size_t add_count;
 	struct item *removes;
 	size_t remove_count;
 	struct item *absents; /* must not be there */
 	size_t absent_count;
-	struct wish_set *sets; /* ascending by type */
+	struct removed_set *sets; /* ascending by type */
 	size_t set_count;
 };
 
 static struct item *
-wish_next(struct wish *wish, enum change_kind kind)
+changes_next(struct name_changes *changes, enum change_kind kind)
 {
 	if (kind == CHANGE_ADD)
-		return &wish->adds[wish->add_count++];
-	return kind == CHANGE_ABSENT ? &wish->absents[wish->absent_count++]
-				     : &wish->removes[wish->remove_count++];
+		return &changes->adds[changes->add_count++];
+	return kind == CHANGE_ABSENT
+		? &changes->absents[changes->absent_count++]
+		: &changes->removes[changes->remove_count++];
 }
 
 static void
-wish_note(struct wish *wish, const struct update_change *c)
+changes_note(struct name_changes *changes, const struct update_change *c)
 {
 	struct item *item;
 
 	if (c->kind == CHANGE_REMOVE_SET) {
-		wish->sets[wish->set_count++] = (struct wish_set){
+		changes->sets[changes->set_count++] = (struct removed_set){
 			.type = c->rr->type,
 			.times = 1,
 		};
 		return;
 	}
-	item = wish_next(wish, c->kind);
+	item = changes_next(changes, c->kind);
 	item->rr = c->rr;
 	item->key = items_key(c->rr);
-	item->order = ORDER_NEW + (uint32_t)(wish->add_count
-		+ wish->remove_count);
+	item->order = ORDER_NEW + (uint32_t)(changes->add_count
+		+ changes->remove_count);
 }
 
 /* Of equal records only the first stays, with the lowest TTL of all. */
 static void
-wish_drop_duplicates(struct zone_update *u, struct wish *wish)
+changes_drop_duplicates(struct zone_update *u, struct name_changes *changes)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < wish->add_count; i++) {
-		const struct rrbatch_rr *rr = wish->adds[i].rr;
+	for (size_t i = 0; i < changes->add_count; i++) {
+		const struct rrbatch_rr *rr = changes->adds[i].rr;
 		struct rrbatch_rr *last;
 
-		if (kept == 0 || wish->adds[kept - 1].key != wish->adds[i].key
+		if (kept == 0
+			|| changes->adds[kept - 1].key != changes->adds[i].key
 			|| items_compare_rr(rr->type,
-				   wish->adds[kept - 1].rr, rr) != 0) {
-			wish->adds[kept++] = wish->adds[i];
+				   changes->adds[kept - 1].rr, rr) != 0) {
+			changes->adds[kept++] = changes->adds[i];
 			continue;
 		}
 		u->result.present++;
 		u->misfits++;
 		last = (struct rrbatch_rr *)(uintptr_t)
-			wish->adds[kept - 1].rr; /* the update's own */
+			changes->adds[kept - 1].rr; /* the update's own */
 		if (rr->ttl_sec < last->ttl_sec)
 			last->ttl_sec = rr->ttl_sec;
 	}
-	wish->add_count = kept;
+	changes->add_count = kept;
 }
 
 /* Counts removals that come twice as misfits. They stay: the second finds the
  * same record as the first. */
 static void
-wish_count_twice(struct zone_update *u, const struct wish *wish)
+changes_count_twice(struct zone_update *u, const struct name_changes *changes)
 {
-	for (size_t i = 1; i < wish->remove_count; i++) {
-		const struct item *a = &wish->removes[i - 1];
-		const struct item *b = &wish->removes[i];
+	for (size_t i = 1; i < changes->remove_count; i++) {
+		const struct item *a = &changes->removes[i - 1];
+		const struct item *b = &changes->removes[i];
 
 		u->misfits += a->key == b->key
 			&& items_compare_rr(a->rr->type, a->rr, b->rr) == 0;
@@ -97,9 +99,9 @@ wish_count_twice(struct zone_update *u, const struct wish *wish)
 }
 
 static int
-wish_compare_sets(const void *a, const void *b)
+changes_compare_sets(const void *a, const void *b)
 {
-	const struct wish_set *x = a, *y = b;
+	const struct removed_set *x = a, *y = b;
 
 	return (x->type > y->type) - (x->type < y->type);
 }
@@ -107,45 +109,46 @@ wish_compare_sets(const void *a, const void *b)
 /* Sorts the sets, and joins those of one type: an update may ask for all types
  * many times. */
 static void
-wish_sort_sets(struct wish *wish)
+changes_sort_sets(struct name_changes *changes)
 {
 	size_t kept = 0;
 
-	if (wish->set_count > 1)
-		qsort(wish->sets, wish->set_count, sizeof(wish->sets[0]),
-			wish_compare_sets);
-	for (size_t i = 0; i < wish->set_count; i++) {
-		if (kept > 0 && wish->sets[kept - 1].type
-			== wish->sets[i].type)
-			wish->sets[kept - 1].times++;
+	if (changes->set_count > 1)
+		qsort(changes->sets, changes->set_count,
+			sizeof(changes->sets[0]), changes_compare_sets);
+	for (size_t i = 0; i < changes->set_count; i++) {
+		if (kept > 0 && changes->sets[kept - 1].type
+			== changes->sets[i].type)
+			changes->sets[kept - 1].times++;
 		else
-			wish->sets[kept++] = wish->sets[i];
+			changes->sets[kept++] = changes->sets[i];
 	}
-	wish->set_count = kept;
+	changes->set_count = kept;
 }
 
 static enum nsd_err
-wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
-	size_t count)
+changes_make(struct zone_update *u, struct name_changes *changes,
+	const struct owner *run, size_t count)
 {
 	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp));
 
-	memset(wish, 0, sizeof(*wish));
-	wish->adds = arena_alloc(&u->arena, count * sizeof(*tmp));
-	wish->removes = arena_alloc(&u->arena, count * sizeof(*tmp));
-	wish->absents = arena_alloc(&u->arena, count * sizeof(*tmp));
-	wish->sets = arena_alloc(&u->arena, count * sizeof(wish->sets[0]));
-	if (tmp == NULL || wish->adds == NULL || wish->removes == NULL
-		|| wish->absents == NULL || wish->sets == NULL)
+	memset(changes, 0, sizeof(*changes));
+	changes->adds = arena_alloc(&u->arena, count * sizeof(*tmp));
+	changes->removes = arena_alloc(&u->arena, count * sizeof(*tmp));
+	changes->absents = arena_alloc(&u->arena, count * sizeof(*tmp));
+	changes->sets = arena_alloc(&u->arena,
+		count * sizeof(changes->sets[0]));
+	if (tmp == NULL || changes->adds == NULL || changes->removes == NULL
+		|| changes->absents == NULL || changes->sets == NULL)
 		return NSD_E_MEMORY;
 	for (size_t i = 0; i < count; i++)
-		wish_note(wish, &u->changes[run[i].index]);
-	items_sort(wish->adds, tmp, wish->add_count);
-	wish_drop_duplicates(u, wish);
-	items_sort(wish->removes, tmp, wish->remove_count);
-	wish_count_twice(u, wish);
-	items_sort(wish->absents, tmp, wish->absent_count);
-	wish_sort_sets(wish);
+		changes_note(changes, &u->changes[run[i].index]);
+	items_sort(changes->adds, tmp, changes->add_count);
+	changes_drop_duplicates(u, changes);
+	items_sort(changes->removes, tmp, changes->remove_count);
+	changes_count_twice(u, changes);
+	items_sort(changes->absents, tmp, changes->absent_count);
+	changes_sort_sets(changes);
 	return NSD_OK;
 }
 
@@ -172,12 +175,12 @@ items_find_key(const struct item *items, size_t count, uint32_t key,
 
 /* True if there is a set of this type; marks it as found. */
 static bool
-wish_find_set(const struct wish *wish, uint16_t type)
+changes_find_set(const struct name_changes *changes, uint16_t type)
 {
-	const struct wish_set wanted = {.type = type};
-	struct wish_set *set = wish->set_count == 0 ? NULL
-		: bsearch(&wanted, wish->sets, wish->set_count,
-			sizeof(wish->sets[0]), wish_compare_sets);
+	const struct removed_set wanted = {.type = type};
+	struct removed_set *set = changes->set_count == 0 ? NULL
+		: bsearch(&wanted, changes->sets, changes->set_count,
+			sizeof(changes->sets[0]), changes_compare_sets);
 
 	if (set != NULL)
 		set->found = true;
@@ -186,13 +189,13 @@ wish_find_set(const struct wish *wish, uint16_t type)
 
 /* True if a whole RRset is to be removed: key is that of its items. */
 static bool
-wish_has_set(const struct wish *wish, uint32_t key)
+changes_has_set(const struct name_changes *changes, uint32_t key)
 {
 	bool is_sigs = (key & 1) != 0;
-	bool by_type = wish_find_set(wish, is_sigs ? TYPE_RRSIG
+	bool by_type = changes_find_set(changes, is_sigs ? TYPE_RRSIG
 		: (uint16_t)(key >> 1));
 
-	return wish_find_set(wish, TYPE_ANY) || by_type;
+	return changes_find_set(changes, TYPE_ANY) || by_type;
 }
 
 /* ---- putting them together --------------------------------------------- */
@@ -201,7 +204,7 @@ wish_has_set(const struct wish *wish, uint32_t key)
 struct merge {
 	struct zone_update *u;
 	struct dirty_name *dirty; /* NULL: all records are asked for */
-	struct wish *wish;
+	struct name_changes *changes;
 	struct item *items;
 	size_t count;
 	size_t room;
@@ -368,16 +371,17 @@ merge_part(struct merge *m, struct part *p, const struct entry_items *e)
 /* Finds the changes for a key. there: the name has records of the key. False:
  * there are no changes. */
 static bool
-wish_get_part(struct wish *wish, uint32_t key, bool there, struct part *p)
+changes_get_part(struct name_changes *changes, uint32_t key, bool there,
+	struct part *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->adds = wish->adds + items_find_key(wish->adds, wish->add_count, key,
-		&p->add_count);
-	p->removes = wish->removes + items_find_key(wish->removes,
-		wish->remove_count, key, &p->remove_count);
-	p->absents = wish->absents + items_find_key(wish->absents,
-		wish->absent_count, key, &p->absent_count);
-	p->remove_all = there && wish_has_set(wish, key);
+	p->adds = changes->adds + items_find_key(changes->adds,
+		changes->add_count, key, &p->add_count);
+	p->removes = changes->removes + items_find_key(changes->removes,
+		changes->remove_count, key, &p->remove_count);
+	p->absents = changes->absents + items_find_key(changes->absents,
+		changes->absent_count, key, &p->absent_count);
+	p->remove_all = there && changes_has_set(changes, key);
 	return p->add_count > 0 || p->remove_count > 0 || p->absent_count > 0
 		|| p->remove_all;
 }
@@ -388,7 +392,7 @@ merge_entry(struct merge *m, const struct node_rrset *entry)
 	struct entry_items e;
 	struct part p;
 
-	if (!wish_get_part(m->wish, node_entry_key(entry), true, &p)) {
+	if (!changes_get_part(m->changes, node_entry_key(entry), true, &p)) {
 		if (update_unpack_entry(m->u, entry, 1, &e) != NSD_OK)
 			return NSD_E_MEMORY;
 		return merge_keep(m, &e);
@@ -435,29 +439,29 @@ keys_have(const struct keys *keys, uint32_t key)
 static enum nsd_err
 merge_new_types(struct merge *m, const struct keys *keys)
 {
-	struct wish *wish = m->wish;
+	struct name_changes *changes = m->changes;
 	const struct entry_items none = {0};
 	size_t count;
 
-	for (size_t i = 0; i < wish->add_count; i += count) {
-		struct part p = {.adds = &wish->adds[i]};
+	for (size_t i = 0; i < changes->add_count; i += count) {
+		struct part p = {.adds = &changes->adds[i]};
 
-		(void)items_find_key(wish->adds, wish->add_count,
-			wish->adds[i].key, &p.add_count);
+		(void)items_find_key(changes->adds, changes->add_count,
+			changes->adds[i].key, &p.add_count);
 		count = p.add_count;
-		if (keys_have(keys, wish->adds[i].key))
+		if (keys_have(keys, changes->adds[i].key))
 			continue;
 		if (merge_part(m, &p, &none) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
-	for (size_t i = 0; i < wish->remove_count; i++)
-		if (!keys_have(keys, wish->removes[i].key)) {
+	for (size_t i = 0; i < changes->remove_count; i++)
+		if (!keys_have(keys, changes->removes[i].key)) {
 			m->u->result.absent++;
 			m->u->misfits++;
 		}
-	for (size_t i = 0; i < wish->set_count; i++)
-		if (!wish->sets[i].found)
-			m->u->result.absent += wish->sets[i].times;
+	for (size_t i = 0; i < changes->set_count; i++)
+		if (!changes->sets[i].found)
+			m->u->result.absent += changes->sets[i].times;
 	return NSD_OK;
 }
 
@@ -472,12 +476,12 @@ struct nsec3_items {
 
 /* False: no change of NSEC3 records is asked for. */
 static bool
-nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
+nsec3_get_parts(struct name_changes *changes, struct nsec3_items *n)
 {
 	bool asked = false;
 
 	for (unsigned i = 0; i < 2; i++) {
-		asked |= wish_get_part(wish, nsec3_key(i),
+		asked |= changes_get_part(changes, nsec3_key(i),
 			n->of[i].count > 0, &n->parts[i]);
 	}
 	return asked;
@@ -535,7 +539,7 @@ merge_nsec3(struct merge *m, struct nsec3_items *n)
 	bool changed = false;
 	enum nsd_err err = NSD_OK;
 
-	if (nsec3_get_parts(m->wish, n))
+	if (nsec3_get_parts(m->changes, n))
 		err = nsec3_merge_parts(m, n, &changed);
 	if (err != NSD_OK)
 		return err;
@@ -604,7 +608,7 @@ update_list_items(struct zone_update *u, struct dirty_name *t,
 {
 	const struct node *old = NULL;
 	struct merge m = {.u = u, .dirty = t};
-	struct wish wish;
+	struct name_changes changes;
 	struct item *tmp;
 
 	if (t->old != STORE_NONE)
@@ -612,9 +616,9 @@ update_list_items(struct zone_update *u, struct dirty_name *t,
 	if ((old == NULL || old->entry_count == 0)
 		&& t->old_hash != STORE_NONE)
 		old = store_get(u->view, t->old_hash);
-	if (wish_make(u, &wish, run, count) != NSD_OK)
+	if (changes_make(u, &changes, run, count) != NSD_OK)
 		return NSD_E_MEMORY;
-	m.wish = &wish;
+	m.changes = &changes;
 	if (merge_node(&m, old) != NSD_OK)
 		return NSD_E_MEMORY;
 	t->items = m.items;
@@ -654,12 +658,13 @@ update_merge_items(struct zone_update *u, const struct owner *run,
 	struct merge m = {.u = u};
 	struct keys keys = {.items = arena_alloc(&u->arena,
 		item_count * sizeof(*keys.items) + 1)};
-	struct wish wish;
+	struct name_changes changes;
 	size_t n;
 
-	if (keys.items == NULL || wish_make(u, &wish, run, count) != NSD_OK)
+	if (keys.items == NULL
+		|| changes_make(u, &changes, run, count) != NSD_OK)
 		return NSD_E_MEMORY;
-	m.wish = &wish;
+	m.changes = &changes;
 	for (size_t i = 0; i < item_count; i += n) {
 		struct entry_items e = {.key = items[i].key,
 			.items = &items[i]};
@@ -670,7 +675,7 @@ update_merge_items(struct zone_update *u, const struct owner *run,
 			&e.count);
 		n = e.count;
 		keys_add(&keys, e.key);
-		err = wish_get_part(&wish, e.key, true, &p)
+		err = changes_get_part(&changes, e.key, true, &p)
 			? merge_part(&m, &p, &e) : merge_keep(&m, &e);
 		if (err != NSD_OK)
 			return err;

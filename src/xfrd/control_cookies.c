@@ -90,14 +90,14 @@ cookies_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 
 static void
 cookies_ask(struct xfrd *xfrd, struct ctl_call *call,
-	struct ipc_cookies *wish)
+	struct ipc_cookies *request)
 {
 	control_ask_main(xfrd, call, &(struct link_parcel){
 		.type = IPC_COOKIES,
-		.payload = wish,
-		.len = sizeof(*wish),
+		.payload = request,
+		.len = sizeof(*request),
 	}, cookies_on_answer);
-	explicit_bzero(wish, sizeof(*wish));
+	explicit_bzero(request, sizeof(*request));
 }
 
 /* ---- verbs --------------------------------------------------------------- */
@@ -112,7 +112,7 @@ void
 control_on_add_cookie_secret(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *text = ctl_argument(call, 0);
-	struct ipc_cookies wish = {.what = COOKIES_ADD};
+	struct ipc_cookies request = {.what = COOKIES_ADD};
 	size_t len = text != NULL ? strlen(text) : 0;
 
 	if (len == 0) {
@@ -120,9 +120,9 @@ control_on_add_cookie_secret(struct xfrd *xfrd, struct ctl_call *call)
 		ctl_end(call);
 		return;
 	}
-	if (!cookie_text_parse_secret(text, len, wish.secret)) {
-		explicit_bzero(&wish, sizeof(wish)); /* parts of the secret are
-						      * there */
+	if (!cookie_text_parse_secret(text, len, request.secret)) {
+		explicit_bzero(&request, sizeof(request)); /* parts of the
+						      * secret are there */
 		ctl_printf(call, "invalid cookie secret: %s\n"
 			"please provide a 128bit hex encoded secret\n"
 			"error no secret was added\n",
@@ -131,7 +131,7 @@ control_on_add_cookie_secret(struct xfrd *xfrd, struct ctl_call *call)
 		ctl_end(call);
 		return;
 	}
-	cookies_ask(xfrd, call, &wish);
+	cookies_ask(xfrd, call, &request);
 }
 
 void

@@ -142,8 +142,9 @@ struct xfrd_writes {
 	uint32_t next;               /* of the round: number of a zone */
 	uint32_t written, failed;    /* in this round */
 	struct xfrd_written last_failed;
-	struct cds_list_head wishes; /* in the order in which they came */
-	uint32_t wish_count;
+	struct cds_list_head pending; /* requests, in the order in which they
+				       * came */
+	uint32_t pending_count;
 	bool ending;                 /* this process ends after the round */
 	struct xfrd_steps steps;
 };
@@ -495,7 +496,7 @@ typedef void xfrd_write_on_end(void *ctx,
  * Borrows apex, in lower case. on_end is called once, never from within this
  * call, unless this process ends; NULL: none.
  * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: too many are
- *     wished for; NSD_E_MEMORY.
+ *     asked for; NSD_E_MEMORY.
  */
 enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_write_on_end *on_end, void *ctx) MUST_USE;

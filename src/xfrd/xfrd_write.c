@@ -26,11 +26,11 @@
 #define TURN_ZONES 500
 /* The time at a stop for all zones together. Main waits for 15 s. */
 #define END_SEC 10
-/* Zones that are wished for and not written yet. */
-#define WISHES_MAX 1024u
+/* Requests for zones that are not written yet. */
+#define WRITE_REQUESTS_MAX 1024u
 
 /* A request to write a zone, or all. */
-struct xfrd_wish {
+struct xfrd_write_request {
 	struct cds_list_head node;
 	struct xfrd *xfrd;
 	bool all;
@@ -51,45 +51,46 @@ static void write_on_looked(void *ctx, const struct ipc_message *answer);
 /* ---- requests ------------------------------------------------------------ */
 
 static void
-write_end_wish(struct xfrd_wish *wish)
+write_end_request(struct xfrd_write_request *request)
 {
-	const struct xfrd_writes *writes = &wish->xfrd->writes;
+	const struct xfrd_writes *writes = &request->xfrd->writes;
 	const struct xfrd_write_result result = {
 		.written = writes->written,
 		.failed = writes->failed,
 		.last_failed = writes->last_failed,
 	};
 
-	assert(writes->wish_count > 0);
-	cds_list_del(&wish->node);
-	wish->xfrd->writes.wish_count--;
-	if (wish->on_end != NULL)
-		wish->on_end(wish->ctx, &result);
-	free(wish);
+	assert(writes->pending_count > 0);
+	cds_list_del(&request->node);
+	request->xfrd->writes.pending_count--;
+	if (request->on_end != NULL)
+		request->on_end(request->ctx, &result);
+	free(request);
 }
 
 /* Ends the requests that were under way. */
 static void
-write_end_wishes(struct xfrd_writes *writes)
+write_end_requests(struct xfrd_writes *writes)
 {
-	struct xfrd_wish *wish, *next;
+	struct xfrd_write_request *request, *next;
 
 	assert(writes->state == XFRD_WRITES_NONE && !writes->busy);
-	cds_list_for_each_entry_safe(wish, next, &writes->wishes, node)
-		if (wish->taken)
-			write_end_wish(wish);
+	cds_list_for_each_entry_safe(request, next, &writes->pending, node)
+		if (request->taken)
+			write_end_request(request);
 }
 
-/* True if the same is wished for already, and not begun. */
+/* True if the same is requested already, and not begun. */
 static bool
-write_is_wished(const struct xfrd_writes *writes, const uint8_t *apex)
+write_is_requested(const struct xfrd_writes *writes, const uint8_t *apex)
 {
-	struct xfrd_wish *wish;
+	struct xfrd_write_request *request;
 
-	cds_list_for_each_entry(wish, &writes->wishes, node)
-		if (!wish->taken && (apex == NULL
-				? wish->all
-				: !wish->all && name_equal(wish->apex, apex)))
+	cds_list_for_each_entry(request, &writes->pending, node)
+		if (!request->taken && (apex == NULL
+				? request->all
+				: !request->all
+					&& name_equal(request->apex, apex)))
 			return true;
 	return false;
 }
@@ -99,38 +100,38 @@ xfrd_write(struct xfrd *xfrd, const uint8_t *apex, xfrd_write_on_end *on_end,
 	void *ctx)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
-	struct xfrd_wish *wish;
+	struct xfrd_write_request *request;
 
 	if (xfrd->journal == NULL || writes->step_event == NULL)
 		return NSD_E_DENIED;
-	if (on_end == NULL && write_is_wished(writes, apex))
+	if (on_end == NULL && write_is_requested(writes, apex))
 		return NSD_OK;
-	if (writes->wish_count >= WISHES_MAX)
+	if (writes->pending_count >= WRITE_REQUESTS_MAX)
 		return NSD_E_LIMIT;
-	wish = calloc(1, sizeof(*wish));
-	if (wish == NULL)
+	request = calloc(1, sizeof(*request));
+	if (request == NULL)
 		return NSD_E_MEMORY;
-	wish->xfrd = xfrd;
-	wish->all = apex == NULL;
+	request->xfrd = xfrd;
+	request->all = apex == NULL;
 	if (apex != NULL)
-		memcpy(wish->apex, apex, name_len(apex));
-	wish->on_end = on_end;
-	wish->ctx = ctx;
-	cds_list_add_tail(&wish->node, &writes->wishes);
-	writes->wish_count++;
+		memcpy(request->apex, apex, name_len(apex));
+	request->on_end = on_end;
+	request->ctx = ctx;
+	cds_list_add_tail(&request->node, &writes->pending);
+	writes->pending_count++;
 	xfrd_write_go_on(xfrd);
 	return NSD_OK;
 }
 
 /* The next one of a kind that nothing is under way for; NULL: there is none. */
-static struct xfrd_wish *
-write_find_wish(const struct xfrd_writes *writes, bool all)
+static struct xfrd_write_request *
+write_find_request(const struct xfrd_writes *writes, bool all)
 {
-	struct xfrd_wish *wish;
+	struct xfrd_write_request *request;
 
-	cds_list_for_each_entry(wish, &writes->wishes, node)
-		if (!wish->taken && wish->all == all)
-			return wish;
+	cds_list_for_each_entry(request, &writes->pending, node)
+		if (!request->taken && request->all == all)
+			return request;
 	return NULL;
 }
 
@@ -168,7 +169,7 @@ static void
 write_begin_round(struct xfrd *xfrd, bool is_whole)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
-	struct xfrd_wish *wish;
+	struct xfrd_write_request *request;
 
 	writes->state = is_whole ? XFRD_WRITES_ROUND : XFRD_WRITES_FILES;
 	writes->next = 0;
@@ -178,8 +179,8 @@ write_begin_round(struct xfrd *xfrd, bool is_whole)
 	if (!is_whole)
 		return;
 	writes->wanted = false;
-	cds_list_for_each_entry(wish, &writes->wishes, node)
-		wish->taken |= wish->all;
+	cds_list_for_each_entry(request, &writes->pending, node)
+		request->taken |= request->all;
 }
 
 /* Sets the timer of the next round. Rounds are a multiple of the period from
@@ -216,7 +217,7 @@ write_end_round(struct xfrd *xfrd)
 		log_error("xfrd: %u zone files could not be written, %u were",
 			writes->failed, writes->written);
 	writes->state = XFRD_WRITES_NONE;
-	write_end_wishes(writes);
+	write_end_requests(writes);
 	if (!writes->ending
 		&& !event_pending(writes->period_event, EV_TIMEOUT, NULL))
 		write_await_period(xfrd);
@@ -276,7 +277,7 @@ write_step_round(struct xfrd *xfrd)
 	return false;
 }
 
-/* Begins with a zone that is wished for. False: nothing is to be done. */
+/* Begins with a zone that was asked for. False: nothing is to be done. */
 static bool
 write_begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -294,21 +295,21 @@ write_begin_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 	}
 }
 
-/* Has a zone written that is wished for. False: it need not be. */
+/* Has a zone written that was asked for. False: it need not be. */
 static bool
-write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
+write_step_request(struct xfrd *xfrd, struct xfrd_write_request *request)
 {
 	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
-		wish->apex);
+		request->apex);
 
-	assert(xfrd->writes.state == XFRD_WRITES_NONE && !wish->taken);
+	assert(xfrd->writes.state == XFRD_WRITES_NONE && !request->taken);
 	write_reset(&xfrd->writes);
 	if (zone != NULL && write_begin_zone(xfrd, zone)) {
-		wish->taken = true;
+		request->taken = true;
 		xfrd->writes.state = XFRD_WRITES_ZONE;
 		return true;
 	}
-	write_end_wish(wish);
+	write_end_request(request);
 	return false;
 }
 
@@ -402,7 +403,7 @@ write_on_step(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd *xfrd = arg;
 	struct xfrd_writes *writes = &xfrd->writes;
-	struct xfrd_wish *wish;
+	struct xfrd_write_request *request;
 	bool waits = false;
 
 	if (writes->busy)
@@ -412,10 +413,10 @@ write_on_step(evutil_socket_t fd, short what, void *arg)
 		waits = write_step_round(xfrd);
 	else if (writes->ending)
 		waits = write_step_end(xfrd);
-	else if (writes->wanted || write_find_wish(writes, true) != NULL)
+	else if (writes->wanted || write_find_request(writes, true) != NULL)
 		write_begin_round(xfrd, true);
-	else if ((wish = write_find_wish(writes, false)) != NULL)
-		waits = write_step_wish(xfrd, wish);
+	else if ((request = write_find_request(writes, false)) != NULL)
+		waits = write_step_request(xfrd, request);
 	else if (writes->steps.due_count > 0)
 		waits = write_step_steps(xfrd);
 	else if (writes->files_wanted)
@@ -444,7 +445,7 @@ write_end_one(struct xfrd *xfrd)
 	assert(!writes->busy);
 	if (writes->state == XFRD_WRITES_ZONE) {
 		writes->state = XFRD_WRITES_NONE;
-		write_end_wishes(writes);
+		write_end_requests(writes);
 	}
 	xfrd_write_go_on(xfrd);
 }
@@ -633,7 +634,7 @@ xfrd_write_init(struct xfrd *xfrd)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
-	CDS_INIT_LIST_HEAD(&writes->wishes);
+	CDS_INIT_LIST_HEAD(&writes->pending);
 	writes->step_event = event_new(xfrd->role.base, -1, 0, write_on_step,
 		xfrd);
 	writes->period_event = event_new(xfrd->role.base, -1, 0,

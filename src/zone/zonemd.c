@@ -28,7 +28,7 @@ struct digest_item {
 };
 
 /* A hash that the zone is said to have. */
-struct digest_wish {
+struct digest_expected {
 	struct digest *digest; /* NULL: not computed */
 	unsigned count;        /* ZONEMD records of it */
 	bool usable;           /* one record, with the zone's serial */
@@ -40,7 +40,7 @@ struct zonemd {
 	bool apex_done;  /* the records of the apex were looked at */
 	bool decided;    /* and they decide the verdict */
 	enum zonemd_verdict verdict; /* unless a hash is right */
-	struct digest_wish wishes[DIGEST_KIND_COUNT];
+	struct digest_expected expected[DIGEST_KIND_COUNT];
 	/* the owner at hand; in lower case */
 	uint8_t owner[NAME_MAX_LEN];
 	size_t owner_len; /* 0: none */
@@ -93,7 +93,7 @@ apex_find_serial(const struct zonemd *z, uint32_t *serial)
 /* The hash of a ZONEMD record, by the IANA registry; DIGEST_KIND_COUNT: one
  * that is not known. */
 static enum digest_kind
-wish_find_kind(const struct digest_item *item)
+expected_find_kind(const struct digest_item *item)
 {
 	enum digest_kind kind;
 
@@ -112,23 +112,23 @@ zonemd_wish_note(struct zonemd *z, const struct digest_item *item,
 	uint32_t serial)
 {
 	enum digest_kind kind = item->rdlen < ZONEMD_HEAD
-		? DIGEST_KIND_COUNT : wish_find_kind(item);
-	struct digest_wish *wish;
+		? DIGEST_KIND_COUNT : expected_find_kind(item);
+	struct digest_expected *expected;
 
 	if (kind == DIGEST_KIND_COUNT) {
 		if (z->verdict == ZONEMD_ABSENT)
 			z->verdict = ZONEMD_UNKNOWN;
 		return;
 	}
-	wish = &z->wishes[kind];
-	wish->usable = wish->count++ == 0
+	expected = &z->expected[kind];
+	expected->usable = expected->count++ == 0
 		&& octets_get_u32(item->rdata) == serial;
-	if (wish->count > 1)
+	if (expected->count > 1)
 		z->verdict = ZONEMD_TWICE;
-	else if (!wish->usable)
+	else if (!expected->usable)
 		z->verdict = ZONEMD_SERIAL;
 	else
-		memcpy(wish->wanted, item->rdata + ZONEMD_HEAD,
+		memcpy(expected->wanted, item->rdata + ZONEMD_HEAD,
 			digest_len(kind));
 }
 
@@ -145,9 +145,9 @@ apex_look(struct zonemd *z)
 		if (z->items[i].type == TYPE_ZONEMD)
 			zonemd_wish_note(z, &z->items[i], serial);
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++) {
-		if (!z->wishes[k].usable)
+		if (!z->expected[k].usable)
 			continue;
-		if (digest_create((enum digest_kind)k, &z->wishes[k].digest)
+		if (digest_create((enum digest_kind)k, &z->expected[k].digest)
 			!= NSD_OK)
 			return NSD_E_MEMORY;
 		z->decided = false;
@@ -161,8 +161,8 @@ static void
 block_flush(struct zonemd *z)
 {
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++)
-		if (z->wishes[k].digest != NULL)
-			digest_add(z->wishes[k].digest, z->block,
+		if (z->expected[k].digest != NULL)
+			digest_add(z->expected[k].digest, z->block,
 				z->block_len);
 	z->block_len = 0;
 }
@@ -304,7 +304,7 @@ zonemd_destroy(struct zonemd *zonemd)
 	if (zonemd == NULL)
 		return;
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++)
-		digest_destroy(zonemd->wishes[k].digest);
+		digest_destroy(zonemd->expected[k].digest);
 	free(zonemd->items);
 	free(zonemd->octets);
 	free(zonemd);
@@ -321,15 +321,15 @@ zonemd_finish(struct zonemd *z, enum zonemd_verdict *verdict)
 		return err;
 	block_flush(z);
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++) {
-		struct digest_wish *wish = &z->wishes[k];
+		struct digest_expected *expected = &z->expected[k];
 		uint8_t found[DIGEST_LEN_MAX];
 
-		if (wish->digest == NULL)
+		if (expected->digest == NULL)
 			continue;
-		err = digest_end(wish->digest, found);
+		err = digest_end(expected->digest, found);
 		if (err != NSD_OK)
 			return err;
-		if (memcmp(found, wish->wanted,
+		if (memcmp(found, expected->wanted,
 			    digest_len((enum digest_kind)k)) == 0)
 			good = true;
 		else

@@ -314,10 +314,10 @@ def cut_all(make_server, octets, seen, cuts, database):
 
 
 def choose(cuts, default):
-    wish = os.environ.get("NSD_POWER_CUTS", default)
-    if wish == "all" or int(wish) >= len(cuts):
+    wanted = os.environ.get("NSD_POWER_CUTS", default)
+    if wanted == "all" or int(wanted) >= len(cuts):
         return cuts
-    return sorted(random.Random(SEED).sample(cuts[:-1], int(wish) - 1)
+    return sorted(random.Random(SEED).sample(cuts[:-1], int(wanted) - 1)
                   + cuts[-1:])
 
 

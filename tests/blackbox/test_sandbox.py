@@ -61,7 +61,7 @@ def test_every_role_but_main_is_filtered(make_server):
     check_serves(server)
 
 
-def test_no_role_is_if_so_wished(make_server):
+def test_no_role_is_if_so_asked(make_server):
     server = make(make_server, sandbox="no")
     expect_filters(server, 0, 0)
     assert server.read_log().count("sandbox: no") == 1

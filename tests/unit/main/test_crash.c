@@ -174,7 +174,7 @@ messages_that_kill_have_no_store_filled_while_others_are_answered(
 {
 	struct counters_book book;
 
-	assert_int_equal(counts_create(&(struct counts_wish){2, 1, 1},
+	assert_int_equal(counts_create(&(struct counts_options){2, 1, 1},
 		&s.server.counts), NSD_OK);
 	counts_get_book(s.server.counts, 1, &book);
 	healthy.started_msec = clock_now_msec() + HOUR;

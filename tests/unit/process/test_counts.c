@@ -27,7 +27,7 @@ make(void)
 {
 	struct counts *counts;
 
-	assert_int_equal(counts_create(&(struct counts_wish){
+	assert_int_equal(counts_create(&(struct counts_options){
 		WORKERS, GROUPS, 64}, &counts),
 		NSD_OK);
 	return counts;
@@ -212,7 +212,7 @@ without_room_for_groups_there_are_fewer(void **state)
 	less.rlim_cur = 8 << 20;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
-	assert_int_equal(counts_create(&(struct counts_wish){
+	assert_int_equal(counts_create(&(struct counts_options){
 		WORKERS, COUNTS_GROUPS_MAX, 1},
 		&counts), NSD_OK);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -282,7 +282,7 @@ table_of_limits_has_as_many_lines_as_it_is_to_have(void **state)
 		limits.lines[8 * (size_t)limits.line_count - 1] = i;
 	}
 	counts_destroy(counts);
-	assert_int_equal(counts_create(&(struct counts_wish){1, GROUPS,
+	assert_int_equal(counts_create(&(struct counts_options){1, GROUPS,
 		(1 << 24) + 8}, &counts), NSD_OK);
 	assert_true(counts_grow_limits(counts, (1 << 24) + 8));
 	assert_false(counts_grow_limits(counts, (1 << 24) + 9));
@@ -334,7 +334,7 @@ process_takes_no_more_memory_than_is_configured(void **state)
 	struct counters_book book;
 	struct counts *counts;
 
-	assert_int_equal(counts_create(&(struct counts_wish){WORKERS,
+	assert_int_equal(counts_create(&(struct counts_options){WORKERS,
 		COUNTS_GROUPS_MAX, 64}, &counts), NSD_OK);
 	for (unsigned i = 0; i < 2; i++)
 		assert_in_range(reach(counts, roles[i]), 4 << 20, 5 << 20);
