@@ -58,7 +58,7 @@ enum nsd_err ixfr_file_replace(const char *path,
  *     The sink is told.
  */
 enum nsd_err ixfr_file_write(const struct store_view *view,
-	const struct history_way *way, const char *path,
+	const struct history_path *history, const char *path,
 	const struct ixfr_text *text, struct diag_sink *sink) MUST_USE;
 
 /* True if a step was written since the zone file was changed, made or put there

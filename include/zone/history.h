@@ -50,29 +50,29 @@ zone_step_size(const struct zone_step *step)
 }
 
 /* The steps from one version to another, the last one first. */
-struct history_way {
+struct history_path {
 	store_ref *steps;
 	size_t count;
 	size_t room; /* private */
 };
 
 /*
- * Finds the way from one serial to another, which is that of a version that the
- * caller has found in the entry before. Gives way->steps, free() them; the
+ * Finds the path from one serial to another, which is that of a version that
+ * the caller has found in the entry before. Gives path->steps, free() them; the
  * steps stay until the reader is quiescent, or as long as the reader has them
  * pinned.
- * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. *way is set on
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. *path is set on
  * success only.
  * Cost: a cache miss for each step.
  */
 enum nsd_err history_find(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t from, uint32_t to,
-	struct history_way *way) MUST_USE;
+	struct history_path *path) MUST_USE;
 
 /* Lists the steps that lead to a serial, from the oldest one on. NSD_OK, and no
  * steps, if none leads there. At most HISTORY_STEPS_MAX. */
 enum nsd_err history_list(const struct store_view *view,
-	const struct zone_entry *entry, uint32_t to, struct history_way *way)
+	const struct zone_entry *entry, uint32_t to, struct history_path *path)
 	MUST_USE;
 
 /* A record of a step. Pointers are lent from the step. */

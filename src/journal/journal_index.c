@@ -86,7 +86,7 @@ journal_index_went_back(const struct journal_index *index, const uint8_t *apex,
 /* ---- chains */
 
 /* The entries that lead on, as they are gone through by their ids. */
-struct way {
+struct chain_search {
 	const struct journal_query *query;
 	bool begun;      /* a serial is reached */
 	uint32_t serial; /* which */
@@ -97,50 +97,50 @@ struct way {
 };
 
 static enum nsd_err
-index_way_add(struct way *way, const struct journal_entry *entry)
+index_way_add(struct chain_search *search, const struct journal_entry *entry)
 {
-	struct journal_entry *entries = grow_array(way->chain.entries,
-		way->chain.count, &way->room, sizeof(*entries));
+	struct journal_entry *entries = grow_array(search->chain.entries,
+		search->chain.count, &search->room, sizeof(*entries));
 
 	if (entries == NULL)
 		return NSD_E_MEMORY;
-	way->chain.entries = entries;
-	entries[way->chain.count++] = *entry;
-	way->serial = entry->to;
-	way->begun = way->met = true;
+	search->chain.entries = entries;
+	entries[search->chain.count++] = *entry;
+	search->serial = entry->to;
+	search->begun = search->met = true;
 	return NSD_OK;
 }
 
 /* Notes that the way has come to the present version. */
 static void
-way_arrive(struct way *way)
+search_arrive(struct chain_search *search)
 {
-	way->chain.count = 0;
-	way->serial = way->query->serial;
-	way->begun = way->met = true;
+	search->chain.count = 0;
+	search->serial = search->query->serial;
+	search->begun = search->met = true;
 }
 
 /* Takes an entry if it leads on. A whole zone needs no entries before it, and
  * the present version none that lead to it. An entry that does not follow is
  * passed over: it was never applied. */
 static enum nsd_err
-way_on(struct way *way, const struct journal_entry *entry)
+search_on(struct chain_search *search, const struct journal_entry *entry)
 {
-	const struct journal_query *query = way->query;
+	const struct journal_query *query = search->query;
 	enum nsd_err err;
 
 	if (entry->kind == JOURNAL_WHOLE)
-		way->chain.count = 0;
+		search->chain.count = 0;
 	else if (query->has_serial && entry->from == query->serial)
-		way->chain.count = 0;
-	else if (!way->begun || entry->from != way->serial) {
+		search->chain.count = 0;
+	else if (!search->begun || entry->from != search->serial) {
 		if (query->has_serial && entry->to == query->serial)
-			way_arrive(way);
+			search_arrive(search);
 		return NSD_OK;
 	}
-	err = index_way_add(way, entry);
+	err = index_way_add(search, entry);
 	if (err == NSD_OK && query->has_serial && entry->to == query->serial)
-		way_arrive(way);
+		search_arrive(search);
 	return err;
 }
 
@@ -150,7 +150,7 @@ journal_find(const struct journal_index *index,
 {
 	const struct live_zone *zone = live_find_zone(&index->live,
 		query->apex);
-	struct way way = {.query = query};
+	struct chain_search search = {.query = query};
 	const struct live_entry *entry;
 	enum nsd_err err = NSD_OK;
 
@@ -159,17 +159,17 @@ journal_find(const struct journal_index *index,
 	cds_list_for_each_entry(entry, &zone->entries, in_zone) {
 		if (query->before != 0 && entry->entry.id >= query->before)
 			break;
-		err = way_on(&way, &entry->entry);
+		err = search_on(&search, &entry->entry);
 		if (err != NSD_OK)
 			break;
 	}
-	if (err == NSD_OK && !way.met)
+	if (err == NSD_OK && !search.met)
 		err = NSD_E_NOT_FOUND;
 	if (err != NSD_OK) {
-		free(way.chain.entries);
+		free(search.chain.entries);
 		return err;
 	}
-	*chain = way.chain;
+	*chain = search.chain;
 	return NSD_OK;
 }
 

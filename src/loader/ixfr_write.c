@@ -277,9 +277,9 @@ ixfr_file_is_new(const char *path)
 }
 
 enum nsd_err
-ixfr_file_write(const struct store_view *view, const struct history_way *way,
-	const char *path, const struct ixfr_text *text,
-	struct diag_sink *sink)
+ixfr_file_write(const struct store_view *view,
+	const struct history_path *history, const char *path,
+	const struct ixfr_text *text, struct diag_sink *sink)
 {
 	char *name = malloc(strlen(path) + IXFR_FILE_SUFFIX_MAX);
 	enum nsd_err err = NSD_OK;
@@ -288,8 +288,9 @@ ixfr_file_write(const struct store_view *view, const struct history_way *way,
 		files_tell(sink, path, NSD_E_MEMORY);
 		return NSD_E_MEMORY;
 	}
-	for (size_t i = 0; err == NSD_OK && i < way->count; i++) {
-		const struct zone_step *step = store_get(view, way->steps[i]);
+	for (size_t i = 0; err == NSD_OK && i < history->count; i++) {
+		const struct zone_step *step = store_get(view,
+			history->steps[i]);
 
 		ixfr_file_print_name(path, (unsigned)i, name);
 		err = ixfr_file_replace(name, text, &(struct ixfr_octets){
@@ -298,7 +299,7 @@ ixfr_file_write(const struct store_view *view, const struct history_way *way,
 			files_tell(sink, name, err);
 	}
 	if (err == NSD_OK)
-		files_remove(path, way->count, name);
+		files_remove(path, history->count, name);
 	free(name);
 	return err;
 }

@@ -142,7 +142,7 @@ journal_get_served(const struct load_context *context,
 /* Finds the entries that lead from a serial to the newest one, if that is
  * newer. before: see struct journal_query. NSD_E_NOT_FOUND: nothing does. */
 static enum nsd_err
-journal_find_way(const struct load_context *context,
+journal_find_chain(const struct load_context *context,
 	const struct load_zone *zone, const struct journal_base *base,
 	uint64_t before, struct journal_chain *chain)
 {
@@ -250,7 +250,7 @@ journal_build(const struct load_context *context, struct load_zone *zone,
 
 	if (!file->is_back && !file->is_kept)
 		journal_raise(&base, &file->of);
-	while (!done && whole && journal_find_way(context, zone, &base,
+	while (!done && whole && journal_find_chain(context, zone, &base,
 				before, &chain) == NSD_OK) {
 		whole = chain.entries[0].kind == JOURNAL_WHOLE;
 		before = chain.entries[0].id;
@@ -298,7 +298,7 @@ load_journal_is_ahead(const struct load_context *context,
 	const struct journal_base base = journal_get_served(context, zone);
 	struct journal_chain chain;
 
-	if (!base.known || journal_find_way(context, zone, &base, 0, &chain)
+	if (!base.known || journal_find_chain(context, zone, &base, 0, &chain)
 			!= NSD_OK)
 		return false;
 	journal_chain_fini(&chain);
@@ -509,7 +509,7 @@ load_journal_catch_up(const struct load_context *context,
 
 	if (!base.known)
 		return NSD_OK;
-	if (journal_find_way(context, zone, &base, 0, &r.chain) != NSD_OK) {
+	if (journal_find_chain(context, zone, &base, 0, &r.chain) != NSD_OK) {
 		journal_tell_gap(context, zone, &base);
 		return NSD_OK;
 	}

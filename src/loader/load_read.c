@@ -18,12 +18,12 @@
 #include "loader/load_findings.h"
 #include "loader/load_history.h"
 #include "loader/load_journal.h"
+#include "loader/load_modes.h"
 #include "loader/load_read.h"
 #include "loader/load_reading.h"
 #include "loader/load_rehash.h"
 #include "loader/load_retire.h"
 #include "loader/load_transfer.h"
-#include "loader/load_ways.h"
 #include "store/writer.h"
 #include "zone/sources.h"
 
@@ -108,7 +108,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.threads = large ? context->threads_max : 1,
 			.secondary = load_zone_is_secondary(zone),
 			.only_files = true,
-			.on_progress = large ? load_ways_on_parse : NULL,
+			.on_progress = large ? load_modes_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
 		.large = large,
@@ -122,7 +122,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	load_findings_init(&findings);
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
-	err = load_ways_run(&r);
+	err = load_modes_run(&r);
 	result->note = read_choose_note(err);
 	if (err == NSD_OK && result->outcome != LOAD_KEPT) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);

@@ -1,5 +1,5 @@
 /* load_reading.h - a zone file, or the text of a transfer, while it is read;
- * and the ways to read it. */
+ * and the modes in which it is. */
 #ifndef LOADER_LOAD_READING_H
 #define LOADER_LOAD_READING_H
 

@@ -10,12 +10,12 @@
 #include "base/log.h"
 #include "loader/load_findings.h"
 #include "loader/load_loop.h"
+#include "loader/load_modes.h"
 #include "loader/load_room.h"
 #include "loader/load_transfer.h"
 #include "loader/load_update.h"
 #include "loader/load_verify.h"
 #include "loader/load_versions.h"
-#include "loader/load_ways.h"
 #include "store/writer.h"
 #include "zonedb/release.h"
 
@@ -53,7 +53,7 @@ transfer_run(struct load_reading *r)
 
 	log_at(5, LOG_LEVEL_INFO, "zone %s: reading a transfer of %llu octets",
 		name, (unsigned long long)r->text->len);
-	err = load_ways_run(r);
+	err = load_modes_run(r);
 	if (err == NSD_OK)
 		err = transfer_verify(r);
 	if (err == NSD_OK)
@@ -157,7 +157,7 @@ load_transfer_read(const struct load_context *context, struct load_zone *zone,
 			.apex = zone->conf->wire,
 			.threads = task->large ? context->threads_max : 1,
 			.secondary = true,
-			.on_progress = task->large ? load_ways_on_parse : NULL,
+			.on_progress = task->large ? load_modes_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
 		.large = task->large,

@@ -16,7 +16,7 @@ struct load_task {
 };
 
 /*
- * Reads task->text in the ways of a zone file (load_ways.h): either finds the
+ * Reads task->text in the modes of a zone file (load_modes.h): either finds the
  * changes to the served version, or builds a new one with memory of heap. The
  * zone is claimed (load_zone_claim) by the caller, for the time until the
  * result is taken.

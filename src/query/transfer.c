@@ -107,7 +107,7 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 	store_reader_unpin(ctx->options.reader, &t->pin);
 	if (t->is_signed)
 		mac_destroy(t->key.mac);
-	free(t->way.steps);
+	free(t->path.steps);
 	free(t->condensed);
 	free(t);
 }
@@ -139,7 +139,7 @@ take_key(struct query_ctx *ctx, struct query *q, struct transfer *t)
  * pin; the way stays the caller's. */
 static bool
 transfer_open(struct query_ctx *ctx, struct query *q,
-	const struct history_way *way)
+	const struct history_path *path)
 {
 	const struct zone_entry *entry = q->search.entry;
 	struct transfer *t = calloc(1, sizeof(*t));
@@ -156,7 +156,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	}
 	t->view = ctx->view;
 	t->zone = q->zone;
-	t->way = *way;
+	t->path = *path;
 	memcpy(t->apex, entry->name, entry->leaf.name_len + 1u);
 	t->head_len = q->reply.len;
 	/* A reply without records is what all messages have in common. */
@@ -258,14 +258,14 @@ answer_soa(struct query_ctx *ctx, struct query *q)
  * is written. */
 static bool
 answer_steps(struct query_ctx *ctx, struct query *q,
-	const struct history_way *way)
+	const struct history_path *path)
 {
 	const struct zone_entry *entry = q->search.entry;
 	const struct emit_mark mark = emit_get_mark(&q->reply);
 	struct transfer t = {
 		.view = ctx->view,
 		.zone = q->zone,
-		.way = *way,
+		.path = *path,
 	};
 
 	memcpy(t.apex, entry->name, entry->leaf.name_len + 1u);
@@ -282,22 +282,22 @@ answer_steps(struct query_ctx *ctx, struct query *q,
 	return false;
 }
 
-/* Answers with differences if there is a way, else with the zone. */
+/* Answers with differences if there is a path, else with the zone. */
 static bool
 transfer_choose(struct query_ctx *ctx, struct query *q, uint32_t serial)
 {
-	struct history_way way = {.steps = NULL};
+	struct history_path path = {.steps = NULL};
 	bool is_ixfr = q->question.type == TYPE_IXFR, done = true;
 
 	if (is_ixfr && history_find(ctx->view, q->search.entry, serial,
-			q->zone->serial, &way) == NSD_E_MEMORY)
+			q->zone->serial, &path) == NSD_E_MEMORY)
 		return false;
 	if (!q->udp)
-		done = transfer_open(ctx, q, &way);
-	else if (way.steps == NULL || !answer_steps(ctx, q, &way))
+		done = transfer_open(ctx, q, &path);
+	else if (path.steps == NULL || !answer_steps(ctx, q, &path))
 		answer_soa(ctx, q);
 	if (q->udp || !done)
-		free(way.steps);
+		free(path.steps);
 	return done;
 }
 

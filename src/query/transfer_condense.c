@@ -151,11 +151,11 @@ read_step(struct condensing *c, const struct zone_step *step, bool is_first)
 static bool
 read_steps(struct condensing *c, const struct transfer *t)
 {
-	const struct history_way *way = &t->way;
+	const struct history_path *path = &t->path;
 
-	for (size_t i = way->count; i-- > 0;)
-		if (!read_step(c, store_get(t->view, way->steps[i]),
-			    i + 1 == way->count))
+	for (size_t i = path->count; i-- > 0;)
+		if (!read_step(c, store_get(t->view, path->steps[i]),
+			    i + 1 == path->count))
 			return false;
 	return true;
 }
@@ -232,11 +232,11 @@ count_octets(const struct transfer *t, size_t octets_max)
 {
 	size_t octets = 0;
 
-	if (t->way.count < 2)
+	if (t->path.count < 2)
 		return 0;
-	for (size_t i = 0; i < t->way.count; i++) {
+	for (size_t i = 0; i < t->path.count; i++) {
 		const struct zone_step *step = store_get(t->view,
-			t->way.steps[i]);
+			t->path.steps[i]);
 
 		octets += step->len;
 		if (octets > octets_max)
@@ -260,7 +260,7 @@ transfer_condense(struct transfer *t, size_t octets_max)
 		end = put_record(end, &c.new_soa);
 		end = put_changes(&c, end, true);
 		t->condensed = out;
-		t->way.count = 0;
+		t->path.count = 0;
 		cursor_init(&t->step, out, (size_t)(end - out));
 	}
 	free(c.changes);

@@ -68,7 +68,7 @@ struct transfer {
 	struct tsig_chain chain;
 
 	enum transfer_part part;
-	struct history_way way;    /* steps that are still to be sent; none if
+	struct history_path path;  /* steps that are still to be sent; none if
 				    * the zone is sent */
 	uint8_t *condensed;        /* one made of them all; or NULL */
 	struct cursor step;        /* records of one that are not sent yet */
@@ -102,12 +102,12 @@ struct transfer {
  * line carries. */
 #define TRANSFER_CONDENSE_UDP_MAX 4096u
 
-/* Makes one difference of those of t->way, which is not walked yet, if they
+/* Makes one difference of those of t->path, which is not walked yet, if they
  * have no more than octets_max octets, and it is certain to be the same for all
  * clients and does not take long. */
 void transfer_condense(struct transfer *t, size_t octets_max);
 
-/* Begins to walk: t->way and what is before it are set, all else is zero. Goes
+/* Begins to walk: t->path and what is before it are set, all else is zero. Goes
  * to the first item. */
 void transfer_walk_begin(struct transfer *t);
 

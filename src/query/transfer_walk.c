@@ -56,7 +56,7 @@ fetch_soa(struct transfer *t)
 		set_item(t, ITEM_RRSET, store_get(t->view, t->zone->soa));
 		return true;
 	case 1:
-		if (t->part == TRANSFER_LAST_SOA || t->way.steps != NULL
+		if (t->part == TRANSFER_LAST_SOA || t->path.steps != NULL
 			|| t->zone->soa_sigs == STORE_NONE)
 			return false;
 		set_item(t, ITEM_SIGS, store_get(t->view, t->zone->soa_sigs));
@@ -73,9 +73,9 @@ fetch_from_steps(struct transfer *t)
 	const struct zone_step *next;
 
 	while (cursor_left(&t->step) == 0) {
-		if (t->way.count == 0)
+		if (t->path.count == 0)
 			return false;
-		next = store_get(t->view, t->way.steps[--t->way.count]);
+		next = store_get(t->view, t->path.steps[--t->path.count]);
 		cursor_init(&t->step, next->data, next->len);
 	}
 	if (history_read(&t->step, &t->record) != NSD_OK)
@@ -195,7 +195,7 @@ begin_next_part(struct transfer *t)
 {
 	if (t->step.failed)
 		t->part = TRANSFER_NONE; /* a store that is damaged */
-	else if (t->part == TRANSFER_STEPS && t->way.steps != NULL)
+	else if (t->part == TRANSFER_STEPS && t->path.steps != NULL)
 		t->part = TRANSFER_LAST_SOA;
 	else
 		t->part++;

@@ -63,9 +63,9 @@ struct writer_zone {
 	const struct zone *served;
 	const struct zone_sources *sources; /* of the served version; NULL:
 					     * none */
-	struct history_way way; /* steps to the served version, if any are
+	struct history_path history; /* steps to the served version, if any are
 				 * kept */
-	bool way_unknown;       /* memory was short for `way` */
+	bool history_unknown;   /* memory was short for `way` */
 	const char *received; /* see struct writeback */
 	char path[PATH_MAX];
 	char copy[PATH_MAX];  /* in xfrdir; empty: it may not lie there */
@@ -146,15 +146,15 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 
 	/* Unknown steps are not none: files would be removed. Files that stay
 	 * do no harm. */
-	if (!zone->keeps_steps || zone->way_unknown)
+	if (!zone->keeps_steps || zone->history_unknown)
 		return NSD_OK;
-	err = ixfr_file_write(writeback->view, &zone->way, writeback->path,
+	err = ixfr_file_write(writeback->view, &zone->history, writeback->path,
 		&text, sink);
 	error = errno;
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s: %zu differences written to"
 			" %s.ixfr and the like", zone->name,
-			zone->way.count, writeback->path);
+			zone->history.count, writeback->path);
 	role_heartbeat(&writer->role);
 	errno = error;
 	return err;
@@ -266,11 +266,11 @@ writer_write_steps_of_file(struct writer *writer, struct writer_zone *zone,
 	int error;
 
 	if (!writer_has_file_as_served(zone))
-		zone->way.count = 0;
+		zone->history.count = 0;
 	err = writer_write_steps(writer, zone, writeback, sink);
 	error = errno;
-	if (zone->way.count > 0 && !writer_has_file_as_served(zone)) {
-		zone->way.count = 0;
+	if (zone->history.count > 0 && !writer_has_file_as_served(zone)) {
+		zone->history.count = 0;
 		err = writer_write_steps(writer, zone, writeback, sink);
 		error = errno;
 	}
@@ -304,13 +304,13 @@ static void
 writer_take_version(const struct store_view *view, store_ref entry,
 	store_ref served, struct writer_zone *zone)
 {
-	assert(zone->way.steps == NULL); /* or they would be lost */
+	assert(zone->history.steps == NULL); /* or they would be lost */
 	zone->served = store_get(view, served);
 	if (!zone->keeps_steps)
 		return;
-	zone->way_unknown = history_list(view, store_get(view, entry),
-		zone->served->serial, &zone->way) != NSD_OK;
-	if (zone->way_unknown)
+	zone->history_unknown = history_list(view, store_get(view, entry),
+		zone->served->serial, &zone->history) != NSD_OK;
+	if (zone->history_unknown)
 		log_error("zone %s: out of memory", zone->name);
 }
 
@@ -383,7 +383,7 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 				written);
 	}
 	store_reader_unpin(writer->reader, &pin);
-	free(zone->way.steps);
+	free(zone->history.steps);
 }
 
 /* ---- requests ------------------------------------------------------------ */

@@ -12,15 +12,15 @@
 /* ---- steps --------------------------------------------------------------- */
 
 static enum nsd_err
-way_add(struct history_way *way, store_ref ref)
+path_add(struct history_path *path, store_ref ref)
 {
-	store_ref *steps = grow_array(way->steps, way->count, &way->room,
+	store_ref *steps = grow_array(path->steps, path->count, &path->room,
 		sizeof(*steps));
 
 	if (steps == NULL)
 		return NSD_E_MEMORY;
-	way->steps = steps;
-	way->steps[way->count++] = ref;
+	path->steps = steps;
+	path->steps[path->count++] = ref;
 	return NSD_OK;
 }
 
@@ -28,7 +28,7 @@ way_add(struct history_way *way, store_ref ref)
  * all). */
 static enum nsd_err
 way_walk(const struct store_view *view, const struct zone_entry *entry,
-	const uint32_t *from, uint32_t to, struct history_way *way)
+	const uint32_t *from, uint32_t to, struct history_path *path)
 {
 	store_ref ref = store_load_ref(&entry->history);
 
@@ -36,12 +36,12 @@ way_walk(const struct store_view *view, const struct zone_entry *entry,
 		const struct zone_step *step = store_get(view, ref);
 
 		if (step->to == to) {
-			if (way_add(way, ref) != NSD_OK)
+			if (path_add(path, ref) != NSD_OK)
 				return NSD_E_MEMORY;
 			if (from != NULL && step->from == *from)
 				return NSD_OK;
 			to = step->from;
-		} else if (way->count > 0) {
+		} else if (path->count > 0) {
 			break;
 		}
 		ref = store_load_ref(&step->older);
@@ -50,14 +50,14 @@ way_walk(const struct store_view *view, const struct zone_entry *entry,
 }
 
 static enum nsd_err
-way_find(const struct store_view *view, const struct zone_entry *entry,
-	const uint32_t *from, uint32_t to, struct history_way *way)
+path_find(const struct store_view *view, const struct zone_entry *entry,
+	const uint32_t *from, uint32_t to, struct history_path *path)
 {
-	struct history_way found = {.steps = NULL};
+	struct history_path found = {.steps = NULL};
 	enum nsd_err err = way_walk(view, entry, from, to, &found);
 
 	if (err == NSD_OK)
-		*way = found;
+		*path = found;
 	else
 		free(found.steps);
 	return err;
@@ -65,16 +65,16 @@ way_find(const struct store_view *view, const struct zone_entry *entry,
 
 enum nsd_err
 history_find(const struct store_view *view, const struct zone_entry *entry,
-	uint32_t from, uint32_t to, struct history_way *way)
+	uint32_t from, uint32_t to, struct history_path *path)
 {
-	return way_find(view, entry, &from, to, way);
+	return path_find(view, entry, &from, to, path);
 }
 
 enum nsd_err
 history_list(const struct store_view *view, const struct zone_entry *entry,
-	uint32_t to, struct history_way *way)
+	uint32_t to, struct history_path *path)
 {
-	return way_find(view, entry, NULL, to, way);
+	return path_find(view, entry, NULL, to, path);
 }
 
 /* ---- records ------------------------------------------------------------- */

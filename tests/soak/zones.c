@@ -597,14 +597,14 @@ check_step(const struct zone_step *step)
 /* most: steps. A reader may go on from one that is let go of while it walks, so
  * it may see more than are kept. */
 static bool
-check_way(const struct store_view *view, const struct history_way *way,
+check_path(const struct store_view *view, const struct history_path *path,
 	size_t most)
 {
-	bool fine = way->count <= most;
+	bool fine = path->count <= most;
 
-	for (size_t i = 0; i < way->count; i++)
-		fine = fine && check_step(store_get(view, way->steps[i]));
-	free(way->steps);
+	for (size_t i = 0; i < path->count; i++)
+		fine = fine && check_step(store_get(view, path->steps[i]));
+	free(path->steps);
 	return fine;
 }
 
@@ -613,11 +613,11 @@ static bool
 check_history(const struct store_view *view, const struct zone_entry *entry,
 	const struct zone *zone, size_t most)
 {
-	struct history_way way;
+	struct history_path path;
 
-	must(history_list(view, entry, zone->serial, &way) == NSD_OK,
+	must(history_list(view, entry, zone->serial, &path) == NSD_OK,
 		"history_list");
-	return check_way(view, &way, most);
+	return check_path(view, &path, most);
 }
 
 const char *
@@ -670,7 +670,7 @@ zones_pin(const struct store_view *view, unsigned z)
 		must(history_list(view, entry,
 			     ((const struct zone *)store_get(view,
 				     pinned.zone))->serial,
-			     &pinned.way) == NSD_OK,
+			     &pinned.path) == NSD_OK,
 			"history_list");
 	return pinned;
 }
@@ -679,7 +679,7 @@ const char *
 zones_check_pinned(struct zones_check *check, const struct store_view *view,
 	struct zones_pinned pinned)
 {
-	if (!check_way(view, &pinned.way, HISTORY_STEPS_MAX))
+	if (!check_path(view, &pinned.path, HISTORY_STEPS_MAX))
 		return "a pinned step has changed";
 	if (pinned.zone == STORE_NONE
 		|| check_zone(check, view, store_get(view, pinned.zone),

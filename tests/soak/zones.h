@@ -57,7 +57,7 @@ const char *zones_check_all(struct zones_check *check,
 struct zones_pinned {
 	unsigned z;
 	store_ref zone; /* none: the zone is not there */
-	struct history_way way;
+	struct history_path path;
 };
 struct zones_pinned zones_pin(const struct store_view *view, unsigned z);
 const char *zones_check_pinned(struct zones_check *check,

@@ -201,15 +201,15 @@ static size_t
 write_files(uint32_t serial)
 {
 	struct diag_sink sink = {.on_diag = on_diag};
-	struct history_way way;
+	struct history_path history;
 
 	assert_int_equal(history_list(f.view, store_get(f.view, entry),
-		serial, &way), NSD_OK);
-	assert_int_equal(ixfr_file_write(f.view, &way, path, comments(),
+		serial, &history), NSD_OK);
+	assert_int_equal(ixfr_file_write(f.view, &history, path, comments(),
 		&sink), NSD_OK);
 	assert_int_equal(sink.errors, 0);
-	free(way.steps);
-	return way.count;
+	free(history.steps);
+	return history.count;
 }
 
 static size_t
@@ -356,7 +356,7 @@ static void
 what_cannot_be_written_is_said(void **state)
 {
 	struct diag_sink sink = {.on_diag = on_diag};
-	struct history_way way;
+	struct history_path history;
 	char old[300];
 
 	assert_int_equal(zone_fixture_load(&f, APEX,
@@ -365,10 +365,10 @@ what_cannot_be_written_is_said(void **state)
 	step(1, 1);
 	snprintf(old, sizeof(old), "%s/none/zone", folder);
 	assert_int_equal(history_list(f.view, store_get(f.view, entry), 2,
-		&way), NSD_OK);
-	assert_int_equal(ixfr_file_write(f.view, &way, old, comments(),
+		&history), NSD_OK);
+	assert_int_equal(ixfr_file_write(f.view, &history, old, comments(),
 		&sink), NSD_E_SYSTEM);
-	free(way.steps);
+	free(history.steps);
 	assert_int_equal(sink.errors, 1);
 	assert_non_null(strstr(said, "No such file"));
 }

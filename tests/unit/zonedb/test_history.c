@@ -77,24 +77,24 @@ static size_t
 find(uint32_t from, uint32_t to)
 {
 	const struct zone_entry *e = store_get(f.view, entry);
-	struct history_way way;
-	enum nsd_err err = history_find(f.view, e, from, to, &way);
+	struct history_path path;
+	enum nsd_err err = history_find(f.view, e, from, to, &path);
 	uint32_t at = from;
 	size_t count;
 
 	assert_true(err == NSD_OK || err == NSD_E_NOT_FOUND);
 	if (err != NSD_OK)
 		return 0;
-	count = way.count;
-	while (way.count > 0) {
+	count = path.count;
+	while (path.count > 0) {
 		const struct zone_step *step = store_get(f.view,
-			way.steps[--way.count]);
+			path.steps[--path.count]);
 
 		assert_int_equal(step->from, at);
 		at = step->to;
 	}
 	assert_int_equal(at, to);
-	free(way.steps);
+	free(path.steps);
 	return count;
 }
 
@@ -367,7 +367,7 @@ static void
 pinned_steps_stay(void **state)
 {
 	struct store_reader *reader;
-	struct history_way way;
+	struct history_path path;
 	const struct zone_entry *e;
 	struct store_pin pin;
 
@@ -377,16 +377,16 @@ pinned_steps_stay(void **state)
 		advance(i, i + 1, 100, &five);
 	store_reader_online(reader);
 	e = store_get(f.view, entry);
-	assert_int_equal(history_find(f.view, e, 1, 5, &way), NSD_OK);
+	assert_int_equal(history_find(f.view, e, 1, 5, &path), NSD_OK);
 	assert_int_equal(store_reader_pin(reader, &pin), NSD_OK);
 	store_reader_offline(reader);
 	for (uint32_t i = 5; i < 50; i++) {
 		advance(i, i + 1, 100, &five);
 		(void)store_reclaim(f.writer);
 	}
-	while (way.count > 0) {
+	while (path.count > 0) {
 		const struct zone_step *step = store_get(f.view,
-			way.steps[--way.count]);
+			path.steps[--path.count]);
 		struct history_rr rr;
 		struct cursor c;
 
@@ -394,7 +394,7 @@ pinned_steps_stay(void **state)
 		while (cursor_left(&c) > 0)
 			assert_int_equal(history_read(&c, &rr), NSD_OK);
 	}
-	free(way.steps);
+	free(path.steps);
 	store_reader_unpin(reader, &pin);
 	store_reader_close(reader);
 }

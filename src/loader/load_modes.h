@@ -1,7 +1,7 @@
-/* load_ways.h - chooses how a zone file, or the text of a transfer, is read,
+/* load_modes.h - chooses how a zone file, or the text of a transfer, is read,
  * and reads it so. */
-#ifndef LOADER_LOAD_WAYS_H
-#define LOADER_LOAD_WAYS_H
+#ifndef LOADER_LOAD_MODES_H
+#define LOADER_LOAD_MODES_H
 
 #include "loader/load_reading.h"
 
@@ -12,9 +12,9 @@
  * changed while it was read; NSD_E_DIGEST; what zonefile_parse and
  * build_zone return for a file with errors, which are told to r->sink.
  */
-enum nsd_err load_ways_run(struct load_reading *r) MUST_USE;
+enum nsd_err load_modes_run(struct load_reading *r) MUST_USE;
 
 /* For r->options.on_progress of a large file; ctx: struct load_progress. */
-void load_ways_on_parse(void *ctx, uint64_t done, uint64_t total);
+void load_modes_on_parse(void *ctx, uint64_t done, uint64_t total);
 
 #endif

@@ -1,4 +1,4 @@
-/* load_ways.c - chooses how a zone file, or the text of a transfer, is read,
+/* load_modes.c - chooses how a zone file, or the text of a transfer, is read,
  * and reads it so. */
 #include "config.h"
 
@@ -8,10 +8,10 @@
 #include "loader/load_apply.h"
 #include "loader/load_diff.h"
 #include "loader/load_loop.h"
+#include "loader/load_modes.h"
 #include "loader/load_room.h"
 #include "loader/load_stream.h"
 #include "loader/load_verify.h"
-#include "loader/load_ways.h"
 #include "store/writer.h"
 
 /* From this many records on, a zone is compared with its file. A smaller one is
@@ -23,7 +23,7 @@
  * is to be compared with that version, which stays then: the zone is busy from
  * here on. */
 static bool
-ways_look(struct load_reading *r, struct load_age *age)
+modes_look(struct load_reading *r, struct load_age *age)
 {
 	const struct load_context *context = r->context;
 	struct load_zone *zone = r->zone;
@@ -50,13 +50,13 @@ ways_look(struct load_reading *r, struct load_age *age)
 }
 
 void
-load_ways_on_parse(void *ctx, uint64_t done, uint64_t total)
+load_modes_on_parse(void *ctx, uint64_t done, uint64_t total)
 {
 	load_zone_note_progress(ctx, "reading", done, total);
 }
 
 static void
-ways_tell_no_room(const struct load_reading *r)
+modes_tell_no_room(const struct load_reading *r)
 {
 	char text[LOAD_ROOM_TEXT_MAX];
 
@@ -66,7 +66,7 @@ ways_tell_no_room(const struct load_reading *r)
 }
 
 static enum nsd_err
-ways_build(const struct load_reading *r)
+modes_build(const struct load_reading *r)
 {
 	const struct zonefile_result *files = &r->result->files;
 	const char **names = zonefile_list_names(files);
@@ -89,7 +89,7 @@ ways_build(const struct load_reading *r)
 
 /* Builds the zone from all records at once. */
 static enum nsd_err
-ways_whole(const struct load_reading *r)
+modes_whole(const struct load_reading *r)
 {
 	struct zonefile_result *files = &r->result->files;
 	enum nsd_err err = load_reading_parse_anew(r, &r->options);
@@ -98,7 +98,7 @@ ways_whole(const struct load_reading *r)
 		err == NSD_OK && b != NULL; b = b->next)
 		err = load_reading_check_age(r->age, b);
 	if (err == NSD_OK)
-		err = ways_build(r);
+		err = modes_build(r);
 	rrbatch_destroy_all(files->batches);
 	files->batches = NULL;
 	if (err == NSD_OK)
@@ -109,7 +109,7 @@ ways_whole(const struct load_reading *r)
 /* True if this thread publishes the changes that were found: they are many, or
  * their version is to be verified first. */
 static bool
-ways_applies(const struct load_reading *r)
+modes_applies(const struct load_reading *r)
 {
 	return r->result->change_count > 0
 		&& (r->result->change_count > LOAD_APPLY_AT_ONCE
@@ -119,7 +119,7 @@ ways_applies(const struct load_reading *r)
 /* Publishes the changes. NSD_E_LIMIT: that failed, and the zone is to be built
  * anew, which says why. */
 static enum nsd_err
-ways_apply(const struct load_reading *r)
+modes_apply(const struct load_reading *r)
 {
 	struct load_apply_options options = {
 		.heap = r->heap,
@@ -148,25 +148,25 @@ ways_apply(const struct load_reading *r)
 /* Finds the differences to the served version, and publishes them if they are
  * many. */
 static enum nsd_err
-ways_compare(const struct load_reading *r)
+modes_compare(const struct load_reading *r)
 {
 	enum nsd_err err = load_diff_read(r);
 
-	return err == NSD_OK && ways_applies(r) ? ways_apply(r) : err;
+	return err == NSD_OK && modes_applies(r) ? modes_apply(r) : err;
 }
 
 enum nsd_err
-load_ways_run(struct load_reading *r)
+load_modes_run(struct load_reading *r)
 {
 	struct load_age age;
-	enum nsd_err err = ways_look(r, &age) ? ways_compare(r) : NSD_E_LIMIT;
+	enum nsd_err err = modes_look(r, &age) ? modes_compare(r) : NSD_E_LIMIT;
 
 	if (err == NSD_E_LIMIT && r->large)
 		err = load_stream_read(r);
 	if (err == NSD_E_LIMIT)
-		err = ways_whole(r);
+		err = modes_whole(r);
 	if (err == NSD_E_MEMORY)
-		ways_tell_no_room(r);
+		modes_tell_no_room(r);
 	if (err != NSD_E_DENIED)
 		return err;
 	r->result->outcome = LOAD_KEPT;
