@@ -458,7 +458,7 @@ const char *zone_own_file(const struct zone_own *own);
  */
 struct zone_entry {
 	struct trie_leaf leaf; /* whole apex name */
-	uint8_t deaths;        /* loaders that died reading it; the writer's */
+	uint8_t crash_count;   /* loaders that died reading it; the writer's */
 	uint32_t flags;        /* enum zone_entry_flags. Atomic */
 	store_ref zone;        /* struct zone; none: not loaded */
 	store_ref options;     /* struct settings_options; none: no lists */

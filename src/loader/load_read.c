@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compile/build.h"
-#include "loader/load_deaths.h"
+#include "loader/load_crashes.h"
 #include "loader/load_files.h"
 #include "loader/load_findings.h"
 #include "loader/load_history.h"
@@ -181,7 +181,7 @@ read_note_still_failed(const struct load_context *context,
 
 	if (sources == NULL || (sources->flags & ZONE_SOURCES_FAILED) == 0)
 		return;
-	if (load_deaths_is_suspect(context, zone))
+	if (load_crashes_is_suspect(context, zone))
 		log_error("zone %s file %s has not changed and is still set"
 			  " aside",
 			zone->conf->name, path);
@@ -214,7 +214,7 @@ read_note_unchanged(const struct load_context *context,
 	}
 	if (context->which == LOAD_CHANGED) {
 		read_note_still_failed(context, zone, path);
-		load_deaths_survive(context, zone);
+		load_crashes_survive(context, zone);
 	}
 }
 
@@ -304,7 +304,7 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 		read_note_absent(context, zone, plan->path, result);
 	if (!read && !plan->rehash)
 		return;
-	if (plan->path != NULL && !load_deaths_begin(context, zone, plan->path,
+	if (plan->path != NULL && !load_crashes_begin(context, zone, plan->path,
 				      &plan->st, result))
 		return;
 	if (read) {

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/priority.h"
-#include "loader/load_deaths.h"
+#include "loader/load_crashes.h"
 #include "loader/load_journal.h"
 #include "loader/load_turn.h"
 #include "loader/loader.h"
@@ -263,8 +263,8 @@ loader_list_all(struct loader *loader, enum loader_pass pass)
 			continue;
 		if (loader->past < STORE_PAST_LISTED
 			&& pass == LOADER_PASS_FIRST)
-			load_deaths_forget(&loader->context, zone);
-		if (load_deaths_is_suspect(&loader->context, zone))
+			load_crashes_forget(&loader->context, zone);
+		if (load_crashes_is_suspect(&loader->context, zone))
 			loader->suspects[loader->suspect_count++] = zone;
 		else
 			loader->todo[loader->todo_count++] = zone;

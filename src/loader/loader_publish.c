@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "dns/serial.h"
 #include "loader/load_apply.h"
-#include "loader/load_deaths.h"
+#include "loader/load_crashes.h"
 #include "loader/load_expiry.h"
 #include "loader/load_files.h"
 #include "loader/load_history.h"
@@ -370,6 +370,6 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	 * gone. */
 	if (!journal)
 		load_expiry_let_go(loader->writer, zone);
-	load_deaths_survive(&loader->context, zone);
+	load_crashes_survive(&loader->context, zone);
 	(void)load_zone_release(zone);
 }

@@ -6,7 +6,7 @@
 #include <event2/event.h>
 #include <stdlib.h>
 
-#include "loader/load_deaths.h"
+#include "loader/load_crashes.h"
 #include "loader/load_expiry.h"
 #include "loader/load_journal.h"
 #include "loader/loader.h"
@@ -48,7 +48,7 @@ void
 loader_end_replay(struct loader *loader, struct load_zone *zone)
 {
 	assert(zone->conf != NULL && zone->reading);
-	load_deaths_survive(&loader->context, zone);
+	load_crashes_survive(&loader->context, zone);
 	load_settle_add(&loader->settle, zone->entry);
 	load_expiry_let_go(loader->writer, zone);
 	(void)load_zone_release(zone);

@@ -232,7 +232,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->leaf.name_len = (uint8_t)(len - 1);
 	entry->leaf.labels = (uint8_t)name_count_labels(setup->apex);
 	entry->leaf.name_at = offsetof(struct zone_entry, name);
-	entry->deaths = 0;
+	entry->crash_count = 0;
 	entry->flags = setup->flags;
 	entry->zone = STORE_NONE;
 	entry->sources = STORE_NONE;

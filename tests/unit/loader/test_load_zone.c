@@ -24,7 +24,7 @@
 #include "base/octets.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
-#include "loader/load_deaths.h"
+#include "loader/load_crashes.h"
 #include "loader/load_list.h"
 #include "loader/load_read.h"
 #include "loader/load_retire.h"
@@ -142,7 +142,7 @@ load(void)
 	publish(result.built);
 	sources_set(f.writer, f.zone->entry, result.files.sources,
 		result.files.source_count, 0);
-	load_deaths_survive(&f.context, f.zone);
+	load_crashes_survive(&f.context, f.zone);
 	let_go(&result);
 }
 

@@ -1,62 +1,62 @@
-/* load_deaths.c - counts the loaders that have died while they read a zone. */
+/* load_crashes.c - counts the loaders that have died while they read a zone. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "loader/load_deaths.h"
+#include "loader/load_crashes.h"
 #include "loader/load_files.h"
 #include "store/writer.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 
-#define SET_ASIDE (LOAD_DEATHS_MAX + 1u)
+#define SET_ASIDE (LOAD_CRASHES_MAX + 1u)
 
 static uint8_t *
-deaths_of(const struct load_context *context, const struct load_zone *zone)
+crashes_of(const struct load_context *context, const struct load_zone *zone)
 {
 	struct zone_entry *entry = store_edit(
 		store_writer_heap(context->writer), zone->entry);
 
-	return &entry->deaths;
+	return &entry->crash_count;
 }
 
 bool
-load_deaths_is_suspect(const struct load_context *context,
+load_crashes_is_suspect(const struct load_context *context,
 	const struct load_zone *zone)
 {
-	return *deaths_of(context, zone) > 0;
+	return *crashes_of(context, zone) > 0;
 }
 
 void
-load_deaths_survive(const struct load_context *context,
+load_crashes_survive(const struct load_context *context,
 	const struct load_zone *zone)
 {
-	uint8_t *deaths = deaths_of(context, zone);
+	uint8_t *crash_count = crashes_of(context, zone);
 
-	if (*deaths != SET_ASIDE)
-		*deaths = 0;
+	if (*crash_count != SET_ASIDE)
+		*crash_count = 0;
 }
 
 void
-load_deaths_forget(const struct load_context *context,
+load_crashes_forget(const struct load_context *context,
 	const struct load_zone *zone)
 {
-	*deaths_of(context, zone) = 0;
+	*crashes_of(context, zone) = 0;
 }
 
 /* Sets a zone aside until its file changes; files that it includes do not
  * count. */
 static void
-deaths_set_aside(const struct load_zone *zone, const char *path,
+crashes_set_aside(const struct load_zone *zone, const char *path,
 	const struct stat *st, struct load_result *result)
 {
 	struct zonefile_source *source = calloc(1, sizeof(*source));
 
 	log_error("zone %s: %u loaders have died while they read %s; it is set"
 		  " aside until that file changes",
-		zone->conf->name, LOAD_DEATHS_MAX, path);
+		zone->conf->name, LOAD_CRASHES_MAX, path);
 	result->outcome = LOAD_FAILED;
 	if (source == NULL || (source->path = strdup(path)) == NULL) {
 		free(source);
@@ -73,21 +73,22 @@ deaths_set_aside(const struct load_zone *zone, const char *path,
 }
 
 bool
-load_deaths_begin(const struct load_context *context,
+load_crashes_begin(const struct load_context *context,
 	const struct load_zone *zone, const char *path, const struct stat *st,
 	struct load_result *result)
 {
-	uint8_t *deaths = deaths_of(context, zone);
+	uint8_t *crash_count = crashes_of(context, zone);
 
-	if (*deaths == SET_ASIDE && load_files_have_changed(zone_sources_get(
+	if (*crash_count == SET_ASIDE
+		&& load_files_have_changed(zone_sources_get(
 			store_writer_view(context->writer), zone->entry),
 			path))
-		*deaths = 0;
-	if (*deaths < LOAD_DEATHS_MAX) {
-		++*deaths;
+		*crash_count = 0;
+	if (*crash_count < LOAD_CRASHES_MAX) {
+		++*crash_count;
 		return true;
 	}
-	*deaths = SET_ASIDE;
-	deaths_set_aside(zone, path, st, result);
+	*crash_count = SET_ASIDE;
+	crashes_set_aside(zone, path, st, result);
 	return false;
 }
