@@ -21,7 +21,7 @@ struct latency {
 };
 
 /* The latencies of one worker's answers, by transport. */
-struct latency_book {
+struct latency_block {
 	struct latency udp;
 	struct latency tcp; /* TLS, too */
 };

@@ -38,7 +38,7 @@ struct statistics {
 	uint64_t xfrd_mem;
 	uint64_t config_disk, config_mem;
 	struct counters all;      /* of all servers */
-	struct latency_book latency; /* of all servers, since the start */
+	struct latency_block latency; /* of all servers, since the start */
 	uint64_t primary_zones, secondary_zones;
 };
 

@@ -87,38 +87,38 @@ counters_find_type(uint16_t type)
 bool counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX]);
 
 /*
- * A book is the counters of one process: a row for all queries, and a row for
- * each group of zones that it was asked about. Groups have numbers from 1 on.
- * In memory, which is mostly never touched:
+ * A counter block has the counters of one process: a row for all queries, and a
+ * row for each group of zones that it was asked about. Groups have numbers from
+ * 1 on. In memory, which is mostly never touched:
  *
  *   +0   used 4: rows that are taken, besides that of all
  *   +64  row_of: room + 1 of 4 octets: the row of each group; 0: none yet
  *        rows: room + 1 of struct counters, from a multiple of 64 on; the
  *        first is that of all
  */
-struct counters_book {
+struct counters_block {
 	struct counters *rows;
 	uint32_t *row_of;
 	uint32_t *used;
 	uint32_t room; /* groups; in memory of its reader's own */
 };
 
-/* Octets of a book for `room` groups. */
-size_t counters_book_size(uint32_t room);
-/* Octets of a book that are touched as long as groups are at most `groups`. */
-size_t counters_book_reach(uint32_t room, uint32_t groups);
-/* Lays out a book in memory that begins at a multiple of 64 and is all zeros
+/* Octets of a block for `room` groups. */
+size_t counters_block_size(uint32_t room);
+/* Octets of a block that are touched as long as groups are at most `groups`. */
+size_t counters_block_reach(uint32_t room, uint32_t groups);
+/* Lays out a block in memory that begins at a multiple of 64 and is all zeros
  * before its first use. */
-void counters_book_init(struct counters_book *book, void *memory,
+void counters_block_init(struct counters_block *block, void *memory,
 	uint32_t room);
 
-/* Finds the counters of a group, for the book's writer; a group without a row
+/* Finds the counters of a group, for the block's writer; a group without a row
  * gets one. NULL: there is no room. */
-struct counters *counters_book_open(const struct counters_book *book,
+struct counters *counters_block_open(const struct counters_block *block,
 	uint32_t group);
-/* Finds the counters of a group, for a reader of the book. NULL: nothing was
- * counted. For any contents of the book, they lie in it. */
-const struct counters *counters_book_find(const struct counters_book *book,
+/* Finds the counters of a group, for a reader of the block. NULL: nothing was
+ * counted. For any contents of the block, they lie in it. */
+const struct counters *counters_block_find(const struct counters_block *block,
 	uint32_t group);
 
 #endif

@@ -70,7 +70,7 @@ struct net_handler {
 	 * they were handed over for the last time) until the replies were given
 	 * to the system. Requests without a reply, and messages of on_stream,
 	 * are not counted. NULL: none are. */
-	struct latency_book *latency;
+	struct latency_block *latency;
 };
 
 struct net_udp_options {

@@ -2,7 +2,7 @@
  * counts.h - shared memory for the counters of all roles. Main makes it before
  * it forks.
  *
- *   books   of each worker, then two of xfrd: what it had shown when statistics
+ *   blocks  of each worker, then two of xfrd: what it had shown when statistics
  *           were set back to 0, and what it shows while an answer is on its way
  *           that is to set them back (dns/counters.h)
  *   rssac   of each worker (query/rssac.h); untouched without rssac002
@@ -10,7 +10,7 @@
  *   reset   when that was, and what else belongs to it: xfrd's
  *   store   what the loader says of the store
  *   processes  of each: when it began, and how often it was replaced; main's
- *   names   of the groups of zones that books have rows for, and which of
+ *   names   of the groups of zones that blocks have rows for, and which of
  *           these have no zone any more: the loader's
  *   limits  of the rate of answers (guard/rrl.h): all workers share them
  *   cookies their secrets (guard/cookie.h): main's; no core file has them
@@ -19,7 +19,7 @@
  * replaced. Each part begins at a page of its own. A child unmaps the parts
  * that are not for it before it looks at anything from outside: a worker has
  * only the parts that it writes. Parts that a role only reads are mapped from a
- * descriptor that cannot write. Books and limits may grow at run time: they
+ * descriptor that cannot write. Blocks and limits may grow at run time: they
  * have addresses for the most that there can be, and memory for the configured
  * size. A process that was taken over can take no more.
  */
@@ -44,7 +44,7 @@
 /* The counters' values at the last reset of statistics, noted by xfrd. */
 struct counts_reset {
 	int64_t at_usec; /* as of clock_now_usec; 0: never */
-	/* The index (0 or 1) of xfrd's book that counts. It is changed first:
+	/* The index (0 or 1) of xfrd's block that counts. It is changed first:
 	 * if xfrd dies before the rest is, counters are those since the new
 	 * time, and at_usec and queries of the time before, until the next
 	 * reset. */
@@ -61,7 +61,7 @@ struct counts_store {
 				      * in */
 	uint64_t pins;
 	uint64_t config; /* octets of the configuration */
-	uint64_t groups; /* of zones that books have room for */
+	uint64_t groups; /* of zones that blocks have room for */
 	/* The pass over zone files that runs: zones looked at so far, and to be
 	 * looked at in all; 0: none runs. */
 	uint64_t looked, to_look;
@@ -102,8 +102,9 @@ void counts_destroy(struct counts *counts);
  * From then on it may call the functions of its role below. */
 void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
 
-/* The loader's: makes room in the books for so many groups, before there is one
- * more; with less memory for as many as can be. False: there is no memory. */
+/* The loader's: makes room in the blocks for so many groups, before there is
+ * one more; with less memory for as many as can be. False: there is no
+ * memory. */
 bool counts_grow(const struct counts *counts, uint32_t groups) MUST_USE;
 /* Main's: makes room for a table of limits of so many buckets. */
 bool counts_grow_limits(const struct counts *counts, uint32_t buckets)
@@ -126,22 +127,23 @@ bool counts_get_process(const struct counts *counts, unsigned place,
 
 unsigned counts_workers(const struct counts *counts);
 
-/* Gets the book of a worker: for itself to write; for main and xfrd to read. */
-void counts_get_book(const struct counts *counts, unsigned worker,
-	struct counters_book *book);
+/* Gets the block of a worker: for itself to write; for main and xfrd to
+ * read. */
+void counts_get_block(const struct counts *counts, unsigned worker,
+	struct counters_block *block);
 /* Gets the figures of a worker: for itself to write; for main. */
 struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
 /* Gets the latencies of a worker: for itself to write; for main and xfrd to
  * read. */
-struct latency_book *counts_get_latency(const struct counts *counts,
+struct latency_block *counts_get_latency(const struct counts *counts,
 	unsigned worker);
-/* Gets the book with the counters at the last reset: for xfrd to write; for
+/* Gets the block with the counters at the last reset: for xfrd to write; for
  * main to read. */
-void counts_get_base(const struct counts *counts, struct counters_book *book);
-/* xfrd's: counts_get_next_base gets its other book; counts_take_next_base has
+void counts_get_base(const struct counts *counts, struct counters_block *block);
+/* xfrd's: counts_get_next_base gets its other block; counts_take_next_base has
  * that one count, in place of the first. */
 void counts_get_next_base(const struct counts *counts,
-	struct counters_book *book);
+	struct counters_block *block);
 void counts_take_next_base(const struct counts *counts);
 struct counts_reset *counts_get_reset(const struct counts *counts);
 /* Gets the figures of the store: for the loader to write; for main and xfrd to

@@ -26,8 +26,8 @@
 struct query_options {
 	unsigned cname_max;    /* links of a chain to follow; 18 */
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
-	const struct counters_book *book; /* counters of groups of zones; NULL:
-				  * they are not counted */
+	const struct counters_block *block; /* counters of groups of zones;
+				  * NULL: they are not counted */
 	/* The key store with the secrets of the settings' keys; NULL: no key is
 	 * known. */
 	const struct key_store *key_store;

@@ -1,11 +1,11 @@
-/* counters.c - sums of counters, their names, and books of them. */
+/* counters.c - sums of counters, their names, and blocks of them. */
 #include "dns/counters.h"
 
 #include <stdio.h>
 
 /* All fields of struct counters are uint64_t. */
 #define COUNTER_COUNT (sizeof(struct counters) / sizeof(uint64_t))
-#define BOOK_HEAD 64u
+#define BLOCK_HEAD 64u
 
 void
 counters_add(struct counters *sum, const struct counters *more)
@@ -48,81 +48,81 @@ counters_print_type(uint16_t type, char out[RRTYPE_TEXT_MAX])
 }
 
 size_t
-counters_book_size(uint32_t room)
+counters_block_size(uint32_t room)
 {
-	return counters_book_reach(room, room);
+	return counters_block_reach(room, room);
 }
 
-/* The offset of a book's rows. */
+/* The offset of a block's rows. */
 static size_t
-book_rows_at(uint32_t room)
+block_rows_at(uint32_t room)
 {
 	size_t row_of = ((size_t)room + 1) * sizeof(uint32_t);
 
-	return BOOK_HEAD + (row_of + BOOK_HEAD - 1) / BOOK_HEAD * BOOK_HEAD;
+	return BLOCK_HEAD + (row_of + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
 }
 
 size_t
-counters_book_reach(uint32_t room, uint32_t groups)
+counters_block_reach(uint32_t room, uint32_t groups)
 {
-	return book_rows_at(room)
+	return block_rows_at(room)
 		+ ((size_t)groups + 1) * sizeof(struct counters);
 }
 
 void
-counters_book_init(struct counters_book *book, void *memory, uint32_t room)
+counters_block_init(struct counters_block *block, void *memory, uint32_t room)
 {
 	uint8_t *at = memory;
 
-	book->used = memory;
-	book->row_of = (uint32_t *)(void *)(at + BOOK_HEAD);
-	book->rows = (struct counters *)(void *)(at + book_rows_at(room));
-	book->room = room;
+	block->used = memory;
+	block->row_of = (uint32_t *)(void *)(at + BLOCK_HEAD);
+	block->rows = (struct counters *)(void *)(at + block_rows_at(room));
+	block->room = room;
 }
 
 /* A process that is leaving and its successor may both do this for a moment. */
 static uint32_t
-book_take_row(const struct counters_book *book, uint32_t group)
+block_take_row(const struct counters_block *block, uint32_t group)
 {
 	uint32_t none = 0;
-	uint32_t row = __atomic_add_fetch(book->used, 1, __ATOMIC_RELAXED);
+	uint32_t row = __atomic_add_fetch(block->used, 1, __ATOMIC_RELAXED);
 
-	if (row == 0 || row > book->room) {
-		__atomic_sub_fetch(book->used, 1, __ATOMIC_RELAXED);
+	if (row == 0 || row > block->room) {
+		__atomic_sub_fetch(block->used, 1, __ATOMIC_RELAXED);
 		return 0;
 	}
-	if (__atomic_compare_exchange_n(&book->row_of[group], &none, row, false,
-		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n(&block->row_of[group], &none, row,
+		    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return row;
 	return none;
 }
 
 struct counters *
-counters_book_open(const struct counters_book *book, uint32_t group)
+counters_block_open(const struct counters_block *block, uint32_t group)
 {
 	uint32_t row;
 
-	if (group > book->room)
+	if (group > block->room)
 		return NULL;
-	row = group == 0 ? 0 : __atomic_load_n(&book->row_of[group],
+	row = group == 0 ? 0 : __atomic_load_n(&block->row_of[group],
 				  __ATOMIC_RELAXED);
 	if (row == 0 && group != 0) {
-		row = book_take_row(book, group);
+		row = block_take_row(block, group);
 		if (row == 0)
 			return NULL;
 	}
-	return row <= book->room ? &book->rows[row] : NULL;
+	return row <= block->room ? &block->rows[row] : NULL;
 }
 
 const struct counters *
-counters_book_find(const struct counters_book *book, uint32_t group)
+counters_block_find(const struct counters_block *block, uint32_t group)
 {
 	uint32_t row;
 
-	if (group > book->room)
+	if (group > block->room)
 		return NULL;
-	row = __atomic_load_n(&book->row_of[group], __ATOMIC_ACQUIRE);
+	row = __atomic_load_n(&block->row_of[group], __ATOMIC_ACQUIRE);
 	if (group == 0)
-		return book->rows;
-	return row != 0 && row <= book->room ? &book->rows[row] : NULL;
+		return block->rows;
+	return row != 0 && row <= block->room ? &block->rows[row] : NULL;
 }

@@ -70,14 +70,14 @@ crash_is_served(const struct supervisor *s, int64_t now, int64_t lived_msec)
 static uint64_t
 crash_sum_answers(const struct supervisor *s)
 {
-	struct counters_book book;
+	struct counters_block block;
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; s->server.counts != NULL && i < s->worker_count;
 		i++) {
-		counts_get_book(s->server.counts, i, &book);
+		counts_get_block(s->server.counts, i, &block);
 		for (unsigned r = 0; r < COUNTER_RCODES; r++)
-			sum += __atomic_load_n(&book.rows->rcode[r],
+			sum += __atomic_load_n(&block.rows->rcode[r],
 				__ATOMIC_RELAXED);
 	}
 	return sum;

@@ -68,10 +68,10 @@ sum_all(const struct server *server, struct counters *counters,
 	memset(counters, 0, sizeof(*counters));
 	memset(figures, 0, sizeof(*figures));
 	for (unsigned i = 0; i < counts_workers(server->counts); i++) {
-		struct counters_book book;
+		struct counters_block block;
 
-		counts_get_book(server->counts, i, &book);
-		counters_add(counters, book.rows);
+		counts_get_block(server->counts, i, &block);
+		counters_add(counters, block.rows);
 		rssac_add(figures, counts_get_rssac(server->counts, i));
 	}
 }

@@ -106,7 +106,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 static void
 turn_answer(struct net_tcp *tcp)
 {
-	struct latency_book *book = tcp->handler.latency;
+	struct latency_block *block = tcp->handler.latency;
 	size_t count = tcp->batch_count, requests = 0, answers = 0, first;
 	size_t end;
 	int64_t begun;
@@ -131,8 +131,8 @@ turn_answer(struct net_tcp *tcp)
 				break;
 		answers += tcp_conn_reply(conn, first, end);
 	}
-	if (book != NULL)
-		latency_add(&book->tcp, clock_now_usec() - begun, answers);
+	if (block != NULL)
+		latency_add(&block->tcp, clock_now_usec() - begun, answers);
 }
 
 /* ---- requests */

@@ -329,7 +329,7 @@ static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_udp *udp = arg;
-	struct latency_book *book = udp->handler.latency;
+	struct latency_block *block = udp->handler.latency;
 	int64_t begun = net_count_begin(&udp->handler), ended;
 	size_t got, count, answers;
 
@@ -347,9 +347,10 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 			send_all(udp, answers);
 			/* One look at the clock for each batch: the end of one
 			 * is the begin of the next. */
-			if (book != NULL) {
+			if (block != NULL) {
 				ended = clock_now_usec();
-				latency_add(&book->udp, ended - begun, answers);
+				latency_add(&block->udp, ended - begun,
+					answers);
 				begun = ended;
 			}
 		}

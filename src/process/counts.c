@@ -30,10 +30,10 @@
 #define OTHERS 3u
 
 enum counts_part {
-	PART_BOOKS,
+	PART_BLOCKS,
 	PART_RSSAC,
 	PART_LATENCY,
-	PART_BASE,  /* the books of xfrd */
+	PART_BASE,  /* the blocks of xfrd */
 	PART_RESET,
 	PART_STORE,
 	PART_PROCESSES,
@@ -60,7 +60,7 @@ struct counts {
 	uint8_t limits_key[RRL_KEY_LEN];
 	bool only_reads[PART_COUNT];
 	bool reads_store; /* and so knows how many groups there is room for */
-	/* The files of the books and of the table of limits, which lie where
+	/* The files of the blocks and of the table of limits, which lie where
 	 * these parts do. They end behind the configured size: a process that
 	 * writes beyond that dies. Only main and the loader have them. */
 	int *fds;
@@ -86,10 +86,10 @@ counts_lay_out(struct counts *c, uint32_t room)
 		size_t size;
 		unsigned count;
 	} parts[PART_COUNT] = {
-		[PART_BOOKS] = {counters_book_size(room), c->workers},
+		[PART_BLOCKS] = {counters_block_size(room), c->workers},
 		[PART_RSSAC] = {sizeof(struct rssac), c->workers},
-		[PART_LATENCY] = {sizeof(struct latency_book), c->workers},
-		[PART_BASE] = {counters_book_size(room), 2},
+		[PART_LATENCY] = {sizeof(struct latency_block), c->workers},
+		[PART_BASE] = {counters_block_size(room), 2},
 		[PART_RESET] = {sizeof(struct counts_reset)
 				+ c->workers * sizeof(uint64_t), 1},
 		[PART_STORE] = {sizeof(struct counts_store), 1},
@@ -151,7 +151,7 @@ map_twice(int fd, size_t size, uint8_t **to_write, uint8_t **to_read)
 static unsigned
 grown_count(const struct counts *c)
 {
-	return c->parts[PART_BOOKS].count + c->parts[PART_BASE].count + 1;
+	return c->parts[PART_BLOCKS].count + c->parts[PART_BASE].count + 1;
 }
 
 /* The last one: main alone has it grow. */
@@ -165,14 +165,14 @@ grown_limits(const struct counts *c)
 static const struct counts_area *
 grown_find(const struct counts *c, unsigned file, unsigned *item)
 {
-	const unsigned books = c->parts[PART_BOOKS].count;
+	const unsigned blocks = c->parts[PART_BLOCKS].count;
 
 	if (file == grown_limits(c)) {
 		*item = 0;
 		return &c->parts[PART_LIMITS];
 	}
-	*item = file < books ? file : file - books;
-	return &c->parts[file < books ? PART_BOOKS : PART_BASE];
+	*item = file < blocks ? file : file - blocks;
+	return &c->parts[file < blocks ? PART_BLOCKS : PART_BASE];
 }
 
 /* Maps the file in the place of the memory. From then on it cannot be made
@@ -215,10 +215,10 @@ grown_extend(const struct counts *c, unsigned file, size_t size)
 }
 
 static bool
-books_grow(const struct counts *c, uint32_t groups)
+blocks_grow(const struct counts *c, uint32_t groups)
 {
 	for (unsigned i = 0; i < grown_limits(c); i++)
-		if (!grown_extend(c, i, counters_book_reach(c->room, groups)))
+		if (!grown_extend(c, i, counters_block_reach(c->room, groups)))
 			return false;
 	return true;
 }
@@ -234,7 +234,7 @@ counts_grow(const struct counts *c, uint32_t groups)
 	if ((groups < wanted ? groups : wanted)
 		<= __atomic_load_n(room, __ATOMIC_RELAXED))
 		return true;
-	if (!books_grow(c, (uint32_t)wanted))
+	if (!blocks_grow(c, (uint32_t)wanted))
 		return false;
 	__atomic_store_n(room, wanted, __ATOMIC_RELEASE);
 	return true;
@@ -248,9 +248,9 @@ counts_grow_limits(const struct counts *c, uint32_t buckets)
 }
 
 static void
-grown_close(struct counts *c, bool but_books)
+grown_close(struct counts *c, bool but_blocks)
 {
-	unsigned first = but_books ? grown_limits(c) : 0;
+	unsigned first = but_blocks ? grown_limits(c) : 0;
 
 	for (unsigned i = first; c->fds != NULL && i < grown_count(c); i++) {
 		if (c->fds[i] != -1)
@@ -270,7 +270,7 @@ grown_open_all(struct counts *c, const struct counts_options *options)
 	memset(c->fds, -1, grown_count(c) * sizeof(*c->fds));
 	for (unsigned i = 0; done && i < grown_count(c); i++)
 		done = grown_map(c, i);
-	return done && books_grow(c, 0)
+	return done && blocks_grow(c, 0)
 		&& counts_grow_limits(c, options->limits);
 }
 
@@ -401,7 +401,7 @@ counts_destroy(struct counts *c)
 static const struct {
 	unsigned writers, readers; /* sets of enum ipc_role */
 } counts_rights[PART_COUNT] = {
-	[PART_BOOKS] = {ROLE_WORKER, ROLE_XFRD},
+	[PART_BLOCKS] = {ROLE_WORKER, ROLE_XFRD},
 	[PART_RSSAC] = {ROLE_WORKER, 0},
 	[PART_LATENCY] = {ROLE_WORKER, ROLE_XFRD},
 	[PART_BASE] = {ROLE_XFRD, 0},
@@ -476,25 +476,25 @@ counts_workers(const struct counts *c)
 }
 
 /* Rows of groups that the loader has made no room for are not there, whatever
- * the book says. It hands out no such group to a worker. */
+ * the block says. It hands out no such group to a worker. */
 static void
-book_init(const struct counts *c, struct counters_book *book, void *memory)
+block_init(const struct counts *c, struct counters_block *block, void *memory)
 {
-	counters_book_init(book, memory, c->room);
+	counters_block_init(block, memory, c->room);
 	if (c->reads_store) {
 		uint64_t groups = __atomic_load_n(
 			&counts_get_store(c)->groups, __ATOMIC_ACQUIRE);
 
-		if (groups < book->room)
-			book->room = (uint32_t)groups;
+		if (groups < block->room)
+			block->room = (uint32_t)groups;
 	}
 }
 
 void
-counts_get_book(const struct counts *c, unsigned worker,
-	struct counters_book *book)
+counts_get_block(const struct counts *c, unsigned worker,
+	struct counters_block *block)
 {
-	book_init(c, book, part_get(c, PART_BOOKS, worker));
+	block_init(c, block, part_get(c, PART_BLOCKS, worker));
 }
 
 struct rssac *
@@ -503,23 +503,23 @@ counts_get_rssac(const struct counts *c, unsigned worker)
 	return part_get(c, PART_RSSAC, worker);
 }
 
-struct latency_book *
+struct latency_block *
 counts_get_latency(const struct counts *c, unsigned worker)
 {
 	return part_get(c, PART_LATENCY, worker);
 }
 
 void
-counts_get_base(const struct counts *c, struct counters_book *book)
+counts_get_base(const struct counts *c, struct counters_block *block)
 {
-	book_init(c, book,
+	block_init(c, block,
 		part_get(c, PART_BASE, counts_get_reset(c)->which & 1));
 }
 
 void
-counts_get_next_base(const struct counts *c, struct counters_book *book)
+counts_get_next_base(const struct counts *c, struct counters_block *block)
 {
-	book_init(c, book,
+	block_init(c, block,
 		part_get(c, PART_BASE, ~counts_get_reset(c)->which & 1));
 }
 

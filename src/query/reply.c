@@ -283,9 +283,9 @@ count_group(struct query_ctx *ctx, const struct query *q)
 	struct counters *counters;
 
 	/* The request may have been counted before; see exchange_seen. */
-	if (ctx->options.book == NULL || ctx->counters == &ctx->uncounted)
+	if (ctx->options.block == NULL || ctx->counters == &ctx->uncounted)
 		return;
-	counters = counters_book_open(ctx->options.book, q->group);
+	counters = counters_block_open(ctx->options.block, q->group);
 	if (counters == NULL)
 		return;
 	parse_count_group(counters, q);

@@ -57,7 +57,7 @@ struct worker {
 	const struct store_view *view;
 	const struct counts *counts;
 	struct counters *counters;
-	struct counters_book book;
+	struct counters_block block;
 	struct query_ctx *query;
 	struct rrl limits;
 	struct cpu_limit cpu_limit;
@@ -611,8 +611,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->index = start->index;
 	worker->careful_heartbeats = start->is_careful ? CAREFUL_HEARTBEATS : 0;
 	worker->counts = server->counts;
-	counts_get_book(server->counts, start->index, &worker->book);
-	worker->counters = worker->book.rows;
+	counts_get_block(server->counts, start->index, &worker->block);
+	worker->counters = worker->block.rows;
 	worker->lifeline = server->lifeline;
 	worker->boot = server->boot;
 	worker->proxies = server->proxies;
@@ -655,7 +655,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	options.rssac = worker->rssac;
-	options.book = &worker->book;
+	options.block = &worker->block;
 	options.reader = worker->reader;
 	options.key_store = server->key_store;
 	options.limits = RATELIMIT ? &worker->limits : NULL;

@@ -191,10 +191,10 @@ more_of_names(const struct counts *counts, struct statistics_text *out)
 	struct counters sum = {.queries = 0};
 
 	for (unsigned i = 0; i < counts_workers(counts); i++) {
-		struct counters_book book;
+		struct counters_block block;
 
-		counts_get_book(counts, i, &book);
-		counters_add(&sum, book.rows);
+		counts_get_block(counts, i, &block);
+		counters_add(&sum, block.rows);
 	}
 	statistics_print_names(out, &sum);
 }
@@ -203,21 +203,21 @@ static void
 more_of_worker(const struct counts *counts, unsigned worker,
 	struct statistics_text *out)
 {
-	struct counters_book book;
+	struct counters_block block;
 	char prefix[40];
 
-	counts_get_book(counts, worker, &book);
+	counts_get_block(counts, worker, &block);
 	statistics_text_printf(out,
 		"server%u.udp=%llu\nserver%u.tcp=%llu\nserver%u.tls=%llu\n"
 		"server%u.dropped=%llu\nserver%u.lost=%llu\n",
-		worker, (unsigned long long)(book.rows->udp
-			+ book.rows->udp6),
-		worker, (unsigned long long)(book.rows->tcp
-			+ book.rows->tcp6),
-		worker, (unsigned long long)(book.rows->tls
-			+ book.rows->tls6),
-		worker, (unsigned long long)book.rows->dropped,
-		worker, (unsigned long long)book.rows->lost);
+		worker, (unsigned long long)(block.rows->udp
+			+ block.rows->udp6),
+		worker, (unsigned long long)(block.rows->tcp
+			+ block.rows->tcp6),
+		worker, (unsigned long long)(block.rows->tls
+			+ block.rows->tls6),
+		worker, (unsigned long long)block.rows->dropped,
+		worker, (unsigned long long)block.rows->lost);
 	snprintf(prefix, sizeof(prefix), "server%u.latency.udp", worker);
 	statistics_print_latency(out, prefix,
 		&counts_get_latency(counts, worker)->udp);

@@ -25,10 +25,10 @@ sum_group(const struct counts *counts, uint32_t group, struct counters *sum)
 	memset(sum, 0, sizeof(*sum));
 	for (unsigned i = 0; i < counts_workers(counts); i++) {
 		const struct counters *row;
-		struct counters_book book;
+		struct counters_block block;
 
-		counts_get_book(counts, i, &book);
-		row = counters_book_find(&book, group);
+		counts_get_block(counts, i, &block);
+		row = counters_block_find(&block, group);
 		if (row == NULL)
 			continue;
 		counters_add(sum, row);
@@ -37,24 +37,24 @@ sum_group(const struct counts *counts, uint32_t group, struct counters *sum)
 	return any;
 }
 
-/* Takes off a sum what was shown before. reset: the sum is noted in the book
+/* Takes off a sum what was shown before. reset: the sum is noted in the block
  * that counts once the answer has arrived. */
 static void
 show_sum(const struct counts *counts, uint32_t group, bool reset,
 	struct counters *sum)
 {
-	struct counters_book book;
+	struct counters_block block;
 	struct counters *row;
 	const struct counters *shown;
 
 	if (reset) {
-		counts_get_next_base(counts, &book);
-		row = counters_book_open(&book, group);
+		counts_get_next_base(counts, &block);
+		row = counters_block_open(&block, group);
 		if (row != NULL)
 			*row = *sum;
 	}
-	counts_get_base(counts, &book);
-	shown = counters_book_find(&book, group);
+	counts_get_base(counts, &block);
+	shown = counters_block_find(&block, group);
 	if (shown != NULL)
 		counters_subtract(sum, shown);
 }
@@ -65,11 +65,11 @@ show_servers(const struct counts *counts, struct xfrd_statistics *look)
 	const struct counts_reset *base = counts_get_reset(counts);
 
 	for (unsigned i = 0; i < counts_workers(counts); i++) {
-		struct counters_book book;
+		struct counters_block block;
 		uint64_t n;
 
-		counts_get_book(counts, i, &book);
-		n = look->sums[i] = book.rows->queries;
+		counts_get_block(counts, i, &block);
+		n = look->sums[i] = block.rows->queries;
 		look->queries[i] = n > base->queries[i]
 			? n - base->queries[i]
 			: 0;
@@ -108,11 +108,11 @@ measure_xfrd(const struct xfrd *xfrd, struct statistics *s)
 	size_t used, kept;
 
 	for (unsigned i = 0; i < counts_workers(server->counts); i++) {
-		const struct latency_book *book = counts_get_latency(
+		const struct latency_block *block = counts_get_latency(
 			server->counts, i);
 
-		latency_sum(&s->latency.udp, &book->udp);
-		latency_sum(&s->latency.tcp, &book->tcp);
+		latency_sum(&s->latency.udp, &block->udp);
+		latency_sum(&s->latency.tcp, &block->tcp);
 	}
 	s->db_mem = __atomic_load_n(&store->mapped, __ATOMIC_RELAXED);
 	platform_heap_measure(&used, &kept);

@@ -90,15 +90,15 @@ measure_all(const struct store_view *view, const struct queries_names *names,
 	struct queries_request *requests = calloc(count, sizeof(*requests));
 	static struct counters counters;
 	static struct rssac rssac;
-	static struct counters rows[4]; /* the memory of a book */
-	struct counters_book book;
+	static struct counters rows[4]; /* the memory of a block */
+	struct counters_block block;
 	struct query_ctx *ctx;
 	enum nsd_err err;
 
 	if (getenv("BENCH_RSSAC") != NULL)
 		options.rssac = &rssac;
-	counters_book_init(&book, rows, 1);
-	options.book = &book;
+	counters_block_init(&block, rows, 1);
+	options.block = &block;
 	err = query_ctx_create(&options, &counters, &ctx);
 	if (err != NSD_OK || requests == NULL)
 		queries_fail("memory", NSD_E_MEMORY);

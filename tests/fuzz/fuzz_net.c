@@ -107,7 +107,7 @@ struct net {
 	size_t streams;
 	uint64_t let_go; /* of versions pinned up to this epoch */
 	uint64_t rx_err, tx_err, dropped, requests, turns;
-	struct latency_book latency;
+	struct latency_block latency;
 };
 
 /* ---- the handler, as a worker has it ------------------------------------- */

@@ -82,7 +82,7 @@ struct net {
 	int clients[2][CLIENTS]; /* of IPv4, of IPv6 */
 	uint16_t asked[CLIENTS]; /* the identifier, as all of a client's are */
 	uint64_t rx_err, tx_err, dropped, requests, turns;
-	struct latency_book latency;
+	struct latency_block latency;
 	struct net_udp_room room;
 };
 

@@ -339,7 +339,7 @@ server_init(struct server *s, bool only_one)
 	rrl_init(&s->limits, get_memory(rrl_octets(SERVER_BUCKETS)),
 		SERVER_BUCKETS,
 		(const uint8_t *)"0123456789abcdef0123456789abcdef");
-	counters_book_init(&s->book, get_memory(counters_book_size(
+	counters_block_init(&s->block, get_memory(counters_block_size(
 		SERVER_GROUPS)), SERVER_GROUPS);
 	publish(s, &s->now);
 }
@@ -350,7 +350,7 @@ server_begin(struct server *s, const struct server_settings *settings,
 {
 	const struct query_options options = {
 		.cname_max = cname_max,
-		.book = &s->book,
+		.block = &s->block,
 		.key_store = s->key_store,
 		.limits = &s->limits,
 		.cookies = &s->cookies,

@@ -37,7 +37,7 @@ struct server {
 	struct store_reader *reader;
 	struct query_ctx *ctx;
 	struct counters counters;
-	struct counters_book book;
+	struct counters_block block;
 	struct key_store *key_store;
 	struct key_handle places[SERVER_KEYS][2];
 	struct rrl limits;

@@ -1,4 +1,4 @@
-/* test_counters.c - sums of counters, and books of them. */
+/* test_counters.c - sums of counters, and blocks of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,19 +13,19 @@
 #define ROOM 3u
 
 struct fixture {
-	struct counters_book book;
+	struct counters_block block;
 	void *memory;
 };
 
 static void
 fixture_make(struct fixture *f)
 {
-	size_t size = (counters_book_size(ROOM) + 63) & ~(size_t)63;
+	size_t size = (counters_block_size(ROOM) + 63) & ~(size_t)63;
 
 	f->memory = aligned_alloc(64, size);
 	assert_non_null(f->memory);
 	memset(f->memory, 0, size);
-	counters_book_init(&f->book, f->memory, ROOM);
+	counters_block_init(&f->block, f->memory, ROOM);
 }
 
 static void
@@ -55,20 +55,20 @@ a_group_gets_a_row_when_it_is_counted(void **state)
 	struct counters *a, *b;
 
 	fixture_make(&f);
-	assert_null(counters_book_find(&f.book, 1));
-	assert_null(counters_book_find(&f.book, 3));
-	assert_ptr_equal(counters_book_find(&f.book, 0), f.book.rows);
-	a = counters_book_open(&f.book, 3);
-	b = counters_book_open(&f.book, 1);
+	assert_null(counters_block_find(&f.block, 1));
+	assert_null(counters_block_find(&f.block, 3));
+	assert_ptr_equal(counters_block_find(&f.block, 0), f.block.rows);
+	a = counters_block_open(&f.block, 3);
+	b = counters_block_open(&f.block, 1);
 	assert_non_null(a);
 	assert_non_null(b);
 	assert_ptr_not_equal(a, b);
-	assert_ptr_not_equal(a, f.book.rows);
-	assert_ptr_equal(counters_book_open(&f.book, 3), a);
-	assert_ptr_equal(counters_book_find(&f.book, 3), a);
-	assert_ptr_equal(counters_book_find(&f.book, 1), b);
-	assert_null(counters_book_find(&f.book, 2));
-	assert_non_null(counters_book_open(&f.book, 2));
+	assert_ptr_not_equal(a, f.block.rows);
+	assert_ptr_equal(counters_block_open(&f.block, 3), a);
+	assert_ptr_equal(counters_block_find(&f.block, 3), a);
+	assert_ptr_equal(counters_block_find(&f.block, 1), b);
+	assert_null(counters_block_find(&f.block, 2));
+	assert_non_null(counters_block_open(&f.block, 2));
 	free(f.memory);
 }
 
@@ -78,10 +78,10 @@ groups_beyond_the_room_have_none(void **state)
 	struct fixture f;
 
 	fixture_make(&f);
-	assert_null(counters_book_open(&f.book, ROOM + 1));
-	assert_null(counters_book_find(&f.book, ROOM + 1));
-	assert_null(counters_book_open(&f.book, UINT32_MAX));
-	assert_null(counters_book_find(&f.book, UINT32_MAX));
+	assert_null(counters_block_open(&f.block, ROOM + 1));
+	assert_null(counters_block_find(&f.block, ROOM + 1));
+	assert_null(counters_block_open(&f.block, UINT32_MAX));
+	assert_null(counters_block_find(&f.block, UINT32_MAX));
 	free(f.memory);
 }
 
@@ -95,15 +95,17 @@ whatever_a_book_holds_rows_lie_in_it(void **state)
 
 	fixture_make(&f);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		f.book.row_of[1] = bad[i];
-		assert_null(counters_book_find(&f.book, 1));
-		assert_null(counters_book_open(&f.book, 1));
-		f.book.row_of[0] = bad[i];
-		assert_ptr_equal(counters_book_find(&f.book, 0), f.book.rows);
-		assert_ptr_equal(counters_book_open(&f.book, 0), f.book.rows);
-		f.book.row_of[2] = 0;
-		*f.book.used = bad[i];
-		assert_null(counters_book_open(&f.book, 2));
+		f.block.row_of[1] = bad[i];
+		assert_null(counters_block_find(&f.block, 1));
+		assert_null(counters_block_open(&f.block, 1));
+		f.block.row_of[0] = bad[i];
+		assert_ptr_equal(counters_block_find(&f.block, 0),
+			f.block.rows);
+		assert_ptr_equal(counters_block_open(&f.block, 0),
+			f.block.rows);
+		f.block.row_of[2] = 0;
+		*f.block.used = bad[i];
+		assert_null(counters_block_open(&f.block, 2));
 	}
 	free(f.memory);
 }

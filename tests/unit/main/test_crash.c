@@ -172,11 +172,11 @@ static void
 messages_that_kill_have_no_store_filled_while_others_are_answered(
 	void **state)
 {
-	struct counters_book book;
+	struct counters_block block;
 
 	assert_int_equal(counts_create(&(struct counts_options){2, 1, 1},
 		&s.server.counts), NSD_OK);
-	counts_get_book(s.server.counts, 1, &book);
+	counts_get_block(s.server.counts, 1, &block);
 	healthy.started_msec = clock_now_msec() + HOUR;
 	worker.has_read = true;
 	crash(SIGSEGV);
@@ -184,7 +184,7 @@ messages_that_kill_have_no_store_filled_while_others_are_answered(
 	fill();
 	for (int i = 0; i < 50; i++) {
 		pass(SECOND);
-		book.rows->rcode[0] += 4;
+		block.rows->rcode[0] += 4;
 		crash(SIGSEGV);
 		assert_false(serving.yields);
 	}

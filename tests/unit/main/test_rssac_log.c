@@ -67,12 +67,12 @@ count_some(struct fixture *f)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct rssac *rssac = counts_get_rssac(f->server.counts, i);
-		struct counters_book book;
+		struct counters_block block;
 
-		counts_get_book(f->server.counts, i, &book);
-		book.rows->udp += 10;
-		book.rows->tcp6 += 1;
-		book.rows->rcode[3] += 4;
+		counts_get_block(f->server.counts, i, &block);
+		block.rows->udp += 10;
+		block.rows->tcp6 += 1;
+		block.rows->rcode[3] += 4;
 		rssac->requests[RSSAC_UDP][2] += 10;
 		rssac->replies[RSSAC_UDP][RSSAC_BINS - 1] += 3;
 		rssac->replies[RSSAC_TCP][RSSAC_BINS - 2] += 1;

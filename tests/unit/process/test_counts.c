@@ -82,18 +82,18 @@ succeeds(struct counts *counts, const struct attempt *a)
 static uint64_t *
 word_of_worker(const struct counts *counts, unsigned worker)
 {
-	struct counters_book book;
+	struct counters_block block;
 
-	counts_get_book(counts, worker, &book);
-	book.rows->queries = 7;
-	return &book.rows->queries;
+	counts_get_block(counts, worker, &block);
+	block.rows->queries = 7;
+	return &block.rows->queries;
 }
 
 static void
-a_worker_has_its_own_book_and_nothing_else(void **state)
+a_worker_has_its_own_block_and_nothing_else(void **state)
 {
 	struct counts *counts = make();
-	struct counters_book base;
+	struct counters_block base;
 	uint64_t *own = word_of_worker(counts, 1);
 	uint64_t *others[] = {
 		word_of_worker(counts, 0),
@@ -157,21 +157,21 @@ role_succeeds(struct counts *counts, enum ipc_role role, enum deed deed,
 }
 
 static uint64_t *
-find_book(struct counts *counts)
+find_block(struct counts *counts)
 {
-	struct counters_book book;
+	struct counters_block block;
 
-	counts_get_book(counts, 2, &book);
-	return &book.rows->queries;
+	counts_get_block(counts, 2, &block);
+	return &block.rows->queries;
 }
 
 static uint64_t *
 find_base(struct counts *counts)
 {
-	struct counters_book book;
+	struct counters_block block;
 
-	counts_get_base(counts, &book);
-	return &book.rows->queries;
+	counts_get_base(counts, &block);
+	return &block.rows->queries;
 }
 
 static uint64_t *
@@ -186,16 +186,16 @@ xfrd_reads_what_others_write(void **state)
 	struct counts *counts = make();
 
 	word_of_worker(counts, 2);
-	assert_true(role_succeeds(counts, ROLE_XFRD, READ, find_book));
-	assert_false(role_succeeds(counts, ROLE_XFRD, WRITE, find_book));
-	assert_false(role_succeeds(counts, ROLE_XFRD, UNLOCK, find_book));
+	assert_true(role_succeeds(counts, ROLE_XFRD, READ, find_block));
+	assert_false(role_succeeds(counts, ROLE_XFRD, WRITE, find_block));
+	assert_false(role_succeeds(counts, ROLE_XFRD, UNLOCK, find_block));
 	assert_true(role_succeeds(counts, ROLE_XFRD, WRITE, find_base));
 	assert_int_equal(*find_base(counts), 8);
 	assert_true(role_succeeds(counts, ROLE_XFRD, READ, find_store));
 	assert_false(role_succeeds(counts, ROLE_XFRD, UNLOCK, find_store));
 	assert_true(role_succeeds(counts, ROLE_LOADER, WRITE, find_store));
 	assert_int_equal(*find_store(counts), 8);
-	assert_false(role_succeeds(counts, ROLE_LOADER, READ, find_book));
+	assert_false(role_succeeds(counts, ROLE_LOADER, READ, find_block));
 	assert_false(role_succeeds(counts, ROLE_LOADER, READ, find_base));
 	counts_destroy(counts);
 }
@@ -204,7 +204,7 @@ static void
 without_room_for_groups_there_are_fewer(void **state)
 {
 	struct rlimit limit, less;
-	struct counters_book book;
+	struct counters_block block;
 	struct counts *counts;
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -219,10 +219,10 @@ without_room_for_groups_there_are_fewer(void **state)
 	assert_true(counts_grow_limits(counts, 1));
 	assert_false(counts_grow_limits(counts, 2));
 	assert_true(counts_grow(counts, COUNTS_GROUPS_MAX));
-	counts_get_book(counts, 0, &book);
-	assert_in_range(book.room, 1, 8192);
-	assert_non_null(counters_book_open(&book, book.room));
-	assert_null(counters_book_open(&book, book.room + 1));
+	counts_get_block(counts, 0, &block);
+	assert_in_range(block.room, 1, 8192);
+	assert_non_null(counters_block_open(&block, block.room));
+	assert_null(counters_block_open(&block, block.room + 1));
 	counts_destroy(counts);
 }
 
@@ -289,13 +289,13 @@ table_of_limits_has_as_many_lines_as_it_is_to_have(void **state)
 	counts_destroy(counts);
 }
 
-/* How much a process of the role can write in its book, from the first octet
+/* How much a process of the role can write in its block, from the first octet
  * on, until it dies. */
 static size_t
 reach(struct counts *counts, enum ipc_role role)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), octets = 0;
-	struct counters_book book;
+	struct counters_block block;
 	int ends[2];
 	pid_t pid;
 
@@ -310,11 +310,11 @@ reach(struct counts *counts, enum ipc_role role)
 		counts_leave(counts, role, 0);
 		close(ends[0]);
 		if (role == ROLE_XFRD)
-			counts_get_base(counts, &book);
+			counts_get_base(counts, &block);
 		else
-			counts_get_book(counts, 0, &book);
+			counts_get_block(counts, 0, &block);
 		for (size_t at = 0;; at += page) {
-			*((volatile uint8_t *)book.used + at) = 1;
+			*((volatile uint8_t *)block.used + at) = 1;
 			(void)!write(ends[1], "", 1);
 		}
 	}
@@ -331,15 +331,15 @@ static void
 process_takes_no_more_memory_than_is_configured(void **state)
 {
 	static const enum ipc_role roles[] = {ROLE_WORKER, ROLE_XFRD};
-	struct counters_book book;
+	struct counters_block block;
 	struct counts *counts;
 
 	assert_int_equal(counts_create(&(struct counts_options){WORKERS,
 		COUNTS_GROUPS_MAX, 64}, &counts), NSD_OK);
 	for (unsigned i = 0; i < 2; i++)
 		assert_in_range(reach(counts, roles[i]), 4 << 20, 5 << 20);
-	counts_get_book(counts, 0, &book);
-	assert_null(counters_book_find(&book, 1));
+	counts_get_block(counts, 0, &block);
+	assert_null(counters_block_find(&block, 1));
 	assert_true(counts_grow(counts, 10000));
 	for (unsigned i = 0; i < 2; i++)
 		assert_in_range(reach(counts, roles[i]), 24 << 20, 40 << 20);
@@ -354,7 +354,7 @@ main(void)
 			workers_share_limits_and_read_secrets_of_cookies),
 		cmocka_unit_test(
 			table_of_limits_has_as_many_lines_as_it_is_to_have),
-		cmocka_unit_test(a_worker_has_its_own_book_and_nothing_else),
+		cmocka_unit_test(a_worker_has_its_own_block_and_nothing_else),
 		cmocka_unit_test(xfrd_reads_what_others_write),
 		cmocka_unit_test(
 			process_takes_no_more_memory_than_is_configured),

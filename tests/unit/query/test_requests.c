@@ -496,21 +496,21 @@ answers_of_a_group_are_counted_for_it(void **state)
 {
 	struct ask ask = { .qname = "example.", .type = TYPE_SOA };
 	const struct counters *group;
-	struct counters_book book;
-	size_t size = (counters_book_size(8) + 63) & ~(size_t)63;
+	struct counters_block block;
+	size_t size = (counters_block_size(8) + 63) & ~(size_t)63;
 	void *memory = aligned_alloc(64, size);
 	struct world w;
 
 	assert_non_null(memory);
 	memset(memory, 0, size);
-	counters_book_init(&book, memory, 8);
+	counters_block_init(&block, memory, 8);
 	start(&w);
 	query_ctx_destroy(w.ctx);
-	w.query_options.book = &book;
+	w.query_options.block = &block;
 	assert_int_equal(query_ctx_create(&w.query_options, &w.counters,
 		&w.ctx), NSD_OK);
 	done(ask_with(&w, &ask));
-	assert_null(counters_book_find(&book, 3));
+	assert_null(counters_block_find(&block, 3));
 	table_set_group(w.writer, w.zones[0].entry, 3);
 	done(ask_with(&w, &ask));
 	ask.transport = TRANSPORT_TCP;
@@ -519,7 +519,7 @@ answers_of_a_group_are_counted_for_it(void **state)
 	done(ask_with(&w, &ask));
 	ask.qname = "elsewhere.";
 	done(ask_with(&w, &ask));
-	group = counters_book_find(&book, 3);
+	group = counters_block_find(&block, 3);
 	assert_non_null(group);
 	assert_int_equal(group->queries, 2);
 	assert_int_equal(group->udp, 1);
