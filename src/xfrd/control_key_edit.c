@@ -87,8 +87,8 @@ edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
 
 	if (zone == NULL)
 		return;
-	xfrd_come_rest(xfrd, zone);
-	xfrd_turn_join(xfrd, zone);
+	xfrd_detach_suspend(xfrd, zone);
+	xfrd_turn_add(xfrd, zone);
 }
 
 static void

@@ -29,7 +29,7 @@
 /* A zone that was begun. Its number may become another's. */
 struct wait_zone {
 	uint32_t number;
-	uint32_t coming; /* as of struct xfrd_zone */
+	uint32_t incarnation; /* as of struct xfrd_zone */
 };
 
 struct control_wait {
@@ -144,7 +144,7 @@ wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 	char reason[REASON_MAX];
 
 	if (zone == NULL || zone->handle == XFR_NONE
-		|| zone->coming != begun->coming) {
+		|| zone->incarnation != begun->incarnation) {
 		w->removed++;
 		if (!w->all)
 			wait_note_fault(w, ctl_argument(w->call, 0),
@@ -213,7 +213,7 @@ wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 	if (zones == NULL)
 		return false;
 	w->zones = zones;
-	zones[w->count++] = (struct wait_zone){zone->number, zone->coming};
+	zones[w->count++] = (struct wait_zone){zone->number, zone->incarnation};
 	wait_begin_zone(w, zone->handle);
 	return true;
 }

@@ -16,11 +16,11 @@
  *   xfrd_reasons.c  why questions have failed
  *   xfrd_received.c  the last transfer of each zone
  *   xfrd_state.c   keeps timers over a restart
- *   xfrd_left.c    state of a zone that outlives a change of its options
+ *   xfrd_handover.c    state of a zone that outlives a change of its options
  *   xfrd_configure.c  other options of the server, other sockets
  *   xfrd_change.c  zones that come and go, in batches, in all processes
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
- *   xfrd_come.c    zones that rest or go: their state in xfrd
+ *   xfrd_detach.c  zones that rest or go: their state in xfrd
  *   xfrd_walk.c    finds zones that are published
  *   xfrd_follow.c  follows the settings that a reconfig has published
  *   xfrd_zone.c    zones, and the table of all (xfrd_zone.h)
@@ -85,7 +85,7 @@ struct xfrd_zones {
 	bool look_again;          /* another look is to follow this one */
 	bool told;                /* zones have all been seen once: targets of
 				   * NOTIFY are told of them */
-	uint32_t coming;          /* the latest zone.coming */
+	uint32_t incarnation;     /* the latest zone.incarnation */
 	void *configs;            /* struct zones_config, of <search.h> */
 };
 
@@ -99,7 +99,8 @@ struct xfrd_state {
 	size_t len;
 	off_t offset;
 	uint32_t next;          /* number of the zone that is written next */
-	uint32_t coming;        /* zones.coming when the count was written */
+	uint32_t incarnation;   /* zones.incarnation when the count was
+				 * written */
 	bool saving, failed;
 };
 
@@ -409,7 +410,7 @@ bool xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry);
 void xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket);
 /* Ends the jobs of a zone, except one that the loader has in hand. No job
  * refers to the zone from now on. */
-void xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone);
+void xfrd_job_detach_zone(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
 
@@ -586,21 +587,21 @@ void xfrd_state_save_soon(struct xfrd *xfrd);
 /* Writes the file now, at the end. */
 void xfrd_state_save(struct xfrd *xfrd);
 
-/* ---- xfrd_left.c --------------------------------------------------------- */
+/* ---- xfrd_handover.c ----------------------------------------------------- */
 
 /* Gets the state of a zone that is to outlive its options. False: it has no
  * handle, or there is none. */
-bool xfrd_left_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
-	int64_t now, struct xfrd_left_zone *left);
+bool xfrd_handover_get(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	int64_t now, struct xfrd_handover *handover);
 /* Sets in *start the state from the zone's past. */
-void xfrd_left_get_start(struct xfrd *xfrd,
+void xfrd_handover_get_start(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, struct xfr_start *start);
 /* True if the options that count for this state are others than the zone began
  * with. */
-bool xfrd_left_is_other(struct xfrd *xfrd, const struct xfrd_zone *zone);
+bool xfrd_handover_is_other(struct xfrd *xfrd, const struct xfrd_zone *zone);
 /* Gets the outcome of the last write from the past of a zone, which has a
  * handle now. */
-void xfrd_left_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
+void xfrd_handover_get_written(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_configure.c ---------------------------------------------------- */
 
@@ -614,7 +615,7 @@ enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 /* The message SERVED: looks at the served zones, a few at a time. */
 void xfrd_turn_look(struct xfrd *xfrd);
 /* Looks at a zone that has just been added, or has other options. */
-void xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone);
+void xfrd_turn_add(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Has a zone follow its published options, which may have changed; if its
  * checks have failed, one begins now. False: there is no memory for it now. */
 bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
@@ -636,16 +637,16 @@ typedef void xfrd_walk_on_new(struct xfrd *xfrd, struct xfrd_zone *zone);
 enum nsd_err xfrd_walk(struct xfrd *xfrd, struct xfrd_walk *walk,
 	unsigned most, xfrd_walk_on_new *on_new) MUST_USE;
 
-/* ---- xfrd_come.c --------------------------------------------------------- */
+/* ---- xfrd_detach.c ------------------------------------------------------- */
 
 /* Rests a zone that is to get other options, or to go: nothing is done for it
- * until xfrd_turn_join. Its past keeps its state. */
-void xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone);
+ * until xfrd_turn_add. Its past keeps its state. */
+void xfrd_detach_suspend(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Removes a zone, with its entries in the journal, that a reconfig has
  * removed. */
-void xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone);
+void xfrd_detach_purge(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Removes a zone from this process. */
-void xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
+void xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
 
 /* ---- xfrd_follow.c ------------------------------------------------------- */
 

@@ -586,7 +586,7 @@ xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd *xfrd = arg;
 
-	xfrd->changes->resting = false;
+	xfrd->changes->paused = false;
 	xfrd_changes_go_on(xfrd);
 }
 
@@ -652,9 +652,9 @@ xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		ask->on_end(ask->ctx, &end);
 		return;
 	}
-	if (changes->resting
+	if (changes->paused
 		&& clock_now_msec() - changes->failed_msec >= RENEW_AGAIN_MSEC)
-		changes->resting = false;
+		changes->paused = false;
 	cds_list_add_tail(&change->node, &changes->waiting);
 	event_active(changes->begin_event, EV_TIMEOUT, 0);
 }

@@ -194,11 +194,11 @@ xfrd_change_settle(struct xfrd_change *change)
 		zonelist_free_place(xfrd->changes->list, zone->listed_at);
 	if (change->kind == XFRD_CHANGE_DELETE) {
 		if (zone != NULL)
-			xfrd_come_remove(xfrd, zone);
+			xfrd_detach_remove(xfrd, zone);
 		return NSD_OK;
 	}
 	if (zone != NULL)
-		xfrd_come_rest(xfrd, zone);
+		xfrd_detach_suspend(xfrd, zone);
 	else
 		err = xfrd_zone_add(table, change->wire, &zone);
 	if (err != NSD_OK)
@@ -207,6 +207,6 @@ xfrd_change_settle(struct xfrd_change *change)
 	if (change->member != NULL)
 		err = xfrd_zone_set_member(table, zone, change->member);
 	if (err == NSD_OK)
-		xfrd_turn_join(xfrd, zone);
+		xfrd_turn_add(xfrd, zone);
 	return err;
 }

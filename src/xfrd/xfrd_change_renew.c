@@ -39,7 +39,7 @@ xfrd_change_wants_renewal(const struct xfrd *xfrd)
 {
 	const struct xfrd_changes *changes = xfrd->changes;
 
-	return !changes->resting
+	return !changes->paused
 		&& zonelist_wants_renewal(changes->list,
 			xfrd_change_count_zones(xfrd));
 }
@@ -69,7 +69,7 @@ changes_fail_renewal(struct xfrd_changes *changes)
 		changes->list->path, strerror(changes->failed_error),
 		changes->pause_sec);
 	pause = (struct timeval){.tv_sec = changes->pause_sec};
-	changes->resting = true;
+	changes->paused = true;
 	event_add(changes->renew_event, &pause);
 	changes->renewed_fd = -1;
 	changes_drop_lines(changes);

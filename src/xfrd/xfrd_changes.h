@@ -95,7 +95,7 @@ struct xfrd_changes {
 				    * list comes or goes meanwhile; or NULL */
 	size_t line_count;
 	struct event *renew_event; /* after a renewal that failed: */
-	bool resting;              /* no renewal is tried now */
+	bool paused;               /* no renewal is tried now */
 	unsigned pause_sec;        /* how long; 0: the last one was well */
 	int failed_error;          /* errno of the last one that failed */
 	int64_t failed_msec;       /* and when */

@@ -49,7 +49,7 @@ follow_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 
 	xfrd_read_end(xfrd);
 	if (!is_there) {
-		xfrd_come_lose(xfrd, zone);
+		xfrd_detach_purge(xfrd, zone);
 		xfrd->follow.gone++;
 		return true;
 	}

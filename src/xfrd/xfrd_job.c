@@ -259,7 +259,7 @@ xfrd_job_cancel(struct xfrd *xfrd, uint64_t ticket)
 }
 
 void
-xfrd_job_leave_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
+xfrd_job_detach_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	struct xfrd_job *job, *next;
 

@@ -225,7 +225,7 @@ static bool
 state_has(const struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	return zone != NULL && zone->handle != XFR_NONE
-		&& zone->coming <= xfrd->state.coming
+		&& zone->incarnation <= xfrd->state.incarnation
 		&& xfr_is_secondary(xfrd->zones.machine, zone->handle);
 }
 
@@ -281,7 +281,7 @@ state_begin(struct xfrd *xfrd)
 
 	/* Zones are all known: before that, the file would lose some. */
 	assert(xfrd->zones.told && state->event != NULL);
-	state->coming = xfrd->zones.coming;
+	state->incarnation = xfrd->zones.incarnation;
 	for (uint32_t i = 0; i < table->end; i++)
 		zones += state_has(xfrd, xfrd_zone_at(table, i));
 	state->len = 0;

@@ -41,7 +41,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 		return err == NSD_E_NOT_FOUND;
 	if (zone->handle != XFR_NONE
 		&& xfr_get_config(xfrd->zones.machine, zone->handle) != config)
-		xfrd_come_rest(xfrd, zone);
+		xfrd_detach_suspend(xfrd, zone);
 	if (config == XFR_NONE) {
 		assert(zone->handle == XFR_NONE);
 		xfrd_zone_drop_past(&xfrd->zones.table, zone);
@@ -53,10 +53,10 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 
 		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
 		xfrd_state_get_start(xfrd, zone, loaded ? &soa : NULL, &start);
-		xfrd_left_get_start(xfrd, zone, &start);
+		xfrd_handover_get_start(xfrd, zone, &start);
 		if (xfrd_zones_begin(xfrd, zone, config, &start) != NSD_OK)
 			return false;
-		xfrd_left_get_written(xfrd, zone);
+		xfrd_handover_get_written(xfrd, zone);
 		xfrd_zone_drop_past(&xfrd->zones.table, zone);
 		return true;
 	}
@@ -117,7 +117,7 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		struct xfrd_zone *zone = xfrd_zone_at(table, zones->looked);
 
 		if (zone != NULL && turn_is_gone(xfrd, zone)) {
-			xfrd_come_lose(xfrd, zone);
+			xfrd_detach_purge(xfrd, zone);
 		} else if (zone != NULL && !turn_look_at(xfrd, zone)) {
 			soon.tv_sec = 1;
 			break;
@@ -139,7 +139,7 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 }
 
 void
-xfrd_turn_join(struct xfrd *xfrd, struct xfrd_zone *zone)
+xfrd_turn_add(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	char name[NAME_TEXT_MAX];
 
@@ -174,8 +174,8 @@ turn_try_again(struct xfrd *xfrd, const struct xfrd_zone *zone)
 bool
 xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	if (xfrd_left_is_other(xfrd, zone))
-		xfrd_come_rest(xfrd, zone);
+	if (xfrd_handover_is_other(xfrd, zone))
+		xfrd_detach_suspend(xfrd, zone);
 	if (!turn_follow(xfrd, zone))
 		return false;
 	turn_try_again(xfrd, zone);

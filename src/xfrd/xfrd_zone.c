@@ -346,7 +346,7 @@ xfrd_zone_get_past(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 		past = arena_alloc(&table->pasts, sizeof(*past));
 	if (past == NULL)
 		return NULL;
-	*past = (struct xfrd_past){.left.expire_at = XFR_NEVER};
+	*past = (struct xfrd_past){.handover.expire_at = XFR_NEVER};
 	table->past_count++;
 	return zone->past = past;
 }

@@ -66,8 +66,9 @@ struct xfrd_state_zone {
 	} soas[XFR_STATE_SOAS];
 };
 
-/* State of a zone that outlives a change of its options: see xfrd_left.c. */
-struct xfrd_left_zone {
+/* State of a zone that outlives a change of its options: see
+ * xfrd_handover.c. */
+struct xfrd_handover {
 	/* Times for which a secondary zone may be answered from with that
 	 * serial, whatever its options, by the machine's clock. */
 	int64_t acquired_at;
@@ -85,7 +86,7 @@ struct xfrd_left_zone {
 struct xfrd_past {
 	struct xfrd_past *next; /* of those not used */
 	struct xfrd_state_zone state;
-	struct xfrd_left_zone left;
+	struct xfrd_handover handover;
 };
 
 struct xfrd_zone {
@@ -114,13 +115,13 @@ struct xfrd_zone {
 	uint32_t handle;              /* of the machine; XFR_NONE: it is unknown
 				       * there, and the fields from said to
 				       * received are empty */
-	uint32_t coming;              /* number of this addition to the machine:
+	uint32_t incarnation;         /* number of this addition to the machine:
 				       * other zones, and later additions of
 				       * this zone, have other numbers */
 	struct xfrd_written written;
 	struct xfrd_received received;
 	struct xfrd_steps_zone steps;
-	uint64_t options;             /* with a handle: see xfrd_left_zone */
+	uint64_t options;             /* with a handle: see xfrd_handover */
 };
 
 /* With its apex, its bucket and what the machine takes for a zone, less than

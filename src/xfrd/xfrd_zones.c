@@ -224,7 +224,7 @@ xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	xfr_set_user(zones->machine, zone->handle, zone->number);
 	zones->secondary_count += xfr_is_secondary(zones->machine,
 		zone->handle);
-	zone->coming = ++zones->coming;
+	zone->incarnation = ++zones->incarnation;
 	return NSD_OK;
 }
 

@@ -244,7 +244,7 @@ xfrd_is_quiet(void)
 	return changes->step == XFRD_CHANGES_NONE
 		&& cds_list_empty(&changes->waiting)
 		&& cds_list_empty(&changes->busy)
-		&& !xfrd_change_wants_renewal(sim.xfrd) && !changes->resting
+		&& !xfrd_change_wants_renewal(sim.xfrd) && !changes->paused
 		&& sim.xfrd->requests.count == 0;
 }
 

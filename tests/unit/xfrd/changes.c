@@ -44,7 +44,7 @@ syncer_ask(struct syncer *syncer, int fd, int at)
 }
 
 void
-xfrd_turn_join(struct xfrd *one, struct xfrd_zone *zone)
+xfrd_turn_add(struct xfrd *one, struct xfrd_zone *zone)
 {
 }
 

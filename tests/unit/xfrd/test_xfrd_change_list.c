@@ -52,7 +52,7 @@ zone_that_goes_by_itself_is_deleted(void **state)
 {
 	add_three();
 	make_busy(XFRD_CHANGE_DELETE, "x", NULL);
-	xfrd_come_lose(&fixture.xfrd, fixture_find("x"));
+	xfrd_detach_purge(&fixture.xfrd, fixture_find("x"));
 	wait_until_asked(4);
 	answer(4, NSD_E_NOT_FOUND);
 	assert_string_equal(ended, "busy:0 ");
@@ -65,7 +65,7 @@ zone_that_goes_by_itself_comes_with_its_pattern(void **state)
 {
 	add_three();
 	make_busy(XFRD_CHANGE_PATTERN, "x", "q");
-	xfrd_come_lose(&fixture.xfrd, fixture_find("x"));
+	xfrd_detach_purge(&fixture.xfrd, fixture_find("x"));
 	assert_int_equal(fixture_list("x", NULL), NSD_OK);
 	wait_until_asked(4);
 	answer(4, NSD_OK);
@@ -262,7 +262,7 @@ zone_that_gets_the_pattern_it_has_changes(void **state)
 	const struct xfrd_zone_table *table = &fixture.xfrd.zones.table;
 
 	for (uint32_t i = 0; table->count > 0; i++)
-		xfrd_come_remove(&fixture.xfrd, xfrd_zone_at(table, i));
+		xfrd_detach_remove(&fixture.xfrd, xfrd_zone_at(table, i));
 	change(XFRD_CHANGE_ADD, "x", "p", "add");
 	change(XFRD_CHANGE_ADD, "y", "p", "other");
 	flush(0);

@@ -93,7 +93,7 @@ zones_go_come_and_get_their_options(void **state)
 		  "zone: name: b zonefile: f " BASE "\n"
 		  "zone: name: c zonefile: f\n", NULL);
 	for (unsigned i = 0; i < 2; i++)
-		xfrd_turn_join(&fixture.xfrd, fixture_find(i == 0 ? "a" : "b"));
+		xfrd_turn_add(&fixture.xfrd, fixture_find(i == 0 ? "a" : "b"));
 	assert_int_not_equal(fixture_find("b")->handle, XFR_NONE);
 	assert_int_equal(fixture.xfrd.zones.secondary_count, 2);
 	publish("zone: name: a zonefile: f\n"

@@ -195,7 +195,7 @@ pasts_take_no_memory_when_all_are_gone(void **state)
 		past = xfrd_zone_get_past(&table, zones[i]);
 		assert_non_null(past);
 		assert_ptr_equal(xfrd_zone_get_past(&table, zones[i]), past);
-		assert_true(past->left.expire_at == XFR_NEVER);
+		assert_true(past->handover.expire_at == XFR_NEVER);
 		memset(past, 1, sizeof(*past));
 	}
 	octets = table.pasts.mapped;
@@ -209,7 +209,7 @@ pasts_take_no_memory_when_all_are_gone(void **state)
 		xfrd_zone_drop_past(&table, zone);
 		past = xfrd_zone_get_past(&table, zone);
 		assert_non_null(past);
-		assert_true(past->left.expire_at == XFR_NEVER);
+		assert_true(past->handover.expire_at == XFR_NEVER);
 		assert_false(past->state.is_known);
 	}
 	assert_int_equal(table.pasts.mapped, octets);

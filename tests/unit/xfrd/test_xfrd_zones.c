@@ -153,13 +153,13 @@ zone_waits_until_its_options_are_published(void **state)
 	fixture_open();
 	know("new");
 	expect_unpublished("new");
-	xfrd_turn_join(&fixture.xfrd, zone("new"));
+	xfrd_turn_add(&fixture.xfrd, zone("new"));
 	assert_int_equal(zone("new")->handle, XFR_NONE);
 	fixture_publish("zone: name: a zonefile: f request-xfr: 192.0.2.2 NOKEY "
 		BASE "\n"
 		"zone: name: new zonefile: f " BASE "\n");
 	assert_int_not_equal(config("a"), config("new"));
-	xfrd_turn_join(&fixture.xfrd, zone("new"));
+	xfrd_turn_add(&fixture.xfrd, zone("new"));
 	assert_int_not_equal(zone("new")->handle, XFR_NONE);
 	fixture_close();
 }
@@ -190,11 +190,11 @@ zone_that_has_begun_follows_what_is_published(void **state)
 		&begin), NSD_OK);
 	assert_true(status_of("a").check_at > now + 4000 * SEC);
 	assert_int_equal(status_of("a").lifetime_msec, 1000000 * SEC);
-	xfrd_turn_join(&fixture.xfrd, zone("a"));
+	xfrd_turn_add(&fixture.xfrd, zone("a"));
 	assert_true(status_of("a").has_data);
 	fixture_publish("zone: name: a zonefile: f max-refresh-time: 100 max-retry-time: 100 "
 		"min-expire-time: 2000000 " BASE "\n");
-	xfrd_turn_join(&fixture.xfrd, zone("a"));
+	xfrd_turn_add(&fixture.xfrd, zone("a"));
 	/* The zone has begun anew: without data, as nothing is served here. */
 	assert_false(status_of("a").has_data);
 	xfrd_zones_end(&fixture.xfrd, zone("a"));
@@ -231,7 +231,7 @@ zone_that_has_lost_its_servers_is_let_alone(void **state)
 	fixture_publish("zone: name: a zonefile: f\n");
 	action.primary = 0;
 	assert_null(xfrd_job_create(&fixture.xfrd, &action));
-	xfrd_turn_join(&fixture.xfrd, zone("a"));
+	xfrd_turn_add(&fixture.xfrd, zone("a"));
 	assert_int_equal(zone("a")->handle, XFR_NONE);
 	assert_null(zone("a")->past);
 	fixture_close();

@@ -1,5 +1,5 @@
 /*
- * xfrd_come.c - zones get other options, or go: their state in xfrd.
+ * xfrd_detach.c - zones get other options, or go: their state in xfrd.
  * xfrd_change.c and xfrd_follow.c do the rest.
  */
 #include "config.h"
@@ -12,42 +12,44 @@
 #include "xfrd/xfrd_changes.h"
 
 void
-xfrd_come_rest(struct xfrd *xfrd, struct xfrd_zone *zone)
+xfrd_detach_suspend(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	struct xfrd_left_zone left;
+	struct xfrd_handover handover;
 	struct xfrd_past *past;
-	bool is_left;
+	bool is_handed_over;
 
-	xfrd_job_leave_zone(xfrd, zone);
+	xfrd_job_detach_zone(xfrd, zone);
 	if (zone->handle == XFR_NONE)
 		return;
 	assert(zone->past == NULL);
-	is_left = xfrd_left_get(xfrd, zone, clock_now_msec(), &left);
+	is_handed_over = xfrd_handover_get(xfrd, zone, clock_now_msec(),
+		&handover);
 	xfrd_zones_end(xfrd, zone);
 	assert(zone->handle == XFR_NONE);
 	/* Without memory, the expiry in the store stays. */
-	past = is_left ? xfrd_zone_get_past(&xfrd->zones.table, zone) : NULL;
+	past = is_handed_over ? xfrd_zone_get_past(&xfrd->zones.table, zone)
+		: NULL;
 	if (past != NULL)
-		past->left = left;
+		past->handover = handover;
 	xfrd_state_drop(xfrd);
 	xfrd_zones_go_on(xfrd);
 }
 
 void
-xfrd_come_lose(struct xfrd *xfrd, struct xfrd_zone *zone)
+xfrd_detach_purge(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	if (xfrd->journal != NULL)
 		journal_drop(xfrd->journal, xfrd_zone_apex(zone));
-	xfrd_come_remove(xfrd, zone);
+	xfrd_detach_remove(xfrd, zone);
 }
 
 void
-xfrd_come_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
+xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	/* A list that is written anew refers to its zones. */
 	assert(!zone->is_listed || xfrd->changes == NULL
 		|| xfrd->changes->lines == NULL);
-	xfrd_come_rest(xfrd, zone);
+	xfrd_detach_suspend(xfrd, zone);
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_steps_forget(xfrd, zone);
 	/* Another zone may be in its place later. */

@@ -1,4 +1,4 @@
-/* test_xfrd_left.c - state that a zone keeps when it begins anew. */
+/* test_xfrd_handover.c - state that a zone keeps when it begins anew. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -57,21 +57,21 @@ begin(const char *name, bool is_told)
 		.is_told = is_told};
 
 	begin_zone(zone, &start);
-	xfrd_left_get_written(&fixture.xfrd, zone);
+	xfrd_handover_get_written(&fixture.xfrd, zone);
 	xfrd_zone_drop_past(&fixture.xfrd.zones.table, zone);
 	return zone;
 }
 
 static void
-rest(const char *name)
+suspend(const char *name)
 {
-	xfrd_come_rest(&fixture.xfrd, find(name));
+	xfrd_detach_suspend(&fixture.xfrd, find(name));
 	assert_int_equal(find(name)->handle, XFR_NONE);
 }
 
-/* Zones rest: a was told and written; b was written; c, nothing. */
+/* Zones are suspended: a was told and written; b was written; c, nothing. */
 static void
-leave(void)
+hand_over(void)
 {
 	publish(1);
 	fixture_open();
@@ -80,9 +80,9 @@ leave(void)
 	begin("b", false)->written = (struct xfrd_written){
 		.at_sec = 1001, .serial = 6};
 	begin("c", false);
-	rest("a");
-	rest("b");
-	rest("c");
+	suspend("a");
+	suspend("b");
+	suspend("c");
 }
 
 /* True if the zone's targets have been told of a serial. */
@@ -91,7 +91,7 @@ is_told(const char *name, uint32_t serial)
 {
 	struct xfr_start start = {.has_data = true, .soa.serial = serial};
 
-	xfrd_left_get_start(&fixture.xfrd, find(name), &start);
+	xfrd_handover_get_start(&fixture.xfrd, find(name), &start);
 	return start.is_told;
 }
 
@@ -102,9 +102,9 @@ written_at(const char *name)
 }
 
 static void
-zone_that_begins_anew_knows_what_was_left(void **state)
+zone_that_begins_anew_knows_what_was_handed_over(void **state)
 {
-	leave();
+	hand_over();
 	assert_true(is_told("a", 7));
 	assert_false(is_told("a", 8));
 	assert_false(is_told("b", 7));
@@ -119,12 +119,12 @@ zone_that_begins_anew_knows_what_was_left(void **state)
 static void
 zone_with_other_targets_begins_without(void **state)
 {
-	leave();
+	hand_over();
 	publish(2);
 	assert_false(is_told("a", 7));
 	assert_int_equal(written_at("a"), 0);
 	/* And back: it has begun with others since. */
-	rest("a");
+	suspend("a");
 	publish(1);
 	assert_false(is_told("a", 7));
 	/* Zone b has not begun in between, so its state is kept. */
@@ -140,7 +140,7 @@ zone_that_takes_a_free_number_begins_without(void **state)
 	uint8_t apex[NAME_MAX_LEN];
 	uint32_t number;
 
-	leave();
+	hand_over();
 	number = find("a")->number;
 	assert_true(conf_parse_zone_name("a", apex));
 	xfrd_zone_drop_past(table, find("a"));
@@ -159,29 +159,29 @@ expires_at(const char *name, uint32_t serial)
 	struct xfr_start start = {.has_data = true, .soa.serial = serial,
 		.expire_at = XFR_NEVER};
 
-	xfrd_left_get_start(&fixture.xfrd, find(name), &start);
+	xfrd_handover_get_start(&fixture.xfrd, find(name), &start);
 	return start.expire_at;
 }
 
 /* However long it takes, whoever has it begin. */
 static void
-zone_that_rests_keeps_how_long_it_is_answered_from(void **state)
+suspended_zone_keeps_how_long_it_is_answered_from(void **state)
 {
 	const struct xfr_start start = {.has_data = true, .soa.serial = 7,
 		.acquired_at = 5, .check_at = XFR_NEVER, .expire_at = 7000,
 		.lifetime_msec = 0};
 
-	leave();
+	hand_over();
 	begin_zone(find("d"), &start);
-	rest("d");
+	suspend("d");
 	assert_int_equal(expires_at("d", 7), 7000);
 	/* The time says nothing about another version. */
 	assert_true(expires_at("d", 8) == XFR_NEVER);
 	/* The zone gets other options once more. */
-	rest("d");
+	suspend("d");
 	assert_int_equal(expires_at("d", 7), 7000);
 	/* A removed zone's state is removed too. */
-	xfrd_come_remove(&fixture.xfrd, find("d"));
+	xfrd_detach_remove(&fixture.xfrd, find("d"));
 	assert_null(fixture_find("d"));
 	fixture_close();
 }
@@ -192,10 +192,10 @@ main(void)
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
 	const struct CMUnitTest tests[] = {
-		TEST(zone_that_begins_anew_knows_what_was_left),
+		TEST(zone_that_begins_anew_knows_what_was_handed_over),
 		TEST(zone_with_other_targets_begins_without),
 		TEST(zone_that_takes_a_free_number_begins_without),
-		TEST(zone_that_rests_keeps_how_long_it_is_answered_from),
+		TEST(suspended_zone_keeps_how_long_it_is_answered_from),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
