@@ -294,8 +294,9 @@ enum ipc_write_flag {
 			     * folder xfrdir */
 	IPC_WRITE_HAS_COPY = 2, /* once the file is written: remove the copy
 				 * from the folder xfrdir */
-	IPC_WRITE_STEPS = 4, /* not the zone: the differences of its versions,
-			      * beside its file; the zone has no primaries */
+	IPC_WRITE_CHANGESETS = 4, /* not the zone: the differences of its
+			      * versions, beside its file; the zone has no
+			      * primaries */
 	IPC_WRITE_UNSURE = 8, /* with STEPS: the files may be current: leave
 			       * them if they are newer than the zone file */
 };

@@ -26,15 +26,15 @@ struct ixfr_text {
 	int64_t time_sec;    /* of the epoch: now */
 };
 
-/* A step: the octets of a zone_step or of a draft. */
+/* A changeset: the octets of a zone_changeset or of a draft. */
 struct ixfr_octets {
 	uint32_t from, to;
 	const uint8_t *octets;
 	size_t len;
 };
 
-/* The size of a step as NSD counts it: whole names, and 128 octets of its own
- * for each record. 0: the octets are no records, or there is no memory. */
+/* The size of a changeset as NSD counts it: whole names, and 128 octets of its
+ * own for each record. 0: the octets are no records, or there is no memory. */
 uint64_t ixfr_file_measure(const uint8_t *apex,
 	const struct ixfr_octets *octets);
 
@@ -50,9 +50,10 @@ enum nsd_err ixfr_file_replace(const char *path,
 	MUST_USE;
 
 /*
- * Writes steps (history_list) beside the zone file at path, and removes the
- * files of older ones. For the process that writes the zone file, before that
- * file: so the folder is flushed, too. The steps are pinned, and stay.
+ * Writes changesets (history_list) beside the zone file at path, and removes
+ * the files of older ones. For the process that writes the zone file, before
+ * that
+ * file: so the folder is flushed, too. The changesets are pinned, and stay.
  * returns NSD_OK; NSD_E_SYSTEM (errno), NSD_E_WIRE or NSD_E_MEMORY: some files
  *     are new, others old. Whoever reads them sees which lead to each other.
  *     The sink is told.
@@ -61,15 +62,16 @@ enum nsd_err ixfr_file_write(const struct store_view *view,
 	const struct history_path *history, const char *path,
 	const struct ixfr_text *text, struct diag_sink *sink) MUST_USE;
 
-/* True if a step was written since the zone file was changed, made or put there
- * (its ctime). No file is opened. False also if the times cannot be read. */
+/* True if a changeset was written since the zone file was changed, made or put
+ * there (its ctime). No file is opened. False also if the times cannot be
+ * read. */
 bool ixfr_file_is_new(const char *path);
 
 /* Room for the name of a file. */
 #define IXFR_FILE_SUFFIX_MAX 20u
 
-/* Writes the name of a step's file; index 0 is the newest. out: strlen(path) +
- * IXFR_FILE_SUFFIX_MAX octets. */
+/* Writes the name of a changeset's file; index 0 is the newest. out:
+ * strlen(path) + IXFR_FILE_SUFFIX_MAX octets. */
 void ixfr_file_print_name(const char *path, unsigned index, char *out);
 
 /*
@@ -95,7 +97,7 @@ struct ixfr_wanted {
 	const struct timespec *since;
 };
 
-/* The steps that were read, the newest first. */
+/* The changesets that were read, the newest first. */
 struct ixfr_drafts {
 	struct history_draft *items;
 	size_t count;

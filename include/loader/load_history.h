@@ -12,14 +12,14 @@
 void load_history_read(const struct load_context *context, const char *path,
 	struct load_result *result);
 
-/* Lets go of steps beyond the limits of the zone's options, or that a dead
+/* Lets go of changesets beyond the limits of the zone's options, or that a dead
  * loader has left and that lead to no version. For the loader's main thread. */
 void load_history_settle(struct store_writer *writer,
 	const struct load_zone *zone);
 
 /* Puts result->history into the store, and notes whether there are files that
- * do not lead to the served version. The version that the steps lead to was
- * published. For the loader's main thread. */
+ * do not lead to the served version. The version that the changesets lead to
+ * was published. For the loader's main thread. */
 void load_history_publish(const struct load_context *context,
 	const struct load_result *result);
 

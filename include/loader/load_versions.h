@@ -43,9 +43,9 @@ struct load_octets {
  * added and removed again between them cost nothing, and only the last version
  * is made and published. All or nothing is done. Versions up to the served
  * serial are left out; so nothing is done if the zone is at the last one
- * already. The differences are kept for secondaries as they came, a step for
- * each version. For the loader's main thread, or for a thread that has v->heap
- * and may change the zone (update_make): the loop publishes for it.
+ * already. The differences are kept for secondaries as they came, a changeset
+ * for each version. For the loader's main thread, or for a thread that has
+ * v->heap and may change the zone (update_make): the loop publishes for it.
  * Cost: linear in the octets, and as of one update_commit.
  * returns NSD_OK: the zone is at the last serial. After any other result it is
  * as it was. NSD_E_WIRE: the octets are no differences, or those of another

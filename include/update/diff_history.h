@@ -1,5 +1,5 @@
-/* diff_history.h - the differences that a changed file makes, as a step between
- * two versions. */
+/* diff_history.h - the differences that a changed file makes, as a changeset
+ * between two versions. */
 #ifndef UPDATE_DIFF_HISTORY_H
 #define UPDATE_DIFF_HISTORY_H
 

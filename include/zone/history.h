@@ -2,12 +2,12 @@
  * history.h - the differences between the last versions of a zone, for
  * secondaries that have one of them (IXFR, RFC 1995).
  *
- *   zone_entry.history -> zone_step, the newest -> zone_step, older -> ...
+ *   zone_entry.history -> zone_changeset, the newest -> older -> ...
  *
- * A step leads from one version to the next. The newest step leads to the
- * served version or, while the writer is about to publish another, to that one.
- * Steps do not change but for the reference to an older one, which may become
- * none at any time.
+ * A changeset leads from one version to the next. The newest changeset leads to
+ * the served version or, while the writer is about to publish another, to that
+ * one. Changesets do not change but for the reference to an older one, which
+ * may become none at any time.
  */
 #ifndef ZONE_HISTORY_H
 #define ZONE_HISTORY_H
@@ -20,8 +20,8 @@
 #include "dns/rdata.h"
 #include "zone/zone.h"
 
-/* The most steps of a zone, for any ixfr-number: a request walks them. */
-#define HISTORY_STEPS_MAX 4096u
+/* The most changesets of a zone, for any ixfr-number: a request walks them. */
+#define HISTORY_CHANGESETS_MAX 4096u
 
 /*
  * data is len octets, which are sent as they are: records as in a message whose
@@ -34,48 +34,48 @@
  *   RDATA: names that may be compressed (RFC 3597 section 4) and end as the
  *   apex does have a pointer to that end
  */
-struct zone_step {
+struct zone_changeset {
 	uint32_t from;   /* serials */
 	uint32_t to;
 	uint32_t len;
-	store_ref older; /* the step that leads to `from`; or none. It may
+	store_ref older; /* the changeset that leads to `from`; or none. It may
 			  * change: read it with store_load_ref */
 	uint8_t data[];
 };
 
 static inline size_t
-zone_step_size(const struct zone_step *step)
+zone_changeset_size(const struct zone_changeset *changeset)
 {
-	return sizeof(*step) + step->len;
+	return sizeof(*changeset) + changeset->len;
 }
 
-/* The steps from one version to another, the last one first. */
+/* The changesets from one version to another, the last one first. */
 struct history_path {
-	store_ref *steps;
+	store_ref *changesets;
 	size_t count;
 	size_t room; /* private */
 };
 
 /*
  * Finds the path from one serial to another, which is that of a version that
- * the caller has found in the entry before. Gives path->steps, free() them; the
- * steps stay until the reader is quiescent, or as long as the reader has them
- * pinned.
+ * the caller has found in the entry before. Gives path->changesets, free()
+ * them; the changesets stay until the reader is quiescent, or as long as the
+ * reader has them pinned.
  * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. *path is set on
  * success only.
- * Cost: a cache miss for each step.
+ * Cost: a cache miss for each changeset.
  */
 enum nsd_err history_find(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t from, uint32_t to,
 	struct history_path *path) MUST_USE;
 
-/* Lists the steps that lead to a serial, from the oldest one on. NSD_OK, and no
- * steps, if none leads there. At most HISTORY_STEPS_MAX. */
+/* Lists the changesets that lead to a serial, from the oldest one on. NSD_OK,
+ * and no changesets, if none leads there. At most HISTORY_CHANGESETS_MAX. */
 enum nsd_err history_list(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t to, struct history_path *path)
 	MUST_USE;
 
-/* A record of a step. Pointers are lent from the step. */
+/* A record of a changeset. Pointers are lent from the changeset. */
 struct history_rr {
 	const uint8_t *labels; /* of the owner, below the apex */
 	uint8_t labels_len;    /* octets */
@@ -86,8 +86,8 @@ struct history_rr {
 };
 
 /*
- * Reads the next record of a step; the cursor is over its data. The octets may
- * be any.
+ * Reads the next record of a changeset; the cursor is over its data. The octets
+ * may be any.
  * returns NSD_OK; NSD_E_WIRE, and the cursor has failed: there is no whole
  * record.
  */

@@ -415,7 +415,7 @@ enum zone_entry_flags {
 	ZONE_ENTRY_FILE_FAILED = 4,
 	/* Files of differences beside the zone file may not lead to the served
 	 * version, and are to be removed. Set by the reading of the zone. */
-	ZONE_ENTRY_STEPS_STALE = 8,
+	ZONE_ENTRY_CHANGESETS_STALE = 8,
 	/* The zone was added at run time: it has a line in the zone list. */
 	ZONE_ENTRY_LISTED = 16,
 	/* The zone's name was written with a dot at its end. */
@@ -470,8 +470,8 @@ struct zone_entry {
 				* 0: never */
 	uint32_t group;        /* of zonestats: its queries are counted there,
 				* too; 0: none. Atomic */
-	store_ref history;     /* struct zone_step (zone/history.h); none: no
-				* differences are kept */
+	store_ref history;     /* struct zone_changeset (zone/history.h); none:
+				* no differences are kept */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
 };
 

@@ -5,13 +5,14 @@
  * Around the publishing of a version:
  *
  *   history_draft_init, history_draft_add ...   what differs
- *   history_push                                the step, before the version
+ *   history_push                                the changeset: before the
+ *                                               version
  *   ... the version is published, or is not ...
  *   history_settle                              in both cases
  *   history_draft_fini
  *
- * So readers that find a version find the step that leads to it. A version that
- * is published without a step comes after history_clear.
+ * So readers that find a version find the changeset that leads to it. A version
+ * that is published without a changeset comes after history_clear.
  */
 #ifndef ZONEDB_HISTORY_EDIT_H
 #define ZONEDB_HISTORY_EDIT_H
@@ -26,16 +27,16 @@
 
 struct store_writer;
 
-/* The limits of the steps that a zone keeps. */
+/* The limits of the changesets that a zone keeps. */
 struct history_limits {
-	uint32_t number; /* steps; 0: nothing is kept */
-	uint64_t octets; /* of all steps (zone_step.len); 0: any */
+	uint32_t number; /* changesets; 0: nothing is kept */
+	uint64_t octets; /* of all changesets (zone_changeset.len); 0: any */
 };
 
-/* A step that is being put together. */
+/* A changeset that is being put together. */
 struct history_draft {
 	uint32_t from, to; /* serials; set when both SOAs were added */
-	bool lost;         /* the step cannot be kept */
+	bool lost;         /* the changeset cannot be kept */
 	/* private */
 	unsigned soa_count;
 	size_t apex_len;
@@ -44,8 +45,8 @@ struct history_draft {
 	uint8_t apex[NAME_MAX_LEN];
 };
 
-/* Begins a step. apex: the zone's whole name, copied. A step longer than the
- * limits allow becomes lost. */
+/* Begins a changeset. apex: the zone's whole name, copied. A changeset longer
+ * than the limits allow becomes lost. */
 void history_draft_init(struct history_draft *draft, const uint8_t *apex,
 	const struct history_limits *limits);
 /*
@@ -57,17 +58,17 @@ void history_draft_add(struct history_draft *draft, const struct zone_rr *rr);
 /* Frees the memory of the draft. */
 void history_draft_fini(struct history_draft *draft);
 
-/* Puts a step before the others of an entry, if it begins where these end; else
- * these are dropped. A draft that is lost or not whole, or a lack of memory,
- * leaves no step at all. */
+/* Puts a changeset before the others of an entry, if it begins where these end;
+ * else these are dropped. A draft that is lost or not whole, or a lack of
+ * memory, leaves no changeset at all. */
 void history_push(struct store_writer *writer, store_ref entry,
 	const struct history_draft *draft);
-/* Lets go of steps that do not lead to the served version, and of the oldest
- * ones beyond the limits. Also for a loader that takes over. Cost: a cache miss
- * for each step. */
+/* Lets go of changesets that do not lead to the served version, and of the
+ * oldest ones beyond the limits. Also for a loader that takes over. Cost: a
+ * cache miss for each changeset. */
 void history_settle(struct store_writer *writer, store_ref entry,
 	const struct history_limits *limits);
-/* Lets go of all steps. */
+/* Lets go of all changesets. */
 void history_clear(struct store_writer *writer, store_ref entry);
 
 #endif

@@ -46,7 +46,7 @@ void release_trie(struct releaser *r, struct trie *trie,
  * the index of contents. */
 void release_writers_parts(struct releaser *r, const struct zone *zone);
 
-/* Lets go of a step of a zone's history and of all older ones. ref may be
+/* Lets go of a changeset of a zone's history and of all older ones. ref may be
  * none. */
 void release_history(struct releaser *r, store_ref ref);
 

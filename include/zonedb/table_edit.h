@@ -88,8 +88,8 @@ store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
  * zone_entry_flags), at once visible to readers. */
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
-/* Sets or clears ZONE_ENTRY_STEPS_STALE, at once visible to readers. */
-void table_set_steps_stale(struct store_writer *writer, store_ref entry,
+/* Sets or clears ZONE_ENTRY_CHANGESETS_STALE, at once visible to readers. */
+void table_set_changesets_stale(struct store_writer *writer, store_ref entry,
 	bool stale);
 /* Sets the time at which a zone expires (zone_entry.expires_sec), at once
  * visible to readers. */

@@ -20,8 +20,8 @@
 
 /* Octets of text in one file, whatever its limits say. */
 #define TEXT_MAX ((size_t)256 << 20)
-/* Octets of text for one octet of a step: owners are whole there, each octet of
- * a name may take four. */
+/* Octets of text for one octet of a changeset: owners are whole there, each
+ * octet of a name may take four. */
 #define TEXT_RATIO 16u
 #define DEFAULT_TTL_SEC 3600
 
@@ -211,7 +211,8 @@ file_load(const char *path, size_t max, const struct timespec *since,
 	return NSD_E_SYSTEM;
 }
 
-/* Reads the file of a step that leads to a serial. True: it is in the draft. */
+/* Reads the file of a changeset that leads to a serial. True: it is in the
+ * draft. */
 static bool
 differences_read(const char *path, uint32_t to,
 	const struct ixfr_wanted *wanted, struct diag_sink *sink,
@@ -247,8 +248,8 @@ ixfr_file_read(const char *path, const struct ixfr_wanted *wanted,
 {
 	const struct history_limits *limits = wanted->limits;
 	uint32_t serial = wanted->serial;
-	unsigned max = limits->number < HISTORY_STEPS_MAX ? limits->number
-		: HISTORY_STEPS_MAX;
+	unsigned max = limits->number < HISTORY_CHANGESETS_MAX ? limits->number
+		: HISTORY_CHANGESETS_MAX;
 	char *name = malloc(strlen(path) + IXFR_FILE_SUFFIX_MAX);
 	uint64_t octets = 0;
 	size_t room = 0;

@@ -21,11 +21,11 @@
 #include "zone/history.h"
 
 #define RECORD_FIXED 10u /* octets of TYPE, CLASS, TTL and RDLENGTH */
-#define NSD_STEP 128u    /* octets that NSD keeps of a step besides */
+#define NSD_CHANGESET 128u /* octets that NSD keeps of a changeset besides */
 
 /* ---- records ------------------------------------------------------------- */
 
-/* A walk over the records of a step. */
+/* A walk over the records of a changeset. */
 struct ixfr_writing {
 	struct history_unpacked *rr; /* the one at hand */
 	struct history_rr head;
@@ -105,8 +105,8 @@ writing_visit(struct ixfr_writing *w, const uint8_t *apex,
 	return err == NSD_OK ? visitor->on_rr(w, visitor->ctx) : err;
 }
 
-/* Visits each record of a file: the new SOA is before the records of the step,
- * and once more behind them (RFC 1995 section 4). */
+/* Visits each record of a file: the new SOA is before the records of the
+ * changeset, and once more behind them (RFC 1995 section 4). */
 static enum nsd_err
 writing_walk(struct ixfr_writing *w, const uint8_t *apex,
 	const struct ixfr_octets *octets, const struct visitor *visitor)
@@ -145,7 +145,7 @@ print_rr(struct ixfr_writing *w, void *ctx)
 uint64_t
 ixfr_file_measure(const uint8_t *apex, const struct ixfr_octets *octets)
 {
-	uint64_t count = NSD_STEP;
+	uint64_t count = NSD_CHANGESET;
 	struct ixfr_writing w;
 
 	if (writing_init(&w, NULL) != NSD_OK)
@@ -253,7 +253,7 @@ files_tell(struct diag_sink *sink, const char *path, enum nsd_err err)
 static void
 files_remove(const char *path, size_t from, char *name)
 {
-	for (size_t i = from; i <= HISTORY_STEPS_MAX; i++) {
+	for (size_t i = from; i <= HISTORY_CHANGESETS_MAX; i++) {
 		ixfr_file_print_name(path, (unsigned)i, name);
 		if (unlink(name) == -1)
 			break;
@@ -264,14 +264,14 @@ bool
 ixfr_file_is_new(const char *path)
 {
 	char *name = malloc(strlen(path) + IXFR_FILE_SUFFIX_MAX);
-	struct stat zone, step;
+	struct stat zone, changeset;
 	bool is_new;
 
 	if (name == NULL)
 		return false;
 	ixfr_file_print_name(path, 0, name);
-	is_new = stat(path, &zone) == 0 && stat(name, &step) == 0
-		&& fs_is_later(&step.st_ctim, &zone.st_ctim);
+	is_new = stat(path, &zone) == 0 && stat(name, &changeset) == 0
+		&& fs_is_later(&changeset.st_ctim, &zone.st_ctim);
 	free(name);
 	return is_new;
 }
@@ -289,12 +289,13 @@ ixfr_file_write(const struct store_view *view,
 		return NSD_E_MEMORY;
 	}
 	for (size_t i = 0; err == NSD_OK && i < history->count; i++) {
-		const struct zone_step *step = store_get(view,
-			history->steps[i]);
+		const struct zone_changeset *changeset = store_get(view,
+			history->changesets[i]);
 
 		ixfr_file_print_name(path, (unsigned)i, name);
 		err = ixfr_file_replace(name, text, &(struct ixfr_octets){
-			step->from, step->to, step->data, step->len});
+			changeset->from, changeset->to, changeset->data,
+			changeset->len});
 		if (err != NSD_OK)
 			files_tell(sink, name, err);
 	}

@@ -28,7 +28,7 @@ history_on_diag(struct diag_sink *sink, const struct diag *d)
 }
 
 /* Finds the serial of the version that a result makes. False: it makes none, or
- * the changes themselves make the step. */
+ * the changes themselves make the changeset. */
 static bool
 history_find_serial(const struct load_context *context,
 	const struct load_result *result, uint32_t *serial)
@@ -157,7 +157,7 @@ load_history_publish(const struct load_context *context,
 	if (result->history.count > 0)
 		history_publish_drafts(context, result);
 	if (result->outcome != LOAD_COMPARED || result->change_count > 0)
-		table_set_steps_stale(context->writer, result->zone->entry,
+		table_set_changesets_stale(context->writer, result->zone->entry,
 			history_is_stale(context, result));
 }
 

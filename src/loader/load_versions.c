@@ -60,17 +60,17 @@ versions_look(const struct load_octets *parts, size_t count,
 	return err;
 }
 
-/* ---- steps that are kept ------------------------------------------------- */
+/* ---- changesets that are kept -------------------------------------------- */
 
-/* The steps that the last versions become for other secondaries. */
-struct steps {
+/* The changesets that the last versions become for other secondaries. */
+struct changesets {
 	struct history_draft *drafts;
-	size_t count;   /* 0: no steps are kept, also for lack of memory */
+	size_t count;   /* 0: no changesets are kept, also for lack of memory */
 	uint64_t first; /* the version of the first one */
 };
 
 static void
-steps_init(struct steps *steps, const struct load_versions *v,
+changesets_init(struct changesets *changesets, const struct load_versions *v,
 	const struct zone_entry *entry, const struct versions *found)
 {
 	uint64_t count = found->count - found->first + 1;
@@ -78,48 +78,49 @@ steps_init(struct steps *steps, const struct load_versions *v,
 	assert(found->first > 0 && found->first <= found->count);
 	if (count > v->history.number)
 		count = v->history.number;
-	if (count > HISTORY_STEPS_MAX)
-		count = HISTORY_STEPS_MAX;
-	steps->drafts = calloc((size_t)count, sizeof(*steps->drafts));
-	steps->count = steps->drafts != NULL ? (size_t)count : 0;
-	steps->first = found->count - steps->count + 1;
-	for (size_t i = 0; i < steps->count; i++)
-		history_draft_init(&steps->drafts[i], entry->name,
+	if (count > HISTORY_CHANGESETS_MAX)
+		count = HISTORY_CHANGESETS_MAX;
+	changesets->drafts = calloc((size_t)count, sizeof(*changesets->drafts));
+	changesets->count = changesets->drafts != NULL ? (size_t)count : 0;
+	changesets->first = found->count - changesets->count + 1;
+	for (size_t i = 0; i < changesets->count; i++)
+		history_draft_init(&changesets->drafts[i], entry->name,
 			&v->history);
 }
 
 static void
-steps_fini(struct steps *steps)
+changesets_fini(struct changesets *changesets)
 {
-	for (size_t i = 0; i < steps->count; i++)
-		history_draft_fini(&steps->drafts[i]);
-	free(steps->drafts);
+	for (size_t i = 0; i < changesets->count; i++)
+		history_draft_fini(&changesets->drafts[i]);
+	free(changesets->drafts);
 }
 
 static void
-steps_push(const struct steps *steps, const struct load_versions *v)
+changesets_push(const struct changesets *changesets,
+	const struct load_versions *v)
 {
 	struct store_writer *writer = v->context->writer;
 	uint64_t octets = 0;
-	size_t at = steps->count;
+	size_t at = changesets->count;
 
 	/* Older ones would have no room. */
 	while (at > 0 && (v->history.octets == 0 || octets
-			+ steps->drafts[at - 1].len <= v->history.octets))
-		octets += steps->drafts[--at].len;
-	if (at == steps->count)
+			+ changesets->drafts[at - 1].len <= v->history.octets))
+		octets += changesets->drafts[--at].len;
+	if (at == changesets->count)
 		history_clear(writer, v->entry);
-	for (; at < steps->count; at++)
-		history_push(writer, v->entry, &steps->drafts[at]);
+	for (; at < changesets->count; at++)
+		history_push(writer, v->entry, &changesets->drafts[at]);
 }
 
 /* ---- one change ---------------------------------------------------------- */
 
-/* The transaction, and the steps that are kept of it. */
+/* The transaction, and the changesets that are kept of it. */
 struct transaction {
 	struct load_versions *v;
 	struct zone_update *update;
-	struct steps steps;
+	struct changesets changesets;
 	uint64_t first; /* version that is not left out */
 	uint64_t at;    /* version that is being read */
 };
@@ -169,10 +170,10 @@ change_note(struct transaction *c, const struct changes_rr *rr)
 	if (c->at < c->first)
 		return NSD_OK;
 	/* Versions were counted in the same octets. */
-	ASSERT_HOT(c->at < c->steps.first + c->steps.count);
-	if (c->at >= c->steps.first)
-		history_draft_add(&c->steps.drafts[c->at - c->steps.first],
-			&record);
+	ASSERT_HOT(c->at < c->changesets.first + c->changesets.count);
+	if (c->at >= c->changesets.first)
+		history_draft_add(&c->changesets.drafts[c->at
+			- c->changesets.first], &record);
 	return rr->action == XFR_ADD ? update_add(c->update, &record)
 				     : update_remove(c->update, &record);
 }
@@ -205,7 +206,7 @@ change_publish(void *arg)
 	store_ref old;
 
 	assert(load_loop_is_own(v->context->loop));
-	steps_push(&c->steps, v);
+	changesets_push(&c->changesets, v);
 	old = update_publish(c->update);
 	history_settle(writer, v->entry, &v->history);
 	update_settle(writer, v->entry);
@@ -292,8 +293,8 @@ load_versions_apply(struct load_versions *v, const struct load_octets *parts,
 	if (versions_cost_too_much(v, entry, served))
 		return NSD_E_LIMIT;
 	c.first = found.first;
-	steps_init(&c.steps, v, entry, &found);
+	changesets_init(&c.changesets, v, entry, &found);
 	err = change_run(&c, parts, count);
-	steps_fini(&c.steps);
+	changesets_fini(&c.changesets);
 	return err;
 }

@@ -107,7 +107,7 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 	store_reader_unpin(ctx->options.reader, &t->pin);
 	if (t->is_signed)
 		mac_destroy(t->key.mac);
-	free(t->path.steps);
+	free(t->path.changesets);
 	free(t->condensed);
 	free(t);
 }
@@ -257,7 +257,7 @@ answer_soa(struct query_ctx *ctx, struct query *q)
 /* Writes all differences into a datagram. False: there is no room, and nothing
  * is written. */
 static bool
-answer_steps(struct query_ctx *ctx, struct query *q,
+answer_changesets(struct query_ctx *ctx, struct query *q,
 	const struct history_path *path)
 {
 	const struct zone_entry *entry = q->search.entry;
@@ -274,7 +274,7 @@ answer_steps(struct query_ctx *ctx, struct query *q,
 	transfer_walk_begin(&t);
 	transfer_fill(&t, &q->reply);
 	free(t.condensed);
-	if (t.part == TRANSFER_NONE && !t.step.failed) {
+	if (t.part == TRANSFER_NONE && !t.changeset.failed) {
 		q->reply.flags |= MESSAGE_AA;
 		return true;
 	}
@@ -286,7 +286,7 @@ answer_steps(struct query_ctx *ctx, struct query *q,
 static bool
 transfer_choose(struct query_ctx *ctx, struct query *q, uint32_t serial)
 {
-	struct history_path path = {.steps = NULL};
+	struct history_path path = {.changesets = NULL};
 	bool is_ixfr = q->question.type == TYPE_IXFR, done = true;
 
 	if (is_ixfr && history_find(ctx->view, q->search.entry, serial,
@@ -294,10 +294,10 @@ transfer_choose(struct query_ctx *ctx, struct query *q, uint32_t serial)
 		return false;
 	if (!q->udp)
 		done = transfer_open(ctx, q, &path);
-	else if (path.steps == NULL || !answer_steps(ctx, q, &path))
+	else if (path.changesets == NULL || !answer_changesets(ctx, q, &path))
 		answer_soa(ctx, q);
 	if (q->udp || !done)
-		free(path.steps);
+		free(path.changesets);
 	return done;
 }
 

@@ -127,13 +127,14 @@ add_change(struct condensing *c, const struct history_rr *rr, bool is_added)
 
 /* Lists the changes of a difference. */
 static bool
-read_step(struct condensing *c, const struct zone_step *step, bool is_first)
+read_changeset(struct condensing *c, const struct zone_changeset *changeset,
+	bool is_first)
 {
 	struct history_rr rr;
 	struct cursor cursor;
 	unsigned soas = 0;
 
-	cursor_init(&cursor, step->data, step->len);
+	cursor_init(&cursor, changeset->data, changeset->len);
 	while (cursor_left(&cursor) > 0) {
 		if (history_read(&cursor, &rr) != NSD_OK)
 			return false;
@@ -149,12 +150,12 @@ read_step(struct condensing *c, const struct zone_step *step, bool is_first)
 }
 
 static bool
-read_steps(struct condensing *c, const struct transfer *t)
+read_changesets(struct condensing *c, const struct transfer *t)
 {
 	const struct history_path *path = &t->path;
 
 	for (size_t i = path->count; i-- > 0;)
-		if (!read_step(c, store_get(t->view, path->steps[i]),
+		if (!read_changeset(c, store_get(t->view, path->changesets[i]),
 			    i + 1 == path->count))
 			return false;
 	return true;
@@ -235,10 +236,10 @@ count_octets(const struct transfer *t, size_t octets_max)
 	if (t->path.count < 2)
 		return 0;
 	for (size_t i = 0; i < t->path.count; i++) {
-		const struct zone_step *step = store_get(t->view,
-			t->path.steps[i]);
+		const struct zone_changeset *changeset = store_get(t->view,
+			t->path.changesets[i]);
 
-		octets += step->len;
+		octets += changeset->len;
 		if (octets > octets_max)
 			return 0;
 	}
@@ -252,7 +253,7 @@ transfer_condense(struct transfer *t, size_t octets_max)
 	size_t octets = count_octets(t, octets_max);
 	uint8_t *out = NULL, *end;
 
-	if (octets > 0 && read_steps(&c, t) && join_changes(&c))
+	if (octets > 0 && read_changesets(&c, t) && join_changes(&c))
 		out = malloc(octets);
 	if (out != NULL) {
 		end = put_record(out, &c.old_soa);
@@ -261,7 +262,7 @@ transfer_condense(struct transfer *t, size_t octets_max)
 		end = put_changes(&c, end, true);
 		t->condensed = out;
 		t->path.count = 0;
-		cursor_init(&t->step, out, (size_t)(end - out));
+		cursor_init(&t->changeset, out, (size_t)(end - out));
 	}
 	free(c.changes);
 	free(c.slots);

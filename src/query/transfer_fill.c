@@ -115,9 +115,11 @@ emit_chain_record(struct transfer *t, struct reply *reply, uint32_t owner_at)
 	return true;
 }
 
-/* Writes a record of a step. Its RDATA leads to the question, if anywhere. */
+/* Writes a record of a changeset. Its RDATA leads to the question, if
+ * anywhere. */
 static bool
-emit_step_record(struct transfer *t, struct reply *reply, uint32_t owner_at)
+emit_changeset_record(struct transfer *t, struct reply *reply,
+	uint32_t owner_at)
 {
 	const struct history_rr *rr = t->object;
 
@@ -144,7 +146,7 @@ emit_item(struct transfer *t, struct reply *reply, uint32_t owner_at)
 			sigs->ttl_sec);
 	if (t->kind == ITEM_NSEC3)
 		return emit_chain_record(t, reply, owner_at);
-	return emit_step_record(t, reply, owner_at);
+	return emit_changeset_record(t, reply, owner_at);
 }
 
 /* Writes one record of an item that fits into no message as a whole. */

@@ -15,7 +15,7 @@
 /* The parts of a transfer, in the order in which they are sent. */
 enum transfer_part {
 	TRANSFER_FIRST_SOA,
-	TRANSFER_STEPS,   /* differences between versions; the last SOA is
+	TRANSFER_CHANGESETS, /* differences between versions; the last SOA is
 			   * next */
 	TRANSFER_NAMES,
 	TRANSFER_OTHERS,  /* owners of NSEC3 records outside of the chain */
@@ -68,10 +68,10 @@ struct transfer {
 	struct tsig_chain chain;
 
 	enum transfer_part part;
-	struct history_path path;  /* steps that are still to be sent; none if
-				    * the zone is sent */
+	struct history_path path;  /* changesets that are still to be sent; none
+				    * if the zone is sent */
 	uint8_t *condensed;        /* one made of them all; or NULL */
-	struct cursor step;        /* records of one that are not sent yet */
+	struct cursor changeset;   /* records of one that are not sent yet */
 	struct history_rr record;
 	struct trie_iter nodes;
 	store_ref ahead[TRANSFER_AHEAD]; /* nodes that come next: a ring */

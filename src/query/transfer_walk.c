@@ -56,7 +56,7 @@ fetch_soa(struct transfer *t)
 		set_item(t, ITEM_RRSET, store_get(t->view, t->zone->soa));
 		return true;
 	case 1:
-		if (t->part == TRANSFER_LAST_SOA || t->path.steps != NULL
+		if (t->part == TRANSFER_LAST_SOA || t->path.changesets != NULL
 			|| t->zone->soa_sigs == STORE_NONE)
 			return false;
 		set_item(t, ITEM_SIGS, store_get(t->view, t->zone->soa_sigs));
@@ -66,19 +66,19 @@ fetch_soa(struct transfer *t)
 	}
 }
 
-/* The steps lie from the newest to the oldest, which is sent first. */
+/* The changesets lie from the newest to the oldest, which is sent first. */
 static bool
-fetch_from_steps(struct transfer *t)
+fetch_from_changesets(struct transfer *t)
 {
-	const struct zone_step *next;
+	const struct zone_changeset *next;
 
-	while (cursor_left(&t->step) == 0) {
+	while (cursor_left(&t->changeset) == 0) {
 		if (t->path.count == 0)
 			return false;
-		next = store_get(t->view, t->path.steps[--t->path.count]);
-		cursor_init(&t->step, next->data, next->len);
+		next = store_get(t->view, t->path.changesets[--t->path.count]);
+		cursor_init(&t->changeset, next->data, next->len);
 	}
-	if (history_read(&t->step, &t->record) != NSD_OK)
+	if (history_read(&t->changeset, &t->record) != NSD_OK)
 		return false;
 	set_labels(turn_owner(t), t->record.labels, t->record.labels_len,
 		t->record.labels_len == 0 ? 0 : NAME_MAX_LABELS);
@@ -193,9 +193,9 @@ fetch_from_chain(struct transfer *t)
 static void
 begin_next_part(struct transfer *t)
 {
-	if (t->step.failed)
+	if (t->changeset.failed)
 		t->part = TRANSFER_NONE; /* a store that is damaged */
-	else if (t->part == TRANSFER_STEPS && t->path.steps != NULL)
+	else if (t->part == TRANSFER_CHANGESETS && t->path.changesets != NULL)
 		t->part = TRANSFER_LAST_SOA;
 	else
 		t->part++;
@@ -216,7 +216,7 @@ transfer_walk_next(struct transfer *t)
 {
 	static bool (*const fetchers[])(struct transfer *t) = {
 		[TRANSFER_FIRST_SOA] = fetch_soa,
-		[TRANSFER_STEPS] = fetch_from_steps,
+		[TRANSFER_CHANGESETS] = fetch_from_changesets,
 		[TRANSFER_NAMES] = fetch_from_trie,
 		[TRANSFER_OTHERS] = fetch_from_trie,
 		[TRANSFER_CHAIN] = fetch_from_chain,

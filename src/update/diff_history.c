@@ -1,5 +1,5 @@
-/* diff_history.c - the differences that a changed file makes, as a step between
- * two versions. */
+/* diff_history.c - the differences that a changed file makes, as a changeset
+ * between two versions. */
 #include "update/diff_history.h"
 
 #include "dns/rrtype.h"

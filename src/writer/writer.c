@@ -59,12 +59,12 @@ struct writer {
 struct writer_zone {
 	uint8_t apex[NAME_MAX_LEN];
 	char name[NAME_TEXT_MAX]; /* as written in nsd.conf */
-	bool keeps_steps;         /* store-ixfr */
+	bool keeps_changesets;    /* store-ixfr */
 	const struct zone *served;
 	const struct zone_sources *sources; /* of the served version; NULL:
 					     * none */
-	struct history_path history; /* steps to the served version, if any are
-				 * kept */
+	struct history_path history; /* changesets to the served version, if any
+				 * are kept */
 	bool history_unknown;   /* memory was short for `way` */
 	const char *received; /* see struct writeback */
 	char path[PATH_MAX];
@@ -132,7 +132,7 @@ writer_on_records(void *ctx)
 /* Writes the differences between versions. Failures are logged: they cost
  * secondaries a whole transfer after a restart. */
 static enum nsd_err
-writer_write_steps(struct writer *writer, const struct writer_zone *zone,
+writer_write_changesets(struct writer *writer, const struct writer_zone *zone,
 	const struct writeback *writeback, struct diag_sink *sink)
 {
 	const struct ixfr_text text = {
@@ -144,9 +144,9 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 	enum nsd_err err;
 	int error;
 
-	/* Unknown steps are not none: files would be removed. Files that stay
-	 * do no harm. */
-	if (!zone->keeps_steps || zone->history_unknown)
+	/* Unknown changesets are not none: files would be removed. Files that
+	 * stay do no harm. */
+	if (!zone->keeps_changesets || zone->history_unknown)
 		return NSD_OK;
 	err = ixfr_file_write(writeback->view, &zone->history, writeback->path,
 		&text, sink);
@@ -193,7 +193,7 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s", zone->name,
 		path);
 	if (path == zone->path)
-		(void)writer_write_steps(writer, zone, &writeback, &sink);
+		(void)writer_write_changesets(writer, zone, &writeback, &sink);
 	err = writeback_zone(&writeback, &sink, serial);
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s written to file %s",
@@ -259,7 +259,7 @@ writer_has_file_as_served(const struct writer_zone *zone)
  * serial that is served, and is older than what would be written now. So
  * nothing stays beside it then (doc/decisions/0092). */
 static enum nsd_err
-writer_write_steps_of_file(struct writer *writer, struct writer_zone *zone,
+writer_write_changesets_of_file(struct writer *writer, struct writer_zone *zone,
 	const struct writeback *writeback, struct diag_sink *sink)
 {
 	enum nsd_err err;
@@ -267,11 +267,11 @@ writer_write_steps_of_file(struct writer *writer, struct writer_zone *zone,
 
 	if (!writer_has_file_as_served(zone))
 		zone->history.count = 0;
-	err = writer_write_steps(writer, zone, writeback, sink);
+	err = writer_write_changesets(writer, zone, writeback, sink);
 	error = errno;
 	if (zone->history.count > 0 && !writer_has_file_as_served(zone)) {
 		zone->history.count = 0;
-		err = writer_write_steps(writer, zone, writeback, sink);
+		err = writer_write_changesets(writer, zone, writeback, sink);
 		error = errno;
 	}
 	errno = error;
@@ -280,7 +280,7 @@ writer_write_steps_of_file(struct writer *writer, struct writer_zone *zone,
 
 /* Of a zone whose file is the operator's. */
 static void
-writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
+writer_write_changesets_alone(struct writer *writer, struct writer_zone *zone,
 	uint32_t flags, struct ipc_written *written)
 {
 	bool unsure = (flags & IPC_WRITE_UNSURE) != 0;
@@ -290,7 +290,8 @@ writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
 
 	written->err = unsure && ixfr_file_is_new(zone->path)
 		? NSD_OK
-		: writer_write_steps_of_file(writer, zone, &writeback, &sink);
+		: writer_write_changesets_of_file(writer, zone, &writeback,
+			&sink);
 	if (writer_is_shut_out(writer, zone, (enum nsd_err)written->err)) {
 		written->err = NSD_E_AGAIN;
 		return;
@@ -299,14 +300,14 @@ writer_write_steps_alone(struct writer *writer, struct writer_zone *zone,
 	written->serial = zone->served->serial;
 }
 
-/* Later on, entries lead to steps that are not pinned. */
+/* Later on, entries lead to changesets that are not pinned. */
 static void
 writer_take_version(const struct store_view *view, store_ref entry,
 	store_ref served, struct writer_zone *zone)
 {
-	assert(zone->history.steps == NULL); /* or they would be lost */
+	assert(zone->history.changesets == NULL); /* or they would be lost */
 	zone->served = store_get(view, served);
-	if (!zone->keeps_steps)
+	if (!zone->keeps_changesets)
 		return;
 	zone->history_unknown = history_list(view, store_get(view, entry),
 		zone->served->serial, &zone->history) != NSD_OK;
@@ -321,7 +322,7 @@ writer_may_write(const struct zone_entry *entry, uint32_t flags)
 	uint32_t roles = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
 		& (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY);
 
-	return (flags & IPC_WRITE_STEPS) != 0
+	return (flags & IPC_WRITE_CHANGESETS) != 0
 		? (roles & ZONE_ENTRY_SECONDARY) == 0
 		: roles != 0;
 }
@@ -351,7 +352,7 @@ writer_find(struct writer *writer, uint32_t flags, struct writer_zone *zone)
 		return err;
 	writer_find_copy(server, zone);
 	storing = zone_entry_storing(view, entry);
-	zone->keeps_steps = storing != NULL && storing->store_ixfr;
+	zone->keeps_changesets = storing != NULL && storing->store_ixfr;
 	writer_take_version(view, ref, served, zone);
 	return NSD_OK;
 }
@@ -375,15 +376,15 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 		if (*what->received != '\0'
 			&& zone->served->serial != what->serial)
 			written->err = NSD_E_AGAIN;
-		else if ((what->flags & IPC_WRITE_STEPS) != 0)
-			writer_write_steps_alone(writer, zone, what->flags,
+		else if ((what->flags & IPC_WRITE_CHANGESETS) != 0)
+			writer_write_changesets_alone(writer, zone, what->flags,
 				written);
 		else
 			writer_write_version(writer, zone, what->flags,
 				written);
 	}
 	store_reader_unpin(writer->reader, &pin);
-	free(zone->history.steps);
+	free(zone->history.changesets);
 }
 
 /* ---- requests ------------------------------------------------------------ */

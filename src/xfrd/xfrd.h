@@ -9,7 +9,8 @@
  *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_write.c   has zone files written; xfrd_write_zone.c: which
  *   xfrd_look.c    has the writer look whether zone files are there
- *   xfrd_steps.c   finds primary zones whose differences are to be written
+ *   xfrd_changesets.c  finds primary zones whose differences are to be
+ *                  written
  *   xfrd_written.c  outcomes of writing zone files
  *   xfrd_job.c     a question: with which key, its end; xfrd_whom.c: to whom
  *   xfrd_failure.c  log lines about those that fail; xfrd_said.c: earlier ones
@@ -110,9 +111,10 @@ struct xfrd_look {
 	size_t len; /* octets of these */
 };
 
-/* Primary zones whose differences are written to files: see xfrd_steps.c. */
-struct xfrd_steps {
-	uint32_t due_count; /* zones whose steps_due */
+/* Primary zones whose differences are written to files: see
+ * xfrd_changesets.c. */
+struct xfrd_changesets {
+	uint32_t due_count; /* zones whose changesets_due */
 	uint32_t next;      /* number that is looked at next */
 };
 
@@ -147,7 +149,7 @@ struct xfrd_writes {
 				       * came */
 	uint32_t pending_count;
 	bool ending;                 /* this process ends after the round */
-	struct xfrd_steps steps;
+	struct xfrd_changesets changesets;
 };
 
 /* A walk over the zones that are published, in their order: xfrd_walk. */
@@ -277,8 +279,8 @@ struct xfrd_soa {
 	uint64_t records; /* of the whole zone */
 	uint64_t names;   /* of these */
 	uint32_t expires_sec; /* as of struct zone_entry */
-	bool has_history;     /* the same: there are steps */
-	bool steps_stale;     /* the same: their files may be those of another
+	bool has_history;     /* the same: there are changesets */
+	bool changesets_stale; /* the same: their files may be those of another
 			       * version */
 	store_ref sources;    /* the same; another one: it was read again */
 	bool file_failed;     /* the same: this is not what its file says */
@@ -545,19 +547,19 @@ const char *xfrd_written_why(const struct xfrd_written *done);
 bool xfrd_written_find_serial(struct xfrd *xfrd, struct xfrd_zone *zone,
 	uint32_t *serial);
 
-/* ---- xfrd_steps.c -------------------------------------------------------- */
+/* ---- xfrd_changesets.c --------------------------------------------------- */
 
 /* Looks whether another version of a zone is served. True: its files are
  * due. */
-bool xfrd_steps_look(struct xfrd *xfrd, struct xfrd_zone *zone);
+bool xfrd_changesets_look(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* The same for all zones, before the end. */
-void xfrd_steps_look_at_all(struct xfrd *xfrd);
+void xfrd_changesets_look_at_all(struct xfrd *xfrd);
 /* Forgets a zone, which goes. */
-void xfrd_steps_forget(struct xfrd *xfrd, struct xfrd_zone *zone);
+void xfrd_changesets_forget(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Takes the next zone that is due; from now on it is not. *unsure: its files
  * may have been written. NULL: none is, or more are to be looked at:
- * writes.steps.due_count. */
-struct xfrd_zone *xfrd_steps_take(struct xfrd *xfrd, bool *unsure);
+ * writes.changesets.due_count. */
+struct xfrd_zone *xfrd_changesets_take(struct xfrd *xfrd, bool *unsure);
 
 /* ---- xfrd_notify.c ------------------------------------------------------- */
 

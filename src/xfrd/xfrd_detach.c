@@ -51,7 +51,7 @@ xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 		|| xfrd->changes->lines == NULL);
 	xfrd_detach_suspend(xfrd, zone);
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
-	xfrd_steps_forget(xfrd, zone);
+	xfrd_changesets_forget(xfrd, zone);
 	/* Another zone may be in its place later. */
 	if (xfrd->reading.zone == zone)
 		xfrd->reading.zone = NULL;

@@ -32,7 +32,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	enum nsd_err err;
 	bool loaded;
 
-	if (xfrd_steps_look(xfrd, zone))
+	if (xfrd_changesets_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
 	xfrd_keep_look(xfrd, zone);
 	zone->acts_secondary |= xfrd_zone_is_secondary(xfrd, zone);

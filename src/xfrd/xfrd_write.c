@@ -44,7 +44,8 @@ struct xfrd_write_request {
  * together. */
 #define LOOK_SEC 1
 
-static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
+static void write_on_changesets_written(void *ctx,
+	const struct ipc_message *answer);
 static void write_on_written(void *ctx, const struct ipc_message *answer);
 static void write_on_looked(void *ctx, const struct ipc_message *answer);
 
@@ -317,7 +318,7 @@ write_step_request(struct xfrd *xfrd, struct xfrd_write_request *request)
 
 /* Logs that differences were not written. error: errno, with NSD_E_SYSTEM. */
 static void
-write_say_no_steps(struct xfrd *xfrd, const struct xfrd_zone *zone,
+write_say_no_changesets(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	enum nsd_err err, int error)
 {
 	char name[NAME_TEXT_MAX], path[PATH_MAX];
@@ -331,9 +332,9 @@ write_say_no_steps(struct xfrd *xfrd, const struct xfrd_zone *zone,
 /* Asks the writer for differences of a primary zone. False: they cannot be
  * asked for. */
 static bool
-write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
+write_ask_changesets(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 {
-	struct ipc_write what = {.flags = IPC_WRITE_STEPS
+	struct ipc_write what = {.flags = IPC_WRITE_CHANGESETS
 			| (unsure ? IPC_WRITE_UNSURE : 0)};
 	const struct link_parcel parcel = {
 		.type = IPC_WRITE_ZONE,
@@ -345,16 +346,16 @@ write_ask_steps(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 	memcpy(what.apex, xfrd_zone_apex(zone), name_len(xfrd_zone_apex(zone)));
 	memcpy(xfrd->writes.apex, what.apex, sizeof(what.apex));
 	err = requests_add(&xfrd->writes.requests, &parcel,
-		write_on_steps_written, xfrd);
+		write_on_changesets_written, xfrd);
 	if (err == NSD_OK)
 		write_await(xfrd);
 	else
-		write_say_no_steps(xfrd, zone, err, 0);
+		write_say_no_changesets(xfrd, zone, err, 0);
 	return err == NSD_OK;
 }
 
 static void
-write_on_steps_written(void *ctx, const struct ipc_message *answer)
+write_on_changesets_written(void *ctx, const struct ipc_message *answer)
 {
 	struct xfrd *xfrd = ctx;
 	struct xfrd_writes *writes = &xfrd->writes;
@@ -367,10 +368,10 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 		memcpy(&written, answer->payload, sizeof(written));
 	/* The zone may be gone. */
 	if (written.err == NSD_E_AGAIN && zone != NULL
-		&& write_ask_steps(xfrd, zone, false))
+		&& write_ask_changesets(xfrd, zone, false))
 		return;
 	if (written.err != NSD_OK && zone != NULL)
-		write_say_no_steps(xfrd, zone, (enum nsd_err)written.err,
+		write_say_no_changesets(xfrd, zone, (enum nsd_err)written.err,
 			(int)written.error);
 	writes->busy = false;
 	xfrd_write_go_on(xfrd);
@@ -379,12 +380,12 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 /* Has the differences of the next zone written. False: none is due, or more are
  * to be looked at. */
 static bool
-write_step_steps(struct xfrd *xfrd)
+write_step_changesets(struct xfrd *xfrd)
 {
 	bool unsure;
-	struct xfrd_zone *zone = xfrd_steps_take(xfrd, &unsure);
+	struct xfrd_zone *zone = xfrd_changesets_take(xfrd, &unsure);
 
-	return zone != NULL && write_ask_steps(xfrd, zone, unsure);
+	return zone != NULL && write_ask_changesets(xfrd, zone, unsure);
 }
 
 /* Takes the next step at the end, when there is no round (any more). */
@@ -392,8 +393,8 @@ static bool
 write_step_end(struct xfrd *xfrd)
 {
 	assert(xfrd->writes.ending && !xfrd->writes.busy);
-	if (xfrd->writes.steps.due_count > 0)
-		return write_step_steps(xfrd);
+	if (xfrd->writes.changesets.due_count > 0)
+		return write_step_changesets(xfrd);
 	write_finish(&xfrd->writes);
 	return true;
 }
@@ -417,8 +418,8 @@ write_on_step(evutil_socket_t fd, short what, void *arg)
 		write_begin_round(xfrd, true);
 	else if ((request = write_find_request(writes, false)) != NULL)
 		waits = write_step_request(xfrd, request);
-	else if (writes->steps.due_count > 0)
-		waits = write_step_steps(xfrd);
+	else if (writes->changesets.due_count > 0)
+		waits = write_step_changesets(xfrd);
 	else if (writes->files_wanted)
 		write_begin_round(xfrd, false);
 	else
@@ -612,9 +613,9 @@ xfrd_write_end(struct xfrd *xfrd, struct event *then)
 	bool wants_round = write_wants_round(xfrd);
 
 	/* Versions may have come since the last look. */
-	xfrd_steps_look_at_all(xfrd);
+	xfrd_changesets_look_at_all(xfrd);
 	if (writes->requests.link == NULL
-		|| (!wants_round && writes->steps.due_count == 0))
+		|| (!wants_round && writes->changesets.due_count == 0))
 		return false;
 	writes->end_event = event_new(xfrd->role.base, -1, 0,
 		write_on_time_over, writes);

@@ -316,7 +316,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 
 	assert(zone->handle == XFR_NONE && zone->past == NULL
 		&& zone->said == NULL && table->count > 0);
-	assert(!zone->steps_due); /* due_count would keep it */
+	assert(!zone->changesets_due); /* due_count would keep it */
 	xfrd_zone_set_listed(table, zone, false, 0);
 	member_drop(table, zone);
 	while (*at != zone->number) {

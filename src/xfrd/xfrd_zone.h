@@ -48,8 +48,8 @@ struct xfrd_received {
 };
 
 /* The version of a primary zone that was served at the last look, to see
- * whether its differences are to be written (xfrd_steps.c). */
-struct xfrd_steps_zone {
+ * whether its differences are to be written (xfrd_changesets.c). */
+struct xfrd_changesets_zone {
 	uint32_t serial;
 	store_ref sources;
 };
@@ -103,11 +103,11 @@ struct xfrd_zone {
 				       * xfrd_zone_member */
 	bool acts_secondary : 1;      /* a secondary when xfrd followed the last
 				       * time: published options may be ahead */
-	/* Of steps: */
-	bool had_steps : 1;
-	bool steps_known : 1;         /* the zone was looked at */
-	bool steps_due : 1;           /* .ixfr files must be written */
-	bool steps_unsure : 1;        /* seen at the first look: they may be
+	/* Of changesets: */
+	bool had_changesets : 1;
+	bool changesets_known : 1;    /* the zone was looked at */
+	bool changesets_due : 1;      /* .ixfr files must be written */
+	bool changesets_unsure : 1;   /* seen at the first look: they may be
 				       * current */
 	uint32_t number;
 	uint32_t next;                /* number of the next zone of its bucket,
@@ -120,7 +120,7 @@ struct xfrd_zone {
 				       * this zone, have other numbers */
 	struct xfrd_written written;
 	struct xfrd_received received;
-	struct xfrd_steps_zone steps;
+	struct xfrd_changesets_zone changesets;
 	uint64_t options;             /* with a handle: see xfrd_handover */
 };
 

@@ -78,7 +78,8 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct xfrd_zone *zone,
 			!= STORE_NONE;
 		flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
 		soa->file_failed = (flags & ZONE_ENTRY_FILE_FAILED) != 0;
-		soa->steps_stale = (flags & ZONE_ENTRY_STEPS_STALE) != 0;
+		soa->changesets_stale = (flags & ZONE_ENTRY_CHANGESETS_STALE)
+			!= 0;
 		soa->sources = store_load_ref(&entry->sources);
 	}
 	xfrd_read_end(xfrd);

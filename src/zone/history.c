@@ -9,42 +9,43 @@
 
 #define POINTER 0xc0u /* RFC 1035 section 4.1.4 */
 
-/* ---- steps --------------------------------------------------------------- */
+/* ---- changesets ---------------------------------------------------------- */
 
 static enum nsd_err
 path_add(struct history_path *path, store_ref ref)
 {
-	store_ref *steps = grow_array(path->steps, path->count, &path->room,
-		sizeof(*steps));
+	store_ref *changesets = grow_array(path->changesets, path->count,
+		&path->room, sizeof(*changesets));
 
-	if (steps == NULL)
+	if (changesets == NULL)
 		return NSD_E_MEMORY;
-	path->steps = steps;
-	path->steps[path->count++] = ref;
+	path->changesets = changesets;
+	path->changesets[path->count++] = ref;
 	return NSD_OK;
 }
 
-/* Walks the steps that lead to a serial, up to one that begins at *from (NULL:
- * all). */
+/* Walks the changesets that lead to a serial, up to one that begins at *from
+ * (NULL: all). */
 static enum nsd_err
 way_walk(const struct store_view *view, const struct zone_entry *entry,
 	const uint32_t *from, uint32_t to, struct history_path *path)
 {
 	store_ref ref = store_load_ref(&entry->history);
 
-	for (unsigned i = 0; i < HISTORY_STEPS_MAX && ref != STORE_NONE; i++) {
-		const struct zone_step *step = store_get(view, ref);
+	for (unsigned i = 0; i < HISTORY_CHANGESETS_MAX
+		&& ref != STORE_NONE; i++) {
+		const struct zone_changeset *changeset = store_get(view, ref);
 
-		if (step->to == to) {
+		if (changeset->to == to) {
 			if (path_add(path, ref) != NSD_OK)
 				return NSD_E_MEMORY;
-			if (from != NULL && step->from == *from)
+			if (from != NULL && changeset->from == *from)
 				return NSD_OK;
-			to = step->from;
+			to = changeset->from;
 		} else if (path->count > 0) {
 			break;
 		}
-		ref = store_load_ref(&step->older);
+		ref = store_load_ref(&changeset->older);
 	}
 	return from != NULL ? NSD_E_NOT_FOUND : NSD_OK;
 }
@@ -53,13 +54,13 @@ static enum nsd_err
 path_find(const struct store_view *view, const struct zone_entry *entry,
 	const uint32_t *from, uint32_t to, struct history_path *path)
 {
-	struct history_path found = {.steps = NULL};
+	struct history_path found = {.changesets = NULL};
 	enum nsd_err err = way_walk(view, entry, from, to, &found);
 
 	if (err == NSD_OK)
 		*path = found;
 	else
-		free(found.steps);
+		free(found.changesets);
 	return err;
 }
 

@@ -293,10 +293,12 @@ static void
 measure_history(struct measurer *m, store_ref ref)
 {
 	while (ref != STORE_NONE) {
-		const struct zone_step *step = store_get(m->view, ref);
+		const struct zone_changeset *changeset = store_get(m->view,
+			ref);
 
-		measure_part(m, ZONE_KIND_history, zone_step_size(step), 1);
-		ref = step->older;
+		measure_part(m, ZONE_KIND_history,
+			zone_changeset_size(changeset), 1);
+		ref = changeset->older;
 	}
 }
 

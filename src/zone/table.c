@@ -25,7 +25,7 @@ table_layout(void)
 		sizeof(struct share_index), sizeof(struct glue_change),
 		sizeof(struct trie_entry),
 		sizeof(struct zone_source), sizeof(struct zone_sources),
-		sizeof(struct zone_step), sizeof(struct settings),
+		sizeof(struct zone_changeset), sizeof(struct settings),
 		sizeof(struct settings_options), sizeof(struct settings_xfr),
 		sizeof(struct settings_pattern), sizeof(struct zone_own),
 		sizeof(struct acl_element),

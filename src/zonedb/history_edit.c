@@ -24,7 +24,7 @@ history_draft_init(struct history_draft *draft, const uint8_t *apex,
 	memset(draft, 0, sizeof(*draft));
 	draft->apex_len = name_len(apex);
 	memcpy(draft->apex, apex, draft->apex_len);
-	draft->max = STORE_OBJECT_MAX - sizeof(struct zone_step);
+	draft->max = STORE_OBJECT_MAX - sizeof(struct zone_changeset);
 	if (limits->octets != 0 && limits->octets < draft->max)
 		draft->max = (size_t)limits->octets;
 	draft->lost = limits->number == 0;
@@ -147,7 +147,7 @@ history_draft_add(struct history_draft *draft, const struct zone_rr *rr)
 	draft->lost |= draft->len > draft->max;
 }
 
-/* ---- steps --------------------------------------------------------------- */
+/* ---- changesets ---------------------------------------------------------- */
 
 static struct releaser
 make_releaser(struct store_writer *writer)
@@ -169,7 +169,7 @@ drop_object(struct store_writer *writer, store_ref *cell)
 	release_history(&r, ref);
 }
 
-/* Lets go of the newest steps up to one that leads to a serial. */
+/* Lets go of the newest changesets up to one that leads to a serial. */
 static void
 align_history(struct store_writer *writer, struct zone_entry *entry,
 	uint32_t serial)
@@ -178,12 +178,12 @@ align_history(struct store_writer *writer, struct zone_entry *entry,
 
 	while (entry->history != STORE_NONE) {
 		store_ref ref = entry->history;
-		const struct zone_step *step = store_get(r.view, ref);
+		const struct zone_changeset *changeset = store_get(r.view, ref);
 
-		if (step->to == serial)
+		if (changeset->to == serial)
 			break;
-		store_publish_ref(writer, &entry->history, step->older);
-		release_object(&r, ref, zone_step_size(step));
+		store_publish_ref(writer, &entry->history, changeset->older);
+		release_object(&r, ref, zone_changeset_size(changeset));
 	}
 }
 
@@ -193,23 +193,23 @@ history_push(struct store_writer *writer, store_ref ref,
 {
 	struct store_heap *heap = store_writer_heap(writer);
 	struct zone_entry *entry = store_edit(heap, ref);
-	struct zone_step *step = NULL;
-	store_ref step_ref;
+	struct zone_changeset *changeset = NULL;
+	store_ref changeset_ref;
 
 	if (!draft->lost && draft->soa_count == 2 && draft->from != draft->to)
-		step = store_alloc(heap, sizeof(*step) + draft->len,
-			&step_ref);
-	if (step == NULL) {
+		changeset = store_alloc(heap, sizeof(*changeset) + draft->len,
+			&changeset_ref);
+	if (changeset == NULL) {
 		history_clear(writer, ref);
 		return;
 	}
 	align_history(writer, entry, draft->from);
-	step->from = draft->from;
-	step->to = draft->to;
-	step->len = (uint32_t)draft->len;
-	step->older = entry->history;
-	memcpy(step->data, draft->octets, draft->len);
-	store_publish_ref(writer, &entry->history, step_ref);
+	changeset->from = draft->from;
+	changeset->to = draft->to;
+	changeset->len = (uint32_t)draft->len;
+	changeset->older = entry->history;
+	memcpy(changeset->data, draft->octets, draft->len);
+	store_publish_ref(writer, &entry->history, changeset_ref);
 }
 
 void
@@ -227,8 +227,8 @@ history_settle(struct store_writer *writer, store_ref ref,
 	struct store_heap *heap = store_writer_heap(writer);
 	struct zone_entry *entry = store_edit(heap, ref);
 	const struct zone *zone;
-	uint32_t number = limits->number < HISTORY_STEPS_MAX
-		? limits->number : HISTORY_STEPS_MAX;
+	uint32_t number = limits->number < HISTORY_CHANGESETS_MAX
+		? limits->number : HISTORY_CHANGESETS_MAX;
 	uint64_t octets = 0;
 	store_ref *cell = &entry->history;
 
@@ -241,14 +241,14 @@ history_settle(struct store_writer *writer, store_ref ref,
 	zone = store_edit(heap, entry->zone);
 	align_history(writer, entry, zone->serial);
 	for (uint32_t i = 0; *cell != STORE_NONE; i++) {
-		struct zone_step *step = store_edit(heap, *cell);
+		struct zone_changeset *changeset = store_edit(heap, *cell);
 
-		octets += step->len;
+		octets += changeset->len;
 		if (i == number
 			|| (limits->octets != 0 && octets > limits->octets)) {
 			drop_object(writer, cell);
 			return;
 		}
-		cell = &step->older;
+		cell = &changeset->older;
 	}
 }

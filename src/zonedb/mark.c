@@ -361,19 +361,20 @@ mark_sources(struct marker *m, store_ref ref)
 		(void)store_sweep_mark(m->sweep, ref, sources->len);
 }
 
-/* Each step is marked before the older one, so that this ends even if they are
- * in a ring. */
+/* Each changeset is marked before the older one, so that this ends even if they
+ * are in a ring. */
 static void
 mark_history(struct marker *m, store_ref ref)
 {
 	while (ref != STORE_NONE) {
-		const struct zone_step *step = mark_get(m, ref, sizeof(*step));
+		const struct zone_changeset *changeset = mark_get(m, ref,
+			sizeof(*changeset));
 
-		if (step == NULL
+		if (changeset == NULL
 			|| !store_sweep_mark(m->sweep, ref,
-				zone_step_size(step)))
+				zone_changeset_size(changeset)))
 			return;
-		ref = step->older;
+		ref = changeset->older;
 	}
 }
 

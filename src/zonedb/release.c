@@ -212,10 +212,11 @@ void
 release_history(struct releaser *r, store_ref ref)
 {
 	while (ref != STORE_NONE) {
-		const struct zone_step *step = store_get(r->view, ref);
-		store_ref older = step->older;
+		const struct zone_changeset *changeset = store_get(r->view,
+			ref);
+		store_ref older = changeset->older;
 
-		release_object(r, ref, zone_step_size(step));
+		release_object(r, ref, zone_changeset_size(changeset));
 		ref = older;
 	}
 }

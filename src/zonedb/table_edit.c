@@ -546,19 +546,20 @@ table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
 	flags |= entry->flags
-		& (ZONE_ENTRY_FILE_FAILED | ZONE_ENTRY_STEPS_STALE);
+		& (ZONE_ENTRY_FILE_FAILED | ZONE_ENTRY_CHANGESETS_STALE);
 	if (flags != entry->flags)
 		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
 }
 
 void
-table_set_steps_stale(struct store_writer *writer, store_ref ref, bool stale)
+table_set_changesets_stale(struct store_writer *writer, store_ref ref,
+	bool stale)
 {
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
-	uint32_t flags = entry->flags & ~(uint32_t)ZONE_ENTRY_STEPS_STALE;
+	uint32_t flags = entry->flags & ~(uint32_t)ZONE_ENTRY_CHANGESETS_STALE;
 
 	if (stale)
-		flags |= ZONE_ENTRY_STEPS_STALE;
+		flags |= ZONE_ENTRY_CHANGESETS_STALE;
 	if (flags != entry->flags)
 		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
 }

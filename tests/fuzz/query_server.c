@@ -295,7 +295,8 @@ set_zones(struct server *s)
 		table_set_group(s->zones.writer, s->entries[i], i % 3);
 		table_set_expiry(s->zones.writer, s->entries[i],
 			i == ZONE_GONE ? 1 : 0);
-		table_set_steps_stale(s->zones.writer, s->entries[i], false);
+		table_set_changesets_stale(s->zones.writer, s->entries[i],
+			false);
 		table_set_flags(s->zones.writer, s->entries[i],
 			i % 2 != 0 ? ZONE_ENTRY_SECONDARY : 0);
 	}
@@ -408,7 +409,7 @@ change_zone(struct server *s, unsigned zone, uint8_t how)
 			% (SERVER_GROUPS + 2));
 		break;
 	case 2:
-		table_set_steps_stale(s->zones.writer, entry, how / 4 % 2);
+		table_set_changesets_stale(s->zones.writer, entry, how / 4 % 2);
 		break;
 	default: /* the same, at another place */
 		zone %= s->zone_count;

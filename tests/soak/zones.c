@@ -348,10 +348,10 @@ ask_changes(struct zone_update *update, const uint8_t *apex, unsigned z,
 /* Limits of a zone's history: differences vary in size, so both apply. */
 static const struct history_limits kept = { 4, 2000 };
 
-/* The step to the next version: records with its number, not those that
+/* The changeset to the next version: records with its number, not those that
  * change. */
 static void
-push_step(struct store_writer *writer, store_ref entry, uint32_t from)
+push_changeset(struct store_writer *writer, store_ref entry, uint32_t from)
 {
 	char removed[200], added[600];
 	int len;
@@ -383,7 +383,7 @@ zones_update(struct store_writer *writer, unsigned z)
 	err = update_begin(writer, entry, &options, &update);
 	if (err == NSD_OK) {
 		err = ask_changes(update, apex, z, serial + 1);
-		push_step(writer, entry, serial);
+		push_changeset(writer, entry, serial);
 		if (err == NSD_OK)
 			err = update_commit(update, &sink, NULL);
 		else
@@ -569,16 +569,16 @@ check_zone(struct zones_check *check, const struct store_view *view,
 		== 0;
 }
 
-/* True if the octets are those of push_step. */
+/* True if the octets are those of push_changeset. */
 static bool
-check_step(const struct zone_step *step)
+check_changeset(const struct zone_changeset *changeset)
 {
 	unsigned soas = 0, others = 0;
 	struct history_rr rr;
 	struct cursor c;
 	uint32_t serial;
 
-	cursor_init(&c, step->data, step->len);
+	cursor_init(&c, changeset->data, changeset->len);
 	while (cursor_left(&c) > 0) {
 		if (history_read(&c, &rr) != NSD_OK)
 			return false;
@@ -587,15 +587,15 @@ check_step(const struct zone_step *step)
 			continue;
 		}
 		if (!history_read_serial(rr.rdata, rr.rdlen, &serial)
-			|| serial != step->from + soas++)
+			|| serial != changeset->from + soas++)
 			return false;
 	}
-	return soas == 2 && others == step->from % 20
-		&& step->to == step->from + 1;
+	return soas == 2 && others == changeset->from % 20
+		&& changeset->to == changeset->from + 1;
 }
 
-/* most: steps. A reader may go on from one that is let go of while it walks, so
- * it may see more than are kept. */
+/* most: changesets. A reader may go on from one that is let go of while it
+ * walks, so it may see more than are kept. */
 static bool
 check_path(const struct store_view *view, const struct history_path *path,
 	size_t most)
@@ -603,8 +603,9 @@ check_path(const struct store_view *view, const struct history_path *path,
 	bool fine = path->count <= most;
 
 	for (size_t i = 0; i < path->count; i++)
-		fine = fine && check_step(store_get(view, path->steps[i]));
-	free(path->steps);
+		fine = fine && check_changeset(store_get(view,
+			path->changesets[i]));
+	free(path->changesets);
 	return fine;
 }
 
@@ -624,7 +625,7 @@ const char *
 zones_check_all(struct zones_check *check, const struct store_view *view,
 	unsigned count, bool alone)
 {
-	const size_t most = alone ? kept.number + 1 : HISTORY_STEPS_MAX;
+	const size_t most = alone ? kept.number + 1 : HISTORY_CHANGESETS_MAX;
 	const struct zone_table *table = table_get(view);
 	struct trie_iter iter;
 	const char *what;
@@ -679,8 +680,8 @@ const char *
 zones_check_pinned(struct zones_check *check, const struct store_view *view,
 	struct zones_pinned pinned)
 {
-	if (!check_path(view, &pinned.path, HISTORY_STEPS_MAX))
-		return "a pinned step has changed";
+	if (!check_path(view, &pinned.path, HISTORY_CHANGESETS_MAX))
+		return "a pinned changeset has changed";
 	if (pinned.zone == STORE_NONE
 		|| check_zone(check, view, store_get(view, pinned.zone),
 			pinned.z))

@@ -52,8 +52,8 @@ void zones_check_destroy(struct zones_check *check);
 const char *zones_check_all(struct zones_check *check,
 	const struct store_view *view, unsigned count, bool alone);
 
-/* The version of a zone and the steps to it, for a reader that has pinned it,
- * and the check, which releases what is pinned. */
+/* The version of a zone and the changesets to it, for a reader that has pinned
+ * it, and the check, which releases what is pinned. */
 struct zones_pinned {
 	unsigned z;
 	store_ref zone; /* none: the zone is not there */

@@ -178,7 +178,7 @@ on_diag(struct diag_sink *sink, const struct diag *d)
 }
 
 static void
-step(uint32_t from, unsigned records)
+changeset(uint32_t from, unsigned records)
 {
 	char *text = malloc(200 + records * 50), old[200];
 	size_t len;
@@ -208,7 +208,7 @@ write_files(uint32_t serial)
 	assert_int_equal(ixfr_file_write(f.view, &history, path, comments(),
 		&sink), NSD_OK);
 	assert_int_equal(sink.errors, 0);
-	free(history.steps);
+	free(history.changesets);
 	return history.count;
 }
 
@@ -269,14 +269,14 @@ spoil(unsigned index, const char *text)
 }
 
 static void
-steps_are_written_and_read(void **state)
+changesets_are_written_and_read(void **state)
 {
 	assert_int_equal(zone_fixture_load(&f, APEX,
 		"@ 300 SOA ns h 1 2 3 4 5\n@ 300 NS ns\nns 300 A 192.0.2.1\n",
 		&entry), NSD_OK);
 	assert_int_equal(read_files(1, &limits, NULL), 0);
 	for (uint32_t i = 1; i < 10; i++)
-		step(i, i * 10);
+		changeset(i, i * 10);
 	assert_int_equal(write_files(10), 5);
 	assert_true(exists(4) && !exists(5));
 	assert_int_equal(read_files(10, &limits, NULL), 5);
@@ -290,11 +290,11 @@ steps_are_written_and_read(void **state)
 	/* A broken file ends the chain. */
 	spoil(2, "; IXFR data file\n");
 	assert_int_equal(read_files(10, &limits, "ends too early"), 2);
-	/* Fewer steps leave fewer files. */
+	/* Fewer changesets leave fewer files. */
 	history_settle(f.writer, entry, &(struct history_limits){2, 0});
 	assert_int_equal(write_files(10), 2);
 	assert_true(exists(1) && !exists(2) && !exists(3));
-	/* Steps to a version that is not the one that is written. */
+	/* Changesets to a version that is not the one that is written. */
 	assert_int_equal(write_files(9), 1);
 	history_clear(f.writer, entry);
 	assert_int_equal(write_files(10), 0);
@@ -334,8 +334,8 @@ what_is_not_newer_than_a_moment_is_left_out(void **state)
 	assert_int_equal(zone_fixture_load(&f, APEX,
 		"@ 300 SOA ns h 1 2 3 4 5\n@ 300 NS ns\nns 300 A 192.0.2.1\n",
 		&entry), NSD_OK);
-	step(1, 1);
-	step(2, 1);
+	changeset(1, 1);
+	changeset(2, 1);
 	assert_int_equal(write_files(3), 2);
 	assert_int_equal(read_files_since(&(struct timespec){0, 0}, 3, &limits,
 		NULL), 2);
@@ -362,13 +362,13 @@ what_cannot_be_written_is_said(void **state)
 	assert_int_equal(zone_fixture_load(&f, APEX,
 		"@ 300 SOA ns h 1 2 3 4 5\n@ 300 NS ns\nns 300 A 192.0.2.1\n",
 		&entry), NSD_OK);
-	step(1, 1);
+	changeset(1, 1);
 	snprintf(old, sizeof(old), "%s/none/zone", folder);
 	assert_int_equal(history_list(f.view, store_get(f.view, entry), 2,
 		&history), NSD_OK);
 	assert_int_equal(ixfr_file_write(f.view, &history, old, comments(),
 		&sink), NSD_E_SYSTEM);
-	free(history.steps);
+	free(history.changesets);
 	assert_int_equal(sink.errors, 1);
 	assert_non_null(strstr(said, "No such file"));
 }
@@ -405,7 +405,7 @@ main(void)
 		TEST(what_is_cut_is_refused),
 		TEST(what_is_no_such_file_is_refused),
 		TEST(what_is_larger_than_the_limits_is_given_up),
-		TEST(steps_are_written_and_read),
+		TEST(changesets_are_written_and_read),
 		TEST(what_is_not_newer_than_a_moment_is_left_out),
 		TEST(what_cannot_be_written_is_said),
 	};

@@ -9,9 +9,9 @@
 #include "zone/history.h"
 #include "zonedb/history_edit.h"
 
-/* The steps from version 4 to that of SMALL, 7. Each line of the list is a
+/* The changesets from version 4 to that of SMALL, 7. Each line of the list is a
  * record as it is sent, from version 4 on. */
-static const char *const steps[][2] = {
+static const char *const changesets[][2] = {
 	{"@ 60 SOA ns host 4 2 3 4 5\nold 60 A 192.0.2.9\nold 60 MX 1 ns\n",
 		"@ 60 SOA ns host 5 2 3 4 5\nns 60 A 192.0.2.2\n"},
 	{"@ 60 SOA ns host 5 2 3 4 5\n", "@ 60 SOA ns host 6 2 3 4 5\n"},
@@ -55,13 +55,13 @@ static const char *const since_6[] = {
 };
 
 static void
-push_steps(struct client *c)
+push_changesets(struct client *c)
 {
 	const struct history_limits limits = {5, 0};
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+	for (size_t i = 0; i < sizeof(changesets) / sizeof(*changesets); i++)
 		history_fixture_push(c->w.writer, c->zone->entry, &limits,
-			steps[i][0], steps[i][1]);
+			changesets[i][0], changesets[i][1]);
 }
 
 /* Expects these records in this order. */
@@ -117,7 +117,7 @@ differences_are_sent_as_one(void **state)
 
 	client_init(&c, "z.", SMALL);
 	client_start(&c);
-	push_steps(&c);
+	push_changesets(&c);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct world_rrs got = ask_ixfr(&c, rows[i].serial,
 			TRANSPORT_TCP);
@@ -137,7 +137,7 @@ differences_are_sent_as_one(void **state)
 	client_fini(&c);
 }
 
-/* Pushes steps from 4 to 7, each of what is removed and added, behind its
+/* Pushes changesets from 4 to 7, each of what is removed and added, behind its
  * SOAs; what comes over TCP is as many records as are wanted, SOAs too. */
 static void
 expect_count(const char *const changes[3][2], size_t count,
@@ -298,8 +298,8 @@ differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
 	for (unsigned i = 0; i < 30; i++)
 		len += (size_t)sprintf(added + len,
 			"n%u 60 A 192.0.2.%u\n", i, i);
-	history_fixture_push(c.w.writer, c.zone->entry, &limits, steps[2][0],
-		added);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits,
+		changesets[2][0], added);
 	history_fixture_push(c.w.writer, c.zone->entry, &limits,
 		"@ 60 SOA ns host 7 2 3 4 5\n",
 		"@ 60 SOA ns host 8 2 3 4 5\n");
@@ -325,7 +325,7 @@ differences_are_sent_without_other_signatures(void **state)
 		"z. 60 RRSIG NS z.\nz. 60 RRSIG DNSKEY z.\n"
 		"ns.z. 60 RRSIG A z.\n");
 	client_start(&c);
-	push_steps(&c);
+	push_changesets(&c);
 	for (unsigned i = 0; i < 2; i++) {
 		got = ask_ixfr(&c, 4, i == 0 ? TRANSPORT_TCP : TRANSPORT_UDP);
 		expect_sent(&got, since_4);
@@ -353,8 +353,8 @@ many_differences_take_several_messages(void **state)
 	for (unsigned i = 0; i < 4000; i++)
 		len += (size_t)sprintf(added + len,
 			"n%u.of.some.length 60 A 192.0.2.%u\n", i, i % 250);
-	history_fixture_push(c.w.writer, c.zone->entry, &limits, steps[2][0],
-		added);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits,
+		changesets[2][0], added);
 	p = send_request(&c, request, write_ixfr(request, "z.", 6),
 		TRANSPORT_TCP);
 	done(p);
@@ -388,8 +388,8 @@ a_difference_too_large_for_a_message_ends_in_an_error(void **state)
 	client_start(&c);
 	sprintf(added, "@ 60 SOA ns host 7 2 3 4 5\n"
 		"big 60 TYPE999 \\# 65530 %0131060d\n", 0);
-	history_fixture_push(c.w.writer, c.zone->entry, &limits, steps[2][0],
-		added);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits,
+		changesets[2][0], added);
 	p = send_request(&c, request, write_ixfr(request, "z.", 6),
 		TRANSPORT_TCP);
 	done(p);

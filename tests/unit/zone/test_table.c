@@ -247,11 +247,11 @@ options_are_the_zones(void **state)
 	assert_int_equal(count, 0);
 	set_lists(ref, acl, 0, 0);
 	assert_int_equal(entry->options, STORE_NONE);
-	table_set_steps_stale(f.writer, ref, true);
+	table_set_changesets_stale(f.writer, ref, true);
 	table_set_flags(f.writer, ref, ZONE_ENTRY_SECONDARY);
 	assert_int_equal(entry->flags,
-		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_STEPS_STALE);
-	table_set_steps_stale(f.writer, ref, false);
+		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_CHANGESETS_STALE);
+	table_set_changesets_stale(f.writer, ref, false);
 	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
 	set_lists(ref, acl, 1, 1);
 	assert_int_equal(remove_zone("a."), NSD_OK);

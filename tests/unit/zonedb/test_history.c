@@ -48,7 +48,7 @@ serve(uint32_t serial)
 	assert_int_equal(zone_fixture_load(&f, APEX, text, &entry), NSD_OK);
 }
 
-/* Pushes a step that has a record of so many octets besides. */
+/* Pushes a changeset that has a record of so many octets besides. */
 static void
 push(uint32_t from, uint32_t to, unsigned octets,
 	const struct history_limits *limits)
@@ -72,7 +72,8 @@ advance(uint32_t from, uint32_t to, unsigned octets,
 	history_settle(f.writer, entry, limits);
 }
 
-/* How many steps lead from one serial to another; 0: none do. Looks at each. */
+/* How many changesets lead from one serial to another; 0: none do. Looks at
+ * each. */
 static size_t
 find(uint32_t from, uint32_t to)
 {
@@ -87,18 +88,18 @@ find(uint32_t from, uint32_t to)
 		return 0;
 	count = path.count;
 	while (path.count > 0) {
-		const struct zone_step *step = store_get(f.view,
-			path.steps[--path.count]);
+		const struct zone_changeset *changeset = store_get(f.view,
+			path.changesets[--path.count]);
 
-		assert_int_equal(step->from, at);
-		at = step->to;
+		assert_int_equal(changeset->from, at);
+		at = changeset->to;
 	}
 	assert_int_equal(at, to);
-	free(path.steps);
+	free(path.changesets);
 	return count;
 }
 
-static const struct zone_step *
+static const struct zone_changeset *
 newest(void)
 {
 	const struct zone_entry *e = store_get(f.view, entry);
@@ -163,16 +164,16 @@ records_are_found_as_they_were(void **state)
 		{"a.b.z.example.", TYPE_PTR, 1, 1},
 	};
 	struct history_unpacked *whole = malloc(sizeof(*whole));
-	const struct zone_step *step;
+	const struct zone_changeset *changeset;
 	struct history_rr rr;
 	struct cursor c;
 
 	assert_non_null(whole);
 	history_fixture_push(f.writer, entry, &five, removed_text, added_text);
-	step = newest();
-	assert_int_equal(step->from, 1);
-	assert_int_equal(step->to, 2);
-	cursor_init(&c, step->data, step->len);
+	changeset = newest();
+	assert_int_equal(changeset->from, 1);
+	assert_int_equal(changeset->to, 2);
+	cursor_init(&c, changeset->data, changeset->len);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_int_equal(history_read(&c, &rr), NSD_OK);
 		assert_int_equal(rr.type, rows[i].type);
@@ -188,21 +189,21 @@ records_are_found_as_they_were(void **state)
 	free(whole);
 }
 
-/* A step of any octets: cut anywhere, or with a wrong pointer or class. */
+/* A changeset of any octets: cut anywhere, or with a wrong pointer or class. */
 static void
 octets_that_are_no_records_are_refused(void **state)
 {
-	const struct zone_step *step;
+	const struct zone_changeset *changeset;
 	uint8_t octets[400];
 	struct history_rr rr;
 	struct cursor c;
 	unsigned ends = 0;
 
 	history_fixture_push(f.writer, entry, &five, removed_text, added_text);
-	step = newest();
-	assert_true(step->len <= sizeof(octets));
-	memcpy(octets, step->data, step->len);
-	for (uint32_t len = 0; len <= step->len; len++) {
+	changeset = newest();
+	assert_true(changeset->len <= sizeof(octets));
+	memcpy(octets, changeset->data, changeset->len);
+	for (uint32_t len = 0; len <= changeset->len; len++) {
 		cursor_init(&c, octets, len);
 		while (history_read(&c, &rr) == NSD_OK)
 			;
@@ -211,21 +212,21 @@ octets_that_are_no_records_are_refused(void **state)
 	}
 	assert_true(ends >= 8 + 1);
 	octets[1] = 13; /* where the pointer of the first owner leads to */
-	cursor_init(&c, octets, step->len);
+	cursor_init(&c, octets, changeset->len);
 	assert_int_equal(history_read(&c, &rr), NSD_E_WIRE);
 	octets[1] = 12;
 	octets[5] = 3; /* CLASS */
-	cursor_init(&c, octets, step->len);
+	cursor_init(&c, octets, changeset->len);
 	assert_int_equal(history_read(&c, &rr), NSD_E_WIRE);
 	octets[0] = 0; /* a root label */
-	cursor_init(&c, octets, step->len);
+	cursor_init(&c, octets, changeset->len);
 	assert_int_equal(history_read(&c, &rr), NSD_E_WIRE);
 }
 
 /* ---- which are kept ------------------------------------------------------ */
 
 static void
-steps_are_found_from_each_version(void **state)
+changesets_are_found_from_each_version(void **state)
 {
 	for (uint32_t i = 1; i < 5; i++)
 		advance(i, i + 1, 10, &five);
@@ -279,10 +280,11 @@ there_are_never_more_than_can_be_walked(void **state)
 {
 	const struct history_limits any = {UINT32_MAX, 0};
 
-	for (uint32_t i = 1; i < HISTORY_STEPS_MAX + 5; i++)
+	for (uint32_t i = 1; i < HISTORY_CHANGESETS_MAX + 5; i++)
 		advance(i, i + 1, 1, &any);
-	assert_int_equal(find(5, HISTORY_STEPS_MAX + 5), HISTORY_STEPS_MAX);
-	assert_int_equal(find(4, HISTORY_STEPS_MAX + 5), 0);
+	assert_int_equal(find(5, HISTORY_CHANGESETS_MAX + 5),
+		HISTORY_CHANGESETS_MAX);
+	assert_int_equal(find(4, HISTORY_CHANGESETS_MAX + 5), 0);
 }
 
 static void
@@ -293,7 +295,7 @@ a_gap_ends_the_chain(void **state)
 	advance(4, 5, 10, &five);
 	assert_int_equal(find(4, 5), 1);
 	assert_int_equal(find(2, 5), 0);
-	/* A version without a step. */
+	/* A version without a changeset. */
 	history_clear(f.writer, entry);
 	serve(6);
 	assert_null(newest());
@@ -314,8 +316,8 @@ serials_wrap(void **state)
 	assert_int_equal(find(0, 1), 1);
 }
 
-/* The step is there before its version; who sees the old version finds what
- * leads there. What is not published leaves nothing. */
+/* The changeset is there before its version; who sees the old version finds
+ * what leads there. What is not published leaves nothing. */
 static void
 a_step_to_a_version_that_is_not_served_is_passed_over(void **state)
 {
@@ -362,9 +364,9 @@ a_loader_that_takes_over_keeps_them(void **state)
 	assert_int_equal(find(1, 5), 4);
 }
 
-/* A transfer that has begun goes on with the steps it has found. */
+/* A transfer that has begun goes on with the changesets it has found. */
 static void
-pinned_steps_stay(void **state)
+pinned_changesets_stay(void **state)
 {
 	struct store_reader *reader;
 	struct history_path path;
@@ -385,16 +387,16 @@ pinned_steps_stay(void **state)
 		(void)store_reclaim(f.writer);
 	}
 	while (path.count > 0) {
-		const struct zone_step *step = store_get(f.view,
-			path.steps[--path.count]);
+		const struct zone_changeset *changeset = store_get(f.view,
+			path.changesets[--path.count]);
 		struct history_rr rr;
 		struct cursor c;
 
-		cursor_init(&c, step->data, step->len);
+		cursor_init(&c, changeset->data, changeset->len);
 		while (cursor_left(&c) > 0)
 			assert_int_equal(history_read(&c, &rr), NSD_OK);
 	}
-	free(path.steps);
+	free(path.changesets);
 	store_reader_unpin(reader, &pin);
 	store_reader_close(reader);
 }
@@ -419,7 +421,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(records_are_found_as_they_were),
 		TEST(octets_that_are_no_records_are_refused),
-		TEST(steps_are_found_from_each_version),
+		TEST(changesets_are_found_from_each_version),
 		TEST(the_oldest_go_when_there_are_too_many),
 		TEST(the_oldest_go_when_they_are_too_large),
 		TEST(there_are_never_more_than_can_be_walked),
@@ -428,7 +430,7 @@ main(void)
 		TEST(a_step_to_a_version_that_is_not_served_is_passed_over),
 		TEST(drafts_that_are_not_whole_leave_nothing),
 		TEST(a_loader_that_takes_over_keeps_them),
-		TEST(pinned_steps_stay),
+		TEST(pinned_changesets_stay),
 		TEST(their_memory_is_measured),
 	};
 
