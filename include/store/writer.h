@@ -76,7 +76,7 @@ struct store_heap *store_writer_heap(struct store_writer *writer);
 /* The writer's heap for objects that stay much longer than those allocated
  * around them. It has spans of its own, so that other spans can become free.
  * Slower. */
-struct store_heap *store_writer_lasting(struct store_writer *writer);
+struct store_heap *store_writer_long_lived(struct store_writer *writer);
 
 /*
  * Makes a further heap. Any thread.

@@ -37,16 +37,16 @@ heap_give(struct store_heap *heap, uint32_t bump, uint32_t limit)
 
 /* As heap_find_room, in the spans for long-lived objects. */
 static uint32_t
-find_lasting(struct store_writer *w, uint32_t count, uint32_t *granule)
+find_long_lived(struct store_writer *w, uint32_t count, uint32_t *granule)
 {
-	uint32_t found = holes_take(w, HOLES_LASTING, count, granule);
+	uint32_t found = holes_take(w, HOLES_LONG_LIVED, count, granule);
 
 	if (found != 0)
 		return found;
 	*granule = span_take(w);
 	if (*granule == 0)
 		return 0;
-	w->spans[span_of_granule(w, *granule)].of = HOLES_LASTING;
+	w->spans[span_of_granule(w, *granule)].of = HOLES_LONG_LIVED;
 	return SPAN_GRANULES;
 }
 
@@ -58,8 +58,8 @@ heap_find_room(struct store_heap *heap, uint32_t count, uint32_t *granule)
 	struct store_writer *w = heap->writer;
 	uint32_t found;
 
-	if (heap == &w->lasting)
-		return find_lasting(w, count, granule);
+	if (heap == &w->long_lived)
+		return find_long_lived(w, count, granule);
 	found = holes_take(w, HOLES_OPEN,
 		heap->fresh && count < FRESH_MIN ? FRESH_MIN : count, granule);
 	if (found == 0 && !heap->fresh)
@@ -87,7 +87,7 @@ heap_alloc_hole(struct store_heap *heap, uint32_t count)
 	pthread_mutex_lock(&w->lock);
 	found = heap_find_room(heap, count, &granule);
 	assert(found == 0 || found >= count);
-	if (found != 0 && heap != &w->lasting
+	if (found != 0 && heap != &w->long_lived
 		&& found - count > heap->limit - heap->bump) {
 		heap_give(heap, heap->bump, heap->limit);
 		heap->bump = granule + count;
@@ -117,8 +117,8 @@ heap_has(struct store_writer *w, store_ref ref)
 bool
 heap_is_alone(const struct store_writer *w)
 {
-	return w->heaps.next == &w->lasting.entry
-		&& w->lasting.entry.next == &w->heap.entry
+	return w->heaps.next == &w->long_lived.entry
+		&& w->long_lived.entry.next == &w->heap.entry
 		&& w->heap.entry.next == &w->heaps;
 }
 
@@ -140,11 +140,11 @@ store_writer_heap(struct store_writer *writer)
 }
 
 struct store_heap *
-store_writer_lasting(struct store_writer *writer)
+store_writer_long_lived(struct store_writer *writer)
 {
 	/* A small store has no spans to spare. */
 	return writer->header->span_count < LASTING_FROM ? &writer->heap
-							 : &writer->lasting;
+							 : &writer->long_lived;
 }
 
 enum nsd_err
@@ -170,7 +170,7 @@ store_heap_destroy(struct store_heap *heap)
 	if (heap == NULL)
 		return;
 	w = heap->writer;
-	assert(heap != &w->heap && heap != &w->lasting);
+	assert(heap != &w->heap && heap != &w->long_lived);
 	heap_flush(heap);
 	pthread_mutex_lock(&w->lock);
 	w->live += heap->live;

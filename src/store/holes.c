@@ -262,7 +262,7 @@ drain_choose(const struct store_writer *w, struct drain *drain)
 	for (uint32_t i = 0; i < w->header->span_count; i++) {
 		const struct span *s = &w->spans[i];
 
-		if (s->state != SPAN_USED || s->of == HOLES_LASTING)
+		if (s->state != SPAN_USED || s->of == HOLES_LONG_LIVED)
 			continue;
 		assert(s->free <= SPAN_GRANULES);
 		spans[s->free / DRAIN_STEP]++;
@@ -309,7 +309,7 @@ holes_settle(struct store_writer *w)
 			? HOLES_DRAINING
 			: HOLES_OPEN;
 
-		if (s->state != SPAN_USED || s->of == HOLES_LASTING)
+		if (s->state != SPAN_USED || s->of == HOLES_LONG_LIVED)
 			continue;
 		if (s->free / DRAIN_STEP == drain.step && drain.some > 0) {
 			drain.some--;

@@ -83,7 +83,7 @@ struct holes {
 enum holes_of {
 	HOLES_OPEN,
 	HOLES_DRAINING, /* used last: see holes_settle */
-	HOLES_LASTING,  /* objects of store_writer_lasting */
+	HOLES_LONG_LIVED, /* objects of store_writer_long_lived */
 	HOLES_TABLES
 };
 
@@ -97,7 +97,7 @@ struct store_heap {
 	uint8_t *base;
 	int64_t live; /* granules allocated less granules freed, here */
 	bool fresh;   /* takes no small holes, so that neighbours stay
-		       * together; so does the lasting one */
+		       * together; so does the long-lived one */
 	struct store_writer *writer;
 	struct cds_list_head entry;
 };
@@ -170,7 +170,7 @@ struct store_writer {
 	struct store_header *header;
 	uint8_t *slots;
 	struct store_heap heap; /* the writer's own */
-	struct store_heap lasting; /* never keeps a hole */
+	struct store_heap long_lived; /* never keeps a hole */
 
 	pthread_mutex_t lock; /* of all up to `punched` */
 	struct span *spans;

@@ -86,8 +86,8 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	holes_load(w);
 	heap_init(&w->heap, w, false);
 	cds_list_add(&w->heap.entry, &w->heaps);
-	heap_init(&w->lasting, w, true);
-	cds_list_add(&w->lasting.entry, &w->heaps);
+	heap_init(&w->long_lived, w, true);
+	cds_list_add(&w->long_lived.entry, &w->heaps);
 	store->writer_pid = getpid();
 	store->writer_base = w->base;
 	store->writer_slots = w->slots;

@@ -165,7 +165,7 @@ settings_edit_begin(struct store_writer *writer, struct settings_edit **out)
 	if (edit == NULL)
 		return NSD_E_MEMORY;
 	edit->writer = writer;
-	edit->heap = store_writer_lasting(writer);
+	edit->heap = store_writer_long_lived(writer);
 	edit->view = store_writer_view(writer);
 	for (uint32_t i = 0; i < old->key_count && err == NSD_OK; i++)
 		err = edit_take(edit, EDIT_KEY, refs[i],

@@ -72,7 +72,7 @@ table_change_begin(struct store_writer *writer, struct table_change **change)
 		return NSD_E_MEMORY;
 	memset(c, 0, offsetof(struct table_change, memory));
 	c->writer = writer;
-	c->heap = store_writer_lasting(writer);
+	c->heap = store_writer_long_lived(writer);
 	c->view = store_writer_view(writer);
 	c->old_ref = store_root(c->view, STORE_ROOT_ZONES);
 	if (c->old_ref != STORE_NONE)
@@ -406,7 +406,7 @@ enum nsd_err
 table_add(struct store_writer *writer, const struct zone_setup *setups,
 	size_t count, store_ref *entries)
 {
-	struct store_heap *heap = store_writer_lasting(writer);
+	struct store_heap *heap = store_writer_long_lived(writer);
 	struct table_change *c;
 	enum nsd_err err;
 
