@@ -186,7 +186,7 @@ enum nsd_err update_prepare_step(struct store_writer *writer,
  * NSD_OK: also if the zone is not loaded, or could not be built. NSD_E_MEMORY:
  * the zone stays as it was.
  */
-enum nsd_err update_tidy(struct store_writer *writer, store_ref entry,
+enum nsd_err update_compact(struct store_writer *writer, store_ref entry,
 	const struct zone_update_options *options, uint64_t *records)
 	MUST_USE;
 

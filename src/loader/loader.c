@@ -243,7 +243,7 @@ loader_init_events(struct loader *loader)
 		{&loader->updates_event, loader_on_updates, 0},
 		{&loader->again_event, loader_on_again, 0},
 		{&loader->idle_event, loader_on_idle, 0},
-		{&loader->tidy_event, loader_on_tidy, 0},
+		{&loader->compact_event, loader_on_compact, 0},
 		{&loader->counts_event, loader_on_counts, 0},
 		{&loader->alone_event, loader_on_alone, 0},
 	};

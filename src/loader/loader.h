@@ -8,13 +8,13 @@
 
 #include "base/textlist.h"
 #include "loader/load_batch.h"
+#include "loader/load_compact.h"
 #include "loader/load_follow.h"
 #include "loader/load_pool.h"
 #include "loader/load_prepare.h"
 #include "loader/load_retire.h"
 #include "loader/load_set.h"
 #include "loader/load_settle.h"
-#include "loader/load_tidy.h"
 #include "loader/load_wait.h"
 #include "loader/load_zone.h"
 #include "process/role.h"
@@ -142,7 +142,7 @@ struct loader {
 	struct load_prepare prepare;
 	struct loader_trim trim;
 	size_t gone; /* zones that were removed since the last trim of those */
-	struct load_tidy tidy;
+	struct load_compact compact;
 	struct loader_kinds kinds;
 	struct textlist_writer *groups; /* of zones that are counted
 					 * together */
@@ -157,7 +157,7 @@ struct loader {
 	struct event *reclaim_event;
 	struct event *again_event;
 	struct event *idle_event;
-	struct event *tidy_event;
+	struct event *compact_event;
 	struct event *counts_event; /* the store has changed */
 	struct event *alone_event; /* SIGTERM has come, and STOP has not */
 };
@@ -271,7 +271,7 @@ void loader_on_statistics(struct role *role, const struct ipc_message *m);
 /* Timers. */
 void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
-void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
+void loader_on_compact(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_counts.c: the loader's part of statistics -------------------- */
 

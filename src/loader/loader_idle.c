@@ -13,7 +13,7 @@
 #include "store/writer.h"
 
 #define RECLAIM_SEC 1
-#define TIDY_USEC 8000
+#define COMPACT_USEC 8000
 #define KINDS_MSEC 10000
 /* The pause between two steps of the jobs below. */
 #define IDLE_USEC 3000
@@ -79,34 +79,34 @@ loader_reclaim(struct loader *loader)
 }
 
 void
-loader_on_tidy(evutil_socket_t fd, short what, void *arg)
+loader_on_compact(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
-	struct timeval when = {.tv_usec = TIDY_USEC};
+	struct timeval when = {.tv_usec = COMPACT_USEC};
 
 	/* A version that a thread compares with a file must stay. */
 	if (loader_has_threads(loader))
 		when = (struct timeval){.tv_sec = RECLAIM_SEC};
-	else if (!load_tidy_step(&loader->tidy, &loader->context,
+	else if (!load_compact_step(&loader->compact, &loader->context,
 			 &loader->set)) {
 		loader_trim(loader);
 		return;
 	}
-	event_add(loader->tidy_event, &when);
+	event_add(loader->compact_event, &when);
 }
 
 /* Makes zones anew where changes have left memory scattered. */
 static void
-loader_tidy(struct loader *loader)
+loader_compact(struct loader *loader)
 {
-	struct timeval when = {.tv_usec = TIDY_USEC};
+	struct timeval when = {.tv_usec = COMPACT_USEC};
 
 	if (!loader_has_threads(loader)
 		&& loader->prepare.next == loader->prepare.count
-		&& load_tidy_begin(&loader->tidy, &loader->context,
+		&& load_compact_begin(&loader->compact, &loader->context,
 			&loader->set)
-		&& !event_pending(loader->tidy_event, EV_TIMEOUT, NULL))
-		event_add(loader->tidy_event, &when);
+		&& !event_pending(loader->compact_event, EV_TIMEOUT, NULL))
+		event_add(loader->compact_event, &when);
 }
 
 void
@@ -123,7 +123,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 		loader_trim(loader);
 	}
 	loader_reclaim(loader);
-	loader_tidy(loader);
+	loader_compact(loader);
 	loader_look_at_holders(loader);
 }
 

@@ -11,7 +11,7 @@
 #include "zonedb/retire.h"
 #include "zonedb/table_edit.h"
 
-#define TIDY_MAX 4000u /* records of a zone that is made anew at once */
+#define COMPACT_MAX 4000u /* records of a zone that is made anew at once */
 #define UPDATE_MEMORY 16384u /* octets of each arena that cost no mapping */
 
 struct update_memory {
@@ -259,7 +259,7 @@ ignore_diag(struct diag_sink *sink, const struct diag *d)
 }
 
 enum nsd_err
-update_tidy(struct store_writer *writer, store_ref entry_ref,
+update_compact(struct store_writer *writer, store_ref entry_ref,
 	const struct zone_update_options *options, uint64_t *records)
 {
 	/* Findings were reported when the zone was loaded or changed. */
@@ -275,7 +275,7 @@ update_tidy(struct store_writer *writer, store_ref entry_ref,
 	entry = store_get(u->view, entry_ref);
 	u->old_ref = entry->zone;
 	u->old = store_edit(u->heap, u->old_ref);
-	if (u->old->rr_count <= TIDY_MAX) {
+	if (u->old->rr_count <= COMPACT_MAX) {
 		update_cells_settle(u->writer, u->old);
 		*records += u->old->rr_count;
 		err = update_rebuild(u, true, &sink);

@@ -112,7 +112,7 @@ class Ways:
             self.server.process.send_signal(signal.SIGHUP)
 
     def small(self, i):
-        """Small zones change, so that memory is scattered and tidied."""
+        """Small zones change, so that memory is scattered and compacted."""
         if i % (self.args.rate * 2) == 0:
             self.n += 1
             # Beside the changes, which are to come at a steady rate.

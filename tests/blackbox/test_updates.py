@@ -403,13 +403,14 @@ def test_memory_of_what_is_removed_goes_back(nsd):
         removed = "".join(f"remove-rrset n{n} TXT\n" for n in range(60)
                           if n % 10 != z % 10)
         assert server.update(f"zone z{z}.test.\n{removed}")[0] == "ok"
-    wait_for("memory to go back", lambda: is_tidy(settled_line(server), before))
+    wait_for("memory to go back",
+             lambda: is_compact(settled_line(server), before))
     for z in range(0, 100, 9):
         assert server.answer(f"n{z % 10}.z{z}.test", "TXT") == [
             f'"{z % 10:0200}"']
         assert server.rcode(f"n{(z + 1) % 10}.z{z}.test", "TXT") == "NXDOMAIN"
 
 
-def is_tidy(store, before):
+def is_compact(store, before):
     return (store["live"] < before["live"] / 2
             and store["mapped"] < before["mapped"] / 3)

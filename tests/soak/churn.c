@@ -206,7 +206,7 @@ main(int argc, char **argv)
 	reset_zones(&c);
 	measure(&c, "reset");
 	/* Tidies, as the idle loader does. */
-	if (!zones_tidy(c.writer, c.zones))
+	if (!zones_compact(c.writer, c.zones))
 		fail("no memory");
 	end = measure(&c, "end");
 	check_all(&c);

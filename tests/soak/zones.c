@@ -395,7 +395,7 @@ zones_update(struct store_writer *writer, unsigned z)
 }
 
 static bool
-tidy_zone(struct store_writer *writer, unsigned z)
+compact_zone(struct store_writer *writer, unsigned z)
 {
 	const struct zone_update_options options = { .threads = 1 };
 	uint64_t records = 0;
@@ -403,14 +403,14 @@ tidy_zone(struct store_writer *writer, unsigned z)
 
 	if (find_entry(store_writer_view(writer), z, &entry) == NULL)
 		return true;
-	return update_tidy(writer, entry, &options, &records) == NSD_OK;
+	return update_compact(writer, entry, &options, &records) == NSD_OK;
 }
 
 bool
-zones_tidy(struct store_writer *writer, unsigned count)
+zones_compact(struct store_writer *writer, unsigned count)
 {
 	for (unsigned z = 0; z < count; z++) {
-		if (!tidy_zone(writer, z))
+		if (!compact_zone(writer, z))
 			return false;
 		(void)store_reclaim(writer);
 	}
@@ -434,7 +434,7 @@ zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 	else if (what <= 12)
 		fine = zones_replace(writer, z, serial + 1);
 	else if (what <= 14)
-		fine = tidy_zone(writer, z);
+		fine = compact_zone(writer, z);
 	else
 		fine = zones_update(writer, z);
 	if (chance_next(rng) % 4 != 0)

@@ -22,8 +22,8 @@ struct store_writer;
 enum nsd_err zones_build(struct store_writer *writer, unsigned z,
 	uint32_t serial, store_ref *zone);
 
-/* A round of update_tidy, as the idle loader makes it. */
-bool zones_tidy(struct store_writer *writer, unsigned count);
+/* A round of update_compact, as the idle loader makes it. */
+bool zones_compact(struct store_writer *writer, unsigned count);
 
 /* Add zone z as of a serial; give it other contents, built anew, whatever it
  * has; take it to the next serial by a transaction; remove it. False without

@@ -68,8 +68,8 @@ open_loader(void **state)
 		loader_on_reclaim, &loader);
 	loader.counts_event = event_new(loader.role.base, -1, 0,
 		loader_on_counts, &loader);
-	loader.tidy_event = event_new(loader.role.base, -1, 0, loader_on_tidy,
-		&loader);
+	loader.compact_event = event_new(loader.role.base, -1, 0,
+		loader_on_compact, &loader);
 	assert_int_equal(store_reader_open(f.store, 0, "reader", &reader),
 		NSD_OK);
 	return 0;
@@ -84,7 +84,7 @@ close_loader(void **state)
 	event_free(loader.idle_event);
 	event_free(loader.counts_event);
 	event_free(loader.reclaim_event);
-	event_free(loader.tidy_event);
+	event_free(loader.compact_event);
 	event_base_free(loader.role.base);
 	store_reader_close(reader);
 	zone_fixture_fini(&f);

@@ -574,7 +574,7 @@ a_zone_is_made_anew_as_it_is(void **state)
 	add("new.example.", 300, 9);
 	assert_int_equal(commit(), NSD_OK);
 	old = served();
-	assert_int_equal(update_tidy(f.writer, entry, &options, &records),
+	assert_int_equal(update_compact(f.writer, entry, &options, &records),
 		NSD_OK);
 	store_reclaim(f.writer);
 	assert_int_equal(records, 10);
@@ -586,7 +586,7 @@ a_zone_is_made_anew_as_it_is(void **state)
 			"n%u A 192.0.2.1\n", i);
 	load(large);
 	old = served();
-	assert_int_equal(update_tidy(f.writer, entry, &options, &records),
+	assert_int_equal(update_compact(f.writer, entry, &options, &records),
 		NSD_OK);
 	assert_int_equal(records, 10);
 	assert_int_equal(served(), old);

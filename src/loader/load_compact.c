@@ -1,9 +1,9 @@
-/* load_tidy.c - makes small zones anew where their memory is scattered. */
+/* load_compact.c - makes small zones anew where their memory is scattered. */
 #include "config.h"
 
 #include <assert.h>
 
-#include "loader/load_tidy.h"
+#include "loader/load_compact.h"
 #include "loader/load_turn.h"
 #include "store/writer.h"
 #include "update/update.h"
@@ -15,25 +15,25 @@
 #define CHANGED_LEAST 16u
 
 bool
-load_tidy_begin(struct load_tidy *tidy, const struct load_context *context,
-	const struct load_set *set)
+load_compact_begin(struct load_compact *compact,
+	const struct load_context *context, const struct load_set *set)
 {
 	struct store_stats stats;
 
-	if (tidy->left > 0)
+	if (compact->left > 0)
 		return true;
 	store_get_stats(context->writer, &stats);
 	if (stats.free < stats.live / FREE_LEAST
-		|| stats.reclaimed_total - tidy->reclaimed
+		|| stats.reclaimed_total - compact->reclaimed
 			< stats.live / CHANGED_LEAST)
 		return false;
-	tidy->left = set->count;
+	compact->left = set->count;
 	return set->count > 0;
 }
 
 bool
-load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
-	const struct load_set *set)
+load_compact_step(struct load_compact *compact,
+	const struct load_context *context, const struct load_set *set)
 {
 	struct zone_update_options options = {
 		.threads = 1,
@@ -43,26 +43,26 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 	struct store_stats stats;
 	uint64_t records = 0;
 
-	assert(tidy->left == 0 || set->count > 0);
+	assert(compact->left == 0 || set->count > 0);
 	/* A zone is made anew without a look at the clock. */
-	while (tidy->left > 0 && !load_turn_is_over(&turn)) {
+	while (compact->left > 0 && !load_turn_is_over(&turn)) {
 		const struct load_zone *zone =
-			&set->zones[tidy->at++ % set->count];
+			&set->zones[compact->at++ % set->count];
 
-		tidy->left--;
+		compact->left--;
 		if (zone->conf == NULL || zone->entry == STORE_NONE)
 			continue;
 		options.secondary = load_zone_is_secondary(zone);
 		/* Without memory the zone stays as it is. */
-		if (update_tidy(context->writer, zone->entry, &options,
+		if (update_compact(context->writer, zone->entry, &options,
 			    &records)
 			!= NSD_OK)
 			break;
 	}
 	(void)store_reclaim(context->writer);
-	if (tidy->left > 0)
+	if (compact->left > 0)
 		return true;
 	store_get_stats(context->writer, &stats);
-	tidy->reclaimed = stats.reclaimed_total + stats.retired;
+	compact->reclaimed = stats.reclaimed_total + stats.retired;
 	return false;
 }
