@@ -46,14 +46,14 @@ struct net_handler {
 	/*
 	 * Of clients on streams, if options say that their time is limited.
 	 * on_spent: the thread has used nsec of processor time for connections
-	 * of a client; now_msec: of clock_coarse_msec. is_barred: true if a
+	 * of a client; now_msec: of clock_coarse_msec. is_throttled: true if a
 	 * client has had too much. Then its new connections are closed, and
 	 * counted as dropped, and its open ones are not served. peer is lent;
 	 * it is the client, not its proxy. NULL, both: no limit.
 	 */
 	void (*on_spent)(void *ctx, const struct sockaddr_storage *peer,
 		int64_t nsec, uint64_t now_msec);
-	bool (*is_barred)(void *ctx, const struct sockaddr_storage *peer,
+	bool (*is_throttled)(void *ctx, const struct sockaddr_storage *peer,
 		uint64_t now_msec);
 	/* Counters that the transport keeps; may be NULL. requests: requests
 	 * handed over without a stream. All sockets of a process count in the

@@ -157,7 +157,7 @@ conns_expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 }
 
 static void
-resume_barred(struct net_tcp *tcp)
+resume_throttled(struct net_tcp *tcp)
 {
 	struct tcp_conn *conn;
 
@@ -184,7 +184,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		if (due != 0)
 			tcp_wait_until(tcp, due);
 	}
-	resume_barred(tcp);
+	resume_throttled(tcp);
 	tcp_queue_admit(tcp, false);
 	if (!tcp->paused)
 		return;

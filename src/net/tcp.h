@@ -156,7 +156,7 @@ struct tcp_cpu {
 	int64_t apart_nsec;  /* time since then that was charged apart */
 	unsigned count;
 	struct tcp_charge charges[TCP_CHARGES_MAX];
-	struct cds_list_head barred; /* connections, the next one first */
+	struct cds_list_head throttled; /* connections, the next one first */
 	struct sockaddr_storage peer; /* the client at hand */
 };
 
@@ -176,7 +176,7 @@ struct tcp_conn {
 	struct cds_list_head by_age;  /* in net_tcp.conns */
 	struct cds_list_head by_turn; /* in net_tcp.gathered, in
 				       * tcp_pace.waiting, or in
-				       * tcp_cpu.barred */
+				       * tcp_cpu.throttled */
 	struct cds_list_head by_net;  /* in tcp_net.conns or in tcp_net.queue,
 				       * if net is set */
 	struct tcp_net *net; /* NULL: not known before a proxy says it */
@@ -185,7 +185,7 @@ struct tcp_conn {
 	uint32_t taken;
 	uint32_t waited_ms;
 	uint32_t held_ms;    /* of now_ms when it was held up, if held */
-	uint64_t bar_ms;     /* while it is barred: until then */
+	uint64_t throttled_ms; /* while it is throttled: until then */
 	unsigned charge;     /* 1 + its index in tcp_cpu.charges; 0: none */
 	const uint8_t *data; /* in net_tcp.in, while gathered */
 	const uint8_t *data_end;
@@ -215,7 +215,7 @@ struct tcp_conn {
 	bool gathered;
 	bool streams;        /* is in tcp_pace.waiting */
 	bool held;           /* the client did not take all of a stream */
-	bool barred;         /* is in tcp_cpu.barred */
+	bool throttled;      /* is in tcp_cpu.throttled */
 	bool dated;          /* is_dated of its filter */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */

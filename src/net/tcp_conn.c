@@ -346,7 +346,7 @@ tcp_conn_ignore(struct tcp_conn *conn)
 /* True if the client has had too much of the processor's time. Then the
  * connection is not served, nor its socket waited for, until that is over. */
 static bool
-conn_is_barred(struct tcp_conn *conn)
+conn_is_throttled(struct tcp_conn *conn)
 {
 	if (!tcp_cpu_is_over(conn))
 		return false;
@@ -599,7 +599,7 @@ conn_on_ready(struct tcp_source *source)
 {
 	struct tcp_conn *conn = (struct tcp_conn *)source;
 
-	if (conn->phase != TCP_LINGERING && conn_is_barred(conn))
+	if (conn->phase != TCP_LINGERING && conn_is_throttled(conn))
 		return;
 	tcp_cpu_charge(conn, TCP_COST_EVENT);
 	if (conn->waiting == TCP_WAIT_WRITE)

@@ -1,6 +1,6 @@
 /*
  * tcp_cpu.c - charges the thread's time to the networks of connections, and
- * bars connections of a network that has taken too much. See
+ * throttles connections of a network that has taken too much. See
  * doc/decisions/0123.
  *
  * The thread's time is read as a turn begins and as it ends, since that is a
@@ -18,16 +18,16 @@
 #include "base/assert.h"
 #include "base/clock.h"
 
-/* Time until a barred connection is looked at again. A sixteenth of a second is
- * the resolution of the handler's time. */
-#define BAR_MS 60
+/* Time until a throttled connection is looked at again. A sixteenth of a second
+ * is the resolution of the handler's time. */
+#define THROTTLE_MS 60
 
 /* ---- charging ------------------------------------------------------------ */
 
 void
 tcp_cpu_init(struct tcp_cpu *cpu)
 {
-	CDS_INIT_LIST_HEAD(&cpu->barred);
+	CDS_INIT_LIST_HEAD(&cpu->throttled);
 }
 
 static bool
@@ -153,7 +153,7 @@ tcp_cpu_charge_since(struct tcp_conn *conn, int64_t mark)
 	conn->tcp->cpu.apart_nsec += nsec;
 }
 
-/* ---- barring -------------------------------------------------------- */
+/* ---- throttling -------------------------------------------------------- */
 
 bool
 tcp_cpu_refuses(struct net_tcp *tcp, const struct sockaddr_storage *peer)
@@ -161,7 +161,8 @@ tcp_cpu_refuses(struct net_tcp *tcp, const struct sockaddr_storage *peer)
 	struct tcp_charge *charge;
 
 	if (!tcp->cpu.counting
-		|| !tcp->handler.is_barred(tcp->handler.ctx, peer, tcp->now_ms))
+		|| !tcp->handler.is_throttled(tcp->handler.ctx, peer,
+			tcp->now_ms))
 		return false;
 	charge = charge_add(tcp);
 	memcpy(&charge->peer, peer, sizeof(charge->peer));
@@ -175,38 +176,38 @@ conn_is_over(struct tcp_conn *conn)
 	struct net_tcp *tcp = conn->tcp;
 
 	return is_wanted(tcp) && !conn->awaits_header
-		&& tcp->handler.is_barred(tcp->handler.ctx,
+		&& tcp->handler.is_throttled(tcp->handler.ctx,
 			peer_as_storage(&tcp->cpu, &conn->peer), tcp->now_ms);
 }
 
 bool
 tcp_cpu_is_over(struct tcp_conn *conn)
 {
-	return conn->barred
+	return conn->throttled
 		|| (conn->tcp->cpu.counting && conn_is_over(conn));
 }
 
-/* Puts a connection at the end of the list of barred ones, which so is in the
- * order of bar_ms. */
+/* Puts a connection at the end of the list of throttled ones, which so is in
+ * the order of throttled_ms. */
 static void
-conn_join_barred(struct tcp_conn *conn)
+conn_join_throttled(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
 
-	conn->bar_ms = tcp->now_ms + BAR_MS;
-	cds_list_add_tail(&conn->by_turn, &tcp->cpu.barred);
-	tcp_wait_until(tcp, conn->bar_ms);
+	conn->throttled_ms = tcp->now_ms + THROTTLE_MS;
+	cds_list_add_tail(&conn->by_turn, &tcp->cpu.throttled);
+	tcp_wait_until(tcp, conn->throttled_ms);
 }
 
 void
 tcp_cpu_bar(struct tcp_conn *conn)
 {
-	if (conn->barred)
+	if (conn->throttled)
 		return;
 	/* From now on a stream does not wait for its client. */
 	conn->held = false;
-	conn->barred = true;
-	conn_join_barred(conn);
+	conn->throttled = true;
+	conn_join_throttled(conn);
 }
 
 void
@@ -214,9 +215,9 @@ tcp_cpu_leave(struct tcp_conn *conn)
 {
 	struct tcp_cpu *cpu = &conn->tcp->cpu;
 
-	if (conn->barred)
+	if (conn->throttled)
 		cds_list_del(&conn->by_turn);
-	conn->barred = false;
+	conn->throttled = false;
 	if (conn->charge == 0)
 		return;
 	charge_note_peer(&cpu->charges[conn->charge - 1], conn);
@@ -229,18 +230,18 @@ tcp_cpu_release(struct net_tcp *tcp)
 {
 	struct tcp_conn *conn;
 
-	while ((conn = list_first_or_null(&tcp->cpu.barred, struct tcp_conn,
+	while ((conn = list_first_or_null(&tcp->cpu.throttled, struct tcp_conn,
 			by_turn)) != NULL) {
-		if (conn->bar_ms > tcp->now_ms) {
-			tcp_wait_until(tcp, conn->bar_ms);
+		if (conn->throttled_ms > tcp->now_ms) {
+			tcp_wait_until(tcp, conn->throttled_ms);
 			return NULL;
 		}
 		cds_list_del(&conn->by_turn);
 		if (!conn_is_over(conn)) {
-			conn->barred = false;
+			conn->throttled = false;
 			return conn;
 		}
-		conn_join_barred(conn);
+		conn_join_throttled(conn);
 	}
 	return NULL;
 }

@@ -61,8 +61,8 @@ void tcp_cpu_bar(struct tcp_conn *conn);
 /* The connection is being destroyed. */
 void tcp_cpu_leave(struct tcp_conn *conn);
 
-/* The next barred connection that may go on; NULL: there is none for now. The
- * timer fires when one may. */
+/* The next throttled connection that may go on; NULL: there is none for now.
+ * The timer fires when one may. */
 struct tcp_conn *tcp_cpu_release(struct net_tcp *tcp);
 
 #endif

@@ -165,7 +165,7 @@ worker_on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
 }
 
 static bool
-worker_is_barred(void *ctx, const struct sockaddr_storage *peer,
+worker_is_throttled(void *ctx, const struct sockaddr_storage *peer,
 	uint64_t now_msec)
 {
 	const struct worker *worker = ctx;
@@ -622,7 +622,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.on_stream_end = worker_on_stream_end,
 		.may_proxy = worker_may_proxy,
 		.on_spent = worker_on_spent,
-		.is_barred = worker_is_barred,
+		.is_throttled = worker_is_throttled,
 		.ctx = worker,
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,

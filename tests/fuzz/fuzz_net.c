@@ -186,7 +186,7 @@ on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
 }
 
 static bool
-is_barred(void *ctx, const struct sockaddr_storage *peer, uint64_t now_msec)
+is_throttled(void *ctx, const struct sockaddr_storage *peer, uint64_t now_msec)
 {
 	const struct net *n = ctx;
 
@@ -280,7 +280,7 @@ open_service(struct net *n, bool counts)
 		.on_bad_length = on_bad_length,
 		.may_proxy = may_proxy,
 		.on_spent = on_spent,
-		.is_barred = is_barred,
+		.is_throttled = is_throttled,
 		.rx_err = counts ? &n->rx_err : NULL,
 		.tx_err = counts ? &n->tx_err : NULL,
 		.dropped = counts ? &n->dropped : NULL,

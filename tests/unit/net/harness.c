@@ -177,12 +177,12 @@ on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
 }
 
 static bool
-is_barred(void *ctx, const struct sockaddr_storage *peer, uint64_t now_msec)
+is_throttled(void *ctx, const struct sockaddr_storage *peer, uint64_t now_msec)
 {
 	const struct harness *h = ctx;
 
 	assert_true(now_msec <= clock_coarse_msec());
-	return (h->barred >> client_number(peer) & 1) != 0;
+	return (h->throttled >> client_number(peer) & 1) != 0;
 }
 
 static void
@@ -197,7 +197,7 @@ harness_init(struct harness *h, const char *address, bool tcp)
 	h->handler = (struct net_handler){ .on_batch = on_batch, .ctx = h,
 		.on_stream = on_stream, .on_stream_end = on_stream_end,
 		.on_bad_length = on_bad_length, .on_spent = on_spent,
-		.is_barred = is_barred, .rx_err = &h->rx_err,
+		.is_throttled = is_throttled, .rx_err = &h->rx_err,
 		.tx_err = &h->tx_err, .dropped = &h->dropped,
 		.requests = &h->handed };
 	assert_int_equal(net_parse_address(address, 0, &listen.address),

@@ -56,7 +56,7 @@ struct harness {
 	 * parts of so many; and bits of those that had too much. */
 	int64_t spent_nsec[8];
 	size_t spent_count;
-	uint8_t barred;
+	uint8_t throttled;
 	uint64_t rx_err;
 	uint64_t tx_err;
 	uint64_t dropped;

@@ -1,5 +1,5 @@
 /* test_tcp_cpu.c - clients over TCP are charged for the time that they take,
- * and barred from more (doc/decisions/0123). */
+ * and throttled from more (doc/decisions/0123). */
 #include "config.h"
 
 #include "harness.h"
@@ -14,7 +14,7 @@
 
 #define A "127.0.0.1" /* spent_nsec[1] */
 #define B "127.0.0.2"
-#define BAR_A (1u << 1)
+#define THROTTLE_A (1u << 1)
 #define MSEC INT64_C(1000000)
 
 static const struct net_tcp_options options = { .connections_max = 1000,
@@ -139,7 +139,7 @@ tcp_without_a_limit_charges_and_bars_nobody(void **state)
 
 	off.limits_cpu = false;
 	harness_tcp(&h, "127.0.0.1", &off);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	h.request_nsec = MSEC;
 	fd = harness_connect_from(&h, A);
 	harness_ask(&h, fd);
@@ -164,7 +164,7 @@ tcp_bars_open_connections_and_newcomers(void **state)
 	other = harness_connect_from(&h, B);
 	harness_ask(&h, a);
 	harness_ask(&h, b);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	send_requests(a, 1);
 	send_requests(b, 1);
 	requests = h.requests;
@@ -174,7 +174,7 @@ tcp_bars_open_connections_and_newcomers(void **state)
 	harness_expect_close(&h, newcomer);
 	assert_int_equal(h.dropped, 1);
 	harness_ask(&h, other);
-	h.barred = 0;
+	h.throttled = 0;
 	assert_int_equal(harness_receive(&h, a, data, 32, &eof), 32);
 	assert_int_equal(harness_receive(&h, b, data, 32, &eof), 32);
 	harness_ask(&h, a);
@@ -193,7 +193,7 @@ tcp_charges_who_is_turned_away(void **state)
 	int fd;
 
 	harness_tcp(&h, "127.0.0.1", &options);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	fd = harness_connect_from(&h, A);
 	harness_expect_close(&h, fd);
 	harness_turn(&h);
@@ -221,13 +221,13 @@ tcp_bars_streams(void **state)
 	send_stream_request(&h, fd, 100, 1000);
 	while (h.stream_octets == 0)
 		harness_turn_once(&h);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	harness_turn(&h);
 	octets = h.stream_octets;
 	assert_true(octets < 100000);
 	harness_idle(&h, 200);
 	assert_int_equal(h.stream_octets, octets);
-	h.barred = 0;
+	h.throttled = 0;
 	assert_int_equal(harness_receive(&h, fd, messages, sizeof(messages),
 		&eof), sizeof(messages));
 	harness_turn(&h);
@@ -279,7 +279,7 @@ tcp_charges_many_in_a_turn(void **state)
 	harness_fini(&h);
 }
 
-/* A barred client counts as idle: it times out, and makes room. */
+/* A throttled client counts as idle: it times out, and makes room. */
 static void
 tcp_barred_connections_are_idle(void **state)
 {
@@ -291,19 +291,19 @@ tcp_barred_connections_are_idle(void **state)
 	harness_tcp(&h, "127.0.0.1", &few);
 	a = harness_connect_from(&h, A);
 	harness_ask(&h, a);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	send_requests(a, 1);
 	harness_expect_close(&h, a);
 	assert_int_equal(net_tcp_count(h.tcp), 0);
 	close(a);
-	h.barred = 0;
+	h.throttled = 0;
 	harness_idle(&h, 200);
 	few.timeout_sec = 120;
 	few.connections_max = 1;
 	net_tcp_set_options(h.tcp, &few);
 	a = harness_connect_from(&h, A);
 	harness_ask(&h, a);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	send_requests(a, 1);
 	b = harness_connect_from(&h, B);
 	harness_ask(&h, b);
@@ -326,7 +326,7 @@ tcp_lets_go_on_when_there_is_no_limit(void **state)
 	harness_tcp(&h, "127.0.0.1", &options);
 	fd = harness_connect_from(&h, A);
 	harness_ask(&h, fd);
-	h.barred = BAR_A;
+	h.throttled = THROTTLE_A;
 	send_requests(fd, 1);
 	harness_idle(&h, 100);
 	net_tcp_set_options(h.tcp, &off);
@@ -358,7 +358,7 @@ tcp_charges_and_bars_the_client_behind_a_proxy(void **state)
 	int fd, newcomer;
 
 	harness_proxied(&h, "127.0.0.1", true, &options);
-	h.barred = BAR_A; /* the proxy's own address is nothing */
+	h.throttled = THROTTLE_A; /* the proxy's own address is nothing */
 	fd = harness_connect_from(&h, A);
 	harness_send(&h, fd, data, len / 2);
 	harness_idle(&h, 20);
@@ -368,7 +368,7 @@ tcp_charges_and_bars_the_client_behind_a_proxy(void **state)
 	harness_ask(&h, fd);
 	assert_true(h.spent_nsec[7] >= 5 * MSEC);
 	assert_int_equal(h.spent_nsec[1], 0);
-	h.barred = 1u << 7;
+	h.throttled = 1u << 7;
 	newcomer = harness_connect_from(&h, A);
 	harness_send(&h, newcomer, data, len);
 	harness_expect_close(&h, newcomer);

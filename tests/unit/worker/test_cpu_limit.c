@@ -76,7 +76,7 @@ address(const char *text)
 	return a;
 }
 
-/* How many netblocks begin or end to be barred. */
+/* How many netblocks begin or end to be throttled. */
 static unsigned
 spend(struct fixture *f, const char *client, int64_t nsec, uint64_t now_msec)
 {
@@ -86,7 +86,7 @@ spend(struct fixture *f, const char *client, int64_t nsec, uint64_t now_msec)
 }
 
 static bool
-bars(const struct fixture *f, const char *client, uint64_t now_msec)
+throttles(const struct fixture *f, const char *client, uint64_t now_msec)
 {
 	struct sockaddr_storage a = address(client);
 
@@ -100,19 +100,19 @@ twice_the_limit_may_be_had_at_once(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_false(bars(&f, "192.0.2.1", 0));
+	assert_false(throttles(&f, "192.0.2.1", 0));
 	assert_int_equal(spend(&f, "192.0.2.1", 1999 * USEC, 0), 0);
-	assert_false(bars(&f, "192.0.2.1", 0));
+	assert_false(throttles(&f, "192.0.2.1", 0));
 	assert_int_equal(spend(&f, "192.0.2.9", 2 * USEC, 0), 1);
 	assert_true(f.blocks[0].begins);
 	assert_int_equal(f.blocks[0].bits, 24);
-	assert_true(bars(&f, "192.0.2.1", 0));
+	assert_true(throttles(&f, "192.0.2.1", 0));
 	assert_int_equal(spend(&f, "192.0.2.9", 2 * USEC, 0), 0);
-	/* Other netblocks are not barred. */
-	assert_false(bars(&f, "192.0.3.1", 0));
-	assert_false(bars(&f, "2001:db8::1", 0));
+	/* Other netblocks are not throttled. */
+	assert_false(throttles(&f, "192.0.3.1", 0));
+	assert_false(throttles(&f, "2001:db8::1", 0));
 	/* A second later half of it is left, and that is told then. */
-	assert_false(bars(&f, "192.0.2.1", 1000));
+	assert_false(throttles(&f, "192.0.2.1", 1000));
 	assert_int_equal(spend(&f, "192.0.2.1", 1, 1500), 1);
 	assert_false(f.blocks[0].begins);
 	end(&f);
@@ -148,10 +148,10 @@ small_amounts_add_up(void **state)
 
 	(void)state;
 	begin(&f);
-	for (; !bars(&f, "2001:db8::1", 0); count++)
+	for (; !throttles(&f, "2001:db8::1", 0); count++)
 		(void)spend(&f, "2001:db8::2", 1250, 0);
 	assert_int_equal(count, 1601);
-	assert_false(bars(&f, "2001:db8:0:1::1", 0));
+	assert_false(throttles(&f, "2001:db8:0:1::1", 0));
 	end(&f);
 }
 
@@ -164,15 +164,15 @@ there_is_a_most(void **state)
 	(void)state;
 	begin(&f);
 	(void)spend(&f, "192.0.2.1", INT64_MAX, 0);
-	assert_true(bars(&f, "192.0.2.1", 2000));
-	assert_false(bars(&f, "192.0.2.1", 4000));
+	assert_true(throttles(&f, "192.0.2.1", 2000));
+	assert_false(throttles(&f, "192.0.2.1", 4000));
 	f.s.settings.tcp_cpu_limit = INT32_MAX;
 	set(&f);
 	(void)spend(&f, "192.0.3.1", 60000000 * USEC, 0);
 	(void)spend(&f, "192.0.3.1", 60000000 * USEC, 0);
-	assert_false(bars(&f, "192.0.3.1", 0));
+	assert_false(throttles(&f, "192.0.3.1", 0));
 	(void)spend(&f, "192.0.3.1", USEC, 0);
-	assert_true(bars(&f, "192.0.3.1", 0));
+	assert_true(throttles(&f, "192.0.3.1", 0));
 	end(&f);
 }
 
@@ -188,14 +188,14 @@ wider_netblocks_have_a_factor(void **state)
 	set(&f);
 	assert_int_equal(spend(&f, "10.1.0.1", 2001 * USEC, 0), 1);
 	assert_int_equal(f.blocks[0].bits, 32);
-	assert_false(bars(&f, "10.1.0.2", 0));
+	assert_false(throttles(&f, "10.1.0.2", 0));
 	/* Time spent by any host counts for the wider block, too. */
 	assert_int_equal(spend(&f, "10.1.0.1", 3998 * USEC, 0), 0);
-	assert_false(bars(&f, "10.1.0.2", 0));
+	assert_false(throttles(&f, "10.1.0.2", 0));
 	assert_int_equal(spend(&f, "10.1.0.2", 2 * USEC, 0), 1);
 	assert_int_equal(f.blocks[0].bits, 16);
-	assert_true(bars(&f, "10.1.7.7", 0));
-	assert_false(bars(&f, "10.2.0.1", 0));
+	assert_true(throttles(&f, "10.1.7.7", 0));
+	assert_false(throttles(&f, "10.2.0.1", 0));
 	end(&f);
 }
 
@@ -207,15 +207,16 @@ without_a_limit_nobody_is_barred(void **state)
 	(void)state;
 	begin(&f);
 	(void)spend(&f, "192.0.2.1", 9999 * USEC, 0);
-	assert_true(bars(&f, "192.0.2.1", 0));
+	assert_true(throttles(&f, "192.0.2.1", 0));
 	f.s.settings.tcp_cpu_limit = 0;
 	set(&f);
-	assert_false(bars(&f, "192.0.2.1", 0));
+	assert_false(throttles(&f, "192.0.2.1", 0));
 	assert_int_equal(spend(&f, "192.0.3.1", 9999 * USEC, 0), 0);
 	end(&f);
 }
 
-/* Whitelisted clients are neither barred nor charged; their neighbours are. */
+/* Whitelisted clients are neither throttled nor charged; their neighbours
+ * are. */
 static void
 the_whitelist_is_exempt(void **state)
 {
@@ -235,16 +236,16 @@ the_whitelist_is_exempt(void **state)
 	}
 	set(&f);
 	assert_int_equal(spend(&f, "192.0.2.100", 9999 * USEC, 0), 0);
-	assert_false(bars(&f, "192.0.2.80", 0));
+	assert_false(throttles(&f, "192.0.2.80", 0));
 	assert_int_equal(spend(&f, "192.0.2.80", 9999 * USEC, 0), 1);
-	assert_true(bars(&f, "192.0.2.80", 0));
-	assert_true(bars(&f, "192.0.2.101", 0));
-	assert_false(bars(&f, "192.0.2.81", 0));
-	assert_false(bars(&f, "192.0.2.100", 0));
+	assert_true(throttles(&f, "192.0.2.80", 0));
+	assert_true(throttles(&f, "192.0.2.101", 0));
+	assert_false(throttles(&f, "192.0.2.81", 0));
+	assert_false(throttles(&f, "192.0.2.100", 0));
 	text->at = 0;
 	text->len = 0;
 	set(&f);
-	assert_true(bars(&f, "192.0.2.81", 0));
+	assert_true(throttles(&f, "192.0.2.81", 0));
 	end(&f);
 }
 
