@@ -200,7 +200,7 @@ struct ipc_read_done {
 /* A request to read nsd.conf anew. */
 struct ipc_reconfig {
 	struct ipc_request request;
-	uint32_t hasty; /* 1: answer once the file is taken */
+	uint32_t no_wait; /* 1: answer once the file is taken */
 	uint32_t unused;
 };
 
@@ -217,7 +217,7 @@ enum ipc_reconfigured_what {
 	RECONFIGURED_UNREAD,  /* as CHANGED, but zones are not as their files
 			       * say; the last line has their count */
 	RECONFIGURED_BEGUN,   /* main has taken the file, and goes on; for a
-			       * hasty request */
+			       * request that does not wait */
 };
 #define IPC_RECONFIGURED_TEXT_MAX 2000
 struct ipc_reconfigured {

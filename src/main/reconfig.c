@@ -152,7 +152,7 @@ reconfig_wait(struct supervisor *s, struct talk *talk)
 		reconfig_give_up(s, "a later reconfig has taken its place");
 	free(r->talk);
 	r->talk = talk;
-	if (talk->hasty)
+	if (talk->no_wait)
 		reconfig_tell(s, RECONFIGURED_BEGUN, talk);
 }
 
@@ -363,7 +363,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 }
 
 static void
-reconfig_read(struct supervisor *s, struct asker asker, bool hasty)
+reconfig_read(struct supervisor *s, struct asker asker, bool no_wait)
 {
 	static const char none[] = "error: out of memory";
 	struct talk *talk = calloc(1, sizeof(*talk));
@@ -378,7 +378,7 @@ reconfig_read(struct supervisor *s, struct asker asker, bool hasty)
 	talk->sink.on_diag = talk_on_diag;
 	talk->in_log = !asker_waits(&asker);
 	talk->asker = asker;
-	talk->hasty = hasty;
+	talk->no_wait = no_wait;
 	if (reconfig_new_load(s, talk, &new) == NSD_OK) {
 		reconfig_apply(s, &new, talk);
 		return;
@@ -403,7 +403,7 @@ reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	struct ipc_reconfig ask;
 
 	memcpy(&ask, m->payload, sizeof(ask));
-	reconfig_read(s, asker_of(xfrd, m), ask.hasty != 0);
+	reconfig_read(s, asker_of(xfrd, m), ask.no_wait != 0);
 }
 
 void

@@ -15,7 +15,7 @@ struct talk {
 	struct diag_sink sink; /* first */
 	bool in_log;           /* a signal asks; or */
 	struct asker asker;
-	bool hasty;            /* the asker wants to know only that main has the
+	bool no_wait;          /* the asker wants to know only that main has the
 				* configuration */
 	bool waits;            /* the text names options that wait for a
 				* restart */

@@ -200,7 +200,7 @@ on_probe(struct xfr_machine *m, const struct answer *a)
 			&& (outcome == XFR_TIMEOUT
 				|| outcome == XFR_UNREACHABLE))) {
 		primary_failed(m, a, outcome);
-	} else if (outcome == XFR_TIMEOUT && a->request.is_hasty) {
+	} else if (outcome == XFR_TIMEOUT && a->request.has_others) {
 		primary_is_slow(m, a);
 	} else if (choose_checks_all(m, a->zone)) {
 		/* Requests to other primaries are under way. */
@@ -341,7 +341,7 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 			on_unchanged(m, a);
 		else
 			primary_failed(m, a, XFR_NONSENSE);
-	} else if (outcome == XFR_TIMEOUT && a->request.is_hasty
+	} else if (outcome == XFR_TIMEOUT && a->request.has_others
 		&& !a->reply->has_begun) {
 		primary_is_slow(m, a);
 	} else if (outcome == XFR_BEHIND && a->request.way != XFR_WAY_AXFR

@@ -56,7 +56,7 @@ check_begin(struct xfr_machine *m, uint32_t id, int64_t now)
 	z->tried = z->slow = z->newer = z->blind = 0;
 	z->best = INDEX_NONE;
 	z->was_newer = z->has_spoken = z->is_late = z->has_missed = false;
-	z->is_patient = z->needs_tcp = z->is_plain = false;
+	z->retries_slow = z->needs_tcp = z->is_plain = false;
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_FRESH
 		| ZONE_IXFR_FAILED);
 	primary = choose_next(m, z, now);

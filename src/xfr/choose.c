@@ -90,7 +90,7 @@ choose_again(struct xfr_machine *m, struct xfr_zone *z)
 		return false;
 	z->tried = choose_all(table_config(m, z)) & ~z->slow;
 	z->slow = 0;
-	z->is_patient = true;
+	z->retries_slow = true;
 	z->needs_tcp = false;
 	return true;
 }
@@ -110,9 +110,9 @@ choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 		p->timeouts = 0;
 		return;
 	}
-	/* A single datagram may be lost; TCP follows, unless the request was
-	 * hasty. */
-	if ((is_udp && (!request->is_hasty || outcome != XFR_TIMEOUT))
+	/* A single datagram may be lost; TCP follows, unless others are to
+	 * be asked. */
+	if ((is_udp && (!request->has_others || outcome != XFR_TIMEOUT))
 		|| request->is_trial || is_silent(p))
 		return;
 	if (++p->timeouts == SILENT_TIMEOUTS)
@@ -188,7 +188,7 @@ choose_first(const struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now)
 {
 	const struct primary *p = &table_config(m, z)->primaries[primary];
-	enum xfr_way probe = z->is_patient ? XFR_WAY_SOA_TCP
+	enum xfr_way probe = z->retries_slow ? XFR_WAY_SOA_TCP
 					   : XFR_WAY_SOA_UDP;
 
 	if (choose_checks_all(m, z) || is_silent(p))
@@ -200,19 +200,19 @@ choose_first(const struct xfr_machine *m, const struct xfr_zone *z,
 	 * again. But only a primary that has just spoken is asked so: a
 	 * connection to one that is down would be held long. */
 	if ((z->flags & ZONE_PROMISED) != 0 && primary == z->hint
-		&& !z->is_patient && choose_is_wanted(z, z->promised)
+		&& !z->retries_slow && choose_is_wanted(z, z->promised)
 		&& has_ixfr(z, p, primary, now))
 		return choose_transfer(m, z, primary, &z->promised, now);
 	return probe;
 }
 
 bool
-choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z)
+choose_has_others(const struct xfr_machine *m, const struct xfr_zone *z)
 {
 	const struct config *config = table_config(m, z);
 	uint64_t others = choose_all(config) & ~primary_bit(z->primary);
 
-	if (z->is_patient || z->way == XFR_WAY_SOA_TCP)
+	if (z->retries_slow || z->way == XFR_WAY_SOA_TCP)
 		return false;
 	if (!choose_checks_all(m, z))
 		others &= ~z->tried;

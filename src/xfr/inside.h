@@ -97,7 +97,7 @@ struct xfr_zone {
 	bool is_late : 1;     /* ... but not over TCP, though it took the
 				 connection */
 	bool has_missed : 1;  /* in this check a transfer failed */
-	bool is_patient : 1;  /* this check asks those that are slow again */
+	bool retries_slow : 1; /* this check asks those that are slow again */
 	bool is_full : 1;     /* z->primary is not avoided for its silence */
 	bool needs_tcp : 1;   /* CHECK_ALL: one of the slow has answered, but
 				 over TCP it may say more */
@@ -122,11 +122,11 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
  *             the others
  *   full      one that is not avoided is asked in full, in its turn
  *             (zone.is_full): if it is silent, that puts .silent_until off
- *   hasty     another one may answer: a request is waited for briefly
- *             (request.is_hasty)
- *   slow      it let a hasty request time out in this check (zone.slow)
- *   patient   all others were asked: the slow ones are asked again and are
- *             waited for (zone.is_patient)
+ *   others    another one may answer: a request is waited for briefly
+ *             (request.has_others)
+ *   slow      it let such a request time out in this check (zone.slow)
+ *   retried   all others were asked: the slow ones are asked again and are
+ *             waited for (zone.retries_slow)
  *   in doubt  it has left a transfer without an answer that was asked for
  *             with EDNS, and has answered without (.is_doubted). If one that is
  *             asked for by then (request.in_doubt) goes the same way, it does
@@ -167,8 +167,8 @@ struct xfr_request {
 	uint8_t primary;     /* primary that is asked */
 	uint8_t way;         /* enum xfr_way */
 	bool is_notify;      /* cancelled: was a NOTIFY with this ticket */
-	bool is_hasty;       /* another primary can be asked: see
-			      * choose_is_hasty */
+	bool has_others;     /* another primary can be asked: see
+			      * choose_has_others */
 	bool is_full;        /* as of the zone, when it was made */
 	bool is_late;        /* the same */
 	bool has_edns;       /* asked with EDNS */
@@ -437,7 +437,7 @@ enum xfr_way choose_first(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, int64_t now);
 /* True if the primary that is asked next is not worth a long wait, as another
  * one may answer at once. */
-bool choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z);
+bool choose_has_others(const struct xfr_machine *m, const struct xfr_zone *z);
 /* Called at the turn of a zone, which may have waited long: a primary that was
  * found to be silent meanwhile is not the first to be asked. False: the zone
  * waits in another queue now. */

@@ -423,9 +423,9 @@ take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 	return true;
 }
 
-/* The wait for the answer to a hasty request: a first lost packet of TCP comes
- * again after a second. */
-#define HASTE_MSEC 2000u
+/* The wait for the answer to a request while there are others to ask: a first
+ * lost packet of TCP comes again after a second. */
+#define BRIEF_WAIT_MSEC 2000u
 /* The wait for a transfer from a primary that has taken a connection, and left
  * the question for the SOA on it without an answer. */
 #define LATE_MSEC 3000u
@@ -455,13 +455,13 @@ action_describe(const struct xfr_machine *m, const struct xfr_request *request,
 			|| (z->flags & ZONE_IXFR_FAILED) != 0,
 		.no_edns = !request->has_edns,
 	};
-	if (request->is_hasty && action->wait_msec > HASTE_MSEC)
-		action->wait_msec = HASTE_MSEC;
+	if (request->has_others && action->wait_msec > BRIEF_WAIT_MSEC)
+		action->wait_msec = BRIEF_WAIT_MSEC;
 	if (action->act == XFR_PROBE)
 		return;
-	action->has_others = request->is_hasty;
-	if (request->is_hasty)
-		action->first_msec = HASTE_MSEC;
+	action->has_others = request->has_others;
+	if (request->has_others)
+		action->first_msec = BRIEF_WAIT_MSEC;
 	else if (request->is_late)
 		action->first_msec = LATE_MSEC;
 	action->has_serial = (z->flags & ZONE_HAS_DATA) != 0;
@@ -487,7 +487,7 @@ make_request(struct xfr_machine *m, uint32_t id, int64_t now)
 	r->primary = z->primary;
 	r->way = z->way;
 	r->is_full = z->is_full;
-	r->is_hasty = choose_is_hasty(m, z);
+	r->has_others = choose_has_others(m, z);
 	r->is_late = z->is_late;
 	r->is_trial = z->is_plain;
 	r->has_edns = !z->is_plain && choose_edns(m, z, z->primary, now);

@@ -50,7 +50,7 @@ void
 control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const struct ipc_reconfig ask = {
-		.hasty = ctl_command(call)->no_wait,
+		.no_wait = ctl_command(call)->no_wait,
 	};
 
 	ctl_printf(call, "reconfig start, read %s\n",

@@ -200,7 +200,7 @@ zones_begin(struct zones_call *zones, const char *name, const char *pattern)
 		.kind = zones->kind,
 		.on_end = zones_on_changed,
 		.ctx = line,
-		.hasty = ctl_command(zones->call)->no_wait,
+		.no_wait = ctl_command(zones->call)->no_wait,
 	};
 
 	if (line == NULL)

@@ -255,7 +255,7 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 	if (change->kind == XFRD_CHANGE_PATTERN)
 		xfrd_write_look(xfrd);
 	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
-		&& !change->hasty)
+		&& !change->no_wait)
 		xfrd_change_await_file(change);
 	else if (done->file == IPC_ZONE_BROKEN)
 		change_end(change, XFRD_CHANGED_UNREAD, done->reasons);

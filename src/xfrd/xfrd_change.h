@@ -59,7 +59,7 @@ struct xfrd_change_ask {
 	const char *pattern; /* ADD, PATTERN */
 	xfrd_change_on_end *on_end;
 	void *ctx;
-	bool hasty;          /* a file that takes long is not waited for */
+	bool no_wait;        /* a file that takes long is not waited for */
 };
 
 /*

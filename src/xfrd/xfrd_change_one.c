@@ -36,7 +36,7 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	change->kind = ask->kind;
 	change->on_end = ask->on_end;
 	change->ctx = ask->ctx;
-	change->hasty = ask->hasty;
+	change->no_wait = ask->no_wait;
 	if (ask->kind == XFRD_CHANGE_DELETE)
 		return change;
 	change->pattern = strdup(ask->pattern);

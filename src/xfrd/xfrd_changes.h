@@ -33,7 +33,7 @@ struct xfrd_change {
 	enum xfrd_change_kind kind; /* as found: PATTERN only if the zone was
 				     * there */
 	bool created;
-	bool hasty;
+	bool no_wait;
 	bool alone;                /* the loader is asked for it alone: it, or
 				    * others with it, were the death of some */
 	bool is_listed;            /* the line is written: */

@@ -208,7 +208,7 @@ model_ask(void)
 	struct xfrd_change_ask how = {
 		.name = zone->name,
 		.on_end = model_on_end,
-		.hasty = one_in(5),
+		.no_wait = one_in(5),
 	};
 	unsigned place = 0, pattern = one_in(40) ? 4 : 1 + below(3);
 	struct model_ask *ask;

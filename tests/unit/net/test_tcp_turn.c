@@ -487,13 +487,13 @@ tcp_turn_sends_only_so_much_that_was_kept(void **state)
 static void
 tcp_turn_closes_only_so_many(void **state)
 {
-	const struct net_tcp_options hasty = {
+	const struct net_tcp_options short_timeout = {
 		.connections_max = 100, .timeout_sec = 1 };
 	struct harness h;
 	unsigned most = 0, before;
 	int fd[90];
 
-	harness_tcp(&h, "127.0.0.1", &hasty);
+	harness_tcp(&h, "127.0.0.1", &short_timeout);
 	for (size_t i = 0; i < 90; i++)
 		fd[i] = harness_connect(&h, 0);
 	while (net_tcp_count(h.tcp) < 90)

@@ -26,7 +26,7 @@ struct asked asked[ASKED_MAX];
 unsigned asked_count;
 enum nsd_err read_error;
 char ended[256];
-bool hasty;
+bool no_wait;
 char list_path[64];
 
 enum nsd_err
@@ -132,7 +132,7 @@ change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 		.pattern = pattern,
 		.on_end = on_end,
 		.ctx = (void *)mark,
-		.hasty = hasty,
+		.no_wait = no_wait,
 	};
 
 	xfrd_change_zone(&fixture.xfrd, &ask);
@@ -285,7 +285,7 @@ changes_begin(void **state)
 	files_write(list_path, HEAD);
 	*ended = '\0';
 	asked_count = message_count = 0;
-	hasty = false;
+	no_wait = false;
 	read_error = NSD_OK;
 	fixture_begin(state);
 	fixture_publish(text);

@@ -58,7 +58,7 @@ void close_list(void);
 void change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 	const char *mark);
 extern char ended[256];
-extern bool hasty; /* of those that are asked for */
+extern bool no_wait; /* of those that are asked for */
 
 /* A batch begins, or what has failed is taken back; it is flushed, or that
  * fails. */

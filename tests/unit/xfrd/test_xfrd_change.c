@@ -279,7 +279,7 @@ zone_that_is_there_otherwise_is_not_added(void **state)
 static void
 change_that_was_published_does_not_fail_with_its_batch(void **state)
 {
-	hasty = true;
+	no_wait = true;
 	change(XFRD_CHANGE_ADD, "x", "p", "x");
 	flush(0);
 	answer(0, NSD_E_AGAIN);
@@ -302,7 +302,7 @@ change_that_was_published_is_not_given_up(void **state)
 	/* The state of its file is not known. */
 	assert_string_equal(asked[1].text, "read x");
 	answer_read(1, NSD_OK, "");
-	hasty = true;
+	no_wait = true;
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
 	flush(0);
 	assert_int_equal(fixture_list("x", NULL), NSD_OK);
@@ -546,7 +546,7 @@ reading_that_has_no_room_is_tried_again(void **state)
 static void
 file_that_takes_long_is_not_waited_for_in_haste(void **state)
 {
-	hasty = true;
+	no_wait = true;
 	change(XFRD_CHANGE_ADD, "x", "p", "x");
 	flush(0);
 	answer_file(0, NSD_OK, IPC_ZONE_LATER);
