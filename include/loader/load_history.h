@@ -14,7 +14,7 @@ void load_history_read(const struct load_context *context, const char *path,
 
 /* Lets go of changesets beyond the limits of the zone's options, or that a dead
  * loader has left and that lead to no version. For the loader's main thread. */
-void load_history_settle(struct store_writer *writer,
+void load_history_prune(struct store_writer *writer,
 	const struct load_zone *zone);
 
 /* Puts result->history into the store, and notes whether there are files that

@@ -8,7 +8,7 @@
  *   history_push                                the changeset: before the
  *                                               version
  *   ... the version is published, or is not ...
- *   history_settle                              in both cases
+ *   history_prune                               in both cases
  *   history_draft_fini
  *
  * So readers that find a version find the changeset that leads to it. A version
@@ -66,7 +66,7 @@ void history_push(struct store_writer *writer, store_ref entry,
 /* Lets go of changesets that do not lead to the served version, and of the
  * oldest ones beyond the limits. Also for a loader that takes over. Cost: a
  * cache miss for each changeset. */
-void history_settle(struct store_writer *writer, store_ref entry,
+void history_prune(struct store_writer *writer, store_ref entry,
 	const struct history_limits *limits);
 /* Lets go of all changesets. */
 void history_clear(struct store_writer *writer, store_ref entry);

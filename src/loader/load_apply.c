@@ -83,7 +83,7 @@ apply_publish(void *arg)
 
 	history_push(writer, entry, &a->draft);
 	old = update_publish(a->update);
-	history_settle(writer, entry, &a->keep);
+	history_prune(writer, entry, &a->keep);
 	update_settle(writer, entry);
 	load_retire_add(a->context->retire, writer,
 		a->result->zone->conf->wire, old);

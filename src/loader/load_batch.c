@@ -71,7 +71,7 @@ batch_list_one(struct load_batch *b, struct load_zone *zone)
 	err = load_batch_list(b, setups.items, zone);
 	zone_setups_fini(&setups);
 	if (err == NSD_OK)
-		load_history_settle(b->writer, zone);
+		load_history_prune(b->writer, zone);
 	return err;
 }
 

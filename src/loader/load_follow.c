@@ -118,7 +118,7 @@ follow_stay(struct load_follow *f, struct load_zone *zone,
 		return err == NSD_OK ? follow_put_off(f, zone) : err;
 	zone->conf = conf;
 	if (err == NSD_OK)
-		load_history_settle(f->writer, zone);
+		load_history_prune(f->writer, zone);
 	if (load_zone_release(zone))
 		f->on_file(f->ctx, zone);
 	return err;

@@ -145,7 +145,7 @@ history_publish_drafts(const struct load_context *context,
 	history_clear(context->writer, entry);
 	for (size_t i = drafts->count; i-- > 0; )
 		history_push(context->writer, entry, &drafts->items[i]);
-	history_settle(context->writer, entry, &limits);
+	history_prune(context->writer, entry, &limits);
 	log_at(2, LOG_LEVEL_INFO, "zone %s: %zu differences from files",
 		result->zone->conf->name, drafts->count);
 }
@@ -162,9 +162,9 @@ load_history_publish(const struct load_context *context,
 }
 
 void
-load_history_settle(struct store_writer *writer, const struct load_zone *zone)
+load_history_prune(struct store_writer *writer, const struct load_zone *zone)
 {
 	const struct history_limits limits = load_zone_get_history(zone);
 
-	history_settle(writer, zone->entry, &limits);
+	history_prune(writer, zone->entry, &limits);
 }

@@ -163,7 +163,7 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 			continue;
 		err = table_adopt(writer, &setups.items[i], &zones[i].entry);
 		if (err == NSD_OK) {
-			load_history_settle(writer, &zones[i]);
+			load_history_prune(writer, &zones[i]);
 			load_expiry_resume(store_writer_view(writer),
 				&zones[i]);
 		}

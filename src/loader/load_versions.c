@@ -208,7 +208,7 @@ change_publish(void *arg)
 	assert(load_loop_is_own(v->context->loop));
 	changesets_push(&c->changesets, v);
 	old = update_publish(c->update);
-	history_settle(writer, v->entry, &v->history);
+	history_prune(writer, v->entry, &v->history);
 	update_settle(writer, v->entry);
 	load_retire_add(v->context->retire, writer, entry->name, old);
 }

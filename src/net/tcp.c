@@ -225,8 +225,8 @@ let_in(struct net_tcp *tcp)
 {
 	if (tcp->turn_cost > TCP_TURN_COST / 2)
 		tcp->turn_cost = TCP_TURN_COST / 2;
-	tcp_queue_settle(tcp);
-	tcp_turn_settle(tcp);
+	tcp_queue_end_turn(tcp);
+	tcp_turn_end(tcp);
 }
 
 /* Does a turn. A connection that is destroyed takes itself off the list. */
@@ -252,7 +252,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 		source->ready_at = 0;
 		source->on_ready(source);
 	}
-	tcp_turn_settle(tcp);
+	tcp_turn_end(tcp);
 	tcp_turn_stream(tcp);
 	if (tcp->queued > 0)
 		let_in(tcp);

@@ -166,7 +166,7 @@ struct tcp_cpu {
  *   data..data_end, and complete requests join the batch.
  * - The batch is answered when it is full, or when all that was ready has been
  *   read.
- * - It is settled: what is left of data moves to rest, replies that the client
+ * - Its turn ends: what is left of data moves to rest, replies that the client
  *   did not take are in out, and it waits for the next event.
  * - If it has a stream, it waits in line besides when there is room.
  */
@@ -220,7 +220,7 @@ struct tcp_conn {
 	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
-	bool dead;           /* is destroyed when it is settled */
+	bool dead;           /* is destroyed when its turn ends */
 	union tcp_address peer;
 	union tcp_address proxy; /* the proxy that has named the peer; or
 				  * AF_UNSPEC */
@@ -420,8 +420,8 @@ enum nsd_err tcp_turn_init(struct net_tcp *tcp, struct net_tcp_room *room)
 void tcp_turn_fini(struct net_tcp *tcp);
 
 /* Ends a turn, or a part of it when the buffers are full: answers what is left
- * of the batch, and settles each connection that is gathered. */
-void tcp_turn_settle(struct net_tcp *tcp);
+ * of the batch, and ends the turn of each connection that is gathered. */
+void tcp_turn_end(struct net_tcp *tcp);
 
 /* Sends messages of streams, as much as they may in this turn. */
 void tcp_turn_stream(struct net_tcp *tcp);
@@ -489,7 +489,7 @@ void tcp_queue_admit(struct net_tcp *tcp, bool early);
 
 /* Settles the queue at the end of a turn: admits connections that may enter,
  * and closes those that are too many. With reject_overflow none waits. */
-void tcp_queue_settle(struct net_tcp *tcp);
+void tcp_queue_end_turn(struct net_tcp *tcp);
 
 /* There are no descriptors: closes a connection that waits or is idle. False:
  * there is none. */

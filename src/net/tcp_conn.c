@@ -300,7 +300,7 @@ in_reserve(struct net_tcp *tcp, size_t len)
 {
 	ASSERT_HOT(len <= IN_SIZE);
 	if (tcp->in_used + len > IN_SIZE)
-		tcp_turn_settle(tcp);
+		tcp_turn_end(tcp);
 	return tcp->in + tcp->in_used;
 }
 
@@ -416,10 +416,10 @@ conn_save_rest(struct tcp_conn *conn)
 	return true;
 }
 
-/* ---- settling */
+/* ---- the end of a turn -------------------------------------------------- */
 
 static void
-conn_settle(struct tcp_conn *conn)
+conn_end_turn(struct tcp_conn *conn)
 {
 	conn->gathered = false;
 	if (!conn->dead && !conn_save_rest(conn))
@@ -432,7 +432,7 @@ conn_settle(struct tcp_conn *conn)
 }
 
 void
-tcp_turn_settle(struct net_tcp *tcp)
+tcp_turn_end(struct net_tcp *tcp)
 {
 	struct tcp_conn *conn;
 
@@ -440,7 +440,7 @@ tcp_turn_settle(struct net_tcp *tcp)
 	while ((conn = list_first_or_null(&tcp->gathered, struct tcp_conn,
 			by_turn)) != NULL) {
 		cds_list_del(&conn->by_turn);
-		conn_settle(conn);
+		conn_end_turn(conn);
 	}
 	POISON_HOT(tcp->in, tcp->in_used);
 	tcp->in_used = 0;

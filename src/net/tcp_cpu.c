@@ -69,7 +69,7 @@ charge_note_peer(struct tcp_charge *charge, const struct tcp_conn *conn)
 
 /* Hands over what was charged since tcp_cpu_begin, or the last time. */
 static void
-charges_settle(struct net_tcp *tcp)
+charges_add_up(struct net_tcp *tcp)
 {
 	struct tcp_cpu *cpu = &tcp->cpu;
 	int64_t now = clock_thread_nsec(), shared;
@@ -103,7 +103,7 @@ tcp_cpu_end(struct net_tcp *tcp)
 {
 	if (!tcp->cpu.counting)
 		return;
-	charges_settle(tcp);
+	charges_add_up(tcp);
 	tcp->cpu.counting = false;
 }
 
@@ -114,7 +114,7 @@ charge_add(struct net_tcp *tcp)
 	struct tcp_charge *charge;
 
 	if (cpu->count == TCP_CHARGES_MAX)
-		charges_settle(tcp);
+		charges_add_up(tcp);
 	ASSERT_HOT(cpu->count < TCP_CHARGES_MAX);
 	charge = &cpu->charges[cpu->count++];
 	charge->conn = NULL;

@@ -220,7 +220,7 @@ queue_drop(struct tcp_conn *conn)
 }
 
 void
-tcp_queue_settle(struct net_tcp *tcp)
+tcp_queue_end_turn(struct net_tcp *tcp)
 {
 	struct tcp_net *net;
 

@@ -292,7 +292,7 @@ drain_choose(const struct store_writer *w, struct drain *drain)
 }
 
 void
-holes_settle(struct store_writer *w)
+holes_choose_draining(struct store_writer *w)
 {
 	struct drain drain;
 

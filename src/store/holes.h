@@ -21,7 +21,7 @@ void holes_trim(struct store_writer *writer);
  * a draining span are used last, so it becomes free as its objects are
  * replaced.
  */
-void holes_settle(struct store_writer *writer);
+void holes_choose_draining(struct store_writer *writer);
 
 /*
  * Claims the smallest hole of a table that has room for count granules (fewer

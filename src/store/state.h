@@ -82,7 +82,7 @@ struct holes {
 /* The use of a span's holes. Each kind has a table of its own. */
 enum holes_of {
 	HOLES_OPEN,
-	HOLES_DRAINING, /* used last: see holes_settle */
+	HOLES_DRAINING, /* used last: see holes_choose_draining */
 	HOLES_LONG_LIVED, /* objects of store_writer_long_lived */
 	HOLES_TABLES
 };
@@ -178,7 +178,7 @@ struct store_writer {
 	struct span_list lists[SPAN_LISTS];
 	struct holes holes[HOLES_TABLES];
 	bool holes_lost; /* holes without an entry: there was no memory */
-	uint64_t freed;  /* granules, since holes_settle */
+	uint64_t freed;  /* granules, since holes_choose_draining */
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
 	bool no_collapse; /* the kernel refuses huge pages */

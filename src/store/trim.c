@@ -165,7 +165,7 @@ trim_free_spans(struct store_writer *w)
 	uint32_t span, first, end;
 
 	pthread_mutex_lock(&w->lock);
-	holes_settle(w);
+	holes_choose_draining(w);
 	if (list->count > free_kept(w)) {
 		/* The span that has been free for longest. */
 		span = list->last;

@@ -144,7 +144,7 @@ change_compare(const void *a, const void *b)
 /* Sorts the changes. Of several at one hash the last stays; what changes
  * nothing goes. Looks up what the chain has at each hash. */
 static enum nsd_err
-changes_settle(struct nsec3_edit *e)
+changes_resolve(struct nsec3_edit *e)
 {
 	size_t n = 0;
 
@@ -545,7 +545,7 @@ nsec3_edit_end(struct nsec3_edit *edit, store_ref *chain)
 	enum nsd_err err;
 
 	assert(edit->made == STORE_NONE);
-	err = changes_settle(edit);
+	err = changes_resolve(edit);
 	if (err != NSD_OK)
 		return err;
 	if (edit->change_count == 0) {

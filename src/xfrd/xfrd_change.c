@@ -245,7 +245,7 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 	assert(change->is_listed
 		&& xfrd->changes->step != XFRD_CHANGES_NONE);
 	xfrd_change_forget(change);
-	if (xfrd_change_settle(change) != NSD_OK) {
+	if (xfrd_change_commit(change) != NSD_OK) {
 		log_error("zone %s: out of memory", change->name);
 		role_stop(&xfrd->role);
 	}

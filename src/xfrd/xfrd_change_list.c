@@ -178,7 +178,7 @@ xfrd_change_unlist(struct xfrd_change *change)
 /* ---- the zone in xfrd ---------------------------------------------------- */
 
 enum nsd_err
-xfrd_change_settle(struct xfrd_change *change)
+xfrd_change_commit(struct xfrd_change *change)
 {
 	struct xfrd *xfrd = change->xfrd;
 	struct xfrd_zone_table *table = &xfrd->zones.table;

@@ -131,7 +131,7 @@ void xfrd_change_unlist(struct xfrd_change *change);
 void xfrd_change_drop_new(struct xfrd_change *change);
 /* Makes a change in xfrd itself, as it is done elsewhere, and frees places of
  * lines. */
-enum nsd_err xfrd_change_settle(struct xfrd_change *change) MUST_USE;
+enum nsd_err xfrd_change_commit(struct xfrd_change *change) MUST_USE;
 /* Logs that a zone gets the pattern that it has. To NSD that is a change,
  * too. */
 void xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone);

@@ -221,7 +221,7 @@ history_clear(struct store_writer *writer, store_ref ref)
 }
 
 void
-history_settle(struct store_writer *writer, store_ref ref,
+history_prune(struct store_writer *writer, store_ref ref,
 	const struct history_limits *limits)
 {
 	struct store_heap *heap = store_writer_heap(writer);

@@ -388,7 +388,7 @@ zones_update(struct store_writer *writer, unsigned z)
 			err = update_commit(update, &sink, NULL);
 		else
 			update_abort(update);
-		history_settle(writer, entry, &kept);
+		history_prune(writer, entry, &kept);
 	}
 	must(err == NSD_OK || err == NSD_E_MEMORY, "zone_update");
 	return err == NSD_OK;

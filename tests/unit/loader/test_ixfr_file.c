@@ -194,7 +194,7 @@ changeset(uint32_t from, unsigned records)
 	sprintf(old, "@ 300 SOA ns h %u 2 3 4 5\n@ 300 NS ns\n"
 		"ns 300 A 192.0.2.1\n", (unsigned)from + 1);
 	assert_int_equal(zone_fixture_load(&f, APEX, old, &entry), NSD_OK);
-	history_settle(f.writer, entry, &limits);
+	history_prune(f.writer, entry, &limits);
 }
 
 static size_t
@@ -291,7 +291,7 @@ changesets_are_written_and_read(void **state)
 	spoil(2, "; IXFR data file\n");
 	assert_int_equal(read_files(10, &limits, "ends too early"), 2);
 	/* Fewer changesets leave fewer files. */
-	history_settle(f.writer, entry, &(struct history_limits){2, 0});
+	history_prune(f.writer, entry, &(struct history_limits){2, 0});
 	assert_int_equal(write_files(10), 2);
 	assert_true(exists(1) && !exists(2) && !exists(3));
 	/* Changesets to a version that is not the one that is written. */

@@ -276,7 +276,7 @@ differences_go_with_their_option(void **state)
 			texts[1]);
 	}
 	serve(zone, 3);
-	load_history_settle(f.writer, zone);
+	load_history_prune(f.writer, zone);
 	assert_int_not_equal(find(zone->conf->wire)->history, STORE_NONE);
 	assert_int_equal(load_batch_change(&batch, "c", "p", &zone), NSD_OK);
 	assert_int_equal(load_zone_get_history(zone).number, 0);

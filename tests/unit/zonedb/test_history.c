@@ -69,7 +69,7 @@ advance(uint32_t from, uint32_t to, unsigned octets,
 {
 	push(from, to, octets, limits);
 	serve(to);
-	history_settle(f.writer, entry, limits);
+	history_prune(f.writer, entry, limits);
 }
 
 /* How many changesets lead from one serial to another; 0: none do. Looks at
@@ -247,10 +247,10 @@ the_oldest_go_when_there_are_too_many(void **state)
 		advance(i, i + 1, 10, &five);
 	assert_int_equal(find(15, 20), 5);
 	assert_int_equal(find(14, 20), 0);
-	history_settle(f.writer, entry, &(struct history_limits){2, 0});
+	history_prune(f.writer, entry, &(struct history_limits){2, 0});
 	assert_int_equal(find(18, 20), 2);
 	assert_int_equal(find(17, 20), 0);
-	history_settle(f.writer, entry, &(struct history_limits){0, 0});
+	history_prune(f.writer, entry, &(struct history_limits){0, 0});
 	assert_null(newest());
 }
 
@@ -325,7 +325,7 @@ a_step_to_a_version_that_is_not_served_is_passed_over(void **state)
 	push(2, 3, 10, &five);
 	assert_int_equal(find(1, 2), 1);
 	assert_int_equal(find(1, 3), 2);
-	history_settle(f.writer, entry, &five);
+	history_prune(f.writer, entry, &five);
 	assert_int_equal(find(1, 2), 1);
 	assert_int_equal(find(2, 3), 0);
 	assert_int_equal(newest()->to, 2);
