@@ -193,7 +193,7 @@ update_make(struct zone_update *u, struct diag_sink *sink)
 	err = u->version > 0 ? update_merge(u) : NSD_OK;
 	if (err != NSD_OK)
 		return err;
-	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
+	err = update_needs_rebuild(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN && update_is_too_long(u))
 		return NSD_E_LIMIT;
 	if (err == NSD_E_AGAIN) {

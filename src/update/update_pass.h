@@ -210,7 +210,7 @@ update_check(const struct zone_update *u, const struct zone *zone)
 
 /* True if the zone is to be built anew, as the changes touch nearly all names
  * or the choice of the NSEC3 chain. */
-bool update_is_sweeping(const struct zone_update *u);
+bool update_needs_rebuild(const struct zone_update *u);
 enum nsd_err update_rebuild(struct zone_update *u, bool always,
 	struct diag_sink *sink) MUST_USE;
 

@@ -51,7 +51,7 @@ owner_has_nsec3(const struct zone_update *u, const struct owner *owner)
  * each record that changes.
  */
 bool
-update_is_sweeping(const struct zone_update *u)
+update_needs_rebuild(const struct zone_update *u)
 {
 	bool many;
 

@@ -32,7 +32,7 @@ enum intake_state {
 _Static_assert(sizeof(struct xfr_reader) <= 1024, "a reader is small");
 
 /* A message that is being read. */
-struct intake {
+struct message_parser {
 	struct xfr_reader *reader;
 	struct cursor c;
 	uint8_t *out;      /* records in the format of changes.h */
@@ -69,7 +69,7 @@ is_too_large(const struct xfr_reader *r)
 }
 
 static enum xfr_fault
-intake_flush(struct intake *m)
+intake_flush(struct message_parser *m)
 {
 	struct xfr_reader *r = m->reader;
 	const struct xfr_sink *sink = &r->setup.sink;
@@ -96,7 +96,7 @@ _Static_assert(FULL + CHANGES_HEAD_MAX + SOA_RECORD_MAX + CHANGES_RECORD_MAX
 /* Once the kind is known: writes the head, and for a whole zone the first
  * SOA. */
 static void
-intake_begin(struct intake *m, enum changes_kind kind)
+intake_begin(struct message_parser *m, enum changes_kind kind)
 {
 	struct xfr_reader *r = m->reader;
 	const struct changes_rr soa = {
@@ -134,7 +134,7 @@ lower_name(uint8_t *name, size_t len)
  * and the cursor is where it was.
  */
 static bool
-read_below_apex(struct intake *m)
+read_below_apex(struct message_parser *m)
 {
 	const struct xfr_reader *r = m->reader;
 	const uint8_t *at = m->c.at;
@@ -164,7 +164,7 @@ read_below_apex(struct intake *m)
 
 /* Reads the owner at the cursor into m->owner. */
 static enum xfr_fault
-read_owner(struct intake *m)
+read_owner(struct message_parser *m)
 {
 	size_t start = cursor_offset(&m->c), len;
 
@@ -191,7 +191,7 @@ read_owner(struct intake *m)
 /* ---- SOAs ---------------------------------------------------------------- */
 
 static enum xfr_fault
-take_first_soa(struct intake *m, const struct changes_rr *rr)
+take_first_soa(struct message_parser *m, const struct changes_rr *rr)
 {
 	struct xfr_reader *r = m->reader;
 
@@ -218,7 +218,7 @@ is_first_soa(const struct xfr_reader *r, const struct changes_rr *rr)
 }
 
 static void
-intake_put(struct intake *m, const struct changes_rr *rr)
+intake_put(struct message_parser *m, const struct changes_rr *rr)
 {
 	m->last_len = 0;
 	m->out_len += changes_write(m->out + m->out_len, rr);
@@ -226,7 +226,7 @@ intake_put(struct intake *m, const struct changes_rr *rr)
 
 /* Takes the old SOA, with which a version begins. */
 static enum xfr_fault
-begin_version(struct intake *m, struct changes_rr *rr)
+begin_version(struct message_parser *m, struct changes_rr *rr)
 {
 	m->reader->version_from = rr->serial;
 	m->reader->state = IN_REMOVALS;
@@ -238,7 +238,7 @@ begin_version(struct intake *m, struct changes_rr *rr)
 /* Takes the new SOA of a version, which is newer than the old one, and not
  * beyond the announced one. */
 static enum xfr_fault
-take_new_soa(struct intake *m, struct changes_rr *rr)
+take_new_soa(struct message_parser *m, struct changes_rr *rr)
 {
 	struct xfr_reader *r = m->reader;
 
@@ -266,7 +266,7 @@ take_last_soa(struct xfr_reader *r, const struct changes_rr *rr)
 /* Takes an SOA of the apex: these separate the parts of a transfer (RFC 5936
  * section 2.2, RFC 1995 section 4). */
 static enum xfr_fault
-take_soa(struct intake *m, struct changes_rr *rr)
+take_soa(struct message_parser *m, struct changes_rr *rr)
 {
 	struct xfr_reader *r = m->reader;
 
@@ -301,7 +301,7 @@ take_soa(struct intake *m, struct changes_rr *rr)
 
 /* Reads an SOA, which may have to stand behind others. */
 static enum xfr_fault
-read_soa(struct intake *m, struct changes_rr *rr)
+read_soa(struct message_parser *m, struct changes_rr *rr)
 {
 	uint8_t *spare = m->out + SPARE_AT;
 	size_t len;
@@ -319,7 +319,7 @@ read_soa(struct intake *m, struct changes_rr *rr)
 
 /* Leaves out the record at hand, of len octets, which is of another zone. */
 static enum xfr_fault
-leave_out(struct intake *m, const struct changes_rr *rr, size_t len)
+leave_out(struct message_parser *m, const struct changes_rr *rr, size_t len)
 {
 	struct xfr_left_out *left_out = &m->reader->result.left_out;
 
@@ -333,7 +333,7 @@ leave_out(struct intake *m, const struct changes_rr *rr, size_t len)
 
 /* Reads a record that is no SOA straight into the output. */
 static enum xfr_fault
-read_other(struct intake *m, struct changes_rr *rr)
+read_other(struct message_parser *m, struct changes_rr *rr)
 {
 	struct xfr_reader *r = m->reader;
 	size_t at = changes_rdata_offset(rr->owner_len), len;
@@ -373,7 +373,7 @@ read_other(struct intake *m, struct changes_rr *rr)
 }
 
 static enum xfr_fault
-read_record(struct intake *m)
+read_record(struct message_parser *m)
 {
 	struct cursor *c = &m->c;
 	struct changes_rr rr;
@@ -401,7 +401,7 @@ read_record(struct intake *m)
 }
 
 static enum xfr_fault
-read_records(struct intake *m, unsigned count)
+read_records(struct message_parser *m, unsigned count)
 {
 	struct xfr_reader *r = m->reader;
 	enum xfr_fault fault = XFR_FAULT_NONE;
@@ -502,7 +502,7 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 		.chain = r->setup.chain,
 		.now = now,
 	};
-	struct intake m = {.reader = r, .out = room->octets,
+	struct message_parser m = {.reader = r, .out = room->octets,
 		.owner_at = NO_OWNER};
 	struct frame frame;
 	enum xfr_fault fault = frame_read(&wanted, message, len, &frame);
