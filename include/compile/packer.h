@@ -97,10 +97,10 @@ struct template_table {
 	size_t used;
 };
 
-/* The forms of NSEC3 records that a packer has met: a hash table. */
-struct form_table {
-	struct form_slot {
-		const struct nsec3_form *form; /* NULL: free */
+/* The templates of NSEC3 records that a packer has met: a hash table. */
+struct nsec3_template_table {
+	struct nsec3_template_slot {
+		const struct nsec3_template *template; /* NULL: free */
 		store_ref ref;
 		uint32_t hash;
 		uint32_t count; /* holders not yet counted in refs */
@@ -139,7 +139,7 @@ struct packer {
 
 	struct rrset_scratch rrset;
 	struct template_table templates;
-	struct form_table forms;
+	struct nsec3_template_table nsec3_templates;
 
 	/* the results */
 	struct target_use *uses; /* names whose addresses are wanted */
@@ -239,8 +239,8 @@ bool nsec3_items_are_chained(const struct nsec3_chain *chain,
 
 /*
  * Packs the NSEC3 records of an owner and the RRSIGs that cover them (items of
- * those types alone, sorted) into a record for nsec3_edit_put. A form is shared
- * with records near it in the chain.
+ * those types alone, sorted) into a record for nsec3_edit_put. A template is
+ * shared with records near it in the chain.
  * records near it in the chain have is shared.
  * NSD_E_MEMORY; NSD_E_ZONE: there is an error in the zone, told; NSD_E_BUG: the
  * items are not those of an owner in the chain.

@@ -29,7 +29,7 @@
  * The common part of many records of a chain, stored once. The RDATA of a
  * record is the head (algorithm to hash length), the next hash, the bitmap.
  */
-struct nsec3_form {
+struct nsec3_template {
 	uint32_t refs;
 	uint32_t ttl_sec;
 	uint16_t head_len;
@@ -42,13 +42,15 @@ enum nsec3_record_flags {
 			     * next hash is not that of the record that
 			     * follows, but stands behind the signatures, 20
 			     * octets */
-	NSEC3_RRSET = 2,    /* the owner has several records: form is a struct
-			     * rrset that has them whole, with next hashes */
+	NSEC3_RRSET = 2,    /* the owner has several records: template is a
+			     * struct rrset that has them whole, with next
+			     * hashes */
 };
 
 /* An NSEC3 RRset of the chain. */
 struct nsec3_record {
-	store_ref form; /* struct nsec3_form, or struct rrset: NSEC3_RRSET */
+	store_ref template; /* struct nsec3_template, or struct rrset:
+			     * NSEC3_RRSET */
 	uint32_t flags; /* enum nsec3_record_flags */
 	struct rrset_sigs sigs; /* count 0: not signed */
 };

@@ -126,7 +126,7 @@ void nsec3_visit_pages(const struct store_view *view,
 /* ---- records ----------------------------------------------------------- */
 
 /* The octets of each object in the store. */
-size_t nsec3_form_size(const struct nsec3_form *form);
+size_t nsec3_template_size(const struct nsec3_template *template);
 size_t nsec3_record_size(const struct nsec3_record *record);
 size_t nsec3_chain_size(const struct nsec3_chain *chain);
 

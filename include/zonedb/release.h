@@ -12,7 +12,7 @@
 /*
  * The context of letting go of objects. Objects that readers may see are
  * retired, others are freed. An object with holders (RRset, sig_template, NSEC3
- * form, key, options, pattern) loses one, and is retired or freed with the
+ * template, key, options, pattern) loses one, and is retired or freed with the
  * last. None of these functions can fail.
  */
 struct releaser {

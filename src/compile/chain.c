@@ -188,7 +188,7 @@ chain_list(struct build *b)
 		err = chain_take_names(b);
 	for (unsigned i = 0; i < b->worker_count; i++) {
 		pack_sigs_flush(&b->workers[i].packer);
-		nsec3_forms_flush(&b->workers[i].packer);
+		nsec3_templates_flush(&b->workers[i].packer);
 	}
 	return err;
 }

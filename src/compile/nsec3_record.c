@@ -1,13 +1,13 @@
 /*
  * nsec3_record.c - packs the NSEC3 RRset of an owner into a record of the
- * chain. The common part of many records becomes a form that they share.
+ * chain. The common part of many records becomes a template that they share.
  */
 #include <string.h>
 
 #include "compile/pack_parts.h"
 #include "store/writer.h"
 
-#define FORMS_FIRST 16u
+#define TEMPLATES_FIRST 16u
 #define NEXT_LEN_AT(salt_len) (5u + (salt_len)) /* in the RDATA of NSEC3 */
 
 bool
@@ -28,10 +28,10 @@ nsec3_get_next(const struct rrbatch_rr *rr)
 	return rdata + NEXT_LEN_AT(rdata[4]) + 1;
 }
 
-/* ---- forms ------------------------------------------------------------- */
+/* ---- templates ----------------------------------------------------------- */
 
 /* The RDATA of an NSEC3 record, in parts. */
-struct form_parts {
+struct nsec3_template_parts {
 	const uint8_t *head;
 	const uint8_t *bitmap;
 	uint16_t head_len;
@@ -40,7 +40,8 @@ struct form_parts {
 };
 
 static void
-form_read(const struct item_group *g, struct form_parts *parts)
+nsec3_template_read(const struct item_group *g,
+	struct nsec3_template_parts *parts)
 {
 	const struct rrbatch_rr *rr = g->items[0].rr;
 
@@ -53,86 +54,94 @@ form_read(const struct item_group *g, struct form_parts *parts)
 }
 
 static bool
-form_matches(const struct nsec3_form *form, const struct form_parts *parts)
+nsec3_template_matches(const struct nsec3_template *template,
+	const struct nsec3_template_parts *parts)
 {
-	return form->ttl_sec == parts->ttl_sec
-		&& form->head_len == parts->head_len
-		&& form->bitmap_len == parts->bitmap_len
-		&& memcmp(form->data, parts->head, parts->head_len) == 0
-		&& memcmp(form->data + parts->head_len, parts->bitmap,
+	return template->ttl_sec == parts->ttl_sec
+		&& template->head_len == parts->head_len
+		&& template->bitmap_len == parts->bitmap_len
+		&& memcmp(template->data, parts->head, parts->head_len) == 0
+		&& memcmp(template->data + parts->head_len, parts->bitmap,
 			   parts->bitmap_len) == 0;
 }
 
 static enum nsd_err
-forms_grow(struct packer *p)
+nsec3_templates_grow(struct packer *p)
 {
-	size_t room = p->forms.room == 0 ? FORMS_FIRST : p->forms.room * 2;
-	struct form_slot *slots = arena_alloc_zero(&p->arena,
+	size_t room = p->nsec3_templates.room == 0 ? TEMPLATES_FIRST
+		: p->nsec3_templates.room * 2;
+	struct nsec3_template_slot *slots = arena_alloc_zero(&p->arena,
 		room * sizeof(*slots));
 
 	if (slots == NULL)
 		return NSD_E_MEMORY;
-	for (size_t i = 0; i < p->forms.room; i++) {
-		const struct form_slot *old = &p->forms.slots[i];
+	for (size_t i = 0; i < p->nsec3_templates.room; i++) {
+		const struct nsec3_template_slot *old =
+			&p->nsec3_templates.slots[i];
 		size_t at = old->hash;
 
-		if (old->form == NULL)
+		if (old->template == NULL)
 			continue;
-		while (slots[at & (room - 1)].form != NULL)
+		while (slots[at & (room - 1)].template != NULL)
 			at++;
 		slots[at & (room - 1)] = *old;
 	}
-	p->forms.slots = slots;
-	p->forms.room = room;
+	p->nsec3_templates.slots = slots;
+	p->nsec3_templates.room = room;
 	return NSD_OK;
 }
 
 static enum nsd_err
-form_create(struct packer *p, const struct form_parts *parts,
-	struct form_slot *slot)
+nsec3_template_create(struct packer *p,
+	const struct nsec3_template_parts *parts,
+	struct nsec3_template_slot *slot)
 {
-	struct nsec3_form *form = store_alloc(p->heap,
-		sizeof(*form) + parts->head_len + parts->bitmap_len,
+	struct nsec3_template *template = store_alloc(p->heap,
+		sizeof(*template) + parts->head_len + parts->bitmap_len,
 		&slot->ref);
 
-	if (form == NULL)
+	if (template == NULL)
 		return NSD_E_MEMORY;
-	form->refs = 0;
-	form->ttl_sec = parts->ttl_sec;
-	form->head_len = parts->head_len;
-	form->bitmap_len = parts->bitmap_len;
-	memcpy(form->data, parts->head, parts->head_len);
-	memcpy(form->data + parts->head_len, parts->bitmap, parts->bitmap_len);
-	slot->form = form;
+	template->refs = 0;
+	template->ttl_sec = parts->ttl_sec;
+	template->head_len = parts->head_len;
+	template->bitmap_len = parts->bitmap_len;
+	memcpy(template->data, parts->head, parts->head_len);
+	memcpy(template->data + parts->head_len, parts->bitmap,
+		parts->bitmap_len);
+	slot->template = template;
 	slot->count = 0;
 	return NSD_OK;
 }
 
-/* The form of an RRset of one record, one holder more counted. */
+/* The template of an RRset of one record, one holder more counted. */
 static enum nsd_err
-form_get(struct packer *p, const struct item_group *g, store_ref *ref)
+nsec3_template_get(struct packer *p, const struct item_group *g, store_ref *ref)
 {
 	uint64_t seed = p->zone->share.seed ^ g->ttl_sec;
-	struct form_slot *slot;
-	struct form_parts parts;
+	struct nsec3_template_slot *slot;
+	struct nsec3_template_parts parts;
 	uint32_t hash;
 
-	form_read(g, &parts);
+	nsec3_template_read(g, &parts);
 	hash = (uint32_t)(share_hash_octets(seed, parts.head, parts.head_len)
 		^ share_hash_octets(seed, parts.bitmap, parts.bitmap_len));
-	if (p->forms.used * 2 >= p->forms.room && forms_grow(p) != NSD_OK)
+	if (p->nsec3_templates.used * 2 >= p->nsec3_templates.room
+		&& nsec3_templates_grow(p) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = hash;; i++) {
-		slot = &p->forms.slots[i & (p->forms.room - 1)];
-		if (slot->form == NULL)
+		slot = &p->nsec3_templates.slots[i
+			& (p->nsec3_templates.room - 1)];
+		if (slot->template == NULL)
 			break;
-		if (slot->hash == hash && form_matches(slot->form, &parts))
+		if (slot->hash == hash
+			&& nsec3_template_matches(slot->template, &parts))
 			goto found;
 	}
 	slot->hash = hash;
-	if (form_create(p, &parts, slot) != NSD_OK)
+	if (nsec3_template_create(p, &parts, slot) != NSD_OK)
 		return NSD_E_MEMORY;
-	p->forms.used++;
+	p->nsec3_templates.used++;
 found:
 	slot->count++;
 	*ref = slot->ref;
@@ -140,35 +149,35 @@ found:
 }
 
 void
-nsec3_forms_flush(struct packer *p)
+nsec3_templates_flush(struct packer *p)
 {
-	for (size_t i = 0; i < p->forms.room; i++) {
-		struct form_slot *slot = &p->forms.slots[i];
-		struct nsec3_form *form;
+	for (size_t i = 0; i < p->nsec3_templates.room; i++) {
+		struct nsec3_template_slot *slot = &p->nsec3_templates.slots[i];
+		struct nsec3_template *template;
 
-		if (slot->form == NULL)
+		if (slot->template == NULL)
 			continue;
-		form = store_edit(p->heap, slot->ref);
-		form->refs += slot->count;
+		template = store_edit(p->heap, slot->ref);
+		template->refs += slot->count;
 		slot->count = 0;
 	}
 }
 
 /*
- * For an update: takes a form that a record in the same page has, or makes a
- * new one. Most zones have a handful of forms, and each of them is in most
- * pages. The holder is counted.
+ * For an update: takes a template that a record in the same page has, or makes
+ * a new one. Most zones have a handful of templates, and each of them is in
+ * most pages. The holder is counted.
  */
 static enum nsd_err
-form_get_near(struct packer *p, const struct item_group *g,
+nsec3_template_get_near(struct packer *p, const struct item_group *g,
 	const struct nsec3_chain *near, const uint8_t *hash, store_ref *ref)
 {
 	const struct store_view *view = store_heap_view(p->heap);
-	struct form_slot slot;
+	struct nsec3_template_slot slot;
 	struct nsec3_place place;
-	struct form_parts parts;
+	struct nsec3_template_parts parts;
 
-	form_read(g, &parts);
+	nsec3_template_read(g, &parts);
 	nsec3_place_find(view, near, hash, &place);
 	for (unsigned i = 0; i < place.page->count; i++)
 		store_prefetch(view, nsec3_page_refs(place.page)[i]);
@@ -177,25 +186,27 @@ form_get_near(struct packer *p, const struct item_group *g,
 			nsec3_page_refs(place.page)[i]);
 
 		if ((r->flags & NSEC3_RRSET) != 0
-			|| !form_matches(store_get(view, r->form), &parts))
+			|| !nsec3_template_matches(store_get(view, r->template),
+				&parts))
 			continue;
-		((struct nsec3_form *)store_edit(p->heap, r->form))->refs++;
-		*ref = r->form;
+		((struct nsec3_template *)store_edit(p->heap,
+			r->template))->refs++;
+		*ref = r->template;
 		return NSD_OK;
 	}
-	if (form_create(p, &parts, &slot) != NSD_OK)
+	if (nsec3_template_create(p, &parts, &slot) != NSD_OK)
 		return NSD_E_MEMORY;
-	((struct nsec3_form *)store_edit(p->heap, slot.ref))->refs = 1;
+	((struct nsec3_template *)store_edit(p->heap, slot.ref))->refs = 1;
 	*ref = slot.ref;
 	return NSD_OK;
 }
 
 /* ---- records ----------------------------------------------------------- */
 
-/* Sets record->form: the form of a record alone, or the RRset of several. On
- * failure no holder is counted. */
+/* Sets record->template: the template of a record alone, or the RRset of
+ * several. On failure no holder is counted. */
 static enum nsd_err
-record_take_form(struct packer *p, const struct owner *owner,
+record_take_template(struct packer *p, const struct owner *owner,
 	const struct item_group *nsec3, const struct nsec3_chain *near,
 	struct nsec3_record *record)
 {
@@ -204,16 +215,17 @@ record_take_form(struct packer *p, const struct owner *owner,
 
 	record->flags = nsec3->count == 1 ? 0 : NSEC3_RRSET;
 	if (nsec3->count == 1 && near == NULL)
-		return form_get(p, nsec3, &record->form);
+		return nsec3_template_get(p, nsec3, &record->template);
 	if (nsec3->count == 1)
 		return nsec3_parse_label(owner->name, hash)
-			? form_get_near(p, nsec3, near, hash, &record->form)
+			? nsec3_template_get_near(p, nsec3, near, hash,
+				&record->template)
 			: NSD_E_BUG;
 	findings_add(&p->findings, DIAG_WARNING,
 		nsec3->items[nsec3->items[1].order > nsec3->items[0].order].rr,
 		"several NSEC3 records at one name");
-	err = pack_rrset(p, owner, nsec3, &record->form);
-	if (err == NSD_OK && record->form == STORE_NONE)
+	err = pack_rrset(p, owner, nsec3, &record->template);
+	if (err == NSD_OK && record->template == STORE_NONE)
 		return NSD_E_ZONE; /* told */
 	return err;
 }
@@ -241,7 +253,7 @@ nsec3_record_pack(struct packer *p, const struct owner *owner,
 	if (sigs != NULL)
 		err = pack_sigs_write(p, sigs, &record->sigs);
 	if (err == NSD_OK) {
-		err = record_take_form(p, owner, nsec3, near, record);
+		err = record_take_template(p, owner, nsec3, near, record);
 		if (err != NSD_OK)
 			pack_sigs_uncount(p, &record->sigs);
 	}

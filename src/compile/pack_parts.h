@@ -79,7 +79,7 @@ enum nsd_err nsec3_record_pack(struct packer *p, const struct owner *owner,
 	const struct item_group *nsec3, const struct item_group *sigs,
 	const struct nsec3_chain *near, store_ref *ref) MUST_USE;
 
-/* Adds the holders counted by a packer to its forms. */
-void nsec3_forms_flush(struct packer *p);
+/* Adds the holders counted by a packer to its templates. */
+void nsec3_templates_flush(struct packer *p);
 
 #endif

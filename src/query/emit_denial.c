@@ -158,11 +158,12 @@ make_hash_owner(const struct reply *reply, const struct search *s,
 
 /* Writes one record, put together from the parts that the chain keeps. */
 static bool
-emit_form(struct reply *reply, const struct emit_owner *owner,
-	const struct nsec3_find *found, const struct nsec3_form *form,
+emit_template(struct reply *reply, const struct emit_owner *owner,
+	const struct nsec3_find *found, const struct nsec3_template *template,
 	uint32_t ttl_sec)
 {
-	uint32_t rdlen = form->head_len + NSEC3_HASH_LEN + form->bitmap_len;
+	uint32_t rdlen = template->head_len + NSEC3_HASH_LEN
+		+ template->bitmap_len;
 	uint32_t len = owner->len + HEAD_AFTER_OWNER + 2 + rdlen;
 	uint8_t *out;
 
@@ -171,11 +172,11 @@ emit_form(struct reply *reply, const struct emit_owner *owner,
 	out = write_head(reply->out + reply->len, owner, TYPE_NSEC3, ttl_sec);
 	octets_put_u16(out, (uint16_t)rdlen);
 	out += 2;
-	memcpy(out, form->data, form->head_len);
-	out += form->head_len;
+	memcpy(out, template->data, template->head_len);
+	out += template->head_len;
 	memcpy(out, found->next_hash, NSEC3_HASH_LEN);
-	memcpy(out + NSEC3_HASH_LEN, form->data + form->head_len,
-		form->bitmap_len);
+	memcpy(out + NSEC3_HASH_LEN, template->data + template->head_len,
+		template->bitmap_len);
 	reply->len += len;
 	reply->count[SECTION_AUTHORITY]++;
 	return true;
@@ -189,7 +190,7 @@ emit_nsec3(struct reply *reply, const struct search *s,
 	const struct rrset_sigs *sigs = record->sigs.count > 0
 		? &record->sigs : NULL;
 	struct emit_mark mark = emit_get_mark(reply);
-	const struct nsec3_form *form;
+	const struct nsec3_template *template;
 	struct emit_owner owner;
 	uint32_t ttl_sec;
 
@@ -197,13 +198,13 @@ emit_nsec3(struct reply *reply, const struct search *s,
 		return true;
 	if ((record->flags & NSEC3_RRSET) != 0) {
 		const struct rrset *rrset = store_get(reply->view,
-			record->form);
+			record->template);
 
 		return emit_denial(reply, &owner, rrset, sigs,
 			denial_ttl(s->zone, rrset->ttl_sec));
 	}
-	form = store_get(reply->view, record->form);
-	ttl_sec = denial_ttl(s->zone, form->ttl_sec);
-	return emit_form(reply, &owner, found, form, ttl_sec)
+	template = store_get(reply->view, record->template);
+	ttl_sec = denial_ttl(s->zone, template->ttl_sec);
+	return emit_template(reply, &owner, found, template, ttl_sec)
 		&& emit_sigs_or_reset(reply, sigs, mark.len, ttl_sec, &mark);
 }

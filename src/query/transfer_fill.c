@@ -98,14 +98,15 @@ static bool
 emit_chain_record(struct transfer *t, struct reply *reply, uint32_t owner_at)
 {
 	const struct nsec3_record *record = t->object;
-	const struct nsec3_form *form = store_get(t->view, record->form);
+	const struct nsec3_template *template = store_get(t->view,
+		record->template);
 	const struct emit_record what = {
 		.section = SECTION_ANSWER,
 		.owner_at = owner_at,
 		.type = TYPE_NSEC3,
-		.ttl_sec = form->ttl_sec,
-		.rdlen = (uint16_t)(form->head_len + NSEC3_HASH_LEN
-			+ form->bitmap_len),
+		.ttl_sec = template->ttl_sec,
+		.rdlen = (uint16_t)(template->head_len + NSEC3_HASH_LEN
+			+ template->bitmap_len),
 	};
 	uint8_t *rdata = emit_begin_record(reply, &what);
 

@@ -182,7 +182,7 @@ fetch_from_chain(struct transfer *t)
 	set_labels(owner, owner->hashed, 1 + NSEC3_LABEL_LEN, 1);
 	t->has_sent_record = true;
 	if ((record->flags & NSEC3_RRSET) != 0)
-		set_item(t, ITEM_RRSET, store_get(t->view, record->form));
+		set_item(t, ITEM_RRSET, store_get(t->view, record->template));
 	else
 		set_item(t, ITEM_NSEC3, record);
 	return true;

@@ -247,7 +247,8 @@ record_copy(struct nsec3_edit *e, store_ref old, const uint8_t *next,
 		memcpy((uint8_t *)record + body, next, NSEC3_HASH_LEN);
 	if (taken)
 		return NSD_OK;
-	((struct nsec3_form *)store_edit(e->heap, record->form))->refs++;
+	((struct nsec3_template *)store_edit(e->heap,
+		record->template))->refs++;
 	at = record->sigs.data;
 	for (unsigned i = 0; i < record->sigs.count; i++) {
 		const struct sig *sig = (const struct sig *)at;

@@ -83,7 +83,7 @@ nsec3_unpack_record(struct zone_update *u, const struct nsec3_find *found,
 	struct entry_items of[2])
 {
 	const struct nsec3_record *record = found->record;
-	const struct nsec3_form *form;
+	const struct nsec3_template *template;
 	uint8_t rdata[65535];
 	size_t len;
 	enum nsd_err err;
@@ -94,11 +94,11 @@ nsec3_unpack_record(struct zone_update *u, const struct nsec3_find *found,
 	if (err != NSD_OK)
 		return err;
 	if ((record->flags & NSEC3_RRSET) != 0)
-		return unpack_rrset(u, store_get(u->view, record->form),
+		return unpack_rrset(u, store_get(u->view, record->template),
 			&of[0], SIZE_MAX);
-	form = store_get(u->view, record->form);
+	template = store_get(u->view, record->template);
 	len = nsec3_unpack_rdata(u->view, record, found->next_hash, rdata);
-	return entry_add(u, &of[0], TYPE_NSEC3, form->ttl_sec, rdata, len);
+	return entry_add(u, &of[0], TYPE_NSEC3, template->ttl_sec, rdata, len);
 }
 
 enum nsd_err

@@ -167,16 +167,17 @@ measure_target(struct measurer *m, store_ref ref)
 static void
 measure_nsec3_record(struct measurer *m, const struct nsec3_record *record)
 {
-	const struct nsec3_form *form = store_get(m->view, record->form);
+	const struct nsec3_template *template = store_get(m->view,
+		record->template);
 
 	measure_part(m, ZONE_KIND_nsec3, nsec3_record_size(record), 1);
 	measure_templates(m, ZONE_KIND_nsec3, &record->sigs);
 	if ((record->flags & NSEC3_RRSET) != 0)
 		measure_rrset(m, ZONE_KIND_nsec3,
-			store_get(m->view, record->form));
+			store_get(m->view, record->template));
 	else
-		measure_part(m, ZONE_KIND_nsec3, nsec3_form_size(form),
-			form->refs);
+		measure_part(m, ZONE_KIND_nsec3, nsec3_template_size(template),
+			template->refs);
 }
 
 /* As measure_trie; the place is a hash. */

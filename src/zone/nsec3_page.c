@@ -6,9 +6,9 @@
 /* ---- records ----------------------------------------------------------- */
 
 size_t
-nsec3_form_size(const struct nsec3_form *form)
+nsec3_template_size(const struct nsec3_template *template)
 {
-	return sizeof(*form) + form->head_len + form->bitmap_len;
+	return sizeof(*template) + template->head_len + template->bitmap_len;
 }
 
 const uint8_t *
@@ -36,15 +36,16 @@ nsec3_unpack_rdata(const struct store_view *view,
 	const struct nsec3_record *record, const uint8_t *next_hash,
 	uint8_t *out)
 {
-	const struct nsec3_form *form = store_get(view, record->form);
+	const struct nsec3_template *template = store_get(view,
+		record->template);
 	uint8_t *at = out;
 
-	memcpy(at, form->data, form->head_len);
-	at += form->head_len;
+	memcpy(at, template->data, template->head_len);
+	at += template->head_len;
 	memcpy(at, next_hash, NSEC3_HASH_LEN);
 	at += NSEC3_HASH_LEN;
-	memcpy(at, form->data + form->head_len, form->bitmap_len);
-	return (size_t)(at - out) + form->bitmap_len;
+	memcpy(at, template->data + template->head_len, template->bitmap_len);
+	return (size_t)(at - out) + template->bitmap_len;
 }
 
 /* ---- walking ----------------------------------------------------------- */

@@ -21,7 +21,7 @@ table_layout(void)
 		sizeof(struct sig), sizeof(struct sig_template),
 		sizeof(struct glue_cell), sizeof(struct glue_target),
 		sizeof(struct nsec3_chain), sizeof(struct nsec3_record),
-		sizeof(struct nsec3_form), sizeof(struct nsec3_page),
+		sizeof(struct nsec3_template), sizeof(struct nsec3_page),
 		sizeof(struct share_index), sizeof(struct glue_change),
 		sizeof(struct trie_entry),
 		sizeof(struct zone_source), sizeof(struct zone_sources),

@@ -71,7 +71,7 @@ cursor_set_nsec3(struct zone_cursor *c, const struct nsec3_iter *iter)
 	const struct nsec3_record *record = iter->record;
 
 	if ((record->flags & NSEC3_RRSET) != 0)
-		cursor_set_rrset(c, store_get(c->view, record->form));
+		cursor_set_rrset(c, store_get(c->view, record->template));
 	else
 		c->hashed = iter;
 	cursor_set_sigs(c, &record->sigs);
@@ -81,9 +81,10 @@ static void
 cursor_give_nsec3(struct zone_cursor *c, struct zone_rr *rr)
 {
 	const struct nsec3_record *record = c->hashed->record;
-	const struct nsec3_form *form = store_get(c->view, record->form);
+	const struct nsec3_template *template = store_get(c->view,
+		record->template);
 
-	rr->ttl_sec = form->ttl_sec;
+	rr->ttl_sec = template->ttl_sec;
 	rr->type = TYPE_NSEC3;
 	rr->rdlen = (uint16_t)nsec3_unpack_rdata(c->view, record,
 		c->hashed->next_hash, c->rdata);

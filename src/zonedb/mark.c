@@ -220,15 +220,15 @@ mark_trie(struct marker *m, const struct trie *trie,
 }
 
 static void
-mark_form(struct marker *m, store_ref ref)
+mark_nsec3_template(struct marker *m, store_ref ref)
 {
-	struct nsec3_form *form = mark_edit(m, ref, sizeof(*form));
+	struct nsec3_template *template = mark_edit(m, ref, sizeof(*template));
 
-	if (form == NULL)
+	if (template == NULL)
 		return;
-	if (store_sweep_mark(m->sweep, ref, nsec3_form_size(form)))
-		form->refs = 0;
-	form->refs++;
+	if (store_sweep_mark(m->sweep, ref, nsec3_template_size(template)))
+		template->refs = 0;
+	template->refs++;
 }
 
 static void
@@ -241,9 +241,9 @@ mark_record(struct marker *m, store_ref ref)
 			nsec3_record_size(record)))
 		return;
 	if ((record->flags & NSEC3_RRSET) != 0)
-		mark_rrset(m, record->form);
+		mark_rrset(m, record->template);
 	else
-		mark_form(m, record->form);
+		mark_nsec3_template(m, record->template);
 	mark_templates(m, &record->sigs);
 }
 

@@ -91,13 +91,13 @@ release_node(struct releaser *r, store_ref ref)
 /* ---- the chain --------------------------------------------------------- */
 
 static void
-release_nsec3_form(struct releaser *r, store_ref ref)
+release_nsec3_template(struct releaser *r, store_ref ref)
 {
-	struct nsec3_form *form = store_edit(r->heap, ref);
+	struct nsec3_template *template = store_edit(r->heap, ref);
 
-	assert(form->refs > 0);
-	if (--form->refs == 0)
-		release_object(r, ref, nsec3_form_size(form));
+	assert(template->refs > 0);
+	if (--template->refs == 0)
+		release_object(r, ref, nsec3_template_size(template));
 }
 
 void
@@ -106,9 +106,9 @@ release_nsec3_record(struct releaser *r, store_ref ref)
 	const struct nsec3_record *record = store_get(r->view, ref);
 
 	if ((record->flags & NSEC3_RRSET) != 0)
-		release_rrset(r, record->form);
+		release_rrset(r, record->template);
 	else
-		release_nsec3_form(r, record->form);
+		release_nsec3_template(r, record->template);
 	release_templates(r, &record->sigs);
 	release_object(r, ref, nsec3_record_size(record));
 }

@@ -236,7 +236,7 @@ bench_find(const struct store_view *view, const struct nsec3_chain *chain,
 		}
 		nsec3_find_batch(view, list, batch);
 		for (size_t i = 0; i < batch; i++)
-			sum += finds[i].record->form;
+			sum += finds[i].record->template;
 	}
 	printf("find, %zu at a time: %.0f ns each (%llu)\n", batch,
 		(cpu_sec() - start) * 1e9 / FINDS, (unsigned long long)sum);

@@ -249,7 +249,7 @@ add_delegation(struct bench *b)
 	const struct nsec3_chain *chain = store_get(b->view,
 		served(b)->chain);
 	struct nsec3_find find = {.chain = chain}, *finds = &find;
-	const struct nsec3_form *form;
+	const struct nsec3_template *template;
 	const struct rrset *ns;
 	const struct nsec3_params params = {.salt = chain->salt,
 		.salt_len = chain->salt_len, .iterations = chain->iterations};
@@ -265,16 +265,16 @@ add_delegation(struct bench *b)
 	nsec3_hash_batch(&params, &jobs, 1);
 	memcpy(find.hash, job.hash, NSEC3_HASH_LEN);
 	nsec3_find_batch(b->view, &finds, 1);
-	form = store_get(b->view, find.record->form);
+	template = store_get(b->view, find.record->template);
 	len = nsec3_unpack_rdata(b->view, find.record, find.next_hash, rdata);
 	at = 6u + chain->salt_len;
 	hash_owner(b, find.owner_hash, hashed);
-	change(b, false, hashed, form->ttl_sec, TYPE_NSEC3, rdata, len);
+	change(b, false, hashed, template->ttl_sec, TYPE_NSEC3, rdata, len);
 	memcpy(rdata + at, job.hash, NSEC3_HASH_LEN);
-	change(b, true, hashed, form->ttl_sec, TYPE_NSEC3, rdata, len);
+	change(b, true, hashed, template->ttl_sec, TYPE_NSEC3, rdata, len);
 	memcpy(rdata + at, find.next_hash, NSEC3_HASH_LEN);
 	hash_owner(b, job.hash, hashed);
-	change(b, true, hashed, form->ttl_sec, TYPE_NSEC3, rdata, len);
+	change(b, true, hashed, template->ttl_sec, TYPE_NSEC3, rdata, len);
 }
 
 /* ---- rounds ------------------------------------------------------------ */

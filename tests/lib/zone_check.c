@@ -86,7 +86,7 @@ struct count {
 	const struct zone *zone;
 	struct holders rrsets;
 	struct holders templates;
-	struct holders forms;
+	struct holders nsec3_templates;
 	struct holders targets;
 	size_t octets;
 	const char *wrong;
@@ -189,15 +189,17 @@ count_chain(struct count *c)
 	nsec3_iter_init(&iter, c->view, chain);
 	while (nsec3_iter_next(&iter)) {
 		const struct nsec3_record *r = iter.record;
-		const struct nsec3_form *form = store_get(c->view, r->form);
+		const struct nsec3_template *template = store_get(c->view,
+			r->template);
 
 		c->octets += granules(nsec3_record_size(r));
 		count_templates(c, &r->sigs);
 		if ((r->flags & NSEC3_RRSET) != 0)
-			count_rrset(c, r->form);
-		else if (++*holders_get(&c->forms, r->form) == 1)
-			c->octets += granules(sizeof(*form) + form->head_len
-				+ form->bitmap_len);
+			count_rrset(c, r->template);
+		else if (++*holders_get(&c->nsec3_templates, r->template) == 1)
+			c->octets += granules(sizeof(*template)
+				+ template->head_len
+				+ template->bitmap_len);
 	}
 }
 
@@ -308,7 +310,7 @@ count_end(struct count *c)
 {
 	free(c->rrsets.items);
 	free(c->templates.items);
-	free(c->forms.items);
+	free(c->nsec3_templates.items);
 	free(c->targets.items);
 }
 
@@ -322,7 +324,7 @@ zone_check_octets(const struct store_view *view, store_ref zone,
 	count_end(&c);
 	if (shared != NULL)
 		*shared = (struct zone_check_shared){c.rrsets.used,
-			c.templates.used, c.forms.used};
+			c.templates.used, c.nsec3_templates.used};
 	return c.octets;
 }
 
@@ -371,13 +373,14 @@ zone_check_sound(const struct store_view *view, store_ref zone,
 			wrong = SAY("template: refs %u, counted %u", t->refs,
 				h->count);
 	}
-	for (size_t i = 0; i <= c.forms.mask && c.forms.items != NULL; i++) {
-		const struct held *h = &c.forms.items[i];
-		const struct nsec3_form *f = store_get(view, h->ref);
+	for (size_t i = 0; i <= c.nsec3_templates.mask
+		&& c.nsec3_templates.items != NULL; i++) {
+		const struct held *h = &c.nsec3_templates.items[i];
+		const struct nsec3_template *f = store_get(view, h->ref);
 
 		if (h->ref != STORE_NONE && f->refs != h->count)
-			wrong = SAY("form: refs %u, counted %u", f->refs,
-				h->count);
+			wrong = SAY("NSEC3 template: refs %u, counted %u",
+				f->refs, h->count);
 	}
 	if (wrong == NULL)
 		wrong = check_records(&c, &c.zone->names, &nodes);

@@ -22,7 +22,7 @@ const char *zone_check_equal(const struct store_view *view, store_ref a,
 struct zone_check_shared {
 	size_t rrsets;
 	size_t templates;
-	size_t forms;
+	size_t nsec3_templates;
 };
 
 /* Octets of all that the zone leads to and nothing else does, as the store

@@ -73,7 +73,7 @@ several_records_at_one_owner_are_kept_whole(void **state)
 	assert_true(found.matches);
 	assert_int_equal(found.record->flags, NSEC3_RRSET);
 	assert_null(found.next_hash);
-	rrset = store_get(f.view, found.record->form);
+	rrset = store_get(f.view, found.record->template);
 	assert_int_equal(rrset->count, 2);
 	assert_int_equal(found.record->sigs.count, 1);
 	find(&found, next, NSEC3_HASH_LEN);

@@ -16,7 +16,7 @@ chain_has_the_records_of_the_nsec3param(void **state)
 	struct nsec3_iter iter;
 	struct nsec3_find found;
 	uint8_t hash[NSEC3_HASH_LEN];
-	const struct nsec3_form *form;
+	const struct nsec3_template *template;
 
 	begin();
 	add("@ NSEC3PARAM 1 0 3 abcd\n");
@@ -36,11 +36,12 @@ chain_has_the_records_of_the_nsec3param(void **state)
 	while (nsec3_iter_next(&iter)) {
 		assert_int_equal(iter.record->flags, 0);
 		assert_int_equal(iter.record->sigs.count, 1);
-		form = store_get(f.view, iter.record->form);
-		assert_int_equal(form->refs, 2);
-		assert_int_equal(form->ttl_sec, 3600);
-		assert_memory_equal(form->data, "\1\0\0\3\2\xab\xcd\x14", 8);
-		assert_int_equal(form->head_len, 8);
+		template = store_get(f.view, iter.record->template);
+		assert_int_equal(template->refs, 2);
+		assert_int_equal(template->ttl_sec, 3600);
+		assert_memory_equal(template->data, "\1\0\0\3\2\xab\xcd\x14",
+			8);
+		assert_int_equal(template->head_len, 8);
 	}
 	hash_name(&salted, "ns1.example.", hash);
 	find(&found, hash, NSEC3_HASH_LEN);
@@ -290,7 +291,7 @@ packed_for_an_update_it_is_as_if_built(void **state)
 	struct releaser releaser = {.view = f.view,
 		.heap = store_writer_heap(f.writer)};
 	uint8_t low[NSEC3_HASH_LEN], high[NSEC3_HASH_LEN];
-	const struct nsec3_form *form;
+	const struct nsec3_template *template;
 	struct nsec3_edit edit;
 	struct nsec3_iter iter;
 	struct zone *z;
@@ -330,8 +331,8 @@ packed_for_an_update_it_is_as_if_built(void **state)
 	assert_string_equal(walked, built);
 	nsec3_iter_init(&iter, f.view, get_chain());
 	while (nsec3_iter_next(&iter)) {
-		form = store_get(f.view, iter.record->form);
-		assert_int_equal(form->refs, 2);
+		template = store_get(f.view, iter.record->template);
+		assert_int_equal(template->refs, 2);
 		assert_int_equal(iter.record->flags, 0);
 	}
 	arena_fini(&packer.arena);

@@ -37,7 +37,7 @@ struct model {
 static struct store_fixture s;
 static uint64_t random_state;
 static struct model now, before;
-static store_ref form_ref, template_ref, chain_ref;
+static store_ref nsec3_template_ref, template_ref, chain_ref;
 
 static uint64_t
 rnd(void)
@@ -196,7 +196,7 @@ make_record(const struct model_record *m)
 	}
 	if (m->is_rrset) {
 		struct rrset *rrset = failing_spare_store_alloc(s.heap,
-			sizeof(*rrset), &r->form);
+			sizeof(*rrset), &r->template);
 
 		assert_non_null(rrset);
 		memset(rrset, 0, sizeof(*rrset));
@@ -204,8 +204,9 @@ make_record(const struct model_record *m)
 		r->flags = NSEC3_RRSET;
 		return ref;
 	}
-	r->form = form_ref;
-	((struct nsec3_form *)store_edit(s.heap, form_ref))->refs++;
+	r->template = nsec3_template_ref;
+	((struct nsec3_template *)store_edit(s.heap,
+		nsec3_template_ref))->refs++;
 	r->flags = NSEC3_OWN_NEXT;
 	memcpy((uint8_t *)r + sizeof(*r) + sig, m->next, NSEC3_HASH_LEN);
 	return ref;
@@ -346,15 +347,16 @@ transact(unsigned spread, unsigned size, unsigned removing,
 static void
 check_holders(void)
 {
-	const struct nsec3_form *form = store_get(s.view, form_ref);
+	const struct nsec3_template *template = store_get(s.view,
+		nsec3_template_ref);
 	const struct sig_template *t = store_get(s.view, template_ref);
-	uint32_t forms = 1, templates = 1;
+	uint32_t nsec3_templates = 1, templates = 1;
 
 	for (size_t i = 0; i < now.count; i++) {
-		forms += !now.records[i].is_rrset;
+		nsec3_templates += !now.records[i].is_rrset;
 		templates += now.records[i].mark % 3 == 0;
 	}
-	assert_int_equal(form->refs, forms);
+	assert_int_equal(template->refs, nsec3_templates);
 	assert_int_equal(t->refs, templates);
 }
 
@@ -366,19 +368,19 @@ changes_lead_to_what_the_records_say(void **state)
 
 	for (unsigned seed = 1; seed <= 48; seed++) {
 		unsigned spread = spreads[seed % 4];
-		struct nsec3_form *form;
+		struct nsec3_template *template;
 		struct sig_template *t;
 		uint64_t empty;
 
 		random_state = seed;
-		form = failing_spare_store_alloc(s.heap, sizeof(*form),
-			&form_ref);
+		template = failing_spare_store_alloc(s.heap, sizeof(*template),
+			&nsec3_template_ref);
 		t = failing_spare_store_alloc(s.heap, sizeof(*t),
 			&template_ref);
-		assert_true(form != NULL && t != NULL);
-		memset(form, 0, sizeof(*form));
+		assert_true(template != NULL && t != NULL);
+		memset(template, 0, sizeof(*template));
 		memset(t, 0, sizeof(*t));
-		form->refs = t->refs = 1;
+		template->refs = t->refs = 1;
 		empty = store_fixture_live(s.writer);
 		for (unsigned i = 0; i < 60; i++) {
 			/* Grows for ten, shrinks for ten. */
@@ -395,7 +397,7 @@ changes_lead_to_what_the_records_say(void **state)
 		}
 		release_chain(&releaser, chain_ref);
 		assert_int_equal(store_fixture_live(s.writer), empty);
-		store_free(s.heap, form_ref, sizeof(*form));
+		store_free(s.heap, nsec3_template_ref, sizeof(*template));
 		store_free(s.heap, template_ref, sizeof(*t));
 	}
 }
@@ -404,7 +406,7 @@ static void
 nothing_noted_leaves_the_chain(void **state)
 {
 	struct releaser releaser = {.view = s.view, .heap = s.heap};
-	struct nsec3_form *form;
+	struct nsec3_template *template;
 	struct sig_template *t;
 	struct nsec3_edit edit;
 	struct model_record r = {.mark = 1};
@@ -413,11 +415,12 @@ nothing_noted_leaves_the_chain(void **state)
 	uint64_t full;
 
 	arena_init(&arena, NULL, 0);
-	form = failing_spare_store_alloc(s.heap, sizeof(*form), &form_ref);
+	template = failing_spare_store_alloc(s.heap, sizeof(*template),
+		&nsec3_template_ref);
 	t = failing_spare_store_alloc(s.heap, sizeof(*t), &template_ref);
-	memset(form, 0, sizeof(*form));
+	memset(template, 0, sizeof(*template));
 	memset(t, 0, sizeof(*t));
-	form->refs = t->refs = 1;
+	template->refs = t->refs = 1;
 	open_chain(&releaser, &arena);
 	full = store_fixture_live(s.writer);
 	nsec3_edit_begin(&edit, s.heap, &arena, chain_ref);
