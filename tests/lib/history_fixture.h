@@ -12,8 +12,8 @@ struct store_writer;
 /* Adds the records of a text (of a zone file, whole) to a draft. */
 void history_fixture_add(struct history_draft *draft, const char *text);
 
-/* Makes a step of what is removed and what is added, each beginning with an
- * SOA, and pushes it. The apex is the entry's. */
+/* Makes a changeset of what is removed and what is added, each beginning with
+ * an SOA, and pushes it. The apex is the entry's. */
 void history_fixture_push(struct store_writer *writer, store_ref entry,
 	const struct history_limits *limits, const char *removed,
 	const char *added);
