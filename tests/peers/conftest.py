@@ -10,6 +10,15 @@ import signers
 ZONES = pathlib.Path(__file__).parent / "zones"
 
 
+def pytest_collection_modifyitems(items):
+    """The files that last longest come first. xdist is to give each file to one
+    process, so that the servers that its tests share are started once."""
+    def seconds(item):
+        marker = item.get_closest_marker("lasts")
+        return marker.args[0] if marker else 0
+    items.sort(key=seconds, reverse=True)
+
+
 def zones_of(folder):
     return {("." if path.name == "root.zone" else path.name[:-len(".zone")]):
             path for path in sorted((ZONES / folder).glob("*.zone"))}

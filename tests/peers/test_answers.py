@@ -6,6 +6,8 @@ import compare
 import differences
 import questions
 
+pytestmark = pytest.mark.lasts(60)
+
 ASKED_MAX = 4000
 SHARE = 3  # the first way asks everything, each other one question in so many
 

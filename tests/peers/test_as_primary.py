@@ -18,6 +18,8 @@ from test_secondary import KEY
 from test_secondary_more import OTHER_KEY, again
 from test_transfer import canonical, in_file, take
 
+pytestmark = pytest.mark.lasts(60)
+
 ALL = secondaries.ALL + (Ours,)
 WRAPPING = (2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1, 2)
 OTHER_NAME = ("hmac-sha512", "other",

@@ -10,6 +10,8 @@ import pytest
 import servers
 from ports import free_port
 
+pytestmark = pytest.mark.lasts(10)
+
 ZONE = """\
 $TTL 3600
 @	IN SOA ns host 1 7200 3600 1209600 300

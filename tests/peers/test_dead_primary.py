@@ -11,6 +11,8 @@ import primaries
 from ports import free_port
 from test_secondary import Secondary, change, equal, plain
 
+pytestmark = pytest.mark.lasts(20)
+
 # A request that says nothing is waited for 30 seconds, two if there is another
 # primary; the rest is what a busy machine may take.
 SOON = 20

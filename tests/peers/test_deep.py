@@ -11,6 +11,8 @@ import differences
 import servers
 import signers
 
+pytestmark = pytest.mark.lasts(30)
+
 HEAD = """\
 $TTL 3600
 @ SOA ns.other. host.other. 1 7200 3600 1209600 300

@@ -8,6 +8,8 @@ import primaries
 from servers import started
 from test_secondary import Secondary
 
+pytestmark = pytest.mark.lasts(10)
+
 
 @pytest.mark.parametrize("timers", ("1 1 0 300", "0 0 0 0"))
 @pytest.mark.parametrize("kind", primaries.ALL)

@@ -10,6 +10,8 @@ import pytest
 
 from ports import free_port
 
+pytestmark = pytest.mark.lasts(20)
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["NSD_BUILD"])
 PORTS = ("5300", "5310", "5320", "5330", "5853")

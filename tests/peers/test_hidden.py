@@ -12,6 +12,8 @@ import primaries
 from servers import started
 from test_secondary import KEY, Secondary, equal
 
+pytestmark = pytest.mark.lasts(10)
+
 PATIENCE = 60
 
 

@@ -27,6 +27,8 @@ from test_primaries import apply, ask
 from test_secondary import KEY, equal
 from test_transfer import in_file
 
+pytestmark = pytest.mark.lasts(20)
+
 ZONE = "changing.test."
 LAST = 7
 PATIENCE = 60

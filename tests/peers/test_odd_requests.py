@@ -12,6 +12,8 @@ import odd_servers
 import servers
 from certificates import Authority
 
+pytestmark = pytest.mark.lasts(20)
+
 
 def children(server):
     main = server.process.pid

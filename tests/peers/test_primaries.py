@@ -18,6 +18,8 @@ import signers
 import test_tsig
 from test_transfer import in_file
 
+pytestmark = pytest.mark.lasts(20)
+
 SECRET = test_tsig.SECRET.hex()
 ALGORITHMS = [a.replace("hmac-md5", "hmac-md5.sig-alg.reg.int")
               for a in test_tsig.ALGORITHMS]

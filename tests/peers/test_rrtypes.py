@@ -20,6 +20,8 @@ import dns.rdataclass
 import dns.rdatatype
 import pytest
 
+pytestmark = pytest.mark.lasts(20)
+
 ROWS = pathlib.Path(__file__).parent.parent / "data" / "rrtypes.txt"
 ORIGIN = "example.com."
 

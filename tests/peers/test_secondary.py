@@ -16,6 +16,8 @@ import some_zones
 from servers import started
 from test_transfer import canonical, in_file, take
 
+pytestmark = pytest.mark.lasts(60)
+
 PATIENCE = 120
 STEPS = 6
 KEY = ("hmac-sha256", "shared", base64.b64encode(bytes(range(32))).decode())

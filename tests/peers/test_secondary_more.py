@@ -13,6 +13,8 @@ import primaries
 from servers import started
 from test_secondary import KEY, PATIENCE, Secondary, change, equal, plain
 
+pytestmark = pytest.mark.lasts(40)
+
 MANY = 1000
 LARGE = 100_000  # names
 CHANGED = 3000   # more than is applied in the loader's loop

@@ -13,6 +13,8 @@ import primaries
 from servers import started
 from test_secondary import PATIENCE, Secondary
 
+pytestmark = pytest.mark.lasts(20)
+
 CLONE_NEWNET = 0x40000000
 RECORDS = 400000  # some fifteen seconds of the link, for each
 LARGE = [f"l{i}.test." for i in range(2)]

@@ -8,6 +8,8 @@ import pytest
 
 import strictness
 
+pytestmark = pytest.mark.lasts(40)
+
 CASES = strictness.make_cases()
 
 # Records that two of them load and we do not, and why.

@@ -29,6 +29,8 @@ from ports import free_port
 from scripted_primary import ScriptedPrimary, reply, soa, whole
 from servers import build_dir
 
+pytestmark = pytest.mark.lasts(10)
+
 PATIENCE = 120
 PRIMARIES, SECONDARIES, ADDED = 900, 60, 40
 PLACES = {"etc": "/etc/nsd", "var": "/var/lib/nsd", "run": "/run/nsd",

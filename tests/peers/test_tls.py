@@ -17,6 +17,8 @@ from certificates import Authority
 from ports import free_port
 from tls_client import Client, context_for
 
+pytestmark = pytest.mark.lasts(20)
+
 ZONE = "example."
 DOMAIN = "ns.example"
 LIMIT = 60

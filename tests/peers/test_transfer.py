@@ -12,6 +12,8 @@ import servers
 import signers
 import some_zones
 
+pytestmark = pytest.mark.lasts(20)
+
 TIMEOUT = 30
 HUGE = "huge.test."
 

@@ -18,6 +18,8 @@ import servers
 from test_requests import ask
 from test_transfer import TIMEOUT, canonical, in_file
 
+pytestmark = pytest.mark.lasts(10)
+
 ZONE = "example."
 SECRET = bytes(range(1, 40))
 TEXT = """\

@@ -12,6 +12,8 @@ import differences
 import questions
 import servers
 
+pytestmark = pytest.mark.lasts(30)
+
 SHOWN = 12
 ASKED_MAX = 2000
 # A resolver makes up its own answers to these, or does not validate them.

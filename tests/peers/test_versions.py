@@ -14,6 +14,8 @@ from test_ixfr import notify, wait_for
 from test_secondary import PATIENCE, Secondary
 from test_transfer import canonical, take
 
+pytestmark = pytest.mark.lasts(90)
+
 NAMES = 500
 VERSIONS = 379
 HASH = "0p9mhaveqvm6t7vbl5lop2u3t2rp3tom"

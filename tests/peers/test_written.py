@@ -10,6 +10,8 @@ import primaries
 import servers
 import some_zones
 
+pytestmark = pytest.mark.lasts(20)
+
 PATIENCE = 60
 TSIG = ("hmac-sha256", "key.test", "c2VjcmV0IG9mIHRoZSB0ZXN0")
 

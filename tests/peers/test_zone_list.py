@@ -20,6 +20,8 @@ from servers import build_dir
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "lib"))
 from ports import free_port  # noqa: E402
 
+pytestmark = pytest.mark.lasts(10)
+
 ZONE = ("$ORIGIN {name}.\n@ 3600 SOA ns.{name}. host.{name}. 1 3600 600 "
         "86400 60\n@ 3600 NS ns.example.\n")
 NAMES = [f"{c * n}.test" for c in "abcdefgh" for n in (1, 2, 3)]
