@@ -97,7 +97,7 @@ struct chain_search {
 };
 
 static enum nsd_err
-index_way_add(struct chain_search *search, const struct journal_entry *entry)
+search_add(struct chain_search *search, const struct journal_entry *entry)
 {
 	struct journal_entry *entries = grow_array(search->chain.entries,
 		search->chain.count, &search->room, sizeof(*entries));
@@ -138,7 +138,7 @@ search_on(struct chain_search *search, const struct journal_entry *entry)
 			search_arrive(search);
 		return NSD_OK;
 	}
-	err = index_way_add(search, entry);
+	err = search_add(search, entry);
 	if (err == NSD_OK && query->has_serial && entry->to == query->serial)
 		search_arrive(search);
 	return err;

@@ -27,7 +27,7 @@ path_add(struct history_path *path, store_ref ref)
 /* Walks the changesets that lead to a serial, up to one that begins at *from
  * (NULL: all). */
 static enum nsd_err
-way_walk(const struct store_view *view, const struct zone_entry *entry,
+path_walk(const struct store_view *view, const struct zone_entry *entry,
 	const uint32_t *from, uint32_t to, struct history_path *path)
 {
 	store_ref ref = store_load_ref(&entry->history);
@@ -55,7 +55,7 @@ path_find(const struct store_view *view, const struct zone_entry *entry,
 	const uint32_t *from, uint32_t to, struct history_path *path)
 {
 	struct history_path found = {.changesets = NULL};
-	enum nsd_err err = way_walk(view, entry, from, to, &found);
+	enum nsd_err err = path_walk(view, entry, from, to, &found);
 
 	if (err == NSD_OK)
 		*path = found;

@@ -108,7 +108,7 @@ expected_find_kind(const struct digest_item *item)
 /* Looks at a ZONEMD record of the apex. Section 4: each one is good by itself,
  * if it can be used. */
 static void
-zonemd_wish_note(struct zonemd *z, const struct digest_item *item,
+zonemd_record_note(struct zonemd *z, const struct digest_item *item,
 	uint32_t serial)
 {
 	enum digest_kind kind = item->rdlen < ZONEMD_HEAD
@@ -143,7 +143,7 @@ apex_look(struct zonemd *z)
 	z->decided = true;
 	for (size_t i = 0; known && i < z->count; i++)
 		if (z->items[i].type == TYPE_ZONEMD)
-			zonemd_wish_note(z, &z->items[i], serial);
+			zonemd_record_note(z, &z->items[i], serial);
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++) {
 		if (!z->expected[k].usable)
 			continue;

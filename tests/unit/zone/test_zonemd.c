@@ -85,7 +85,7 @@ check_zone_model(const char *apex, const char *text)
 }
 
 static enum zonemd_verdict
-judge(const char *text)
+check_text(const char *text)
 {
 	return check_zone_model(APEX, text);
 }
@@ -93,7 +93,7 @@ judge(const char *text)
 /* A zone of tests/data, with one octet altered from a place on; place: NULL: as
  * it is. */
 static enum zonemd_verdict
-judge_file(const char *apex, const char *path, const char *place, char with)
+check_file(const char *apex, const char *path, const char *place, char with)
 {
 	static char text[16384];
 	FILE *file = fopen(path, "r");
@@ -115,14 +115,14 @@ judge_file(const char *apex, const char *path, const char *place, char with)
 
 /* A copy of the text with one octet altered, from a place on. */
 static enum zonemd_verdict
-judge_altered(const char *text, const char *place, char with)
+check_altered(const char *text, const char *place, char with)
 {
 	char *copy = strdup(text), *at = strstr(copy, place);
 	enum zonemd_verdict verdict;
 
 	assert_non_null(at);
 	*at = with;
-	verdict = judge(copy);
+	verdict = check_text(copy);
 	free(copy);
 	return verdict;
 }
@@ -131,9 +131,9 @@ judge_altered(const char *text, const char *place, char with)
 static void
 examples_of_the_rfc_are_good(void **state)
 {
-	assert_int_equal(judge(SIMPLE), ZONEMD_GOOD);
-	assert_int_equal(judge(COMPLEX), ZONEMD_GOOD);
-	assert_int_equal(judge(MULTIPLE(MULTIPLE_SHA384, MULTIPLE_SHA512)),
+	assert_int_equal(check_text(SIMPLE), ZONEMD_GOOD);
+	assert_int_equal(check_text(COMPLEX), ZONEMD_GOOD);
+	assert_int_equal(check_text(MULTIPLE(MULTIPLE_SHA384, MULTIPLE_SHA512)),
 		ZONEMD_GOOD);
 }
 
@@ -151,9 +151,9 @@ zones_of_the_rfc_are_good(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		assert_int_equal(judge_file(rows[i].apex, rows[i].path, NULL,
+		assert_int_equal(check_file(rows[i].apex, rows[i].path, NULL,
 			0), ZONEMD_GOOD);
-		assert_int_equal(judge_file(rows[i].apex, rows[i].path,
+		assert_int_equal(check_file(rows[i].apex, rows[i].path,
 			rows[i].place, '2'), ZONEMD_DIFFERS);
 	}
 }
@@ -161,16 +161,16 @@ zones_of_the_rfc_are_good(void **state)
 static void
 any_other_octet_is_noticed(void **state)
 {
-	assert_int_equal(judge_altered(SIMPLE, "1800", '2'), ZONEMD_DIFFERS);
-	assert_int_equal(judge_altered(SIMPLE, "3600", '4'), ZONEMD_DIFFERS);
-	assert_int_equal(judge_altered(SIMPLE, "203.0", '1'), ZONEMD_DIFFERS);
-	assert_int_equal(judge_altered(SIMPLE, "c68090", 'd'), ZONEMD_DIFFERS);
-	assert_int_equal(judge_altered(COMPLEX, "occluded.sub", 'p'),
+	assert_int_equal(check_altered(SIMPLE, "1800", '2'), ZONEMD_DIFFERS);
+	assert_int_equal(check_altered(SIMPLE, "3600", '4'), ZONEMD_DIFFERS);
+	assert_int_equal(check_altered(SIMPLE, "203.0", '1'), ZONEMD_DIFFERS);
+	assert_int_equal(check_altered(SIMPLE, "c68090", 'd'), ZONEMD_DIFFERS);
+	assert_int_equal(check_altered(COMPLEX, "occluded.sub", 'p'),
 		ZONEMD_DIFFERS);
 	/* RFC 8976 section 2: a digest below the apex is a record as others */
-	assert_int_equal(judge_altered(COMPLEX, "616c6c", '7'),
+	assert_int_equal(check_altered(COMPLEX, "616c6c", '7'),
 		ZONEMD_DIFFERS);
-	assert_int_equal(judge(SIMPLE "more 3600 IN A 192.0.2.1\n"),
+	assert_int_equal(check_text(SIMPLE "more 3600 IN A 192.0.2.1\n"),
 		ZONEMD_DIFFERS);
 }
 
@@ -178,9 +178,9 @@ any_other_octet_is_noticed(void **state)
 static void
 letter_case_does_not_count(void **state)
 {
-	assert_int_equal(judge_altered(SIMPLE, "ns1 admin", 'N'), ZONEMD_GOOD);
-	assert_int_equal(judge_altered(SIMPLE, "admin", 'A'), ZONEMD_GOOD);
-	assert_int_equal(judge_altered(COMPLEX, "sortme", 'S'), ZONEMD_GOOD);
+	assert_int_equal(check_altered(SIMPLE, "ns1 admin", 'N'), ZONEMD_GOOD);
+	assert_int_equal(check_altered(SIMPLE, "admin", 'A'), ZONEMD_GOOD);
+	assert_int_equal(check_altered(COMPLEX, "sortme", 'S'), ZONEMD_GOOD);
 }
 
 /* RFC 8976 section 4: a single digest that can be used and is right is
@@ -188,11 +188,11 @@ letter_case_does_not_count(void **state)
 static void
 one_good_digest_is_enough(void **state)
 {
-	assert_int_equal(judge(MULTIPLE(SIMPLE_DIGEST, MULTIPLE_SHA512)),
+	assert_int_equal(check_text(MULTIPLE(SIMPLE_DIGEST, MULTIPLE_SHA512)),
 		ZONEMD_GOOD);
-	assert_int_equal(judge_altered(MULTIPLE(MULTIPLE_SHA384,
+	assert_int_equal(check_altered(MULTIPLE(MULTIPLE_SHA384,
 		MULTIPLE_SHA512), "08cfa", '1'), ZONEMD_GOOD);
-	assert_int_equal(judge_altered(MULTIPLE(SIMPLE_DIGEST,
+	assert_int_equal(check_altered(MULTIPLE(SIMPLE_DIGEST,
 		MULTIPLE_SHA512), "08cfa", '1'), ZONEMD_DIFFERS);
 }
 
@@ -200,13 +200,14 @@ one_good_digest_is_enough(void **state)
 static void
 digests_that_cannot_be_used_are_bad(void **state)
 {
-	assert_int_equal(judge(HEAD SIMPLE_REST), ZONEMD_ABSENT);
-	assert_int_equal(judge(HEAD UNKNOWN MULTIPLE_REST), ZONEMD_UNKNOWN);
-	assert_int_equal(judge(HEAD SHA384("2018031901", SIMPLE_DIGEST)
+	assert_int_equal(check_text(HEAD SIMPLE_REST), ZONEMD_ABSENT);
+	assert_int_equal(check_text(HEAD UNKNOWN MULTIPLE_REST),
+		ZONEMD_UNKNOWN);
+	assert_int_equal(check_text(HEAD SHA384("2018031901", SIMPLE_DIGEST)
 		SIMPLE_REST), ZONEMD_SERIAL);
-	assert_int_equal(judge(SIMPLE SHA384("2018031900",
+	assert_int_equal(check_text(SIMPLE SHA384("2018031900",
 		MULTIPLE_SHA384)), ZONEMD_TWICE);
-	assert_int_equal(judge(SIMPLE SHA384("2018031901", SIMPLE_DIGEST)),
+	assert_int_equal(check_text(SIMPLE SHA384("2018031901", SIMPLE_DIGEST)),
 		ZONEMD_TWICE);
 	assert_false(zonemd_is_bad(ZONEMD_GOOD));
 	assert_false(zonemd_is_bad(ZONEMD_ABSENT));
@@ -221,8 +222,8 @@ signatures_of_the_digest_do_not_count(void **state)
 #define SIG(covered)                                                      \
 	"@ 86400 IN RRSIG " covered " 8 1 86400 20300101000000 "          \
 	"20200101000000 1 example. AAAA\n"
-	assert_int_equal(judge(SIMPLE SIG("ZONEMD")), ZONEMD_GOOD);
-	assert_int_equal(judge(SIMPLE SIG("NS")), ZONEMD_DIFFERS);
+	assert_int_equal(check_text(SIMPLE SIG("ZONEMD")), ZONEMD_GOOD);
+	assert_int_equal(check_text(SIMPLE SIG("NS")), ZONEMD_DIFFERS);
 }
 
 static void
