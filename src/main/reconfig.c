@@ -20,9 +20,9 @@
 #include "main/periods.h"
 #include "main/reconfig.h"
 #include "main/reconfig_new.h"
+#include "main/report.h"
 #include "main/service.h"
 #include "main/supervisor.h"
-#include "main/talk.h"
 #include "process/affinity.h"
 
 /* Octets of the last line, as about a process that does not answer. */
@@ -124,9 +124,9 @@ reconfig_answer(struct supervisor *s, struct asker *asker,
 /* Answers the asker, once. */
 static void
 reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
-	struct talk *talk)
+	struct report *report)
 {
-	reconfig_answer(s, &talk->asker, what, talk->text, talk->len);
+	reconfig_answer(s, &report->asker, what, report->text, report->len);
 }
 
 /* Answers that main runs with the new configuration, and other processes do
@@ -134,46 +134,46 @@ reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
 static void
 reconfig_give_up(struct supervisor *s, const char *why)
 {
-	struct talk *talk = s->reconfig.talk;
+	struct report *report = s->reconfig.report;
 
 	log_error("reconfig: %s", why);
-	talk_make_room(talk, sizeof("error \n") + strlen(why));
-	talk_add(talk, "error %s", why);
-	reconfig_tell(s, RECONFIGURED_LATE, talk);
+	report_make_room(report, sizeof("error \n") + strlen(why));
+	report_add(report, "error %s", why);
+	reconfig_tell(s, RECONFIGURED_LATE, report);
 }
 
 /* Has this reconfig wait for the loader, in place of an earlier one. */
 static void
-reconfig_wait(struct supervisor *s, struct talk *talk)
+reconfig_wait(struct supervisor *s, struct report *report)
 {
 	struct reconfig *r = &s->reconfig;
 
-	if (r->talk != NULL && asker_waits(&r->talk->asker))
+	if (r->report != NULL && asker_waits(&r->report->asker))
 		reconfig_give_up(s, "a later reconfig has taken its place");
-	free(r->talk);
-	r->talk = talk;
-	if (talk->no_wait)
-		reconfig_tell(s, RECONFIGURED_BEGUN, talk);
+	free(r->report);
+	r->report = report;
+	if (report->no_wait)
+		reconfig_tell(s, RECONFIGURED_BEGUN, report);
 }
 
 /* Keeps the text about options that wait for a restart, for the next xfrd, and
  * sends it to this one, whoever has asked. from: where the text begins. */
 static void
-reconfig_note_waiting(struct supervisor *s, const struct talk *talk,
+reconfig_note_waiting(struct supervisor *s, const struct report *report,
 	size_t from)
 {
-	size_t len = talk->len - from;
+	size_t len = report->len - from;
 	struct child *xfrd = s->xfrd.current;
 	struct ipc_reconfigured waiting = {.what = RECONFIGURED_NOTHING};
 
-	_Static_assert(sizeof(s->server.waiting) > sizeof(talk->text),
+	_Static_assert(sizeof(s->server.waiting) > sizeof(report->text),
 		"what waits has no room");
-	assert(from <= talk->len);
-	memcpy(s->server.waiting, talk->text + from, len);
+	assert(from <= report->len);
+	memcpy(s->server.waiting, report->text + from, len);
 	s->server.waiting[len] = '\0';
 	if (xfrd == NULL)
 		return;
-	memcpy(waiting.text, talk->text + from, len);
+	memcpy(waiting.text, report->text + from, len);
 	(void)child_send(xfrd, IPC_RECONFIGURED, &waiting,
 		IPC_RECONFIGURED_MIN + len, NULL, 0);
 }
@@ -183,10 +183,10 @@ reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 {
 	struct reconfig *r = &s->reconfig;
 
-	assert(r->under_way && r->talk != NULL);
-	reconfig_tell(s, what, r->talk);
-	free(r->talk);
-	r->talk = NULL;
+	assert(r->under_way && r->report != NULL);
+	reconfig_tell(s, what, r->report);
+	free(r->report);
+	r->report = NULL;
 	r->under_way = false;
 	log_notice("reconfig: done");
 	/* All users of old secrets have been told. */
@@ -206,34 +206,34 @@ reconfig_begin_barrier(struct supervisor *s)
 	unsigned roles = r->only_certificates ? ROLE_WORKER
 					    : ROLE_WORKER | ROLE_XFRD;
 
-	assert(r->under_way && r->talk != NULL);
+	assert(r->under_way && r->report != NULL);
 	if (barrier_begin(s, BARRIER_SETTINGS, &broadcast, roles) == NSD_OK)
 		return;
-	talk_make_room(s->reconfig.talk, LATE_MAX);
-	talk_add(s->reconfig.talk, "error out of memory to tell others");
+	report_make_room(s->reconfig.report, LATE_MAX);
+	report_add(s->reconfig.report, "error out of memory to tell others");
 	reconfig_end(s, RECONFIGURED_LATE);
 }
 
 /* Ends a reconfig that changes nothing without a restart, except perhaps
  * certificates. A reconfig before it that is under way is waited for. */
 static void
-reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
+reconfig_apply_nothing(struct supervisor *s, struct report *report,
 	bool certificates)
 {
 	struct reconfig *r = &s->reconfig;
 
-	if (r->under_way && (certificates || !talk->in_log)) {
-		reconfig_wait(s, talk);
+	if (r->under_way && (certificates || !report->in_log)) {
+		reconfig_wait(s, report);
 	} else if (certificates) {
-		reconfig_wait(s, talk);
+		reconfig_wait(s, report);
 		r->under_way = r->only_certificates = true;
 		r->unread = 0;
 		reconfig_begin_barrier(s);
 	} else {
-		reconfig_tell(s, talk->waits ? RECONFIGURED_WAITS
+		reconfig_tell(s, report->waits ? RECONFIGURED_WAITS
 					     : RECONFIGURED_NOTHING,
-			talk);
-		free(talk);
+			report);
+		free(report);
 	}
 	certificates_renew_clients(s);
 }
@@ -241,13 +241,13 @@ reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 /* Takes new certificates at once: they do not wait for the loader. */
 static bool
 reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
-	struct talk *talk)
+	struct report *report)
 {
 	bool taken = certificates_take(s, new->tls);
 
 	new->tls = NULL;
 	if (taken)
-		talk_add_logged(talk, "the key and the certificates of TLS"
+		report_add_logged(report, "the key and the certificates of TLS"
 			" have been read anew");
 	return taken;
 }
@@ -255,41 +255,41 @@ reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
 /* Reports an option that cannot have effect at once this time, though the table
  * lets it. */
 static void
-reconfig_add_waiting(struct talk *talk, const struct conf *new,
+reconfig_add_waiting(struct report *report, const struct conf *new,
 	const char *option)
 {
 	struct conf_changed changed = conf_find_option(new, option);
 
 	changed.waits = true;
-	talk_add_option(talk, &changed);
+	report_add_option(report, &changed);
 }
 
 static void
 reconfig_on_waiting(void *ctx, const struct conf_changed *changed)
 {
 	if (changed->waits)
-		talk_add_option(ctx, changed);
+		report_add_option(ctx, changed);
 }
 
 static void
 reconfig_on_live(void *ctx, const struct conf_changed *changed)
 {
 	if (!changed->waits)
-		talk_add_option(ctx, changed);
+		report_add_option(ctx, changed);
 }
 
 static void
 reconfig_say_what_waits(struct supervisor *s, const struct reconfig_new *new,
-	struct talk *talk)
+	struct report *report)
 {
-	size_t before = talk->len;
+	size_t before = report->len;
 
 	for (unsigned i = 0; i < new->waiting_count; i++)
-		reconfig_add_waiting(talk, new->conf, new->waiting[i]);
+		reconfig_add_waiting(report, new->conf, new->waiting[i]);
 	conf_compare_options(s->server.conf, new->conf, reconfig_on_waiting,
-		talk);
-	talk_end_options(talk, true);
-	reconfig_note_waiting(s, talk, before);
+		report);
+	report_end_options(report, true);
+	reconfig_note_waiting(s, report, before);
 }
 
 /* Files whose contents changed count as changed options. */
@@ -311,26 +311,26 @@ reconfig_count_files(const struct supervisor *s,
 static void
 reconfig_say_what_changes(const struct supervisor *s,
 	const struct reconfig_new *new, const struct conf_difference *d,
-	struct talk *talk)
+	struct report *report)
 {
 	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
 		   " gone or others; %zu zones are new, %zu gone, %zu others",
 		d->options, d->keys, d->patterns, d->zones_added,
 		d->zones_removed, d->zones_changed);
 	conf_compare_options(s->server.conf, new->conf, reconfig_on_live,
-		talk);
-	talk_end_options(talk, false);
+		report);
+	report_end_options(report, false);
 	if (new->cookies_differ)
-		talk_add(talk, "the secrets of cookies are others");
+		report_add(report, "the secrets of cookies are others");
 	if (new->listeners.pem != NULL)
-		talk_add(talk, "the key and the certificate of the"
+		report_add(report, "the key and the certificate of the"
 			" control channel have been read anew");
-	talk_add_difference(talk, d);
+	report_add_difference(report, d);
 }
 
 static void
 reconfig_apply(struct supervisor *s, struct reconfig_new *new,
-	struct talk *talk)
+	struct report *report)
 {
 	struct reconfig *r = &s->reconfig;
 	struct conf_difference d;
@@ -338,23 +338,23 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 
 	/* Options without effect first: those of the running configuration have
 	 * been reported. Options that wait for a restart come last. */
-	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
-	reconfig_say_what_waits(s, new, talk);
+	conf_list_without_effect(new->conf, s->server.conf, &report->sink);
+	reconfig_say_what_waits(s, new, report);
 	conf_compare(s->server.conf, new->conf, &d);
 	s->server.may_write |= conf_zones_may_write(new->conf);
 	conf_drop_zones(s->server.conf);
 	conf_drop_zones(new->conf);
-	certificates = reconfig_take_certificates(s, new, talk);
+	certificates = reconfig_take_certificates(s, new, report);
 	reconfig_count_files(s, new, &d);
 	if (!conf_difference_is_live(&d)) {
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.key_store);
 		reconfig_new_drop(new);
-		reconfig_apply_nothing(s, talk, certificates);
+		reconfig_apply_nothing(s, report, certificates);
 		return;
 	}
-	reconfig_say_what_changes(s, new, &d, talk);
-	reconfig_wait(s, talk);
+	reconfig_say_what_changes(s, new, &d, report);
+	reconfig_wait(s, report);
 	barrier_forget(s, BARRIER_SETTINGS);
 	r->under_way = true;
 	r->only_certificates = false;
@@ -366,28 +366,28 @@ static void
 reconfig_read(struct supervisor *s, struct asker asker, bool no_wait)
 {
 	static const char none[] = "error: out of memory";
-	struct talk *talk = calloc(1, sizeof(*talk));
+	struct report *report = calloc(1, sizeof(*report));
 	struct reconfig_new new = {.conf = NULL};
 
-	if (talk == NULL) {
+	if (report == NULL) {
 		log_error("reconfig: %s", none);
 		reconfig_answer(s, &asker, RECONFIGURED_REFUSED, none,
 			strlen(none));
 		return;
 	}
-	talk->sink.on_diag = talk_on_diag;
-	talk->in_log = !asker_waits(&asker);
-	talk->asker = asker;
-	talk->no_wait = no_wait;
-	if (reconfig_new_load(s, talk, &new) == NSD_OK) {
-		reconfig_apply(s, &new, talk);
+	report->sink.on_diag = report_on_diag;
+	report->in_log = !asker_waits(&asker);
+	report->asker = asker;
+	report->no_wait = no_wait;
+	if (reconfig_new_load(s, report, &new) == NSD_OK) {
+		reconfig_apply(s, &new, report);
 		return;
 	}
 	conf_drop_zones(s->server.conf);
 	log_error("reconfig: refused, nothing has changed");
-	reconfig_tell(s, RECONFIGURED_REFUSED, talk);
+	reconfig_tell(s, RECONFIGURED_REFUSED, report);
 	reconfig_new_drop(&new);
-	free(talk);
+	free(report);
 }
 
 void
@@ -412,7 +412,7 @@ reconfig_on_loader_end(struct supervisor *s)
 	struct reconfig *r = &s->reconfig;
 
 	/* A single death of a loader may have any cause. */
-	if (!r->under_way || !asker_waits(&r->talk->asker)
+	if (!r->under_way || !asker_waits(&r->report->asker)
 		|| s->loader.failures < 2)
 		return;
 	reconfig_give_up(s, "loaders die of the new configuration, and it stays"
@@ -432,8 +432,9 @@ reconfig_on_settings(struct supervisor *s, const struct child *late)
 
 		snprintf(who, sizeof(who), late->role == ROLE_XFRD ? "xfrd"
 			: "server %u", late->index + 1);
-		talk_make_room(s->reconfig.talk, LATE_MAX);
-		talk_add(s->reconfig.talk, "error changes applied, but not in"
+		report_make_room(s->reconfig.report, LATE_MAX);
+		report_add(s->reconfig.report,
+			"error changes applied, but not in"
 			" all processes yet: %s does not answer", who);
 	}
 	reconfig_end(s, late != NULL           ? RECONFIGURED_LATE
@@ -448,7 +449,7 @@ static void
 reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
 	size_t len)
 {
-	struct talk *talk = s->reconfig.talk;
+	struct report *report = s->reconfig.report;
 	char last[100];
 	size_t last_len, room;
 
@@ -459,15 +460,15 @@ reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
 		"reconfig completed: changes applied\n"
 		"error %u zone%s cannot be read\n",
 		(unsigned)said->unread, said->unread == 1 ? "" : "s");
-	talk_make_room(talk, last_len);
+	report_make_room(report, last_len);
 	assert(last_len < sizeof(last)
-		&& talk->len + last_len <= sizeof(talk->text));
-	room = sizeof(talk->text) - last_len - talk->len;
+		&& report->len + last_len <= sizeof(report->text));
+	room = sizeof(report->text) - last_len - report->len;
 	while (len > room || (len > 0 && said->reasons[len - 1] != '\n'))
 		len--;
-	memcpy(talk->text + talk->len, said->reasons, len);
-	memcpy(talk->text + talk->len + len, last, last_len);
-	talk->len += len + last_len;
+	memcpy(report->text + report->len, said->reasons, len);
+	memcpy(report->text + report->len + len, last, last_len);
+	report->len += len + last_len;
 }
 
 void

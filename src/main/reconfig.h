@@ -24,7 +24,7 @@
 
 struct child;
 struct flags;
-struct talk;
+struct report;
 struct supervisor;
 
 /* The state of reconfigs. */
@@ -40,8 +40,7 @@ struct reconfig {
 				     * and nothing else is new */
 	uint32_t unread;            /* zones whose files could not be read, of
 				     * the new configuration */
-	struct talk *talk; /* to be told at the end; NULL: none is
-				     * under way */
+	struct report *report; /* told at the end; NULL: none is under way */
 };
 
 /* Prepares for reconfigs, before main changes its folder. False: there is no

@@ -13,8 +13,8 @@
 #include "conf/secret_keys.h"
 #include "loader/conf_zones.h"
 #include "main/reconfig_new.h"
+#include "main/report.h"
 #include "main/supervisor.h"
-#include "main/talk.h"
 #include "net/socket.h"
 #include "process/affinity.h"
 #include "process/counts.h"
@@ -42,12 +42,13 @@ new_apply_flags(const struct flags *flags, struct reconfig_new *new)
 /* Adds the zones of the running configuration, which main does not keep in
  * memory. */
 static enum nsd_err
-new_find_zones(const struct supervisor *s, struct talk *talk)
+new_find_zones(const struct supervisor *s, struct report *report)
 {
 	enum nsd_err err = conf_zones_add(&s->server, NULL);
 
 	if (err != NSD_OK && err != NSD_E_MEMORY)
-		talk_add(talk, "error: zones that were added cannot be read in"
+		report_add(report,
+			"error: zones that were added cannot be read in"
 			" zone list %s: %s",
 			s->server.conf->server.zonelistfile,
 			err_reason(err));
@@ -56,7 +57,7 @@ new_find_zones(const struct supervisor *s, struct talk *talk)
 
 /* The context of new_on_missing. */
 struct new_listed {
-	struct talk *talk;
+	struct report *report;
 	bool whole;
 };
 
@@ -65,7 +66,8 @@ new_on_missing(void *ctx, const struct conf_zone *zone)
 {
 	struct new_listed *listed = ctx;
 
-	talk_add(listed->talk, "pattern does not exist for zone %s pattern %s",
+	report_add(listed->report,
+		"pattern does not exist for zone %s pattern %s",
 		zone->name, zone->pattern_name);
 	listed->whole = false;
 }
@@ -74,9 +76,9 @@ new_on_missing(void *ctx, const struct conf_zone *zone)
  * now. */
 static enum nsd_err
 new_add_zones(const struct conf *old, struct reconfig_new *new,
-	struct talk *talk)
+	struct report *report)
 {
-	struct new_listed listed = {talk, true};
+	struct new_listed listed = {report, true};
 	enum nsd_err err = conf_add_listed(new->conf, old, new_on_missing,
 		&listed);
 
@@ -159,44 +161,45 @@ static const char control_stays[] =
 /* The files of certificates may have changed where nsd.conf has not. Then a
  * signal has had them read already. */
 static enum nsd_err
-new_read_certificates(struct supervisor *s, struct talk *talk,
+new_read_certificates(struct supervisor *s, struct report *report,
 	const struct conf *conf, struct reconfig_new *new)
 {
 	bool same = conf_options_are_same(s->server.conf, conf, "server",
 		"tls-");
-	size_t from = talk->len;
+	size_t from = report->len;
 	enum nsd_err err = NSD_OK;
 
 	if (!same)
-		err = tls_texts_check_bundle(&s->server, conf, &talk->sink);
-	if (err == NSD_OK && !new->tls_waits && (!same || !talk->in_log))
-		err = certificates_read(s, &conf->server, &talk->sink,
+		err = tls_texts_check_bundle(&s->server, conf, &report->sink);
+	if (err == NSD_OK && !new->tls_waits && (!same || !report->in_log))
+		err = certificates_read(s, &conf->server, &report->sink,
 			&new->tls);
 	if (err != NSD_E_SYSTEM || !same)
 		return err;
-	talk_weaken(talk, from, tls_stays);
+	report_weaken(report, from, tls_stays);
 	return NSD_OK;
 }
 
 static enum nsd_err
-new_open_listeners(struct supervisor *s, struct talk *talk,
+new_open_listeners(struct supervisor *s, struct report *report,
 	const struct conf *conf, struct reconfig_new *new)
 {
 	bool same = conf_options_are_same(s->server.conf, conf,
 		"remote-control", "server-");
-	size_t from = talk->len;
+	size_t from = report->len;
 	enum nsd_err err = reconfig_listeners_open(&s->server, conf,
-		&talk->sink,
+		&report->sink,
 		&new->listeners);
 
 	if (err == NSD_OK)
-		err = reconfig_listeners_read_pem(&s->server, conf, &talk->sink,
+		err = reconfig_listeners_read_pem(&s->server, conf,
+			&report->sink,
 			&new->listeners);
 	else
 		same = false;
 	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
 		return err;
-	talk_weaken(talk, from, control_stays);
+	report_weaken(report, from, control_stays);
 	return NSD_OK;
 }
 
@@ -204,7 +207,7 @@ new_open_listeners(struct supervisor *s, struct talk *talk,
  * last: one of them does so at once. Texts that cannot be tried now stay as
  * they are, too. */
 static enum nsd_err
-new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
+new_try(struct supervisor *s, struct report *report, const struct conf *conf,
 	struct reconfig_new *new)
 {
 	const struct {
@@ -226,20 +229,20 @@ new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
 	enum nsd_err err = NSD_OK;
 
 	for (size_t i = 0; err == NSD_OK && i < 2; i++) {
-		size_t from = talk->len;
+		size_t from = report->len;
 
 		if (*rows[i].texts == NULL)
 			continue;
 		err = certificates_try(s, rows[i].role, *rows[i].texts,
-			&talk->sink);
+			&report->sink);
 		if (err != NSD_OK && rows[i].role == ROLE_WORKER)
-			tls_texts_refuse(&conf->server, &talk->sink);
+			tls_texts_refuse(&conf->server, &report->sink);
 		if (err != NSD_E_SYSTEM || !rows[i].may_stay)
 			continue;
 		err = NSD_OK;
 		secrets_drop(*rows[i].texts);
 		*rows[i].texts = NULL;
-		talk_weaken(talk, from, rows[i].what);
+		report_weaken(report, from, rows[i].what);
 	}
 	return err;
 }
@@ -247,22 +250,22 @@ new_try(struct supervisor *s, struct talk *talk, const struct conf *conf,
 /* Opens and reads what lies outside of nsd.conf: certificates, sockets,
  * logs. */
 static enum nsd_err
-new_open(struct supervisor *s, struct talk *talk,
+new_open(struct supervisor *s, struct report *report,
 	struct reconfig_new *new)
 {
 	struct conf conf = *new->conf; /* as it will run */
 	enum nsd_err err;
 
 	conf_keep_waiting(&conf, s->reconfig.first);
-	talk->sink.on_diag = talk_on_file_diag;
-	err = affinity_check(&conf.server, &talk->sink);
+	report->sink.on_diag = report_on_file_diag;
+	err = affinity_check(&conf.server, &report->sink);
 	if (err == NSD_OK)
-		err = new_read_certificates(s, talk, &conf, new);
+		err = new_read_certificates(s, report, &conf, new);
 	if (err == NSD_OK)
-		err = new_open_listeners(s, talk, &conf, new);
+		err = new_open_listeners(s, report, &conf, new);
 	if (err == NSD_OK)
-		err = new_try(s, talk, &conf, new);
-	talk->sink.on_diag = talk_on_diag;
+		err = new_try(s, report, &conf, new);
+	report->sink.on_diag = report_on_diag;
 	if (err != NSD_OK)
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.key_store);
@@ -271,7 +274,7 @@ new_open(struct supervisor *s, struct talk *talk,
 
 /* Moves the secrets out of the configuration, into the key store. */
 static enum nsd_err
-new_hide_secrets(struct supervisor *s, struct talk *talk,
+new_hide_secrets(struct supervisor *s, struct report *report,
 	struct reconfig_new *new)
 {
 	enum nsd_err err;
@@ -282,7 +285,7 @@ new_hide_secrets(struct supervisor *s, struct talk *talk,
 		&new->cookies);
 	err = secret_keys_move(new->conf, s->server.conf, s->server.key_store);
 	if (err == NSD_E_LIMIT)
-		talk_add(talk, "error: so many keys wait for a restart");
+		report_add(report, "error: so many keys wait for a restart");
 	return err;
 }
 
@@ -304,23 +307,24 @@ reconfig_new_drop(struct reconfig_new *new)
 }
 
 enum nsd_err
-reconfig_new_load(struct supervisor *s, struct talk *talk,
+reconfig_new_load(struct supervisor *s, struct report *report,
 	struct reconfig_new *new)
 {
 	const struct reconfig *r = &s->reconfig;
 	const struct conf_origin origin = {s->server.chroot, r->folder};
-	enum nsd_err err = conf_load(r->path, &origin, &talk->sink, &new->conf);
+	enum nsd_err err = conf_load(r->path, &origin, &report->sink,
+		&new->conf);
 
 	if (err == NSD_OK)
 		err = new_apply_flags(r->flags, new);
-	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
+	if (err == NSD_OK && conf_check_texts(new->conf, &report->sink) > 0)
 		err = NSD_E_SYNTAX;
 	/* The zones of the running configuration are to be compared and
 	 * added. */
 	if (err == NSD_OK)
-		err = new_find_zones(s, talk);
+		err = new_find_zones(s, report);
 	if (err == NSD_OK)
-		err = new_add_zones(s->server.conf, new, talk);
+		err = new_add_zones(s->server.conf, new, report);
 	if (err == NSD_OK)
 		err = new_write_zones(new);
 	if (err == NSD_OK)
@@ -330,14 +334,14 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 		new_keep_limits(s, new);
 	}
 	if (err == NSD_OK)
-		err = log_change_open(&s->server, new->conf, &talk->sink,
+		err = log_change_open(&s->server, new->conf, &report->sink,
 			&new->log);
 	if (err == NSD_OK)
-		err = new_hide_secrets(s, talk, new);
+		err = new_hide_secrets(s, report, new);
 	if (err == NSD_OK)
-		err = new_open(s, talk, new);
+		err = new_open(s, report, new);
 	/* Warnings alone do not tell the failure. */
-	if (err != NSD_OK && talk->len == talk->warned)
-		talk_add(talk, "error: %s", err_text(err));
+	if (err != NSD_OK && report->len == report->warned)
+		report_add(report, "error: %s", err_text(err));
 	return err;
 }

@@ -16,7 +16,7 @@
 #include "main/reconfig_listeners.h"
 
 struct supervisor;
-struct talk;
+struct report;
 
 /* Both buffers, the table of limits, and TLS. */
 #define RECONFIG_NEW_WAITING_MAX 4u
@@ -45,7 +45,7 @@ struct reconfig_new {
  *     key store is as before. *new is to be released with reconfig_new_drop in
  *     any case.
  */
-enum nsd_err reconfig_new_load(struct supervisor *s, struct talk *talk,
+enum nsd_err reconfig_new_load(struct supervisor *s, struct report *report,
 	struct reconfig_new *new) MUST_USE;
 
 /* Releases all that was not taken. */

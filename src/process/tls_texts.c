@@ -504,7 +504,7 @@ tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 /* ---- reports ------------------------------------------------------------- */
 
 static void
-report_on_diag(struct diag_sink *sink, const struct diag *d)
+tls_report_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	char *text = ((struct tls_report *)sink)->said.text;
 
@@ -516,5 +516,5 @@ void
 tls_report_init(struct tls_report *report)
 {
 	memset(report, 0, sizeof(*report));
-	report->sink.on_diag = report_on_diag;
+	report->sink.on_diag = tls_report_on_diag;
 }

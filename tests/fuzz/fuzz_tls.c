@@ -63,7 +63,7 @@ check(bool condition)
 		abort();
 }
 
-struct talk {
+struct report {
 	const struct filter *filter;
 	void *state;
 	SSL *client;
@@ -145,7 +145,8 @@ expand(const char *label, uint8_t *out, size_t len)
 
 /* Writes a record of TLS 1.3 whose content is sealed. Returns its length. */
 static size_t
-seal(struct talk *t, uint8_t type, const uint8_t *at, size_t len, uint8_t *out)
+seal(struct report *t, uint8_t type, const uint8_t *at, size_t len,
+	uint8_t *out)
 {
 	uint8_t key[KEY_LEN], iv[IV_LEN];
 	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -175,7 +176,7 @@ seal(struct talk *t, uint8_t type, const uint8_t *at, size_t len, uint8_t *out)
 /* ---- the server, as net has it ------------------------------------------- */
 
 static size_t
-queued(const struct talk *t)
+queued(const struct report *t)
 {
 	int count = 0;
 
@@ -185,7 +186,7 @@ queued(const struct talk *t)
 
 /* Octets arrive as they were sent, unless a test altered them. */
 static void
-check_octets(struct talk *t, const uint8_t *at, size_t len)
+check_octets(struct report *t, const uint8_t *at, size_t len)
 {
 	for (size_t i = 0; i < len && !t->altered; i++)
 		check(at[i] == (uint8_t)(t->got + i));
@@ -194,7 +195,7 @@ check_octets(struct talk *t, const uint8_t *at, size_t len)
 }
 
 static void
-serve(struct talk *t)
+serve(struct report *t)
 {
 	static uint8_t in[4096];
 	size_t turns = 0;
@@ -225,7 +226,7 @@ serve(struct talk *t)
 
 /* Sends octets of the client, and has them read. */
 static void
-send_octets(struct talk *t, const uint8_t *at, size_t len)
+send_octets(struct report *t, const uint8_t *at, size_t len)
 {
 	while (len > 0 && !t->over) {
 		size_t piece = t->piece != 0 && t->piece < len ? t->piece : len;
@@ -242,7 +243,7 @@ send_octets(struct talk *t, const uint8_t *at, size_t len)
 
 /* Takes what the server has sent to where the client reads. */
 static void
-fetch(struct talk *t)
+fetch(struct report *t)
 {
 	static uint8_t out[OUT_MAX];
 	ssize_t got;
@@ -253,7 +254,7 @@ fetch(struct talk *t)
 
 /* Sends what the client has made. */
 static void
-forward(struct talk *t)
+forward(struct report *t)
 {
 	static uint8_t out[IN_MAX];
 	int len = BIO_read(t->from_client, out, sizeof(out));
@@ -272,7 +273,7 @@ forward(struct talk *t)
 }
 
 static void
-greet(struct talk *t)
+greet(struct report *t)
 {
 	for (int i = 0; i < HELLO_FLIGHTS && !t->over; i++) {
 		(void)SSL_do_handshake(t->client);
@@ -285,7 +286,7 @@ greet(struct talk *t)
 /* ---- deeds --------------------------------------------------------------- */
 
 static void
-do_write(struct talk *t, size_t len)
+do_write(struct report *t, size_t len)
 {
 	static uint8_t octets[OUT_MAX];
 	size_t sent = 0;
@@ -298,7 +299,7 @@ do_write(struct talk *t, size_t len)
 }
 
 static void
-do_answer(struct talk *t, size_t len)
+do_answer(struct report *t, size_t len)
 {
 	static uint8_t octets[OUT_MAX];
 	struct iovec iov[3] = {
@@ -314,7 +315,7 @@ do_answer(struct talk *t, size_t len)
 }
 
 static void
-play(struct talk *t)
+play(struct report *t)
 {
 	for (int i = 0; i < DEEDS_MAX && t->sent < OUT_MAX
 		&& cursor_left(&t->in) > 0; i++) {
@@ -360,7 +361,7 @@ play(struct talk *t)
 }
 
 static void
-send_sealed(struct talk *t)
+send_sealed(struct report *t)
 {
 	static uint8_t out[HEADER_LEN + 65536];
 
@@ -382,7 +383,7 @@ send_sealed(struct talk *t)
 /* ---- an input ------------------------------------------------------------ */
 
 static void
-talk_begin(struct talk *t, uint8_t what)
+talk_begin(struct report *t, uint8_t what)
 {
 	bool mutual = (what & MUTUAL) != 0;
 	int fds[2];
@@ -407,7 +408,7 @@ talk_begin(struct talk *t, uint8_t what)
 }
 
 static void
-talk_end(struct talk *t)
+talk_end(struct report *t)
 {
 	if (!t->over) {
 		shutdown(t->theirs, SHUT_WR);
@@ -423,7 +424,7 @@ talk_end(struct talk *t)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct talk t = {.got = 0};
+	struct report t = {.got = 0};
 	uint8_t what;
 
 	if (server == NULL)

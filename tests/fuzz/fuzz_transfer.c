@@ -174,7 +174,7 @@ static const struct mutate_frames frames = {
 	.dns = &dns,
 };
 
-struct talk {
+struct report {
 	struct xfr_reader reader;
 	enum xfr_verdict verdict;
 	struct keys keys;
@@ -185,7 +185,7 @@ static void
 take_message(void *ctx, const uint8_t *head, const uint8_t *octets, size_t len)
 {
 	static struct xfr_room room;
-	struct talk *t = ctx;
+	struct report *t = ctx;
 	uint8_t *message;
 
 	if (t->verdict != XFR_READ_MORE)
@@ -201,7 +201,7 @@ take_message(void *ctx, const uint8_t *head, const uint8_t *octets, size_t len)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct talk t = {.verdict = XFR_READ_MORE};
+	struct report t = {.verdict = XFR_READ_MORE};
 	struct xfr_read_setup setup = {
 		.apex = APEX,
 		.id = 0x1234,
