@@ -67,7 +67,7 @@ struct link {
 };
 
 /* A message to be sent; borrows payload and descriptors. */
-struct link_parcel {
+struct link_message {
 	enum ipc_type type;
 	const void *payload;
 	size_t len;
@@ -91,7 +91,7 @@ void link_close(struct link *link);
  * descriptor: on_room will tell; NSD_E_SYSTEM: the system refuses it for
  * another reason (errno); NSD_E_BUG: message.h does not allow it.
  */
-enum nsd_err link_send(struct link *link, const struct link_parcel *parcel)
+enum nsd_err link_send(struct link *link, const struct link_message *message)
 	MUST_USE;
 
 /* Returns the credit of a message of this kind that we have taken and are done

@@ -53,14 +53,14 @@ struct requests {
 
 /*
  * Sends a request, or has it wait for the other side or for credit. Borrows the
- * parcel: the copy is wiped at the end, as it may have a secret. Its payload
+ * message: the copy is wiped at the end, as it may have a secret. Its payload
  * begins with struct ipc_request, which is set here; at most one descriptor.
  * on_end is called once, unless this process ends; it may add further requests.
  * returns NSD_OK; NSD_E_AGAIN: REQUESTS_MAX are not answered yet; NSD_E_MEMORY;
  * NSD_E_SYSTEM: there is no descriptor. After a failure nothing has happened.
  */
 enum nsd_err requests_add(struct requests *requests,
-	const struct link_parcel *parcel, request_on_end *on_end, void *ctx)
+	const struct link_message *message, request_on_end *on_end, void *ctx)
 	MUST_USE;
 
 /* True: REQUESTS_MAX are not answered yet. */

@@ -145,7 +145,7 @@ void role_send_obeyed(struct role *role, uint64_t ticket);
  * of the answers.
  * returns as requests_add.
  */
-enum nsd_err role_ask(struct role *role, const struct link_parcel *parcel,
+enum nsd_err role_ask(struct role *role, const struct link_message *message,
 	request_on_end *on_end, void *ctx) MUST_USE;
 void role_on_answer(struct role *role, const struct ipc_message *m);
 

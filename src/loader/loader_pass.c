@@ -67,12 +67,12 @@ loader_report_pass(struct loader *loader, enum loader_pass pass)
 void
 loader_tell_served(struct loader *loader)
 {
-	static const struct link_parcel parcel = {.type = IPC_SERVED};
+	static const struct link_message message = {.type = IPC_SERVED};
 	struct peer *xfrd = peers_find_role(&loader->role.peers, ROLE_XFRD);
 
 	if (xfrd == NULL || loader->pass == LOADER_PASS_FIRST)
 		return;
-	if (link_send(&xfrd->link, &parcel) == NSD_OK)
+	if (link_send(&xfrd->link, &message) == NSD_OK)
 		loader->told = xfrd->link.channel.id;
 	else
 		loader->told = 0;

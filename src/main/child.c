@@ -88,14 +88,14 @@ enum nsd_err
 child_send(struct child *child, enum ipc_type type, const void *payload,
 	size_t len, const int *fds, unsigned fd_count)
 {
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = type,
 		.payload = payload,
 		.len = len,
 		.fds = fds,
 		.fd_count = fd_count,
 	};
-	enum nsd_err err = link_send(&child->link, &parcel);
+	enum nsd_err err = link_send(&child->link, &message);
 
 	assert((payload == NULL) == (len == 0));
 	if (err == NSD_OK || err == NSD_E_PEER)

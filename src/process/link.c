@@ -321,7 +321,7 @@ link_on_retry(evutil_socket_t fd, short what, void *arg)
 /* ---- sending ------------------------------------------------------------- */
 
 static enum nsd_err
-link_copy_fds(struct link_waiting *w, const struct link_parcel *p)
+link_copy_fds(struct link_waiting *w, const struct link_message *p)
 {
 	for (unsigned i = 0; i < p->fd_count; i++) {
 		int fd = fcntl(p->fds[i], F_DUPFD_CLOEXEC, 0);
@@ -334,7 +334,7 @@ link_copy_fds(struct link_waiting *w, const struct link_parcel *p)
 }
 
 static enum nsd_err
-link_copy(const struct link_parcel *p, struct link_waiting **copy)
+link_copy(const struct link_message *p, struct link_waiting **copy)
 {
 	struct link_waiting *w = malloc(sizeof(*w) + p->len);
 	enum nsd_err err;
@@ -356,7 +356,7 @@ link_copy(const struct link_parcel *p, struct link_waiting **copy)
 
 /* True if a message makes waiting ones of its type obsolete. */
 static bool
-link_replaces(const struct link_parcel *p)
+link_replaces(const struct link_message *p)
 {
 	return p->len == 0 || p->type == IPC_LOG;
 }
@@ -364,7 +364,7 @@ link_replaces(const struct link_parcel *p)
 /* Returns the place of the waiting message that this one replaces, or the
  * end. */
 static struct link_waiting **
-link_find_place(struct link *link, const struct link_parcel *p)
+link_find_place(struct link *link, const struct link_message *p)
 {
 	struct link_waiting **at = &link->first;
 
@@ -376,7 +376,7 @@ link_find_place(struct link *link, const struct link_parcel *p)
 }
 
 static enum nsd_err
-link_put_off(struct link *link, const struct link_parcel *p)
+link_put_off(struct link *link, const struct link_message *p)
 {
 	struct link_waiting *w, **at = link_find_place(link, p);
 	enum nsd_err err;
@@ -400,7 +400,7 @@ link_put_off(struct link *link, const struct link_parcel *p)
 }
 
 enum nsd_err
-link_send(struct link *link, const struct link_parcel *p)
+link_send(struct link *link, const struct link_message *p)
 {
 	bool first = !link_waits(link) && !link_is_held(link);
 	enum nsd_err err = NSD_E_AGAIN, put_off;

@@ -53,14 +53,14 @@ request_deaths_max(enum ipc_type type)
 static bool
 requests_send(struct requests *requests, struct request *one)
 {
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = one->type,
 		.payload = one->payload,
 		.len = one->len,
 		.fds = &one->fd,
 		.fd_count = one->fd != -1,
 	};
-	enum nsd_err err = link_send(requests->link, &parcel);
+	enum nsd_err err = link_send(requests->link, &message);
 
 	/* The request is tried again when there is credit, memory, or another
 	 * loader. */
@@ -105,21 +105,21 @@ requests_go_on(struct requests *requests, struct link *link)
 }
 
 static enum nsd_err
-request_create(const struct link_parcel *parcel, struct request **made)
+request_create(const struct link_message *message, struct request **made)
 {
-	struct request *one = malloc(sizeof(*one) + parcel->len);
+	struct request *one = malloc(sizeof(*one) + message->len);
 
-	assert(parcel->len >= sizeof(struct ipc_request)
-		&& ipc_rows[parcel->type].answer != IPC_NO_ANSWER);
+	assert(message->len >= sizeof(struct ipc_request)
+		&& ipc_rows[message->type].answer != IPC_NO_ANSWER);
 	if (one == NULL)
 		return NSD_E_MEMORY;
 	memset(one, 0, sizeof(*one));
-	one->type = parcel->type;
-	one->len = parcel->len;
+	one->type = message->type;
+	one->len = message->len;
 	one->fd = -1;
-	memcpy(one->payload, parcel->payload, parcel->len);
-	if (parcel->fd_count > 0) {
-		one->fd = fcntl(parcel->fds[0], F_DUPFD_CLOEXEC, 3);
+	memcpy(one->payload, message->payload, message->len);
+	if (message->fd_count > 0) {
+		one->fd = fcntl(message->fds[0], F_DUPFD_CLOEXEC, 3);
 		if (one->fd == -1) {
 			free(one);
 			return NSD_E_SYSTEM;
@@ -130,16 +130,16 @@ request_create(const struct link_parcel *parcel, struct request **made)
 }
 
 enum nsd_err
-requests_add(struct requests *requests, const struct link_parcel *parcel,
+requests_add(struct requests *requests, const struct link_message *message,
 	request_on_end *on_end, void *ctx)
 {
 	struct request *one;
 	enum nsd_err err;
 
-	assert(parcel->fd_count <= 1);
+	assert(message->fd_count <= 1);
 	if (requests_are_full(requests))
 		return NSD_E_AGAIN;
-	err = request_create(parcel, &one);
+	err = request_create(message, &one);
 	if (err != NSD_OK)
 		return err;
 	one->on_end = on_end;

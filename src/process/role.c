@@ -197,22 +197,22 @@ void
 role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len)
 {
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = type,
 		.payload = payload,
 		.len = len,
 	};
-	enum nsd_err err = link_send(&role->link, &parcel);
+	enum nsd_err err = link_send(&role->link, &message);
 
 	if (err != NSD_OK && err != NSD_E_PEER)
 		role_give_up(type, ROLE_MAIN, err);
 }
 
 enum nsd_err
-role_ask(struct role *role, const struct link_parcel *parcel,
+role_ask(struct role *role, const struct link_message *message,
 	request_on_end *on_end, void *ctx)
 {
-	return requests_add(&role->requests, parcel, on_end, ctx);
+	return requests_add(&role->requests, message, on_end, ctx);
 }
 
 void
@@ -258,7 +258,7 @@ role_answer(struct role *role, uint64_t channel,
 	const struct role_answer *answer)
 {
 	struct peer *peer = peers_find(&role->peers, channel);
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = (enum ipc_type)ipc_rows[answer->of].answer,
 		.payload = answer->payload,
 		.len = answer->len,
@@ -267,9 +267,9 @@ role_answer(struct role *role, uint64_t channel,
 
 	if (peer == NULL)
 		return;
-	err = link_send(&peer->link, &parcel);
+	err = link_send(&peer->link, &message);
 	if (err != NSD_OK && err != NSD_E_PEER)
-		role_give_up(parcel.type, peer->link.channel.peer, err);
+		role_give_up(message.type, peer->link.channel.peer, err);
 	link_return(&peer->link, answer->of);
 }
 

@@ -45,13 +45,13 @@ static enum nsd_err
 send_to_xfrd(struct peers *peers, const struct ipc_notify *notify, size_t len)
 {
 	struct peer *xfrd = peers_find_role(peers, ROLE_XFRD);
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = IPC_NOTIFY,
 		.payload = notify,
 		.len = len,
 	};
 
-	return xfrd != NULL ? link_send(&xfrd->link, &parcel) : NSD_E_AGAIN;
+	return xfrd != NULL ? link_send(&xfrd->link, &message) : NSD_E_AGAIN;
 }
 
 /* The place of a waiting NOTIFY for the same zone, or the end. The question is

@@ -125,7 +125,7 @@ typedef void control_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 /* Asks main for what a command wants (role_ask). on_answer ends the call; if
  * main cannot be asked, that is the answer, and it is ended here. */
 void control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
-	const struct link_parcel *parcel, control_on_answer *on_answer);
+	const struct link_message *message, control_on_answer *on_answer);
 /* Ends the call of a command that cannot be asked for. err: of role_ask. */
 void control_refuse(struct ctl_call *call, enum nsd_err err);
 

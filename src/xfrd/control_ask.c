@@ -35,14 +35,14 @@ control_refuse(struct ctl_call *call, enum nsd_err err)
 
 void
 control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
-	const struct link_parcel *parcel, control_on_answer *on_answer)
+	const struct link_message *message, control_on_answer *on_answer)
 {
 	struct control_question *question = malloc(sizeof(*question));
 	enum nsd_err err = NSD_E_MEMORY;
 
 	if (question != NULL) {
 		*question = (struct control_question){xfrd, call, on_answer};
-		err = role_ask(&xfrd->role, parcel, question_on_end,
+		err = role_ask(&xfrd->role, message, question_on_end,
 			question);
 	}
 	if (err == NSD_OK)

@@ -85,7 +85,7 @@ broadcast_add(struct xfrd *xfrd, struct ctl_call *call,
 	uint32_t value)
 {
 	const struct ipc_broadcast broadcast = {.what = what, .value = value};
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = IPC_BROADCAST,
 		.payload = &broadcast,
 		.len = sizeof(broadcast),
@@ -93,10 +93,11 @@ broadcast_add(struct xfrd *xfrd, struct ctl_call *call,
 	enum nsd_err err;
 
 	if (!ctl_command(call)->no_wait) {
-		control_ask_main(xfrd, call, &parcel, broadcast_on_answer);
+		control_ask_main(xfrd, call, &message, broadcast_on_answer);
 		return;
 	}
-	err = role_ask(&xfrd->role, &parcel, broadcast_on_answer_unheard, NULL);
+	err = role_ask(&xfrd->role, &message, broadcast_on_answer_unheard,
+		NULL);
 	if (err == NSD_OK) {
 		ctl_printf(call, "ok\n");
 		ctl_end(call);

@@ -92,7 +92,7 @@ static void
 cookies_ask(struct xfrd *xfrd, struct ctl_call *call,
 	struct ipc_cookies *request)
 {
-	control_ask_main(xfrd, call, &(struct link_parcel){
+	control_ask_main(xfrd, call, &(struct link_message){
 		.type = IPC_COOKIES,
 		.payload = request,
 		.len = sizeof(*request),

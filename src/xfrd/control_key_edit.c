@@ -114,10 +114,10 @@ edit_ask(struct xfrd *xfrd, struct ctl_call *call,
 	const struct key_message *message)
 {
 	struct ipc_key payload;
-	struct link_parcel parcel = {.type = IPC_KEY, .payload = &payload};
+	struct link_message outgoing = {.type = IPC_KEY, .payload = &payload};
 
-	if (key_message_write(message, &payload, &parcel.len) == NSD_OK) {
-		control_ask_main(xfrd, call, &parcel, edit_on_answer);
+	if (key_message_write(message, &payload, &outgoing.len) == NSD_OK) {
+		control_ask_main(xfrd, call, &outgoing, edit_on_answer);
 	} else {
 		ctl_printf(call, "error: the secret is too long\n");
 		ctl_end(call);

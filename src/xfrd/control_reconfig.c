@@ -57,7 +57,7 @@ control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
 		xfrd->role.server->conf->file);
 	ctl_hooks(call)->ctx = xfrd;
 	ctl_hooks(call)->on_progress = control_progress_of_loader;
-	control_ask_main(xfrd, call, &(struct link_parcel){
+	control_ask_main(xfrd, call, &(struct link_message){
 		.type = IPC_RECONFIG,
 		.payload = &ask,
 		.len = sizeof(ask),

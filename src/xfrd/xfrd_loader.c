@@ -15,7 +15,7 @@ xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 		.offset = text->offset,
 		.len = text->len,
 	};
-	const struct link_parcel parcel = {
+	const struct link_message outgoing = {
 		.type = IPC_UPDATE,
 		.payload = &update,
 		.len = sizeof(update),
@@ -24,7 +24,7 @@ xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 	};
 
 	assert(text->fd != -1);
-	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
 }
 
 enum nsd_err
@@ -33,7 +33,7 @@ xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
 	struct peer *loader = peers_find_role(&xfrd->role.peers, ROLE_LOADER);
 	struct ipc_expiry expiry = {.left_msec = left_msec};
 	size_t len = name_len(apex);
-	const struct link_parcel parcel = {
+	const struct link_message outgoing = {
 		.type = IPC_EXPIRY,
 		.payload = &expiry,
 		.len = offsetof(struct ipc_expiry, apex) + len,
@@ -42,7 +42,7 @@ xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
 	if (loader == NULL)
 		return NSD_E_AGAIN;
 	memcpy(expiry.apex, apex, len);
-	return link_send(&loader->link, &parcel);
+	return link_send(&loader->link, &outgoing);
 }
 
 enum nsd_err
@@ -51,7 +51,7 @@ xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
 {
 	struct ipc_read read = {.request = {.ticket = 0}};
 	size_t len = apex != NULL ? name_len(apex) : 0;
-	const struct link_parcel parcel = {
+	const struct link_message outgoing = {
 		.type = IPC_READ,
 		.payload = &read,
 		.len = offsetof(struct ipc_read, apex) + len,
@@ -59,19 +59,19 @@ xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
 
 	if (apex != NULL)
 		memcpy(read.apex, apex, len);
-	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
 }
 
 enum nsd_err
 xfrd_loader_change_zones(struct xfrd *xfrd, const struct zone_message *message,
 	request_on_end *on_end, void *ctx)
 {
-	const struct link_parcel parcel = {
+	const struct link_message outgoing = {
 		.type = IPC_CHANGE_ZONE,
 		.payload = &message->payload,
 		.len = message->len,
 	};
 
 	assert(message->len > offsetof(struct ipc_zone, text));
-	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
 }

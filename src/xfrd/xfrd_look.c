@@ -44,7 +44,7 @@ xfrd_look_ask(const struct xfrd_look *look, struct requests *requests,
 	request_on_end *on_end, void *ctx)
 {
 	struct ipc_find_files what;
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = IPC_FIND_FILES,
 		.payload = &what,
 		.len = offsetof(struct ipc_find_files, apexes) + look->len,
@@ -52,5 +52,5 @@ xfrd_look_ask(const struct xfrd_look *look, struct requests *requests,
 
 	assert(look->len > 0);
 	memcpy(what.apexes, look->apexes, look->len);
-	return requests_add(requests, &parcel, on_end, ctx);
+	return requests_add(requests, &message, on_end, ctx);
 }

@@ -336,7 +336,7 @@ write_ask_changesets(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 {
 	struct ipc_write what = {.flags = IPC_WRITE_CHANGESETS
 			| (unsure ? IPC_WRITE_UNSURE : 0)};
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = IPC_WRITE_ZONE,
 		.payload = &what,
 		.len = IPC_WRITE_MIN,
@@ -345,7 +345,7 @@ write_ask_changesets(struct xfrd *xfrd, struct xfrd_zone *zone, bool unsure)
 
 	memcpy(what.apex, xfrd_zone_apex(zone), name_len(xfrd_zone_apex(zone)));
 	memcpy(xfrd->writes.apex, what.apex, sizeof(what.apex));
-	err = requests_add(&xfrd->writes.requests, &parcel,
+	err = requests_add(&xfrd->writes.requests, &message,
 		write_on_changesets_written, xfrd);
 	if (err == NSD_OK)
 		write_await(xfrd);

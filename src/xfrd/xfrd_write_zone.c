@@ -115,7 +115,7 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_written *done = &zone->written;
 	struct ipc_write what = {.serial = entry->to};
 	char source[JOURNAL_SOURCE_MAX + 1];
-	struct link_parcel parcel = {
+	struct link_message message = {
 		.type = IPC_WRITE_ZONE,
 		.payload = &what,
 	};
@@ -136,13 +136,13 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 			== NSD_OK)
 		xfrd_write_print_received(what.received, sizeof(what.received),
 			entry, source);
-	parcel.len = offsetof(struct ipc_write, received)
+	message.len = offsetof(struct ipc_write, received)
 		+ strlen(what.received) + 1;
-	assert(parcel.len <= sizeof(what));
+	assert(message.len <= sizeof(what));
 	memcpy(writes->apex, what.apex, sizeof(writes->apex));
 	writes->serial = entry->to;
 	writes->entry = entry->id;
-	err = requests_add(&writes->requests, &parcel, on_end, xfrd);
+	err = requests_add(&writes->requests, &message, on_end, xfrd);
 	if (err != NSD_OK) {
 		writes->failed++;
 		writes->last_failed = (struct xfrd_written){

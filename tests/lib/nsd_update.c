@@ -545,7 +545,7 @@ on_usr2(evutil_socket_t fd, short what, void *arg)
 {
 	struct role *role = arg;
 	struct peer *xfrd = peers_find_role(&role->peers, ROLE_XFRD);
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = IPC_NOTIFY,
 		.payload = &example,
 		.len = IPC_NOTIFY_MIN,
@@ -553,7 +553,7 @@ on_usr2(evutil_socket_t fd, short what, void *arg)
 	enum nsd_err err = NSD_OK;
 
 	while (xfrd != NULL && err == NSD_OK)
-		err = link_send(&xfrd->link, &parcel);
+		err = link_send(&xfrd->link, &message);
 	if (err == NSD_E_AGAIN)
 		printf("notify no credit\n");
 }

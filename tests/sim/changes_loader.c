@@ -21,7 +21,7 @@
 
 /* The linker puts it in front of the real one (--wrap). */
 enum nsd_err __wrap_link_send(struct link *link,
-	const struct link_parcel *parcel);
+	const struct link_message *message);
 
 struct queued {
 	struct ipc_message m;
@@ -71,11 +71,11 @@ queue_is_due(const struct queue *queue)
 }
 
 enum nsd_err
-__wrap_link_send(struct link *link, const struct link_parcel *parcel)
+__wrap_link_send(struct link *link, const struct link_message *message)
 {
-	struct ipc_message m = {.type = parcel->type, .len = parcel->len};
+	struct ipc_message m = {.type = message->type, .len = message->len};
 
-	if (link != &sim.peer.link || parcel->len > sizeof(m.payload))
+	if (link != &sim.peer.link || message->len > sizeof(m.payload))
 		fail("a message to nobody");
 	may_die(60);
 	if (loader.in_hand[m.type] == ipc_rows[m.type].credits
@@ -84,7 +84,7 @@ __wrap_link_send(struct link *link, const struct link_parcel *parcel)
 	if (sim.plan.memory_fails && !sim.calm && one_in(40))
 		return NSD_E_MEMORY;
 	loader.in_hand[m.type]++;
-	memcpy(m.payload, parcel->payload, parcel->len);
+	memcpy(m.payload, message->payload, message->len);
 	if (loader.life == ALIVE)
 		queue_add(&loader.asked, &m, one_in(20) ? 2000 : 10);
 	disk_note();

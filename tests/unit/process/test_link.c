@@ -85,7 +85,7 @@ send_release(uint32_t server)
 {
 	struct ipc_adopt adopt = {.server = server};
 
-	return link_send(&link_, &(struct link_parcel){
+	return link_send(&link_, &(struct link_message){
 		.type = IPC_RELEASE,
 		.payload = &adopt,
 		.len = sizeof(adopt),
@@ -95,7 +95,7 @@ send_release(uint32_t server)
 static enum nsd_err
 send_empty(enum ipc_type type, const int *fds, unsigned fd_count)
 {
-	return link_send(&link_, &(struct link_parcel){
+	return link_send(&link_, &(struct link_message){
 		.type = type,
 		.fds = fds,
 		.fd_count = fd_count,
@@ -159,7 +159,7 @@ send_log(unsigned verbosity, int fd)
 {
 	const struct log_share share = {.verbosity = verbosity,
 		.has_file = 1};
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = IPC_LOG,
 		.payload = &share,
 		.len = sizeof(share),
@@ -167,7 +167,7 @@ send_log(unsigned verbosity, int fd)
 		.fd_count = 1,
 	};
 
-	return link_send(&link_, &parcel);
+	return link_send(&link_, &message);
 }
 
 /* A waiting message without a payload is queued once, and of log messages the
@@ -335,7 +335,7 @@ send_update(struct link *side)
 {
 	static const struct ipc_update update;
 
-	return link_send(side, &(struct link_parcel){
+	return link_send(side, &(struct link_message){
 		.type = IPC_UPDATE,
 		.payload = &update,
 		.len = sizeof(update),
@@ -408,7 +408,7 @@ credit_stands_behind_answers(void **state)
 {
 	static const struct ipc_update update;
 	static const struct ipc_updated answer;
-	const struct link_parcel parcel = {.type = IPC_UPDATED,
+	const struct link_message message = {.type = IPC_UPDATED,
 		.payload = &answer, .len = sizeof(answer)};
 	struct ipc_channel xfrd;
 	struct link loader;
@@ -423,7 +423,7 @@ credit_stands_behind_answers(void **state)
 			sent++;
 		event_base_loop(base, EVLOOP_NONBLOCK);
 		for (; before < taken; before++) {
-			assert_int_equal(link_send(&loader, &parcel), NSD_OK);
+			assert_int_equal(link_send(&loader, &message), NSD_OK);
 			link_return(&loader, IPC_UPDATE);
 			idle = 0;
 		}
@@ -439,7 +439,7 @@ static void
 link_behind_another_waits_for_it(void **state)
 {
 	static const struct ipc_updated answer;
-	const struct link_parcel parcel = {.type = IPC_UPDATED,
+	const struct link_message message = {.type = IPC_UPDATED,
 		.payload = &answer, .len = sizeof(answer)};
 	struct ipc_channel xfrd;
 	struct ipc_message m;
@@ -448,7 +448,7 @@ link_behind_another_waits_for_it(void **state)
 
 	open_side(&loader, ROLE_LOADER, ROLE_XFRD, &xfrd);
 	loader.behind = &link_;
-	assert_int_equal(link_send(&loader, &parcel), NSD_OK);
+	assert_int_equal(link_send(&loader, &message), NSD_OK);
 	event_base_loop(base, EVLOOP_NONBLOCK);
 	link_go_on(&loader);
 	assert_int_equal(ipc_receive(&xfrd, &m), NSD_E_AGAIN);
@@ -458,7 +458,7 @@ link_behind_another_waits_for_it(void **state)
 	link_go_on(&loader);
 	assert_int_equal(ipc_receive(&xfrd, &m), NSD_OK);
 	assert_int_equal(m.type, IPC_UPDATED);
-	assert_int_equal(link_send(&loader, &parcel), NSD_OK);
+	assert_int_equal(link_send(&loader, &message), NSD_OK);
 	assert_int_equal(ipc_receive(&xfrd, &m), NSD_OK);
 	link_close(&loader);
 	ipc_channel_close(&xfrd);

@@ -101,13 +101,13 @@ static enum nsd_err
 add(uintptr_t number, enum ipc_type type)
 {
 	const struct ipc_zone payload = {.request.again = 7};
-	const struct link_parcel parcel = {
+	const struct link_message message = {
 		.type = type,
 		.payload = &payload,
 		.len = ipc_rows[type].payload_min,
 	};
 
-	return requests_add(&requests, &parcel, on_end, (void *)number);
+	return requests_add(&requests, &message, on_end, (void *)number);
 }
 
 /* Receives the next one that the loader has; its ticket, or 0: none. */
