@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
-#include "process/hand.h"
+#include "process/child_page.h"
 #include "process/link.h"
 #include "process/peers.h"
 #include "process/requests.h"
@@ -43,7 +43,7 @@ struct role_start {
 				     * end */
 	unsigned index;             /* of a worker, from 0 */
 	unsigned reader_slot;       /* in the store; not of the loader */
-	struct hand *hand;          /* NULL: main does not look */
+	struct child_page *page;    /* NULL: main does not look */
 	/* Of a worker: */
 	bool stands_by;  /* a standby: serves once it is told to */
 	bool is_careful; /* workers before this one have died of messages */
@@ -65,7 +65,7 @@ struct role {
 	struct event *term_event;
 	int term_fd;
 	struct event *heartbeat_event;
-	struct hand *hand; /* NULL: main does not look */
+	struct child_page *page; /* NULL: main does not look */
 	/* The handlers of messages, by enum ipc_type, which says the sender. A
 	 * message's descriptors are closed when its handler returns. */
 	void (*const *handlers)(struct role *role,
@@ -125,9 +125,9 @@ void role_stop(struct role *role);
 static inline void
 role_heartbeat(const struct role *role)
 {
-	if (role->hand != NULL)
-		__atomic_store_n(&role->hand->heartbeat,
-			role->hand->heartbeat + 1, __ATOMIC_RELAXED);
+	if (role->page != NULL)
+		__atomic_store_n(&role->page->heartbeat,
+			role->page->heartbeat + 1, __ATOMIC_RELAXED);
 }
 
 /* Sends to main; borrows the payload. Does not block. If main has no room, a

@@ -205,7 +205,7 @@ loader_open_store(struct loader *loader, const struct role_start *start)
 
 	if (err == NSD_OK)
 		store_writer_set_heartbeat(loader->writer,
-			&start->hand->heartbeat);
+			&start->page->heartbeat);
 	return err;
 }
 

@@ -207,12 +207,12 @@ child_log_end(const struct child *child, int status)
 void
 child_note_end(struct child *child)
 {
-	assert(!child->reaped && child->hand != NULL);
+	assert(!child->reaped && child->page != NULL);
 	child->reaped = true;
 	/* Only a worker counts: any role can write this word, which has a
 	 * service filled at once. */
 	child->has_read = child->role == ROLE_WORKER
-		&& child->hand->turns != 0;
+		&& child->page->turns != 0;
 }
 
 /* ---- the channel --------------------------------------------------------- */
@@ -272,13 +272,13 @@ bool
 child_watch(struct child *child)
 {
 	struct event_base *base = child->supervisor->base;
-	void *pages = mmap(NULL, sizeof(*child->hand), PROT_READ | PROT_WRITE,
+	void *pages = mmap(NULL, sizeof(*child->page), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (pages == MAP_FAILED)
 		return false;
-	assert(child->hand == NULL && child->overdue_event == NULL);
-	child->hand = pages;
+	assert(child->page == NULL && child->overdue_event == NULL);
+	child->page = pages;
 	child->link.calls = &child_calls;
 	child->link.owner = child;
 	child->link.turn = LINK_TURN;
@@ -287,11 +287,11 @@ child_watch(struct child *child)
 }
 
 void
-child_keep_hand(struct child *child)
+child_keep_page(struct child *child)
 {
 	/* Neither call splits a mapping, so neither can fail. */
-	(void)madvise(child->hand, sizeof(*child->hand), MADV_DONTFORK);
-	(void)mprotect(child->hand, sizeof(*child->hand), PROT_READ);
+	(void)madvise(child->page, sizeof(*child->page), MADV_DONTFORK);
+	(void)mprotect(child->page, sizeof(*child->page), PROT_READ);
 }
 
 void
@@ -302,6 +302,6 @@ child_unwatch(struct child *child)
 	link_close(&child->link);
 	if (child->stop_fd != -1)
 		close(child->stop_fd);
-	if (child->hand != NULL)
-		munmap(child->hand, sizeof(*child->hand));
+	if (child->page != NULL)
+		munmap(child->page, sizeof(*child->page));
 }

@@ -13,12 +13,12 @@ struct child *child_create(struct service *service,
 const char *child_name(const struct child *child);
 
 /* Reads the channel of a child from now on: messages go to supervisor.handlers.
- * Maps its hand (process/hand.h). False: no memory. Undo with child_unwatch, in
- * either case. */
+ * Maps its page (process/child_page.h). False: no memory. Undo with
+ * child_unwatch, in either case. */
 bool child_watch(struct child *child) MUST_USE;
 /* In main, once the child is forked: later children do not inherit the child's
- * hand, and main can only read it. */
-void child_keep_hand(struct child *child);
+ * page, and main can only read it. */
+void child_keep_page(struct child *child);
 void child_unwatch(struct child *child);
 
 /*

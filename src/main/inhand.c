@@ -20,8 +20,8 @@
 #include "main/inhand.h"
 #include "main/supervisor.h"
 #include "net/socket.h"
+#include "process/child_page.h"
 #include "process/counts.h"
-#include "process/hand.h"
 
 /* Messages in the log, and octets of each. The file has all. */
 #define LINES_MAX 8u
@@ -29,7 +29,7 @@
 /* Octets of all messages of a file. No batch has more: a process that leaves
  * more has been taken over. */
 #define FILE_OCTETS_MAX ((size_t)EXCHANGE_BATCH_MAX * NET_ROOM_DATAGRAM       \
-	+ HAND_OCTETS_MAX)
+	+ CHILD_PAGE_OCTETS_MAX)
 /* Characters before and behind the octets of a message. */
 #define WORDS_MAX 160u
 
@@ -83,7 +83,7 @@ print_hex(const uint8_t *octets, size_t len, char *out)
 }
 
 static const char *
-print_peer(const struct hand_message *m, char out[NET_ADDRESS_TEXT_MAX])
+print_peer(const struct child_page_message *m, char out[NET_ADDRESS_TEXT_MAX])
 {
 	if (m->peer.ss_family == AF_UNSPEC)
 		return "-";
@@ -93,7 +93,7 @@ print_peer(const struct hand_message *m, char out[NET_ADDRESS_TEXT_MAX])
 
 /* Returns how many of the messages go into a file. */
 static size_t
-file_choose(const struct hand_message *messages, size_t count)
+file_choose(const struct child_page_message *messages, size_t count)
 {
 	size_t octets = 0, i;
 
@@ -129,7 +129,7 @@ file_print_head(const struct child *child, int status, size_t count,
 
 static bool
 file_print(const struct child *child, int status,
-	const struct hand_message *messages, size_t count,
+	const struct child_page_message *messages, size_t count,
 	struct inhand_text *text)
 {
 	size_t size = 1024, written = file_choose(messages, count);
@@ -142,11 +142,12 @@ file_print(const struct child *child, int status,
 		return false;
 	file_print_head(child, status, count, text, size);
 	for (size_t i = 0; i < written; i++) {
-		const struct hand_message *m = &messages[i];
+		const struct child_page_message *m = &messages[i];
 
 		text->len += (size_t)snprintf(text->octets + text->len,
 			WORDS_MAX, "message %s from %s octets %zu\n",
-			hand_kind_text(m->kind), print_peer(m, peer), m->len);
+			child_page_kind_text(m->kind), print_peer(m, peer),
+			m->len);
 		text->len += print_hex(m->octets, m->len,
 			text->octets + text->len);
 		text->octets[text->len++] = '\n';
@@ -241,13 +242,14 @@ file_keep(const struct supervisor *s, const struct inhand_text *text,
 /* ---- telling ------------------------------------------------------------- */
 
 static void
-log_messages(const struct child *child, const struct hand_message *messages,
+log_messages(const struct child *child,
+	const struct child_page_message *messages,
 	size_t count)
 {
 	char hex[2 * LINE_OCTETS_MAX + 1], peer[NET_ADDRESS_TEXT_MAX];
 
 	for (size_t i = 0; i < count && i < LINES_MAX; i++) {
-		const struct hand_message *m = &messages[i];
+		const struct child_page_message *m = &messages[i];
 		size_t len = m->len < LINE_OCTETS_MAX ? m->len
 						      : LINE_OCTETS_MAX;
 
@@ -255,14 +257,15 @@ log_messages(const struct child *child, const struct hand_message *messages,
 		log_error("in hand of %s (pid %ld), %zu of %zu: %s from %s,"
 			  " %zu octets: %s%s", child_name(child),
 			(long)child->pid, i + 1, count,
-			hand_kind_text(m->kind), print_peer(m, peer), m->len,
+			child_page_kind_text(m->kind), print_peer(m, peer),
+			m->len,
 			hex, len < m->len ? "..." : "");
 	}
 }
 
 static void
 tell_messages(struct supervisor *s, const struct child *child, int status,
-	const struct hand_message *messages, size_t count)
+	const struct child_page_message *messages, size_t count)
 {
 	struct inhand_text text;
 	char path[PATH_MAX] = "", root[PATH_MAX];
@@ -286,14 +289,14 @@ tell_messages(struct supervisor *s, const struct child *child, int status,
 void
 inhand_tell(struct supervisor *s, const struct child *child, int status)
 {
-	struct hand_message messages[HAND_MESSAGES_MAX];
+	struct child_page_message messages[CHILD_PAGE_MESSAGES_MAX];
 	uint64_t left_out;
 	size_t count;
 
 	if (child->told_stop || s->stopping || status == 0
-		|| child->hand == NULL)
+		|| child->page == NULL)
 		return;
-	count = hand_read(child->hand, messages);
+	count = child_page_read(child->page, messages);
 	if (count == 0)
 		return;
 	if (!inhand_may_tell(&s->inhand_pace, clock_now_msec(), &left_out))

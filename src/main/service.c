@@ -42,7 +42,7 @@ static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 static void
 service_forget_child(struct child *child, void *arg)
 {
-	child->hand = NULL; /* not mapped here: MADV_DONTFORK */
+	child->page = NULL; /* not mapped here: MADV_DONTFORK */
 	child_unwatch(child);
 }
 
@@ -53,8 +53,8 @@ service_leave_main(struct supervisor *s, struct child *self)
 	/* Until this call, main and the new process share one epoll set. */
 	event_reinit(s->base);
 	children_walk(s, service_forget_child, NULL);
-	/* The new process keeps its own mapping of the hand. */
-	self->hand = NULL;
+	/* The new process keeps its own mapping of the page. */
+	self->page = NULL;
 	child_unwatch(self);
 	/* Events that are left lie in memory that is not used again. */
 	event_base_free(s->base);
@@ -119,7 +119,7 @@ service_run(struct service *service, struct child *self,
 		.stop_fd = self->stop_fd,
 		.index = service->index,
 		.reader_slot = self->reader_slot,
-		.hand = self->hand,
+		.page = self->page,
 		.stands_by = self->stands_by,
 		.is_careful = service->wants_next,
 		.past = self->generation->past,
@@ -128,10 +128,10 @@ service_run(struct service *service, struct child *self,
 			&& s->building != self->generation,
 	};
 
-	assert(self->stop_fd != -1 && self->hand != NULL);
+	assert(self->stop_fd != -1 && self->page != NULL);
 	assert(!self->stands_by || service->role == ROLE_WORKER);
 	self->stop_fd = -1;
-	self->hand = NULL;
+	self->page = NULL;
 	service_leave_main(s, self);
 	service_leave_privileges(service);
 	if (service->role != ROLE_LOADER && s->server.zones > 0)
@@ -261,7 +261,7 @@ service_fork(struct service *service, struct generation *generation,
 	}
 	if (child->pid == 0)
 		service_run(service, child, theirs);
-	child_keep_hand(child);
+	child_keep_page(child);
 	ipc_channel_close(&theirs);
 	generation->users++;
 	standby_pay(service->supervisor, clock_now_usec(),

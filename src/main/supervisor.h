@@ -93,7 +93,7 @@ struct child {
 	bool loaded;    /* of a loader: its first pass is over */
 	int64_t started_msec;
 	struct holder_told told; /* of a reader */
-	struct hand *hand; /* pages that it shares with main alone */
+	struct child_page *page; /* pages that it shares with main alone */
 	struct watch watch;
 };
 

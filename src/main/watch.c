@@ -263,7 +263,7 @@ static void
 watch_child(struct child *child, void *arg)
 {
 	const int64_t *step_msec = arg;
-	uint64_t heartbeat = __atomic_load_n(&child->hand->heartbeat,
+	uint64_t heartbeat = __atomic_load_n(&child->page->heartbeat,
 		__ATOMIC_RELAXED);
 	bool ends = child->told_stop || child->supervisor->stopping;
 	enum watch_verdict verdict;

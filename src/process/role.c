@@ -296,12 +296,12 @@ role_on_heartbeat(evutil_socket_t fd, short what, void *arg)
 
 /* Begins the heartbeat: as long as the loop turns. */
 static bool
-role_init_heartbeat(struct role *role, struct hand *hand)
+role_init_heartbeat(struct role *role, struct child_page *page)
 {
 	struct timeval period = {.tv_usec = ROLE_HEARTBEAT_MSEC * 1000};
 
-	role->hand = hand;
-	if (hand == NULL)
+	role->page = page;
+	if (page == NULL)
 		return true;
 	role->heartbeat_event = event_new(role->base, -1, EV_PERSIST,
 		role_on_heartbeat, role);
@@ -355,7 +355,7 @@ role_init_loop(struct role *role, const struct role_start *start)
 		|| role->term_event == NULL
 		|| event_add(role->stop_event, NULL) == -1
 		|| event_add(role->term_event, NULL) == -1
-		|| !role_init_heartbeat(role, start->hand))
+		|| !role_init_heartbeat(role, start->page))
 		return NSD_E_MEMORY;
 	return NSD_OK;
 }

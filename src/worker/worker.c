@@ -107,7 +107,7 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 		(uint32_t)(now_msec / 1000));
 	query_set_msec(worker->query, now_msec);
 	store_reader_online(worker->reader);
-	hand_set_requests(worker->role.hand, exchanges, count);
+	child_page_set_requests(worker->role.page, exchanges, count);
 	passed_on = query_answer_batch(worker->query, worker->view, exchanges,
 		count);
 	store_reader_offline(worker->reader);
@@ -115,7 +115,7 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 		worker_pass_on(worker, exchanges, count);
 	limit_log_write_batch(&worker->limit_log, &worker->access_log,
 		worker->query, now_msec / 1000);
-	hand_set_requests(worker->role.hand, NULL, 0);
+	child_page_set_requests(worker->role.page, NULL, 0);
 }
 
 static size_t
@@ -220,15 +220,15 @@ group_open(struct worker *worker, unsigned server,
 {
 	struct socket_group *group = calloc(1, sizeof(*group));
 	struct net_listener *listeners = calloc(count + 1u, sizeof(*listeners));
-	struct hand *hand = worker->role.hand;
+	struct child_page *page = worker->role.page;
 	struct net_udp_options udp = {
 		.reply_size = worker->reply_size,
-		.room = hand != NULL ? &hand->udp : NULL,
+		.room = page != NULL ? &page->udp : NULL,
 	};
 	unsigned listener_count = 0;
 	enum nsd_err err = NSD_E_MEMORY;
 
-	worker->tcp_options.room = hand != NULL ? &hand->tcp : NULL;
+	worker->tcp_options.room = page != NULL ? &page->tcp : NULL;
 	if (group != NULL)
 		group->udp = calloc(count + 1u, sizeof(struct net_udp *));
 	if (group == NULL || listeners == NULL || group->udp == NULL)
@@ -628,7 +628,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.tx_err = &worker->counters->tx_err,
 		.dropped = &worker->counters->dropped,
 		.requests = &worker->requests,
-		.turns = start->hand != NULL ? &start->hand->turns : NULL,
+		.turns = start->page != NULL ? &start->page->turns : NULL,
 		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker->role.handlers = worker_handlers;

@@ -62,9 +62,10 @@ control_on_call(void *ctx, struct ctl_call *call)
 	if ((ctl_verb_rows[command->verb].flags & CTL_LOUD) != 0
 		|| log_verbosity() >= 2)
 		log_info("control cmd:  %s", line);
-	hand_take(xfrd->role.hand, HAND_COMMAND, NULL, line, strlen(line));
+	child_page_take(xfrd->role.page, CHILD_PAGE_COMMAND, NULL, line,
+		strlen(line));
 	control_handlers[command->verb](ctx, call);
-	hand_drop(xfrd->role.hand);
+	child_page_drop(xfrd->role.page);
 }
 
 /* ---- start --------------------------------------------------------------- */

@@ -142,10 +142,10 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 	if (hooks != NULL && hooks->on_notify != NULL)
 		hooks->on_notify(m->index, notify, m->len);
 	memcpy(&from, notify->address, sizeof(notify->address));
-	hand_take(role->hand, HAND_NOTIFY, &from, notify->message,
+	child_page_take(role->page, CHILD_PAGE_NOTIFY, &from, notify->message,
 		m->len - offsetof(struct ipc_notify, message));
 	xfrd_notify_take((struct xfrd *)role, notify, m->len);
-	hand_drop(role->hand);
+	child_page_drop(role->page);
 	if (worker != NULL)
 		link_return(&worker->link, IPC_NOTIFY);
 }
@@ -255,7 +255,7 @@ static void
 xfrd_init_asks(struct xfrd *xfrd)
 {
 	xfrd->asks.base = xfrd->role.base;
-	xfrd->asks.hand = xfrd->role.hand;
+	xfrd->asks.page = xfrd->role.page;
 	xfrd_asks_follow(&xfrd->asks, &xfrd->role.server->conf->server);
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);

@@ -27,7 +27,7 @@
 #include "conf/conf.h"
 #include "net/client.h"
 #include "net/socket.h"
-#include "process/hand.h"
+#include "process/child_page.h"
 #include "tls/client.h"
 
 /* The wait for an answer over UDP. */
@@ -316,10 +316,11 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 		return;
 	}
 	assert(conn_of(ask) == conn && ask->slot == slot);
-	hand_take(conn->asks->hand, HAND_REPLY, &conn->peer->server.to,
+	child_page_take(conn->asks->page, CHILD_PAGE_REPLY,
+		&conn->peer->server.to,
 		message, len);
 	next = ask->calls->on_message(ask->ctx, message, len);
-	hand_drop(conn->asks->hand);
+	child_page_drop(conn->asks->page);
 	if (next == XFRD_ASK_MORE) {
 		event_add(ask->event, &(struct timeval){
 			.tv_sec = (time_t)conn->asks->timeout_sec});
@@ -513,15 +514,15 @@ static void
 ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
 {
 	struct xfrd_ask *ask = ctx;
-	struct hand *hand = ask->asks->hand;
+	struct child_page *page = ask->asks->page;
 
 	assert(ask->event == NULL); /* a datagram has a socket of its own */
 	if (len < 2 || octets_get_u16(message) != ask->id)
 		return;
-	hand_take(hand, HAND_REPLY, &ask->to, message, len);
+	child_page_take(page, CHILD_PAGE_REPLY, &ask->to, message, len);
 	if (ask->calls->on_message(ask->ctx, message, len) != XFRD_ASK_MORE)
 		ask_free(ask);
-	hand_drop(hand);
+	child_page_drop(page);
 }
 
 static void

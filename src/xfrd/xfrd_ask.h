@@ -19,7 +19,7 @@ struct event;
 struct event_base;
 struct tls_client;
 struct conf_server;
-struct hand;
+struct child_page;
 struct xfrd_ask;
 
 /* Questions to other servers, and their connections. */
@@ -30,7 +30,7 @@ struct xfrd_asks {
 			       * xfrd-tcp-pipeline */
 	unsigned timeout_sec; /* tcp-timeout: without a message, over TCP */
 	int tcp_mss;          /* outgoing-tcp-mss */
-	struct hand *hand;    /* has the message that is being read; or NULL */
+	struct child_page *page; /* the message being read; or NULL */
 	struct event *room_event; /* added when a connection may be had while
 				   * questions wait; or NULL */
 	/* The owner's, from xfrd_asks_init on: questions that wait for a

@@ -16,7 +16,7 @@
 
 #include "base/exchange.h"
 #include "main/start.h"
-#include "process/hand.h"
+#include "process/child_page.h"
 #include "query/query.h"
 
 size_t __real_query_answer_batch(struct query_ctx *ctx,
@@ -25,9 +25,9 @@ size_t __real_query_answer_batch(struct query_ctx *ctx,
 size_t __wrap_query_answer_batch(struct query_ctx *ctx,
 	const struct store_view *view, struct exchange *exchanges,
 	size_t count);
-void __real_hand_take(struct hand *hand, enum hand_kind kind,
+void __real_child_page_take(struct child_page *page, enum child_page_kind kind,
 	const struct sockaddr_storage *peer, const void *octets, size_t len);
-void __wrap_hand_take(struct hand *hand, enum hand_kind kind,
+void __wrap_child_page_take(struct child_page *page, enum child_page_kind kind,
 	const struct sockaddr_storage *peer, const void *octets, size_t len);
 
 static bool
@@ -59,10 +59,10 @@ __wrap_query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 }
 
 void
-__wrap_hand_take(struct hand *hand, enum hand_kind kind,
+__wrap_child_page_take(struct child_page *page, enum child_page_kind kind,
 	const struct sockaddr_storage *peer, const void *octets, size_t len)
 {
-	__real_hand_take(hand, kind, peer, octets, len);
+	__real_child_page_take(page, kind, peer, octets, len);
 	obey(octets, len);
 }
 

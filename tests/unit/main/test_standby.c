@@ -108,7 +108,7 @@ static void
 only_workers_have_turned_to_clients(void **state)
 {
 	child.role = ROLE_LOADER;
-	child.hand->turns = 1;
+	child.page->turns = 1;
 	child_note_end(&child);
 	assert_false(child.has_read);
 	child.role = ROLE_WORKER;
