@@ -37,9 +37,10 @@ barrier_end(struct barrier *barrier, const struct child *late)
 static void
 barrier_count(struct barrier *barrier, struct child *child)
 {
-	if (barrier->left == 0 || child->owes[barrier->kind] != barrier->number)
+	if (barrier->left == 0
+		|| child->pending[barrier->kind] != barrier->number)
 		return;
-	child->owes[barrier->kind] = 0;
+	child->pending[barrier->kind] = 0;
 	if (--barrier->left == 0)
 		barrier_end(barrier, NULL);
 }
@@ -56,7 +57,7 @@ barrier_find_late(struct child *child, void *arg)
 	const struct barrier *barrier = search->barrier;
 
 	if (search->late == NULL
-		&& child->owes[barrier->kind]
+		&& child->pending[barrier->kind]
 			== barrier->number)
 		search->late = child;
 }
@@ -69,11 +70,12 @@ barrier_on_late(evutil_socket_t fd, short what, void *arg)
 
 	assert(barrier->left > 0); /* or its end has stopped the timer */
 	children_walk(barrier->supervisor, barrier_find_late, &search);
-	/* A deaf child is about to be replaced (watch.c): wait once more. */
+	/* An unresponsive child is about to be replaced (watch.c): wait once
+	 * more. */
 	if (!barrier->is_late && search.late != NULL
 		&& search.late->watch.silent_msec == 0
-		&& search.late->deaf_looks > 0
-		&& search.late->deaf_looks < WATCH_DEAF_LOOKS
+		&& search.late->unresponsive_looks > 0
+		&& search.late->unresponsive_looks < WATCH_UNRESPONSIVE_LOOKS
 		&& event_add(barrier->late_event, &late_wait) == 0) {
 		barrier->is_late = true;
 		return;
@@ -100,7 +102,7 @@ barrier_tell(struct child *child, void *arg)
 		return;
 	/* A child that cannot be told is dead or killed, and is counted as done
 	 * when it is reaped. */
-	child->owes[barrier->kind] = barrier->number;
+	child->pending[barrier->kind] = barrier->number;
 	barrier->left++;
 	(void)child_send(child, IPC_OBEY, &telling->broadcast,
 		sizeof(telling->broadcast), NULL, 0);
@@ -135,13 +137,13 @@ barrier_on_obeyed(struct supervisor *s, struct child *child,
 
 	assert(m->len >= sizeof(number));
 	memcpy(&number, m->payload, sizeof(number));
-	child->deaf_looks = 0;
+	child->unresponsive_looks = 0;
 	for (unsigned i = 0; i < BARRIER_COUNT; i++)
-		if (number == child->owes[i]) {
+		if (number == child->pending[i]) {
 			barrier_count(&s->barriers[i], child);
-			/* A barrier that was forgotten is no more owed,
+			/* A barrier that was forgotten is no more pending,
 			 * either. */
-			child->owes[i] = 0;
+			child->pending[i] = 0;
 		}
 }
 

@@ -35,7 +35,7 @@ struct barrier {
 	enum barrier_kind kind;
 	uint64_t number; /* of this one alone */
 	unsigned left;   /* children that have not done it; 0: there is none */
-	bool is_late;    /* waits a second time, for a deaf child */
+	bool is_late;    /* waits a second time, for an unresponsive child */
 	struct event *late_event;
 	/* late: a child that has not answered; NULL: children are all done. */
 	void (*on_end)(struct supervisor *s, const struct child *late);

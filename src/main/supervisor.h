@@ -86,10 +86,11 @@ struct child {
 			 * its clients sent */
 	bool given_up;  /* main has killed it: not to be tried again */
 	bool hung;      /* killed as it hangs: another one takes its place */
-	uint64_t owes[BARRIER_COUNT]; /* number of the barrier that it has not
-				      * done yet; 0: none */
-	unsigned deaf_looks; /* with a heartbeat, while it owed something; it
-			      * has done nothing that it was told since */
+	/* Numbers of the barriers that it has not come to yet; 0: none. */
+	uint64_t pending[BARRIER_COUNT];
+	/* Looks that saw a heartbeat and a barrier pending; since the first it
+	 * has done nothing that it was told. */
+	unsigned unresponsive_looks;
 	bool loaded;    /* of a loader: its first pass is over */
 	int64_t started_msec;
 	struct holder_told told; /* of a reader */

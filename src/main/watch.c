@@ -196,7 +196,8 @@ watch_on_hung(struct child *child, enum watch_verdict verdict)
 		[WATCH_STOPPED] = "it is stopped" NO_SIGN,
 		[WATCH_ASLEEP] = "it sleeps and does not wake up" NO_SIGN,
 		[WATCH_BUSY] = "it works and comes to no end" NO_SIGN,
-		[WATCH_DEAF] = "it beats and does not do what it is told",
+		[WATCH_UNRESPONSIVE] =
+			"it beats and does not do what it is told",
 	};
 	bool replace = child->supervisor->server.conf->server.replace_hung;
 
@@ -204,8 +205,8 @@ watch_on_hung(struct child *child, enum watch_verdict verdict)
 	if (replace || !child->watch.told)
 		log_error("%s (pid %ld) hangs: %s for %lld ms%s",
 			child_name(child), (long)child->pid, why[verdict],
-			verdict == WATCH_DEAF
-				? (long long)WATCH_DEAF_LOOKS
+			verdict == WATCH_UNRESPONSIVE
+				? (long long)WATCH_UNRESPONSIVE_LOOKS
 					* ROLE_HEARTBEAT_MSEC
 				: (long long)child->watch.silent_msec,
 			replace ? "; killing it" : "");
@@ -236,26 +237,27 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
-/* A child that has a heartbeat and owes something to a barrier has to have done
- * it after WATCH_DEAF_LOOKS, except for new settings in xfrd, which may have
- * many zones to look at. */
+/* A child that has a heartbeat and a barrier pending has to have come to it
+ * after WATCH_UNRESPONSIVE_LOOKS, except for new settings in xfrd, which may
+ * have many zones to look at. */
 static void
-watch_on_deaf(struct child *child)
+watch_on_unresponsive(struct child *child)
 {
-	bool owes = false;
+	bool pending = false;
 
 	for (unsigned i = 0; i < BARRIER_COUNT; i++)
-		owes |= child->owes[i] != 0
+		pending |= child->pending[i] != 0
 			&& (child->role != ROLE_XFRD || i != BARRIER_SETTINGS);
-	if (!owes || child->told_stop || child->supervisor->stopping
+	if (!pending || child->told_stop || child->supervisor->stopping
 		|| (child->role & (ROLE_WORKER | ROLE_XFRD)) == 0) {
-		child->deaf_looks = 0;
+		child->unresponsive_looks = 0;
 		return;
 	}
-	if (++child->deaf_looks != WATCH_DEAF_LOOKS)
+	if (++child->unresponsive_looks != WATCH_UNRESPONSIVE_LOOKS)
 		return;
-	watch_on_hung(child, WATCH_DEAF);
-	/* A deaf child keeps its heartbeat: its next silence is a new one. */
+	watch_on_hung(child, WATCH_UNRESPONSIVE);
+	/* An unresponsive child keeps its heartbeat: its next silence is a new
+	 * one. */
 	child->watch.told = false;
 }
 
@@ -275,7 +277,7 @@ watch_child(struct child *child, void *arg)
 		return;
 	if (heartbeat != child->watch.heartbeat) {
 		watch_on_heartbeat(child, heartbeat);
-		watch_on_deaf(child);
+		watch_on_unresponsive(child);
 		child->told.looks++;
 		return;
 	}

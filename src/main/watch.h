@@ -19,7 +19,7 @@ struct supervisor;
 /* Looks after which a child that has a heartbeat, and does nothing that it was
  * told (barrier.h), hangs, too: workers and xfrd take messages at each turn of
  * their loop. */
-#define WATCH_DEAF_LOOKS 20u
+#define WATCH_UNRESPONSIVE_LOOKS 20u
 
 /* The state of a silent process, as /proc shows it. */
 struct watch_sight {
@@ -43,7 +43,7 @@ enum watch_verdict {
 	WATCH_STOPPED = WATCH_HANGS,
 	WATCH_ASLEEP,
 	WATCH_BUSY,
-	WATCH_DEAF, /* not by watch_check: it has a heartbeat */
+	WATCH_UNRESPONSIVE, /* not by watch_check: it has a heartbeat */
 };
 
 /* Main's record of a child's heartbeats. Zeroed at first. */

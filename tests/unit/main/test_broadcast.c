@@ -359,7 +359,7 @@ later_barrier_takes_the_place_of_one(void **state)
 	barrier_forget(&s, BARRIER_SETTINGS);
 	second = take_obey(0, BROADCAST_SETTINGS, 0);
 	say_obeyed(0, second);
-	assert_int_equal(children[0]->owes[BARRIER_SETTINGS], 0);
+	assert_int_equal(children[0]->pending[BARRIER_SETTINGS], 0);
 	say_obeyed(1, second);
 	assert_int_equal(ended, 1);
 }
