@@ -37,9 +37,9 @@ child_name(const struct child *child)
 	return name;
 }
 
-/* Chooses the slot in the store for a reader. The service of a reader has a
- * slot of its own, and a worker's service a second one: for a process that
- * reads the same store as another process of the service. */
+/* Chooses the slot in the store for a reader. A reader's service has a slot of
+ * its own, and a worker's service a second one: for a process that reads the
+ * same store as another process of the service. */
 static unsigned
 child_choose_slot(const struct service *service,
 	const struct generation *generation)
@@ -210,7 +210,7 @@ child_note_end(struct child *child)
 	assert(!child->reaped && child->page != NULL);
 	child->reaped = true;
 	/* Only a worker counts: any role can write this word, which has a
-	 * service filled at once. */
+	 * service started at once. */
 	child->has_read = child->role == ROLE_WORKER
 		&& child->page->turns != 0;
 }

@@ -59,7 +59,7 @@ broadcast_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	ctl_end(call);
 }
 
-/* Takes the answer to an order that no client waits for. */
+/* Takes the answer to a broadcast that no client waits for. */
 static void
 broadcast_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 {
@@ -78,7 +78,7 @@ broadcast_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 
 /* ---- to main ------------------------------------------------------------- */
 
-/* Has an order obeyed; takes the call. */
+/* Has a broadcast obeyed; takes the call. */
 static void
 broadcast_add(struct xfrd *xfrd, struct ctl_call *call,
 	enum ipc_broadcast_what what,
