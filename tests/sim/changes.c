@@ -4,7 +4,7 @@
  * never, loaders that die, and xfrds and computers that die at any moment.
  *
  * usage: changes [SEED [STEPS [tell]]]
- * Without a seed, those from 0 to 19; STEPS: 6000; SEED -: by chance.
+ * See fate.h; STEPS: 6000.
  *
  * What is checked:
  * - Each change is answered once. What is answered as done is so, at once, in
@@ -18,8 +18,6 @@
 #include "config.h"
 
 #include <event2/event.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +30,6 @@
 #include "sim/changes.h"
 #include "xfrd/xfrd_changes.h"
 
-#define SEEDS 20u
 #define STEPS 6000u
 #define TURNS_MAX 6000u /* until all is quiet */
 #define PLANS 8u
@@ -41,7 +38,6 @@
 void __wrap_role_stop(struct role *role);
 void __wrap_role_send(struct role *role, enum ipc_type type,
 	const void *payload, size_t len);
-void __wrap_log_write(enum log_level level, const char *format, ...);
 
 /* Of the leak sanitizer, if there is one: what is allocated between the two is
  * no leak. */
@@ -49,52 +45,8 @@ void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 struct sim sim;
-static uint64_t seed;
-static unsigned step;
-static bool tells;
-
 /* The xfrds that have died: their memory is no leak. */
 static struct xfrd **dead;
-
-void
-fail(const char *format, ...)
-{
-	va_list args;
-
-	printf("changes: seed %" PRIu64 ", step %u: ", seed, step);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	abort();
-}
-
-void
-note(const char *format, ...)
-{
-	va_list args;
-
-	if (!tells)
-		return;
-	printf("%u: ", step);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-}
-
-bool
-one_in(uint32_t times)
-{
-	return chance_below(&sim.rng, times) == 0;
-}
-
-uint32_t
-below(uint32_t limit)
-{
-	return chance_below(&sim.rng, limit);
-}
 
 /* ---- xfrd ---------------------------------------------------------------- */
 
@@ -108,20 +60,6 @@ void
 __wrap_role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len)
 {
-}
-
-void
-__wrap_log_write(enum log_level level, const char *format, ...)
-{
-	va_list args;
-
-	if (!tells)
-		return;
-	printf("%u: log: ", step);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
 }
 
 void
@@ -382,7 +320,7 @@ act(void)
 static void
 make_plan(void)
 {
-	unsigned kind = (unsigned)(seed % PLANS);
+	unsigned kind = (unsigned)(fate.seed % PLANS);
 
 	sim.plan = (struct plan){
 		.loader_dies = kind == 1 || kind >= 6,
@@ -400,7 +338,6 @@ run(unsigned steps)
 
 	memset(&sim, 0, sizeof(sim));
 	sim.lives = lives;
-	sim.rng = seed;
 	make_plan();
 	sim.server.list = -1;
 	sim.peer.link.channel.peer = ROLE_LOADER;
@@ -411,7 +348,7 @@ run(unsigned steps)
 		&sim.server.conf) != NSD_OK)
 		abort();
 	sim.server.conf->server.zonelistfile = disk_list();
-	for (step = 0; step < steps; step++)
+	for (; fate.step < steps; fate.step++)
 		act();
 	settle();
 	xfrd_bury(false);
@@ -430,26 +367,13 @@ run_and_tell(unsigned steps)
 	run(steps);
 	if (sim.plan.xfrd_dies && __lsan_enable != NULL)
 		__lsan_enable();
-	printf("changes: seed %" PRIu64 ": %llu changes, %llu done, %llu "
-	       "refused, %llu deaths of xfrd, %llu of the computer, %llu of "
-	       "loaders\n", seed, sim.asked, sim.done, sim.refused, sim.deaths,
-		sim.cuts, sim.loaders);
+	printf("%llu changes, %llu done, %llu refused, %llu deaths of xfrd, "
+	       "%llu of the computer, %llu of loaders\n", sim.asked, sim.done,
+		sim.refused, sim.deaths, sim.cuts, sim.loaders);
 }
 
 int
 main(int argc, char **argv)
 {
-	unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : STEPS;
-
-	tells = argc > 3;
-	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	if (argc > 1) {
-		seed = strcmp(argv[1], "-") == 0 ? (uint64_t)getpid()
-			: strtoull(argv[1], NULL, 0);
-		run_and_tell(steps);
-		return 0;
-	}
-	for (seed = 0; seed < SEEDS; seed++)
-		run_and_tell(steps);
-	return 0;
+	return fate_main(argc, argv, "changes", STEPS, run_and_tell);
 }

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/chance.h"
 #include "lib/store_fixture.h"
+#include "sim/fate.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_change.h"
 
@@ -25,18 +25,8 @@ struct plan {
 	bool loader_dies, xfrd_dies, power_fails, disk_fails, memory_fails;
 };
 
-/* Ends the program: the seed, and what is not as it must be. */
-void fail(const char *format, ...)
-	__attribute__((format(printf, 1, 2), noreturn));
-/* Tells what happens, if somebody wants to read that. */
-void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* True once in so many times. */
-bool one_in(uint32_t times);
-uint32_t below(uint32_t limit);
-
 /* State of the world, and of the run. */
 struct sim {
-	uint64_t rng;
 	struct plan plan;
 	struct server server;      /* main's, for xfrd */
 	struct xfrd *xfrd;         /* NULL: dead */
