@@ -17,6 +17,18 @@ void failing_from(int n);
  * Negative: none does. */
 void failing_once(int n);
 
+/* The value of a call whose n-th allocation (0: the first) fails, and no other;
+ * or that and all after it. */
+#define FAILING_ONCE(n, call) FAILING_DURING(failing_once, n, call)
+#define FAILING_FROM(n, call) FAILING_DURING(failing_from, n, call)
+#define FAILING_DURING(fail, n, call)                                        \
+	({                                                                   \
+		fail(n);                                                     \
+		__typeof__(call) failing_result = (call);                    \
+		fail(-1);                                                    \
+		failing_result;                                              \
+	})
+
 /* True if one has failed since it was last said which is to. */
 bool failing_has_failed(void);
 

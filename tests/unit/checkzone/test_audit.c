@@ -500,10 +500,9 @@ memory_may_run_out_anywhere(void **state)
 		enum nsd_err err;
 
 		options.threads = 1 + (unsigned)at % 3;
-		failing_from(at);
-		err = audit_zone(f.view, store_get(f.view, zone), &options,
-			&f.sink, &report);
-		failing_from(-1);
+		err = FAILING_FROM(at,
+			audit_zone(f.view, store_get(f.view, zone), &options,
+				&f.sink, &report));
 		if (err == NSD_OK) {
 			assert_int_equal(report.count[AUDIT_RRSIG_MISSING],
 				100);

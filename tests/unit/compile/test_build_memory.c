@@ -12,14 +12,12 @@
 #include "compile/build.h"
 #include "dns/name.h"
 #include "lib/failing.h"
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "store/writer.h"
 #include "zone/table.h"
 #include "zonedb/release.h"
 #include "zonedb/settings_edit.h"
 #include "zonedb/table_edit.h"
-
-static struct store_fixture s;
 
 /* ---- a zone with something of everything ------------------------------- */
 
@@ -118,9 +116,8 @@ build_that_runs_out_leaves_nothing(void **state)
 		struct diag_sink sink = {0};
 		store_ref zone;
 
-		failing_once(n);
-		err = build_zone(&input, writer, heap, &sink, &zone);
-		failing_once(-1);
+		err = FAILING_ONCE(n,
+			build_zone(&input, writer, heap, &sink, &zone));
 		/* Findings that cannot be kept are no reason to fail. */
 		if (err == NSD_OK) {
 			bool survived = failing_has_failed();
@@ -164,9 +161,7 @@ table_that_runs_out_stays_as_it_was(void **state)
 	options = store_get(s.view, setups[0].options);
 	before = store_fixture_live(writer);
 	for (n = 0; err != NSD_OK; n++) {
-		failing_once(n);
-		err = table_add(writer, setups, 3, entries);
-		failing_once(-1);
+		err = FAILING_ONCE(n, table_add(writer, setups, 3, entries));
 		if (err == NSD_OK)
 			break;
 		assert_int_equal(err, NSD_E_MEMORY);
@@ -178,20 +173,6 @@ table_that_runs_out_stays_as_it_was(void **state)
 	settings_edit_end(edit);
 	assert_int_equal(options->refs, 2);
 	assert_int_equal(table_get(store_writer_view(writer))->zone_count, 3);
-}
-
-static int
-open_store(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-close_store(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
 }
 
 int

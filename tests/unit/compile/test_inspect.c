@@ -208,9 +208,8 @@ looks_without_memory_leave_nothing(void **state)
 		make_world(w, 8 * i + 2);
 		for (int n = 0; err == NSD_E_MEMORY; n++) {
 			report_init(&w->report[1], false);
-			failing_from(n);
-			err = look(w, 300, i % 2 > 0, &w->report[1].sink);
-			failing_from(-1);
+			err = FAILING_FROM(n,
+				look(w, 300, i % 2 > 0, &w->report[1].sink));
 			failed++;
 		}
 		check(w, err == NSD_OK || err == NSD_E_LIMIT, "another error");

@@ -238,10 +238,9 @@ check_without_memory(struct world *w, bool sort)
 			store_ref zone = STORE_NONE;
 
 			report_init(&w->report[1], false);
-			failing_from(n);
-			err = build_from_stream(w, &options,
-				&w->report[1].sink, &zone);
-			failing_from(-1);
+			err = FAILING_FROM(n,
+				build_from_stream(w, &options,
+					&w->report[1].sink, &zone));
 			if (err == NSD_OK) {
 				chains += ((const struct zone *)store_get(
 					w->s.view, zone))->chain != STORE_NONE;

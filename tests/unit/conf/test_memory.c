@@ -35,10 +35,9 @@ load_until_it_works(const char *text)
 
 	for (count = 1;; count++) {
 		sink = (struct diag_sink){ .on_diag = NULL };
-		failing_from(count - 1);
-		err = conf_load_text("t", text, strlen(text), false, &sink,
-			&conf);
-		failing_from(-1);
+		err = FAILING_FROM(count - 1,
+			conf_load_text("t", text, strlen(text), false, &sink,
+				&conf));
 		if (err == NSD_OK)
 			break;
 		assert_int_equal(err, NSD_E_MEMORY);

@@ -134,9 +134,7 @@ index_says_that_there_is_no_memory(void **state)
 	for (n = 0; err == NSD_E_MEMORY; n++) {
 		struct journal_index *index;
 
-		failing_once(n);
-		err = journal_index_open(dirfd, NULL, &index);
-		failing_once(-1);
+		err = FAILING_ONCE(n, journal_index_open(dirfd, NULL, &index));
 		if (err == NSD_OK)
 			journal_index_close(index);
 	}

@@ -15,14 +15,12 @@
 
 #include <cmocka.h>
 
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "loader/load_list.h"
 #include "loader/load_settings.h"
 #include "settings/acl.h"
 #include "store/writer.h"
 #include "zone/table.h"
-
-static struct store_fixture s;
 
 static struct conf *
 load(const char *text)
@@ -332,20 +330,6 @@ zones_by_the_thousand_share(void **state)
 	}
 	assert_in_range(octets[1] - octets[0], 1, 1000);
 	free(text);
-}
-
-static int
-open_store(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-close_store(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
 }
 
 int

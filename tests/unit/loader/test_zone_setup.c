@@ -10,10 +10,8 @@
 
 #include <cmocka.h>
 
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "loader/zone_setup.h"
-
-static struct store_fixture s;
 
 static struct conf *
 load(const char *text)
@@ -251,20 +249,6 @@ no_zones_are_no_setups(void **state)
 	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
 	zone_setups_fini(&setups);
 	conf_destroy(conf);
-}
-
-static int
-open_store(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-close_store(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
 }
 
 int

@@ -104,9 +104,8 @@ trie_build_without_memory_leaves_nothing(void **state)
 	fixture_open(&f);
 	before = live(&f);
 	while (err == NSD_E_MEMORY) {
-		failing_from(allowed++);
-		err = trie_build(f.s.heap, f.refs, NAMES, &f.trie);
-		failing_from(-1);
+		err = FAILING_FROM(allowed++,
+			trie_build(f.s.heap, f.refs, NAMES, &f.trie));
 		if (err == NSD_E_MEMORY)
 			assert_int_equal(live(&f), before);
 	}
@@ -134,9 +133,8 @@ trie_join_without_memory_changes_nothing(void **state)
 	before[1] = high;
 	live_before = live(&f);
 	while (err == NSD_E_MEMORY) {
-		failing_from(allowed++);
-		err = trie_join(f.s.heap, &f.trie, &high);
-		failing_from(-1);
+		err = FAILING_FROM(allowed++,
+			trie_join(f.s.heap, &f.trie, &high));
 		if (err != NSD_E_MEMORY)
 			break;
 		assert_memory_equal(&before[0], &f.trie, sizeof(f.trie));
@@ -160,9 +158,8 @@ put_until_it_works(struct fixture *f, store_ref object, store_ref expected)
 	store_ref replaced = 77;
 
 	for (int allowed = 0; err == NSD_E_MEMORY; allowed++) {
-		failing_from(allowed);
-		err = trie_put(&f->edit, &f->trie, object, &replaced);
-		failing_from(-1);
+		err = FAILING_FROM(allowed,
+			trie_put(&f->edit, &f->trie, object, &replaced));
 		if (err != NSD_E_MEMORY)
 			break;
 		assert_memory_equal(&before, &f->trie, sizeof(before));
@@ -187,9 +184,8 @@ remove_until_it_works(struct fixture *f, unsigned i)
 	store_ref removed = 77;
 
 	for (int allowed = 0; err == NSD_E_MEMORY; allowed++) {
-		failing_from(allowed);
-		err = trie_remove(&f->edit, &f->trie, &name, &removed);
-		failing_from(-1);
+		err = FAILING_FROM(allowed,
+			trie_remove(&f->edit, &f->trie, &name, &removed));
 		if (err != NSD_E_MEMORY)
 			break;
 		assert_memory_equal(&before, &f->trie, sizeof(before));

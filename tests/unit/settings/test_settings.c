@@ -6,15 +6,13 @@
 #include <cmocka.h>
 
 #include "lib/failing.h"
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "lib/table_remove.h"
 #include "store/writer.h"
 #include "zone/table.h"
 #include "zonedb/mark.h"
 #include "zonedb/settings_edit.h"
 #include "zonedb/table_edit.h"
-
-static struct store_fixture s;
 
 static const uint8_t key_name[] = "\1K\7example";
 
@@ -354,9 +352,7 @@ settings_stay_as_they_were_wherever_memory_runs_out(void **state)
 	root = store_root(s.view, STORE_ROOT_SETTINGS);
 	octets = reclaimed();
 	for (n = 0; err != NSD_OK; n++) {
-		failing_once(n);
-		err = publish(54, "him");
-		failing_once(-1);
+		err = FAILING_ONCE(n, publish(54, "him"));
 		if (err == NSD_OK)
 			break;
 		assert_int_equal(err, NSD_E_MEMORY);
@@ -446,20 +442,6 @@ damaged_settings_are_found_by_the_sweep(void **state)
 		*settings = was;
 		settings->refs[0] = key;
 	}
-}
-
-static int
-open_store(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-close_store(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
 }
 
 int

@@ -11,7 +11,7 @@
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/failing_store.h"
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
 #include "zonedb/nsec3_pages.h"
@@ -34,7 +34,6 @@ struct model {
 	size_t count;
 };
 
-static struct store_fixture s;
 static uint64_t random_state;
 static struct model now, before;
 static store_ref nsec3_template_ref, template_ref, chain_ref;
@@ -448,20 +447,6 @@ nothing_noted_leaves_the_chain(void **state)
 	arena_fini(&arena);
 }
 
-static int
-setup(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
-}
-
 int
 main(void)
 {
@@ -470,5 +455,5 @@ main(void)
 		cmocka_unit_test(nothing_noted_leaves_the_chain),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, open_store, close_store);
 }

@@ -293,9 +293,7 @@ memory_that_runs_out_changes_nothing(void **state)
 			w->seed = i + 1;
 			load(w, i);
 			u = make_versions(w);
-			failing_once(n);
-			err = update_commit(u, &sink, NULL);
-			failing_once(-1);
+			err = FAILING_ONCE(n, update_commit(u, &sink, NULL));
 			failed += err == NSD_E_MEMORY;
 			unload(w);
 		}

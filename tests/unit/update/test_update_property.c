@@ -507,9 +507,7 @@ run_step_without_memory(struct world *w)
 		w->model.random = random;
 		w->model.serial = serial;
 		u = begin(w);
-		failing_once(n);
-		err = update_commit(u, &sink, NULL);
-		failing_once(-1);
+		err = FAILING_ONCE(n, update_commit(u, &sink, NULL));
 		if (err == NSD_OK)
 			break;
 		check(w, served(w) == zone, "failed, and yet published");

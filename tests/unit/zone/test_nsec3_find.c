@@ -9,14 +9,13 @@
 #include <cmocka.h>
 
 #include "lib/chance.h"
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zonedb/nsec3_pages.h"
 
 #define RECORDS_MAX 3000u
 
-static struct store_fixture s;
 static uint64_t random_state;
 
 static struct nsec3_entry entries[RECORDS_MAX];
@@ -215,20 +214,6 @@ walk_has_all_records_in_order(void **state)
 	}
 }
 
-static int
-setup(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
-}
-
 int
 main(void)
 {
@@ -237,5 +222,5 @@ main(void)
 		cmocka_unit_test(walk_has_all_records_in_order),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, open_store, close_store);
 }

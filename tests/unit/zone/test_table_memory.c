@@ -10,12 +10,10 @@
 
 #include "dns/name.h"
 #include "lib/failing.h"
-#include "lib/store_fixture.h"
+#include "lib/one_store.h"
 #include "lib/table_remove.h"
 #include "zone/table.h"
 #include "zonedb/table_edit.h"
-
-static struct store_fixture s;
 
 static uint64_t
 reclaimed(void)
@@ -51,9 +49,8 @@ add_zones(unsigned first, unsigned count)
 			s.view);
 		uint64_t octets = reclaimed();
 
-		failing_once(n);
-		err = table_add(s.writer, setups, count, entries);
-		failing_once(-1);
+		err = FAILING_ONCE(n,
+			table_add(s.writer, setups, count, entries));
 		if (err == NSD_OK)
 			break;
 		assert_ptr_equal(table_get(s.view), before);
@@ -71,9 +68,7 @@ remove_zone(unsigned i)
 	for (int n = 0; err == NSD_E_MEMORY; n++) {
 		uint64_t octets = reclaimed();
 
-		failing_once(n);
-		err = table_remove(s.writer, apex_of(i));
-		failing_once(-1);
+		err = FAILING_ONCE(n, table_remove(s.writer, apex_of(i)));
 		assert_true(err == NSD_OK || reclaimed() == octets);
 	}
 	assert_int_equal(err, NSD_OK);
@@ -96,20 +91,6 @@ zones_come_and_go_without_a_trace(void **state)
 		remove_zone(i);
 	assert_int_equal(table_get(s.view)->zone_count, 0);
 	assert_int_equal(reclaimed(), octets);
-}
-
-static int
-open_store(void **state)
-{
-	store_fixture_init(&s, 1);
-	return 0;
-}
-
-static int
-close_store(void **state)
-{
-	store_fixture_fini(&s);
-	return 0;
 }
 
 int

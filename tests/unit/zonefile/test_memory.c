@@ -22,9 +22,8 @@ parse_failing(const char *path, int at, unsigned threads)
 	tuning.chunk_size = 100;
 	tuning.head_size = 20;
 	tuning.parallel_size = 0;
-	failing_from(at);
-	err = parse_path(path, &options, &tuning, &sink, &result);
-	failing_from(-1);
+	err = FAILING_FROM(at,
+		parse_path(path, &options, &tuning, &sink, &result));
 	zonefile_result_fini(&result);
 	return err;
 }
