@@ -3,6 +3,9 @@
  * flushes that fail, memory that runs out, answers that come late, twice or
  * never, loaders that die, and xfrds and computers that die at any moment.
  *
+ * Now and then a reconfig has some of these zones stand in nsd.conf, and others
+ * no more.
+ *
  * usage: changes [SEED [STEPS [tell]]]
  * See fate.h; STEPS: 6000.
  *
@@ -36,6 +39,7 @@
 
 /* The linker puts these in front of the real ones (--wrap). */
 void __wrap_role_stop(struct role *role);
+void __wrap_role_send_obeyed(struct role *role, uint64_t ticket);
 void __wrap_role_send(struct role *role, enum ipc_type type,
 	const void *payload, size_t len);
 
@@ -54,6 +58,11 @@ void
 __wrap_role_stop(struct role *role)
 {
 	sim.has_ended = true;
+}
+
+void
+__wrap_role_send_obeyed(struct role *role, uint64_t ticket)
+{
 }
 
 void
@@ -180,6 +189,7 @@ xfrd_is_quiet(void)
 	struct xfrd_changes *changes = sim.xfrd->changes;
 
 	return changes->step == XFRD_CHANGES_NONE
+		&& sim.xfrd->follow.step == XFRD_FOLLOW_NONE
 		&& cds_list_empty(&changes->waiting)
 		&& cds_list_empty(&changes->busy)
 		&& !xfrd_change_wants_renewal(sim.xfrd) && !changes->paused
@@ -296,6 +306,24 @@ settle(void)
 	sim.calm = false;
 }
 
+static void
+xfrd_hear_of_conf(void)
+{
+	xfrd_follow(sim.xfrd, 1);
+}
+
+/* Other zones stand in nsd.conf, some of the list among them. */
+static void
+reconfig(void)
+{
+	for (unsigned i = 0; i < ZONES; i++)
+		sim.fixed[i] = one_in(4);
+	note("reconfig");
+	loader_reconfig();
+	model_reconfig();
+	(void)xfrd_call(xfrd_hear_of_conf);
+}
+
 /* ---- a run --------------------------------------------------------------- */
 
 static void
@@ -312,8 +340,11 @@ act(void)
 	if (sim.plan.xfrd_dies && sim.xfrd != NULL && one_in(200))
 		xfrd_bury(sim.plan.power_fails && one_in(2));
 	turn();
-	if (one_in(150))
-		settle();
+	if (!one_in(150))
+		return;
+	settle();
+	if (one_in(4))
+		reconfig();
 }
 
 /* Each fault by itself, none, and all together. */
@@ -339,6 +370,8 @@ run(unsigned steps)
 	memset(&sim, 0, sizeof(sim));
 	sim.lives = lives;
 	make_plan();
+	for (unsigned i = ZONES; i < NAMES; i++)
+		sim.fixed[i] = true;
 	sim.server.list = -1;
 	sim.peer.link.channel.peer = ROLE_LOADER;
 	model_begin();

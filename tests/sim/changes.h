@@ -28,6 +28,7 @@ struct plan {
 /* State of the world, and of the run. */
 struct sim {
 	struct plan plan;
+	bool fixed[NAMES];         /* zones of nsd.conf */
 	struct server server;      /* main's, for xfrd */
 	struct xfrd *xfrd;         /* NULL: dead */
 	struct peer peer;          /* the loader, to it */
@@ -75,6 +76,8 @@ void model_check(unsigned zone, unsigned state);
 void model_settle(unsigned zone, unsigned state);
 /* The disk fails: what has failed may come again when xfrd begins anew. */
 void model_doubt(void);
+/* Other zones stand in nsd.conf, while all is quiet: sim.fixed. */
+void model_reconfig(void);
 /* The disk has what was answered, and no more. */
 void model_doubt_nothing(void);
 void model_print(void);
@@ -101,6 +104,8 @@ void disk_die(bool is_cut);
 /* Another computer has started, and has published what its zone list says. */
 void loader_begin(void);
 void loader_end(void);
+/* Takes the zones of sim.fixed as those of nsd.conf. */
+void loader_reconfig(void);
 struct store *loader_store(void); /* where it publishes */
 /* Takes a message, or has an answer arrive. */
 void loader_turn(void);

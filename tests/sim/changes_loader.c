@@ -42,7 +42,7 @@ static struct loader {
 	unsigned in_hand[IPC_TYPE_COUNT];
 } loader;
 
-static char text[2048];
+static char text[4096];
 
 /* ---- queues -------------------------------------------------------------- */
 
@@ -401,18 +401,39 @@ loader_die(void)
 
 /* ---- start --------------------------------------------------------------- */
 
-void
-loader_begin(void)
+/* Writes nsd.conf. */
+static void
+loader_write_conf(void)
 {
-	struct diag_sink sink = {.on_diag = NULL};
 	size_t len = (size_t)snprintf(text, sizeof(text), "pattern: name: p "
 		"zonefile: a\npattern: name: q zonefile: b\n"
 		"pattern: name: a-long-pattern zonefile: c\n"
 		"server: zonelistfile: \"%s\"\n", disk_list());
 
-	for (unsigned i = ZONES; i < NAMES; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len,
-			"zone: name: %s zonefile: d\n", model_name(i));
+	for (unsigned i = 0; i < NAMES; i++)
+		if (sim.fixed[i])
+			len += (size_t)snprintf(text + len,
+				sizeof(text) - len,
+				"zone: name: %s zonefile: d\n", model_name(i));
+}
+
+/* A reconfig is followed by the loader. */
+void
+loader_reconfig(void)
+{
+	loader_write_conf();
+	loader_load_conf();
+	if (load_list_restore(loader.store.view, loader.conf) != NSD_OK)
+		fail("cannot restore zones");
+	loader_publish();
+}
+
+void
+loader_begin(void)
+{
+	struct diag_sink sink = {.on_diag = NULL};
+
+	loader_write_conf();
 	loader_lose_xfrd();
 	store_fixture_init(&loader.store, 2);
 	loader_load_conf();

@@ -281,6 +281,17 @@ model_settle(unsigned zone, unsigned state)
 }
 
 void
+model_reconfig(void)
+{
+	for (unsigned i = 0; i < NAMES; i++) {
+		if (sim.fixed[i])
+			zones[i].states = STATE_FIXED;
+		else if (zones[i].states == STATE_FIXED)
+			zones[i].states = STATE_NONE;
+	}
+}
+
+void
 model_doubt(void)
 {
 	doubted = true;
