@@ -16,7 +16,7 @@ acl_refuse(struct conf_parser *p, const struct conf_word *word,
 		family, text);
 }
 
-/* The mask of "A/len": len ones. */
+/* Reads the length of "A/len", and makes the mask: len ones. */
 static bool
 acl_parse_subnet(struct conf_parser *p, const struct conf_word *word,
 	const char *text, struct conf_acl *acl)

@@ -7,7 +7,7 @@
 #include "conf/parser.h"
 #include "dns/name.h"
 
-/* The array of pointers with room for one more. NULL: no memory, which was
+/* Grows an array of pointers by room for one more. NULL: no memory, which was
  * said. */
 static void *
 clause_grow(struct conf_parser *p, void *array, size_t count, size_t *room)
@@ -113,7 +113,8 @@ zone_make_own(struct conf_parser *p)
 	for (i = 0; i < count; i++) {
 		if (option_item_size(rows[i].type) == 0)
 			continue;
-		/* The items are the other's: to add is to copy them. */
+		/* The items belong to the shared list: an addition copies
+		 * them. */
 		list = (struct conf_list *)((char *)&p->pattern
 			+ rows[i].offset);
 		list->capacity = 0;
@@ -281,8 +282,8 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 
 /* ---- the end ----------------------------------------------------------- */
 
-/* Says that the clause lacks an option; not if that stands there without a
- * value, which was said. */
+/* Reports that the clause lacks an option; not if the option is there without a
+ * value, which was reported. */
 static void
 clause_refuse_absent(struct conf_parser *p, const char *option,
 	const char *what, const char *name)
@@ -592,8 +593,8 @@ zone_end(struct conf_parser *p)
 	zone->wire = wire;
 	zone->options = options;
 	zone->zonefile = p->zonefile;
-	/* Further errors of a clause with errors may come of these: without a
-	 * file they are not reported. */
+	/* Further errors of a clause with errors may result from those: without
+	 * a file they are not reported. */
 	if (p->errors == p->clause_errors)
 		zone->file = p->clause_place.file;
 	zone->line = p->clause_place.line;

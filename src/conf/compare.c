@@ -167,8 +167,9 @@ conf_options_are_same(const struct conf *a, const struct conf *b,
 	return true;
 }
 
-/* Another name of an option that stands before it is not told again, and what
- * has no effect changes nothing (conf_list_without_effect). */
+/* True if a change of the option is reported: not for an alias, whose option is
+ * reported itself, and not for an option without effect
+ * (conf_list_without_effect). */
 static bool
 option_is_told(const struct conf_option *option)
 {
@@ -287,7 +288,7 @@ struct compare_last {
 	bool same;
 };
 
-/* But for its name: that of a zone's own options is not seen. */
+/* Compares zones. The name of a zone's own options does not count. */
 static bool
 zone_is_same(const struct conf_zone *old, const struct conf_zone *new,
 	struct compare_last *last)

@@ -174,7 +174,7 @@ conf_find_zone_near(const struct conf *conf, const uint8_t *wire, size_t *near)
 	return zone;
 }
 
-/* The name may or may not end with a dot. In lower case. */
+/* Parses a zone's name, with a dot at its end or without, into lower case. */
 static enum nsd_err
 zone_parse_name(const char *name, uint8_t wire[NAME_MAX_LEN], size_t *len,
 	const char **why)
@@ -333,7 +333,7 @@ conf_add_zone(struct conf *conf, const char *name, const char *pattern,
 	return NSD_OK;
 }
 
-/* The map's own. */
+/* The zone that is not const, from the configuration. */
 static struct conf_zone *
 conf_get_zone(const struct conf *conf, const struct conf_zone *zone)
 {

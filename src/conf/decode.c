@@ -64,7 +64,7 @@ base64_digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* RFC 4648 section 4, with blanks anywhere. */
+/* Base64 of RFC 4648 section 4, with blanks anywhere. */
 const uint8_t *
 decode_base64(struct arena *arena, const char *text, uint32_t *len)
 {

@@ -59,7 +59,7 @@ effect_note(struct conf_parser *p, size_t row, const struct conf_place *place,
 		vain->more++;
 		return;
 	}
-	/* Zones may go before it is told. */
+	/* A copy: the zone may go before its name is reported. */
 	name = arena_copy_text(&p->owner->arena, name, strlen(name));
 	if (name == NULL) {
 		error_memory(p);
@@ -137,7 +137,7 @@ effect_check_reuseport(const struct conf_owner *owner,
 			"with server-count: 1", sink);
 }
 
-/* A clause that is there once. */
+/* Lists the options without effect of a clause that is there once. */
 static void
 effect_list_single(const struct conf_owner *owner, const struct conf *before,
 	enum conf_clause clause, struct diag_sink *sink)

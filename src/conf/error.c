@@ -75,8 +75,8 @@ error_memory(struct conf_parser *p)
 	p->failed = NSD_E_MEMORY;
 }
 
-/* Writes what a line holds as it is, but for control characters: those of a
- * quoted word become \ooo. */
+/* Copies text of a line; control characters, which a quoted word may have,
+ * become \ooo. */
 static size_t
 error_escape(const char *text, char *out, size_t size)
 {

@@ -123,8 +123,8 @@ image_list_key(const void *item, size_t *len)
 	return &list->items;
 }
 
-/* The number of the items, if they have been written; else they get the next
- * one, which is given back. */
+/* Returns the number of a list's items, which they got when they were written;
+ * or the next number, which they get now. */
 static uint32_t
 image_number_list(struct pack *pack, const struct conf_list *list)
 {
@@ -145,7 +145,8 @@ image_number_list(struct pack *pack, const struct conf_list *list)
 	return added->number;
 }
 
-/* A list of a pattern: others may have the same items, or the first of them. */
+/* Packs a list of a pattern, whose items, or the first of them, other lists may
+ * share. */
 static void
 image_shared_list(struct pack *pack, struct conf_list *list,
 	enum conf_type type)
@@ -205,7 +206,7 @@ image_option(struct pack *pack, const struct conf_option *option,
 		list->count = image_items(pack, list, type, list->count);
 }
 
-/* A clause as it is in memory, with what its options point at. */
+/* Packs a clause: its options, with the objects that they point at. */
 static void
 image_clause(struct pack *pack, enum conf_clause clause, void *object)
 {
@@ -345,7 +346,8 @@ image_own_options(struct pack *pack, struct conf_zone *zone)
 	zone->options = own;
 }
 
-/* Mostly those of the zone before, or of a pattern. */
+/* Packs the options of a zone: mostly those of the zone before, or of a
+ * pattern. */
 static void
 image_zone_options(struct pack *pack, struct conf_zone *zone)
 {

@@ -77,7 +77,7 @@ servers_set(struct conf_parser *p, struct conf_interface *item,
 	return item->servers.count > 0;
 }
 
-/* One of servers=, bindtodevice=, setfib=. */
+/* Sets a sub-option: servers=, bindtodevice= or setfib=. */
 static bool
 suboption_set(struct conf_parser *p, struct conf_interface *item,
 	const struct conf_word *word, const char *value)

@@ -12,7 +12,7 @@
 /* ---- lists --------------------------------------------------------------- */
 
 #define LISTS 5u
-/* The last is of no interest to KEY_EDIT_ASSOC. */
+/* KEY_EDIT_ASSOC sets keys in all lists but the last. */
 #define LISTS_ASSOC 4u
 /* Names of keys up to this have room in place of each other. */
 #define NAME_ROOM 256u
@@ -150,7 +150,7 @@ key_add(struct conf *conf, const struct key_edit *edit)
 	return NSD_OK;
 }
 
-/* No element refers to it any more: as if it had never been there. */
+/* Takes a key out of all elements, as if it had never been there. */
 static void
 pattern_forget_key(const struct conf_pattern *pattern,
 	const struct conf_key *key)
@@ -178,7 +178,8 @@ key_remove(struct conf *conf, const char *name)
 		(conf->key_count - place) * sizeof(*conf->keys));
 	for (size_t i = 0; i < conf->pattern_count; i++)
 		pattern_forget_key(conf->patterns[i], key);
-	/* No zone has these options; but who had them may refer to them. */
+	/* Options that were made for the key: no zone has them any more, but
+	 * they are kept to be used again. */
 	while (*at != NULL) {
 		struct conf_assoc *assoc = *at;
 
@@ -221,7 +222,7 @@ assoc_list(struct conf_assoc *assoc, unsigned list)
 		list);
 }
 
-/* The options with lists of their own. NULL: no memory. */
+/* Copies options, with lists of their own. NULL: no memory. */
 static struct conf_assoc *
 assoc_copy(struct conf_owner *owner, const struct conf_pattern *from)
 {
@@ -238,8 +239,8 @@ assoc_copy(struct conf_owner *owner, const struct conf_pattern *from)
 	return whole ? assoc : NULL;
 }
 
-/* Finds options that were made of the same ones for a key that has gone: no
- * zone has them, and only the key differs. Without that the arena would grow
+/* Finds options that were made of `from` for a key that has gone: no zone has
+ * them, and only the key differs. Without that the arena would grow
  * with each key that comes and goes. */
 static struct conf_assoc *
 assoc_take_spare(struct conf_owner *owner, const struct conf_pattern *from)

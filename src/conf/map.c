@@ -94,7 +94,7 @@ map_find(const struct conf_map *map, const void *key, size_t len)
 
 /* ---- growing ------------------------------------------------------------ */
 
-/* The key of the item is not there yet. */
+/* Puts an item, whose key is not there yet, into a free slot. */
 static void
 map_slots_put(struct conf_slots *s, void *item, uint32_t hash)
 {

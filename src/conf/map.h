@@ -34,7 +34,7 @@ void map_init(struct conf_map *map,
 	const void *(*key)(const void *item, size_t *len));
 void map_fini(struct conf_map *map);
 
-/* NULL if absent. Constant time, as all that follows but map_fini. */
+/* Finds an item; NULL if absent. Constant time, as all functions below. */
 void *map_find(const struct conf_map *map, const void *key, size_t len);
 /* The key must be absent. NSD_E_MEMORY leaves the table as it was. */
 enum nsd_err map_add(struct conf_map *map, void *item) MUST_USE;

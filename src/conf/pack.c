@@ -45,7 +45,7 @@ pack_append(struct pack *pack, const void *data, size_t len)
 	}
 }
 
-/* NULL: the pack has fewer octets. */
+/* Takes the next len octets. NULL: the pack has fewer, or has failed. */
 static const uint8_t *
 pack_take(struct pack *pack, size_t len)
 {

@@ -18,13 +18,14 @@ struct pack {
 	struct arena *arena;      /* of owner, for objects that are read */
 	bool reads;
 	enum nsd_err err;         /* the first one; nothing is done then */
-	/* Of a writer: what is still to go to the file. Of a reader: the mapped
-	 * file, and how far it is. */
+	/* Of a writer: the octets that are still to be written to the file. Of
+	 * a reader: the mapped file, and the place that is read next. */
 	uint8_t *octets;
 	size_t len;
 	size_t at;
 	int fd;                   /* of a writer */
-	/* Of lists: of a writer by address, of a reader by number. */
+	/* Items of lists: a writer finds them by address, a reader by
+	 * number. */
 	struct conf_map lists;
 	struct arena scratch;     /* of a writer: struct image_list */
 	void **items;
@@ -42,7 +43,8 @@ void pack_flush(struct pack *pack);
 /* len octets as they are. */
 void pack_octets(struct pack *pack, void *data, size_t len);
 uint32_t pack_number(struct pack *pack, uint32_t number);
-/* Of a reader: memory, all zero. NULL: none, or an error was before. */
+/* Gives a reader memory, all zero. NULL: there is none, or an error was
+ * before. */
 void *pack_alloc(struct pack *pack, size_t len);
 void pack_text(struct pack *pack, const char **field);
 /* A name in wire form. */

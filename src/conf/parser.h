@@ -56,7 +56,8 @@ struct conf_owner {
 	struct conf_map keys;
 	struct conf_map tls_auths;
 	const struct conf_pattern *defaults; /* all options at their default */
-	/* By row of the table. places: of clauses that are there once. */
+	/* Arrays by row of the table. places: of clauses that are there
+	 * once. */
 	struct conf_place *places;
 	struct conf_vain *vain;
 	struct conf_assoc *assocs; /* in zone_arena */

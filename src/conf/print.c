@@ -538,7 +538,7 @@ conf_print_option(const struct conf *conf, const char *option,
 
 	if (!option_normalize(option, name))
 		return NSD_E_NOT_FOUND;
-	/* If several clauses have the name, it is that of the first: server. */
+	/* Of several clauses with the option, the first counts: server. */
 	for (i = 0; i < CLAUSE_COUNT; i++) {
 		if (!conf_clauses[i].single)
 			continue;

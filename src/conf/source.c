@@ -131,7 +131,7 @@ source_find(const struct conf_origin *origin, const char *path, bool pattern)
 	return found;
 }
 
-/* Opens and reads; 0 or errno. */
+/* Opens and reads a file; returns 0 or an errno. */
 static int
 source_load(struct conf_parser *p, const char *path, struct stat *st,
 	char **text, size_t *len)
@@ -379,7 +379,7 @@ static void
 source_free(struct conf_source *source)
 {
 	source_free_pending(source);
-	/* Secrets stand in it. */
+	/* The text may have secrets. */
 	explicit_bzero(source->text, source->len);
 	free(source->text);
 	free(source);

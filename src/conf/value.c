@@ -26,8 +26,8 @@ struct value_type {
 	const char *expects;  /* describes the words */
 };
 
-/* Says that a word is not what it should be. text begins the message; NULL:
- * "expected " and what the type expects. */
+/* Reports a word that is no value of the option. text begins the message; NULL:
+ * "expected " and the words that the type expects. */
 static bool
 set_refuse(const struct setting *s, const char *text, const char *word)
 {

@@ -39,7 +39,7 @@ list_print_line(char line[ZONELIST_LINE_MAX + 1], const char *name,
 		id != NULL ? " " : "", id != NULL ? id : "");
 }
 
-/* Writes all at a place, or nothing that counts. */
+/* Writes all of a text at a place. NSD_E_SYSTEM: a part may be written. */
 static enum nsd_err
 list_write_at(int fd, const char *text, size_t len, uint64_t at)
 {
@@ -84,7 +84,7 @@ list_free_place(struct zonelist *list, uint64_t offset, size_t len)
 	offsets[places->count++] = offset;
 }
 
-/* The folder, so that a new name in it can be made durable. */
+/* Opens the folder, so that a new name in it can be made durable. */
 static void
 list_open_folder(struct zonelist *list)
 {
@@ -250,7 +250,7 @@ list_is_gone(const struct zonelist *list)
 	return list->fd != -1 && fstat(list->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Makes the file. */
+/* Makes the file, with the head of a list. */
 static enum nsd_err
 list_make(struct zonelist *list)
 {
@@ -489,7 +489,7 @@ list_write_buffer(struct zonelist *list)
 	return NSD_OK;
 }
 
-/* A line of len octets is in the buffer. */
+/* Counts a line of len octets that was put into the buffer. */
 static enum nsd_err
 list_renew_put(struct zonelist *list, size_t len, uint64_t *offset)
 {

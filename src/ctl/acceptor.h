@@ -17,7 +17,7 @@ struct acceptor_hooks {
 	 * there always is. */
 	bool (*has_room)(void *ctx);
 	/* Takes a connection, which does not block; takes fd, and is lent peer.
-	 * False: it could not. */
+	 * False: the connection could not be taken. */
 	bool (*on_conn)(void *ctx, int fd,
 		const struct sockaddr_storage *peer);
 };

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "ctl/inside.h"
 
-/* Octets that wait for a client before what is long goes on. */
+/* Octets of an answer that wait for the client while a long answer pauses. */
 #define OUTPUT_FULL (64u * 1024)
 /* The most octets of the answer that wait before further lines are taken. NSD's
  * nsd-control reads nothing before it has sent all lines: 100,000 zones are
@@ -151,7 +151,7 @@ call_output(const struct ctl_call *call)
 	return evbuffer_get_length(bufferevent_get_output(call->stream));
 }
 
-/* Ends the answer: all of it is sent. */
+/* Closes our side: all of the answer is sent. */
 static void
 call_say_end(struct ctl_call *call)
 {
@@ -187,7 +187,7 @@ call_is_busy(const struct ctl_call *call)
 	return call->state != CALL_COMMAND && call->state != CALL_LINGERS;
 }
 
-/* The answer is whole. */
+/* Ends a call whose answer is whole; all of it is still to be sent. */
 static void
 call_finish(struct ctl_call *call)
 {
@@ -220,7 +220,8 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 
 	if (have >= CTL_LINE_MAX) {
 		ctl_printf(call, "error the line is too long\n");
-		/* The handler gets no lines any more. */
+		/* The handler waits for lines, which it does not get any
+		 * more: drops the client. */
 		if (call_is_open(call)) {
 			call->over = true;
 			call_wake(call);
@@ -243,8 +244,8 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 	return true;
 }
 
-/* True if so many commands wait for their end that one which asks for the
- * state, or stops the server, could soon not get in. */
+/* True if so many commands are under way that soon none could be taken, not
+ * even one that asks for the state or stops the server. */
 static bool
 call_must_be_quick(const struct ctl_channel *channel)
 {
@@ -358,7 +359,7 @@ call_on_read(struct bufferevent *stream, void *arg)
 
 /* ---- turns --------------------------------------------------------------- */
 
-/* The client has taken what there was. */
+/* The client has taken all octets so far. */
 static void
 call_on_written(struct bufferevent *stream, void *arg)
 {
@@ -395,7 +396,7 @@ call_on_turn(evutil_socket_t fd, short what, void *arg)
 		call_take_lines(call);
 	else if (call->state == CALL_RUNS && call->hooks.on_room != NULL
 		&& call_output(call) < OUTPUT_FULL) {
-		/* Before the call: it may end there. */
+		/* Before the hook: the call may end there. */
 		call_wake(call);
 		call->hooks.on_room(call);
 	}
@@ -408,7 +409,7 @@ call_on_event(struct bufferevent *stream, short what, void *arg)
 
 	if ((what & BEV_EVENT_CONNECTED) != 0) {
 		call->greeted = true;
-		/* With a certificate: others are refused. */
+		/* The client has shown a certificate: others are refused. */
 		throttle_give(&call->channel->throttle, &call->peer,
 			call->hellos, clock_now_msec());
 		return;
@@ -435,7 +436,7 @@ call_on_late(evutil_socket_t fd, short what, void *arg)
 
 /* ---- a connection comes -------------------------------------------------- */
 
-/* A ClientHello has come: may the server go on? */
+/* A ClientHello has come. True: the server may go on. */
 static bool
 call_on_hello(void *arg)
 {
@@ -544,13 +545,13 @@ ctl_is_gone(const struct ctl_call *call)
 	return call->stream == NULL || call->over || call->cut;
 }
 
-/* Looks at the result of printing. */
+/* Checks the result of printing. */
 static void
 call_printed(struct ctl_call *call, int result)
 {
 	if (result != -1 && call_output(call) <= CTL_OUTPUT_MAX)
 		return;
-	/* Part of an answer is none: ends the call. */
+	/* A part of an answer is of no use: ends the call. */
 	call->over = true;
 	call_wake(call);
 }

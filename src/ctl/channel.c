@@ -31,8 +31,8 @@ channel_is_full(const struct ctl_channel *channel)
 	return channel->count >= channel->options.conns_max;
 }
 
-/* True if a connection has sent nothing that is still to be read, though it
- * had the time; or it had plenty. */
+/* True if a connection has sent no command in SLOW_MSEC, or no octet at all in
+ * SILENT_MSEC, or if it only lingers. */
 static bool
 channel_keeps_silent(const struct ctl_call *call, int64_t now)
 {
@@ -50,9 +50,9 @@ channel_keeps_silent(const struct ctl_call *call, int64_t now)
 			<= 0;
 }
 
-/* A newcomer from a network that has more than its share of connections without
- * a command, and is not this host: it would be in the way of others before it
- * could be told that it keeps silent. */
+/* True for a newcomer from a network, other than this host, that has more than
+ * its share of connections without a command: it would be in the way of others
+ * before it could be known as silent. */
 static bool
 channel_is_in_a_crowd(const struct ctl_call *call, unsigned count)
 {
@@ -63,11 +63,11 @@ channel_is_in_a_crowd(const struct ctl_call *call, unsigned count)
 		&& call->crowd.net != 0 && !crowd_is_loopback(&call->peer);
 }
 
-/* The order in which connections are dropped for others. First those that send
- * no command, of the network that has most; an operator's last, as long as its
- * network has no more than its share, and not before it had plenty of time:
- * strangers who have all just come would send it away. Then those that may wait
- * for nothing. */
+/* Weighs which connection is dropped for another. First those without a
+ * command, of the network that has most; an operator's last, as long as its
+ * network has no more than its share, and not before SLOW_KNOWN_MSEC: strangers
+ * who have all just come would send it away. Then those whose client may not
+ * wait for the answer. */
 static unsigned
 channel_weigh(const struct crowd_one *one, unsigned count, void *arg)
 {

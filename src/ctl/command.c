@@ -22,7 +22,8 @@ command_next_word(char **rest)
 	return word;
 }
 
-/* Of a word of a stranger, what may stand in a line. */
+/* Copies a client's word; control characters, which may not stand in a line,
+ * become '?'. */
 static void
 command_print_word(const char *word, char *out, size_t size)
 {

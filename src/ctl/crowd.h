@@ -22,13 +22,13 @@ uint64_t crowd_find_net(const struct sockaddr_storage *peer);
 /* 127.0.0.0/24, ::1. */
 bool crowd_is_loopback(const struct sockaddr_storage *peer);
 
-/* Says how gladly one goes for another; 0: not at all. count: how many there
- * are of its network, with it. */
+/* Returns the weight by which a connection is dropped for another; 0: not at
+ * all. count: the connections of its network, itself included. */
 typedef unsigned crowd_weigh(const struct crowd_one *one, unsigned count,
 	void *arg);
 
-/* The one that goes most gladly, of several the oldest; NULL: none. all: some
- * dozens, as each is compared with each. */
+/* The connection of the greatest weight, of several the oldest; NULL: all weigh
+ * 0. all: some dozens, as each is compared with each. */
 struct crowd_one *crowd_pick(struct cds_list_head *all, crowd_weigh *weigh,
 	void *arg);
 

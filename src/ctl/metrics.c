@@ -253,7 +253,8 @@ conn_on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- connections --------------------------------------------------------- */
 
-/* Of the network that has most, rather one that is not being sent the page. */
+/* Weighs most a connection of the network that has most, rather one that is not
+ * being sent the page. */
 static unsigned
 conn_weigh(const struct crowd_one *one, unsigned count, void *arg)
 {
@@ -271,7 +272,7 @@ conn_find_place(struct ctl_metrics *m)
 		struct metrics_conn, crowd);
 }
 
-/* Takes fd. */
+/* Takes a connection, and fd. */
 static bool
 metrics_accept(void *ctx, int fd, const struct sockaddr_storage *peer)
 {

@@ -55,7 +55,7 @@ statistics_text_printf(struct statistics_text *out, const char *format, ...)
 	va_end(args);
 }
 
-/* A line; prefix: that of a group, with a dot, or none. */
+/* Prints a line. prefix: that of a group, with a dot, or none. */
 static void
 print_value(struct statistics_text *out, const char *prefix, const char *name,
 	uint64_t value)
@@ -78,7 +78,7 @@ lines_of(struct statistics_text *out, const char *prefix,
 				(unsigned long long)value);
 }
 
-/* The lines that a group has, too. */
+/* Prints the lines that the server and groups have. */
 static void
 print_block(struct statistics_text *out, const char *prefix,
 	const struct counters *c)

@@ -56,7 +56,8 @@ print_head(struct statistics_text *out, const char *prefix, const char *family,
 		prefix, family, help, prefix, family, type);
 }
 
-/* A line. zone: the label of a group, or none; label: more, or NULL. */
+/* Prints a line. zone: the label of a group, or none; label: another label, or
+ * NULL. */
 static void
 print_sample(struct statistics_text *out, const char *family, const char *zone,
 	const char *label, uint64_t value)
@@ -295,8 +296,9 @@ utf8_len(const char *text)
 	return len;
 }
 
-/* Writes zone="NAME" with what the format wants escaped. It is UTF-8: a page
- * with other octets would be refused whole. They are written as in a name. */
+/* Writes zone="NAME" with the escapes of the format. The format is UTF-8: a
+ * page with other octets would be refused whole, so these are written as in a
+ * name. */
 static void
 print_zone_label(char *out, const char *name)
 {

@@ -90,7 +90,7 @@ syncer_ask(struct syncer *s, int fd, int folder)
 	return number;
 }
 
-/* Signals are for the loop. */
+/* Starts the thread, with all signals blocked: they are for the loop. */
 static enum nsd_err
 syncer_start(struct syncer *s)
 {

@@ -12,7 +12,7 @@ throttle_find_slot(struct ctl_throttle *throttle, uint64_t net)
 {
 	uint64_t x = net ^ throttle->seed;
 
-	/* Each bit of the net decides about each of the slot. */
+	/* Each bit of the slot depends on each bit of the network. */
 	for (unsigned i = 0; i < 2; i++) {
 		x ^= x >> 32;
 		x *= UINT64_C(0xd6e8feb86659fd93);
@@ -49,7 +49,7 @@ throttle_add_known(struct ctl_throttle *throttle, uint64_t net)
 	return known;
 }
 
-/* Tokens have come since the last look. */
+/* Adds the tokens that have come since the last refill. */
 static void
 slot_refill(struct throttle_slot *slot, unsigned rate, int64_t now_msec)
 {

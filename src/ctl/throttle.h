@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 
 #define THROTTLE_SLOTS 256u
-/* Tokens a second, and at once. */
+/* Tokens a second (RATE), and at once (BURST), of a network and of all. */
 #define THROTTLE_NET_RATE 5u
 #define THROTTLE_NET_BURST 20u
 #define THROTTLE_ALL_RATE 50u

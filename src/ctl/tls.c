@@ -88,7 +88,7 @@ ctl_tls_accept(struct ctl_tls *tls, struct ctl_tls_gate *gate)
 
 /* ---- the server ---------------------------------------------------------- */
 
-/* The first certificate of the text is also who signs those of clients. */
+/* Uses a chain of certificates. The first also signs those of clients. */
 static bool
 tls_use_cert(SSL_CTX *ctx, struct tls_text pem)
 {

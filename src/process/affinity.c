@@ -63,7 +63,7 @@ affinity_check(const struct conf_server *options, struct diag_sink *sink)
 	return NSD_OK;
 }
 
-/* Asks for what we have. */
+/* Asks for the processors that we have: a trial of the call. */
 static void
 affinity_ask(void)
 {

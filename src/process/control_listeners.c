@@ -126,7 +126,7 @@ listeners_bind_path(const struct sockaddr_un *address,
 	return -1;
 }
 
-/* The path from where we are. NULL: it lies outside of the chroot. */
+/* The path as this process sees it. NULL: it lies outside of the chroot. */
 static const char *
 listeners_path_inside(const struct server *server, const char *path)
 {
@@ -219,7 +219,7 @@ listeners_take(struct listeners_making *m, struct admin_listeners *found)
 	return err;
 }
 
-/* An interface; NULL: both addresses of this machine, or the one that it
+/* Opens an interface; NULL: both addresses of this machine, or the one that it
  * has. */
 static enum nsd_err
 listeners_open_interface(struct listeners_making *m,

@@ -95,7 +95,7 @@ counts_lay_out(struct counts *c, uint32_t room)
 		[PART_STORE] = {sizeof(struct counts_store), 1},
 		[PART_PROCESSES] = {(c->workers + OTHERS)
 				* sizeof(struct counts_process), 1},
-		/* Behind them is an octet for each. */
+		/* Behind the names is an octet for each group: it is empty. */
 		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS) + room,
 				1},
 		[PART_LIMITS] = {rrl_octets(c->limits), 1},
@@ -154,7 +154,7 @@ grown_count(const struct counts *c)
 	return c->parts[PART_BLOCKS].count + c->parts[PART_BASE].count + 1;
 }
 
-/* The last one: main alone has it grow. */
+/* The number of the file of limits, the last: main alone has it grow. */
 static unsigned
 grown_limits(const struct counts *c)
 {
@@ -397,7 +397,7 @@ counts_destroy(struct counts *c)
 
 /* ---- parts by role ------------------------------------------------------- */
 
-/* The roles that write a part, and that read it. Main keeps all. */
+/* The roles that write a part, and that read it. Main keeps all parts. */
 static const struct {
 	unsigned writers, readers; /* sets of enum ipc_role */
 } counts_rights[PART_COUNT] = {
@@ -420,8 +420,8 @@ unmap_pages(uint8_t *at, size_t size)
 		abort();
 }
 
-/* Unmaps the part, but for the item of a worker. All share one of which there
- * are not more. */
+/* Unmaps the items of a part but that of a worker. A single item is shared by
+ * all workers. */
 static void
 part_leave(const struct counts *c, const struct counts_area *part,
 	unsigned index)
@@ -578,7 +578,7 @@ counts_is_empty(const struct counts *c, uint32_t group)
 	return at != NULL && __atomic_load_n(at, __ATOMIC_RELAXED) != 0;
 }
 
-/* The number may be of who was taken over. */
+/* The number may come from a process that was taken over. */
 void
 counts_get_limits(const struct counts *c, uint32_t buckets,
 	struct rrl *limits)
@@ -595,8 +595,8 @@ counts_get_cookies(const struct counts *c)
 
 /* ---- processes ----------------------------------------------------------- */
 
-/* The place of a role's process. NULL: of the writer, which is there only at
- * times. */
+/* The place of a role's process. NULL: the role is the writer, which is there
+ * only at times. */
 static struct counts_process *
 counts_find_process(const struct counts *c, enum ipc_role role, unsigned index)
 {

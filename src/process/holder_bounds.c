@@ -4,8 +4,8 @@
 
 #include "process/holder_bounds.h"
 
-/* The least bounds, whatever the store holds: below, objects that updates of
- * small zones replace are no matter, and a transfer may take this long. */
+/* The least bounds, whatever the store holds: fewer octets are what updates of
+ * small zones replace, and a transfer may take this long. */
 #define OCTETS_MIN ((uint64_t)64 << 20)
 #define SEC_MIN 3600u
 

@@ -18,10 +18,10 @@
 #include "base/log.h"
 #include "process/link.h"
 
-/* From a try that the system had no memory for to the next. */
+/* Time to the next try after one that failed for want of memory. */
 #define RETRY_USEC 10000
 
-/* More than a socket holds. */
+/* A bound of messages that are read out: more than a socket holds. */
 #define READ_OUT_MAX 10000u
 
 /* A message that the other side had no room for. */
@@ -203,7 +203,7 @@ link_forget(struct link *link, enum ipc_type but)
 		event_del(link->room_event);
 }
 
-/* Has link_go_on called when it is worth a try. */
+/* Has link_go_on called when sending is worth another try. */
 static void
 link_await(struct link *link, enum nsd_err err)
 {
@@ -251,8 +251,8 @@ link_send_waiting(struct link *link)
 	return !link_waits(link);
 }
 
-/* Gives credits back, behind all that waits: who does not take our answers gets
- * none. */
+/* Gives credits back, behind all messages that wait: a peer that does not take
+ * our answers gets none. */
 static void
 link_give_credits(struct link *link)
 {

@@ -39,7 +39,7 @@ peer_on_refused(struct link *link)
 	return false;
 }
 
-/* Main will say so. */
+/* Main tells when the peer is replaced. */
 static void
 peer_on_gone(struct link *link)
 {
@@ -112,7 +112,7 @@ peers_add(struct peers *peers, const struct ipc_message *m)
 	if (m->fd_count != 1)
 		return;
 	peer = peer_create(peers, &what, m->fds[0]);
-	/* As with a message that could not be taken at all (role.c). */
+	/* As after a message that could not be received (role.c). */
 	if (peer == NULL) {
 		log_error("cannot talk to %s: there is no memory or descriptor"
 			  "%s", ipc_role_name((enum ipc_role)what.role),

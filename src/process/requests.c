@@ -49,7 +49,7 @@ request_deaths_max(enum ipc_type type)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* False: no more can be sent now. */
+/* Sends a request. False: no more can be sent now. */
 static bool
 requests_send(struct requests *requests, struct request *one)
 {
@@ -83,7 +83,8 @@ requests_step(struct requests *requests)
 
 	if (requests->link == NULL || requests->unsent == NULL)
 		return;
-	/* A suspect is alone. All others stand behind it: they came later. */
+	/* A request that a loader has died of is sent alone. All others stand
+	 * behind it: they came later. */
 	if (one->deaths > 0) {
 		if (requests->unsent == one && requests_send(requests, one))
 			requests->unsent = one->next;
@@ -195,7 +196,7 @@ requests_take_answer(struct requests *requests, const struct ipc_message *m)
 	requests_step(requests);
 }
 
-/* Returns where the next one stands that is given up, or NULL. */
+/* Returns the place of the next request that is to be given up, or NULL. */
 static struct request **
 requests_find_deadly(struct requests *requests)
 {

@@ -41,7 +41,7 @@ role_init_death(const struct server *server, bool die_with_main)
 		0);
 	if (!die_with_main)
 		return;
-	/* Main may have died before that. */
+	/* Main may have died before the prctl. */
 	if (getppid() != server->main_pid)
 		_exit(1);
 }
@@ -294,7 +294,7 @@ role_on_heartbeat(evutil_socket_t fd, short what, void *arg)
 		role->on_heartbeat(role);
 }
 
-/* Begins the heartbeat: as long as the loop turns. */
+/* Begins the heartbeat, which lasts as long as the loop turns. */
 static bool
 role_init_heartbeat(struct role *role, struct child_page *page)
 {

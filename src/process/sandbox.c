@@ -11,7 +11,7 @@
 #include "process/sandbox_landlock.h"
 #include "process/sandbox_seccomp.h"
 
-/* Tries a filter, in a child: a filter of a service manager may kill it for
+/* Tries the sandbox, in a child: a filter of a service manager may kill it for
  * that. */
 static enum nsd_err
 sandbox_try(void *arg, char text[TRIAL_TEXT_MAX])

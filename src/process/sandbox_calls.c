@@ -38,9 +38,9 @@
 #else
 #define CLONE_FLAGS 0
 #endif
-/* Of open: what could alter the file, or make it. */
+/* Flags of open that could alter the file, or make it. */
 #define ALTERS (O_ACCMODE | O_CREAT | O_TRUNC)
-/* Not in all headers. */
+/* Constants that some headers lack. */
 #define EMPTY_PATH 0x1000 /* AT_EMPTY_PATH */
 #define KIND_OF_MAP 0x0f  /* MAP_TYPE */
 

@@ -11,8 +11,8 @@
 
 enum sandbox_verdict {
 	SANDBOX_ALLOW,
-	/* Ends the process, which main says in the log: what no library does on
-	 * its own, so that who does it has taken the process over. */
+	/* Ends the process, which main logs: for calls that no library makes on
+	 * its own, so that an attacker must have taken the process over. */
 	SANDBOX_KILL,
 };
 
@@ -23,7 +23,7 @@ enum sandbox_kind {
 	SANDBOX_SELF, /* argument == the process's number */
 };
 
-/* Of what an argument has to be for a row to apply. */
+/* A condition on an argument for a row to apply. */
 struct sandbox_condition {
 	enum sandbox_kind kind;
 	unsigned argument; /* from 0 */
@@ -39,8 +39,8 @@ struct sandbox_call {
 	const char *reason;
 };
 
-/* Ends with a row without a name. Several rows of one call: any may apply. To
- * what no row applies fails with ENOSYS. */
+/* The rows, ended by one without a name. Of several rows of one call any may
+ * apply. A call to which no row applies fails with ENOSYS. */
 extern const struct sandbox_call sandbox_calls[];
 
 #endif

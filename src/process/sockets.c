@@ -316,9 +316,9 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
-/* Waits until the address is free, or until that time; then logs an error and
- * fails. Tries without SO_REUSEPORT, which would share it with the sockets that
- * are to be closed, or with those of another server that is to stay. */
+/* Waits until the address is free, at most until until_msec; then logs an error
+ * and fails. Tries without SO_REUSEPORT, which would share it with the sockets
+ * that are to be closed, or with those of another server that is to stay. */
 static enum nsd_err
 sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 {
@@ -327,7 +327,7 @@ sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 	return again_probe(listen, until_msec, &sink);
 }
 
-/* The part of how to listen that can be had anew. */
+/* The options of sockets that a reconfiguration can change. */
 static struct net_listen
 sockets_listen(const struct conf_server *options)
 {

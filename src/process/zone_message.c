@@ -7,7 +7,7 @@
 #include "process/zone_message.h"
 
 #define HEAD_LEN offsetof(struct ipc_zone, text)
-/* Of each change, before its texts. */
+/* Octets of a change before its texts. */
 #define ONE_LEN 3u
 
 /* Octets of the lines that have room. */
@@ -23,8 +23,8 @@ message_fit_lines(const char *lines, size_t room)
 	return room;
 }
 
-/* Of a zone file they may have any octets: a terminal gets none of those that
- * move it. */
+/* Copies lines, which may have any octets of a zone file: control characters,
+ * which move a terminal, become '?'. */
 static void
 message_copy_lines(char *out, const char *lines, size_t len)
 {
@@ -71,7 +71,7 @@ zone_message_add(struct zone_message *message, const struct zone_change *change)
 	return NSD_OK;
 }
 
-/* The text at a place, and in *at what is behind it. NULL: it does not end. */
+/* Takes the text at *at, and moves *at behind it. NULL: the text has no end. */
 static const char *
 message_next_text(const struct zone_message *message, size_t *at)
 {
@@ -85,7 +85,7 @@ message_next_text(const struct zone_message *message, size_t *at)
 	return text;
 }
 
-/* NSD_E_NOT_FOUND: no more changes. */
+/* Reads the next change. NSD_E_NOT_FOUND: there is none. */
 static enum nsd_err
 message_parse(struct zone_message *message, struct zone_change *change)
 {

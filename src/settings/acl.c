@@ -58,7 +58,7 @@ acl_peer_port_is_zero(const struct sockaddr_storage *addr)
 		&& peer.port == 0;
 }
 
-/* True if one address does not come behind another. */
+/* True if an address is less than another or equal. */
 static bool
 in_order(const uint64_t a[2], const uint64_t b[2])
 {
@@ -90,7 +90,8 @@ element_matches(const struct acl_element *e, const struct acl_peer *peer)
 	}
 }
 
-/* A signed request does not match what is for those without a key. */
+/* True if an element has the key of a request. An element without a key does
+ * not match a signed request. */
 static bool
 key_matches(const struct acl_element *e, store_ref key)
 {
@@ -100,7 +101,7 @@ key_matches(const struct acl_element *e, store_ref key)
 			    : key == STORE_NONE;
 }
 
-/* Is the peer in a range for any port or for its own? */
+/* True if the peer is in a range for any port or for its own. */
 static bool
 index_has(const struct acl_index *index, uint64_t kind,
 	const struct acl_peer *peer)
@@ -114,7 +115,8 @@ index_has(const struct acl_index *index, uint64_t kind,
 			kind | ACL_KIND_PORT(peer->port), address));
 }
 
-/* Has the client shown the certificate that an element wants, if any? */
+/* True if the client has shown the certificate that an element wants, if
+ * any. */
 static bool
 identity_matches(const struct acl_element *e, const struct acl_client *client)
 {
@@ -129,9 +131,9 @@ identity_matches(const struct acl_element *e, const struct acl_client *client)
 		(const char *)wanted->name);
 }
 
-/* Is an address of the client let in? If it is allowed from the beginning, only
- * those elements count that block. Inlined, with what it calls: so that there
- * are proxies costs no calls where there are none. */
+/* True if a list lets an address of the client in. allowed: the address is let
+ * in unless an element blocks it. Inlined, with the functions that it calls: so
+ * proxies cost no calls where there are none. */
 static inline __attribute__((always_inline)) bool
 list_allows(const struct acl_list *list, const struct acl_client *client,
 	const struct sockaddr *addr, bool allowed)

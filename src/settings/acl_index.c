@@ -77,14 +77,15 @@ acl_index_copy(const struct acl_element *from, uint32_t count,
 	return to;
 }
 
-/* Does nobody match it, whatever the address? */
+/* True if an element matches no client, whatever its address: its key is
+ * missing. */
 static bool
 element_is_void(const struct acl_element *e)
 {
 	return !e->blocked && e->needs_key && e->key == STORE_NONE;
 }
 
-/* False: no address is in it. */
+/* Makes the row of an element. False: no address is in it. */
 static bool
 row_make(const struct acl_element *e, struct acl_row *row)
 {
@@ -187,7 +188,7 @@ rows_fill(const struct acl_element *elements, uint32_t count,
  * that ends. doc/decisions/0108 has figures.
  */
 
-/* Of IPv4, less 2^31: processors compare several of these at once. */
+/* A bound of IPv4, less 2^31: processors compare several at once. */
 typedef int32_t bound4;
 struct bound6 {
 	uint64_t word[2];
@@ -224,7 +225,7 @@ node_size(bool ip6)
 		   : sizeof(bound4) << NODE4_BITS;
 }
 
-/* Which level is the top one, times the bits of a node. */
+/* The number of the top level, times the bits of a node. */
 static inline unsigned
 top_shift(uint32_t count, bool ip6)
 {

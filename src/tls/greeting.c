@@ -9,8 +9,8 @@
 #include "base/octets.h"
 #include "inside.h"
 
-/* RFC 8446 section 4.1.2. ClientHellos of practice have some hundred octets,
- * and some thousand with large keys. */
+/* The type of a ClientHello, RFC 8446 section 4.1.2. In practice it has some
+ * hundred octets, and some thousand with large keys. */
 #define HELLO 1u
 /* The octets that OpenSSL has room for from the beginning. */
 #define HELLO_MAX 16384u

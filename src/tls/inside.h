@@ -65,7 +65,7 @@ struct greeting {
 };
 
 /* Looks at the next octets from a client. dated: the version is known, and
- * before 1.3. False: it wants to begin with more octets than anybody needs. */
+ * before 1.3. False: the client begins with more octets than any needs. */
 bool greeting_is_short(struct greeting *greeting, const uint8_t *in, size_t len,
 	bool dated);
 
@@ -73,7 +73,7 @@ bool greeting_is_short(struct greeting *greeting, const uint8_t *in, size_t len,
  * share. False: no memory. */
 bool stream_init(struct tls_server *server) MUST_USE;
 
-/* Counts what a client sends to disturb; of each context. */
+/* Has a context count the messages without data of its clients. */
 void stream_watch(SSL_CTX *ctx);
 
 /* Has a context make and read tickets with the server's keys. */

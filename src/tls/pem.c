@@ -115,7 +115,7 @@ tls_use_chain(SSL_CTX *ctx, struct tls_text pem)
 
 	X509_free(cert);
 	while (!failed && (cert = pem_read_certificate(bio, &failed)) != NULL)
-		/* The context's from then on. */
+		/* On success the context owns the certificate. */
 		if (SSL_CTX_add0_chain_cert(ctx, cert) != 1) {
 			X509_free(cert);
 			failed = true;

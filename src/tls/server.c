@@ -51,7 +51,7 @@ server_on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* OpenSSL frees the copy. */
+/* Gives a connection a copy of the OCSP response, which OpenSSL frees. */
 static int
 server_on_status(SSL *ssl, void *arg)
 {
@@ -188,7 +188,7 @@ tls_server_renew(struct tls_server *server, const struct secrets *texts,
 		SSL_CTX_free(mutual_ctx);
 		return err;
 	}
-	/* Connections hold on to what they began with. */
+	/* Connections keep the contexts that they began with. */
 	SSL_CTX_free(server->ctx);
 	SSL_CTX_free(server->mutual);
 	OPENSSL_free(server->ocsp);

@@ -31,8 +31,8 @@ struct stream {
 	bool ended;   /* the other side was told so */
 };
 
-/* RFC 9103: whole zones go over 1.3 alone. Before it certificates, and so who
- * the clients are, went in plain. */
+/* True before TLS 1.3. RFC 9103: whole zones go over 1.3 alone; before it
+ * certificates, and so the names of clients, went in plain. */
 static bool
 stream_is_dated(const void *state)
 {
@@ -204,7 +204,8 @@ stream_watch(SSL_CTX *ctx)
 	SSL_CTX_set_msg_callback(ctx, stream_on_message);
 }
 
-/* OpenSSL has neither read nor written. Returns what is to be returned. */
+/* The result of a call in which OpenSSL has neither read nor written: 0, or -1
+ * with errno. */
 static ssize_t
 stream_stop(struct stream *s)
 {
@@ -298,7 +299,7 @@ left_skip(struct octets_left *left, size_t len)
 	}
 }
 
-/* Returns what the next record has. Small pieces are put together. */
+/* Returns the octets of the next record. Small pieces are put together. */
 static const uint8_t *
 left_get(const struct octets_left *left, uint8_t record[TLS_RECORD_MAX],
 	size_t *len)

@@ -96,7 +96,7 @@ tickets_on_key(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher,
 	uint64_t now = (uint64_t)time(NULL) / PERIOD_SEC;
 	struct ticket_keys *keys;
 
-	/* One of 1.2 has all that is needed to read the session (RFC 9325
+	/* A ticket of 1.2 has all that is needed to read the session (RFC 9325
 	 * section 3.4). */
 	if (SSL_version(ssl) < TLS1_3_VERSION)
 		return 0;
