@@ -59,8 +59,8 @@ progress_ask(const struct control_progress *progress,
 	return answer->len > 0;
 }
 
-/* Of several commands that are the same, the first that came. *out: what the
- * server says of it, without a line's end; empty: nothing. */
+/* Finds the command in the server's answer, of several equal ones the first.
+ * *out: the server's text about it, without a line's end; empty: none. */
 static void
 progress_find(const struct control_progress *progress, const char *text,
 	char out[TEXT_MAX])

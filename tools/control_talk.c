@@ -315,7 +315,7 @@ talk_read(struct control_talk *talk)
 			if (why == SSL_ERROR_WANT_READ || talk->want_write)
 				return true;
 			talk->clean = why == SSL_ERROR_ZERO_RETURN;
-			/* With TLS 1.3 it refuses us only now. */
+			/* With TLS 1.3 the server refuses us only now. */
 			if (why == SSL_ERROR_SSL)
 				(void)talk_fail_tls(talk,
 					"the server has refused");
@@ -419,7 +419,7 @@ talk_find_wait(const struct talk_times *times)
 	return next == INT64_MAX ? -1 : wait > 0 ? (int)wait : 0;
 }
 
-/* False: the talk has had its time. */
+/* Calls on_tick when it is due. False: the time of the talk is over. */
 static bool
 talk_mind_times(const struct control_talk *talk, struct talk_times *times)
 {

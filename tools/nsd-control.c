@@ -183,7 +183,7 @@ ask_end_unheard(void)
 	exit(control_talk_fail("cannot write", "standard output"));
 }
 
-/* The answer, as it comes. */
+/* Prints a part of the answer as it comes. */
 static bool
 ask_on_answer(void *ctx, const char *octets, size_t len)
 {
@@ -248,7 +248,7 @@ start_server(const struct control_ask *ask)
 	return control_talk_fail("cannot start", path);
 }
 
-/* Returns false if there is nothing to ask. */
+/* Reads the command line. Returns false if there is no command. */
 static bool
 ask_parse(int argc, char **argv, struct control_ask *ask)
 {

@@ -62,7 +62,7 @@ usage(FILE *out)
 
 /* ---- printing ------------------------------------------------------------ */
 
-/* A number with a point between thousands, and what it is. */
+/* Prints a number, with a point between thousands, and its meaning. */
 static void
 print_octets(uint64_t octets, const char *what)
 {

@@ -172,7 +172,7 @@ fs_replace_end(struct fs_replace *r)
 	r->temp = NULL;
 }
 
-/* The names: that of the new file has an end of its own. */
+/* Makes the paths of both files: that of the new one has `end` behind it. */
 static enum nsd_err
 fs_replace_begin(struct fs_replace *r, const char *path, const char *end)
 {

@@ -36,7 +36,7 @@ struct key_store {
 	struct key_store_slot *to_write; /* of the maker */
 	size_t size;                 /* octets */
 	uint32_t slots;
-	/* The maker's: */
+	/* The maker alone has these. */
 	bool sealed;
 	uint32_t *runs;  /* slots of the secret that begins here; 0: none */
 	uint8_t *marks;

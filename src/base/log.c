@@ -351,8 +351,8 @@ log_escape(char *out, const char *text)
 	return (size_t)(p - out);
 }
 
-/* The second of the last line of this thread, in text: of many zones a line
- * each is written within one. */
+/* The second of the last line of this thread, in text: with many zones, many
+ * lines are written within one second. */
 static _Thread_local struct {
 	time_t sec;
 	bool is_known, is_iso;

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log_out.h"
 
-/* The part of passed time by which the patience grows again: one in this. */
+/* The patience grows again by the GIVE_BACKth part of passed time. */
 #define GIVE_BACK 8
 /* Waits shorter than this are not worth it. */
 #define WAIT_MIN_USEC 1000

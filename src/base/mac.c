@@ -64,7 +64,7 @@ mac_create(enum mac_kind kind, const uint8_t *secret, size_t len,
 			OSSL_PARAM_construct_end(),
 		};
 
-		/* Without octets it would keep the key of before. */
+		/* With NULL, OpenSSL would keep its former key. */
 		err = EVP_MAC_init(m->ctx, len > 0 ? secret : &none, len,
 				params) == 1 ? NSD_OK : NSD_E_NOT_FOUND;
 	}

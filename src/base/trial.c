@@ -47,7 +47,8 @@ trial_read(const struct trial_report *report, char text[TRIAL_TEXT_MAX])
 					: NSD_E_PEER;
 }
 
-/* Reads what it says until all is there, its end, or that of its time. */
+/* Reads the child's report until it is whole, the child ends, or the time is
+ * over. */
 enum nsd_err
 trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
 {

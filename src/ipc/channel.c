@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "ipc/channel.h"
 
-/* In front of each payload. */
+/* The head of a message, in front of its payload. */
 struct ipc_head {
 	uint32_t type;
 };

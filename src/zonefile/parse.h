@@ -171,10 +171,10 @@ struct parallel *parallel_open(struct parse_file *f, unsigned threads);
 struct piece *parallel_next(struct parallel *pl);
 /* The piece has been committed: f->state is what to assume from now on. */
 void parallel_done(struct parallel *pl);
-/* Behind the last piece: why no more could be read, with errno; NSD_OK: the
- * file is at its end. */
+/* Returns behind the last piece why no more could be read, with errno; NSD_OK:
+ * the file is at its end. */
 enum nsd_err parallel_check(const struct parallel *pl) MUST_USE;
-/* Also before the last piece. */
+/* Ends the threads; also before the last piece. */
 void parallel_close(struct parallel *pl);
 
 /* ---- the top (parse.c): zonefile_parse and zonefile_parse_text with tuning;

@@ -131,7 +131,8 @@ set_bad(struct reader *r, const char *at, const char *text)
 	}
 }
 
-/* Parentheses, quoted strings and NUL octets. Returns false without memory. */
+/* Takes parentheses, quoted strings and NUL octets. Returns false without
+ * memory. */
 static bool
 gather_special(struct reader *r, const char *at, size_t len)
 {
@@ -265,7 +266,8 @@ find_next_record(const char *at, const char *end)
 	return end;
 }
 
-/* False: too much was scanned anew, and nothing is changed. */
+/* Goes on at a place inside a record. False: too much was scanned anew already,
+ * and nothing is changed. */
 static bool
 restart_at(struct reader *r, const char *at)
 {

@@ -183,7 +183,7 @@ enum reader_stop record_parse(struct reader *r, bool has_owner);
 /* Leaves out lines without an owner until there is a good one again. */
 void record_set_bad_owner(struct reader *r);
 
-/* All directives but $GENERATE. Also READER_INCLUDE. */
+/* Parses a directive other than $GENERATE. READER_INCLUDE: it is $INCLUDE. */
 enum reader_stop directive_parse(struct reader *r);
 
 /* True if the line is the directive of this name, in any case. */

@@ -104,7 +104,7 @@ repeat_owner(struct reader *r)
 {
 	if ((r->set & PART_OWNER) == 0)
 		r->used |= PART_OWNER;
-	/* The line with the bad owner has been told of. */
+	/* The line with the bad owner was reported. */
 	if (r->state.owner_is_bad)
 		return false;
 	if (r->state.owner_len == 0) {

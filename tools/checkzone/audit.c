@@ -97,7 +97,7 @@ rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	const struct audit_group *g, const struct audit_group *sigs)
 {
 	size_t sigs_len = sigs != NULL ? sigs->len : 0;
-	/* Only who verifies looks at the RRs. */
+	/* The RRs are looked at only to verify signatures. */
 	size_t rrs_len = audit->options->verify ? g->len : 0;
 	size_t size = sizeof(struct audit_rrset) + o->name_len + rrs_len
 		+ sigs_len;

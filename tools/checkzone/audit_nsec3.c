@@ -253,7 +253,7 @@ record_find(const struct audit_nsec3 *n, const uint8_t *hash, bool *matches)
 	return &p->records[low];
 }
 
-/* Does the name have the NSEC3 that it should have? */
+/* Checks that a name has the NSEC3 that it should have. */
 static void
 name_match(struct audit *audit, const struct audit_name *name,
 	const uint8_t *hash)

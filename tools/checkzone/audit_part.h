@@ -265,7 +265,7 @@ void audit_keys_fini(struct audit_keys *keys);
 struct audit_key *audit_keys_find(const struct audit_keys *keys,
 	uint8_t algorithm, uint16_t tag);
 
-/* After all signatures were checked: which keys sign the DNSKEY RRset? */
+/* Checks which keys sign the DNSKEY RRset; after all signatures. */
 void audit_keys_finish(struct audit *audit);
 
 static inline bool
@@ -309,7 +309,7 @@ struct audit_nsec {
 	uint8_t next[NAME_MAX_LEN];
 };
 
-/* Each owner, in canonical order. */
+/* Checks the NSEC of an owner; called in canonical order. */
 void audit_nsec_name(struct audit *audit, const struct audit_owner *owner);
 
 /* After the last owner. */

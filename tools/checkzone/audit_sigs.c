@@ -336,7 +336,7 @@ missing_add(struct audit_worker *w, const struct verdict *v,
 			algorithm);
 }
 
-/* Does the RRset have signatures of all algorithms that it needs? */
+/* Checks that an RRset has signatures of all algorithms that it needs. */
 static void
 algorithms_check(struct audit_worker *w, struct verdict *v)
 {

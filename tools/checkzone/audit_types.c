@@ -111,8 +111,8 @@ types_list(const char *word, const struct audit_types *of,
 	}
 }
 
-/* As audit_types_differ, for bitmaps that are not the same octets. The sets are
- * large, so those who need none shall not clear them. */
+/* As audit_types_differ, for bitmaps that are not the same octets. Not inlined:
+ * the sets are large, and to clear them is in vain for equal bitmaps. */
 static bool __attribute__((noinline))
 sets_differ(const uint8_t *have, size_t have_len, const uint8_t *want,
 	size_t want_len, char out[AUDIT_DIFFERENCE_MAX])

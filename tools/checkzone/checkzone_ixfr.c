@@ -24,7 +24,7 @@
 #define COMPARE_MEMORY ((size_t)4 << 30) /* octets of what differs */
 #define COMMENTS_MAX 20u /* lines of a file that are looked at for its size */
 
-/* The two files, and what comes of them. */
+/* The two files, and the difference between them. */
 struct ixfr_making {
 	struct check *c;
 	struct zonefile_result before, after;

@@ -200,7 +200,7 @@ check_whole(struct check *c)
 {
 	struct zonefile_result result;
 
-	/* Of half a zone, rules would seem broken that are not. */
+	/* A part of a zone would seem to break rules that the whole obeys. */
 	if (read_zone(c, &result) == NSD_OK && !result.is_cut)
 		check_records(c, &result);
 	zonefile_result_fini(&result);
