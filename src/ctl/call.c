@@ -187,7 +187,7 @@ call_is_busy(const struct ctl_call *call)
 	return call->state != CALL_COMMAND && call->state != CALL_LINGERS;
 }
 
-/* Ends a call whose answer is whole; all of it is still to be sent. */
+/* Ends a call whose answer is whole, but perhaps not sent yet. */
 static void
 call_finish(struct ctl_call *call)
 {

@@ -31,8 +31,8 @@ channel_is_full(const struct ctl_channel *channel)
 	return channel->count >= channel->options.conns_max;
 }
 
-/* True if a connection has sent no command in SLOW_MSEC, or no octet at all in
- * SILENT_MSEC, or if it only lingers. */
+/* True if a connection has sent no command in SLOW_MSEC, or has no unread octet
+ * after SILENT_MSEC, or if it only lingers. */
 static bool
 channel_keeps_silent(const struct ctl_call *call, int64_t now)
 {
