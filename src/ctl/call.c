@@ -258,6 +258,7 @@ call_must_be_quick(const struct ctl_channel *channel)
 	return count >= channel->options.conns_max / 4 * 3;
 }
 
+/* Begins the command, once its line is whole. */
 static void
 call_begin(struct ctl_call *call)
 {

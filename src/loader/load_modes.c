@@ -155,6 +155,9 @@ modes_compare(const struct load_reading *r)
 	return err == NSD_OK && modes_applies(r) ? modes_apply(r) : err;
 }
 
+/* Tries one mode after the other. NSD_E_LIMIT of a mode: it does not suit the
+ * zone, and the next one has its turn. NSD_E_DENIED: the file is older than
+ * what is served, which stays. */
 enum nsd_err
 load_modes_run(struct load_reading *r)
 {

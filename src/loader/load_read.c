@@ -170,8 +170,8 @@ read_note_absent(const struct load_context *context,
 	}
 }
 
-/* Notes again, for one who asks for a reload, that the file failed the last
- * time and has not changed. */
+/* Logs once more, for the operator who asks for a reload, that the file failed
+ * the last time and has not changed. */
 static void
 read_note_still_failed(const struct load_context *context,
 	const struct load_zone *zone, const char *path)
@@ -191,9 +191,10 @@ read_note_still_failed(const struct load_context *context,
 			zone->conf->name, path, zone->conf->name, path);
 }
 
-/* Notes that the files are as they were when the record was made, unless the
- * pass leaves out zones that have changed, too. In between they may have been
- * missing. */
+/* Acts on files that are as they were at the last reading. If they were missing
+ * in between, the zone's entry says that they have failed: the result corrects
+ * that. A pass for missing zones does not compare times, and says nothing of
+ * files. */
 static void
 read_note_unchanged(const struct load_context *context,
 	const struct load_zone *zone, const char *path,
@@ -237,8 +238,8 @@ read_is_as_before(const struct load_context *context,
 			&& !load_files_have_changed(sources, path);
 }
 
-/* Returns the zone's file as we see it; or NULL, and sets the outcome: it has
- * none. */
+/* Returns the path of the zone's file, as it is within the chroot; or NULL, and
+ * sets the outcome: the zone has no file, or its name is too long. */
 static const char *
 read_find_path(const struct load_context *context,
 	const struct load_zone *zone, char buffer[PATH_MAX],

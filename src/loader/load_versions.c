@@ -121,7 +121,7 @@ struct transaction {
 	struct load_versions *v;
 	struct zone_update *update;
 	struct changesets changesets;
-	uint64_t first; /* version that is not left out */
+	uint64_t first; /* version that is applied; those before are left out */
 	uint64_t at;    /* version that is being read */
 };
 

@@ -26,8 +26,8 @@ loader_init_follow(struct loader *loader)
 		.on_removed = loader_on_removed,
 		.on_file = loader_on_file,
 		.ctx = loader,
-		/* The server that this process was forked from lends parts of
-		 * it. */
+		/* Never freed, as main, from which this process was forked,
+		 * has lent parts of this configuration to `server`. */
 		.kept = loader->role.server->conf,
 	};
 }

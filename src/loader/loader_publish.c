@@ -114,9 +114,10 @@ loader_log_read(const struct loader *loader, const struct load_result *result,
 			(long long)(clock_now_msec() - result->begun_msec));
 }
 
-/* Notes the file after a forced transfer has brought a version that is not
- * newer: a reload then ignores the serial of the file, and reads it if it
- * changes from now on. */
+/* Notes the zone's file as if it had been read, after a forced transfer whose
+ * version is not newer than the one before. Else the next reload would bring
+ * the newer version of the file back; so the file is read only once it
+ * changes. */
 static void
 loader_pass_over_file(struct loader *loader, const struct load_zone *zone)
 {

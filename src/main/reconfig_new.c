@@ -204,8 +204,9 @@ new_open_listeners(struct supervisor *s, struct report *report,
 }
 
 /* Has keys and certificates tried by the roles that are to use them, workers
- * last: one of them does so at once. Texts that cannot be tried now stay as
- * they are, too. */
+ * last: one of them does so at once. If a text cannot be tried now, and
+ * nsd.conf names the same files as before, the text in use stays: that is a
+ * warning. */
 static enum nsd_err
 new_try(struct supervisor *s, struct report *report, const struct conf *conf,
 	struct reconfig_new *new)

@@ -32,8 +32,9 @@ copy_octets(uint8_t *out, const uint8_t *from, uint32_t len)
 /*
  * Copies RRs (RDLENGTH and RDATA) and puts the head before each. An RR is
  * copied by words if enough comes behind it. That writes up to 7 octets too
- * many, which the next RR overwrites. The octets of the head may be one less
- * than it has: then its owner is 0, and the first of that is the root.
+ * many, which the next RR overwrites. The root as owner takes one octet where
+ * others take a pointer of two: then head_len is one less and head.owner is 0,
+ * of which the rest of the head overwrites the second octet.
  */
 static inline __attribute__((always_inline)) uint8_t *
 copy_rrs(uint8_t *out, struct emit_head head, uint32_t head_len,
@@ -86,8 +87,8 @@ static bool
 has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail,
 	uint32_t behind)
 {
-	/* Fixups are in sent coordinates, so the RRs have to be stepped
-	 * through beside them. */
+	/* Fixups are offsets in what is sent, where each RR has a head; RRs are
+	 * stored without heads. So both are stepped through side by side. */
 	const uint8_t *rr = rrset->data;
 	uint32_t head = rrset_rr_head(rrset), sent = head;
 	unsigned i = 0;

@@ -397,7 +397,8 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
-		/* A stream's request may have been counted: exchange_seen. */
+		/* A request of a stream that had to wait comes again, and was
+		 * counted before (enum exchange_seen). */
 		if (exchanges[i].seen != EXCHANGE_NEW)
 			ctx->counters = &ctx->uncounted;
 		parse_request(ctx, q, &exchanges[i]);

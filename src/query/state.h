@@ -22,7 +22,8 @@
 #include "zone/nsec3.h"
 #include "zone/zone.h"
 
-/* The work that is left for a request. */
+/* The work that is left for a request. The order counts: from STEP_NOTIFY on
+ * all but STEP_CHAOS need a zone. */
 enum query_step {
 	STEP_DROP,     /* no reply may be sent */
 	STEP_HEADER,   /* rcode is set: reply with header (and OPT) */

@@ -7,8 +7,9 @@
 #include "dns/serial.h"
 #include "xfr/inside.h"
 
-/* Of probes and of transfers each class leaves a quarter to the other, so that
- * neither waits for the other's timeouts. */
+/* Of the places for probes, and of those for transfers, urgent requests leave a
+ * quarter to those by timer, and these to urgent ones: so neither class waits
+ * for the other's timeouts. */
 #define CLASS_SHARE 4u
 
 #define TIMERS_A_CALL 64u
@@ -517,7 +518,8 @@ find_turn(struct xfr_machine *m, enum queue_id queue, int64_t now)
 	return id;
 }
 
-/* Sends the first zone of a queue on its way. */
+/* Begins the request of the first zone of a queue: *action is what is to be
+ * sent. False: no zone has its turn now. */
 static bool
 queue_start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 	struct xfr_action *action)

@@ -162,9 +162,10 @@ change_begin(struct xfrd_change *change)
 	if (!change->is_listed) {
 		if (!change_list(change))
 			return true;
-		/* Changes that were listed before are not counted: one of them
-		 * may stay busy for long, and must not end the batch for all
-		 * others. */
+		/* The batch ends early if the list is to be written anew,
+		 * which depends on this count. Changes that were listed before
+		 * do not count: one of them may stay busy for long, and must
+		 * not end the batches of all others. */
 		changes->more += (change->kind == XFRD_CHANGE_ADD)
 			- (change->kind == XFRD_CHANGE_DELETE);
 	}

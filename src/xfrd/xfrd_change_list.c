@@ -162,8 +162,10 @@ xfrd_change_unlist(struct xfrd_change *change)
 	enum nsd_err err = NSD_OK;
 
 	assert(change->is_listed);
+	/* With has_old the old line is there still. */
 	if (zone != NULL && !change->has_old)
 		err = change_restore(xfrd, zone, change->at);
+	/* A new line in another place goes when the old one is durable. */
 	if (err == NSD_OK && change->at != 0 && zone != NULL)
 		change->has_old = zone->listed_at != change->at;
 	if (err == NSD_OK && change->at != 0 && zone == NULL) {

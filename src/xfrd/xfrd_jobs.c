@@ -103,6 +103,8 @@ jobs_wait_on(struct xfrd_job *job)
 	return jobs_is_unheard(job) ? 0 : jobs_begin_wait(job);
 }
 
+/* Returns since when a job has had its turn on its connection; now, if its turn
+ * is to come, or over UDP. Its patience counts from there. */
 static int64_t
 jobs_get_turn(const struct xfrd_job *job, int64_t now)
 {
@@ -112,7 +114,8 @@ jobs_get_turn(const struct xfrd_job *job, int64_t now)
 		? xfrd_ask_get_turn(job->ask, now) : now;
 }
 
-/* Returns the same for a job that is under way; 0: it takes too long. */
+/* Returns after how many milliseconds a job that is under way is to be looked
+ * at again; 0: it takes too long. */
 static uint32_t
 jobs_look(struct xfrd_job *job)
 {

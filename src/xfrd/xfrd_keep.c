@@ -35,10 +35,11 @@
 /* Transfers on their way from the journal to the loader, above which no others
  * are begun. */
 #define KEPT_MAX 2000u
-/* Entries of a zone in the journal beyond this, and this much for each record,
- * take more than the zone itself. At half of that its file is written, and the
- * differences go. Where there is no file, or it cannot be written, the zone is
- * transferred whole in the end. */
+/* The bound of what the journal has of a zone: this, and some octets for each
+ * record of the zone, as more than that is more than the zone itself. At half
+ * of the bound the zone's file is written, and the journal forgets the
+ * differences. At the bound, as there is no file or it cannot be written, the
+ * zone is transferred whole. */
 #define JOURNAL_OCTETS_MAX (64u << 20)
 #define JOURNAL_RECORD_OCTETS 512u
 
@@ -61,9 +62,11 @@ keep_write_source(const struct xfrd_job *job, char *out, size_t size)
 _Static_assert((int)JOURNAL_WHOLE == (int)XFR_WHOLE
 	&& (int)JOURNAL_DIFFS == (int)XFR_DIFFS, "one fact, in two layers");
 
-/* True if a whole zone is not newer than what its file may hold: it goes back,
- * or an earlier one did, whose mark goes with its entry. *from: the serial that
- * they took the place of. */
+/* True if a whole zone that was transferred is to be marked as going back, as
+ * the zone's file may have a newer serial, and must not win at the next start:
+ * this transfer is not newer than what is served; or an earlier one was not,
+ * and its entry, whose mark says so, is about to go. *from: the serial that was
+ * served before the zone went back. */
 static bool
 keep_goes_back(const struct xfrd_job *job, uint32_t to, uint32_t *from)
 {
@@ -452,6 +455,8 @@ keep_on_rest(void *ctx, const struct ipc_message *answer)
 	free(rest);
 }
 
+/* True if an entry leads on from the served version; soa: its SOA, NULL if no
+ * version is served. */
 static bool
 keep_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
 {

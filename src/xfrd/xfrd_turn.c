@@ -24,6 +24,10 @@
 
 /* ---- looking at what is served ------------------------------------------- */
 
+/* Brings a zone in line with what is published of it. The machine gets the
+ * zone, with the state that it had before (xfrd_state.c, xfrd_handover.c),
+ * loses it if its options are others, or is told which version is served.
+ * False: there is no memory for it now. */
 static bool
 turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -67,7 +71,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	return true;
 }
 
-/* Looks at a zone. False: there is no memory for it now. */
+/* Looks at a zone with the store at hand, as turn_look does. */
 static bool
 turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 {

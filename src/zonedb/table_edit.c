@@ -271,6 +271,8 @@ entries_create(struct store_heap *heap, const struct zone_setup *setups,
 	return NSD_OK;
 }
 
+/* Makes an owner of an entry, to sort entries by name. Owners of a build count
+ * records; here rr_count is the reference of the entry. */
 static void
 entry_measure(const struct store_view *view, store_ref ref,
 	struct owner *owner)

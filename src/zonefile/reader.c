@@ -419,7 +419,9 @@ run_generate(struct reader *r)
 	struct generate g;
 	enum nsd_err err;
 
-	/* All $GENERATE of a zone share a limit, so they are taken in order. */
+	/* All $GENERATE of a zone share a limit, so they are taken in order: a
+	 * piece that is parsed ahead ends here, as at an $INCLUDE, and is
+	 * parsed again once the pieces before it are done. */
 	if (r->hooks->is_assumed)
 		return READER_INCLUDE;
 	err = generate_begin(&g, r);
