@@ -183,8 +183,9 @@ follow_batch(const struct load_follow *f, struct conf *conf, bool pass)
 	};
 }
 
-/* Zones that go keep their places until all zones that come have one: the
- * places tell which zones stay. */
+/* Zones that come take their places in the set first, and zones that go give
+ * theirs back then: a place with another zone in it would be taken for that of
+ * a zone that stays. */
 static enum nsd_err
 follow_publish(struct load_follow *f, const struct conf *old, struct conf *new,
 	bool pass)

@@ -1,5 +1,11 @@
-/* loader_updates.c - changes of zones that come in messages, in the loader: see
- * load_update.h. */
+/*
+ * loader_updates.c - changes of zones that come in messages, in the loader: see
+ * load_update.h.
+ *
+ * loader_on_update hands a change to loader_take_update, which has it applied,
+ * or has it wait; loader_try_update tries those that wait. loader_apply applies
+ * what is small (loader_apply_small); the rest goes to loader_transfers.c.
+ */
 #include "config.h"
 
 #include <assert.h>

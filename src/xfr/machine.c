@@ -94,8 +94,10 @@ is_secondary(const struct xfr_machine *m, const struct xfr_zone *z)
 
 /* ---- zones come, change and go ------------------------------------------ */
 
-/* Returns when a zone expires that had another config. Time that an EXPIRE
- * option has taken off stays off, and options bring no expired zone back. */
+/* Returns when a zone expires that comes with another config: after the new
+ * lifetime, which counts from when its version was acquired. An EXPIRE option
+ * of a primary may have shortened the time before: then the end stays where it
+ * is, if it is earlier. No option brings an expired zone back. */
 static int64_t
 refit_expiry(const struct xfr_start *start, int64_t lifetime_msec, int64_t now)
 {

@@ -1,6 +1,9 @@
 /*
  * xfrd_jobs.c - carries out the machine's actions at other servers: asks for an
  * SOA, receives a transfer, sends NOTIFY.
+ *
+ * A job is sent at once, or waits for a connection (jobs_wait) until there is
+ * one (jobs_on_room). It ends in xfrd_job_end; a transfer, in xfrd_keep.c.
  */
 #include "config.h"
 
