@@ -193,6 +193,8 @@ update_make(struct zone_update *u, struct diag_sink *sink)
 	err = u->version > 0 ? update_merge(u) : NSD_OK;
 	if (err != NSD_OK)
 		return err;
+	/* NSD_E_AGAIN: the whole zone is to be built anew, as that takes less,
+	 * or as no record of its NSEC3 chain would be left. */
 	err = update_needs_rebuild(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN && update_is_too_long(u))
 		return NSD_E_LIMIT;
@@ -219,7 +221,7 @@ update_publish(struct zone_update *u)
 		return table_swap_zone(u->writer, u->entry, u->made);
 	update_publish_cells(u, store_edit(u->heap, u->made));
 	store_publish_ref(u->writer, &entry->zone, u->made);
-	/* From here on nothing fails. */
+	/* No whole zone has gone: update_end retires what was replaced. */
 	return STORE_NONE;
 }
 
