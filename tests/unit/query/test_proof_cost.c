@@ -67,6 +67,7 @@ spent(const struct world *w)
 
 /* The hashes of a chain that is being made: of names, or forged. */
 struct hashes {
+	char apex; /* the zone's only letter; 0: z */
 	uint16_t iterations;
 	unsigned count;
 	uint8_t hash[OWNERS_MAX][NSEC3_HASH_LEN];
@@ -107,19 +108,28 @@ compare(const void *a, const void *b)
 }
 
 static void
-hash_owner(const uint8_t *hash, uint8_t *owner)
+write_apex(const struct hashes *hashes, uint8_t *name)
+{
+	memcpy(name, "\1z", 3);
+	if (hashes->apex != 0)
+		name[1] = (uint8_t)hashes->apex;
+}
+
+static void
+hash_owner(const struct hashes *hashes, unsigned at, uint8_t *owner)
 {
 	owner[0] = NSEC3_LABEL_LEN;
-	nsec3_print_label(hash, owner + 1);
-	memcpy(owner + 1 + NSEC3_LABEL_LEN, "\1z", 3);
+	nsec3_print_label(hashes->hash[at], owner + 1);
+	write_apex(hashes, owner + 1 + NSEC3_LABEL_LEN);
 }
 
 static void
 add_chain(struct world_zone *zone, struct hashes *hashes)
 {
-	struct world_rr rr = { .owner = "\1z", .rrclass = CLASS_IN,
-		.ttl_sec = 5, .type = TYPE_NSEC3PARAM, .rdlen = 5 };
+	struct world_rr rr = { .rrclass = CLASS_IN, .ttl_sec = 5,
+		.type = TYPE_NSEC3PARAM, .rdlen = 5 };
 
+	write_apex(hashes, rr.owner);
 	rr.rdata[0] = NSEC3_ALGORITHM_SHA1;
 	octets_put_u16(rr.rdata + 2, hashes->iterations);
 	rrs_add(&zone->records, &rr);
@@ -130,7 +140,7 @@ add_chain(struct world_zone *zone, struct hashes *hashes)
 	rr.rdata[5] = NSEC3_HASH_LEN;
 	memcpy(rr.rdata + 6 + NSEC3_HASH_LEN, "\0\1\100", 3);
 	for (unsigned i = 0; i < hashes->count; i++) {
-		hash_owner(hashes->hash[i], rr.owner);
+		hash_owner(hashes, i, rr.owner);
 		memcpy(rr.rdata + 6, hashes->hash[(i + 1) % hashes->count],
 			NSEC3_HASH_LEN);
 		rrs_add(&zone->records, &rr);
@@ -149,7 +159,7 @@ is_proven(const struct reply_parts *p, const struct hashes *hashes,
 	for (unsigned i = 0; i < hashes->count; i++)
 		if (memcmp(hashes->hash[i], hash, NSEC3_HASH_LEN) <= 0)
 			at = i;
-	hash_owner(hashes->hash[at], owner);
+	hash_owner(hashes, at, owner);
 	for (size_t i = 0; i < p->section[NS].count; i++)
 		if (p->section[NS].rrs[i].type == TYPE_NSEC3
 			&& name_equal(p->section[NS].rrs[i].owner, owner))
@@ -343,6 +353,66 @@ expect_put_off(struct world *w, const char *name)
 		EXCHANGE_COST_MAX + cost / count);
 }
 
+/* Each name is hashed as its zone's chain says, whatever zones the other
+ * requests are for. */
+static void
+batch_has_proofs_of_several_chains(void **state)
+{
+	static const char *const names[] = { "x.z.", "x.y.", "w.z.", "w.y." };
+	static uint8_t requests[4][1024], replies[4][WORLD_REPLY_MAX];
+	struct hashes of_z = { .iterations = 1 };
+	struct hashes of_y = { .apex = 'y', .iterations = 2 };
+	struct exchange exchanges[4];
+	struct sockaddr_storage peer = { .ss_family = AF_INET };
+	struct world_zone *zone;
+	struct world w;
+
+	((struct sockaddr_in *)&peer)->sin_port = htons(4000);
+	world_init(&w);
+	zone = add_zone(&w);
+	hashes_add(&of_z, "z.");
+	hashes_add(&of_z, "ns.z.");
+	add_chain(zone, &of_z);
+	zone = world_add_zone(&w, "y.", "y. 60 SOA ns.z. r. 1 2 3 4 5\n"
+		"y. 60 NS ns.z.\ny. 60 DNSKEY\ny. 60 RRSIG SOA y.\n");
+	hashes_add(&of_y, "y.");
+	for (unsigned i = 0; i < 50; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u.y.", i);
+		add_line(zone, "n%u.y. 60 A 192.0.2.%u", i, i);
+		hashes_add(&of_y, name);
+	}
+	add_chain(zone, &of_y);
+	world_start(&w);
+	for (size_t i = 0; i < 4; i++) {
+		const struct ask ask = { .qname = names[i], .type = TYPE_A,
+			.edns = true, .dnssec = true, .size = 1232 };
+
+		exchanges[i] = (struct exchange){
+			.request = requests[i],
+			.request_len = (uint32_t)ask_write(&ask, requests[i]),
+			.reply = replies[i],
+			.reply_capacity = WORLD_REPLY_MAX,
+			.peer = &peer,
+		};
+	}
+	query_answer_batch(w.ctx, store_writer_view(w.writer), exchanges, 4);
+	for (size_t i = 0; i < 4; i++) {
+		struct reply_parts *p = malloc(sizeof(*p));
+
+		assert_non_null(p);
+		p->len = exchanges[i].reply_len;
+		memcpy(p->octets, replies[i], p->len);
+		reply_read(p);
+		expect_rcode(p, RCODE_NXDOMAIN);
+		assert_true(is_proven(p, i % 2 == 0 ? &of_z : &of_y,
+			names[i]));
+		done(p);
+	}
+	world_fini(&w);
+}
+
 static void
 dear_proofs_of_a_stream_are_put_off(void **state)
 {
@@ -510,6 +580,7 @@ main(void)
 		cmocka_unit_test(dear_chain_is_proven_in_part),
 		cmocka_unit_test(forged_owners_are_told_apart),
 		cmocka_unit_test(forged_owners_cost_little),
+		cmocka_unit_test(batch_has_proofs_of_several_chains),
 		cmocka_unit_test(dear_proofs_of_a_stream_are_put_off),
 		cmocka_unit_test(dear_chains_of_a_stream_are_put_off),
 		cmocka_unit_test(sound_proofs_of_a_stream_are_not),
