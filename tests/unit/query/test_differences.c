@@ -313,6 +313,38 @@ differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
 	client_fini(&c);
 }
 
+/* A reply that lacks the end of the differences would be taken for a whole
+ * one. */
+static void
+damaged_differences_are_not_put_into_a_datagram(void **state)
+{
+	const struct history_limits limits = {5, 0};
+	struct history_path path;
+	struct zone_changeset *changeset;
+	struct world_rrs got;
+	struct client c;
+
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits,
+		changesets[2][0], changesets[2][1]);
+	assert_int_equal(history_find(store_writer_view(c.w.writer),
+		store_get(store_writer_view(c.w.writer), c.zone->entry), 6, 7,
+		&path), NSD_OK);
+	changeset = store_edit(store_writer_heap(c.w.writer),
+		path.changesets[0]);
+	free(path.changesets);
+	for (unsigned i = 0; i < 2; i++) {
+		changeset->len -= i; /* the last record is cut short */
+		got = ask_ixfr(&c, 6, TRANSPORT_UDP);
+		assert_int_equal(got.count, i == 0 ? 7 : 1);
+		assert_int_equal(got.rrs[0].type, TYPE_SOA);
+		rrs_fini(&got);
+		changeset->len += i;
+	}
+	client_fini(&c);
+}
+
 /* RFC 1995 section 4: the SOA before and behind them is alone, whatever signs
  * it. */
 static void
@@ -416,6 +448,8 @@ main(void)
 			what_is_large_is_not_condensed_for_a_datagram),
 		cmocka_unit_test(
 			differences_that_do_not_fit_a_datagram_are_asked_for_again),
+		cmocka_unit_test(
+			damaged_differences_are_not_put_into_a_datagram),
 		cmocka_unit_test(differences_are_sent_without_other_signatures),
 		cmocka_unit_test(many_differences_take_several_messages),
 		cmocka_unit_test(
