@@ -41,7 +41,8 @@ expect_text(const struct settings_text *text, const char *expected)
 	assert_memory_equal(octets, expected, text->len);
 }
 
-/* Lists of an element each; the last one asks for a key. */
+/* Lists of an element each; the last one asks for a key, and one for a
+ * certificate. */
 static enum nsd_err
 make_options(struct settings_edit *edit, uint16_t port, store_ref key,
 	store_ref *options)
@@ -51,12 +52,15 @@ make_options(struct settings_edit *edit, uint16_t port, store_ref key,
 		.lists = {acl, NULL, acl + 1, NULL, acl + 2},
 		.counts = {1, 0, 1, 0, 1},
 	};
+	enum nsd_err err;
 
 	memset(acl, 0, sizeof(acl));
 	acl[0].port = port;
 	acl[2].needs_key = 1;
 	acl[2].key = key;
-	return settings_edit_options(edit, &lists, options);
+	err = settings_edit_identity(edit, "tls.example", &acl[1].identity);
+	return err != NSD_OK ? err
+		: settings_edit_options(edit, &lists, options);
 }
 
 /* A pattern with two elements of request-xfr, and one of notify. */
