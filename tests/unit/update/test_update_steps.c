@@ -115,22 +115,25 @@ update_that_is_made_and_not_published_leaves_nothing(void **state)
 	struct diag_sink sink = {.on_diag = NULL};
 	struct store_heap *heap;
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 4; i++) {
+		bool is_again = i % 2 == 1;
 		uint64_t before;
 
-		load(IN_STEPS);
+		if (!is_again)
+			load(IN_STEPS);
 		before = live();
 		begin_in_steps(&heap, 0);
 		change("c.example.", 4, update_add);
 		change("a.example.", 2, update_remove);
-		if (i == 1) /* the zone is built anew */
+		if (i >= 2) /* the zone is built anew */
 			assert_int_equal(update_add(update, &rr), NSD_OK);
 		assert_int_equal(update_make(update, &sink), NSD_OK);
 		update_end(update, NULL);
 		store_heap_destroy(heap);
 		check_text(IN_STEPS);
-		/* An index of contents may have come. */
-		assert_true(live() <= before + 4096);
+		/* An index of contents may come the first time. */
+		if (is_again)
+			assert_int_equal(live(), before);
 	}
 }
 
