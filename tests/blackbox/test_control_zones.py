@@ -261,3 +261,28 @@ def test_a_command_is_answered_amid_reconfigs(make_server):
             assert text and "died" not in text, text
             assert one.returncode == int(text.startswith("error"))
     assert "have died" not in server.read_log()
+
+
+def test_zone_that_gets_another_pattern_is_not_waited_for(make_server):
+    """The zone goes, as with delzone, and comes at once: `ok` would be about a
+    transfer that was not asked for."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        server = control.config(make_server(
+            zones={"example": zone_text()}, extra="".join(
+                f'pattern:\n\tname: {name}\n\tzonefile: "%s.secondary"\n'
+                f"\trequest-xfr: {how} 127.0.0.1@"
+                f"{silent.getsockname()[1]} NOKEY\n"
+                for name, how in (("one", ""), ("two", "AXFR"))))).start()
+        assert control.ask(server, "addzone", "a.test", "one") == (0, "ok\n")
+        with control.begin(server, "transfer", "a.test") as waits:
+            wait_for("the command", lambda: control.ask(server, "progress")
+                     == (0, "transfer a.test: 0 of 1 zones\n"))
+            assert control.ask(server, "changezone", "a.test", "two") == (
+                0, "ok\n")
+            try:
+                text = waits.communicate(timeout=DEADLINE)[0]
+            finally:
+                waits.kill()
+        assert text == "error zone a.test: it was removed meanwhile\n"

@@ -92,6 +92,26 @@ def test_others_do_not_wait_for_those_that_wait_for_it(server):
         second.communicate(timeout=60)
 
 
+def test_it_waits_for_an_earlier_one(server):
+    """`ok` means that all processes have nsd.conf, though main has read it
+    before, and nothing is new."""
+    change(server, "two")
+    worker = server.role("server 1")
+    with still(worker):
+        server.signal(signal.SIGHUP)
+        server.wait_log("reconfig: 1 options")
+        with control.begin(server, "reconfig") as waits:
+            wait_for("it", lambda: waits.poll() is not None or "reconfig: "
+                     in control.ask(server, "progress")[1])
+            # Main, which is asked this, too, has had the reconfig by then.
+            assert control.ask(server, "print_cookie_secrets")[0] == 0
+            assert waits.poll() is None
+            os.kill(worker, signal.SIGCONT)
+            text = waits.communicate(timeout=60)[0]
+    assert text == (f"reconfig start, read {server.config}\n"
+                    "reconfig completed: changes applied\nok\n")
+
+
 def test_it_gives_way_to_a_later_one(server):
     with still(server.role("server 1")):
         change(server, "two")
@@ -103,3 +123,26 @@ def test_it_gives_way_to_a_later_one(server):
     assert text.splitlines()[-1] == (
         "error a later reconfig has taken its place")
     wait_for("the later one", lambda: server.identity() == "three")
+
+
+def test_end_of_an_earlier_one_is_not_that_of_a_later_one(server):
+    """The worker that the earlier one waits for ends while the loader still has
+    the later one in hand."""
+    worker = server.role("server 1")
+    change(server, "two")
+    os.kill(worker, signal.SIGSTOP)
+    with control.begin(server, "reconfig") as waits:
+        server.wait_log("reconfig: 1 options")
+        # The loader has answered main about the earlier one by then.
+        assert control.ask(server, "reload", "example") == (0, "ok\n")
+        with still(server.role("loader")):
+            change(server, "three")
+            server.signal(signal.SIGHUP)
+            text = waits.communicate(timeout=60)[0]
+            assert text.splitlines()[-1] == (
+                "error a later reconfig has taken its place")
+            os.kill(worker, signal.SIGKILL)
+            server.wait_replaced("server 1", worker)
+            assert "reconfig: done" not in server.read_log()
+    server.wait_log("reconfig: done")
+    assert server.identity() == "three"
