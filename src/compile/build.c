@@ -329,6 +329,8 @@ build_has_errors(const struct build *b)
 	return false;
 }
 
+/* Runs the passes one after the other. A zone with errors is given up only once
+ * it is packed: so all errors are told at once. */
 static enum nsd_err
 build_run(struct build *b)
 {

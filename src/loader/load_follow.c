@@ -101,6 +101,7 @@ follow_changes_role(const struct store_view *view, const struct load_zone *zone,
 	return ((entry->flags ^ setup->flags) & ZONE_ENTRY_SECONDARY) != 0;
 }
 
+/* Has a zone that stays take its new options; later, if a thread reads it. */
 static enum nsd_err
 follow_stay(struct load_follow *f, struct load_zone *zone,
 	const struct conf_zone *conf, const struct zone_setup *setup)
@@ -126,6 +127,7 @@ follow_stay(struct load_follow *f, struct load_zone *zone,
 
 /* ---- zones that come ----------------------------------------------------- */
 
+/* Adds a zone that is new. */
 static enum nsd_err
 follow_come(struct load_follow *f, struct load_batch *batch,
 	const struct conf_zone *conf, struct zone_setup *setup)

@@ -140,6 +140,7 @@ pool_take_large(struct load_pool *pool, bool at_it)
 	return zone;
 }
 
+/* Reads zones until there are no more, and large ones last. */
 static void
 load_thread_main(void *arg, unsigned number)
 {

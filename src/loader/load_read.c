@@ -33,6 +33,8 @@
 
 /* ---- whether ------------------------------------------------------------- */
 
+/* True if the zone's file is to be read in this pass, as its kind (enum
+ * load_which) has it. */
 static bool
 read_is_due(const struct load_context *context, const struct load_zone *zone,
 	const char *path)

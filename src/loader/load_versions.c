@@ -48,6 +48,7 @@ versions_look_at(const struct load_octets *part,
 	return err == NSD_E_AGAIN ? changes_close(&changes, &found->to) : err;
 }
 
+/* Counts the versions of all parts, as if they were one. */
 static enum nsd_err
 versions_look(const struct load_octets *parts, size_t count,
 	const struct zone_entry *entry, uint32_t served, struct versions *found)
@@ -154,6 +155,8 @@ version_change_begin(struct transaction *c)
 		&c->update);
 }
 
+/* Notes a record in the transaction, and in the changeset of its version; a
+ * record of a version that is left out is only passed. */
 static enum nsd_err
 change_note(struct transaction *c, const struct changes_rr *rr)
 {
@@ -213,6 +216,7 @@ change_publish(void *arg)
 	load_retire_add(v->context->retire, writer, entry->name, old);
 }
 
+/* Makes the new version, and has the loop publish it. */
 static enum nsd_err
 change_commit(struct transaction *c)
 {

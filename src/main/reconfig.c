@@ -328,6 +328,8 @@ reconfig_say_what_changes(const struct supervisor *s,
 	report_add_difference(report, d);
 }
 
+/* Compares what was read with what runs, reports the difference, and has it
+ * take effect. */
 static void
 reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct report *report)
@@ -362,6 +364,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	reconfig_hand_on(s);
 }
 
+/* Reads nsd.conf, and takes it or refuses it as a whole. */
 static void
 reconfig_read(struct supervisor *s, struct asker asker, bool no_wait)
 {

@@ -325,6 +325,8 @@ socket_watch(struct net_udp *udp)
 		(void)event_add(&udp->retry, &wait);
 }
 
+/* Takes batches of datagrams, has them answered and sends the replies, until
+ * few are left or others are to have their turn. */
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {

@@ -291,6 +291,9 @@ check_key(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	return false;
 }
 
+/* Parses a QUERY or NOTIFY behind its header. The first fault decides the
+ * reply; so the order counts: sections, cookie, TSIG, version of EDNS,
+ * question. */
 static void
 parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 {

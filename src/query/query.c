@@ -110,6 +110,7 @@ group_keep(struct query_group *group, enum query_step step)
 	group->count = kept;
 }
 
+/* Searches for the name of each request in its zone. */
 static void
 find_names(struct query_ctx *ctx, struct query_group *group)
 {
@@ -246,6 +247,8 @@ struct cells {
 	} items[EXCHANGE_BATCH_MAX * TARGETS_AHEAD];
 };
 
+/* Prefetches the cells of the targets that an answer has additional data
+ * for. */
 static void
 prefetch_cells(struct query_ctx *ctx, struct query_group *group,
 	struct cells *cells)

@@ -166,6 +166,8 @@ note_access(struct query_ctx *ctx, const struct query *q,
 	memcpy(access->name, q->question.name.name, q->question.name.len);
 }
 
+/* Has a query answered from its zone, if there is one and the client may ask
+ * it. */
 static void
 begin_search(struct query_ctx *ctx, struct query *q)
 {
@@ -282,6 +284,8 @@ open_zone(const struct query_ctx *ctx, const struct query *q,
 	return store_get(ctx->view, ref);
 }
 
+/* Finds the zone of a name that a chain of CNAMEs leads to. NULL: none is
+ * served, or the chain may not leave its zone. */
 static const struct zone_entry *
 find_entry(struct query_ctx *ctx, const struct search *s,
 	const struct message_name *name, bool of_parent)

@@ -471,6 +471,8 @@ changes_end_batch(struct xfrd_changes *changes)
 	changes->step = XFRD_CHANGES_NONE;
 }
 
+/* Asks the loader for the changes of the batch that it was not asked for yet.
+ * If none are left, and it has answered all, the batch ends. */
 static void
 changes_ask(struct xfrd *xfrd)
 {

@@ -57,6 +57,7 @@ change_put_line(struct zonelist *list, const struct xfrd_zone *zone,
 	return err;
 }
 
+/* Writes the line of a zone that gets another pattern. */
 static enum nsd_err
 change_relist(struct xfrd_change *change, const struct xfrd_zone *zone)
 {

@@ -394,6 +394,7 @@ jobs_fail_transfer(struct xfrd_job *job)
 			: err_text(result->sink_err));
 }
 
+/* A message of a transfer has come. */
 static enum xfrd_ask_next
 jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 {

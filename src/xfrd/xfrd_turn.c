@@ -256,6 +256,8 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 	}
 }
 
+/* Does a turn of the machine: the actions that are due, and expiries; then
+ * waits for the next one. */
 static void
 turn_on_time(evutil_socket_t fd, short what, void *arg)
 {
