@@ -43,11 +43,6 @@ void __wrap_role_send_obeyed(struct role *role, uint64_t ticket);
 void __wrap_role_send(struct role *role, enum ipc_type type,
 	const void *payload, size_t len);
 
-/* Of the leak sanitizer, if there is one: what is allocated between the two is
- * no leak. */
-void __lsan_disable(void) __attribute__((weak));
-void __lsan_enable(void) __attribute__((weak));
-
 struct sim sim;
 /* The xfrds that have died: their memory is no leak. */
 static struct xfrd **dead;
@@ -395,11 +390,9 @@ static void
 run_and_tell(unsigned steps)
 {
 	make_plan();
-	if (sim.plan.xfrd_dies && __lsan_disable != NULL)
-		__lsan_disable();
+	fate_allow_leaks(sim.plan.xfrd_dies);
 	run(steps);
-	if (sim.plan.xfrd_dies && __lsan_enable != NULL)
-		__lsan_enable();
+	fate_allow_leaks(false);
 	printf("%llu changes, %llu done, %llu refused, %llu deaths of xfrd, "
 	       "%llu of the computer, %llu of loaders\n", sim.asked, sim.done,
 		sim.refused, sim.deaths, sim.cuts, sim.loaders);

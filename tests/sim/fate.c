@@ -17,7 +17,12 @@
 /* The linker puts it in front of the real one (--wrap). */
 void __wrap_log_write(enum log_level level, const char *format, ...);
 
+/* Functions of the leak sanitizer, if there is one. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
 struct fate fate;
+static bool leaks;
 
 void
 fail(const char *format, ...)
@@ -62,6 +67,18 @@ __wrap_log_write(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	fate_print(format, args);
 	va_end(args);
+}
+
+void
+fate_allow_leaks(bool allowed)
+{
+	if (leaks == allowed || __lsan_disable == NULL)
+		return;
+	leaks = allowed;
+	if (allowed)
+		__lsan_disable();
+	else
+		__lsan_enable();
 }
 
 bool

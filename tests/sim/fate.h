@@ -25,6 +25,9 @@ void fail(const char *format, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
 /* Prints an event, if events are told. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Begins, or ends, a time in which memory may be lost: a process that dies in
+ * the midst of a function frees nothing. */
+void fate_allow_leaks(bool allowed);
 /* True once in so many times. */
 bool one_in(uint32_t times);
 uint32_t below(uint32_t limit);
