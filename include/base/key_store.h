@@ -71,8 +71,7 @@ void key_store_sweep(struct key_store *key_store);
  * the secret has gone meanwhile.
  */
 const uint8_t *key_store_get(const struct key_store *key_store,
-	struct key_handle handle,
-	size_t *len);
+	struct key_handle handle, size_t *len);
 
 /* Gives this process's mapping back: for a child that needs no secret. NULL is
  * fine. */

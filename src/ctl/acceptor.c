@@ -71,8 +71,7 @@ acceptor_on_readable(evutil_socket_t listening, short what, void *arg)
 
 enum nsd_err
 acceptor_open(struct event_base *base, int fd,
-	const struct acceptor_hooks *hooks,
-	struct acceptor **acceptor)
+	const struct acceptor_hooks *hooks, struct acceptor **acceptor)
 {
 	struct acceptor *made = calloc(1, sizeof(*made));
 

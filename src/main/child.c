@@ -46,8 +46,7 @@ child_choose_slot(const struct service *service,
 {
 	const struct supervisor *s = service->supervisor;
 	const struct child *const others[] = {service->current,
-		service->leaving,
-		service->next};
+		service->leaving, service->next};
 	unsigned first = service->index;
 
 	if (service->role != ROLE_WORKER)

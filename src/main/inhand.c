@@ -243,8 +243,7 @@ file_keep(const struct supervisor *s, const struct inhand_text *text,
 
 static void
 log_messages(const struct child *child,
-	const struct child_page_message *messages,
-	size_t count)
+	const struct child_page_message *messages, size_t count)
 {
 	char hex[2 * LINE_OCTETS_MAX + 1], peer[NET_ADDRESS_TEXT_MAX];
 

@@ -181,8 +181,7 @@ key_change_apply(struct supervisor *s, struct key_message *message)
 	if (err != NSD_OK)
 		return err;
 	err = key_store_add(s->server.key_store, message->secret,
-		message->secret_len,
-		&edit->handle);
+		message->secret_len, &edit->handle);
 	if (err != NSD_OK)
 		return err;
 	err = key_edit_apply(s->server.conf, edit);

@@ -188,13 +188,11 @@ new_open_listeners(struct supervisor *s, struct report *report,
 		"remote-control", "server-");
 	size_t from = report->len;
 	enum nsd_err err = reconfig_listeners_open(&s->server, conf,
-		&report->sink,
-		&new->listeners);
+		&report->sink, &new->listeners);
 
 	if (err == NSD_OK)
 		err = reconfig_listeners_read_pem(&s->server, conf,
-			&report->sink,
-			&new->listeners);
+			&report->sink, &new->listeners);
 	else
 		same = false;
 	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
@@ -251,8 +249,7 @@ new_try(struct supervisor *s, struct report *report, const struct conf *conf,
 /* Opens and reads what lies outside of nsd.conf: certificates, sockets,
  * logs. */
 static enum nsd_err
-new_open(struct supervisor *s, struct report *report,
-	struct reconfig_new *new)
+new_open(struct supervisor *s, struct report *report, struct reconfig_new *new)
 {
 	struct conf conf = *new->conf; /* as it will run */
 	enum nsd_err err;

@@ -21,8 +21,7 @@ enum nsd_err
 admin_listeners_add(struct admin_listeners *listeners, int fd)
 {
 	int *fds = grow_array(listeners->fds, listeners->count,
-		&listeners->room,
-		sizeof(*fds));
+		&listeners->room, sizeof(*fds));
 
 	if (fds == NULL) {
 		close(fd);

@@ -42,8 +42,7 @@ control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
 
 	if (question != NULL) {
 		*question = (struct control_question){xfrd, call, on_answer};
-		err = role_ask(&xfrd->role, message, question_on_end,
-			question);
+		err = role_ask(&xfrd->role, message, question_on_end, question);
 	}
 	if (err == NSD_OK)
 		return;

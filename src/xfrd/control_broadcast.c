@@ -81,8 +81,7 @@ broadcast_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 /* Has a broadcast obeyed; takes the call. */
 static void
 broadcast_add(struct xfrd *xfrd, struct ctl_call *call,
-	enum ipc_broadcast_what what,
-	uint32_t value)
+	enum ipc_broadcast_what what, uint32_t value)
 {
 	const struct ipc_broadcast broadcast = {.what = what, .value = value};
 	const struct link_message message = {

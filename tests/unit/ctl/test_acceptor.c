@@ -73,8 +73,7 @@ begin(struct world *w)
 		assert_int_equal(connect(w->clients[i], where, len), 0);
 	}
 	assert_int_equal(acceptor_open(w->base, w->listener, &hooks,
-		&w->acceptor),
-		NSD_OK);
+		&w->acceptor), NSD_OK);
 }
 
 static void
