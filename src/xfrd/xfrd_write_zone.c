@@ -65,7 +65,7 @@ xfrd_write_need_of(struct xfrd *xfrd, struct xfrd_zone *zone,
 	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
 		    soa.numbers.serial, entry)) {
 		*entry = (struct journal_entry){.to = soa.numbers.serial};
-		return role.is_secondary ? WRITE_LOOK : WRITE_NOTHING;
+		return WRITE_LOOK;
 	}
 	/* A forced transfer may have the serial of the version before, which is
 	 * still served. */

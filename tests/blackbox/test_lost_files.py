@@ -206,6 +206,26 @@ def test_another_name(start, primary, rename, is_written):
 
 
 @pytest.mark.parametrize("rename", [changezone, reconfig])
+def test_another_name_of_a_zone_that_is_promoted(start, primary, rename):
+    """The file of before has what is served, and the journal has forgotten
+    it."""
+    server = start(zones=pattern(primary, "p", "a/%s")
+                   + "pattern:\n\tname: q\n\tzonefile: b/%s\n")
+    assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+    server.wait_serial("s.test", 1)
+    write(server)
+    assert is_whole(server.directory / "a/s.test")
+    server.extra = server.extra.replace("request-xfr: ", "# ")
+    rename(server)
+    write(server)
+    assert is_whole(server.directory / "b/s.test")
+    crash(server)
+    primary.__exit__()
+    server.start()
+    server.wait_serial("s.test", 1)
+
+
+@pytest.mark.parametrize("rename", [changezone, reconfig])
 def test_another_name_right_before_a_stop(start, primary, rename):
     """The writer that is there is not let into the new folder, and may have been
     told to end: another one comes, also at a stop."""
