@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -167,11 +168,20 @@ image_mark_clean(struct store *store)
 	} page;
 	uint64_t octets;
 	enum nsd_err err;
+	struct stat st;
 
 	if (!store->named)
 		return NSD_OK;
 	if (!image_read(store->fd, &page, sizeof(page), 0))
 		return NSD_E_SYSTEM;
+	/* A file that is too short was cut by somebody, and lacks data that the
+	 * next start would take for sound zeros. */
+	if (fstat(store->fd, &st) != 0)
+		return NSD_E_SYSTEM;
+	if ((uint64_t)st.st_size < image_length(&page.header)) {
+		errno = ENODATA;
+		return NSD_E_SYSTEM;
+	}
 	if (ftruncate(store->fd, (off_t)image_length(&page.header)) != 0)
 		return NSD_E_SYSTEM;
 	page.header.clean = STORE_CLEAN;
@@ -232,5 +242,6 @@ image_write(int fd, const uint8_t *base, uint64_t contents)
 			&& !write_all(fd, base + at, SPAN_SIZE, at))
 			return false;
 	}
-	return true;
+	/* The last spans may be free: holes of the file. */
+	return ftruncate(fd, (off_t)image_length(&page.header)) == 0;
 }

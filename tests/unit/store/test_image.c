@@ -12,9 +12,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -351,6 +353,27 @@ file_that_cannot_be_filled_stays_unclean(void **state)
 	store_destroy(open_expect(STORE_FILE_UNCLEAN));
 }
 
+/* A clean stop does not make good what somebody has cut off meanwhile. */
+static void
+image_cut_before_a_clean_stop_is_not_used(void **state)
+{
+	struct store *store;
+	struct store_writer *writer;
+	struct stat st;
+
+	file_write(image, image_len);
+	store = open_expect(STORE_FILE_ATTACHED);
+	writer = writer_open(store);
+	fill(writer);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(truncate(path, st.st_size - PAGE), 0);
+	errno = 0;
+	assert_int_equal(store_writer_close_clean(writer), NSD_E_SYSTEM);
+	assert_int_equal(errno, ENODATA);
+	store_destroy(store);
+	store_destroy(open_expect(STORE_FILE_UNCLEAN));
+}
+
 /* Thousands of replacements, and each is flushed: not to a disk, please. */
 static int
 setup(void **state)
@@ -374,6 +397,7 @@ main(void)
 		cmocka_unit_test(
 			store_in_memory_goes_to_the_file_of_one_given_up),
 		cmocka_unit_test(file_that_cannot_be_filled_stays_unclean),
+		cmocka_unit_test(image_cut_before_a_clean_stop_is_not_used),
 	};
 
 	return cmocka_run_group_tests(tests, setup, image_teardown);
