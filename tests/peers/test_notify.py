@@ -81,10 +81,13 @@ def notify(name, rdtype=6, rdclass=1, flags=0x2400, counts=(1, 0, 0, 0),
 
 
 def signed(wire, key, secret=SECRET):
-    message = dns.message.from_wire(wire)
-    message.use_tsig(dns.tsigkeyring.from_text(
-        {key: ("hmac-sha256", secret)}), dns.name.from_text(key))
-    return message.to_wire()
+    """Gives a function that signs it when it is sent: a signature is good for 300 s."""
+    def sign():
+        message = dns.message.from_wire(wire)
+        message.use_tsig(dns.tsigkeyring.from_text(
+            {key: ("hmac-sha256", secret)}), dns.name.from_text(key))
+        return message.to_wire()
+    return sign
 
 
 def shape(reply):
@@ -94,6 +97,8 @@ def shape(reply):
 
 
 def shapes(running, wire, tcp):
+    if callable(wire):
+        wire = wire()
     return {name: shape(ask(server, wire, tcp))
             for name, server in running.items()}
 
