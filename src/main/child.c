@@ -154,11 +154,12 @@ child_say_stop(struct child *child)
 void
 child_stop(struct child *child)
 {
+	const struct supervisor *s = child->supervisor;
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
 	bool writer = child->role == ROLE_WRITER;
 
 	assert(child->overdue_event != NULL);
-	if (writer && !child->supervisor->stopping)
+	if (writer && !s->stopping)
 		wait.tv_sec = STOP_WAIT_WRITER_SEC;
 	if (child->told_stop) {
 		/* At a stop of the server the writer has less time. */
@@ -166,8 +167,8 @@ child_stop(struct child *child)
 			child_kill(child);
 		return;
 	}
-	if (child->role == ROLE_LOADER && (child->generation->in_file
-			|| child->supervisor->kept != NULL))
+	if (child->role == ROLE_LOADER
+		&& (child->generation == s->in_file || s->kept != NULL))
 		wait.tv_sec = STOP_WAIT_DATABASE_SEC;
 	child->told_stop = true;
 	link_forget(&child->link, IPC_DATABASE);

@@ -162,7 +162,7 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	/* SIGBUS on a database means that its file was cut short, or that the
 	 * disk fails. Readers would crash again and again, and the loader may
 	 * never read that page. */
-	if (WTERMSIG(status) == SIGBUS && g->in_file) {
+	if (WTERMSIG(status) == SIGBUS && g == s->in_file) {
 		log_error("the database cannot be read any more");
 		g->damaged = true;
 		generation_replace_loader(s, g);

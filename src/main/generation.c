@@ -35,7 +35,6 @@ generation_create(struct supervisor *s)
 
 	if (g != NULL && s->database != NULL) {
 		g->store = s->database;
-		g->in_file = true;
 		s->in_file = g;
 		s->database = NULL;
 		return g;
@@ -59,7 +58,7 @@ generation_choose(struct supervisor *s)
 
 	/* A store in memory that no loader has listed zones in is empty:
 	 * loaders do not die of it. */
-	if (g != NULL && (g->past >= STORE_PAST_LISTED || g->in_file)
+	if (g != NULL && (g->past >= STORE_PAST_LISTED || g == s->in_file)
 		&& g->take_overs >= TAKE_OVERS_MAX) {
 		log_error("%u loaders could not take over the zone store",
 			g->take_overs);
@@ -70,7 +69,7 @@ generation_choose(struct supervisor *s)
 	if (g != NULL && g->damaged)
 		log_error("the zone store is left behind, a new one%s is"
 			  " to be filled from zone files",
-			g->in_file ? " in memory" : "");
+			g == s->in_file ? " in memory" : "");
 	beside = g != NULL && !g->damaged;
 	if (s->building != NULL) {
 		s->building = NULL;
@@ -159,8 +158,7 @@ generation_offer_file(struct supervisor *s)
 {
 	int fd;
 
-	if (s->kept == NULL || s->loader.current == NULL
-		|| s->loader.current->generation->in_file)
+	if (s->kept == NULL || s->loader.current == NULL)
 		return;
 	fd = store_keep_file(s->kept);
 	(void)child_send(s->loader.current, IPC_DATABASE, NULL, 0, &fd, 1);
@@ -180,7 +178,7 @@ generation_keep_file(struct supervisor *s, struct store *store)
 bool
 generation_release(struct supervisor *s, struct generation *g)
 {
-	bool in_file = g->in_file;
+	bool in_file = g == s->in_file;
 
 	if (g->users > 0 || g == s->serving || g == s->building)
 		return false;
@@ -205,7 +203,7 @@ generation_file_is_left(const struct supervisor *s)
 bool
 generation_is_to_close(const struct supervisor *s, const struct generation *g)
 {
-	bool has_file = g->in_file || s->kept != NULL;
+	bool has_file = g == s->in_file || s->kept != NULL;
 
 	return has_file && g->past >= STORE_PAST_LISTED && !g->damaged
 		&& g->take_overs < TAKE_OVERS_MAX;

@@ -123,7 +123,7 @@ service_run(struct service *service, struct child *self,
 		.stands_by = self->stands_by,
 		.is_careful = service->wants_next,
 		.past = self->generation->past,
-		.in_file = self->generation->in_file,
+		.in_file = self->generation == s->in_file,
 		.is_behind = s->building != NULL
 			&& s->building != self->generation,
 	};

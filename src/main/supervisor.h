@@ -54,7 +54,6 @@ struct generation {
 	unsigned users;       /* children that were forked with it */
 	unsigned take_overs;  /* loaders since one has listed the zones */
 	enum store_past past;
-	bool in_file;         /* the one of `database:` */
 	bool damaged;         /* no loader takes it any more */
 	bool yields;          /* nor while another one is filled beside it */
 	bool altered;         /* by messages UPDATE: zone files lack what these

@@ -78,7 +78,7 @@ add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
 			*encloser = node;
 			return nsec3_add_record(q, s, &found)
 				&& (!has_below
-				|| nsec3_add_record(q, s, &below));
+					|| nsec3_add_record(q, s, &below));
 		} else {
 			below = found;
 			has_below = true;

@@ -92,7 +92,7 @@ control_listen(struct xfrd *xfrd)
 	for (unsigned i = 0; i < listeners->count && err == NSD_OK
 		&& !xfrd->told_stop; i++)
 		err = ctl_channel_listen(control->channel,
-		listeners->items[i].fd,
+			listeners->items[i].fd,
 			listeners->items[i].plain ? NULL : control->tls);
 	return err;
 }

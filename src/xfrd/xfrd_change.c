@@ -547,9 +547,9 @@ changes_drop_old(struct xfrd_changes *changes)
 }
 
 /* Removes the new lines of zones that have got their old ones back. True: there
- * were some. */
+ * were some. Without the old ones on the disk, they go with the list. */
 static bool
-changes_drop_new(struct xfrd_changes *changes)
+changes_drop_new(struct xfrd_changes *changes, bool old_is_durable)
 {
 	struct xfrd_change *change;
 	bool dropped = false;
@@ -557,7 +557,7 @@ changes_drop_new(struct xfrd_changes *changes)
 	cds_list_for_each_entry(change, &changes->failed, node) {
 		if (!change->has_old)
 			continue;
-		xfrd_change_drop_new(change);
+		xfrd_change_drop_new(change, old_is_durable);
 		dropped = true;
 	}
 	return dropped;
@@ -619,7 +619,7 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 		changes->step = XFRD_CHANGES_LOADER;
 		break;
 	case XFRD_CHANGES_RETURN:
-		if (changes_drop_new(changes) && error == 0) {
+		if (changes_drop_new(changes, error == 0) && error == 0) {
 			changes_flush(changes, XFRD_CHANGES_MOVE_BACK);
 			return;
 		}

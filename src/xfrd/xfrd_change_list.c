@@ -141,12 +141,12 @@ xfrd_change_drop_old(struct xfrd_change *change)
 }
 
 void
-xfrd_change_drop_new(struct xfrd_change *change)
+xfrd_change_drop_new(struct xfrd_change *change, bool old_is_durable)
 {
 	struct zonelist *list = change->xfrd->changes->list;
 
 	assert(change->has_old && change->at != 0);
-	if (zonelist_remove(list, change->at) == NSD_OK)
+	if (old_is_durable && zonelist_remove(list, change->at) == NSD_OK)
 		zonelist_free_place(list, change->at);
 	else
 		list->renew = true;

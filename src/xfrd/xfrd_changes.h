@@ -125,10 +125,11 @@ enum nsd_err xfrd_change_list(struct xfrd_change *change,
  * change->has_old. NSD_E_SYSTEM with errno: it is there still. */
 enum nsd_err xfrd_change_drop_old(struct xfrd_change *change) MUST_USE;
 /* The change has failed: its line becomes what it was, or else the whole list
- * is written anew. With change->has_old, xfrd_change_drop_new removes the new
- * line, once what was written is durable. */
+ * is written anew. With change->has_old, xfrd_change_drop_new is to follow. */
 void xfrd_change_unlist(struct xfrd_change *change);
-void xfrd_change_drop_new(struct xfrd_change *change);
+/* Removes the new line of a zone whose old line is durable. Where the old line
+ * could not be flushed, both stay until the whole list is written anew. */
+void xfrd_change_drop_new(struct xfrd_change *change, bool old_is_durable);
 /* Makes a change in xfrd itself, as it is done elsewhere, and frees places of
  * lines. */
 enum nsd_err xfrd_change_commit(struct xfrd_change *change) MUST_USE;

@@ -158,30 +158,39 @@ def is_told(pid):
         for fd in os.listdir(f"/proc/{pid}/fdinfo"))
 
 
-def test_stop_while_the_last_reader_of_a_damaged_file_ends(server, database):
-    """Main learns of its end only after it was told to stop."""
+def hold_last_reader(server, database):
+    """Damages the file, and returns the worker that is told to leave it and
+    stands still."""
     worker = server.role("server 1")
     os.kill(worker, signal.SIGSTOP)
     damage(server, database)
     wait_for("main's word", lambda: is_told(worker))
-    os.kill(server.main_pid, signal.SIGSTOP)
-    os.kill(worker, signal.SIGCONT)
-    wait_for("its end", lambda: harness.process_state(worker) == "Z")
-    server.signal(signal.SIGTERM)
-    os.kill(server.main_pid, signal.SIGCONT)
+    return worker
+
+
+def expect_kept(server):
+    """Waits for its end; the next start has the zones of the memory."""
     assert server.process.wait(harness.DEADLINE) == 0
     log = restart(server, stop=False)
     assert "as it was left by a clean stop" in log
     assert "2 zones: 0 read, 0 failed" in log
 
 
+def test_stop_while_the_last_reader_of_a_damaged_file_ends(server, database):
+    """Main learns of its end only after it was told to stop."""
+    worker = hold_last_reader(server, database)
+    os.kill(server.main_pid, signal.SIGSTOP)
+    os.kill(worker, signal.SIGCONT)
+    wait_for("its end", lambda: harness.process_state(worker) == "Z")
+    server.signal(signal.SIGTERM)
+    os.kill(server.main_pid, signal.SIGCONT)
+    expect_kept(server)
+
+
 @pytest.mark.parametrize("signals", [1, 2])
 def test_stop_waits_for_readers_of_a_damaged_file(server, database, signals):
     """The loader has the file only after they have ended."""
-    worker = server.role("server 1")
-    os.kill(worker, signal.SIGSTOP)
-    damage(server, database)
-    wait_for("main's word", lambda: is_told(worker))
+    worker = hold_last_reader(server, database)
     server.signal(signal.SIGTERM)
     wait_for("the end of xfrd", lambda: "xfrd" not in server.roles())
     time.sleep(0.2)  # for what must not happen
@@ -190,23 +199,14 @@ def test_stop_waits_for_readers_of_a_damaged_file(server, database, signals):
         os.kill(worker, signal.SIGCONT)
     else:
         server.signal(signal.SIGTERM)
-    assert server.process.wait(harness.DEADLINE) == 0
-    log = restart(server, stop=False)
-    assert "as it was left by a clean stop" in log
-    assert "2 zones: 0 read, 0 failed" in log
+    expect_kept(server)
 
 
 def test_stop_while_a_damaged_file_is_read_and_the_loader_dies(
         server, database):
-    worker = server.role("server 1")
-    os.kill(worker, signal.SIGSTOP)
-    damage(server, database)
-    wait_for("main's word", lambda: is_told(worker))
+    worker = hold_last_reader(server, database)
     server.signal(signal.SIGTERM)
     wait_for("the end of xfrd", lambda: "xfrd" not in server.roles())
     os.kill(server.role("loader"), signal.SIGKILL)
     os.kill(worker, signal.SIGCONT)
-    assert server.process.wait(harness.DEADLINE) == 0
-    log = restart(server, stop=False)
-    assert "as it was left by a clean stop" in log
-    assert "2 zones: 0 read, 0 failed" in log
+    expect_kept(server)

@@ -246,7 +246,7 @@ crashes_of_others_do_not_count(void **state)
 static void
 file_that_cannot_be_read_is_left_at_once(void **state)
 {
-	serving.in_file = true;
+	s.in_file = &serving;
 	crash(SIGSEGV);
 	assert_false(serving.damaged);
 	crash(SIGBUS);
@@ -261,7 +261,7 @@ loader_that_cannot_read_the_file_is_replaced_at_once(void **state)
 	struct child loader = {.role = ROLE_LOADER, .generation = &serving,
 		.reaped = true};
 
-	serving.in_file = true;
+	s.in_file = &serving;
 	s.loader = (struct service){.role = ROLE_LOADER, .current = &loader,
 		.failures = 4};
 	crash_note(&s, &loader, SIGBUS);

@@ -453,8 +453,27 @@ old_line_stays_if_the_new_one_is_not_durable(void **state)
 	xfrd_changes_on_synced(&fixture.xfrd, flushes, EIO);
 	files_assert(list_path, HEAD "add x p\nadd x long\n");
 	flush(EIO);
-	files_assert(list_path, HEAD "add x p\ndel x long\n");
+	files_assert(list_path, HEAD "add x p\nadd x long\n");
+	assert_true(fixture.xfrd.changes->list->renew);
 	assert_string_equal(ended, "add:0 long:6 ");
+}
+
+/* The loader refuses the change, and the old line, which comes back, cannot be
+ * flushed: a power cut may take it, but not the other one. */
+static void
+new_line_stays_if_the_old_one_is_not_durable(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	change(XFRD_CHANGE_PATTERN, "x", "long", "long");
+	flush(0);
+	flush(0);
+	answer(1, NSD_E_LIMIT);
+	flush(EIO);
+	files_assert(list_path, HEAD "add x p\nadd x long\n");
+	assert_true(fixture.xfrd.changes->list->renew);
+	assert_string_equal(ended, "add:0 long:7 ");
 }
 
 static void
@@ -580,6 +599,7 @@ main(void)
 		TEST(failure_is_told_when_what_was_taken_back_is_durable),
 		TEST(old_line_goes_when_the_new_one_is_durable),
 		TEST(old_line_stays_if_the_new_one_is_not_durable),
+		TEST(new_line_stays_if_the_old_one_is_not_durable),
 		TEST(member_that_cannot_go_keeps_its_id),
 		TEST(file_that_is_broken_is_told),
 		TEST(file_that_takes_long_is_waited_for),
