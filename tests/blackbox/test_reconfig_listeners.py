@@ -196,6 +196,8 @@ def test_taken_back_before_xfrd_looks(made):
     for port in second, first, second, first:
         server.options["metrics-port"] = port
         hup(server, "reconfig: 1 options")
+    # The answer comes when xfrd has followed the last one.
+    assert control.ask(server, "reconfig")[0] == 0
     server.options["metrics-port"] = second
     os.kill(xfrd, signal.SIGSTOP)
     hup(server, "reconfig: 1 options")
