@@ -1,0 +1,181 @@
+/*
+ * xfrd_members.h - sources of member zones, which are catalogs and folders:
+ * what a source wants is compared with the zones that there are, and the
+ * differences are asked for as changes (xfrd_change.h).
+ *
+ * The zone list says which zone is a member of which source, by the ID in its
+ * line, and a source keeps no other list. It compares in rounds, one after the
+ * other:
+ *
+ *   begin, then want, drop or refuse for each member, in any number of turns of
+ *   the loop, then end; on_end is called when all changes have ended
+ *
+ * A whole round deletes the members that it was not told of; another one only
+ * those that it drops. Zones of nsd.conf, zones that were added by hand and
+ * members of other sources are never touched, unless may_take allows it.
+ *
+ * Members that cannot be taken are refused, which is logged and kept. If a zone
+ * with the name of one goes, its source hears of it (on_free).
+ */
+#ifndef XFRD_XFRD_MEMBERS_H
+#define XFRD_XFRD_MEMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "dns/name.h"
+
+struct xfrd;
+struct xfrd_zone;
+
+/* Refused members that a source keeps; others are counted. */
+#define XFRD_REFUSED_MAX 1000u
+/* Octets of an ID as text, with the NUL. */
+#define XFRD_MEMBER_ID_MAX (2 * NAME_TEXT_MAX)
+
+enum xfrd_refusal {
+	XFRD_REFUSAL_NAME,    /* not the name of a zone */
+	XFRD_REFUSAL_ALLOW,   /* not below a name of catalog-allow */
+	XFRD_REFUSAL_PATTERN, /* no known pattern */
+	XFRD_REFUSAL_FIXED,   /* nsd.conf has the zone */
+	XFRD_REFUSAL_BY_HAND, /* the zone was added by hand */
+	XFRD_REFUSAL_MEMBER,  /* the zone is a member of another source */
+	XFRD_REFUSAL_FAILED,  /* the change has failed: it is tried again */
+};
+
+/* A member that was refused. */
+struct xfrd_refused {
+	struct cds_list_head node;  /* of members.refused */
+	enum xfrd_refusal why;
+	char *text;                 /* the pattern, the ID of the other member,
+				     * why it failed; or NULL */
+	char *id;
+	uint8_t apex[NAME_MAX_LEN]; /* first of the name, in lower case */
+};
+
+/* A member that a source wants. */
+struct xfrd_member_ask {
+	const uint8_t *apex; /* in lower case */
+	const char *pattern;
+	const char *id;
+};
+
+enum xfrd_take {
+	XFRD_TAKE_NOT,   /* the zone stays with the other source */
+	XFRD_TAKE_KEEP,  /* the zone moves with its data */
+	XFRD_TAKE_RESET, /* the zone goes, and comes anew */
+};
+
+/* Calls to a source, with its ctx; never from within begin, want, drop or
+ * refuse. Those that are NULL are not called. */
+struct xfrd_source_hooks {
+	/* True if a zone whose line has this ID is a member of the source. */
+	bool (*owns)(void *ctx, const struct xfrd_zone *zone, const char *id);
+	/* Says whether a member of another source may be taken. ask: what this
+	 * one wants. Called from within want. NULL: never. */
+	enum xfrd_take (*may_take)(void *ctx, const struct xfrd_zone *zone,
+		const char *id, const struct xfrd_member_ask *ask);
+	/* The name of a refused member has become free, or so have some that
+	 * were only counted (NULL). The source is to look again, with another
+	 * round. May be called during a round. refused: lent for the call. */
+	void (*on_free)(void *ctx, const struct xfrd_refused *refused);
+	/* xfrd_members_is_full was true, and is not any more. */
+	void (*on_room)(void *ctx);
+	/* A round has ended. failed: some changes have failed for a reason that
+	 * may go by itself, as a full disk: look again later. */
+	void (*on_end)(void *ctx, bool failed);
+};
+
+struct xfrd_members {
+	struct cds_list_head node;    /* of xfrd.sources */
+	struct xfrd *xfrd;
+	const struct xfrd_source_hooks *hooks;
+	void *ctx;
+	const char *name;             /* for the log: "catalog NAME" */
+	uint64_t count;               /* zones that are its members: counted in
+				       * the first whole round, kept from then
+				       * on */
+	struct cds_list_head refused; /* in the order in which they came */
+	void *refused_tree;           /* the same, of <search.h>, by apex */
+	unsigned refused_count;
+	uint64_t refused_more;        /* not kept */
+	/* Of the round: */
+	enum {
+		XFRD_ROUND_NONE,
+		XFRD_ROUND_WANTS,
+		XFRD_ROUND_ENDS, /* the source is done: changes go
+				   * on */
+		XFRD_ROUND_GONE, /* members that were not wanted are deleted */
+	} round;
+	bool whole;
+	bool failed;
+	bool was_full;
+	uint8_t *marks;               /* by number of a zone: it is wanted */
+	size_t mark_room;             /* octets */
+	uint32_t next;                /* number of the zone to look at */
+	uint64_t counted;
+	struct cds_list_head changes; /* struct members_change, under way */
+	unsigned open;
+	unsigned lines;               /* of the log */
+	uint64_t added, removed, changed;
+	struct event *event;
+};
+
+/* Begins a source without members that it knows of. Keeps hooks, ctx and name
+ * until the end. NSD_E_MEMORY. */
+enum nsd_err xfrd_members_init(struct xfrd_members *members, struct xfrd *xfrd,
+	const struct xfrd_source_hooks *hooks, void *ctx, const char *name)
+	MUST_USE;
+/* Ends a source, without any change of its zones; those that are under way end
+ * without it. */
+void xfrd_members_fini(struct xfrd_members *members);
+
+/* True while a round is under way. */
+bool xfrd_members_is_busy(const struct xfrd_members *members);
+/* Begins a round; none is under way. A whole one forgets who was refused.
+ * NSD_E_MEMORY. */
+enum nsd_err xfrd_members_begin(struct xfrd_members *members, bool whole)
+	MUST_USE;
+/* True if no more should be wanted or dropped until on_room. */
+bool xfrd_members_is_full(const struct xfrd_members *members);
+/* Wants a member. Borrows *ask. Constant time. */
+void xfrd_members_want(struct xfrd_members *members,
+	const struct xfrd_member_ask *ask);
+/* The same for a member that the source itself does not take, for one of the
+ * first reasons. stays: the zone stays if it is a member now. text: copied; or
+ * NULL. */
+void xfrd_members_refuse(struct xfrd_members *members,
+	const struct xfrd_member_ask *ask, enum xfrd_refusal why,
+	const char *text, bool stays);
+/* The member with this name and ID is not there any more: if there is such a
+ * zone, it is deleted; if it was refused, that is forgotten. */
+void xfrd_members_drop(struct xfrd_members *members, const uint8_t *apex,
+	const char *id);
+/* The source has told of all members. */
+void xfrd_members_end(struct xfrd_members *members);
+/* Ends a round without deleting anything: it cannot go on. on_end is called
+ * when the changes that are under way have ended. */
+void xfrd_members_stop(struct xfrd_members *members);
+
+/* A zone has gone: sources that wanted its name hear of it. */
+void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
+
+/* Prints why a member was refused, for people; cut to size. Returns out. */
+const char *xfrd_members_print_refusal(const struct xfrd_refused *refused,
+	char *out, size_t size);
+
+/* ---- IDs ----------------------------------------------------------------- */
+
+/* Prints the ID of a member of a catalog: LABEL.zones.CATALOG., in lower case.
+ * Returns out. */
+const char *xfrd_members_print_id(const uint8_t *label, size_t len,
+	const uint8_t *catalog, char out[XFRD_MEMBER_ID_MAX]);
+/* Parses an ID into its label, with the octet of its length, and the apex of
+ * the catalog, in lower case. False: it is another text. */
+bool xfrd_members_parse_id(const char *id, uint8_t label[64],
+	uint8_t catalog[NAME_MAX_LEN]) MUST_USE;
+
+#endif
