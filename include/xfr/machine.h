@@ -155,12 +155,13 @@ enum xfr_act {
 	XFR_NOTIFY,     /* send NOTIFY; a ticket, as with requests */
 };
 
-enum xfr_way {
-	XFR_WAY_SOA_UDP,
-	XFR_WAY_SOA_TCP,
-	XFR_WAY_IXFR_UDP,
-	XFR_WAY_IXFR_TCP,
-	XFR_WAY_AXFR,
+/* A query to a primary: for what, and over what. */
+enum xfr_query {
+	XFR_QUERY_SOA_UDP,
+	XFR_QUERY_SOA_TCP,
+	XFR_QUERY_IXFR_UDP,
+	XFR_QUERY_IXFR_TCP,
+	XFR_QUERY_AXFR,
 };
 
 struct xfr_action {
@@ -168,7 +169,7 @@ struct xfr_action {
 	uint32_t zone;
 	uint64_t ticket;    /* PROBE, TRANSFER, NOTIFY, CANCEL */
 	uint32_t primary;   /* PROBE, TRANSFER: index of the primary */
-	enum xfr_way way;   /* PROBE, TRANSFER */
+	enum xfr_query query; /* PROBE, TRANSFER */
 	bool has_serial;    /* TRANSFER: the zone has data */
 	bool forced;        /* TRANSFER: take any serial */
 	bool has_others;    /* TRANSFER: another primary could be asked */
@@ -322,7 +323,7 @@ struct xfr_status {
 				  * transferred yet */
 	uint32_t notified_serial;
 	uint32_t primary;        /* of the request under way; XFR_NONE: none */
-	enum xfr_way way;        /* of the request under way */
+	enum xfr_query query;    /* of the request under way */
 	uint32_t turn_primary;   /* of the check that waits for its turn, once
 				  * it has begun; XFR_NONE: none */
 	uint32_t next_primary;   /* the first primary of the next check */

@@ -41,7 +41,7 @@ note_failure(const struct answer *a, enum xfr_outcome outcome)
 
 	note_error(a, outcome);
 	a->zone->newer &= ~bit;
-	if (a->request.way > XFR_WAY_SOA_TCP && outcome != XFR_BEHIND
+	if (a->request.query > XFR_QUERY_SOA_TCP && outcome != XFR_BEHIND
 		&& (a->reply->has_begun || (a->zone->blind & bit) == 0))
 		a->zone->has_missed = true;
 }
@@ -75,7 +75,7 @@ on_equal(struct xfr_machine *m, const struct answer *a)
 	refresh_zone(m, a->id, a->now, a->reply, false);
 	z->flags |= ZONE_FRESH;
 	z->newer &= ~primary_bit(a->request.primary);
-	if (a->request.way > XFR_WAY_SOA_TCP)
+	if (a->request.query > XFR_QUERY_SOA_TCP)
 		z->bad_ixfr &= ~primary_bit(a->request.primary);
 	/* The zone had expired, and the best primary has an older version. */
 	if (z->best != INDEX_NONE && !choose_is_wanted(z, z->best_serial))
@@ -150,7 +150,8 @@ is_silence(const struct answer *a)
 	enum xfr_outcome outcome = a->reply->outcome;
 
 	return (outcome == XFR_TIMEOUT || outcome == XFR_UNREACHABLE)
-		&& !(a->reply->is_open && a->request.way == XFR_WAY_SOA_TCP);
+		&& !(a->reply->is_open && a->request.query
+		== XFR_QUERY_SOA_TCP);
 }
 
 /* True if the primary answers, but without an SOA. In a survey, only its answer
@@ -162,7 +163,7 @@ tells_no_soa(const struct xfr_machine *m, const struct answer *a)
 
 	if (outcome == XFR_LOCAL || outcome == XFR_USE_TCP || is_silence(a))
 		return false;
-	return outcome != XFR_NONSENSE || a->request.way == XFR_WAY_SOA_TCP
+	return outcome != XFR_NONSENSE || a->request.query == XFR_QUERY_SOA_TCP
 		|| !choose_checks_all(m, a->zone);
 }
 
@@ -195,7 +196,7 @@ on_probe(struct xfr_machine *m, const struct answer *a)
 		on_soa(m, a);
 	} else if (tells_no_soa(m, a)) {
 		on_no_soa(m, a);
-	} else if (a->request.way == XFR_WAY_SOA_TCP || outcome == XFR_LOCAL
+	} else if (a->request.query == XFR_QUERY_SOA_TCP || outcome == XFR_LOCAL
 		|| (!a->request.is_full
 			&& (outcome == XFR_TIMEOUT
 				|| outcome == XFR_UNREACHABLE))) {
@@ -207,7 +208,7 @@ on_probe(struct xfr_machine *m, const struct answer *a)
 		a->zone->needs_tcp = true;
 		primary_is_slow(m, a);
 	} else {
-		choose_ask(m, a->id, a->request.primary, XFR_WAY_SOA_TCP);
+		choose_ask(m, a->id, a->request.primary, XFR_QUERY_SOA_TCP);
 	}
 }
 
@@ -236,7 +237,7 @@ on_done(struct xfr_machine *m, const struct answer *a)
 
 	if (z->flags & ZONE_IXFR_FAILED)
 		note_no_ixfr(a);
-	else if (a->request.way != XFR_WAY_AXFR)
+	else if (a->request.query != XFR_QUERY_AXFR)
 		z->bad_ixfr &= ~primary_bit(a->request.primary);
 	z->soa = a->reply->soa;
 	z->flags |= ZONE_HAS_DATA;
@@ -287,7 +288,7 @@ is_for_axfr(const struct answer *a)
 static bool
 falls_back(const struct xfr_machine *m, const struct answer *a)
 {
-	return a->request.way != XFR_WAY_AXFR
+	return a->request.query != XFR_QUERY_AXFR
 		&& (table_config(m, a->zone)->given.flags
 			& XFR_CONFIG_AXFR_FALLBACK) != 0
 		&& is_for_axfr(a);
@@ -311,9 +312,10 @@ try_without_edns(struct xfr_machine *m, const struct answer *a)
 {
 	a->zone->is_plain = true;
 	a->zone->is_proof = a->request.in_doubt;
-	if (a->request.way != XFR_WAY_AXFR)
+	if (a->request.query != XFR_QUERY_AXFR)
 		a->zone->bad_ixfr |= primary_bit(a->request.primary);
-	choose_ask(m, a->id, a->request.primary, (enum xfr_way)a->request.way);
+	choose_ask(m, a->id, a->request.primary,
+		(enum xfr_query)a->request.query);
 }
 
 /* True if the version that was not newer is served by now: an earlier transfer
@@ -344,13 +346,13 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 	} else if (outcome == XFR_TIMEOUT && a->request.has_others
 		&& !a->reply->has_begun) {
 		primary_is_slow(m, a);
-	} else if (outcome == XFR_BEHIND && a->request.way != XFR_WAY_AXFR
+	} else if (outcome == XFR_BEHIND && a->request.query != XFR_QUERY_AXFR
 		&& choose_is_wanted(a->zone, a->reply->soa.serial)) {
-		choose_ask(m, a->id, primary, XFR_WAY_AXFR);
-	} else if (a->request.way == XFR_WAY_IXFR_UDP
+		choose_ask(m, a->id, primary, XFR_QUERY_AXFR);
+	} else if (a->request.query == XFR_QUERY_IXFR_UDP
 		&& (outcome == XFR_USE_TCP || outcome == XFR_TIMEOUT
 			|| outcome == XFR_UNREACHABLE)) {
-		choose_ask(m, a->id, primary, XFR_WAY_IXFR_TCP);
+		choose_ask(m, a->id, primary, XFR_QUERY_IXFR_TCP);
 	} else if (is_mute(a)) {
 		try_without_edns(m, a);
 	} else if (falls_back(m, a)) {
@@ -359,7 +361,7 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 		 * again. */
 		if (outcome != XFR_NO_FIT)
 			a->zone->flags |= ZONE_IXFR_FAILED;
-		choose_ask(m, a->id, primary, XFR_WAY_AXFR);
+		choose_ask(m, a->id, primary, XFR_QUERY_AXFR);
 	} else {
 		primary_failed(m, a, outcome);
 	}
@@ -372,9 +374,9 @@ on_no_edns(struct xfr_machine *m, const struct answer *a)
 	uint8_t primary = a->request.primary;
 
 	choose_note_no_edns(m, a->zone, primary, a->now);
-	if (a->request.way > XFR_WAY_SOA_TCP
+	if (a->request.query > XFR_QUERY_SOA_TCP
 		|| !choose_checks_all(m, a->zone)) {
-		choose_ask(m, a->id, primary, (enum xfr_way)a->request.way);
+		choose_ask(m, a->id, primary, (enum xfr_query)a->request.query);
 		return;
 	}
 	/* Requests to other primaries are under way. */
@@ -402,7 +404,7 @@ answer_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
 	choose_note_edns(m, a.zone, &a.request, now, reply);
 	if (reply->lacks_edns && a.request.has_edns)
 		on_no_edns(m, &a);
-	else if (a.request.way <= XFR_WAY_SOA_TCP)
+	else if (a.request.query <= XFR_QUERY_SOA_TCP)
 		on_probe(m, &a);
 	else
 		on_transfer(m, &a);

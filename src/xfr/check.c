@@ -246,7 +246,7 @@ check_on_sent(struct xfr_machine *m, uint32_t id, int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
 
-	if (z->way <= XFR_WAY_SOA_TCP && choose_checks_all(m, z))
+	if (z->query <= XFR_QUERY_SOA_TCP && choose_checks_all(m, z))
 		go_on(m, id, now);
 }
 

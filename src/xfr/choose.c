@@ -101,8 +101,8 @@ choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 	enum xfr_outcome outcome)
 {
 	struct primary *p = &table_config(m, z)->primaries[request->primary];
-	bool is_udp = request->way == XFR_WAY_SOA_UDP
-		|| request->way == XFR_WAY_IXFR_UDP;
+	bool is_udp = request->query == XFR_QUERY_SOA_UDP
+		|| request->query == XFR_QUERY_IXFR_UDP;
 
 	if (outcome == XFR_LOCAL)
 		return;
@@ -146,7 +146,7 @@ choose_note_edns(struct xfr_machine *m, const struct xfr_zone *z,
 	bool is_silent = reply->outcome == XFR_TIMEOUT
 		|| reply->outcome == XFR_UNREACHABLE;
 
-	if (request->way <= XFR_WAY_SOA_TCP || reply->outcome == XFR_LOCAL
+	if (request->query <= XFR_QUERY_SOA_TCP || reply->outcome == XFR_LOCAL
 		|| (is_silent && !reply->has_begun))
 		return;
 	if (request->has_edns)
@@ -168,33 +168,33 @@ has_ixfr(const struct xfr_zone *z, const struct primary *p, uint32_t primary,
 		|| now / 1000 >= z->no_ixfr_until_sec;
 }
 
-enum xfr_way
+enum xfr_query
 choose_transfer(const struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, const uint32_t *serial, int64_t now)
 {
 	const struct primary *p = &table_config(m, z)->primaries[primary];
 
 	if (!has_ixfr(z, p, primary, now))
-		return XFR_WAY_AXFR;
+		return XFR_QUERY_AXFR;
 	/* No differences lead back. */
 	if (serial != NULL && !serial_is_newer(*serial, z->soa.serial))
-		return XFR_WAY_AXFR;
-	return p->flags & XFR_PRIMARY_UDP ? XFR_WAY_IXFR_UDP
-					  : XFR_WAY_IXFR_TCP;
+		return XFR_QUERY_AXFR;
+	return p->flags & XFR_PRIMARY_UDP ? XFR_QUERY_IXFR_UDP
+					  : XFR_QUERY_IXFR_TCP;
 }
 
-enum xfr_way
+enum xfr_query
 choose_first(const struct xfr_machine *m, const struct xfr_zone *z,
 	uint32_t primary, int64_t now)
 {
 	const struct primary *p = &table_config(m, z)->primaries[primary];
-	enum xfr_way probe = z->retries_slow ? XFR_WAY_SOA_TCP
-					   : XFR_WAY_SOA_UDP;
+	enum xfr_query probe = z->retries_slow ? XFR_QUERY_SOA_TCP
+					   : XFR_QUERY_SOA_UDP;
 
 	if (choose_checks_all(m, z) || is_silent(p))
 		return probe;
 	if ((z->flags & (ZONE_HAS_DATA | ZONE_FORCED)) != ZONE_HAS_DATA)
-		return XFR_WAY_AXFR;
+		return XFR_QUERY_AXFR;
 	/* IXFR is a check by itself. If the primary does not have the serial of
 	 * a NOTIFY, it answers with an SOA, where an AXFR would bring the zone
 	 * again. But only a primary that has just spoken is asked so: a
@@ -212,11 +212,11 @@ choose_has_others(const struct xfr_machine *m, const struct xfr_zone *z)
 	const struct config *config = table_config(m, z);
 	uint64_t others = choose_all(config) & ~primary_bit(z->primary);
 
-	if (z->retries_slow || z->way == XFR_WAY_SOA_TCP)
+	if (z->retries_slow || z->query == XFR_QUERY_SOA_TCP)
 		return false;
 	if (!choose_checks_all(m, z))
 		others &= ~z->tried;
-	else if (z->way != XFR_WAY_SOA_UDP)
+	else if (z->query != XFR_QUERY_SOA_UDP)
 		others &= z->newer;
 	for (uint32_t i = 0; i < config->given.primary_count; i++)
 		if ((others & primary_bit(i)) != 0
@@ -231,17 +231,17 @@ static bool
 choose_anew(struct xfr_machine *m, uint32_t id, int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
-	enum xfr_way way;
+	enum xfr_query query;
 
 	z->tried = 0;
 	z->primary = choose_next(m, z, now);
-	way = choose_first(m, z, z->primary, now);
-	if ((way > XFR_WAY_SOA_TCP) == (z->way > XFR_WAY_SOA_TCP)) {
-		z->way = (uint8_t)way;
+	query = choose_first(m, z, z->primary, now);
+	if ((query > XFR_QUERY_SOA_TCP) == (z->query > XFR_QUERY_SOA_TCP)) {
+		z->query = (uint8_t)query;
 		return true;
 	}
 	queue_remove(m, id);
-	choose_ask(m, id, z->primary, way);
+	choose_ask(m, id, z->primary, query);
 	return false;
 }
 
@@ -266,14 +266,14 @@ choose_on_sent(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 
 void
 choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
-	enum xfr_way way)
+	enum xfr_query query)
 {
 	struct xfr_zone *z = table_zone(m, id);
-	bool is_transfer = way > XFR_WAY_SOA_TCP;
+	bool is_transfer = query > XFR_QUERY_SOA_TCP;
 	enum queue_id queue;
 
 	z->primary = (uint8_t)primary;
-	z->way = (uint8_t)way;
+	z->query = (uint8_t)query;
 	if (z->flags & ZONE_URGENT)
 		queue = is_transfer ? QUEUE_URGENT_TRANSFER
 				    : QUEUE_URGENT_PROBE;

@@ -81,7 +81,7 @@ struct xfr_zone {
 	uint16_t flags;
 	uint16_t error_rcode;
 	uint8_t queue;        /* enum queue_id */
-	uint8_t way;          /* enum xfr_way of the request that waits in the
+	uint8_t query;        /* enum xfr_query of the request that waits in the
 				 queue, or was made last */
 	uint8_t primary;      /* of it */
 	uint8_t hint;         /* the primary to begin with, or INDEX_NONE */
@@ -165,7 +165,7 @@ struct xfr_request {
 	uint8_t state;       /* enum request_state */
 	uint8_t queue;       /* from which it was taken */
 	uint8_t primary;     /* primary that is asked */
-	uint8_t way;         /* enum xfr_way */
+	uint8_t query;       /* enum xfr_query */
 	bool is_notify;      /* cancelled: was a NOTIFY with this ticket */
 	bool has_others;     /* another primary can be asked: see
 			      * choose_has_others */
@@ -420,7 +420,7 @@ void choose_note(struct xfr_machine *m, const struct xfr_zone *z,
 
 /* Chooses how to get a wanted version. serial: its own; NULL: it is not
  * known. */
-enum xfr_way choose_transfer(const struct xfr_machine *m,
+enum xfr_query choose_transfer(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, const uint32_t *serial,
 	int64_t now);
 /* Returns false if the primary is known not to do EDNS. */
@@ -433,7 +433,7 @@ void choose_note_edns(struct xfr_machine *m, const struct xfr_zone *z,
 	const struct xfr_request *request, int64_t now,
 	const struct xfr_reply *reply);
 /* Chooses the first request to a primary. */
-enum xfr_way choose_first(const struct xfr_machine *m,
+enum xfr_query choose_first(const struct xfr_machine *m,
 	const struct xfr_zone *z, uint32_t primary, int64_t now);
 /* True if the primary that is asked next is not worth a long wait, as another
  * one may answer at once. */
@@ -448,7 +448,7 @@ void choose_on_sent(struct xfr_machine *m, const struct xfr_zone *z,
 	int64_t now);
 /* Has a primary asked when it is the zone's turn. */
 void choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
-	enum xfr_way way);
+	enum xfr_query query);
 
 /* ---- check.c ------------------------------------------------------------ */
 

@@ -438,22 +438,22 @@ action_describe(const struct xfr_machine *m, const struct xfr_request *request,
 	struct xfr_action *action)
 {
 	static const uint16_t wait_msec[] = {
-		[XFR_WAY_SOA_UDP] = 3000,
-		[XFR_WAY_SOA_TCP] = 10000,
-		[XFR_WAY_IXFR_UDP] = 5000,
-		[XFR_WAY_IXFR_TCP] = 0,
-		[XFR_WAY_AXFR] = 0,
+		[XFR_QUERY_SOA_UDP] = 3000,
+		[XFR_QUERY_SOA_TCP] = 10000,
+		[XFR_QUERY_IXFR_UDP] = 5000,
+		[XFR_QUERY_IXFR_TCP] = 0,
+		[XFR_QUERY_AXFR] = 0,
 	};
 	const struct xfr_zone *z = table_zone(m, request->zone);
 
 	*action = (struct xfr_action){
-		.act = request->way <= XFR_WAY_SOA_TCP ? XFR_PROBE
+		.act = request->query <= XFR_QUERY_SOA_TCP ? XFR_PROBE
 						       : XFR_TRANSFER,
 		.zone = request->zone,
 		.ticket = request->ticket,
 		.primary = request->primary,
-		.way = (enum xfr_way)request->way,
-		.wait_msec = wait_msec[request->way],
+		.query = (enum xfr_query)request->query,
+		.wait_msec = wait_msec[request->query],
 		.has_failed = z->rounds > 0 || z->has_missed
 			|| (z->flags & ZONE_IXFR_FAILED) != 0,
 		.no_edns = !request->has_edns,
@@ -471,7 +471,7 @@ action_describe(const struct xfr_machine *m, const struct xfr_request *request,
 	/* A zone that has expired has no serial. */
 	action->forced = (z->flags & ZONE_FORCED) != 0
 		|| ((z->flags & ZONE_EXPIRED) != 0
-			&& request->way == XFR_WAY_AXFR);
+			&& request->query == XFR_QUERY_AXFR);
 	action->serial = action->has_serial ? z->soa.serial : 0;
 }
 
@@ -488,7 +488,7 @@ make_request(struct xfr_machine *m, uint32_t id, int64_t now)
 	r = &m->requests[request];
 	r->queue = z->queue;
 	r->primary = z->primary;
-	r->way = z->way;
+	r->query = z->query;
 	r->is_full = z->is_full;
 	r->has_others = choose_has_others(m, z);
 	r->is_late = z->is_late;

@@ -59,8 +59,8 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 		.is_notified = is_again || (z->flags & ZONE_PROMISED) != 0,
 		.notified_serial = is_again ? z->again_serial : z->promised,
 		.primary = request != NULL ? request->primary : XFR_NONE,
-		.way = request != NULL ? (enum xfr_way)request->way
-				       : XFR_WAY_SOA_UDP,
+		.query = request != NULL ? (enum xfr_query)request->query
+				       : XFR_QUERY_SOA_UDP,
 		.turn_primary = z->queue != QUEUE_NONE
 				&& (z->flags & ZONE_CHECKING) != 0
 			? z->primary : XFR_NONE,

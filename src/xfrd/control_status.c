@@ -117,8 +117,8 @@ status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone, const struct xfrd_options *options,
 	const struct xfr_status *status, int64_t now)
 {
-	bool udp = status->way == XFR_WAY_SOA_UDP
-		|| status->way == XFR_WAY_IXFR_UDP;
+	bool udp = status->query == XFR_QUERY_SOA_UDP
+		|| status->query == XFR_QUERY_IXFR_UDP;
 
 	if (status->primary != XFR_NONE && !status_waits(xfrd, zone))
 		ctl_printf(call, "\ttransfer: \"%s %s\"\n",

@@ -36,8 +36,8 @@ jobs_uses_tcp(const struct xfrd_job *job)
 	/* A primary with TLS gets no questions without it. */
 	if (action->act != XFR_NOTIFY && job->whom.tls_auth_name != NULL)
 		return true;
-	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
-		&& action->way != XFR_WAY_IXFR_UDP;
+	return action->act != XFR_NOTIFY && action->query != XFR_QUERY_SOA_UDP
+		&& action->query != XFR_QUERY_IXFR_UDP;
 }
 
 static void
@@ -446,7 +446,7 @@ jobs_begin_transfer(struct xfrd_job *job)
 		.apex = job->apex,
 		.asking = job->request.asking,
 		.id = job->request.id,
-		.udp = job->action.way == XFR_WAY_IXFR_UDP,
+		.udp = job->action.query == XFR_QUERY_IXFR_UDP,
 		.has_serial = job->action.has_serial && !job->action.forced,
 		.serial = job->action.serial,
 		.chain = job->request.chain,
@@ -479,7 +479,7 @@ jobs_fill_request(struct xfrd_job *job)
 	request->serial = action->serial;
 	request->asking = action->act == XFR_NOTIFY ? XFR_TELL_NOTIFY
 		: action->act == XFR_PROBE          ? XFR_ASK_SOA
-		: action->way == XFR_WAY_AXFR       ? XFR_ASK_AXFR
+		: action->query == XFR_QUERY_AXFR       ? XFR_ASK_AXFR
 						    : XFR_ASK_IXFR;
 	request->wants_expire = request->udp_size > 0;
 	if (action->act != XFR_PROBE
@@ -577,8 +577,8 @@ jobs_log_begin(const struct xfrd_job *job)
 		return;
 	log_at(3, LOG_LEVEL_INFO,
 		"request %s zone transfer (%s) for %s from %s",
-		job->action.way == XFR_WAY_AXFR ? "full" : "incremental",
-		job->action.way == XFR_WAY_AXFR ? "AXFR" : "IXFR",
+		job->action.query == XFR_QUERY_AXFR ? "full" : "incremental",
+		job->action.query == XFR_QUERY_AXFR ? "AXFR" : "IXFR",
 		job->name, xfrd_job_print_server(job, server));
 }
 

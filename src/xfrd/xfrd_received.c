@@ -29,7 +29,7 @@ xfrd_received_note(const struct xfrd_job *job, const char *received)
 		.msec = (uint32_t)(usec / 1000),
 		.primary = (uint16_t)job->action.primary,
 		.is_diffs = result->kind == XFR_DIFFS,
-		.asked_diffs = job->action.way != XFR_WAY_AXFR,
+		.asked_diffs = job->action.query != XFR_QUERY_AXFR,
 	};
 
 	assert(usec >= 0);

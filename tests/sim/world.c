@@ -239,7 +239,7 @@ transfer(struct world *w, const struct host *host,
 	struct xfr_reply *reply)
 {
 	uint32_t dice = world_chance(w, 1000);
-	bool is_ixfr = action->way != XFR_WAY_AXFR;
+	bool is_ixfr = action->query != XFR_QUERY_AXFR;
 
 	if (is_ixfr && !host->has_ixfr) {
 		reply->rcode = dice % 2 ? RCODE_NOTIMP : RCODE_REFUSED;
@@ -252,7 +252,7 @@ transfer(struct world *w, const struct host *host,
 			z->serial)))
 		return reply->soa.serial == z->serial ? XFR_UNCHANGED
 						      : XFR_BEHIND;
-	if (action->way == XFR_WAY_IXFR_UDP && dice < 300)
+	if (action->query == XFR_QUERY_IXFR_UDP && dice < 300)
 		return XFR_USE_TCP;
 	if (dice < 10)
 		return XFR_TOO_LARGE;
@@ -268,8 +268,8 @@ world_answer(struct world *w, const struct xfr_action *action,
 	const struct zone_model *z = &w->zones[w->by_handle[action->zone]];
 	const struct host *host =
 		&w->hosts[w->groups[z->group].hosts[action->primary]];
-	bool is_udp = action->way == XFR_WAY_SOA_UDP
-		|| action->way == XFR_WAY_IXFR_UDP;
+	bool is_udp = action->query == XFR_QUERY_SOA_UDP
+		|| action->query == XFR_QUERY_IXFR_UDP;
 	uint32_t loss = host->loss_percent;
 
 	*reply = (struct xfr_reply){.outcome = XFR_TIMEOUT};

@@ -111,13 +111,13 @@ open_due(struct world *w, const struct xfr_config *config)
 }
 
 static inline void
-assert_asks(struct world *w, uint32_t primary, enum xfr_way way)
+assert_asks(struct world *w, uint32_t primary, enum xfr_query query)
 {
 	assert_true(next(w));
-	assert_int_equal(w->action.act, way <= XFR_WAY_SOA_TCP ? XFR_PROBE
+	assert_int_equal(w->action.act, query <= XFR_QUERY_SOA_TCP ? XFR_PROBE
 							       : XFR_TRANSFER);
 	assert_int_equal(w->action.primary, primary);
-	assert_int_equal(w->action.way, way);
+	assert_int_equal(w->action.query, query);
 }
 
 static inline void
@@ -147,11 +147,11 @@ reply_rcode(struct world *w, uint16_t rcode)
 static inline void
 refuse(struct world *w, uint32_t primary, uint16_t rcode)
 {
-	assert_asks(w, primary, XFR_WAY_SOA_UDP);
+	assert_asks(w, primary, XFR_QUERY_SOA_UDP);
 	reply_rcode(w, rcode);
-	assert_asks(w, primary, XFR_WAY_IXFR_TCP);
+	assert_asks(w, primary, XFR_QUERY_IXFR_TCP);
 	reply_rcode(w, rcode);
-	assert_asks(w, primary, XFR_WAY_AXFR);
+	assert_asks(w, primary, XFR_QUERY_AXFR);
 	reply_rcode(w, rcode);
 }
 

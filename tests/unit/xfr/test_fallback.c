@@ -14,19 +14,19 @@ udp_then_the_next_primary_then_tcp(void **state)
 	struct world w;
 
 	open_due(&w, &usual);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_int_equal(w.action.wait_msec, 2000);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply(&w, XFR_USE_TCP);
-	assert_asks(&w, 1, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_TCP);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 2, XFR_QUERY_SOA_UDP);
 	assert_int_equal(w.action.wait_msec, 3000);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 2, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 2, XFR_QUERY_SOA_TCP);
 	reply(&w, XFR_UNREACHABLE);
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	assert_int_equal(w.action.wait_msec, 10000);
 	reply(&w, XFR_TIMEOUT);
 	assert_none(&w);
@@ -42,18 +42,18 @@ silent_primary_does_not_hold_a_fresh_zone(void **state)
 	struct world w;
 
 	open_world(&w, &usual, NULL);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_int_equal(w.action.first_msec, 2000);
 	assert_int_equal(w.action.wait_msec, 0);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_asks(&w, 1, XFR_QUERY_AXFR);
 	assert_int_equal(w.action.first_msec, 2000);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 2, XFR_WAY_AXFR);
+	assert_asks(&w, 2, XFR_QUERY_AXFR);
 	assert_int_equal(w.action.first_msec, 0);
 	reply_rcode(&w, RCODE_REFUSED);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_asks(&w, i, XFR_WAY_AXFR);
+		assert_asks(&w, i, XFR_QUERY_AXFR);
 		assert_int_equal(w.action.first_msec, 0);
 		reply(&w, XFR_TIMEOUT);
 	}
@@ -71,17 +71,17 @@ transfer_that_follows_a_failed_one_is_told(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 1, true, 8);
-	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 	assert_false(w.action.has_failed);
 	reply_rcode(&w, RCODE_SERVFAIL);
-	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_asks(&w, 1, XFR_QUERY_AXFR);
 	assert_true(w.action.has_failed);
 	close_world(&w);
 	open_world(&w, &usual, NULL);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_false(w.action.has_failed);
 	reply(&w, XFR_NONSENSE);
-	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_asks(&w, 1, XFR_QUERY_AXFR);
 	assert_true(w.action.has_failed);
 	close_world(&w);
 }
@@ -100,15 +100,15 @@ silence_of_others_is_no_reason_for_haste(void **state)
 			w.now, &zones[i]), NSD_OK);
 	/* The fifth waits with the first; its primary is chosen late. */
 	for (unsigned i = 0; i < 4; i++) {
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		reply(&w, XFR_TIMEOUT);
-		assert_asks(&w, 1, XFR_WAY_AXFR);
+		assert_asks(&w, 1, XFR_QUERY_AXFR);
 		reply(&w, XFR_TIMEOUT);
-		assert_asks(&w, 2, XFR_WAY_AXFR);
+		assert_asks(&w, 2, XFR_QUERY_AXFR);
 		reply_serial(&w, XFR_DONE, 7);
 		acknowledge(&w, 2);
 	}
-	assert_asks(&w, 2, XFR_WAY_AXFR);
+	assert_asks(&w, 2, XFR_QUERY_AXFR);
 	assert_int_equal(w.action.first_msec, 0);
 	close_world(&w);
 }
@@ -137,9 +137,9 @@ ixfr_that_fails_is_followed_by_axfr_for_a_while(void **state)
 
 		open_world(&w, &usual, &soa7);
 		xfr_on_notify(w.machine, w.zone, w.now, 1, true, serial);
-		assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 		reply_full(&w, &rows[i].reply);
-		assert_asks(&w, 1, XFR_WAY_AXFR);
+		assert_asks(&w, 1, XFR_QUERY_AXFR);
 		reply_serial(&w, XFR_DONE, serial);
 		end = w.now + rows[i].hours * 3600 * SEC;
 		if (rows[i].hours > 0) {
@@ -151,17 +151,17 @@ ixfr_that_fails_is_followed_by_axfr_for_a_while(void **state)
 			if (rows[i].hours == 48)
 				assert_true(next(&w));
 			else
-				assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+				assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 			if (w.action.act == XFR_EXPIRED)
-				assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+				assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 			reply_serial(&w, XFR_SOA, serial);
-			assert_asks(&w, 1, XFR_WAY_AXFR);
+			assert_asks(&w, 1, XFR_QUERY_AXFR);
 			reply_serial(&w, XFR_DONE, serial);
 		}
 		acknowledge(&w, 2);
 		w.now = end + SEC;
 		xfr_on_notify(w.machine, w.zone, w.now, 1, true, ++serial);
-		assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 		close_world(&w);
 	}
 }
@@ -173,17 +173,17 @@ axfr_that_fails_too_does_not_forbid_ixfr(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_rcode(&w, RCODE_SERVFAIL);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	reply_rcode(&w, RCODE_SERVFAIL);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 8);
-	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 	reply_serial(&w, XFR_DONE, 8);
 	acknowledge(&w, 2);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 9);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	close_world(&w);
 }
 
@@ -196,9 +196,9 @@ no_axfr_where_fallback_is_not_allowed(void **state)
 	config.flags = 0;
 	open_world(&w, &config, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_rcode(&w, RCODE_NOTIMP);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	close_world(&w);
 }
 
@@ -215,14 +215,14 @@ ixfr_over_udp_goes_on_over_tcp(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		open_world(&w, &config, &soa7);
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-		assert_asks(&w, 0, XFR_WAY_IXFR_UDP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_UDP);
 		reply(&w, outcomes[i]);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		reply(&w, XFR_TIMEOUT);
 		/* Primary 1 does AXFR only, so it is asked for its SOA. */
-		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 8);
-		assert_asks(&w, 1, XFR_WAY_AXFR);
+		assert_asks(&w, 1, XFR_QUERY_AXFR);
 		close_world(&w);
 	}
 }
@@ -237,18 +237,18 @@ ixfr_over_udp_without_answer_goes_on_over_tcp_in_the_end(void **state)
 	config.primaries = flags;
 	open_world(&w, &config, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_UDP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_UDP);
 	reply(&w, XFR_TIMEOUT);
 	for (unsigned i = 1; i < 3; i++) {
-		assert_asks(&w, i, XFR_WAY_SOA_UDP);
+		assert_asks(&w, i, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 7);
 	}
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	reply_serial(&w, XFR_SOA, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_UDP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_UDP);
 	assert_int_equal(w.action.wait_msec, 5000);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_serial(&w, XFR_DONE, 8);
 	close_world(&w);
 }
@@ -260,7 +260,7 @@ our_own_fault_ends_the_check(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply(&w, XFR_LOCAL);
 	assert_none(&w);
 	assert_int_equal(status_of(&w).state, XFR_STATE_REFRESHING);
@@ -278,7 +278,7 @@ our_own_fault_is_tried_again_soon(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	for (unsigned i = 0; i < 13; i++) {
 		int64_t pause;
 
@@ -292,12 +292,12 @@ our_own_fault_is_tried_again_soon(void **state)
 			assert_true(pause >= 540 * SEC);
 		most *= 2;
 		wait_timer(&w);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 8);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	}
 	reply(&w, XFR_TOO_LARGE);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_true(status_of(&w).check_at - w.now >= 540 * SEC);
@@ -310,11 +310,11 @@ failed_transfer_is_tried_again_though_another_has_our_serial(void **state)
 	struct world w;
 
 	open_due(&w, &usual);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 9);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply(&w, XFR_TOO_LARGE);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
@@ -334,9 +334,9 @@ promise_that_is_not_kept_is_a_failure(void **state)
 
 	open_due(&w, &config);
 	asked_at = w.now;
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply(&w, XFR_UNCHANGED);
 	assert_none(&w);
 	assert_int_equal(status_of(&w).error, XFR_UNCHANGED);
@@ -344,7 +344,7 @@ promise_that_is_not_kept_is_a_failure(void **state)
 	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
 	/* The next answer ends the error. */
 	w.now = status_of(&w).check_at;
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_true(status_of(&w).check_at > w.now + 3000 * SEC);
@@ -363,7 +363,7 @@ serial_that_goes_back_refreshes_nothing(void **state)
 	assert_none(&w);
 	wait_timer(&w);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_asks(&w, i, XFR_WAY_SOA_UDP);
+		assert_asks(&w, i, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 6);
 	}
 	assert_none(&w);
@@ -381,7 +381,7 @@ transfer_of_what_has_come_meanwhile_is_no_failure(void **state)
 	struct world w;
 
 	open_world(&w, &usual, NULL);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	xfr_on_served(w.machine, w.zone, w.now, &soa7);
 	reply_serial(&w, XFR_BEHIND, 7);
 	while (next(&w))
@@ -409,31 +409,31 @@ silent_primaries_are_asked_last_and_only_over_udp(void **state)
 	assert_none(&w);
 	for (unsigned i = 0; i < 2; i++) {
 		xfr_on_command(w.machine, zones[i], w.now, false);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply(&w, XFR_TIMEOUT);
-		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 7);
 		/* The datagram may have been lost, so the primary is asked over
 		 * TCP. */
-		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 		reply(&w, XFR_TIMEOUT);
 	}
 	xfr_on_command(w.machine, zones[4], w.now, false);
 	refuse(&w, 1, RCODE_REFUSED);
 	refuse(&w, 2, RCODE_REFUSED);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply(&w, XFR_TIMEOUT);
 	assert_none(&w);
 	w.now += 31 * SEC;
 	xfr_on_command(w.machine, zones[5], w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply(&w, XFR_TIMEOUT);
 	for (unsigned i = 1; i < 3; i++)
 		refuse(&w, i, RCODE_REFUSED);
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	reply_serial(&w, XFR_SOA, 7);
 	xfr_on_command(w.machine, zones[6], w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	close_world(&w);
 }
 
@@ -462,21 +462,21 @@ silent_primary_is_not_asked_by_a_check_that_has_no_token(void **state)
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		xfr_on_command(w.machine, zones[i], w.now, false);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply(&w, XFR_TIMEOUT);
-		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 7);
-		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 		reply(&w, XFR_TIMEOUT);
 	}
 	/* The token goes to a zone of other primaries. */
 	w.now = times[2];
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	w.now = times[3];
 	assert_none(&w);
 	w.now += SEC;
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	close_world(&w);
 }
 

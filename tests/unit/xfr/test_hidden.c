@@ -36,9 +36,9 @@ primary_without_soa_is_asked_for_the_transfer(void **state)
 
 	for (size_t i = 0; i < NO_SOAS; i++) {
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, i % 2 != 0);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_full(&w, &no_soas[i]);
-		assert_asks(&w, 0, i % 2 ? XFR_WAY_AXFR : XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, i % 2 ? XFR_QUERY_AXFR : XFR_QUERY_IXFR_TCP);
 		assert_true(w.action.has_serial);
 		reply_serial(&w, XFR_DONE, 8);
 		acknowledge(&w, 2);
@@ -47,7 +47,7 @@ primary_without_soa_is_asked_for_the_transfer(void **state)
 		/* The answer that there is nothing newer refreshes the zone
 		 * like an SOA. */
 		wait_timer(&w);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_full(&w, &no_soas[i]);
 		assert_true(next(&w));
 		reply_serial(&w, XFR_UNCHANGED, 8);
@@ -69,9 +69,9 @@ primary_that_is_down_is_not_asked_for_the_transfer(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply(&w, outcomes[i]);
-		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 		reply(&w, outcomes[i]);
 		assert_none(&w);
 		assert_int_equal(status_of(&w).failed_rounds, 1);
@@ -89,12 +89,12 @@ primary_that_is_mute_about_its_soa_is_asked_briefly(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply(&w, XFR_TIMEOUT);
-		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 		reply_full(&w, &(struct xfr_reply){.outcome = outcomes[i],
 			.is_open = true});
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		assert_int_equal(w.action.first_msec, i == 0 ? 3000 : 0);
 		reply_serial(&w, XFR_DONE, 8);
 		close_world(&w);
@@ -110,7 +110,7 @@ primary_that_refuses_all_does_no_harm(void **state)
 
 	open_due(&w, &usual);
 	refuse(&w, 0, RCODE_REFUSED);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
@@ -118,12 +118,12 @@ primary_that_refuses_all_does_no_harm(void **state)
 	close_world(&w);
 	/* A primary that had begun to send a newer version has one. */
 	open_due(&w, &usual);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_rcode(&w, RCODE_REFUSED);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_TOO_LARGE,
 		.has_begun = true});
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
@@ -141,7 +141,7 @@ survey_transfers_from_those_without_soa_last(void **state)
 	for (unsigned newer = 0; newer < 2; newer++) {
 		open_due(&w, &config);
 		for (unsigned i = 0; i < 3; i++) {
-			assert_asks(&w, i, XFR_WAY_SOA_UDP);
+			assert_asks(&w, i, XFR_QUERY_SOA_UDP);
 			probes[i] = w.action;
 		}
 		w.action = probes[0];
@@ -152,10 +152,10 @@ survey_transfers_from_those_without_soa_last(void **state)
 		w.action = probes[2];
 		reply_serial(&w, XFR_SOA, 7);
 		if (newer) {
-			assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+			assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 			reply(&w, XFR_TOO_LARGE);
 		}
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		/* No serial of this primary is known. */
 		reply_serial(&w, newer ? XFR_DONE : XFR_UNCHANGED,
 			newer ? 9 : 7);
@@ -173,7 +173,7 @@ survey_transfers_from_those_without_soa_last(void **state)
 static void
 tell_newer(struct world *w, uint32_t serial)
 {
-	assert_asks(w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(w, XFR_SOA, serial);
 }
 
@@ -187,17 +187,17 @@ ixfr_that_breaks_off_is_followed_by_axfr(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 		tell_newer(&w, 8);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		reply_full(&w, &(struct xfr_reply){.outcome = outcomes[i],
 			.has_begun = true});
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		reply_serial(&w, XFR_DONE, 8);
 		acknowledge(&w, 2);
 		assert_none(&w);
 		/* And not tried for an hour. */
 		xfr_on_command(w.machine, w.zone, w.now, false);
 		tell_newer(&w, 9);
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		close_world(&w);
 	}
 }
@@ -212,25 +212,25 @@ second_ixfr_that_fails_is_followed_by_axfr(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 		tell_newer(&w, 8);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		reply(&w, outcomes[i]);
 		assert_none(&w);
 		wait_timer(&w);
 		tell_newer(&w, 8);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		reply(&w, outcomes[i]);
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		close_world(&w);
 		/* A success in between resets the count. */
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 		for (uint32_t serial = 8; serial < 10; serial++) {
 			tell_newer(&w, serial);
-			assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+			assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 			reply(&w, outcomes[i]);
 			assert_none(&w);
 			wait_timer(&w);
 			tell_newer(&w, serial);
-			assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+			assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 			reply_serial(&w, XFR_DONE, serial);
 			acknowledge(&w, 2);
 			assert_none(&w);
@@ -252,7 +252,7 @@ ixfr_of_a_primary_that_is_down_does_not_count(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
 		while (next(&w)) {
-			assert_int_not_equal(w.action.way, XFR_WAY_AXFR);
+			assert_int_not_equal(w.action.query, XFR_QUERY_AXFR);
 			transfers += w.action.act == XFR_TRANSFER;
 			reply(&w, i % 2 ? XFR_TIMEOUT : XFR_UNREACHABLE);
 		}
@@ -261,7 +261,7 @@ ixfr_of_a_primary_that_is_down_does_not_count(void **state)
 	assert_true(transfers > 1);
 	xfr_on_command(w.machine, w.zone, w.now, false);
 	tell_newer(&w, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	close_world(&w);
 }
 
@@ -273,7 +273,7 @@ ixfr_that_breaks_off_is_left_where_fallback_is_not_allowed(void **state)
 	open_one(&w, 0, false);
 	for (unsigned i = 0; i < 3; i++) {
 		tell_newer(&w, 8);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		reply_full(&w, &(struct xfr_reply){.outcome = XFR_UNREACHABLE,
 			.has_begun = true, .is_open = true});
 		assert_none(&w);
@@ -297,18 +297,18 @@ primary_without_edns_is_asked_once_more_without(void **state)
 	struct world w;
 
 	open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_false(w.action.no_edns);
 	reply_no_edns(&w);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_true(w.action.no_edns);
 	reply_serial(&w, XFR_SOA, 8);
 	/* The lack of EDNS is remembered. */
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	assert_true(w.action.no_edns);
 	/* FORMERR to a request without EDNS is an answer. */
 	reply_no_edns(&w);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_true(w.action.no_edns);
 	reply_serial(&w, XFR_DONE, 8);
 	acknowledge(&w, 2);
@@ -316,13 +316,13 @@ primary_without_edns_is_asked_once_more_without(void **state)
 	/* For an hour. */
 	w.now += 3599 * SEC;
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_true(w.action.no_edns);
 	reply_serial(&w, XFR_SOA, 8);
 	assert_none(&w);
 	w.now += 2 * SEC;
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_false(w.action.no_edns);
 	close_world(&w);
 }
@@ -335,9 +335,9 @@ transfers_and_surveys_do_without_edns(void **state)
 	struct world w;
 
 	open_world(&w, &config, NULL);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	reply_no_edns(&w);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_true(w.action.no_edns);
 	reply_serial(&w, XFR_DONE, 8);
 	close_world(&w);
@@ -345,15 +345,15 @@ transfers_and_surveys_do_without_edns(void **state)
 	config.primary_count = 2;
 	open_world(&w, &config, &soa7);
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_no_edns(&w);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	assert_false(w.action.no_edns);
 	reply_serial(&w, XFR_SOA, 8);
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	assert_true(w.action.no_edns);
 	reply_serial(&w, XFR_SOA, 9);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	close_world(&w);
 }
 
@@ -366,13 +366,13 @@ say_nothing(struct world *w, enum xfr_outcome outcome)
 
 /* A transfer is asked for with EDNS, which is in vain, and without. */
 static void
-assert_asks_again_without(struct world *w, enum xfr_way way,
+assert_asks_again_without(struct world *w, enum xfr_query query,
 	enum xfr_outcome outcome)
 {
-	assert_asks(w, 0, way);
+	assert_asks(w, 0, query);
 	assert_false(w->action.no_edns);
 	say_nothing(w, outcome);
-	assert_asks(w, 0, way);
+	assert_asks(w, 0, query);
 	assert_true(w->action.no_edns);
 }
 
@@ -381,7 +381,7 @@ static void
 transfer_from_one_that_drops(struct world *w, uint32_t serial)
 {
 	xfr_on_notify(w->machine, w->zone, w->now, 0, true, serial);
-	assert_asks_again_without(w, XFR_WAY_IXFR_TCP, XFR_UNREACHABLE);
+	assert_asks_again_without(w, XFR_QUERY_IXFR_TCP, XFR_UNREACHABLE);
 	reply_serial(w, XFR_DONE, serial);
 	acknowledge(w, 2);
 	assert_none(w);
@@ -399,23 +399,23 @@ primary_that_drops_edns_is_asked_without(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 		for (uint32_t serial = 8; serial < 10; serial++) {
-			assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+			assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 			assert_false(w.action.no_edns);
 			reply(&w, XFR_TIMEOUT);
-			assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+			assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 			assert_false(w.action.no_edns);
 			say_nothing(&w, outcomes[i]);
-			assert_asks_again_without(&w, XFR_WAY_IXFR_TCP,
+			assert_asks_again_without(&w, XFR_QUERY_IXFR_TCP,
 				outcomes[i]);
 			reply_serial(&w, XFR_DONE, serial);
 			acknowledge(&w, 2);
 			assert_none(&w);
 			wait_timer(&w);
 		}
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		assert_true(w.action.no_edns);
 		reply_serial(&w, XFR_SOA, 10);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		assert_true(w.action.no_edns);
 		reply_serial(&w, XFR_DONE, 10);
 		acknowledge(&w, 2);
@@ -424,7 +424,7 @@ primary_that_drops_edns_is_asked_without(void **state)
 		w.now += 3600 * SEC;
 		transfer_from_one_that_drops(&w, 11);
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 12);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		assert_true(w.action.no_edns);
 		close_world(&w);
 	}
@@ -437,21 +437,21 @@ primary_that_drops_transfers_with_edns_is_asked_without(void **state)
 
 	open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 	for (uint32_t serial = 8; serial < 10; serial++) {
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		assert_false(w.action.no_edns);
 		reply_serial(&w, XFR_SOA, serial);
-		assert_asks_again_without(&w, XFR_WAY_IXFR_TCP, XFR_TIMEOUT);
+		assert_asks_again_without(&w, XFR_QUERY_IXFR_TCP, XFR_TIMEOUT);
 		reply_serial(&w, XFR_DONE, serial);
 		acknowledge(&w, 2);
 		assert_none(&w);
 		wait_timer(&w);
 	}
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_true(w.action.no_edns);
 	close_world(&w);
 	/* A zone without data has a whole transfer. */
 	open_world(&w, &usual, NULL);
-	assert_asks_again_without(&w, XFR_WAY_AXFR, XFR_UNREACHABLE);
+	assert_asks_again_without(&w, XFR_QUERY_AXFR, XFR_UNREACHABLE);
 	reply_serial(&w, XFR_DONE, 8);
 	close_world(&w);
 }
@@ -465,7 +465,7 @@ answer_with_edns_ends_the_doubt(void **state)
 	for (uint32_t serial = 8; serial < 16; serial += 2) {
 		transfer_from_one_that_drops(&w, serial);
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, serial + 1);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		assert_false(w.action.no_edns);
 		reply_serial(&w, XFR_DONE, serial + 1);
 		acknowledge(&w, 2);
@@ -490,19 +490,19 @@ many_that_end_at_once_are_one_doubt(void **state)
 		assert_int_equal(xfr_add_zone(w.machine, w.config, NULL,
 			w.now, &zone), NSD_OK);
 	for (unsigned i = 0; i < 8; i++) {
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		first[i] = w.action;
 	}
 	for (unsigned i = 0; i < 8; i++) {
 		w.action = first[i];
 		say_nothing(&w, XFR_UNREACHABLE);
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		assert_true(w.action.no_edns);
 		reply_serial(&w, XFR_DONE, 8);
 	}
 	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
 		&zone), NSD_OK);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_false(w.action.no_edns);
 	close_world(&w);
 }
@@ -517,9 +517,9 @@ primary_that_says_nothing_at_all_keeps_edns(void **state)
 	open_one(&w, XFR_CONFIG_AXFR_FALLBACK, false);
 	for (unsigned i = 0; i < 3; i++) {
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-		assert_asks_again_without(&w, XFR_WAY_IXFR_TCP, XFR_TIMEOUT);
+		assert_asks_again_without(&w, XFR_QUERY_IXFR_TCP, XFR_TIMEOUT);
 		say_nothing(&w, XFR_TIMEOUT);
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		say_nothing(&w, XFR_TIMEOUT);
 		assert_none(&w);
 		assert_int_equal(status_of(&w).error, XFR_TIMEOUT);
@@ -528,7 +528,7 @@ primary_that_says_nothing_at_all_keeps_edns(void **state)
 			continue;
 		/* The primary is known to be silent by now. */
 		xfr_on_command(w.machine, w.zone, w.now, false);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		assert_false(w.action.no_edns);
 	}
 	close_world(&w);
@@ -570,10 +570,10 @@ expired_zone_takes_any_serial(void **state)
 
 	for (size_t i = 0; i < OTHERS; i++) {
 		open_expired(&w, &usual);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, others[i]);
-		assert_asks(&w, 0, others[i] == 8 ? XFR_WAY_IXFR_TCP
-						  : XFR_WAY_AXFR);
+		assert_asks(&w, 0, others[i] == 8 ? XFR_QUERY_IXFR_TCP
+						  : XFR_QUERY_AXFR);
 		assert_int_equal(w.action.forced, others[i] != 8);
 		assert_true(xfr_wants(w.machine, w.action.ticket, others[i]));
 		reply_serial(&w, XFR_DONE, others[i]);
@@ -582,12 +582,12 @@ expired_zone_takes_any_serial(void **state)
 		/* A primary that gives no SOA: IXFR says that its version is
 		 * not newer. */
 		open_expired(&w, &usual);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_rcode(&w, RCODE_REFUSED);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		if (others[i] != 8) {
 			reply_serial(&w, XFR_BEHIND, others[i]);
-			assert_asks(&w, 0, XFR_WAY_AXFR);
+			assert_asks(&w, 0, XFR_QUERY_AXFR);
 			assert_true(w.action.forced);
 		}
 		reply_serial(&w, XFR_DONE, others[i]);
@@ -599,14 +599,14 @@ expired_zone_takes_any_serial(void **state)
 		assert_true(next(&w));
 		assert_int_equal(w.action.primary, 1);
 		if (others[i] == 8)
-			assert_int_equal(w.action.way, XFR_WAY_IXFR_TCP);
+			assert_int_equal(w.action.query, XFR_QUERY_IXFR_TCP);
 		reply_serial(&w, XFR_DONE, others[i]);
 		assert_served(&w, others[i]);
 		close_world(&w);
 	}
 	/* The same version is not transferred again. */
 	open_expired(&w, &usual);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
@@ -624,7 +624,7 @@ survey_of_an_expired_zone_takes_the_newest_of_the_others(void **state)
 	for (unsigned same = 0; same < 2; same++) {
 		open_expired(&w, &config);
 		for (unsigned i = 0; i < 3; i++) {
-			assert_asks(&w, i, XFR_WAY_SOA_UDP);
+			assert_asks(&w, i, XFR_QUERY_SOA_UDP);
 			probes[i] = w.action;
 		}
 		for (unsigned i = 0; i < 3; i++) {
@@ -633,7 +633,7 @@ survey_of_an_expired_zone_takes_the_newest_of_the_others(void **state)
 				: i == 1 ? 5 : 4);
 		}
 		if (!same) {
-			assert_asks(&w, 1, XFR_WAY_AXFR);
+			assert_asks(&w, 1, XFR_QUERY_AXFR);
 			reply_serial(&w, XFR_DONE, 5);
 			assert_served(&w, 5);
 		} else {

@@ -15,7 +15,7 @@ fresh_zone_is_asked_for_after_its_refresh(void **state)
 
 	open_due(&w, &usual);
 	assert_true(w.now <= 1000 + 3600 * SEC);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	from = w.now;
 	assert_none(&w);
@@ -31,9 +31,9 @@ newer_serial_is_transferred_and_notified(void **state)
 	struct world w;
 
 	open_due(&w, &usual);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 9);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	assert_true(w.action.has_serial && w.action.serial == 7);
 	assert_true(xfr_wants(w.machine, w.action.ticket, 8));
 	assert_false(xfr_wants(w.machine, w.action.ticket, 7));
@@ -70,10 +70,10 @@ serial_wraps_and_half_of_all_apart_is_not_newer(void **state)
 		open_world(&w, &usual, &soa);
 		assert_none(&w);
 		wait_timer(&w);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, rows[i].theirs);
 		assert_asks(&w, rows[i].is_newer ? 0 : 1, rows[i].is_newer
-			? XFR_WAY_IXFR_TCP : XFR_WAY_SOA_UDP);
+			? XFR_QUERY_IXFR_TCP : XFR_QUERY_SOA_UDP);
 		close_world(&w);
 	}
 }
@@ -89,7 +89,7 @@ bounds_of_refresh_and_retry_hold(void **state)
 	config.retry_min_sec = config.retry_max_sec = 20;
 	open_due(&w, &config);
 	for (unsigned i = 0; i < 20; i++) {
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_serial(&w, XFR_SOA, 7);
 		from = w.now;
 		assert_none(&w);
@@ -115,23 +115,23 @@ reason_is_that_of_the_last_error(void **state)
 	struct world w;
 
 	open_due(&w, &usual);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_USE_TCP,
 		.reason = 5});
 	assert_false(status_of(&w).has_error);
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_TIMEOUT,
 		.reason = 6});
 	assert_int_equal(status_of(&w).error_reason, 6);
 	assert_int_equal(status_of(&w).error_primary, 0);
-	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 8);
-	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_NO_FIT,
 		.reason = 7});
 	assert_int_equal(status_of(&w).error_reason, 7);
 	assert_int_equal(status_of(&w).error_primary, 1);
-	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_asks(&w, 1, XFR_QUERY_AXFR);
 	reply_serial(&w, XFR_DONE, 8);
 	assert_int_equal(status_of(&w).error_reason, 7);
 	close_world(&w);
@@ -163,7 +163,7 @@ check_pauses(uint32_t refresh_sec, const int64_t *pauses)
 		assert_in_range(w.now - from, pauses[i] * 900,
 			pauses[i] * 1000);
 	}
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_int_equal(status_of(&w).failed_rounds, 0);
 	close_world(&w);
@@ -218,7 +218,7 @@ zone_without_data_is_tried_as_nsd_does(void **state)
 	open_world(&w, &usual, NULL);
 	for (unsigned i = 0; i < 15; i++) {
 		for (unsigned p = 0; p < 3; p++) {
-			assert_asks(&w, p, XFR_WAY_AXFR);
+			assert_asks(&w, p, XFR_QUERY_AXFR);
 			assert_false(w.action.has_serial);
 			reply(&w, XFR_NONSENSE);
 		}
@@ -229,7 +229,7 @@ zone_without_data_is_tried_as_nsd_does(void **state)
 		assert_in_range(w.now - from, least * SEC, 2 * least * SEC);
 		least = least < 10240 ? least * 2 : least;
 	}
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_true(xfr_wants(w.machine, w.action.ticket, 0));
 	reply_serial(&w, XFR_DONE, 1);
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
@@ -282,7 +282,7 @@ removed_zone_is_cancelled_and_its_answers_find_nobody(void **state)
 		assert_true(w.action.ticket == tickets[0]
 			|| w.action.ticket == tickets[1]);
 	}
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	xfr_get_counts(w.machine, &counts);
 	assert_int_equal(counts.zones, 1);
 	assert_int_equal(counts.probes, 0);
@@ -309,7 +309,7 @@ handle_of_a_removed_zone_is_used_again(void **state)
 	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
 		&zone), NSD_OK);
 	assert_int_not_equal(zone, w.zone);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_none(&w);
 	assert_false(xfr_next_expiry(w.machine, &zone, &at));
 	for (unsigned i = 0; i < 1000; i++) {

@@ -16,12 +16,12 @@ notify_of_what_we_have_costs_nothing(void **state)
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 6);
 	assert_none(&w);
 	xfr_on_notify(w.machine, w.zone, w.now, 2, false, 0);
-	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 2, XFR_QUERY_SOA_UDP);
 	close_world(&w);
 	/* Of none of the primaries: they are probed. */
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, XFR_NONE, true, 8);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	close_world(&w);
 }
 
@@ -34,11 +34,11 @@ serial_ahead_of_reality_costs_one_check(void **state)
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 1, true, 1000);
 	assert_int_equal(status_of(&w).notified_serial, 1000);
-	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 	reply(&w, XFR_UNCHANGED);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
-	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 2, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_none(&w);
 	assert_false(status_of(&w).is_notified);
@@ -79,19 +79,19 @@ notify_during_a_check_is_one_check_more(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	for (unsigned i = 9; i < 20; i++)
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, i);
 	assert_int_equal(status_of(&w).notified_serial, 19);
 	reply_serial(&w, XFR_DONE, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	assert_int_equal(w.action.serial, 8);
 	reply_serial(&w, XFR_DONE, 19);
 	acknowledge(&w, 2);
 	assert_none(&w);
 	/* The transfer brings what was told meanwhile. */
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 20);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 21);
 	reply_serial(&w, XFR_DONE, 21);
 	acknowledge(&w, 2);
@@ -110,7 +110,7 @@ version_told_before_the_answer_is_no_check_in_vain(void **state)
 		uint64_t ticket;
 
 		xfr_on_notify(w.machine, w.zone, w.now, 0, true, soa.serial);
-		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 		ticket = w.action.ticket;
 		xfr_on_served(w.machine, w.zone, w.now, &soa);
 		acknowledge(&w, 2);
@@ -128,13 +128,13 @@ forced_transfer_takes_any_serial(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_command(w.machine, w.zone, w.now, true);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	assert_true(w.action.forced);
 	assert_true(xfr_wants(w.machine, w.action.ticket, 3));
 	/* A second forced transfer while the first is under way. */
 	xfr_on_command(w.machine, w.zone, w.now, true);
 	reply_serial(&w, XFR_DONE, 3);
-	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
 	reply_serial(&w, XFR_DONE, 3);
 	assert_int_equal(status_of(&w).soa.serial, 3);
 	acknowledge(&w, 2);

@@ -26,7 +26,7 @@ zone_expires_when_due_and_revives(void **state)
 	assert_true(w.now == 1000 + 86400 * SEC);
 	assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
 	wait_timer(&w);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_serial(&w, XFR_SOA, 7);
 	assert_expiry(&w, w.now + 86400 * SEC);
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
@@ -52,7 +52,7 @@ zone_whose_expiry_is_0_lives_for_refresh_and_retry(void **state)
 			assert_true(status_of(&w).expire_at
 				== w.now + lives[i / 2]);
 			wait_timer(&w);
-			assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+			assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 			reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA,
 				.soa = soas[i / 2], .has_expire = i % 2});
 		}
@@ -76,7 +76,7 @@ check_early(const struct xfr_soa *soa, uint32_t refresh_min_sec,
 		from = w.now;
 		wait_timer(&w);
 		assert_in_range(w.now - from, least_msec, most_msec);
-		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 		reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA,
 			.soa = *soa});
 	}
@@ -130,14 +130,14 @@ zone_that_an_option_shortens_is_checked_before_it_expires(void **state)
 	full.soa.serial = 8;
 	open_world(&w, &usual, &soa7);
 	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_full(&w, &full);
 	acknowledge(&w, 2);
 	assert_none(&w);
 	from = w.now;
 	wait_timer(&w);
 	assert_in_range(w.now - from, 2700, 3000);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	full.outcome = XFR_SOA;
 	full.expire_sec = 86400;
 	reply_full(&w, &full);
@@ -182,7 +182,7 @@ zone_that_expires_is_checked_at_once(void **state)
 	assert_none(&w);
 	wait_timer(&w);
 	assert_in_range(w.now - 6000, 1080 * SEC, 1200 * SEC);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA, .soa = soa});
 	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
 	close_world(&w);
@@ -206,12 +206,12 @@ zone_that_expires_in_or_after_a_check_is_not_checked_twice(void **state)
 	assert_none(&w);
 	wait_timer(&w);
 	assert_true(w.now == from + SEC);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_full(&w, &(struct xfr_reply){.outcome = XFR_SOA, .soa = soa});
 	assert_none(&w);
 	from = w.now;
 	wait_timer(&w);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_expires(&w, from + SEC);
 	assert_none(&w);
 	w.now += SEC;
@@ -236,7 +236,7 @@ zone_that_expires_soon_after_a_start_is_checked_before(void **state)
 	assert_none(&w);
 	wait_timer(&w);
 	assert_in_range(w.now - 1000, 4500, 5000);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_int_equal(w.action.zone, zone);
 	/* A zone whose retry would be after its expiry. */
 	start.failed_rounds = 2;
@@ -250,7 +250,7 @@ zone_that_expires_soon_after_a_start_is_checked_before(void **state)
 	assert_true(next(&w));
 	assert_int_equal(w.action.act, XFR_EXPIRED);
 	assert_int_equal(w.action.zone, zone);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_int_equal(w.action.zone, zone);
 	assert_none(&w);
 	close_world(&w);
@@ -268,13 +268,13 @@ expire_option_shortens_what_is_new_only(void **state)
 	open_world(&w, &usual, &soa7);
 	before = status_of(&w).expire_at;
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_full(&w, &full);
 	assert_true(status_of(&w).expire_at == before);
 	full.expire_sec = 86400000;
 	w.now += SEC;
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	reply_full(&w, &full);
 	assert_true(status_of(&w).expire_at == w.now + 86400 * SEC);
 	full.soa.serial = 8;
@@ -282,7 +282,7 @@ expire_option_shortens_what_is_new_only(void **state)
 	full.outcome = XFR_DONE;
 	xfr_on_notify(w.machine, w.zone, w.now + 2 * SEC, 0, true, 8);
 	w.now += 2 * SEC;
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_full(&w, &full);
 	assert_true(status_of(&w).expire_at == w.now + 50 * SEC);
 	close_world(&w);
@@ -334,7 +334,7 @@ least_expiry_does_not_lengthen_the_option(void **state)
 
 		full.soa.expire_sec = rows[i].soa_sec;
 		open_world(&w, &config, NULL);
-		assert_asks(&w, 0, XFR_WAY_AXFR);
+		assert_asks(&w, 0, XFR_QUERY_AXFR);
 		reply_full(&w, &full);
 		assert_true(status_of(&w).expire_at
 			== w.now + rows[i].lives_sec * SEC);

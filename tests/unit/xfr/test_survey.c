@@ -26,13 +26,13 @@ open_survey(struct world *w, unsigned primaries, const struct xfr_soa *soa)
 /* Takes the probes that the machine wants now, in any order. Returns how
  * many. */
 static unsigned
-take_probes(struct world *w, struct xfr_action *probes, enum xfr_way way)
+take_probes(struct world *w, struct xfr_action *probes, enum xfr_query query)
 {
 	unsigned count = 0;
 
 	while (next(w)) {
 		assert_int_equal(w->action.act, XFR_PROBE);
-		assert_int_equal(w->action.way, way);
+		assert_int_equal(w->action.query, query);
 		probes[w->action.primary] = w->action;
 		count++;
 	}
@@ -61,21 +61,21 @@ all_primaries_are_asked_at_once_and_the_newest_wins(void **state)
 	struct world w;
 
 	open_survey(&w, 3, &soa7);
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 	answer(&w, &probes[2], 7);
 	answer(&w, &probes[0], 8);
 	assert_none(&w);
 	answer(&w, &probes[1], 10);
-	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 	assert_int_equal(w.action.first_msec, 2000);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	assert_int_equal(w.action.first_msec, 0);
 	reply(&w, XFR_TOO_LARGE);
 	/* The slow one again. */
-	assert_asks(&w, 1, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 1, XFR_QUERY_SOA_TCP);
 	reply_serial(&w, XFR_SOA, 10);
-	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 	assert_int_equal(w.action.first_msec, 0);
 	reply(&w, XFR_TIMEOUT);
 	/* The third has what we have: that refreshes, but is not all. */
@@ -94,11 +94,11 @@ newest_is_told_by_serial_arithmetic(void **state)
 	struct world w;
 
 	open_survey(&w, 3, NULL);
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 	answer(&w, &probes[0], UINT32_MAX);
 	answer(&w, &probes[1], 5);
 	answer(&w, &probes[2], UINT32_MAX - 1);
-	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_asks(&w, 1, XFR_QUERY_AXFR);
 	reply_serial(&w, XFR_DONE, 5);
 	assert_int_equal(status_of(&w).soa.serial, 5);
 	close_world(&w);
@@ -112,28 +112,28 @@ silent_primary_is_waited_for_once_and_over_tcp_if_nobody_has_newer(
 	struct world w;
 
 	open_survey(&w, 3, NULL);
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(probes[i].wait_msec, 2000);
 	answer(&w, &probes[1], 5);
 	answer(&w, &probes[2], 4);
 	assert_none(&w);
 	break_off(&w, &probes[0], XFR_TIMEOUT);
-	assert_asks(&w, 1, XFR_WAY_AXFR);
+	assert_asks(&w, 1, XFR_QUERY_AXFR);
 	reply_serial(&w, XFR_DONE, 5);
 	acknowledge(&w, 2);
 	assert_none(&w);
 	/* No other primary has a newer version: the silent one is asked once
 	 * more. */
 	wait_timer(&w);
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 	answer(&w, &probes[1], 5);
 	answer(&w, &probes[2], 5);
 	break_off(&w, &probes[0], XFR_TIMEOUT);
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	assert_int_equal(w.action.wait_msec, 10000);
 	reply_serial(&w, XFR_SOA, 6);
-	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
 	reply_serial(&w, XFR_DONE, 6);
 	close_world(&w);
 }
@@ -148,30 +148,30 @@ newer_version_does_not_wait_for_those_silent_for_long(void **state)
 
 	open_survey(&w, 3, &soa7);
 	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+		assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 		break_off(&w, &probes[0], XFR_TIMEOUT);
 		answer(&w, &probes[1], ++serial);
 		answer(&w, &probes[2], serial);
-		assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 		reply_serial(&w, XFR_DONE, serial);
 		acknowledge(&w, 2);
 		assert_none(&w);
 		xfr_on_command(w.machine, w.zone, w.now, false);
 	}
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 	answer(&w, &probes[2], ++serial);
 	assert_none(&w);
 	answer(&w, &probes[1], serial);
 	assert_true(next(&w));
 	assert_int_equal(w.action.act, XFR_CANCEL);
 	assert_true(w.action.ticket == probes[0].ticket);
-	assert_asks(&w, 2, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, 2, XFR_QUERY_IXFR_TCP);
 	reply_serial(&w, XFR_DONE, serial);
 	acknowledge(&w, 2);
 	/* Without a newer version the silent primary is asked all the same,
 	 * once. */
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 	answer(&w, &probes[1], serial);
 	answer(&w, &probes[2], serial);
 	assert_none(&w);
@@ -192,21 +192,21 @@ primary_that_needs_tcp_is_heard_before_the_transfer(void **state)
 
 	for (unsigned i = 0; i < 3; i++) {
 		open_survey(&w, 2, &soa7);
-		assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 2);
+		assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 2);
 		break_off(&w, &probes[1], outcomes[i]);
 		answer(&w, &probes[0], 8);
-		assert_asks(&w, 1, XFR_WAY_SOA_TCP);
+		assert_asks(&w, 1, XFR_QUERY_SOA_TCP);
 		reply_serial(&w, XFR_SOA, 9);
-		assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+		assert_asks(&w, 1, XFR_QUERY_IXFR_TCP);
 		reply_serial(&w, XFR_DONE, 9);
 		close_world(&w);
 	}
 	/* The only one. */
 	open_survey(&w, 1, &soa7);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
 	assert_int_equal(w.action.wait_msec, 3000);
 	reply(&w, XFR_TIMEOUT);
-	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	assert_asks(&w, 0, XFR_QUERY_SOA_TCP);
 	reply(&w, XFR_TIMEOUT);
 	assert_none(&w);
 	assert_int_equal(status_of(&w).failed_rounds, 1);
@@ -221,10 +221,10 @@ eight_are_asked_at_a_time(void **state)
 	struct world w;
 
 	open_survey(&w, MANY, &soa7);
-	assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 8);
+	assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 8);
 	for (unsigned i = 0; i < MANY - 8; i++) {
 		answer(&w, &probes[i], 7);
-		assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 1);
+		assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 1);
 		xfr_get_counts(w.machine, &counts);
 		assert_int_equal(counts.probes, 8);
 	}
@@ -232,7 +232,7 @@ eight_are_asked_at_a_time(void **state)
 		assert_none(&w);
 		answer(&w, &probes[i], i == MANY - 1 ? 8 : 7);
 	}
-	assert_asks(&w, MANY - 1, XFR_WAY_IXFR_TCP);
+	assert_asks(&w, MANY - 1, XFR_QUERY_IXFR_TCP);
 	xfr_get_counts(w.machine, &counts);
 	assert_int_equal(counts.probes, 0);
 	close_world(&w);
@@ -248,7 +248,7 @@ end_of_a_survey_drops_its_requests(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		open_survey(&w, 3, &soa7);
-		assert_int_equal(take_probes(&w, probes, XFR_WAY_SOA_UDP), 3);
+		assert_int_equal(take_probes(&w, probes, XFR_QUERY_SOA_UDP), 3);
 		if (i == 0)
 			break_off(&w, &probes[1], XFR_LOCAL);
 		else
