@@ -345,6 +345,7 @@ struct conf_pattern {
 	uint8_t verify_zone;        /* 0, 1 or CONF_INHERIT */
 	uint8_t verifier_feed_zone; /* 0, 1 or CONF_INHERIT */
 	uint8_t catalog;            /* enum conf_catalog */
+	bool catalog_empty_deletes;
 	uint16_t rrl_whitelist;     /* enum answer_kind, or-ed */
 	uint64_t size_limit_xfr;
 	uint64_t ixfr_size;
@@ -356,6 +357,7 @@ struct conf_pattern {
 	uint32_t min_retry_time;
 	uint32_t min_expire_time;   /* or CONF_EXPIRE_FROM_SOA */
 	uint32_t verifier_timeout;  /* or CONF_INHERIT_TIMEOUT */
+	uint32_t catalog_max;       /* members; 0: any number */
 	struct conf_strings verifier; /* none: the verify: clause's */
 	struct conf_acls allow_query;
 	struct conf_acls allow_notify;
@@ -366,6 +368,8 @@ struct conf_pattern {
 	const char *zonestats;
 	const char *catalog_member_pattern;
 	const char *catalog_producer_zone;
+	struct conf_strings catalog_allow; /* domain names; none: all */
+	const char *zone_directory; /* as written, never empty; of a pattern */
 };
 
 struct conf_zone {

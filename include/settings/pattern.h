@@ -26,6 +26,23 @@ struct settings_storing {
 	uint16_t create_ixfr;
 };
 
+/* The role of a zone among catalogs (RFC 9432), and whose member it becomes.
+ * Texts and names are places as in struct settings_pattern; names are in wire
+ * form and in lower case. */
+struct settings_catalog {
+	uint32_t max;               /* members; 0: any number */
+	uint32_t member_pattern_at; /* for members without a known group */
+	uint32_t producer_at;       /* name of the catalog that has the zones of
+				     * this pattern as members */
+	uint32_t folder_at;         /* zone-directory, as written; of patterns,
+				     * not of zones in nsd.conf */
+	uint32_t suffixes_at;       /* catalog-allow: names, one behind the
+				     * other */
+	uint32_t suffix_count;      /* 0: all names are allowed */
+	uint16_t role;              /* enum conf_catalog */
+	uint16_t empty_deletes;     /* 0: an empty catalog keeps members */
+};
+
 struct settings_pattern {
 	uint32_t refs; /* holders; the writer's */
 	uint32_t len;  /* octets of this object */
@@ -38,6 +55,7 @@ struct settings_pattern {
 	uint32_t counts[SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS];
 	uint32_t texts_at;
 	struct settings_storing storing;
+	struct settings_catalog catalog;
 	char octets[];
 };
 
@@ -45,6 +63,13 @@ static inline const char *
 settings_pattern_text(const struct settings_pattern *pattern, uint32_t at)
 {
 	return at == 0 ? NULL : (const char *)pattern + at;
+}
+
+/* A name in wire form, as a text. */
+static inline const uint8_t *
+settings_pattern_name(const struct settings_pattern *pattern, uint32_t at)
+{
+	return (const uint8_t *)settings_pattern_text(pattern, at);
 }
 
 /* The texts of an element, as nsd.conf has them. */

@@ -62,12 +62,26 @@ struct settings_lists {
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;
 
+/* The catalog options of a pattern or zone; names as settings_catalog has
+ * them. */
+struct settings_catalog_setup {
+	const char *member_pattern; /* NULL: none */
+	const char *folder;         /* the same */
+	const uint8_t *producer;    /* the same */
+	const uint8_t *suffixes;    /* suffix_count names */
+	uint32_t suffix_count;
+	uint32_t max;
+	uint16_t role;
+	bool empty_deletes;
+};
+
 /* The texts of a pattern or zone, and its options. All is borrowed. */
 struct settings_pattern_setup {
 	const char *name;  /* NULL: the options of a zone in nsd.conf */
 	const char *file;  /* zonefile; NULL: none */
 	store_ref options; /* made in this edit; or none */
 	struct settings_storing storing;
+	struct settings_catalog_setup catalog;
 	/* The texts of the elements of the lists behind SETTINGS_CLIENT_LISTS;
 	 * counts has the length of each list. */
 	const struct settings_texts *texts;

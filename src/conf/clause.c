@@ -121,8 +121,8 @@ zone_make_own(struct conf_parser *p)
 	}
 }
 
-/* Takes one option of src into dst: ACL elements are appended, all else
- * replaces what was there. */
+/* Takes one option of src into dst: elements of ACLs and suffixes are appended,
+ * all else replaces what was there. */
 static bool
 pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	struct conf_pattern *dst, const struct conf_pattern *src)
@@ -138,7 +138,7 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 		*(uint16_t *)to |= *(const uint16_t *)from;
 		return true;
 	}
-	if (!option_is_acl(option->type) || list->count == 0) {
+	if (!option_is_appended(option->type) || list->count == 0) {
 		memcpy(to, from, option_field_size(option->type));
 		if (item_size > 0)
 			list->capacity = 0;
@@ -148,7 +148,7 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	if (!list_add_list(p, list, from, item_size))
 		return false;
 	acls = list->items;
-	for (; i < list->count; i++)
+	for (; option_is_acl(option->type) && i < list->count; i++)
 		acls[i].inherited = true;
 	return true;
 }
@@ -163,7 +163,8 @@ pattern_merge(struct conf_parser *p, struct conf_pattern *dst,
 
 	for (i = 0; i < count; i++) {
 		if (rows[i].type == TYPE_NAME
-			|| (rows[i].flags & OPTION_ALIAS) != 0
+			|| (rows[i].flags & (OPTION_ALIAS
+				| OPTION_NOT_INCLUDED)) != 0
 			|| !option_is_set(&rows[i], src))
 			continue;
 		if (!pattern_merge_option(p, &rows[i], dst, src))
@@ -470,6 +471,42 @@ pattern_note_producer(struct conf_parser *p, const struct conf_pattern *kept)
 	p->producers_end = &producer->next;
 }
 
+/* Gives a pattern with a zone-directory the files of that folder. */
+static void
+pattern_set_folder(struct conf_parser *p, struct conf_pattern *pattern)
+{
+	static const char tail[] = "/%s.zone";
+	const struct conf_place *place = place_find(p, "zone-directory");
+	const char *folder = pattern->zone_directory;
+	size_t len = folder != NULL ? strlen(folder) : 0;
+	char *file;
+
+	if (place == &p->clause_place || folder == NULL)
+		return;
+	while (len > 0 && folder[len - 1] == '/')
+		len--;
+	if (folder[0] == '\0' || strchr(folder, '%') != NULL) {
+		error_at_place(p, place, "zone-directory '%.200s': expected "
+			"the name of a folder, without %%", folder);
+		return;
+	}
+	file = arena_alloc(p->arena, len + sizeof(tail));
+	if (file == NULL) {
+		error_memory(p);
+		return;
+	}
+	memcpy(file, folder, len);
+	memcpy(file + len, tail, sizeof(tail));
+	/* nsd-checkconf prints both: what it prints can be read. */
+	if (place_find(p, "zonefile") != &p->clause_place
+		&& strcmp(pattern->zonefile, file) != 0)
+		error_at_place(p, place_find(p, "zonefile"), "pattern %.200s "
+			"has a zone-directory: its zonefile is %.300s",
+			pattern->name, file);
+	pattern->zonefile = file;
+	option_mark_set(option_find(CLAUSE_PATTERN, "zonefile"), pattern);
+}
+
 static void
 pattern_end(struct conf_parser *p)
 {
@@ -488,6 +525,7 @@ pattern_end(struct conf_parser *p)
 			&(struct conf_place){ first->file, first->line });
 		return;
 	}
+	pattern_set_folder(p, pattern);
 	effect_note_clause(p, pattern, pattern->name);
 	items = clause_grow(p, conf->patterns, conf->pattern_count,
 		&p->pattern_room);

@@ -78,6 +78,7 @@ image_item_of(enum conf_type type)
 		return image_acl;
 	switch (type) {
 	case TYPE_STRINGS:
+	case TYPE_SUFFIX:
 		return image_string;
 	case TYPE_LISTEN:
 	case TYPE_INTERFACE:
@@ -200,7 +201,8 @@ image_option(struct pack *pack, const struct conf_option *option,
 		return;
 	if (option_is_text(type))
 		pack_text(pack, field);
-	else if (option_is_acl(type) && option->clause == CLAUSE_PATTERN)
+	else if (option_is_appended(type)
+		&& option->clause == CLAUSE_PATTERN)
 		image_shared_list(pack, list, type);
 	else if (option_item_size(type) > 0)
 		list->count = image_items(pack, list, type, list->count);

@@ -30,6 +30,7 @@
 #define KEPT_ONLY(f) KEPT_BOOL(f)
 #define KEPT_INHERIT(f) _Generic(f, uint8_t: 0)
 #define KEPT_CATALOG(f) KEPT_INHERIT(f)
+#define KEPT_EMPTY(f) KEPT_BOOL(f)
 #define KEPT_RRL(f) _Generic(f, uint16_t: 0)
 #define KEPT_U32(f) _Generic(f, uint32_t: 0)
 #define KEPT_EXPIRE(f) KEPT_U32(f)
@@ -43,6 +44,7 @@
 #define KEPT_BASE64(f) KEPT_STRING(f)
 #define KEPT_NAME(f) KEPT_STRING(f)
 #define KEPT_STRINGS(f) _Generic(f, struct conf_strings: 0)
+#define KEPT_SUFFIX(f) KEPT_STRINGS(f)
 #define KEPT_NUMBERS(f) _Generic(f, struct conf_numbers: 0)
 #define KEPT_NUMBER_EACH(f) KEPT_NUMBERS(f)
 #define KEPT_NETBLOCK(f) _Generic(f, struct conf_netblocks: 0)
@@ -260,9 +262,13 @@ const struct conf_option conf_options[] = {
 	PATTERN("verifier", verifier, STRINGS, NULL, 0, 0, NOEFF)
 	PATTERN("verifier-feed-zone", verifier_feed_zone, INHERIT, NULL, 0, 0, NOEFF)
 	PATTERN("verifier-timeout", verifier_timeout, U32, "4294967295", 0, I32_MAX, NOEFF)
-	PATTERN("catalog", catalog, CATALOG, NULL, 0, 0, NOEFF)
-	PATTERN("catalog-member-pattern", catalog_member_pattern, STRING, NULL, 0, 0, NOEFF)
-	PATTERN("catalog-producer-zone", catalog_producer_zone, STRING, NULL, 0, 0, NOEFF | OPTION_PATTERN_ONLY)
+	PATTERN("catalog", catalog, CATALOG, NULL, 0, 0, 0)
+	PATTERN("catalog-member-pattern", catalog_member_pattern, STRING, NULL, 0, 0, 0)
+	PATTERN("catalog-producer-zone", catalog_producer_zone, STRING, NULL, 0, 0, OPTION_PATTERN_ONLY)
+	PATTERN("catalog-allow", catalog_allow, SUFFIX, NULL, 0, 0, IFSET)
+	PATTERN("catalog-max", catalog_max, U32, "0", 0, I32_MAX, IFSET)
+	PATTERN("catalog-empty", catalog_empty_deletes, EMPTY, NULL, 0, 0, IFSET)
+	PATTERN("zone-directory", zone_directory, STRING, NULL, 0, 0, PATH | IFSET | OPTION_PATTERN_ONLY | OPTION_NOT_INCLUDED)
 };
 const size_t conf_option_count =
 	sizeof(conf_options) / sizeof(conf_options[0]);
@@ -386,6 +392,7 @@ option_field_size(enum conf_type type)
 		break;
 	case TYPE_BOOL:
 	case TYPE_ONLY:
+	case TYPE_EMPTY:
 		return sizeof(bool);
 	case TYPE_INHERIT:
 	case TYPE_CATALOG:
@@ -407,6 +414,7 @@ option_field_size(enum conf_type type)
 	case TYPE_NAME:
 		return sizeof(const char *);
 	case TYPE_STRINGS:
+	case TYPE_SUFFIX:
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 	case TYPE_NETBLOCK:
@@ -432,6 +440,7 @@ option_item_size(enum conf_type type)
 		return sizeof(struct conf_acl);
 	switch (type) {
 	case TYPE_STRINGS:
+	case TYPE_SUFFIX:
 		return sizeof(const char *);
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:

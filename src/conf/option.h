@@ -28,6 +28,7 @@ enum conf_type {
 	TYPE_U64,         /* uint64_t */
 	TYPE_STRING,      /* const char * */
 	TYPE_STRINGS,     /* struct conf_strings, one list: replaced */
+	TYPE_SUFFIX,      /* struct conf_strings: a domain name, recurs */
 	TYPE_NUMBERS,     /* struct conf_numbers, all on one line: replaced */
 	TYPE_NUMBER_EACH, /* struct conf_numbers, recurs */
 	TYPE_NETBLOCK,    /* struct conf_netblocks: BITS FACTOR, recurs */
@@ -49,6 +50,7 @@ enum conf_type {
 	TYPE_RRL,         /* uint16_t of enum answer_kind */
 	TYPE_EXPIRE,      /* uint32_t or CONF_EXPIRE_FROM_SOA */
 	TYPE_CATALOG,     /* uint8_t: enum conf_catalog */
+	TYPE_EMPTY,       /* bool: keep or delete, which is true */
 	TYPE_INCLUDE,     /* include-pattern */
 	TYPE_COUNT
 };
@@ -62,6 +64,8 @@ enum conf_type {
 #define OPTION_PATH 0x20u        /* a path: the chroot applies */
 #define OPTION_DIRECTORY 0x40u   /* printed with a final / if chrooted */
 #define OPTION_PRINT_IF_SET 0x80u/* -v shows it only if it is given */
+#define OPTION_NOT_INCLUDED 0x400u/* a pattern that includes another one does
+				* not take it */
 /* The event by which a change has effect while the server runs; one of
  * these. */
 #define OPTION_AT_ONCE 0x100u    /* a reconfig */
@@ -136,6 +140,13 @@ static inline bool
 option_is_acl(enum conf_type type)
 {
 	return type >= TYPE_ACL && type <= TYPE_ACL_SPEC;
+}
+
+/* True if the elements of a list come behind those of an included pattern. */
+static inline bool
+option_is_appended(enum conf_type type)
+{
+	return option_is_acl(type) || type == TYPE_SUFFIX;
 }
 
 /* The layout of every list. */

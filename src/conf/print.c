@@ -141,6 +141,8 @@ put_list_lines(const struct printer *pr, const struct conf_option *option,
 		} else if (option->type == TYPE_NUMBER_EACH) {
 			fprintf(pr->out, "%u",
 				((const uint32_t *)list->items)[i]);
+		} else if (option->type == TYPE_SUFFIX) {
+			fputs(((const char *const *)list->items)[i], pr->out);
 		} else if (option->type == TYPE_NETBLOCK) {
 			netblock = (const struct conf_netblock *)
 				list->items + i;
@@ -197,6 +199,9 @@ put_value(const struct printer *pr, const struct conf_option *option,
 		break;
 	case TYPE_CATALOG:
 		fputs(catalog_text(*(const uint8_t *)field), pr->out);
+		break;
+	case TYPE_EMPTY:
+		fputs(*(const bool *)field ? "delete" : "keep", pr->out);
 		break;
 	case TYPE_STRINGS:
 	case TYPE_NUMBERS:
@@ -338,6 +343,11 @@ print_list(const struct printer *pr, const struct conf_option *option,
 		for (i = 0; i < list->count; i++)
 			fprintf(pr->out, "\t%s: %u %u\n", option->name,
 				netblock[i].bits, netblock[i].factor);
+		return;
+	case TYPE_SUFFIX:
+		for (i = 0; i < list->count; i++)
+			fprintf(pr->out, "\t%s: \"%s\"\n", option->name,
+				((const char *const *)list->items)[i]);
 		return;
 	case TYPE_STRINGS:
 		fprintf(pr->out, "\t%s:", option->name);

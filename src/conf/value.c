@@ -179,6 +179,27 @@ set_strings(const struct setting *s)
 	return true;
 }
 
+/* catalog-allow: the root stands for all names. */
+static bool
+set_suffix(const struct setting *s)
+{
+	static const uint8_t root[] = "";
+	uint8_t wire[NAME_MAX_LEN];
+	const char *why, **item;
+	size_t len;
+
+	if (name_parse_text(s->words->text, s->words->len, root, wire, &len,
+		    &why) != NSD_OK) {
+		error_at(s->p, s->words->file, s->words->line,
+			"%s: bad domain name '%.200s': expected %s",
+			s->option->name, s->words->text, why);
+		return false;
+	}
+	item = list_add_item(s->p, s->field, sizeof(*item));
+	return item != NULL
+		&& set_text(s, s->words->text, s->words->len, item);
+}
+
 static bool
 add_number(const struct setting *s, const char *text)
 {
@@ -454,6 +475,18 @@ set_catalog(const struct setting *s)
 	return true;
 }
 
+/* catalog-empty. */
+static bool
+set_empty(const struct setting *s)
+{
+	bool *field = s->field;
+
+	*field = strcmp(s->words->text, "delete") == 0;
+	if (!*field && strcmp(s->words->text, "keep") != 0)
+		return set_refuse(s, NULL, s->words->text);
+	return true;
+}
+
 #define YES_NO "yes or no"
 #define NUMBER "a number"
 #define ADDRESS "an address"
@@ -470,6 +503,7 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_U64] = { 1, 1, set_u64, NUMBER },
 	[TYPE_STRING] = { 1, 1, set_string, "a word, or text in quotes" },
 	[TYPE_STRINGS] = { 1, UINT32_MAX, set_strings, "a command" },
+	[TYPE_SUFFIX] = { 1, 1, set_suffix, "a domain name" },
 	[TYPE_NUMBERS] = { 1, UINT32_MAX, set_numbers, NUMBER },
 	[TYPE_NUMBER_EACH] = { 1, 1, set_number_each, NUMBER },
 	[TYPE_NETBLOCK] = { 2, 2, set_netblock,
@@ -495,6 +529,7 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_EXPIRE] = { 1, 1, set_expire, "an expire time in seconds or"
 		" \"refresh+retry+1\"" },
 	[TYPE_CATALOG] = { 1, 1, set_catalog, "consumer or producer" },
+	[TYPE_EMPTY] = { 1, 1, set_empty, "keep or delete" },
 	[TYPE_INCLUDE] = { 1, 1, set_ignored, "the name of a pattern" },
 };
 

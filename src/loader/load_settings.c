@@ -199,6 +199,44 @@ texts_convert(const struct conf_acls *from, struct settings_texts *to)
 		};
 }
 
+/* Makes the names of catalog-allow, and behind them that of the producer. NULL:
+ * there is no memory. */
+static uint8_t *
+names_make(const struct conf_pattern *from,
+	struct settings_catalog_setup *to)
+{
+	const struct conf_strings *allow = &from->catalog_allow;
+	uint8_t *names = malloc(((size_t)allow->count + 1) * NAME_MAX_LEN);
+	size_t at = 0;
+
+	if (names == NULL)
+		return NULL;
+	/* conf refuses what is no name, and producers that are not there. */
+	for (uint32_t i = 0; i < allow->count; i++)
+		if (conf_parse_zone_name(allow->items[i], names + at)) {
+			at += name_len(names + at);
+			to->suffix_count++;
+		}
+	to->suffixes = names;
+	if (from->catalog_producer_zone != NULL
+		&& conf_parse_zone_name(from->catalog_producer_zone,
+			names + at))
+		to->producer = names + at;
+	return names;
+}
+
+static struct settings_catalog_setup
+catalog_convert(const struct conf_pattern *from)
+{
+	return (struct settings_catalog_setup){
+		.member_pattern = from->catalog_member_pattern,
+		.folder = from->implicit ? NULL : from->zone_directory,
+		.max = from->catalog_max,
+		.role = from->catalog,
+		.empty_deletes = from->catalog_empty_deletes,
+	};
+}
+
 static enum nsd_err
 pattern_make(struct settings_edit *edit, const struct conf_pattern *from,
 	store_ref options, store_ref *pattern)
@@ -210,8 +248,10 @@ pattern_make(struct settings_edit *edit, const struct conf_pattern *from,
 		.file = from->implicit ? NULL : from->zonefile,
 		.options = options,
 		.storing = storing_convert(from),
+		.catalog = catalog_convert(from),
 	};
 	struct settings_texts *texts;
+	uint8_t *names;
 	enum nsd_err err;
 	size_t count = 0;
 
@@ -219,8 +259,12 @@ pattern_make(struct settings_edit *edit, const struct conf_pattern *from,
 	for (unsigned i = 0; i < TEXT_LISTS; i++)
 		count += setup.counts[i] = lists[i]->count;
 	texts = calloc(count + 1, sizeof(*texts));
-	if (texts == NULL)
+	names = names_make(from, &setup.catalog);
+	if (texts == NULL || names == NULL) {
+		free(texts);
+		free(names);
 		return NSD_E_MEMORY;
+	}
 	count = 0;
 	for (unsigned i = 0; i < TEXT_LISTS; i++) {
 		texts_convert(lists[i], texts + count);
@@ -229,6 +273,7 @@ pattern_make(struct settings_edit *edit, const struct conf_pattern *from,
 	setup.texts = texts;
 	err = settings_edit_pattern(edit, &setup, pattern);
 	free(texts);
+	free(names);
 	return err;
 }
 

@@ -121,6 +121,29 @@ xfrd_options_file(const struct xfrd_options *options)
 		: zone_entry_file(options->view, options->entry);
 }
 
+enum conf_catalog
+xfrd_options_catalog(const struct xfrd_options *options)
+{
+	return options->pattern == NULL ? CONF_CATALOG_NONE
+		: (enum conf_catalog)options->pattern->catalog.role;
+}
+
+bool
+xfrd_pattern_allows(const struct settings_pattern *pattern,
+	const uint8_t *name)
+{
+	const struct settings_catalog *catalog = &pattern->catalog;
+	const uint8_t *suffix = settings_pattern_name(pattern,
+		catalog->suffixes_at);
+
+	for (uint32_t i = 0; i < catalog->suffix_count; i++) {
+		if (name_is_within(name, suffix))
+			return true;
+		suffix += name_len(suffix);
+	}
+	return catalog->suffix_count == 0;
+}
+
 bool
 xfrd_has_pattern(struct xfrd *xfrd, const char *name)
 {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "conf/conf.h"
 #include "settings/pattern.h"
 #include "zone/zone.h"
 
@@ -61,6 +62,16 @@ struct settings_texts xfrd_options_texts(const struct xfrd_options *options,
 const char *xfrd_options_pattern(const struct xfrd_options *options);
 /* Returns the zone's file, with its % not replaced; NULL: it has none. */
 const char *xfrd_options_file(const struct xfrd_options *options);
+
+/* Returns the zone's role among catalogs. More of it is in
+ * options->pattern->catalog. */
+enum conf_catalog xfrd_options_catalog(const struct xfrd_options *options);
+
+/* True if catalogs with this pattern may have a member of this name, which is
+ * in lower case: it is one of catalog-allow or below one, or there is none.
+ * Cost: linear in their count. */
+bool xfrd_pattern_allows(const struct settings_pattern *pattern,
+	const uint8_t *name);
 
 /* True if zones may be added with this pattern. */
 bool xfrd_has_pattern(struct xfrd *xfrd, const char *name);

@@ -408,11 +408,27 @@ text_size(const char *text)
 	return text != NULL ? strlen(text) + 1 : 1;
 }
 
+/* Octets of names in wire form that stand one behind the other. */
+static size_t
+names_size(const uint8_t *names, uint32_t count)
+{
+	size_t size = 0;
+
+	for (uint32_t i = 0; names != NULL && i < count; i++)
+		size += name_len(names + size);
+	return size;
+}
+
 static uint64_t
 pattern_size(const struct settings_pattern_setup *setup, uint32_t count)
 {
+	const struct settings_catalog_setup *catalog = &setup->catalog;
 	uint64_t size = sizeof(struct settings_pattern)
-		+ text_size(setup->name) + text_size(setup->file);
+		+ text_size(setup->name) + text_size(setup->file)
+		+ text_size(catalog->member_pattern)
+		+ text_size(catalog->folder)
+		+ names_size(catalog->producer, 1)
+		+ names_size(catalog->suffixes, catalog->suffix_count);
 
 	for (uint32_t i = 0; i < count; i++)
 		size += text_size(setup->texts[i].spec)
@@ -442,6 +458,39 @@ pattern_add_name(struct settings_pattern *pattern, const char *text)
 	return at;
 }
 
+/* Adds names; returns their place, 0 if there are none. */
+static uint32_t
+pattern_add_names(struct settings_pattern *pattern, const uint8_t *names,
+	uint32_t count)
+{
+	size_t size = names_size(names, count);
+	uint32_t at = pattern->len;
+
+	if (size == 0)
+		return 0;
+	memcpy((char *)pattern + at, names, size);
+	pattern->len += (uint32_t)size;
+	return at;
+}
+
+static void
+pattern_add_catalog(struct settings_pattern *pattern,
+	const struct settings_catalog_setup *setup)
+{
+	struct settings_catalog *catalog = &pattern->catalog;
+
+	catalog->role = setup->role;
+	catalog->empty_deletes = setup->empty_deletes;
+	catalog->max = setup->max;
+	catalog->member_pattern_at = pattern_add_name(pattern,
+		setup->member_pattern);
+	catalog->folder_at = pattern_add_name(pattern, setup->folder);
+	catalog->producer_at = pattern_add_names(pattern, setup->producer, 1);
+	catalog->suffixes_at = pattern_add_names(pattern, setup->suffixes,
+		setup->suffix_count);
+	catalog->suffix_count = setup->suffix_count;
+}
+
 enum nsd_err
 settings_edit_pattern(struct settings_edit *edit,
 	const struct settings_pattern_setup *setup, store_ref *ref)
@@ -466,6 +515,7 @@ settings_edit_pattern(struct settings_edit *edit,
 	memcpy(pattern->counts, setup->counts, sizeof(pattern->counts));
 	pattern->name_at = pattern_add_name(pattern, setup->name);
 	pattern->file_at = pattern_add_name(pattern, setup->file);
+	pattern_add_catalog(pattern, &setup->catalog);
 	pattern->texts_at = pattern->len;
 	for (uint32_t i = 0; i < count; i++) {
 		pattern_add(pattern, setup->texts[i].spec);

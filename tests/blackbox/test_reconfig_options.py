@@ -29,7 +29,8 @@ VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
           "ACL_NOTIFY": "127.0.0.1 NOKEY", "ACL_ADDRESS": "127.0.0.1",
           "STRINGS": '"/bin/true"', "RRL": "error", "EXPIRE": "7",
           "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no",
-          "DOMAIN": '"agent.example"'}
+          "DOMAIN": '"agent.example"', "SUFFIX": '"example"',
+          "CATALOG": "consumer", "EMPTY": "delete"}
 # Options whose value depends on others, or without which no client could ask.
 SPECIAL = {
     "server-N-cpu-affinity": None,  # server-1-...: wants cpu-affinity
@@ -44,8 +45,8 @@ SPECIAL = {
     "tls-auth-xfr-only": None,  # stands behind tls-auth-port
     "request-xfr": None,  # makes the zone another kind: test_primaries
     "include-pattern": None, "name": None,
-    "catalog": None, "catalog-member-pattern": None,
-    "catalog-producer-zone": None,
+    "catalog-producer-zone": None,  # wants a producer
+    "zone-directory": None,  # has no zonefile beside it
     "allow-notify": None,  # wants request-xfr
     "xfrd-cpu-affinity": None,  # wants cpu-affinity: test_reconfig_listeners
     "identity": '"two"', "version": '"three"',

@@ -253,11 +253,11 @@ def test_options_of_zones_without_effect_are_told_once(server):
     assert reconfig(server) == (0, [
         "reconfig completed: no changes detected", "ok"])
     server.extra += ("pattern:\n\tname: q\n\tzonefile: x\n"
-                     "\tverify-zone: yes\n\tcatalog: consumer\n")
+                     "\tverify-zone: yes\n\tverifier-timeout: 5\n")
     server.write_config()
     code, lines = reconfig(server)
     assert code == 0
     assert [line.split("warning: ")[1] for line in lines
             if "warning" in line] == [
         f"pattern p: verify-zone{NO_EFFECT}, nor has it in 1 more clause",
-        f"pattern q: catalog{NO_EFFECT}"]
+        f"pattern q: verifier-timeout{NO_EFFECT}"]

@@ -526,6 +526,8 @@ sample_value(const struct conf_option *option)
 		return "all";
 	case TYPE_CATALOG:
 		return "consumer";
+	case TYPE_EMPTY:
+		return "delete";
 	case TYPE_INCLUDE:
 		return "before";
 	default:

@@ -245,6 +245,56 @@ elements_for_tls_want_a_certificate(void **state)
 	conf_destroy(conf);
 }
 
+static const struct settings_pattern *
+pattern_named(const char *name)
+{
+	return store_get(s.view, settings_find_pattern(s.view, name));
+}
+
+static void
+catalog_options_are_published(void **state)
+{
+	struct conf *conf = load(
+		"pattern: name: p catalog: consumer catalog-max: 9"
+		" catalog-empty: delete catalog-member-pattern: q"
+		" catalog-allow: Example catalog-allow: org.\n"
+		"pattern: name: q zone-directory: d"
+		" catalog-producer-zone: C.example\n"
+		"pattern: name: r zonefile: x\n"
+		"zone: name: c.example zonefile: c catalog: producer\n");
+	const struct settings_pattern *p, *q, *r;
+	const struct settings_catalog *c;
+	const uint8_t *suffixes;
+
+	(void)state;
+	publish(conf);
+	p = pattern_named("p");
+	c = &p->catalog;
+	assert_int_equal(c->role, CONF_CATALOG_CONSUMER);
+	assert_int_equal(c->max, 9);
+	assert_int_equal(c->empty_deletes, 1);
+	assert_string_equal(settings_pattern_text(p, c->member_pattern_at),
+		"q");
+	assert_int_equal(c->folder_at, 0);
+	assert_int_equal(c->producer_at, 0);
+	assert_int_equal(c->suffix_count, 2);
+	suffixes = settings_pattern_name(p, c->suffixes_at);
+	assert_memory_equal(suffixes, "\7example\0\3org", 14);
+	q = pattern_named("q");
+	assert_int_equal(q->catalog.role, CONF_CATALOG_NONE);
+	assert_string_equal(settings_pattern_text(q, q->catalog.folder_at),
+		"d");
+	assert_string_equal(settings_pattern_text(q, q->file_at),
+		"d/%s.zone");
+	assert_memory_equal(settings_pattern_name(q, q->catalog.producer_at),
+		"\1c\7example", 11);
+	r = pattern_named("r");
+	assert_null(settings_pattern_text(r, r->catalog.folder_at));
+	assert_null(settings_pattern_name(r, r->catalog.suffixes_at));
+	assert_int_equal(r->catalog.suffix_count, 0);
+	conf_destroy(conf);
+}
+
 /* The options of each zone; none if there is no such zone. */
 static store_ref
 options_of(const char *wire)
@@ -342,6 +392,7 @@ main(void)
 		TEST(option_that_is_yes_or_no_is_its_own),
 		TEST(defaults_are_those_of_the_manual),
 		TEST(pattern_is_found_by_its_name),
+		TEST(catalog_options_are_published),
 		TEST(elements_for_tls_want_a_certificate),
 		TEST(next_loader_publishes_the_same_again),
 		TEST(zones_by_the_thousand_share),
