@@ -372,6 +372,16 @@ struct conf_pattern {
 	const char *zone_directory; /* as written, never empty; of a pattern */
 };
 
+/* True if versions of a zone with these options come from xfrd, which keeps
+ * them in the journal: transferred from primaries, or made here, as those of a
+ * catalog's producer are. Its file is written, and read only at a start. */
+static inline bool
+conf_is_from_xfrd(const struct conf_pattern *options)
+{
+	return options->request_xfr.count > 0
+		|| options->catalog == CONF_CATALOG_PRODUCER;
+}
+
 struct conf_zone {
 	const char *name;     /* as written, for log lines */
 	const uint8_t *wire;  /* wire form, lower case */
@@ -386,8 +396,8 @@ struct conf_zone {
 	const char *file;
 	uint32_t line;
 	uint32_t index;       /* the zone's place in conf.zones */
-	bool was_secondary;   /* the zone has no request-xfr, and had some since
-			       * the start: conf_change_zone, conf_keep_roles */
+	bool was_from_xfrd;   /* not conf_is_from_xfrd, and was so since the
+			       * start: conf_change_zone, conf_keep_roles */
 	bool is_added;        /* the zone has memory of its own; for this layer
 			       * only */
 };
@@ -527,10 +537,10 @@ enum nsd_err conf_add_listed(struct conf *conf, const struct conf *from,
 	void (*on_missing)(void *ctx, const struct conf_zone *zone),
 	void *ctx) MUST_USE;
 
-/* Sets was_secondary of the zones of conf that are no secondaries any more, but
- * were under the configuration before it. */
+/* Sets was_from_xfrd of the zones of conf whose versions do not come from xfrd
+ * any more, but did under the configuration before it. */
 void conf_keep_roles(struct conf *conf, const struct conf *before);
-/* Sets was_secondary of a zone in conf. */
+/* Sets was_from_xfrd of a zone in conf. */
 void conf_note_role(struct conf *conf, const struct conf_zone *zone);
 
 /*

@@ -152,8 +152,8 @@ struct load_context {
 const struct zone *load_zone_published(const struct store_view *view,
 	const struct load_zone *zone);
 
-/* True if the zone's primary is another server, to be asked for transfers. */
-bool load_zone_is_secondary(const struct load_zone *zone);
+/* conf_is_from_xfrd of the zone's options. */
+bool load_zone_is_from_xfrd(const struct load_zone *zone);
 
 /* True if the zone is secondary, or was, and its served version has come by a
  * transfer: then an older file is not read over it, and no file need be

@@ -408,7 +408,8 @@ glue_cell_is_hidden(const struct glue_cell *cell)
 }
 
 enum zone_entry_flags {
-	ZONE_ENTRY_SECONDARY = 2,
+	/* Versions of the zone come from xfrd: conf_is_from_xfrd. */
+	ZONE_ENTRY_FROM_XFRD = 2,
 	/* The zone's file could not be used: an older version is served. For
 	 * readers, who may not look at sources. Unlike those, set also if the
 	 * file could not be opened. Not of the configuration. */
@@ -420,9 +421,9 @@ enum zone_entry_flags {
 	ZONE_ENTRY_LISTED = 16,
 	/* The zone's name was written with a dot at its end. */
 	ZONE_ENTRY_DOT = 32,
-	/* The zone is no secondary zone, and was one since the start: what came
-	 * by transfers may still have to be written to its file. */
-	ZONE_ENTRY_WAS_SECONDARY = 64,
+	/* Versions come from files, and came from xfrd before, since the start:
+	 * the last one of these may still have to be written to its file. */
+	ZONE_ENTRY_WAS_FROM_XFRD = 64,
 };
 
 struct settings_storing;

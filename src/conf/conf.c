@@ -355,9 +355,9 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 		return NSD_E_DENIED;
 	zone = conf_get_zone(conf, found);
 	conf->secondary_count -= zone_is_secondary(zone);
-	zone->was_secondary |= zone_is_secondary(zone);
+	zone->was_from_xfrd |= conf_is_from_xfrd(zone->options);
 	zone->options = options;
-	zone->was_secondary &= !zone_is_secondary(zone);
+	zone->was_from_xfrd &= !conf_is_from_xfrd(zone->options);
 	conf->secondary_count += zone_is_secondary(zone);
 	zone->zonefile = options->zonefile;
 	zone->pattern_name = options->name;
@@ -367,7 +367,8 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 void
 conf_note_role(struct conf *conf, const struct conf_zone *zone)
 {
-	conf_get_zone(conf, zone)->was_secondary = !zone_is_secondary(zone);
+	conf_get_zone(conf, zone)->was_from_xfrd =
+		!conf_is_from_xfrd(zone->options);
 }
 
 enum nsd_err
@@ -399,11 +400,13 @@ conf_keep_roles(struct conf *conf, const struct conf *before)
 
 	for (size_t i = 0; i < conf->zone_count; i++) {
 		struct conf_zone *zone = conf->zones[i];
-		const struct conf_zone *old = zone_is_secondary(zone) ? NULL
-			: conf_find_zone_near(before, zone->wire, &near);
+		const struct conf_zone *old = NULL;
 
-		zone->was_secondary = old != NULL && (old->was_secondary
-			|| zone_is_secondary(old));
+		if (!conf_is_from_xfrd(zone->options))
+			old = conf_find_zone_near(before, zone->wire, &near);
+
+		zone->was_from_xfrd = old != NULL && (old->was_from_xfrd
+			|| conf_is_from_xfrd(old->options));
 	}
 }
 

@@ -18,7 +18,7 @@
 static bool
 options_may_write(const struct conf_pattern *options)
 {
-	return options->request_xfr.count > 0
+	return conf_is_from_xfrd(options)
 		|| (options->store_ixfr && options->create_ixfr);
 }
 

@@ -34,7 +34,7 @@ apply_begin(struct apply *a, const struct load_apply_options *options)
 {
 	struct zone_update_options o = {
 		.threads = a->context->threads_max,
-		.secondary = load_zone_is_secondary(a->result->zone),
+		.secondary = load_zone_is_from_xfrd(a->result->zone),
 		.nsec3_iterations_max = a->context->nsec3_iterations_max,
 		.limits = options->limits,
 		.heap = options->heap,

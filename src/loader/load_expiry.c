@@ -55,7 +55,7 @@ load_expiry_set(const struct load_context *context, struct load_set *set,
 	/* After a reconfig, an xfrd that has not followed it yet may send an
 	 * EXPIRY for a zone that has no primaries any more. */
 	entry = store_get(view, ref);
-	if ((entry->flags & ZONE_ENTRY_SECONDARY) == 0)
+	if ((entry->flags & ZONE_ENTRY_FROM_XFRD) == 0)
 		return NSD_OK;
 	zone = entry->id < set->count ? &set->zones[entry->id] : NULL;
 	if (zone != NULL && zone->entry == ref && zone->held)

@@ -98,7 +98,7 @@ follow_changes_role(const struct store_view *view, const struct load_zone *zone,
 {
 	const struct zone_entry *entry = store_get(view, zone->entry);
 
-	return ((entry->flags ^ setup->flags) & ZONE_ENTRY_SECONDARY) != 0;
+	return ((entry->flags ^ setup->flags) & ZONE_ENTRY_FROM_XFRD) != 0;
 }
 
 /* Has a zone that stays take its new options; later, if a thread reads it. */

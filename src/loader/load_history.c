@@ -104,7 +104,7 @@ load_history_read(const struct load_context *context, const char *path,
 		return;
 	/* The files of differences of a secondary are written before its zone
 	 * file: their times tell nothing. */
-	if (!load_zone_is_secondary(zone)) {
+	if (!load_zone_is_from_xfrd(zone)) {
 		result->history.stale = history_is_cut(context, result);
 		moment = history_find_moment(result);
 		wanted.since = &moment;
@@ -123,7 +123,7 @@ history_is_stale(const struct load_context *context,
 	const struct zone_entry *entry = store_get(
 		store_writer_view(context->writer), zone->entry);
 
-	if (load_zone_is_secondary(zone))
+	if (load_zone_is_from_xfrd(zone))
 		return false;
 	if (result->outcome == LOAD_BUILT)
 		return result->history.stale;

@@ -224,7 +224,7 @@ journal_look_at_file(const struct load_context *context,
 		return file;
 	file.is_back = journal_index_went_back(index, apex, file.of.serial);
 	/* The file of a primary may be the operator's. */
-	file.is_kept = load_zone_is_secondary(zone)
+	file.is_kept = load_zone_is_from_xfrd(zone)
 		&& newest->kind == JOURNAL_WHOLE
 		&& newest->to == file.of.serial
 		&& (!served->known || served->serial == newest->to);

@@ -39,7 +39,7 @@ static enum nsd_err
 list_restore_zone(const struct store_view *view,
 	const struct zone_entry *entry, struct conf *conf)
 {
-	const unsigned was = ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY;
+	const unsigned was = ZONE_ENTRY_FROM_XFRD | ZONE_ENTRY_WAS_FROM_XFRD;
 	const struct settings_pattern *pattern = store_get(view,
 		entry->pattern);
 	const char *of = settings_pattern_text(pattern, pattern->name_at);

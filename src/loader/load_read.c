@@ -51,7 +51,7 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 		/* A zone whose file has another name now counts as missing, and
 		 * so does a zone that was transferred, and is primary now. */
 		return load_files_are_others(sources, path)
-			|| (sources == NULL && !load_zone_is_secondary(zone));
+			|| (sources == NULL && !load_zone_is_from_xfrd(zone));
 	case LOAD_STALE:
 		if (sources != NULL
 			&& (sources->flags & ZONE_SOURCES_FAILED) != 0)
@@ -108,7 +108,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.apex = zone->conf->wire,
 			.default_ttl_sec = DEFAULT_TTL_SEC,
 			.threads = large ? context->threads_max : 1,
-			.secondary = load_zone_is_secondary(zone),
+			.secondary = load_zone_is_from_xfrd(zone),
 			.only_files = true,
 			.on_progress = large ? load_modes_on_parse : NULL,
 			.progress_ctx = context->progress,
@@ -157,7 +157,7 @@ read_note_absent(const struct load_context *context,
 
 	result->outcome = LOAD_KEPT;
 	result->note = LOAD_NOTE_NONE;
-	if (load_zone_is_secondary(zone)) {
+	if (load_zone_is_from_xfrd(zone)) {
 		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
 	} else if (load_zone_is_received(view, zone)) {
 		log_notice("zonefile %s does not exist: zone %s stays as it was"

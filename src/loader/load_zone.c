@@ -20,16 +20,16 @@ load_zone_published(const struct store_view *view,
 }
 
 bool
-load_zone_is_secondary(const struct load_zone *zone)
+load_zone_is_from_xfrd(const struct load_zone *zone)
 {
-	return zone->conf->options->request_xfr.count > 0;
+	return conf_is_from_xfrd(zone->conf->options);
 }
 
 bool
 load_zone_is_received(const struct store_view *view,
 	const struct load_zone *zone)
 {
-	return load_zone_is_secondary(zone) || (zone->conf->was_secondary
+	return load_zone_is_from_xfrd(zone) || (zone->conf->was_from_xfrd
 		&& load_zone_published(view, zone) != NULL
 		&& zone_sources_get(view, zone->entry) == NULL);
 }
@@ -92,7 +92,7 @@ load_zone_fill_input(const struct load_context *context,
 		.files = names,
 		.file_count = files->source_count,
 		.threads = context->threads_max,
-		.secondary = load_zone_is_secondary(zone),
+		.secondary = load_zone_is_from_xfrd(zone),
 		.nsec3_iterations_max = context->nsec3_iterations_max,
 		.on_progress = load_zone_on_build,
 		.progress_ctx = context->progress,

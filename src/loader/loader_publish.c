@@ -347,7 +347,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	const struct load_context *context = &loader->context;
 	struct load_zone *zone = result->zone;
 	bool journal = load_journal_has(context, zone)
-		|| (context->journal != NULL && load_zone_is_secondary(zone));
+		|| (context->journal != NULL && load_zone_is_from_xfrd(zone));
 
 	/* The claim has kept the zone from being changed or removed
 	 * meanwhile. */

@@ -146,7 +146,7 @@ loader_wants_update(const struct loader *loader,
 	if (table_find_apex(view, apex, &ref) != NSD_OK)
 		return true;
 	entry = store_get(view, ref);
-	return (entry->flags & ZONE_ENTRY_SECONDARY) != 0;
+	return (entry->flags & ZONE_ENTRY_FROM_XFRD) != 0;
 }
 
 void

@@ -43,10 +43,10 @@ setup_fill(struct zone_setup *setup, const struct store_view *view,
 {
 	setup->apex = zone->wire;
 	setup->id = id;
-	if (zone->options->request_xfr.count > 0)
-		setup->flags |= ZONE_ENTRY_SECONDARY;
-	if (zone->was_secondary)
-		setup->flags |= ZONE_ENTRY_WAS_SECONDARY;
+	if (conf_is_from_xfrd(zone->options))
+		setup->flags |= ZONE_ENTRY_FROM_XFRD;
+	if (zone->was_from_xfrd)
+		setup->flags |= ZONE_ENTRY_WAS_FROM_XFRD;
 	if (zone->pattern_name != NULL)
 		setup->flags |= ZONE_ENTRY_LISTED;
 	setup_name(setup, zone);

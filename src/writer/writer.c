@@ -320,10 +320,10 @@ static bool
 writer_may_write(const struct zone_entry *entry, uint32_t flags)
 {
 	uint32_t roles = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
-		& (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY);
+		& (ZONE_ENTRY_FROM_XFRD | ZONE_ENTRY_WAS_FROM_XFRD);
 
 	return (flags & IPC_WRITE_CHANGESETS) != 0
-		? (roles & ZONE_ENTRY_SECONDARY) == 0
+		? (roles & ZONE_ENTRY_FROM_XFRD) == 0
 		: roles != 0;
 }
 

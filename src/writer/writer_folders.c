@@ -149,7 +149,7 @@ folders_need(const struct store_view *view, const struct zone_entry *entry)
 		entry);
 
 	return (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
-		& (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_WAS_SECONDARY)) != 0
+		& (ZONE_ENTRY_FROM_XFRD | ZONE_ENTRY_WAS_FROM_XFRD)) != 0
 		|| (storing != NULL && storing->store_ixfr
 			&& storing->create_ixfr);
 }

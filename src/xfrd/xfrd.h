@@ -464,9 +464,9 @@ void xfrd_keep_fini(struct xfrd *xfrd);
  * The zone files are written then, and xfrd ends, so that the next one makes
  * the folder again. */
 bool xfrd_keep_is_lost(struct xfrd *xfrd);
-/* Looks at a zone that is no secondary: the journal drops its entries if they
- * do not lead to the served version any more. Until then they may be all there
- * is of it. */
+/* Looks at a zone whose versions do not come from xfrd: the journal drops its
+ * entries if they do not lead to the served version any more. Until then they
+ * may be all there is of it. */
 void xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Has entries of the journal published that lead on from the served version:
  * the last xfrd may have died before that. soa: NULL if none is served. */

@@ -1,7 +1,8 @@
 /*
  * xfrd_changesets.c - finds primary zones of which another version has come
  * (create-ixfr): the differences are to be written beside their zone files, by
- * xfrd_write.c. Files of secondary zones are written with the zone file.
+ * xfrd_write.c. Those of zones whose versions come from xfrd are written with
+ * the zone file.
  *
  * A version with the serial of the one before has no differences: the files are
  * to go. And a zone file that was read again and says the same is newer than
@@ -28,7 +29,7 @@ changesets_are_kept(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	bool kept = options.pattern != NULL
 		&& options.pattern->storing.store_ixfr
 		&& options.pattern->storing.create_ixfr
-		&& xfrd_options_count(&options, SETTINGS_REQUEST_XFR) == 0
+		&& !xfrd_options_are_from_xfrd(&options)
 		&& xfrd_options_file(&options) != NULL;
 
 	xfrd_read_end(xfrd);

@@ -480,7 +480,7 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 	assert(zone->handle == XFR_NONE); /* no request for the zone is under
 					   * way */
-	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
+	if (xfrd->journal == NULL || !xfrd_zone_is_from_xfrd(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
 	/* The journal does not remember which entries were accepted. */
@@ -516,7 +516,7 @@ xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	/* The loader may not have published a newer entry yet. */
 	if (xfrd->journal == NULL
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
-		|| xfrd_zone_is_secondary(xfrd, zone)
+		|| xfrd_zone_is_from_xfrd(xfrd, zone)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa)
 		|| serial_is_newer(entry.to, soa.numbers.serial)
 		|| journal_find_serial(xfrd->journal, apex, soa.numbers.serial,
@@ -611,7 +611,7 @@ xfrd_keep_is_lost(struct xfrd *xfrd)
 }
 
 static bool
-keep_has_secondaries(struct xfrd *xfrd)
+keep_is_needed(struct xfrd *xfrd)
 {
 	const struct xfrd_zone_table *table = &xfrd->zones.table;
 	bool found = false;
@@ -620,7 +620,7 @@ keep_has_secondaries(struct xfrd *xfrd)
 	for (uint32_t i = 0; i < table->end && !found; i++) {
 		const struct xfrd_zone *zone = xfrd_zone_at(table, i);
 
-		found = zone != NULL && xfrd_zone_is_secondary(xfrd, zone);
+		found = zone != NULL && xfrd_zone_is_from_xfrd(xfrd, zone);
 	}
 	xfrd_read_end(xfrd);
 	return found;
@@ -635,7 +635,7 @@ keep_retry(struct xfrd *xfrd)
 	static const struct timeval wait = {.tv_sec = RETRY_SEC};
 
 	assert(xfrd->journal == NULL);
-	if (keep_has_secondaries(xfrd)
+	if (keep_is_needed(xfrd)
 		&& event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
 			   keep_on_retry, xfrd, &wait)
 			== -1)

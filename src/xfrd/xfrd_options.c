@@ -171,6 +171,23 @@ xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	return xfrd_zone_count(xfrd, zone, SETTINGS_REQUEST_XFR) > 0;
 }
 
+bool
+xfrd_options_are_from_xfrd(const struct xfrd_options *options)
+{
+	return xfrd_options_count(options, SETTINGS_REQUEST_XFR) > 0
+		|| xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER;
+}
+
+bool
+xfrd_zone_is_from_xfrd(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool is = xfrd_options_are_from_xfrd(&options);
+
+	xfrd_read_end(xfrd);
+	return is;
+}
+
 const char *
 xfrd_zone_print_name(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	char out[NAME_TEXT_MAX])

@@ -67,6 +67,9 @@ const char *xfrd_options_file(const struct xfrd_options *options);
  * options->pattern->catalog. */
 enum conf_catalog xfrd_options_catalog(const struct xfrd_options *options);
 
+/* True if versions of the zone come from xfrd: conf_is_from_xfrd. */
+bool xfrd_options_are_from_xfrd(const struct xfrd_options *options);
+
 /* True if catalogs with this pattern may have a member of this name, which is
  * in lower case: it is one of catalog-allow or below one, or there is none.
  * Cost: linear in their count. */
@@ -78,6 +81,8 @@ bool xfrd_has_pattern(struct xfrd *xfrd, const char *name);
 
 /* Shorthands that read a single option. */
 bool xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone);
+/* True if versions of the zone come from xfrd: conf_is_from_xfrd. */
+bool xfrd_zone_is_from_xfrd(struct xfrd *xfrd, const struct xfrd_zone *zone);
 uint32_t xfrd_zone_count(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	enum settings_list list);
 

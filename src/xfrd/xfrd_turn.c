@@ -39,7 +39,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (xfrd_changesets_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
 	xfrd_keep_look(xfrd, zone);
-	zone->acts_secondary |= xfrd_zone_is_secondary(xfrd, zone);
+	zone->acts_from_xfrd |= xfrd_zone_is_from_xfrd(xfrd, zone);
 	err = xfrd_zones_get_config(xfrd, zone, &config);
 	if (err != NSD_OK)
 		return err == NSD_E_NOT_FOUND;
@@ -88,7 +88,7 @@ turn_look_at(struct xfrd *xfrd, struct xfrd_zone *zone)
 static bool
 turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	zone->acts_secondary = false;
+	zone->acts_from_xfrd = false;
 	return turn_look_at(xfrd, zone);
 }
 

@@ -26,7 +26,7 @@
 
 /* Options of a zone that decide about its file. */
 struct write_role {
-	bool has_file, is_secondary, was_secondary;
+	bool has_file, is_from_xfrd, was_from_xfrd;
 };
 
 static struct write_role
@@ -35,12 +35,11 @@ write_read_role(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	const struct xfrd_options options = xfrd_options_begin(xfrd, zone);
 	const struct write_role role = {
 		.has_file = xfrd_options_file(&options) != NULL,
-		.is_secondary = xfrd_options_count(&options,
-			SETTINGS_REQUEST_XFR) > 0,
-		.was_secondary = options.entry != NULL
+		.is_from_xfrd = xfrd_options_are_from_xfrd(&options),
+		.was_from_xfrd = options.entry != NULL
 			&& (__atomic_load_n(&options.entry->flags,
 				    __ATOMIC_RELAXED)
-				& ZONE_ENTRY_WAS_SECONDARY) != 0,
+				& ZONE_ENTRY_WAS_FROM_XFRD) != 0,
 	};
 
 	xfrd_read_end(xfrd);
@@ -56,11 +55,11 @@ xfrd_write_need_of(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 	assert(xfrd->journal != NULL); /* without a journal no file is
 					* written */
-	if (!role.has_file || (!role.is_secondary && !role.was_secondary)
+	if (!role.has_file || (!role.is_from_xfrd && !role.was_from_xfrd)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa))
 		return WRITE_NOTHING;
 	/* New options of the zone are published, and not followed yet. */
-	if (!role.is_secondary && zone->acts_secondary)
+	if (!role.is_from_xfrd && zone->acts_from_xfrd)
 		return WRITE_NOTHING;
 	if (!journal_find_serial(xfrd->journal, xfrd_zone_apex(zone),
 		    soa.numbers.serial, entry)) {
@@ -81,7 +80,7 @@ xfrd_write_need_of_file(struct xfrd *xfrd, struct xfrd_zone *zone,
 	struct journal_entry oldest;
 
 	/* From now on the zone's file counts. */
-	if (need == WRITE_ZONE && write_read_role(xfrd, zone).was_secondary)
+	if (need == WRITE_ZONE && write_read_role(xfrd, zone).was_from_xfrd)
 		return WRITE_ZONE;
 	if (need == WRITE_ZONE)
 		need = journal_find_oldest(xfrd->journal, xfrd_zone_apex(zone),

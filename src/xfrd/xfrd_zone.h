@@ -101,8 +101,9 @@ struct xfrd_zone {
 	bool is_listed : 1;           /* in the zone list */
 	bool is_member : 1;           /* has an ID in its line:
 				       * xfrd_zone_member */
-	bool acts_secondary : 1;      /* a secondary when xfrd followed the last
-				       * time: published options may be ahead */
+	bool acts_from_xfrd : 1;      /* xfrd_zone_is_from_xfrd when xfrd
+				       * followed the last time: published
+				       * options may be ahead */
 	/* Of changesets: */
 	bool had_changesets : 1;
 	bool changesets_known : 1;    /* the zone was looked at */

@@ -648,10 +648,10 @@ table_set_up(struct store_writer *writer, store_ref ref,
 	entry->id = setup->id;
 	/* A secondary zone's data need not be in the file that was read once:
 	 * as a primary zone it has not been read from any. */
-	if ((entry->flags & ~setup->flags & ZONE_ENTRY_SECONDARY) != 0)
+	if ((entry->flags & ~setup->flags & ZONE_ENTRY_FROM_XFRD) != 0)
 		sources_set(writer, ref, NULL, 0, 0);
 	/* A primary zone does not expire. */
-	if ((setup->flags & ZONE_ENTRY_SECONDARY) == 0
+	if ((setup->flags & ZONE_ENTRY_FROM_XFRD) == 0
 		&& entry->expires_sec != 0)
 		table_set_expiry(writer, ref, 0);
 	table_set_flags(writer, ref, setup->flags);

@@ -298,7 +298,7 @@ set_zones(struct server *s)
 		table_set_changesets_stale(s->zones.writer, s->entries[i],
 			false);
 		table_set_flags(s->zones.writer, s->entries[i],
-			i % 2 != 0 ? ZONE_ENTRY_SECONDARY : 0);
+			i % 2 != 0 ? ZONE_ENTRY_FROM_XFRD : 0);
 	}
 	s->is_changed = false;
 }

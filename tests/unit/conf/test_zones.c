@@ -532,20 +532,20 @@ zone_that_was_a_secondary_is_known(void **state)
 	const struct conf_zone *added;
 
 	assert_int_equal(conf_add_zone(conf, "c", "s", &added), NSD_OK);
-	assert_false(added->was_secondary);
+	assert_false(added->was_from_xfrd);
 	assert_int_equal(conf_change_zone(conf, added->wire, "p"), NSD_OK);
-	assert_true(added->was_secondary);
+	assert_true(added->was_from_xfrd);
 	assert_int_equal(conf_change_zone(conf, added->wire, "p"), NSD_OK);
-	assert_true(added->was_secondary);
+	assert_true(added->was_from_xfrd);
 	assert_int_equal(conf_change_zone(conf, added->wire, "s"), NSD_OK);
-	assert_false(added->was_secondary);
+	assert_false(added->was_from_xfrd);
 	conf_keep_roles(second, conf);
 	conf_keep_roles(third, second);
-	assert_true(zone(second, "a")->was_secondary);
-	assert_true(zone(third, "a")->was_secondary);
-	assert_false(zone(third, "b")->was_secondary);
+	assert_true(zone(second, "a")->was_from_xfrd);
+	assert_true(zone(third, "a")->was_from_xfrd);
+	assert_false(zone(third, "b")->was_from_xfrd);
 	conf_keep_roles(conf, third);
-	assert_false(zone(conf, "a")->was_secondary);
+	assert_false(zone(conf, "a")->was_from_xfrd);
 	conf_destroy(third);
 	conf_destroy(second);
 	conf_destroy(conf);

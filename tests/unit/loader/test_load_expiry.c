@@ -44,7 +44,7 @@ load(void)
 				 "@ 60 SOA ns x 1 2 3 4 5\n@ 60 NS ns\n", &ref),
 		NSD_OK);
 	table_set_expiry(f.writer, ref, 0);
-	table_set_flags(f.writer, ref, ZONE_ENTRY_SECONDARY);
+	table_set_flags(f.writer, ref, ZONE_ENTRY_FROM_XFRD);
 	entry = store_get(f.view, ref);
 	zone = (struct load_zone){.entry = ref};
 }

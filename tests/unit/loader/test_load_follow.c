@@ -247,13 +247,16 @@ zone_in_reading_keeps_its_role(void **state)
 
 	assert_true(load_zone_claim(a, false));
 	follow("zone: name: a zonefile: a request-xfr: ::1 NOKEY\n");
-	assert_int_equal(entry->flags & ZONE_ENTRY_SECONDARY, 0);
+	assert_int_equal(entry->flags & ZONE_ENTRY_FROM_XFRD, 0);
 	(void)load_zone_release(a);
 	follow_up();
-	assert_int_not_equal(entry->flags & ZONE_ENTRY_SECONDARY, 0);
+	assert_int_not_equal(entry->flags & ZONE_ENTRY_FROM_XFRD, 0);
 	follow(ZONE("a", "a"));
-	assert_int_equal(entry->flags & ZONE_ENTRY_SECONDARY, 0);
-	assert_true(a->conf->was_secondary);
+	assert_int_equal(entry->flags & ZONE_ENTRY_FROM_XFRD, 0);
+	assert_true(a->conf->was_from_xfrd);
+	follow("zone: name: a catalog: producer\n");
+	assert_int_not_equal(entry->flags & ZONE_ENTRY_FROM_XFRD, 0);
+	assert_false(a->conf->was_from_xfrd);
 }
 
 /* A pass has left it out meanwhile. */

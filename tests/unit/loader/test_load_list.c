@@ -165,10 +165,10 @@ what_was_secondary_is_known(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		conf = restore(S Q "zone: name: x include-pattern: q\n"
 			"zone: name: y include-pattern: s\n" OWN);
-		assert_true(conf_find_zone_text(conf, "x")->was_secondary);
-		assert_false(conf_find_zone_text(conf, "y")->was_secondary);
-		assert_false(conf_find_zone_text(conf, "z")->was_secondary);
-		assert_false(conf_find_zone_text(conf, "own")->was_secondary);
+		assert_true(conf_find_zone_text(conf, "x")->was_from_xfrd);
+		assert_false(conf_find_zone_text(conf, "y")->was_from_xfrd);
+		assert_false(conf_find_zone_text(conf, "z")->was_from_xfrd);
+		assert_false(conf_find_zone_text(conf, "own")->was_from_xfrd);
 		publish(conf);
 	}
 }

@@ -64,7 +64,7 @@ acl_of_each_kind_is_converted(void **state)
 
 	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
 	assert_memory_equal(setups.items[0].apex, "\7example", 9);
-	assert_int_equal(setups.items[0].flags, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(setups.items[0].flags, ZONE_ENTRY_FROM_XFRD);
 	options = store_get(s.view, setups.items[0].options);
 	a = settings_options_list(options, SETTINGS_ALLOW_QUERY, &count);
 	assert_int_equal(count, 5);
@@ -165,7 +165,7 @@ zones_with_the_same_lists_share_them(void **state)
 		assert_int_equal(setups.items[i].id, i);
 		assert_ptr_equal(setups.items[i].apex, conf->zones[i]->wire);
 		assert_int_equal(setups.items[i].flags,
-			i == 2 ? ZONE_ENTRY_SECONDARY : 0);
+			i == 2 ? ZONE_ENTRY_FROM_XFRD : 0);
 	}
 	options = store_get(s.view, setups.items[0].options);
 	assert_int_equal(options->ends[SETTINGS_ALLOW_QUERY], 1);

@@ -66,7 +66,7 @@ set_zone(unsigned i, const char *file)
 {
 	snprintf((char *)apexes[i], sizeof(apexes[i]), "\4%c%03u", 'z', i);
 	zones[i] = (struct zone_setup){.apex = apexes[i], .file = file,
-		.id = i, .flags = ZONE_ENTRY_SECONDARY};
+		.id = i, .flags = ZONE_ENTRY_FROM_XFRD};
 }
 
 /* Zones with these files, in the folder unless they are absolute. */

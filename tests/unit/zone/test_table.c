@@ -218,7 +218,7 @@ options_are_the_zones(void **state)
 	const struct acl_element acl[3] = {{.port = 1}, {.port = 2},
 		{.port = 3}};
 	struct zone_setup setup = {.apex = zone_fixture_name("a."),
-		.flags = ZONE_ENTRY_SECONDARY, .id = 9};
+		.flags = ZONE_ENTRY_FROM_XFRD, .id = 9};
 	const struct settings_options *options;
 	const struct acl_element *list;
 	const struct zone_entry *entry;
@@ -229,7 +229,7 @@ options_are_the_zones(void **state)
 	assert_int_equal(table_add(f.writer, &setup, 1, &ref), NSD_OK);
 	entry = store_get(f.view, ref);
 	assert_int_equal(entry->id, 9);
-	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(entry->flags, ZONE_ENTRY_FROM_XFRD);
 	assert_int_equal(entry->zone, STORE_NONE);
 	assert_int_equal(entry->options, STORE_NONE);
 	set_lists(ref, acl, 1, 2);
@@ -248,11 +248,11 @@ options_are_the_zones(void **state)
 	set_lists(ref, acl, 0, 0);
 	assert_int_equal(entry->options, STORE_NONE);
 	table_set_changesets_stale(f.writer, ref, true);
-	table_set_flags(f.writer, ref, ZONE_ENTRY_SECONDARY);
+	table_set_flags(f.writer, ref, ZONE_ENTRY_FROM_XFRD);
 	assert_int_equal(entry->flags,
-		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_CHANGESETS_STALE);
+		ZONE_ENTRY_FROM_XFRD | ZONE_ENTRY_CHANGESETS_STALE);
 	table_set_changesets_stale(f.writer, ref, false);
-	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(entry->flags, ZONE_ENTRY_FROM_XFRD);
 	set_lists(ref, acl, 1, 1);
 	assert_int_equal(remove_zone("a."), NSD_OK);
 	assert_int_equal(reclaimed(), before);
@@ -481,7 +481,7 @@ zone_that_is_there_is_adopted(void **state)
 	entry = store_get(f.view, ref);
 	table_set_expiry(f.writer, ref, 77);
 	setup.id = 3;
-	setup.flags = ZONE_ENTRY_SECONDARY;
+	setup.flags = ZONE_ENTRY_FROM_XFRD;
 	assert_int_equal(settings_edit_begin(f.writer, &edit), NSD_OK);
 	assert_int_equal(settings_edit_options(edit, &lists, &setup.options),
 		NSD_OK);
@@ -491,7 +491,7 @@ zone_that_is_there_is_adopted(void **state)
 	settings_edit_end(edit);
 	assert_int_equal(again, ref);
 	assert_int_equal(entry->id, 3);
-	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(entry->flags, ZONE_ENTRY_FROM_XFRD);
 	assert_int_equal(entry->expires_sec, 77);
 	assert_int_equal(entry->options, setup.options);
 	options = store_get(f.view, entry->options);
@@ -504,7 +504,7 @@ zone_that_is_there_is_adopted(void **state)
 	sources_set(f.writer, ref, two_sources, 2, ZONE_SOURCES_FAILED);
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
 	assert_int_equal(entry->flags,
-		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_FILE_FAILED);
+		ZONE_ENTRY_FROM_XFRD | ZONE_ENTRY_FILE_FAILED);
 	assert_int_equal(entry->expires_sec, 77);
 	setup.flags = 0;
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
