@@ -11,6 +11,7 @@
 #include "ctl/call.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd_change.h"
+#include "xfrd/xfrd_member_id.h"
 
 /* Lines of addzones and delzones that are under way; more wait. */
 #define LINES_MAX 4096u
@@ -76,6 +77,14 @@ zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 		return snprintf(out, TEXT_MAX, "error zone defined in nsd.conf,"
 			" cannot delete it in this manner: remove it from"
 			" nsd.conf yourself and repattern\n");
+	case XFRD_CHANGED_MEMBER:
+		return snprintf(out, TEXT_MAX, strcmp(end->why,
+				XFRD_MEMBER_OF_FOLDER) == 0
+			? "error zone %s is a member of a folder: remove its"
+			  " file there\n"
+			: "error zone %s is a catalog consumer member zone with"
+			  " id %s: change it in the catalog\n",
+			line->name, end->why);
 	case XFRD_CHANGED_NO_PATTERN:
 		return snprintf(out, TEXT_MAX,
 			"error pattern %s does not exist\n", line->pattern);
@@ -85,6 +94,7 @@ zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 	case XFRD_CHANGED_UNLISTED:
 		return snprintf(out, TEXT_MAX,
 			"error could not add zonelist entry: %s\n", end->why);
+	case XFRD_CHANGED_OTHER:
 	case XFRD_CHANGED_FAILED:
 		break;
 	}

@@ -21,6 +21,7 @@
  *   xfrd_configure.c  other options of the server, other sockets
  *   xfrd_change.c  zones that come and go, in batches, in all processes
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
+ *   xfrd_member_id.c  IDs of members of catalogs
  *   xfrd_detach.c  zones that rest or go: their state in xfrd
  *   xfrd_walk.c    finds zones that are published
  *   xfrd_follow.c  follows the settings that a reconfig has published

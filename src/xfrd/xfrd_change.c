@@ -15,6 +15,7 @@
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
+#include "xfrd/xfrd_member_id.h"
 
 /* Changes of a batch: their lines are written in one turn. */
 #define BATCH_MAX 4096u
@@ -71,17 +72,40 @@ change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
 	return conf_parse_zone_name(change->name, change->wire);
 }
 
-/* True if the zone is published with the pattern that it is to get. */
+/* True if the zone is published with the pattern that it is to get, and has the
+ * ID that it is to get. */
 static bool
 change_has_pattern(const struct xfrd_change *change,
 	const struct xfrd_zone *zone)
 {
 	struct xfrd_options options = xfrd_options_begin(change->xfrd, zone);
 	const char *pattern = xfrd_options_pattern(&options);
-	bool has = pattern != NULL && strcmp(pattern, change->pattern) == 0;
+	const char *id = xfrd_zone_member(&change->xfrd->zones.table, zone);
+	bool has = pattern != NULL && strcmp(pattern, change->pattern) == 0
+		&& (change->member == NULL
+			|| (id != NULL && strcmp(id, change->member) == 0));
 
 	xfrd_read_end(change->xfrd);
 	return has;
+}
+
+/* True if who asks may change a zone that is there. Changes that a dead xfrd
+ * has left were checked by it. */
+static bool
+change_may(const struct xfrd_change *change, const struct xfrd_zone *zone,
+	enum xfrd_changed *outcome)
+{
+	const char *id = xfrd_zone_member(&change->xfrd->zones.table, zone);
+
+	*outcome = XFRD_CHANGED_FIXED;
+	if (!zone->is_listed)
+		return false;
+	*outcome = XFRD_CHANGED_OTHER;
+	if (change->expect != NULL)
+		return id != NULL && strcmp(id, change->expect) == 0;
+	*outcome = XFRD_CHANGED_MEMBER;
+	return change->on_end == NULL || id == NULL
+		|| !xfrd_member_id_has_source(change->xfrd, id);
 }
 
 /* True if there is something to be done. *outcome: if not, why. */
@@ -94,13 +118,13 @@ change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 		return zone == NULL;
 	*outcome = XFRD_CHANGED_ABSENT;
 	if (zone == NULL) {
-		change->created = change->kind == XFRD_CHANGE_PATTERN;
+		change->created = change->kind == XFRD_CHANGE_PATTERN
+			&& change->expect == NULL;
 		if (change->created)
 			change->kind = XFRD_CHANGE_ADD;
 		return change->created;
 	}
-	*outcome = XFRD_CHANGED_FIXED;
-	if (!zone->is_listed)
+	if (!change_may(change, zone, outcome))
 		return false;
 	*outcome = XFRD_CHANGED;
 	/* A change that a dead xfrd has left may be done by the loader, but not
@@ -131,7 +155,9 @@ change_list(struct xfrd_change *change)
 	enum nsd_err err;
 
 	if (!change_check(change, zone, &outcome)) {
-		change_end(change, outcome, NULL);
+		change_end(change, outcome, outcome == XFRD_CHANGED_MEMBER
+			? xfrd_zone_member(&xfrd->zones.table, zone)
+			: NULL);
 		return false;
 	}
 	err = xfrd_change_list(change, zone);

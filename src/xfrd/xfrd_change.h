@@ -41,13 +41,18 @@ enum xfrd_changed {
 	XFRD_CHANGED_FAILED,     /* for another reason */
 	XFRD_CHANGED_UNREAD,     /* done, but the zone is not as its file
 				  * says */
+	XFRD_CHANGED_MEMBER,     /* DELETE, PATTERN: the zone is a member of a
+				  * catalog or a folder, which alone may change
+				  * it */
+	XFRD_CHANGED_OTHER,      /* the same: the zone has another ID than
+				  * `expect`, or none */
 };
 
 struct xfrd_change_end {
 	enum xfrd_changed outcome;
 	bool created;    /* PATTERN: the zone was not there, and was added */
-	const char *why; /* UNLISTED, FAILED; UNREAD: lines: lent for the
-			  * call */
+	const char *why; /* UNLISTED, FAILED; UNREAD: lines; MEMBER: its ID:
+			  * lent for the call */
 };
 
 /* Takes the end of a change. It may begin others. */
@@ -57,6 +62,12 @@ struct xfrd_change_ask {
 	enum xfrd_change_kind kind;
 	const char *name;    /* of the zone, as it is to be written */
 	const char *pattern; /* ADD, PATTERN */
+	const char *member;  /* ADD, PATTERN: the ID that the zone's line gets;
+			      * NULL: none, or it keeps its own */
+	const char *expect;  /* DELETE, PATTERN: the ID that the zone must have
+			      * by then; PATTERN adds no zone then. NULL: the
+			      * operator asks, so it must be no member of a
+			      * consumer or of a folder */
 	xfrd_change_on_end *on_end;
 	void *ctx;
 	bool no_wait;        /* a file that takes long is not waited for */

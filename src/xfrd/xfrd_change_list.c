@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "conf/zonelist.h"
 #include "xfrd/xfrd.h"
@@ -35,6 +36,14 @@ change_read_texts(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	(void)xfrd_zone_print_name(xfrd, zone, texts->name);
 }
 
+/* True if a change leaves the ID of a zone as it is. */
+static bool
+change_keeps_id(const struct xfrd_change *change, const char *id)
+{
+	return change->member == NULL
+		|| (id != NULL && strcmp(change->member, id) == 0);
+}
+
 /* Writes a line in the place of the old one, if it fits and the old one can be
  * restored; else in another place. Then the old one goes once the new one is
  * durable, so that there is always one. */
@@ -45,13 +54,15 @@ change_put_line(struct zonelist *list, const struct xfrd_zone *zone,
 	enum nsd_err err;
 
 	change->at = zone->listed_at;
-	if (change->at != 0 && texts->pattern != NULL) {
+	if (change->at != 0 && texts->pattern != NULL
+		&& change_keeps_id(change, texts->id)) {
 		err = zonelist_replace(list, change->at, texts->name,
 			change->pattern, texts->id);
 		if (err != NSD_E_LIMIT)
 			return err;
 	}
-	err = zonelist_add(list, texts->name, change->pattern, texts->id,
+	err = zonelist_add(list, texts->name, change->pattern,
+		change->member != NULL ? change->member : texts->id,
 		&change->at);
 	change->has_old = err == NSD_OK && zone->listed_at != 0;
 	return err;

@@ -17,7 +17,16 @@ xfrd_change_free(struct xfrd_change *change)
 	cds_list_del(&change->same);
 	free(change->pattern);
 	free(change->member);
+	free(change->expect);
 	free(change);
+}
+
+/* Copies a text, or none. False: without memory. */
+static bool
+change_copy(char **copy, const char *text)
+{
+	*copy = text != NULL ? strdup(text) : NULL;
+	return text == NULL || *copy != NULL;
 }
 
 struct xfrd_change *
@@ -37,14 +46,13 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	change->on_end = ask->on_end;
 	change->ctx = ask->ctx;
 	change->no_wait = ask->no_wait;
-	if (ask->kind == XFRD_CHANGE_DELETE)
+	if (change_copy(&change->expect, ask->expect)
+		&& (ask->kind == XFRD_CHANGE_DELETE
+			|| (change_copy(&change->pattern, ask->pattern)
+				&& change_copy(&change->member, ask->member))))
 		return change;
-	change->pattern = strdup(ask->pattern);
-	if (change->pattern == NULL) {
-		free(change);
-		return NULL;
-	}
-	return change;
+	xfrd_change_free(change);
+	return NULL;
 }
 
 static unsigned

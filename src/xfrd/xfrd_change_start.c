@@ -25,13 +25,6 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 	assert(xfrd->changes->step == XFRD_CHANGES_NONE);
 	if (change == NULL)
 		return NSD_E_MEMORY;
-	if (line != NULL && line->id != NULL) {
-		change->member = strdup(line->id);
-		if (change->member == NULL) {
-			xfrd_change_free(change);
-			return NSD_E_MEMORY;
-		}
-	}
 	is_name = conf_parse_zone_name(ask->name, change->wire);
 	assert(is_name); /* the name was found before */
 	change->is_listed = true;
@@ -56,6 +49,7 @@ changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 		.kind = XFRD_CHANGE_ADD,
 		.name = line->name,
 		.pattern = line->pattern,
+		.member = line->id,
 	};
 	uint8_t wire[NAME_MAX_LEN];
 
@@ -82,6 +76,7 @@ changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
 		.kind = XFRD_CHANGE_PATTERN,
 		.name = name,
 		.pattern = line->pattern,
+		.member = line->id,
 	};
 
 	xfrd_zone_set_listed(table, zone, true, line->offset);

@@ -43,8 +43,9 @@ struct xfrd_change {
 	xfrd_change_on_end *on_end; /* NULL: no user waits for it */
 	void *ctx;
 	char *pattern;             /* NULL with DELETE */
-	char *member;              /* the ID that its line has, of one found at
-				    * the start; or NULL */
+	char *member;              /* the ID that its line has or gets; or
+				    * NULL */
+	char *expect;              /* as of struct xfrd_change_ask */
 	enum xfrd_changed outcome; /* outcome of a failure, */
 	const char *why;           /* and why */
 	uint8_t wire[NAME_MAX_LEN];

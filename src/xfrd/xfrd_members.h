@@ -33,8 +33,6 @@ struct xfrd_zone;
 
 /* Refused members that a source keeps; others are counted. */
 #define XFRD_REFUSED_MAX 1000u
-/* Octets of an ID as text, with the NUL. */
-#define XFRD_MEMBER_ID_MAX (2 * NAME_TEXT_MAX)
 
 enum xfrd_refusal {
 	XFRD_REFUSAL_NAME,    /* not the name of a zone */
@@ -166,16 +164,5 @@ void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
 /* Prints why a member was refused, for people; cut to size. Returns out. */
 const char *xfrd_members_print_refusal(const struct xfrd_refused *refused,
 	char *out, size_t size);
-
-/* ---- IDs ----------------------------------------------------------------- */
-
-/* Prints the ID of a member of a catalog: LABEL.zones.CATALOG., in lower case.
- * Returns out. */
-const char *xfrd_members_print_id(const uint8_t *label, size_t len,
-	const uint8_t *catalog, char out[XFRD_MEMBER_ID_MAX]);
-/* Parses an ID into its label, with the octet of its length, and the apex of
- * the catalog, in lower case. False: it is another text. */
-bool xfrd_members_parse_id(const char *id, uint8_t label[64],
-	uint8_t catalog[NAME_MAX_LEN]) MUST_USE;
 
 #endif

@@ -27,6 +27,7 @@ unsigned asked_count;
 enum nsd_err read_error;
 char ended[256];
 bool no_wait;
+const char *given_id, *expected_id;
 char list_path[64];
 
 enum nsd_err
@@ -130,6 +131,8 @@ change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 		.kind = kind,
 		.name = name,
 		.pattern = pattern,
+		.member = given_id,
+		.expect = expected_id,
 		.on_end = on_end,
 		.ctx = (void *)mark,
 		.no_wait = no_wait,
@@ -286,6 +289,7 @@ changes_begin(void **state)
 	*ended = '\0';
 	asked_count = message_count = 0;
 	no_wait = false;
+	given_id = expected_id = NULL;
 	read_error = NSD_OK;
 	fixture_begin(state);
 	fixture_publish(text);

@@ -1,0 +1,249 @@
+/* test_xfrd_change_member.c - changes of zones that are members of catalogs or
+ * folders: who may change them, and the IDs in their lines. The disk and the
+ * loader are played. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "changes.h"
+#include "fixture.h"
+#include "lib/files.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
+#include "xfrd/xfrd_member_id.h"
+
+#define ONE "m1.zones.one."
+#define TWO "m1.zones.two."
+
+static char folder[] = "/tmp/test_xfrd_change_member.XXXXXX";
+
+/* Adds x as a member. */
+static void
+add_member(const char *id)
+{
+	given_id = id;
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	given_id = NULL;
+	flush(0);
+	answer(0, NSD_OK);
+	assert_string_equal(member("x"), id);
+}
+
+static void
+line_of_a_member_has_its_id(void **state)
+{
+	add_member(ONE);
+	files_assert(list_path, HEAD "cat x p " ONE "\n");
+	assert_string_equal(ended, "add:0 ");
+	assert_true(has("x", "p"));
+}
+
+/* Asks for a change that is refused before it has a line. */
+static void
+assert_refused(enum xfrd_change_kind kind, const char *name,
+	enum xfrd_changed outcome)
+{
+	char text[64];
+
+	ended[0] = '\0';
+	change(kind, name, kind == XFRD_CHANGE_DELETE ? NULL : "q", "no");
+	flush(0);
+	snprintf(text, sizeof(text), "no:%d ", outcome);
+	assert_string_equal(ended, text);
+}
+
+static void
+source_changes_its_own_members_only(void **state)
+{
+	add_member(ONE);
+	expected_id = TWO;
+	assert_refused(XFRD_CHANGE_DELETE, "x", XFRD_CHANGED_OTHER);
+	assert_refused(XFRD_CHANGE_PATTERN, "x", XFRD_CHANGED_OTHER);
+	assert_refused(XFRD_CHANGE_PATTERN, "none", XFRD_CHANGED_ABSENT);
+	assert_int_equal(asked_count, 1);
+	expected_id = ONE;
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	answer(1, NSD_OK);
+	assert_null(fixture_find("x"));
+	files_assert(list_path, HEAD "del x p " ONE "\n");
+}
+
+static void
+source_leaves_zones_added_by_hand(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	expected_id = ONE;
+	assert_refused(XFRD_CHANGE_DELETE, "x", XFRD_CHANGED_OTHER);
+	assert_refused(XFRD_CHANGE_PATTERN, "x", XFRD_CHANGED_OTHER);
+	assert_true(has("x", "p"));
+}
+
+static void
+member_of_a_folder_is_not_changed_by_hand(void **state)
+{
+	add_member(XFRD_MEMBER_OF_FOLDER);
+	assert_refused(XFRD_CHANGE_DELETE, "x", XFRD_CHANGED_MEMBER);
+	assert_refused(XFRD_CHANGE_PATTERN, "x", XFRD_CHANGED_MEMBER);
+	assert_refused(XFRD_CHANGE_ADD, "x", XFRD_CHANGED_EXISTS);
+	files_assert(list_path, HEAD "cat x p " XFRD_MEMBER_OF_FOLDER "\n");
+}
+
+/* The catalog is not configured any more, or produced here. */
+static void
+member_without_a_source_is_changed_by_hand(void **state)
+{
+	add_member(ONE);
+	change(XFRD_CHANGE_PATTERN, "x", "q", "pattern");
+	flush(0);
+	answer(1, NSD_OK);
+	assert_true(has("x", "q"));
+	assert_string_equal(member("x"), ONE);
+	files_assert(list_path, HEAD "cat x q " ONE "\n");
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	answer(2, NSD_OK);
+	assert_null(fixture_find("x"));
+}
+
+/* Asks for another ID, with a pattern. */
+static void
+move(const char *pattern, const char *id)
+{
+	expected_id = ONE;
+	given_id = id;
+	change(XFRD_CHANGE_PATTERN, "x", pattern, "move");
+	expected_id = given_id = NULL;
+}
+
+static void
+member_moves_with_its_pattern(void **state)
+{
+	add_member(ONE);
+	move("p", TWO);
+	flush(0); /* the new line, */
+	files_assert(list_path, HEAD "del x p " ONE "\ncat x p " TWO "\n");
+	flush(0); /* and the old one goes */
+	assert_string_equal(asked[1].text, "x p!");
+	answer(1, NSD_OK);
+	assert_string_equal(ended, "add:0 move:0 ");
+	assert_string_equal(member("x"), TWO);
+}
+
+static void
+move_to_where_a_member_is_changes_nothing(void **state)
+{
+	add_member(ONE);
+	move("p", ONE);
+	flush(0);
+	assert_string_equal(ended, "add:0 move:0 ");
+	assert_int_equal(asked_count, 1);
+}
+
+static void
+member_that_cannot_move_keeps_its_id(void **state)
+{
+	add_member(ONE);
+	move("q", TWO);
+	flush(0);
+	flush(0);
+	answer(1, NSD_E_LIMIT);
+	flush(0); /* the old line comes again, */
+	flush(0); /* and the new one goes */
+	assert_true(has("x", "p"));
+	assert_string_equal(member("x"), ONE);
+	files_assert(list_path, HEAD "cat x p " ONE "\ndel x q " TWO "\n");
+}
+
+/* xfrd has died after the line of a move was written. */
+static void
+move_that_was_left_is_done(void **state)
+{
+	add_member(ONE);
+	close_list();
+	fixture_close();
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	files_write(list_path, HEAD "cat x p " TWO "\n");
+	fixture_open();
+	open_list();
+	flush(0);
+	assert_int_equal(asked_count, 1);
+	assert_string_equal(member("x"), TWO);
+}
+
+/* ---- IDs ----------------------------------------------------------------- */
+
+static void
+id_is_printed_and_parsed(void **state)
+{
+	char text[XFRD_MEMBER_ID_MAX];
+	uint8_t label[LABEL_MAX_LEN + 1], catalog[NAME_MAX_LEN];
+
+	assert_string_equal(xfrd_member_id_print((const uint8_t *)"\3A b",
+		(const uint8_t *)"\3caT\2NL", text),
+		"a\\032b.zones.cat.nl.");
+	assert_true(xfrd_member_id_parse(text, label, catalog));
+	assert_memory_equal(label, "\3a b", 4);
+	assert_memory_equal(catalog, "\3cat\2nl", 8);
+	assert_true(xfrd_member_id_parse("a.zones.", label, catalog));
+	assert_int_equal(catalog[0], 0);
+	assert_false(xfrd_member_id_parse("a.zone.cat.", label, catalog));
+	assert_false(xfrd_member_id_parse("a", label, catalog));
+	assert_false(xfrd_member_id_parse(".", label, catalog));
+	assert_false(xfrd_member_id_parse("", label, catalog));
+	assert_false(xfrd_member_id_parse(XFRD_MEMBER_OF_FOLDER, label,
+		catalog));
+}
+
+static void
+id_that_is_no_name_is_empty(void **state)
+{
+	char text[XFRD_MEMBER_ID_MAX];
+	uint8_t catalog[NAME_MAX_LEN] = {0}, label[LABEL_MAX_LEN + 1];
+
+	for (unsigned i = 0; i < 250; i += 2)
+		memcpy(catalog + i, "\1x", 2);
+	memset(label, 'l', sizeof(label));
+	label[0] = LABEL_MAX_LEN;
+	assert_string_equal(xfrd_member_id_print(label, catalog, text), "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, changes_begin, \
+	changes_end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(line_of_a_member_has_its_id),
+		TEST(source_changes_its_own_members_only),
+		TEST(source_leaves_zones_added_by_hand),
+		TEST(member_of_a_folder_is_not_changed_by_hand),
+		TEST(member_without_a_source_is_changed_by_hand),
+		TEST(member_moves_with_its_pattern),
+		TEST(move_to_where_a_member_is_changes_nothing),
+		TEST(member_that_cannot_move_keeps_its_id),
+		TEST(move_that_was_left_is_done),
+		cmocka_unit_test(id_is_printed_and_parsed),
+		cmocka_unit_test(id_that_is_no_name_is_empty),
+	};
+	int result;
+
+	if (mkdtemp(folder) == NULL)
+		return 1;
+	snprintf(list_path, sizeof(list_path), "%s/zone.list", folder);
+	result = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(list_path);
+	rmdir(folder);
+	return result;
+}
