@@ -5,7 +5,13 @@
  *	# NSD zone list
  *	# name pattern
  *	add example.com master
+ *	cat example.net master 9fc90e0a
+ *	mem example.nl slave m1.zones.catalog.example.
  *	del example.org slave      a free place, for a line of the same length
+ *
+ * cat: a member of a catalog that the server produces, with the label of its
+ * node. mem: a member of a source, of a catalog that the server consumes or of
+ * a folder; NSD lists none of these, and leaves such lines out.
  *
  * Main reads it at a start, and when nsd.conf is read anew; so does a loader
  * that fills a store. xfrd alone writes it: a line is overwritten at its
@@ -35,7 +41,7 @@
 struct zonelist_line {
 	const char *name;
 	const char *pattern;
-	const char *id;      /* of a catalog's member; NULL: it is none */
+	const char *id;      /* of a member; NULL: the zone is none */
 	bool cut;            /* the line has no newline, so octets of it may be
 			      * missing */
 	uint64_t offset;     /* where the line begins in the file */
@@ -45,7 +51,7 @@ struct zonelist_line {
 
 struct zonelist_reader {
 	void *ctx;
-	/* An `add` or `cat` line. A result other than NSD_OK ends the
+	/* An `add`, `cat` or `mem` line. A result other than NSD_OK ends the
 	 * reading. */
 	enum nsd_err (*on_zone)(void *ctx, const struct zonelist_line *line);
 	/* A `del` line: a free place. The ID of a member counts as its pattern
@@ -87,6 +93,9 @@ enum nsd_err zonelist_load(struct conf *conf, const char *path,
  */
 enum nsd_err zonelist_load_again(struct conf *conf, const char *path,
 	int opened, bool was_cut) MUST_USE;
+
+/* True if an ID is one that members of sources have: such IDs end in a dot. */
+bool zonelist_id_is_of_source(const char *id);
 
 /* ---- writing ------------------------------------------------------------- */
 
@@ -153,11 +162,10 @@ enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
 
 /* Makes a line a free place, which no other line takes until
  * zonelist_free_place; zonelist_restore makes it the line that it was.
- * is_member: of a catalog, with an ID. NSD_E_SYSTEM with errno: nothing has
- * changed. */
+ * id: the one in it, or NULL. NSD_E_SYSTEM with errno: nothing has changed. */
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;
 enum nsd_err zonelist_restore(struct zonelist *list, uint64_t offset,
-	bool is_member) MUST_USE;
+	const char *id) MUST_USE;
 /* Frees the place of a line that was removed, for other lines. */
 void zonelist_free_place(struct zonelist *list, uint64_t offset);
 

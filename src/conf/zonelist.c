@@ -14,6 +14,16 @@
 /* Octets of a line that are quoted. */
 #define QUOTE_MAX 300
 
+/* ---- IDs ----------------------------------------------------------------- */
+
+bool
+zonelist_id_is_of_source(const char *id)
+{
+	size_t len = strlen(id);
+
+	return len > 0 && id[len - 1] == '.';
+}
+
 /* ---- lines --------------------------------------------------------------- */
 
 /* The state of reading a list. */
@@ -85,7 +95,8 @@ list_read_line(const struct list_parse *p, char *text,
 		list_say(p, "line too long");
 	else if (strncmp(text, ZONELIST_ADD, ZONELIST_WORD) == 0)
 		return list_read_zone(p, text + ZONELIST_WORD, false, line);
-	else if (strncmp(text, ZONELIST_CAT, ZONELIST_WORD) == 0)
+	else if (strncmp(text, ZONELIST_CAT, ZONELIST_WORD) == 0
+		|| strncmp(text, ZONELIST_MEM, ZONELIST_WORD) == 0)
 		return list_read_zone(p, text + ZONELIST_WORD, true, line);
 	else if (strncmp(text, ZONELIST_DEL, ZONELIST_WORD) != 0)
 		list_say(p, "neither add nor del");

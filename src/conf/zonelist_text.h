@@ -10,6 +10,7 @@
 /* The first words of lines; all have the same length. */
 #define ZONELIST_ADD "add "
 #define ZONELIST_CAT "cat "
+#define ZONELIST_MEM "mem "
 #define ZONELIST_DEL "del "
 #define ZONELIST_WORD 4u
 /* Octets of a file. */

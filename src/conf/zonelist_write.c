@@ -30,12 +30,21 @@ list_line_len(const char *name, const char *pattern, const char *id)
 		+ (id != NULL ? strlen(id) + 1 : 0);
 }
 
+/* Returns the first word of a line that adds a zone. */
+static const char *
+list_choose_word(const char *id)
+{
+	if (id == NULL)
+		return ZONELIST_ADD;
+	return zonelist_id_is_of_source(id) ? ZONELIST_MEM : ZONELIST_CAT;
+}
+
 static int
 list_print_line(char line[ZONELIST_LINE_MAX + 1], const char *name,
 	const char *pattern, const char *id)
 {
 	return snprintf(line, ZONELIST_LINE_MAX + 1, "%s%s %s%s%s\n",
-		id != NULL ? ZONELIST_CAT : ZONELIST_ADD, name, pattern,
+		list_choose_word(id), name, pattern,
 		id != NULL ? " " : "", id != NULL ? id : "");
 }
 
@@ -417,10 +426,10 @@ zonelist_remove(struct zonelist *list, uint64_t offset)
 }
 
 enum nsd_err
-zonelist_restore(struct zonelist *list, uint64_t offset, bool is_member)
+zonelist_restore(struct zonelist *list, uint64_t offset, const char *id)
 {
-	enum nsd_err err = list_write_at(list->fd,
-		is_member ? ZONELIST_CAT : ZONELIST_ADD, ZONELIST_WORD, offset);
+	enum nsd_err err = list_write_at(list->fd, list_choose_word(id),
+		ZONELIST_WORD, offset);
 
 	list->free -= err == NSD_OK;
 	return err;

@@ -45,6 +45,22 @@ struct zones_line {
 
 /* ---- outcomes ------------------------------------------------------------ */
 
+/* Prints why a member of a source is not changed by hand. */
+static int
+zones_print_member(const struct zones_line *line, const char *id,
+	char out[TEXT_MAX])
+{
+	if (strcmp(id, XFRD_MEMBER_OF_FOLDER) == 0)
+		return snprintf(out, TEXT_MAX, "error zone %s has its file in a"
+			" zone-directory: change it there\n", line->name);
+	return snprintf(out, TEXT_MAX,
+		"Error: Zone is a catalog consumer member zone with id %s\n%s",
+		id, line->of->kind == XFRD_CHANGE_DELETE
+			? "Remove the member id from the catalog to delete"
+			  " this zone.\n"
+			: "Repattern in the catalog with a group property.\n");
+}
+
 /* Prints an outcome as NSD does. *good: the zone is as it was wanted. Returns
  * octets; 0: there is no text. */
 static int
@@ -78,13 +94,7 @@ zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 			" cannot delete it in this manner: remove it from"
 			" nsd.conf yourself and repattern\n");
 	case XFRD_CHANGED_MEMBER:
-		return snprintf(out, TEXT_MAX, strcmp(end->why,
-				XFRD_MEMBER_OF_FOLDER) == 0
-			? "error zone %s is a member of a folder: remove its"
-			  " file there\n"
-			: "error zone %s is a catalog consumer member zone with"
-			  " id %s: change it in the catalog\n",
-			line->name, end->why);
+		return zones_print_member(line, end->why, out);
 	case XFRD_CHANGED_NO_PATTERN:
 		return snprintf(out, TEXT_MAX,
 			"error pattern %s does not exist\n", line->pattern);

@@ -128,7 +128,7 @@ change_restore(struct xfrd *xfrd, const struct xfrd_zone *zone, uint64_t at)
 		return NSD_E_NOT_FOUND;
 	if (at != zone->listed_at)
 		return zonelist_restore(list, zone->listed_at,
-			zone->is_member);
+			xfrd_zone_member(&xfrd->zones.table, zone));
 	change_read_texts(xfrd, zone, &texts);
 	if (texts.pattern != NULL)
 		err = zonelist_replace(list, at, texts.name, texts.pattern,

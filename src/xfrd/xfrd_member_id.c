@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "conf/zonelist.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_member_id.h"
 
@@ -38,6 +39,8 @@ xfrd_member_id_parse(const char *id, uint8_t label[LABEL_MAX_LEN + 1],
 	uint8_t wire[NAME_MAX_LEN];
 	const uint8_t *rest;
 
+	if (!zonelist_id_is_of_source(id))
+		return false;
 	if (!conf_parse_zone_name(id, wire) || name_count_labels(wire) < 2)
 		return false;
 	name_lower(wire);

@@ -2,9 +2,11 @@
  * xfrd_member_id.h - IDs of member zones, as their lines of the zone list have
  * them. From the ID it follows whose member a zone is.
  *
- *   LABEL.zones.CATALOG.   of a catalog, consumed or produced: the name of the
+ *   LABEL.zones.CATALOG.   of a catalog that is consumed: the name of the
  *                          member node (RFC 9432 section 4.1), in lower case
- *   zone-directory         of a folder
+ *   zone-directory.        of a folder
+ *   LABEL                  of a catalog that is produced: that of the zone's
+ *                          pattern
  */
 #ifndef XFRD_XFRD_MEMBER_ID_H
 #define XFRD_XFRD_MEMBER_ID_H
@@ -17,7 +19,7 @@
 struct xfrd;
 
 /* The ID of the members of folders. */
-#define XFRD_MEMBER_OF_FOLDER "zone-directory"
+#define XFRD_MEMBER_OF_FOLDER "zone-directory."
 /* Octets of an ID as text, with the NUL. */
 #define XFRD_MEMBER_ID_MAX NAME_TEXT_MAX
 

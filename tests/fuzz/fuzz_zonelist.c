@@ -111,7 +111,7 @@ change_list(struct zonelist *list)
 		abort();
 	zonelist_note_change(list, ZONES, (const uint8_t *)"\1a");
 	if (zonelist_remove(list, other) != NSD_OK
-		|| zonelist_restore(list, other, false) != NSD_OK
+		|| zonelist_restore(list, other, NULL) != NSD_OK
 		|| zonelist_remove(list, other) != NSD_OK)
 		abort();
 	zonelist_free_place(list, other);

@@ -41,7 +41,7 @@ static void
 line_of_a_member_has_its_id(void **state)
 {
 	add_member(ONE);
-	files_assert(list_path, HEAD "cat x p " ONE "\n");
+	files_assert(list_path, HEAD "mem x p " ONE "\n");
 	assert_string_equal(ended, "add:0 ");
 	assert_true(has("x", "p"));
 }
@@ -96,7 +96,7 @@ member_of_a_folder_is_not_changed_by_hand(void **state)
 	assert_refused(XFRD_CHANGE_DELETE, "x", XFRD_CHANGED_MEMBER);
 	assert_refused(XFRD_CHANGE_PATTERN, "x", XFRD_CHANGED_MEMBER);
 	assert_refused(XFRD_CHANGE_ADD, "x", XFRD_CHANGED_EXISTS);
-	files_assert(list_path, HEAD "cat x p " XFRD_MEMBER_OF_FOLDER "\n");
+	files_assert(list_path, HEAD "mem x p " XFRD_MEMBER_OF_FOLDER "\n");
 }
 
 /* The catalog is not configured any more, or produced here. */
@@ -109,7 +109,7 @@ member_without_a_source_is_changed_by_hand(void **state)
 	answer(1, NSD_OK);
 	assert_true(has("x", "q"));
 	assert_string_equal(member("x"), ONE);
-	files_assert(list_path, HEAD "cat x q " ONE "\n");
+	files_assert(list_path, HEAD "mem x q " ONE "\n");
 	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
 	flush(0);
 	answer(2, NSD_OK);
@@ -132,7 +132,7 @@ member_moves_with_its_pattern(void **state)
 	add_member(ONE);
 	move("p", TWO);
 	flush(0); /* the new line, */
-	files_assert(list_path, HEAD "del x p " ONE "\ncat x p " TWO "\n");
+	files_assert(list_path, HEAD "del x p " ONE "\nmem x p " TWO "\n");
 	flush(0); /* and the old one goes */
 	assert_string_equal(asked[1].text, "x p!");
 	answer(1, NSD_OK);
@@ -162,7 +162,7 @@ member_that_cannot_move_keeps_its_id(void **state)
 	flush(0); /* and the new one goes */
 	assert_true(has("x", "p"));
 	assert_string_equal(member("x"), ONE);
-	files_assert(list_path, HEAD "cat x p " ONE "\ndel x q " TWO "\n");
+	files_assert(list_path, HEAD "mem x p " ONE "\ndel x q " TWO "\n");
 }
 
 /* xfrd has died after the line of a move was written. */
@@ -173,7 +173,7 @@ move_that_was_left_is_done(void **state)
 	close_list();
 	fixture_close();
 	assert_int_equal(fixture_list("x", "p"), NSD_OK);
-	files_write(list_path, HEAD "cat x p " TWO "\n");
+	files_write(list_path, HEAD "mem x p " TWO "\n");
 	fixture_open();
 	open_list();
 	flush(0);
@@ -198,7 +198,8 @@ id_is_printed_and_parsed(void **state)
 	assert_true(xfrd_member_id_parse("a.zones.", label, catalog));
 	assert_int_equal(catalog[0], 0);
 	assert_false(xfrd_member_id_parse("a.zone.cat.", label, catalog));
-	assert_false(xfrd_member_id_parse("a", label, catalog));
+	assert_false(xfrd_member_id_parse("a.", label, catalog));
+	assert_false(xfrd_member_id_parse("9fc90e0a", label, catalog));
 	assert_false(xfrd_member_id_parse(".", label, catalog));
 	assert_false(xfrd_member_id_parse("", label, catalog));
 	assert_false(xfrd_member_id_parse(XFRD_MEMBER_OF_FOLDER, label,
