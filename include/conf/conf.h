@@ -367,6 +367,7 @@ struct conf_pattern {
 	struct conf_acls outgoing_interface;
 	const char *zonestats;
 	const char *catalog_member_pattern;
+	struct conf_strings catalog_group_pattern;
 	const char *catalog_producer_zone;
 	struct conf_strings catalog_allow; /* domain names; none: all */
 	const char *zone_directory; /* as written, never empty; of a pattern */

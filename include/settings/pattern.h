@@ -32,6 +32,9 @@ struct settings_storing {
 struct settings_catalog {
 	uint32_t max;               /* members; 0: any number */
 	uint32_t member_pattern_at; /* for members without a known group */
+	uint32_t groups_at;         /* catalog-group-pattern: texts, one behind
+				     * the other */
+	uint32_t group_count;       /* 0: all groups count */
 	uint32_t producer_at;       /* name of the catalog that has the zones of
 				     * this pattern as members */
 	uint32_t folder_at;         /* zone-directory, as written; of patterns,

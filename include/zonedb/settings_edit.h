@@ -68,6 +68,8 @@ struct settings_catalog_setup {
 	const char *member_pattern; /* NULL: none */
 	const char *folder;         /* the same */
 	const uint8_t *producer;    /* the same */
+	const char *const *groups;  /* group_count texts */
+	uint32_t group_count;
 	const uint8_t *suffixes;    /* suffix_count names */
 	uint32_t suffix_count;
 	uint32_t max;

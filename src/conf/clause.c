@@ -121,8 +121,8 @@ zone_make_own(struct conf_parser *p)
 	}
 }
 
-/* Takes one option of src into dst: elements of ACLs and suffixes are appended,
- * all else replaces what was there. */
+/* Takes one option of src into dst: elements of ACLs, groups and suffixes are
+ * appended, all else replaces what was there. */
 static bool
 pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	struct conf_pattern *dst, const struct conf_pattern *src)

@@ -99,6 +99,7 @@ value_is_same(enum conf_type type, const void *a, const void *b)
 	case TYPE_INCLUDE:
 		return true;
 	case TYPE_STRINGS:
+	case TYPE_TEXT_EACH:
 	case TYPE_SUFFIX:
 		return texts_are_same(a, b);
 	case TYPE_LISTEN:

@@ -78,6 +78,7 @@ image_item_of(enum conf_type type)
 		return image_acl;
 	switch (type) {
 	case TYPE_STRINGS:
+	case TYPE_TEXT_EACH:
 	case TYPE_SUFFIX:
 		return image_string;
 	case TYPE_LISTEN:

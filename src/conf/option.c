@@ -44,6 +44,7 @@
 #define KEPT_BASE64(f) KEPT_STRING(f)
 #define KEPT_NAME(f) KEPT_STRING(f)
 #define KEPT_STRINGS(f) _Generic(f, struct conf_strings: 0)
+#define KEPT_TEXT_EACH(f) KEPT_STRINGS(f)
 #define KEPT_SUFFIX(f) KEPT_STRINGS(f)
 #define KEPT_NUMBERS(f) _Generic(f, struct conf_numbers: 0)
 #define KEPT_NUMBER_EACH(f) KEPT_NUMBERS(f)
@@ -264,6 +265,7 @@ const struct conf_option conf_options[] = {
 	PATTERN("verifier-timeout", verifier_timeout, U32, "4294967295", 0, I32_MAX, NOEFF)
 	PATTERN("catalog", catalog, CATALOG, NULL, 0, 0, 0)
 	PATTERN("catalog-member-pattern", catalog_member_pattern, STRING, NULL, 0, 0, 0)
+	PATTERN("catalog-group-pattern", catalog_group_pattern, TEXT_EACH, NULL, 0, 0, IFSET)
 	PATTERN("catalog-producer-zone", catalog_producer_zone, STRING, NULL, 0, 0, OPTION_PATTERN_ONLY)
 	PATTERN("catalog-allow", catalog_allow, SUFFIX, NULL, 0, 0, IFSET)
 	PATTERN("catalog-max", catalog_max, U32, "0", 0, I32_MAX, IFSET)
@@ -414,6 +416,7 @@ option_field_size(enum conf_type type)
 	case TYPE_NAME:
 		return sizeof(const char *);
 	case TYPE_STRINGS:
+	case TYPE_TEXT_EACH:
 	case TYPE_SUFFIX:
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
@@ -440,6 +443,7 @@ option_item_size(enum conf_type type)
 		return sizeof(struct conf_acl);
 	switch (type) {
 	case TYPE_STRINGS:
+	case TYPE_TEXT_EACH:
 	case TYPE_SUFFIX:
 		return sizeof(const char *);
 	case TYPE_NUMBERS:

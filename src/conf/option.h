@@ -28,6 +28,7 @@ enum conf_type {
 	TYPE_U64,         /* uint64_t */
 	TYPE_STRING,      /* const char * */
 	TYPE_STRINGS,     /* struct conf_strings, one list: replaced */
+	TYPE_TEXT_EACH,   /* struct conf_strings, recurs */
 	TYPE_SUFFIX,      /* struct conf_strings: a domain name, recurs */
 	TYPE_NUMBERS,     /* struct conf_numbers, all on one line: replaced */
 	TYPE_NUMBER_EACH, /* struct conf_numbers, recurs */
@@ -146,7 +147,8 @@ option_is_acl(enum conf_type type)
 static inline bool
 option_is_appended(enum conf_type type)
 {
-	return option_is_acl(type) || type == TYPE_SUFFIX;
+	return option_is_acl(type) || type == TYPE_SUFFIX
+		|| type == TYPE_TEXT_EACH;
 }
 
 /* The layout of every list. */

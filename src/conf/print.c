@@ -141,7 +141,8 @@ put_list_lines(const struct printer *pr, const struct conf_option *option,
 		} else if (option->type == TYPE_NUMBER_EACH) {
 			fprintf(pr->out, "%u",
 				((const uint32_t *)list->items)[i]);
-		} else if (option->type == TYPE_SUFFIX) {
+		} else if (option->type == TYPE_SUFFIX
+			|| option->type == TYPE_TEXT_EACH) {
 			fputs(((const char *const *)list->items)[i], pr->out);
 		} else if (option->type == TYPE_NETBLOCK) {
 			netblock = (const struct conf_netblock *)
@@ -345,6 +346,7 @@ print_list(const struct printer *pr, const struct conf_option *option,
 				netblock[i].bits, netblock[i].factor);
 		return;
 	case TYPE_SUFFIX:
+	case TYPE_TEXT_EACH:
 		for (i = 0; i < list->count; i++)
 			fprintf(pr->out, "\t%s: \"%s\"\n", option->name,
 				((const char *const *)list->items)[i]);

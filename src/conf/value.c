@@ -179,13 +179,22 @@ set_strings(const struct setting *s)
 	return true;
 }
 
+static bool
+set_text_each(const struct setting *s)
+{
+	const char **item = list_add_item(s->p, s->field, sizeof(*item));
+
+	return item != NULL
+		&& set_text(s, s->words->text, s->words->len, item);
+}
+
 /* catalog-allow: the root stands for all names. */
 static bool
 set_suffix(const struct setting *s)
 {
 	static const uint8_t root[] = "";
 	uint8_t wire[NAME_MAX_LEN];
-	const char *why, **item;
+	const char *why;
 	size_t len;
 
 	if (name_parse_text(s->words->text, s->words->len, root, wire, &len,
@@ -195,9 +204,7 @@ set_suffix(const struct setting *s)
 			s->option->name, s->words->text, why);
 		return false;
 	}
-	item = list_add_item(s->p, s->field, sizeof(*item));
-	return item != NULL
-		&& set_text(s, s->words->text, s->words->len, item);
+	return set_text_each(s);
 }
 
 static bool
@@ -488,6 +495,7 @@ set_empty(const struct setting *s)
 }
 
 #define YES_NO "yes or no"
+#define TEXT_OR_WORD "a word, or text in quotes"
 #define NUMBER "a number"
 #define ADDRESS "an address"
 #define KEY_OR_NOKEY "an address and a key or NOKEY"
@@ -501,8 +509,9 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_U32] = { 1, 1, set_u32, NUMBER },
 	[TYPE_I32] = { 1, 1, set_i32, NUMBER },
 	[TYPE_U64] = { 1, 1, set_u64, NUMBER },
-	[TYPE_STRING] = { 1, 1, set_string, "a word, or text in quotes" },
+	[TYPE_STRING] = { 1, 1, set_string, TEXT_OR_WORD },
 	[TYPE_STRINGS] = { 1, UINT32_MAX, set_strings, "a command" },
+	[TYPE_TEXT_EACH] = { 1, 1, set_text_each, TEXT_OR_WORD },
 	[TYPE_SUFFIX] = { 1, 1, set_suffix, "a domain name" },
 	[TYPE_NUMBERS] = { 1, UINT32_MAX, set_numbers, NUMBER },
 	[TYPE_NUMBER_EACH] = { 1, 1, set_number_each, NUMBER },

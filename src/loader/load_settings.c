@@ -230,6 +230,8 @@ catalog_convert(const struct conf_pattern *from)
 {
 	return (struct settings_catalog_setup){
 		.member_pattern = from->catalog_member_pattern,
+		.groups = from->catalog_group_pattern.items,
+		.group_count = from->catalog_group_pattern.count,
 		.folder = from->implicit ? NULL : from->zone_directory,
 		.max = from->catalog_max,
 		.role = from->catalog,

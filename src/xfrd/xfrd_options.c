@@ -145,6 +145,21 @@ xfrd_pattern_allows(const struct settings_pattern *pattern,
 }
 
 bool
+xfrd_pattern_takes_group(const struct settings_pattern *pattern,
+	const char *group)
+{
+	const struct settings_catalog *catalog = &pattern->catalog;
+	const char *at = settings_pattern_text(pattern, catalog->groups_at);
+
+	for (uint32_t i = 0; i < catalog->group_count; i++) {
+		if (strcmp(at, group) == 0)
+			return true;
+		at += strlen(at) + 1;
+	}
+	return catalog->group_count == 0;
+}
+
+bool
 xfrd_has_pattern(struct xfrd *xfrd, const char *name)
 {
 	bool has = settings_find_pattern(xfrd_read_begin(xfrd), name)

@@ -76,6 +76,11 @@ bool xfrd_options_are_from_xfrd(const struct xfrd_options *options);
 bool xfrd_pattern_allows(const struct settings_pattern *pattern,
 	const uint8_t *name);
 
+/* True if a group of members of catalogs with this pattern counts: it is one of
+ * catalog-group-pattern, or there is none. Cost: linear in their count. */
+bool xfrd_pattern_takes_group(const struct settings_pattern *pattern,
+	const char *group);
+
 /* True if zones may be added with this pattern. */
 bool xfrd_has_pattern(struct xfrd *xfrd, const char *name);
 

@@ -430,6 +430,8 @@ pattern_size(const struct settings_pattern_setup *setup, uint32_t count)
 		+ names_size(catalog->producer, 1)
 		+ names_size(catalog->suffixes, catalog->suffix_count);
 
+	for (uint32_t i = 0; i < catalog->group_count; i++)
+		size += text_size(catalog->groups[i]);
 	for (uint32_t i = 0; i < count; i++)
 		size += text_size(setup->texts[i].spec)
 			+ text_size(setup->texts[i].key_name)
@@ -484,6 +486,10 @@ pattern_add_catalog(struct settings_pattern *pattern,
 	catalog->max = setup->max;
 	catalog->member_pattern_at = pattern_add_name(pattern,
 		setup->member_pattern);
+	catalog->groups_at = setup->group_count > 0 ? pattern->len : 0;
+	catalog->group_count = setup->group_count;
+	for (uint32_t i = 0; i < setup->group_count; i++)
+		pattern_add(pattern, setup->groups[i]);
 	catalog->folder_at = pattern_add_name(pattern, setup->folder);
 	catalog->producer_at = pattern_add_names(pattern, setup->producer, 1);
 	catalog->suffixes_at = pattern_add_names(pattern, setup->suffixes,

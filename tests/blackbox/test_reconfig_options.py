@@ -29,7 +29,7 @@ VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
           "ACL_NOTIFY": "127.0.0.1 NOKEY", "ACL_ADDRESS": "127.0.0.1",
           "STRINGS": '"/bin/true"', "RRL": "error", "EXPIRE": "7",
           "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no",
-          "DOMAIN": '"agent.example"', "SUFFIX": '"example"',
+          "DOMAIN": '"agent.example"', "TEXT_EACH": "q", "SUFFIX": '"example"',
           "CATALOG": "consumer", "EMPTY": "delete"}
 # Options whose value depends on others, or without which no client could ask.
 SPECIAL = {

@@ -140,15 +140,19 @@ options_are_printed_and_read_again(void **state)
 	struct conf *conf = reader_accept("pattern: name: p zone-directory: d "
 		"catalog-allow: example catalog-allow: org catalog-max: 7 "
 		"catalog-empty: delete catalog: consumer "
-		"catalog-member-pattern: p catalog-producer-zone: c\n"
+		"catalog-member-pattern: p catalog-producer-zone: c "
+		"catalog-group-pattern: p catalog-group-pattern: q\n"
 		PRODUCER);
 	char *first = print(conf, NULL), *second;
 
 	(void)state;
 	check_option(conf, "zone-directory", "d\n");
 	check_option(conf, "catalog-allow", "example\norg\n");
+	check_option(conf, "catalog-group-pattern", "p\nq\n");
 	check_option(conf, "catalog-max", "7\n");
 	check_option(conf, "catalog-empty", "delete\n");
+	assert_non_null(strstr(first, "\tcatalog-group-pattern: \"p\"\n"
+		"\tcatalog-group-pattern: \"q\"\n"));
 	assert_non_null(strstr(first, "\tcatalog-allow: \"example\"\n"
 		"\tcatalog-allow: \"org\"\n\tcatalog-max: 7\n"
 		"\tcatalog-empty: delete\n\tzone-directory: \"d\"\n"));

@@ -257,6 +257,7 @@ catalog_options_are_published(void **state)
 	struct conf *conf = load(
 		"pattern: name: p catalog: consumer catalog-max: 9"
 		" catalog-empty: delete catalog-member-pattern: q"
+		" catalog-group-pattern: q catalog-group-pattern: r"
 		" catalog-allow: Example catalog-allow: org.\n"
 		"pattern: name: q zone-directory: d"
 		" catalog-producer-zone: C.example\n"
@@ -275,6 +276,9 @@ catalog_options_are_published(void **state)
 	assert_int_equal(c->empty_deletes, 1);
 	assert_string_equal(settings_pattern_text(p, c->member_pattern_at),
 		"q");
+	assert_int_equal(c->group_count, 2);
+	assert_memory_equal(settings_pattern_text(p, c->groups_at), "q\0r",
+		4);
 	assert_int_equal(c->folder_at, 0);
 	assert_int_equal(c->producer_at, 0);
 	assert_int_equal(c->suffix_count, 2);
