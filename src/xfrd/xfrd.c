@@ -333,6 +333,10 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err == NSD_OK)
 		err = xfrd_jobs_init(xfrd);
 	if (err == NSD_OK)
+		err = xfrd_edit_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_produce_init(xfrd);
+	if (err == NSD_OK)
 		err = xfrd_write_init(xfrd);
 	if (err != NSD_OK)
 		return err;

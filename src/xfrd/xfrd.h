@@ -7,6 +7,8 @@
  *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has transfers made durable, and published
+ *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
+ *   xfrd_produce.c  catalogs that are produced here: xfrd_produce.h
  *   xfrd_write.c   has zone files written; xfrd_write_zone.c: which
  *   xfrd_look.c    has the writer look whether zone files are there
  *   xfrd_changesets.c  finds primary zones whose differences are to be
@@ -53,7 +55,9 @@
 #include "xfr/reader.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd_ask.h"
+#include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_options.h"
+#include "xfrd/xfrd_produce.h"
 #include "xfrd/xfrd_reasons.h"
 #include "xfrd/xfrd_said.h"
 #include "xfrd/xfrd_tls.h"
@@ -213,6 +217,8 @@ struct xfrd {
 	struct xfrd_changes *changes; /* of zones; NULL: none can be made, */
 	char changes_why[300];        /* for this reason */
 	struct xfrd_follow follow;
+	struct xfrd_edits edits;
+	struct xfrd_produce produce;
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
 	struct xfrd_statistics *resets; /* the look that is to set statistics

@@ -82,6 +82,24 @@ change_relist(struct xfrd_change *change, const struct xfrd_zone *zone)
 	return err;
 }
 
+/* Gives the ID of a member to a zone whose pattern names a catalog that is
+ * produced here. NSD_E_MEMORY. */
+static enum nsd_err
+change_set_id(struct xfrd_change *change, const struct xfrd_zone *zone)
+{
+	struct xfrd *xfrd = change->xfrd;
+	const char *old = zone == NULL ? NULL
+		: xfrd_zone_member(&xfrd->zones.table, zone);
+	char id[XFRD_MEMBER_ID_MAX];
+
+	if (change->kind == XFRD_CHANGE_DELETE || change->member != NULL
+		|| !xfrd_produce_make_id(xfrd, change->pattern, change->wire,
+			old, id))
+		return NSD_OK;
+	change->member = strdup(id);
+	return change->member != NULL ? NSD_OK : NSD_E_MEMORY;
+}
+
 void
 xfrd_change_note_idle(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
@@ -94,10 +112,12 @@ xfrd_change_list(struct xfrd_change *change, const struct xfrd_zone *zone)
 {
 	struct xfrd_changes *changes = change->xfrd->changes;
 	struct zonelist *list = changes->list;
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err = change_set_id(change, zone);
 
 	assert(change->at == 0 && !change->is_listed);
 	assert((zone == NULL) == (change->kind == XFRD_CHANGE_ADD));
+	if (err != NSD_OK)
+		return err;
 	switch (change->kind) {
 	case XFRD_CHANGE_ADD:
 		err = zonelist_add(list, change->name, change->pattern,
@@ -211,16 +231,20 @@ xfrd_change_commit(struct xfrd_change *change)
 			xfrd_detach_remove(xfrd, zone);
 		return NSD_OK;
 	}
-	if (zone != NULL)
+	if (zone != NULL) {
+		xfrd_produce_note(xfrd, zone);
 		xfrd_detach_suspend(xfrd, zone);
-	else
+	} else {
 		err = xfrd_zone_add(table, change->wire, &zone);
+	}
 	if (err != NSD_OK)
 		return err;
 	xfrd_zone_set_listed(table, zone, true, change->at);
 	if (change->member != NULL)
 		err = xfrd_zone_set_member(table, zone, change->member);
-	if (err == NSD_OK)
+	if (err == NSD_OK) {
+		xfrd_produce_note(xfrd, zone);
 		xfrd_turn_add(xfrd, zone);
+	}
 	return err;
 }

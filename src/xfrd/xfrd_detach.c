@@ -49,6 +49,7 @@ xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 	/* A list that is written anew refers to its zones. */
 	assert(!zone->is_listed || xfrd->changes == NULL
 		|| xfrd->changes->lines == NULL);
+	xfrd_produce_note(xfrd, zone);
 	xfrd_detach_suspend(xfrd, zone);
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_changesets_forget(xfrd, zone);

@@ -104,8 +104,10 @@ follow_end(struct xfrd *xfrd)
 		log_notice("xfrd: %zu zones are not in the configuration any"
 			   " more", follow->gone);
 	/* New zones, other targets, and refused settings. */
-	if (xfrd->zones.told)
+	if (xfrd->zones.told) {
 		xfr_notify_all(xfrd->zones.machine);
+		xfrd_produce_look(xfrd);
+	}
 	/* Files may have other names now. */
 	xfrd_write_look(xfrd);
 	xfrd_zones_go_on(xfrd);

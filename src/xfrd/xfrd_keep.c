@@ -197,6 +197,8 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 
 		if (!journal_next(xfrd->journal, &done))
 			break;
+		if (xfrd_edit_on_durable(xfrd, &done))
+			continue;
 		job = keep_find(xfrd, done.id);
 		if (job == NULL && done.err != NSD_OK)
 			log_error("xfrd: an entry of the journal is lost: %s",
@@ -216,8 +218,10 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 				: err_text(done.err));
 		}
 	}
-	if (!journal_is_full(xfrd->journal))
-		xfrd_asks_pause(&xfrd->asks, false);
+	if (journal_is_full(xfrd->journal))
+		return;
+	xfrd_asks_pause(&xfrd->asks, false);
+	xfrd_edit_go_on(xfrd);
 }
 
 /* ---- published ----------------------------------------------------------- */
@@ -480,7 +484,7 @@ xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 	assert(zone->handle == XFR_NONE); /* no request for the zone is under
 					   * way */
-	if (xfrd->journal == NULL || !xfrd_zone_is_from_xfrd(xfrd, zone)
+	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
 	/* The journal does not remember which entries were accepted. */

@@ -131,6 +131,7 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 	if (zones->looked >= table->end && !zones->told) {
 		zones->told = true;
 		xfr_notify_all(zones->machine);
+		xfrd_produce_look(xfrd);
 	}
 	xfrd_zones_go_on(xfrd);
 	if (zones->looked >= table->end && zones->look_again) {

@@ -1,0 +1,465 @@
+/* xfrd_edit.c - has versions of zones that are made here made durable, then
+ * published. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "dns/serial.h"
+#include "journal/journal.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_edit.h"
+
+/* The pause before a step is tried again that could not be taken. */
+#define AGAIN_MSEC 100
+
+struct xfrd_edit {
+	struct cds_list_head node; /* of edit_zone.waiting or .taken */
+	enum changes_kind kind;
+	uint32_t from, to;
+	char source[JOURNAL_SOURCE_MAX + 1];
+	xfrd_edit_on_end *on_end;
+	void *ctx;
+	size_t len;
+	uint8_t records[];
+};
+
+/* A zone that has edits. */
+struct edit_zone {
+	struct cds_list_head node;    /* of edits.zones */
+	struct xfrd *xfrd;
+	struct cds_list_head waiting; /* in the order in which they came */
+	struct cds_list_head taken;   /* of the entry under way */
+	enum {
+		EDIT_NONE,    /* there is no entry */
+		EDIT_FLUSH,   /* the journal makes it durable */
+		EDIT_PUBLISH, /* the loader is to be asked */
+		EDIT_LOADER,  /* the loader has it in hand */
+	} step;
+	uint64_t entry;
+	uint64_t len;                 /* octets of its text */
+	uint8_t apex[NAME_MAX_LEN];
+};
+
+static void edit_zone_go_on(struct edit_zone *z);
+
+static struct edit_zone *
+edit_zone_find(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	size_t len = name_len(apex);
+	struct edit_zone *z;
+
+	cds_list_for_each_entry(z, &xfrd->edits.zones, node)
+		if (memcmp(z->apex, apex, len) == 0)
+			return z;
+	return NULL;
+}
+
+static struct edit_zone *
+edit_zone_get(struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct edit_zone *z = edit_zone_find(xfrd, apex);
+
+	if (z != NULL)
+		return z;
+	z = calloc(1, sizeof(*z));
+	if (z == NULL)
+		return NULL;
+	z->xfrd = xfrd;
+	CDS_INIT_LIST_HEAD(&z->waiting);
+	CDS_INIT_LIST_HEAD(&z->taken);
+	memcpy(z->apex, apex, name_len(apex));
+	cds_list_add_tail(&z->node, &xfrd->edits.zones);
+	return z;
+}
+
+/* Tries all zones again after a while. */
+static void
+edit_pause(struct xfrd *xfrd)
+{
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+
+	if (!event_pending(xfrd->edits.event, EV_TIMEOUT, NULL))
+		event_add(xfrd->edits.event, &wait);
+}
+
+/* ---- the end of an entry ------------------------------------------------- */
+
+static void
+edit_log(const struct edit_zone *z, const struct xfrd_edit *edit)
+{
+	const struct journal_entry entry = {
+		.to = edit->to,
+		.time_sec = (int64_t)time(NULL),
+	};
+	char text[JOURNAL_SOURCE_MAX + 100], name[NAME_TEXT_MAX];
+	size_t len = name_print_text(z->apex, name);
+
+	name[len > 1 ? len - 1 : len] = '\0';
+	xfrd_write_print_received(text, sizeof(text), &entry, edit->source);
+	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"", name, text);
+}
+
+/* Ends the edits of a list. */
+static void
+edit_end_all(struct edit_zone *z, struct cds_list_head *list,
+	enum nsd_err err, const char *why)
+{
+	const struct xfrd_edit_end end = {.err = err, .why = why};
+	struct xfrd_edit *edit;
+
+	while ((edit = list_first_or_null(list, struct xfrd_edit, node))
+		!= NULL) {
+		cds_list_del(&edit->node);
+		if (err == NSD_OK)
+			edit_log(z, edit);
+		edit->on_end(edit->ctx, &end);
+		free(edit);
+	}
+}
+
+/* Ends the entry under way. Edits that waited for one that has failed do not
+ * fit what is served. */
+static void
+edit_zone_end(struct edit_zone *z, enum nsd_err err, const char *why)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct cds_list_head taken, behind;
+
+	CDS_INIT_LIST_HEAD(&taken);
+	CDS_INIT_LIST_HEAD(&behind);
+	cds_list_splice(&z->taken, &taken);
+	CDS_INIT_LIST_HEAD(&z->taken);
+	if (err != NSD_OK) {
+		cds_list_splice(&z->waiting, &behind);
+		CDS_INIT_LIST_HEAD(&z->waiting);
+	}
+	z->step = EDIT_NONE;
+	z->entry = 0;
+	edit_end_all(z, &taken, err, why);
+	edit_end_all(z, &behind, NSD_E_INEXACT,
+		"a change before it has failed");
+	/* Not at once: edits that fail at once, and are asked for again, take
+	 * turns with all else. */
+	event_add(z->xfrd->edits.event, &at_once);
+}
+
+/* ---- the journal --------------------------------------------------------- */
+
+/* Moves to `taken` the edits that go together: differences that lead on, as
+ * long as there is room in one change; or a whole zone, alone. Returns their
+ * octets. */
+static size_t
+edit_zone_gather(struct edit_zone *z)
+{
+	struct xfrd_edit *edit, *next, *last = NULL;
+	size_t len = 0;
+
+	cds_list_for_each_entry_safe(edit, next, &z->waiting, node) {
+		if (last != NULL && (edit->kind == XFR_WHOLE
+				|| last->kind == XFR_WHOLE
+				|| edit->from != last->to
+				|| len + edit->len > XFRD_EDIT_DIFFS_MAX))
+			break;
+		cds_list_del(&edit->node);
+		cds_list_add_tail(&edit->node, &z->taken);
+		len += edit->len;
+		last = edit;
+	}
+	return len;
+}
+
+static enum nsd_err
+edit_zone_put(struct edit_zone *z, struct journal_transfer *text)
+{
+	const struct xfrd_edit *edit = cds_list_first_entry(&z->taken,
+		struct xfrd_edit, node);
+	uint8_t head[CHANGES_HEAD_MAX];
+	size_t len = changes_write_head(head, edit->kind, z->apex,
+		name_len(z->apex));
+	enum nsd_err err = journal_put(text, head, len);
+
+	z->len = len;
+	cds_list_for_each_entry(edit, &z->taken, node) {
+		if (err == NSD_OK)
+			err = journal_put(text, edit->records, edit->len);
+		z->len += edit->len;
+	}
+	return err;
+}
+
+/* Has the edits that wait written to the journal. */
+static void
+edit_zone_begin(struct edit_zone *z)
+{
+	struct journal *journal = z->xfrd->journal;
+	struct journal_transfer *text;
+	const struct xfrd_edit *first, *last;
+	struct journal_end end = {.time_sec = (int64_t)time(NULL)};
+	enum nsd_err err = NSD_E_MEMORY;
+
+	assert(cds_list_empty(&z->taken) && !cds_list_empty(&z->waiting));
+	if (journal_is_full(journal))
+		return; /* xfrd_edit_go_on */
+	(void)edit_zone_gather(z);
+	first = cds_list_first_entry(&z->taken, struct xfrd_edit, node);
+	last = cds_list_entry(z->taken.prev, struct xfrd_edit, node);
+	text = journal_begin(journal, z->apex);
+	if (text != NULL)
+		err = edit_zone_put(z, text);
+	if (err != NSD_OK) {
+		const char *why = err_reason(err);
+
+		journal_abandon(text);
+		edit_zone_end(z, err, why);
+		return;
+	}
+	end.kind = first->kind == XFR_WHOLE ? JOURNAL_WHOLE : JOURNAL_DIFFS;
+	end.from = first->from;
+	end.to = last->to;
+	end.source = last->source;
+	z->entry = journal_end(text, &end);
+	z->step = EDIT_FLUSH;
+}
+
+bool
+xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
+{
+	struct edit_zone *z;
+
+	cds_list_for_each_entry(z, &xfrd->edits.zones, node)
+		if (z->step == EDIT_FLUSH && z->entry == done->id)
+			break;
+	if (&z->node == &xfrd->edits.zones)
+		return false;
+	if (done->err != NSD_OK) {
+		edit_zone_end(z, done->err, done->err == NSD_E_SYSTEM
+			? strerror(done->error) : err_text(done->err));
+		return true;
+	}
+	z->step = EDIT_PUBLISH;
+	edit_zone_go_on(z);
+	return true;
+}
+
+/* ---- the loader ---------------------------------------------------------- */
+
+/* Keeps what was published. */
+static void
+edit_zone_accept(struct edit_zone *z)
+{
+	struct xfrd *xfrd = z->xfrd;
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table, z->apex);
+
+	journal_accept(xfrd->journal, z->apex, z->entry);
+	if (zone != NULL)
+		xfrd_zones_hear(xfrd, zone);
+}
+
+static void
+edit_on_updated(void *ctx, const struct ipc_message *answer)
+{
+	struct edit_zone *z = ctx;
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+
+	assert(z->step == EDIT_LOADER);
+	if (answer != NULL)
+		memcpy(&updated, answer->payload, sizeof(updated));
+	switch (updated.err) {
+	case NSD_OK:
+		edit_zone_accept(z);
+		edit_zone_end(z, NSD_OK, NULL);
+		return;
+	case NSD_E_AGAIN:
+		z->step = EDIT_PUBLISH;
+		edit_pause(z->xfrd);
+		return;
+	default:
+		journal_refuse(z->xfrd->journal, z->apex, z->entry);
+		edit_zone_end(z, (enum nsd_err)updated.err, answer != NULL
+			? err_text((enum nsd_err)updated.err)
+			: "loaders have died of it");
+	}
+}
+
+/* Gives an entry to the loader. */
+static void
+edit_zone_publish(struct edit_zone *z)
+{
+	struct xfrd *xfrd = z->xfrd;
+	struct load_text text = {.fd = -1, .len = z->len};
+	enum nsd_err err = NSD_E_AGAIN;
+	int error = 0;
+
+	if (!requests_are_full(&xfrd->requests))
+		err = journal_open_text(xfrd->journal, z->apex, z->entry,
+			&text.fd, &text.offset);
+	if (err == NSD_OK)
+		err = xfrd_loader_update(xfrd, &text, edit_on_updated, z);
+	error = errno;
+	if (text.fd != -1)
+		close(text.fd);
+	if (err == NSD_OK) {
+		z->step = EDIT_LOADER;
+		return;
+	}
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY
+		|| (err == NSD_E_SYSTEM
+			&& (error == EMFILE || error == ENFILE))) {
+		edit_pause(xfrd);
+		return;
+	}
+	/* NOT_FOUND: the zone was dropped from the journal. */
+	errno = error;
+	journal_refuse(xfrd->journal, z->apex, z->entry);
+	edit_zone_end(z, err, err_reason(err));
+}
+
+/* ---- steps --------------------------------------------------------------- */
+
+/* Takes the next step that is possible now; the zone may be gone then. */
+static void
+edit_zone_go_on(struct edit_zone *z)
+{
+	if (z->step == EDIT_PUBLISH)
+		edit_zone_publish(z);
+	else if (z->step == EDIT_NONE && !cds_list_empty(&z->waiting))
+		edit_zone_begin(z);
+	else if (z->step == EDIT_NONE) {
+		cds_list_del(&z->node);
+		free(z);
+	}
+}
+
+void
+xfrd_edit_go_on(struct xfrd *xfrd)
+{
+	struct edit_zone *z, *next;
+
+	cds_list_for_each_entry_safe(z, next, &xfrd->edits.zones, node)
+		edit_zone_go_on(z);
+}
+
+static void
+edit_on_event(evutil_socket_t fd, short what, void *arg)
+{
+	xfrd_edit_go_on(arg);
+}
+
+/* ---- interface ----------------------------------------------------------- */
+
+static struct xfrd_edit *
+edit_create(const struct xfrd_edit_ask *ask)
+{
+	struct xfrd_edit *edit = malloc(sizeof(*edit) + ask->len);
+
+	if (edit == NULL)
+		return NULL;
+	edit->kind = ask->kind;
+	edit->from = ask->from;
+	edit->to = ask->to;
+	edit->on_end = ask->on_end;
+	edit->ctx = ask->ctx;
+	edit->len = ask->len;
+	snprintf(edit->source, sizeof(edit->source), "%s", ask->source);
+	if (ask->len > 0)
+		memcpy(edit->records, ask->records, ask->len);
+	return edit;
+}
+
+enum nsd_err
+xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct xfrd_edit *edit;
+	struct edit_zone *z;
+
+	assert(ask->len > 0);
+	if (xfrd->journal == NULL)
+		return NSD_E_DENIED;
+	if (ask->kind == XFR_DIFFS && ask->len > XFRD_EDIT_DIFFS_MAX)
+		return NSD_E_LIMIT;
+	edit = edit_create(ask);
+	z = edit != NULL ? edit_zone_get(xfrd, ask->apex) : NULL;
+	if (z == NULL) {
+		free(edit);
+		return NSD_E_MEMORY;
+	}
+	cds_list_add_tail(&edit->node, &z->waiting);
+	/* Edits of the same turn of the loop go together. */
+	event_add(xfrd->edits.event, &at_once);
+	return NSD_OK;
+}
+
+/* True if an entry leads on from the served version. */
+static bool
+edit_leads_on(struct xfrd *xfrd, const uint8_t *apex,
+	const struct journal_entry *entry)
+{
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		apex);
+	struct xfrd_soa soa;
+
+	if (zone == NULL)
+		return false;
+	if (!xfrd_zones_get_soa(xfrd, zone, &soa))
+		return entry->kind == JOURNAL_WHOLE;
+	return entry->kind == JOURNAL_WHOLE
+		? serial_is_newer(entry->to, soa.numbers.serial)
+		: entry->from == soa.numbers.serial;
+}
+
+bool
+xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
+	xfrd_edit_on_end *on_end, void *ctx)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct xfrd_edit_ask ask = {
+		.apex = apex,
+		.source = "the journal",
+		.on_end = on_end,
+		.ctx = ctx,
+	};
+	struct journal_entry entry;
+	struct xfrd_edit *edit;
+	struct edit_zone *z;
+	uint64_t octets;
+
+	z = edit_zone_find(xfrd, apex);
+	assert(z == NULL || (cds_list_empty(&z->taken)
+		&& cds_list_empty(&z->waiting)));
+	if (xfrd->journal == NULL
+		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
+		|| !edit_leads_on(xfrd, apex, &entry))
+		return false;
+	ask.kind = entry.kind == JOURNAL_WHOLE ? XFR_WHOLE : XFR_DIFFS;
+	ask.from = entry.from;
+	ask.to = entry.to;
+	edit = edit_create(&ask);
+	z = edit != NULL ? edit_zone_get(xfrd, apex) : NULL;
+	if (z == NULL) {
+		free(edit);
+		return false;
+	}
+	cds_list_add_tail(&edit->node, &z->taken);
+	z->entry = entry.id;
+	z->len = entry.text_len;
+	z->step = EDIT_PUBLISH;
+	event_add(xfrd->edits.event, &at_once);
+	return true;
+}
+
+enum nsd_err
+xfrd_edit_init(struct xfrd *xfrd)
+{
+	CDS_INIT_LIST_HEAD(&xfrd->edits.zones);
+	xfrd->edits.event = event_new(xfrd->role.base, -1, 0, edit_on_event,
+		xfrd);
+	return xfrd->edits.event != NULL ? NSD_OK : NSD_E_MEMORY;
+}

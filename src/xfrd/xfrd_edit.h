@@ -1,0 +1,93 @@
+/*
+ * xfrd_edit.h - versions of zones that are made in this process: by the
+ * producer of a catalog (xfrd_produce.h).
+ *
+ * A version goes the way of a transfer: it is made durable in the journal, then
+ * the loader publishes it, and secondaries are told of it. So it is written to
+ * the zone's file, and sent by IXFR, as one of a transfer is, and no death
+ * loses it once it was served.
+ *
+ * The versions of a zone go one after the other. Those that are asked for while
+ * one is under way wait, and go together: as one entry of the journal, and one
+ * change of the loader, which does all of them or none. The journal makes
+ * entries of different zones durable with one flush.
+ */
+#ifndef XFRD_XFRD_EDIT_H
+#define XFRD_XFRD_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "xfr/changes.h"
+
+struct event;
+struct journal_done;
+struct xfrd;
+
+/* The most octets of differences that one edit may have. */
+#define XFRD_EDIT_DIFFS_MAX (4u << 20)
+
+struct xfrd_edits {
+	struct cds_list_head zones; /* struct edit_zone: those with edits */
+	struct event *event;        /* a pause is over */
+};
+
+struct xfrd_edit_end {
+	/* NSD_OK: the version is durable and served. NSD_E_INEXACT: it does not
+	 * fit the served one, or one that it waited for has failed. Otherwise
+	 * as journal_put, or of the loader's answer (load_update.h). */
+	enum nsd_err err;
+	const char *why; /* of a failure, for people; lent for the call */
+};
+
+/* Takes the end of an edit. It may ask for others. */
+typedef void xfrd_edit_on_end(void *ctx, const struct xfrd_edit_end *end);
+
+struct xfrd_edit_ask {
+	const uint8_t *apex;    /* in lower case */
+	/* XFR_DIFFS: one version or more, from serial `from`, which is served,
+	 * or which the edit of the zone that was asked for before leads to.
+	 * XFR_WHOLE: all records of the zone; from does not count. */
+	enum changes_kind kind;
+	uint32_t from, to;
+	const uint8_t *records; /* of xfr/changes.h, without a head */
+	size_t len;             /* octets */
+	const char *source;     /* for the log, and for the comment of the
+				 * zone's file: who has made it */
+	xfrd_edit_on_end *on_end;
+	void *ctx;
+};
+
+/* NSD_E_MEMORY. */
+enum nsd_err xfrd_edit_init(struct xfrd *xfrd) MUST_USE;
+
+/*
+ * Asks for a version. Borrows *ask, its name and its records. on_end is called
+ * once, unless this process ends; never from within this call.
+ * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: more than
+ *     XFRD_EDIT_DIFFS_MAX octets of differences; NSD_E_MEMORY. After a failure
+ *     nothing has happened.
+ */
+enum nsd_err xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
+	MUST_USE;
+
+/*
+ * Has the newest entry of the journal published, if it leads on from the served
+ * version: the last xfrd may have died before that. True: on_end will be
+ * called, as of xfrd_edit. To be called for a zone that has no edits.
+ */
+bool xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
+	xfrd_edit_on_end *on_end, void *ctx) MUST_USE;
+
+/* Takes an entry that is durable, or could not be written. False: it is no
+ * edit's. */
+bool xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
+	MUST_USE;
+
+/* The journal has room again. */
+void xfrd_edit_go_on(struct xfrd *xfrd);
+
+#endif

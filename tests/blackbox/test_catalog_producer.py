@@ -1,0 +1,273 @@
+"""Catalog zones that this server produces (RFC 9432): their form, their
+members, and what becomes of them when processes die."""
+import socket
+import threading
+import time
+
+import dns.message
+import dns.name
+import dns.query
+import dns.rdatatype
+import dns.xfr
+import dns.zone
+import pytest
+
+import control
+from harness import DEADLINE, wait_for, zone_text
+
+CATALOG = "cat.example."
+ORIGIN = dns.name.from_text(CATALOG)
+ZONES = dns.name.from_text("zones", ORIGIN)
+
+PATTERNS = (
+    'pattern:\n\tname: member\n\tzonefile: "%s.zone"\n'
+    '\tcatalog-producer-zone: cat.example\n'
+    'pattern:\n\tname: other\n\tzonefile: "%s.zone"\n'
+    '\tcatalog-producer-zone: cat.example\n'
+    'pattern:\n\tname: plain\n\tzonefile: "%s.zone"\n')
+PRODUCER = ('zone:\n\tname: cat.example\n\tcatalog: producer\n'
+            '\tprovide-xfr: 127.0.0.1 NOKEY\n\tstore-ixfr: yes\n')
+
+
+def member(name, pattern="member"):
+    return f"zone:\n\tname: {name}\n\tinclude-pattern: {pattern}\n"
+
+
+class Catalog:
+    """A version of a catalog, whose form is checked."""
+
+    def __init__(self, zone):
+        self.zone = zone
+        self.members = {}  # name: label, group
+        soa = zone.get_rdataset("@", "SOA")[0]
+        self.serial = soa.serial
+        self.check()
+
+    def check(self):
+        """RFC 9432 section 4."""
+        zone = self.zone
+        apex = zone.find_node("@")
+        assert {r.rdtype for r in apex} == {dns.rdatatype.SOA,
+                                            dns.rdatatype.NS}
+        # Section 4.1.
+        assert [str(r) for r in apex.get_rdataset(
+            zone.rdclass, dns.rdatatype.NS)] == ["invalid."]
+        # Section 4.2.1.
+        assert [r.strings for r in zone.get_rdataset("version", "TXT")] == [
+            (b"2",)]
+        groups = {}
+        for name, node in zone.nodes.items():
+            labels = [label.decode() for label in name.labels]
+            if labels in ([], ["version"]):
+                continue
+            assert labels[-1] == "zones", labels
+            if len(labels) == 2:
+                # Section 4.1: one PTR for each member node.
+                assert [r.rdtype for r in node] == [dns.rdatatype.PTR]
+                assert len(node.rdatasets[0]) == 1
+                target = str(node.rdatasets[0][0].target)
+                assert target not in self.members
+                self.members[target] = [labels[0], None]
+            else:
+                # Section 4.3.2.
+                assert len(labels) == 3 and labels[0] == "group"
+                assert [r.rdtype for r in node] == [dns.rdatatype.TXT]
+                assert len(node.rdatasets[0]) == 1
+                groups[labels[1]] = b"".join(
+                    node.rdatasets[0][0].strings).decode()
+        for entry in self.members.values():
+            entry[1] = groups.pop(entry[0], None)
+        assert groups == {}
+
+
+def transfer(server, zone=None, serial=None):
+    """The zone by AXFR, or the given one after an IXFR."""
+    zone = zone or dns.zone.Zone(ORIGIN)
+    query, _ = dns.xfr.make_query(zone, serial=serial)
+    dns.query.inbound_xfr("127.0.0.1", zone, query, port=server.port,
+                          timeout=DEADLINE)
+    return zone
+
+
+def catalog(server):
+    return Catalog(transfer(server))
+
+
+def groups_of(server):
+    return {name: group for name, (_, group)
+            in catalog(server).members.items()}
+
+
+def labels_of(server):
+    return {name: label for name, (label, _)
+            in catalog(server).members.items()}
+
+
+def is_served(server):
+    return server.rcode(CATALOG, "SOA") == "NOERROR"
+
+
+def wait_members(server, **members):
+    """Waits until the catalog has these members and no others; a name with its
+    pattern, "_" for a dot."""
+    wanted = {name.replace("_", ".") + ".": pattern
+              for name, pattern in members.items()}
+
+    def has_them():
+        return is_served(server) and groups_of(server) == wanted
+
+    wait_for(f"members {wanted}", has_them)
+
+
+@pytest.fixture
+def server(make_server):
+    made = make_server(zones={"example": zone_text()},
+                       extra=PATTERNS + PRODUCER + member("a.test"),
+                       options={"server-count": 2})
+    for name in "abcde":
+        made.zone_file(f"{name}.test").write_text(zone_text(3))
+    return control.config(made).start()
+
+
+# ---- form -------------------------------------------------------------------
+
+def test_first_version(server):
+    wait_for("the catalog", lambda: is_served(server))
+    wait_members(server, a_test="member")
+    now = time.time()
+    assert now - 600 < catalog(server).serial < now + 600
+
+
+def test_members_come_and_go(server):
+    for name in "b.test", "c.test":
+        assert control.ask(server, "addzone", name, "member") == (0, "ok\n")
+    assert control.ask(server, "addzone", "d.test", "plain") == (0, "ok\n")
+    wait_members(server, a_test="member", b_test="member", c_test="member")
+    assert control.ask(server, "changezone", "b.test", "other") == (0, "ok\n")
+    wait_members(server, a_test="member", b_test="other", c_test="member")
+    assert control.ask(server, "changezone", "c.test", "plain") == (0, "ok\n")
+    wait_members(server, a_test="member", b_test="other")
+    assert control.ask(server, "changezone", "d.test", "other") == (0, "ok\n")
+    assert control.ask(server, "delzone", "b.test") == (0, "ok\n")
+    wait_members(server, a_test="member", d_test="other")
+
+
+def test_ids_are_those_of_the_zone_list(server):
+    """RFC 9432 section 5.4: a zone that has gone and comes again has another
+    label."""
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    label = labels_of(server)["b.test."]
+    line = f"cat b.test member {label}\n"
+    assert line in (server.directory / "zone.list").read_text()
+    control.ask(server, "changezone", "b.test", "other")
+    wait_members(server, a_test="member", b_test="other")
+    assert labels_of(server)["b.test."] == label
+    control.ask(server, "delzone", "b.test")
+    control.ask(server, "addzone", "b.test", "member")
+    wait_for("another label",
+             lambda: labels_of(server).get("b.test.") not in (label, None))
+
+
+def test_ids_stay_over_a_restart(server):
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    labels, serial = labels_of(server), catalog(server).serial
+    server.stop()
+    server.start()
+    wait_for("the catalog", lambda: is_served(server))
+    assert labels_of(server) == labels
+    assert catalog(server).serial == serial
+
+
+# ---- transfers --------------------------------------------------------------
+
+def test_one_version_by_ixfr(server):
+    wait_members(server, a_test="member")
+    zone = transfer(server)
+    before = Catalog(zone)
+    assert control.ask(server, "addzones", text="".join(
+        f"{name}.test member\n" for name in "bcd"))[0] == 0
+    wait_members(server, a_test="member", b_test="member", c_test="member",
+                 d_test="member")
+    transfer(server, zone, before.serial)
+    after = Catalog(zone)
+    assert after.members == catalog(server).members
+    assert after.serial == catalog(server).serial
+
+
+def test_notify(make_server):
+    told = []
+    target = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    target.bind(("127.0.0.1", 0))
+
+    def hear():
+        while True:
+            octets, client = target.recvfrom(65535)
+            if not octets:
+                return
+            query = dns.message.from_wire(octets)
+            if query.question[0].name == ORIGIN:
+                told.append(query.answer[0][0].serial)
+            target.sendto(dns.message.make_response(query).to_wire(), client)
+
+    thread = threading.Thread(target=hear, daemon=True)
+    thread.start()
+    port = target.getsockname()[1]
+    server = control.config(make_server(
+        zones={"example": zone_text()}, extra=PATTERNS + PRODUCER
+        + f"\tnotify: 127.0.0.1@{port} NOKEY\n")).start()
+    server.zone_file("b.test").write_text(zone_text(3))
+    wait_for("the first version", lambda: told)
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, b_test="member")
+    wait_for("NOTIFY", lambda: told[-1] == catalog(server).serial)
+    assert told == sorted(told)
+    target.sendto(b"", target.getsockname())
+    thread.join()
+    target.close()
+
+
+# ---- reconfig ---------------------------------------------------------------
+
+def reconfigure(server, text):
+    """Replaces all zones and patterns by those of the text."""
+    at = server.extra.index("remote-control:")
+    server.extra = text + server.extra[at:]
+    server.write_config()
+    code, said = control.ask(server, "reconfig")
+    assert code == 0, said
+
+
+def test_reconfig_brings_and_removes_members(server):
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    reconfigure(server, PATTERNS + PRODUCER + member("c.test"))
+    wait_members(server, b_test="member", c_test="member")
+    reconfigure(server, PATTERNS.replace(
+        "\tcatalog-producer-zone: cat.example\n", "", 1) + PRODUCER)
+    wait_members(server)
+
+
+def test_reconfig_brings_and_removes_a_catalog(server):
+    plain = PATTERNS.replace("\tcatalog-producer-zone: cat.example\n", "")
+    wait_members(server, a_test="member")
+    reconfigure(server, plain)
+    assert not is_served(server)
+    reconfigure(server, PATTERNS + PRODUCER + member("b.test"))
+    wait_members(server, b_test="member")
+
+
+# ---- deaths -----------------------------------------------------------------
+
+@pytest.mark.parametrize("role", ["xfrd", "loader"])
+def test_death(server, role):
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    labels, serial = labels_of(server), catalog(server).serial
+    server.wait_replaced(role, server.kill(role))
+    control.ask(server, "addzone", "c.test", "member")
+    wait_members(server, a_test="member", b_test="member", c_test="member")
+    after = labels_of(server)
+    assert {name: after[name] for name in labels} == labels
+    assert catalog(server).serial > serial
