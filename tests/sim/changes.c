@@ -147,6 +147,7 @@ xfrd_begin(void)
 
 	xfrd->role.server = &sim.server;
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
 	if (store_reader_open(loader_store(), 0, "xfrd", &xfrd->reader)
 			!= NSD_OK
 		|| xfrd_zones_init(xfrd) != NSD_OK

@@ -305,6 +305,7 @@ xfrd_start(void)
 	xfrd->role.base = event_base_new();
 	xfrd->journal = (struct journal *)&sim;
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
 	if (store_reader_open(sim.store.store, 0, "xfrd", &xfrd->reader)
 			!= NSD_OK
 		|| xfrd_zones_init(xfrd) != NSD_OK

@@ -54,6 +54,18 @@ xfrd_write_look(struct xfrd *one)
 {
 }
 
+void
+xfrd_produce_note(struct xfrd *one, const struct xfrd_zone *zone)
+{
+}
+
+bool
+xfrd_produce_make_id(struct xfrd *one, const char *pattern,
+	const uint8_t *apex, const char *old, char id[XFRD_MEMBER_ID_MAX])
+{
+	return false;
+}
+
 /* Begins to follow, and goes on until a test ends it. */
 void
 xfrd_follow_begin(struct xfrd *one)

@@ -88,6 +88,7 @@ fixture_open(void)
 	xfrd->is_behind = fixture.behind;
 	xfrd->role.base = event_base_new();
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
 	assert_int_equal(store_reader_open(fixture.store.store, 0, "xfrd",
 		&xfrd->reader), NSD_OK);
 	assert_int_equal(xfrd_zones_init(xfrd), NSD_OK);
