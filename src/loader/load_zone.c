@@ -34,13 +34,25 @@ load_zone_is_received(const struct store_view *view,
 		&& zone_sources_get(view, zone->entry) == NULL);
 }
 
+/* xfrd looks at the differences of a catalog that is consumed. */
+#define CATALOG_CHANGESETS 16u
+
+static uint32_t
+zone_count_changesets(const struct conf_pattern *options)
+{
+	if (options->store_ixfr)
+		return options->ixfr_number;
+	return options->catalog == CONF_CATALOG_CONSUMER ? CATALOG_CHANGESETS
+							 : 0;
+}
+
 struct history_limits
 load_zone_get_history(const struct load_zone *zone)
 {
 	const struct conf_pattern *options = zone->conf->options;
 
 	return (struct history_limits){
-		.number = options->store_ixfr ? options->ixfr_number : 0,
+		.number = zone_count_changesets(options),
 		.octets = options->ixfr_size,
 	};
 }

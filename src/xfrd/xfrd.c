@@ -26,6 +26,7 @@
 #include "process/tls_texts.h"
 #include "store/store.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_change.h"
 #include "xfrd/xfrd_statistics.h"
 
@@ -129,6 +130,7 @@ xfrd_on_let_go(struct role *role, const struct ipc_message *m)
 
 	memcpy(&let_go, m->payload, sizeof(let_go));
 	control_let_go((struct xfrd *)role, let_go.epoch);
+	xfrd_catalog_let_go((struct xfrd *)role, let_go.epoch);
 }
 
 static void
@@ -261,6 +263,8 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
+	CDS_INIT_LIST_HEAD(&xfrd->sources);
+	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
 }
 
 /* Closes all descriptors but the log, the channel to main, the zone list, and
@@ -330,6 +334,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		err = xfrd_turn_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_follow_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_catalog_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_jobs_init(xfrd);
 	if (err == NSD_OK)

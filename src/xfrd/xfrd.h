@@ -24,6 +24,8 @@
  *   xfrd_change.c  zones that come and go, in batches, in all processes
  *   xfrd_change_*.c  its parts: see xfrd_changes.h
  *   xfrd_member_id.c  IDs of members of catalogs
+ *   xfrd_catalog.c  catalogs that are consumed: see xfrd_catalogs.h
+ *   xfrd_members.c  member zones of catalogs and folders
  *   xfrd_detach.c  zones that rest or go: their state in xfrd
  *   xfrd_walk.c    finds zones that are published
  *   xfrd_follow.c  follows the settings that a reconfig has published
@@ -219,6 +221,9 @@ struct xfrd {
 	struct xfrd_follow follow;
 	struct xfrd_edits edits;
 	struct xfrd_produce produce;
+	struct cds_list_head sources; /* of member zones: xfrd_members.h */
+	struct cds_list_head catalogs; /* struct xfrd_catalog */
+	struct event *catalogs_event;
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
 	struct xfrd_statistics *resets; /* the look that is to set statistics

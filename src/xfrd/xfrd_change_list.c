@@ -14,6 +14,7 @@
 #include "conf/zonelist.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
+#include "xfrd/xfrd_members.h"
 
 /* ---- lines --------------------------------------------------------------- */
 
@@ -229,6 +230,7 @@ xfrd_change_commit(struct xfrd_change *change)
 	if (change->kind == XFRD_CHANGE_DELETE) {
 		if (zone != NULL)
 			xfrd_detach_remove(xfrd, zone);
+		xfrd_members_on_gone(xfrd, change->wire);
 		return NSD_OK;
 	}
 	if (zone != NULL) {

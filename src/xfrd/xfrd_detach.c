@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_changes.h"
 
 void
@@ -53,6 +54,7 @@ xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_detach_suspend(xfrd, zone);
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_changesets_forget(xfrd, zone);
+	xfrd_catalog_forget(xfrd, zone);
 	/* Another zone may be in its place later. */
 	if (xfrd->reading.zone == zone)
 		xfrd->reading.zone = NULL;

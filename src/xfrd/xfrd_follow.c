@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "conf/zonelist.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_changes.h"
 #include "zone/table.h"
 
@@ -110,6 +111,7 @@ follow_end(struct xfrd *xfrd)
 	}
 	/* Files may have other names now. */
 	xfrd_write_look(xfrd);
+	xfrd_catalog_follow(xfrd);
 	xfrd_zones_go_on(xfrd);
 	role_send_obeyed(&xfrd->role, follow->ticket);
 	if (xfrd->changes != NULL)

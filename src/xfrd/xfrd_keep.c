@@ -21,6 +21,7 @@
 #include "journal/journal.h"
 #include "net/socket.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 
 /* Durable entries that are taken in a turn of the loop. */
 #define TURN_ENTRIES 64
@@ -348,6 +349,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		journal_accept(journal, job->apex, job->entry);
 		keep_log(job);
 		keep_shorten(job->xfrd, job);
+		xfrd_catalog_hear(job->xfrd, job->zone);
 		xfrd_job_end(job, &reply, NULL);
 		return true;
 	case NSD_E_AGAIN:

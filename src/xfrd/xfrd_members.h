@@ -10,8 +10,8 @@
  *   begin, then want, drop or refuse for each member, in any number of turns of
  *   the loop, then end; on_end is called when all changes have ended
  *
- * A whole round deletes the members that it was not told of; another one only
- * those that it drops. Zones of nsd.conf, zones that were added by hand and
+ * A whole round deletes the members that it was not told of; a part only those
+ * that it drops. Zones of nsd.conf, zones that were added by hand and
  * members of other sources are never touched, unless may_take allows it.
  *
  * Members that cannot be taken are refused, which is logged and kept. If a zone
@@ -46,12 +46,14 @@ enum xfrd_refusal {
 
 /* A member that was refused. */
 struct xfrd_refused {
-	struct cds_list_head node;  /* of members.refused */
+	const uint8_t *apex;       /* in lower case; must be first: it is looked
+				    * for */
+	struct cds_list_head node; /* of members.refused */
 	enum xfrd_refusal why;
-	char *text;                 /* the pattern, the ID of the other member,
-				     * why it failed; or NULL */
+	char *text;                /* the pattern, the ID of the other member,
+				    * why it failed; or NULL */
 	char *id;
-	uint8_t apex[NAME_MAX_LEN]; /* first of the name, in lower case */
+	uint8_t wire[NAME_MAX_LEN];
 };
 
 /* A member that a source wants. */
@@ -59,6 +61,13 @@ struct xfrd_member_ask {
 	const uint8_t *apex; /* in lower case */
 	const char *pattern;
 	const char *id;
+};
+
+/* A round, by what it does with members that the source does not tell of. */
+enum xfrd_round {
+	XFRD_ROUND_PART,  /* nothing */
+	XFRD_ROUND_WHOLE, /* deletes them */
+	XFRD_ROUND_COUNT, /* counts them: members.unwanted */
 };
 
 enum xfrd_take {
@@ -80,7 +89,7 @@ struct xfrd_source_hooks {
 	 * were only counted (NULL). The source is to look again, with another
 	 * round. May be called during a round. refused: lent for the call. */
 	void (*on_free)(void *ctx, const struct xfrd_refused *refused);
-	/* xfrd_members_is_full was true, and is not any more. */
+	/* A change has ended, and xfrd_members_is_full is not true. */
 	void (*on_room)(void *ctx);
 	/* A round has ended. failed: some changes have failed for a reason that
 	 * may go by itself, as a full disk: look again later. */
@@ -93,36 +102,30 @@ struct xfrd_members {
 	const struct xfrd_source_hooks *hooks;
 	void *ctx;
 	const char *name;             /* for the log: "catalog NAME" */
-	uint64_t count;               /* zones that are its members: counted in
-				       * the first whole round, kept from then
-				       * on */
 	struct cds_list_head refused; /* in the order in which they came */
 	void *refused_tree;           /* the same, of <search.h>, by apex */
 	unsigned refused_count;
 	uint64_t refused_more;        /* not kept */
 	/* Of the round: */
 	enum {
-		XFRD_ROUND_NONE,
-		XFRD_ROUND_WANTS,
-		XFRD_ROUND_ENDS, /* the source is done: changes go
-				   * on */
-		XFRD_ROUND_GONE, /* members that were not wanted are deleted */
-	} round;
-	bool whole;
-	bool failed;
-	bool was_full;
-	uint8_t *marks;               /* by number of a zone: it is wanted */
+		XFRD_MEMBERS_REST,
+		XFRD_MEMBERS_WANT,
+		XFRD_MEMBERS_WAIT, /* for changes that were asked for */
+		XFRD_MEMBERS_GONE, /* members that were not wanted go */
+	} step;
+	enum xfrd_round kind;
+	bool failed;                  /* as told to on_end */
+	uint8_t *marks;               /* a bit a zone, by number: it stays */
 	size_t mark_room;             /* octets */
 	uint32_t next;                /* number of the zone to look at */
-	uint64_t counted;
 	struct cds_list_head changes; /* struct members_change, under way */
-	unsigned open;
-	unsigned lines;               /* of the log */
-	uint64_t added, removed, changed;
-	struct event *event;
+	unsigned open;                /* of these */
+	uint64_t added, deleted, changed, refusals;
+	uint64_t unwanted;            /* members that were not wanted */
+	struct event *event;          /* to go on */
 };
 
-/* Begins a source without members that it knows of. Keeps hooks, ctx and name
+/* Begins a source, without a round. Keeps hooks, ctx and name
  * until the end. NSD_E_MEMORY. */
 enum nsd_err xfrd_members_init(struct xfrd_members *members, struct xfrd *xfrd,
 	const struct xfrd_source_hooks *hooks, void *ctx, const char *name)
@@ -133,10 +136,9 @@ void xfrd_members_fini(struct xfrd_members *members);
 
 /* True while a round is under way. */
 bool xfrd_members_is_busy(const struct xfrd_members *members);
-/* Begins a round; none is under way. A whole one forgets who was refused.
- * NSD_E_MEMORY. */
-enum nsd_err xfrd_members_begin(struct xfrd_members *members, bool whole)
-	MUST_USE;
+/* Begins a round; none is under way. Unless it is a part, all refusals are
+ * forgotten. */
+void xfrd_members_begin(struct xfrd_members *members, enum xfrd_round kind);
 /* True if no more should be wanted or dropped until on_room. */
 bool xfrd_members_is_full(const struct xfrd_members *members);
 /* Wants a member. Borrows *ask. Constant time. */
@@ -164,5 +166,20 @@ void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
 /* Prints why a member was refused, for people; cut to size. Returns out. */
 const char *xfrd_members_print_refusal(const struct xfrd_refused *refused,
 	char *out, size_t size);
+
+/* ---- xfrd_members_refused.c: for xfrd_members.c -------------------------- */
+
+/* Keeps a refused member, in place of an earlier refusal of its name. NULL:
+ * it is only counted. */
+const struct xfrd_refused *xfrd_members_keep_refused(
+	struct xfrd_members *members, const struct xfrd_member_ask *ask,
+	enum xfrd_refusal why, const char *text);
+/* Forgets the refusal of a name, if there is one; or if it has this ID, too; or
+ * all. */
+void xfrd_members_forget_refused(struct xfrd_members *members,
+	const uint8_t *apex);
+void xfrd_members_forget_refused_id(struct xfrd_members *members,
+	const uint8_t *apex, const char *id);
+void xfrd_members_forget_all_refused(struct xfrd_members *members);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 
 /* Actions of the machine, and zones that are looked at, in a turn of the
  * loop. */
@@ -38,6 +39,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 
 	if (xfrd_changesets_look(xfrd, zone))
 		xfrd_write_go_on(xfrd);
+	xfrd_catalog_hear(xfrd, zone);
 	xfrd_keep_look(xfrd, zone);
 	zone->acts_from_xfrd |= xfrd_zone_is_from_xfrd(xfrd, zone);
 	err = xfrd_zones_get_config(xfrd, zone, &config);
@@ -249,6 +251,8 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 		xfrd_job_cancel(xfrd, action->ticket);
 		break;
 	case XFR_EXPIRED:
+		xfrd_catalog_on_expired(xfrd, xfrd_zones_get(xfrd,
+			action->zone));
 		log_error("xfrd: zone %s has expired",
 			xfrd_zone_print_name(xfrd, xfrd_zones_get(xfrd,
 				action->zone), name));

@@ -104,6 +104,7 @@ struct xfrd_zone {
 	bool acts_from_xfrd : 1;      /* xfrd_zone_is_from_xfrd when xfrd
 				       * followed the last time: published
 				       * options may be ahead */
+	bool is_catalog : 1;          /* of xfrd.catalogs */
 	/* Of changesets: */
 	bool had_changesets : 1;
 	bool changesets_known : 1;    /* the zone was looked at */

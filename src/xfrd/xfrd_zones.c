@@ -18,6 +18,7 @@
 #include "settings/settings.h"
 #include "store/store.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 #include "zone/unpack.h"
 
 #define TRANSFERS_MAX 1024u
@@ -261,6 +262,7 @@ xfrd_zones_hear(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (zone->handle != XFR_NONE && xfrd_zones_get_soa(xfrd, zone, &soa))
 		xfr_on_served(xfrd->zones.machine, zone->handle,
 			clock_now_msec(), &soa.numbers);
+	xfrd_catalog_hear(xfrd, zone);
 	xfrd_zones_go_on(xfrd);
 }
 

@@ -89,6 +89,8 @@ fixture_open(void)
 	xfrd->role.base = event_base_new();
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
+	CDS_INIT_LIST_HEAD(&xfrd->sources);
+	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
 	assert_int_equal(store_reader_open(fixture.store.store, 0, "xfrd",
 		&xfrd->reader), NSD_OK);
 	assert_int_equal(xfrd_zones_init(xfrd), NSD_OK);

@@ -1,0 +1,181 @@
+/*
+ * xfrd_catalog_hear.c - hears of versions of catalogs, and of catalogs that
+ * come and go; xfrd_catalog.c does the rest later, in a turn of its own.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
+
+void
+xfrd_catalog_wake(struct xfrd_catalog *catalog)
+{
+	catalog->is_awake = true;
+	event_active(catalog->xfrd->catalogs_event, EV_TIMEOUT, 0);
+}
+
+static struct xfrd_catalog *
+catalog_of_apex(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct xfrd_catalog *catalog;
+
+	cds_list_for_each_entry(catalog, &xfrd->catalogs, node)
+		if (!catalog->is_gone && name_equal(catalog->apex, apex))
+			return catalog;
+	return NULL;
+}
+
+const struct xfrd_catalog *
+xfrd_catalog_find(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	return catalog_of_apex(xfrd, apex);
+}
+
+/* Makes the catalog of a zone. NULL: no memory. */
+static struct xfrd_catalog *
+catalog_create(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	struct xfrd_catalog *catalog = calloc(1, sizeof(*catalog));
+	const uint8_t *apex = xfrd_zone_apex(zone);
+	char name[NAME_TEXT_MAX];
+
+	if (catalog == NULL)
+		return NULL;
+	if (asprintf(&catalog->name, "catalog %s",
+		    xfrd_zone_print_name(xfrd, zone, name))
+		== -1) {
+		free(catalog);
+		return NULL;
+	}
+	catalog->xfrd = xfrd;
+	CDS_INIT_LIST_HEAD(&catalog->members.refused);
+	memcpy(catalog->apex, apex, name_len(apex));
+	cds_list_add_tail(&catalog->node, &xfrd->catalogs);
+	zone->is_catalog = true;
+	return catalog;
+}
+
+void
+xfrd_catalog_forget(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	struct xfrd_catalog *catalog;
+
+	if (!zone->is_catalog)
+		return;
+	zone->is_catalog = false;
+	catalog = catalog_of_apex(xfrd, xfrd_zone_apex(zone));
+	assert(catalog != NULL);
+	log_notice("%s is not consumed any more: its member zones stay, and"
+		   " may be deleted by hand", catalog->name);
+	catalog->is_gone = true;
+	xfrd_catalog_wake(catalog);
+}
+
+static bool
+catalog_is_consumed(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	enum conf_catalog role = xfrd_options_catalog(&options);
+
+	xfrd_read_end(xfrd);
+	return role == CONF_CATALOG_CONSUMER;
+}
+
+void
+xfrd_catalog_hear(struct xfrd *xfrd, struct xfrd_zone *zone)
+{
+	struct xfrd_catalog *catalog;
+
+	if (!catalog_is_consumed(xfrd, zone)) {
+		xfrd_catalog_forget(xfrd, zone);
+		return;
+	}
+	catalog = zone->is_catalog
+		? catalog_of_apex(xfrd, xfrd_zone_apex(zone))
+		: catalog_create(xfrd, zone);
+	if (catalog == NULL) {
+		char name[NAME_TEXT_MAX];
+
+		log_error("catalog %s is not followed: out of memory",
+			xfrd_zone_print_name(xfrd, zone, name));
+		return;
+	}
+	catalog->heard = true;
+	xfrd_catalog_wake(catalog);
+}
+
+void
+xfrd_catalog_follow(struct xfrd *xfrd)
+{
+	struct xfrd_catalog *catalog;
+
+	cds_list_for_each_entry(catalog, &xfrd->catalogs, node) {
+		catalog->whole = true;
+		xfrd_catalog_wake(catalog);
+	}
+}
+
+/* ---- for people ---------------------------------------------------------- */
+
+/* True if the zone of a catalog has expired. */
+static bool
+catalog_has_expired(const struct xfrd_catalog *catalog)
+{
+	const struct xfrd *xfrd = catalog->xfrd;
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		catalog->apex);
+	struct xfr_status status;
+
+	if (zone == NULL || zone->handle == XFR_NONE)
+		return false;
+	xfr_get_status(xfrd->zones.machine, zone->handle, clock_now_msec(),
+		&status);
+	return status.has_data && status.state == XFR_STATE_EXPIRED;
+}
+
+void
+xfrd_catalog_on_expired(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	if (zone->is_catalog)
+		log_error("%s: the zone has expired; its members stay as they"
+			  " are", catalog_of_apex(xfrd,
+				xfrd_zone_apex(zone))->name);
+}
+
+const char *
+xfrd_catalog_print_invalid(const struct xfrd_catalog *catalog, char *out,
+	size_t size)
+{
+	if (*catalog->invalid != '\0')
+		snprintf(out, size, "serial %u: %s",
+			(unsigned)catalog->invalid_serial, catalog->invalid);
+	else if (catalog_has_expired(catalog))
+		snprintf(out, size, "the zone has expired");
+	else if (catalog->is_kept)
+		snprintf(out, size, "serial %u: there are no members, and"
+			" %" PRIu64 " are kept (catalog-empty)",
+			(unsigned)catalog->serial, catalog->members.unwanted);
+	else
+		*out = '\0';
+	return out;
+}
+
+uint64_t
+xfrd_catalog_count(const struct xfrd_catalog *catalog)
+{
+	const struct xfrd_members *members = &catalog->members;
+	uint64_t refused = members->refused_count + members->refused_more;
+
+	if (catalog->is_kept)
+		return members->unwanted;
+	return catalog->count > refused ? catalog->count - refused : 0;
+}

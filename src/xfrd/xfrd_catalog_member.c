@@ -1,0 +1,150 @@
+/* xfrd_catalog_member.c - which pattern a member of a catalog gets, whether it
+ * may come, and whether it may move from another catalog. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalogs.h"
+#include "xfrd/xfrd_member_id.h"
+#include "zone/table.h"
+
+/* True if there is such a pattern. Most members have that of the one before. */
+static bool
+pattern_is_known(struct xfrd_catalog *catalog, const char *name)
+{
+	struct catalog_round *round = catalog->round;
+
+	if (strcmp(round->pattern, name) == 0)
+		return round->has_pattern;
+	if (*name == '\0' || strlen(name) >= sizeof(round->pattern))
+		return false;
+	snprintf(round->pattern, sizeof(round->pattern), "%s", name);
+	round->has_pattern = xfrd_has_pattern(catalog->xfrd, name);
+	return round->has_pattern;
+}
+
+/* Finds the pattern of a member: the first of its groups that is known
+ * (RFC 9432 section 4.4.2), or else that of the catalog's members. NULL: there
+ * is none; *missing: the one that it would have, or NULL. */
+static const char *
+member_find_pattern(struct xfrd_catalog *catalog,
+	const struct xfrd_options *options,
+	const struct catalog_member *member, const char **missing)
+{
+	const char *pattern;
+
+	for (unsigned i = 0; i < member->group_count; i++)
+		if (xfrd_pattern_takes_group(options->pattern,
+			    member->groups[i])
+			&& pattern_is_known(catalog, member->groups[i]))
+			return member->groups[i];
+	pattern = settings_pattern_text(options->pattern,
+		options->pattern->catalog.member_pattern_at);
+	*missing = member->group_count > 0 ? member->groups[0] : pattern;
+	return pattern != NULL && pattern_is_known(catalog, pattern) ? pattern
+								     : NULL;
+}
+
+/* True if the member has moved to the catalog that its coo property names
+ * (RFC 9432 section 4.4.1). */
+static bool
+member_has_moved(const struct xfrd_catalog *catalog,
+	const struct catalog_member *member)
+{
+	struct xfrd_zone_table *table = &catalog->xfrd->zones.table;
+	const struct xfrd_zone *zone = member->has_coo
+		? xfrd_zone_find(table, member->name) : NULL;
+	const char *id = zone != NULL ? xfrd_zone_member(table, zone) : NULL;
+	uint8_t label[CATALOG_LABEL_SIZE], apex[NAME_MAX_LEN];
+
+	return id != NULL && xfrd_member_id_parse(id, label, apex)
+		&& name_equal(apex, member->coo)
+		&& xfrd_catalog_find(catalog->xfrd, apex) != NULL;
+}
+
+void
+xfrd_catalog_apply(struct xfrd_catalog *catalog,
+	const struct catalog_member *member)
+{
+	struct xfrd *xfrd = catalog->xfrd;
+	struct xfrd_options options = xfrd_options_find(xfrd, catalog->apex);
+	char id[XFRD_MEMBER_ID_MAX];
+	struct xfrd_member_ask ask = {
+		.apex = member->name,
+		.id = xfrd_member_id_print(member->label, catalog->apex, id),
+	};
+	const char *missing = NULL;
+
+	if (options.pattern == NULL) {
+		/* The catalog is going. */
+		xfrd_members_refuse(&catalog->members, &ask,
+			XFRD_REFUSAL_FAILED, "the catalog is not there", true);
+		xfrd_read_end(xfrd);
+		return;
+	}
+	if (member_has_moved(catalog, member)) {
+		xfrd_read_end(xfrd);
+		return;
+	}
+	ask.pattern = member_find_pattern(catalog, &options, member, &missing);
+	if (!xfrd_pattern_allows(options.pattern, member->name))
+		xfrd_members_refuse(&catalog->members, &ask,
+			XFRD_REFUSAL_ALLOW, NULL, false);
+	else if (ask.pattern == NULL)
+		xfrd_members_refuse(&catalog->members, &ask,
+			XFRD_REFUSAL_PATTERN, missing, true);
+	else
+		xfrd_members_want(&catalog->members, &ask);
+	xfrd_read_end(xfrd);
+	/* The other catalog may have waited for the property. */
+	if (member->has_coo)
+		xfrd_members_on_gone(xfrd, member->name);
+}
+
+/* Finds a member of another catalog in its served version, which has to be
+ * valid. */
+static bool
+other_find(struct xfrd *xfrd, const struct xfrd_catalog *other,
+	const uint8_t *label, struct catalog_member *member)
+{
+	struct xfrd_options options = xfrd_options_find(xfrd, other->apex);
+	store_ref ref = options.entry != NULL
+		? store_load_ref(&options.entry->zone) : STORE_NONE;
+	bool found = false;
+
+	if (ref != STORE_NONE && *other->invalid == '\0') {
+		const struct zone *zone = store_get(options.view, ref);
+
+		found = catalog_check(options.view, zone, other->apex)
+				== CATALOG_FAULT_NONE
+			&& catalog_find(options.view, zone, other->apex, label,
+				   member)
+				== NSD_OK
+			&& member->fault == CATALOG_FAULT_NONE;
+	}
+	xfrd_read_end(xfrd);
+	return found;
+}
+
+enum xfrd_take
+xfrd_catalog_may_take(void *ctx, const struct xfrd_zone *zone, const char *id,
+	const struct xfrd_member_ask *ask)
+{
+	const struct xfrd_catalog *catalog = ctx, *other;
+	uint8_t label[CATALOG_LABEL_SIZE], apex[NAME_MAX_LEN];
+	uint8_t ours[CATALOG_LABEL_SIZE], unused[NAME_MAX_LEN];
+	struct catalog_member member;
+
+	if (!xfrd_member_id_parse(id, label, apex)
+		|| !xfrd_member_id_parse(ask->id, ours, unused))
+		return XFRD_TAKE_NOT;
+	other = xfrd_catalog_find(catalog->xfrd, apex);
+	if (other == NULL || !other_find(catalog->xfrd, other, label, &member)
+		|| !member.has_coo || !name_equal(member.coo, catalog->apex)
+		|| !name_equal(member.name, ask->apex))
+		return XFRD_TAKE_NOT;
+	return memcmp(label, ours, 1u + *label) == 0 ? XFRD_TAKE_KEEP
+						     : XFRD_TAKE_RESET;
+}

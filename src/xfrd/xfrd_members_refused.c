@@ -1,0 +1,177 @@
+/* xfrd_members_refused.c - members that a source wants, and that were
+ * refused. */
+#include "config.h"
+
+#include <assert.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_members.h"
+
+/* The apex is looked for by itself. */
+static int
+refused_compare(const void *a, const void *b)
+{
+	const uint8_t *one = *(const uint8_t *const *)a;
+	const uint8_t *other = *(const uint8_t *const *)b;
+
+	return name_compare(one, other);
+}
+
+static struct xfrd_refused *
+refused_find(const struct xfrd_members *members,
+	const uint8_t *apex)
+{
+	struct xfrd_refused **place = tfind(&apex, &members->refused_tree,
+		refused_compare);
+
+	return place != NULL ? *place : NULL;
+}
+
+static void
+refused_free(struct xfrd_members *members, struct xfrd_refused *refused)
+{
+	assert(members->refused_count > 0);
+	tdelete(refused, &members->refused_tree, refused_compare);
+	cds_list_del(&refused->node);
+	members->refused_count--;
+	free(refused->text);
+	free(refused->id);
+	free(refused);
+}
+
+void
+xfrd_members_forget_refused(struct xfrd_members *members, const uint8_t *apex)
+{
+	struct xfrd_refused *refused = members->refused_count > 0
+		? refused_find(members, apex) : NULL;
+
+	if (refused != NULL)
+		refused_free(members, refused);
+}
+
+void
+xfrd_members_forget_refused_id(struct xfrd_members *members,
+	const uint8_t *apex, const char *id)
+{
+	struct xfrd_refused *refused = members->refused_count > 0
+		? refused_find(members, apex) : NULL;
+
+	if (refused != NULL && strcmp(refused->id, id) == 0)
+		refused_free(members, refused);
+}
+
+void
+xfrd_members_forget_all_refused(struct xfrd_members *members)
+{
+	struct xfrd_refused *refused;
+
+	while ((refused = list_first_or_null(&members->refused,
+			struct xfrd_refused, node)) != NULL)
+		refused_free(members, refused);
+	members->refused_more = 0;
+}
+
+/* Makes a refused member. NULL: no memory. */
+static struct xfrd_refused *
+refused_create(const struct xfrd_member_ask *ask, enum xfrd_refusal why,
+	const char *text)
+{
+	struct xfrd_refused *refused = calloc(1, sizeof(*refused));
+
+	if (refused == NULL)
+		return NULL;
+	refused->why = why;
+	refused->apex = refused->wire;
+	memcpy(refused->wire, ask->apex, name_len(ask->apex));
+	refused->id = strdup(ask->id);
+	refused->text = text != NULL ? strdup(text) : NULL;
+	if (refused->id != NULL && (text == NULL || refused->text != NULL))
+		return refused;
+	free(refused->id);
+	free(refused->text);
+	free(refused);
+	return NULL;
+}
+
+const struct xfrd_refused *
+xfrd_members_keep_refused(struct xfrd_members *members,
+	const struct xfrd_member_ask *ask, enum xfrd_refusal why,
+	const char *text)
+{
+	struct xfrd_refused *refused = NULL;
+
+	xfrd_members_forget_refused(members, ask->apex);
+	if (members->refused_count < XFRD_REFUSED_MAX)
+		refused = refused_create(ask, why, text);
+	if (refused != NULL
+		&& tsearch(refused, &members->refused_tree, refused_compare)
+			== NULL) {
+		free(refused->id);
+		free(refused->text);
+		free(refused);
+		refused = NULL;
+	}
+	if (refused == NULL) {
+		members->refused_more++;
+		return NULL;
+	}
+	cds_list_add_tail(&refused->node, &members->refused);
+	members->refused_count++;
+	return refused;
+}
+
+const char *
+xfrd_members_print_refusal(const struct xfrd_refused *refused, char *out,
+	size_t size)
+{
+	const char *text = refused->text != NULL ? refused->text : "";
+
+	switch (refused->why) {
+	case XFRD_REFUSAL_NAME:
+		snprintf(out, size, "not the name of a zone");
+		break;
+	case XFRD_REFUSAL_ALLOW:
+		snprintf(out, size, "not in catalog-allow");
+		break;
+	case XFRD_REFUSAL_PATTERN:
+		snprintf(out, size, "no pattern %s", *text != '\0' ? text
+			: "is set: neither group nor catalog-member-pattern");
+		break;
+	case XFRD_REFUSAL_FIXED:
+		snprintf(out, size, "the zone is in nsd.conf");
+		break;
+	case XFRD_REFUSAL_BY_HAND:
+		snprintf(out, size, "the zone was added by hand%s%s",
+			*text != '\0' ? ", or by a source that is not there any"
+					" more: " : "", text);
+		break;
+	case XFRD_REFUSAL_MEMBER:
+		snprintf(out, size, "the zone is a member of another source: "
+			"%s", text);
+		break;
+	case XFRD_REFUSAL_FAILED:
+		snprintf(out, size, "%s", text);
+		break;
+	}
+	return out;
+}
+
+void
+xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct xfrd_members *members;
+
+	cds_list_for_each_entry(members, &xfrd->sources, node) {
+		struct xfrd_refused *refused
+			= refused_find(members, apex);
+
+		if (refused != NULL)
+			members->hooks->on_free(members->ctx, refused);
+		else if (members->refused_more > 0)
+			members->hooks->on_free(members->ctx, NULL);
+	}
+}
