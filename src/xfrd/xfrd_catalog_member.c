@@ -47,21 +47,36 @@ member_find_pattern(struct xfrd_catalog *catalog,
 								     : NULL;
 }
 
-/* True if the member has moved to the catalog that its coo property names
- * (RFC 9432 section 4.4.1). */
+/* Gets the catalog that the zone of a member belongs to now. False: none. */
 static bool
-member_has_moved(const struct xfrd_catalog *catalog,
-	const struct catalog_member *member)
+member_get_owner(const struct xfrd *xfrd, const struct catalog_member *member,
+	uint8_t apex[NAME_MAX_LEN])
 {
-	struct xfrd_zone_table *table = &catalog->xfrd->zones.table;
-	const struct xfrd_zone *zone = member->has_coo
-		? xfrd_zone_find(table, member->name) : NULL;
+	const struct xfrd_zone_table *table = &xfrd->zones.table;
+	const struct xfrd_zone *zone = xfrd_zone_find(table, member->name);
 	const char *id = zone != NULL ? xfrd_zone_member(table, zone) : NULL;
-	uint8_t label[CATALOG_LABEL_SIZE], apex[NAME_MAX_LEN];
+	uint8_t label[CATALOG_LABEL_SIZE];
 
 	return id != NULL && xfrd_member_id_parse(id, label, apex)
-		&& name_equal(apex, member->coo)
-		&& xfrd_catalog_find(catalog->xfrd, apex) != NULL;
+		&& xfrd_catalog_find(xfrd, apex) != NULL;
+}
+
+/* Looks at the coo property of a member. True: the zone has moved to the
+ * catalog that it names (RFC 9432 section 4.4.1). */
+static bool
+member_look_at_coo(struct xfrd_catalog *catalog,
+	const struct catalog_member *member)
+{
+	uint8_t apex[NAME_MAX_LEN];
+
+	if (!member->has_coo
+		|| !member_get_owner(catalog->xfrd, member, apex))
+		return false;
+	/* The other catalog may have waited for the property. */
+	if (name_equal(apex, catalog->apex))
+		xfrd_members_on_gone(catalog->xfrd, member->name);
+	return !name_equal(apex, catalog->apex)
+		&& name_equal(apex, member->coo);
 }
 
 void
@@ -84,7 +99,7 @@ xfrd_catalog_apply(struct xfrd_catalog *catalog,
 		xfrd_read_end(xfrd);
 		return;
 	}
-	if (member_has_moved(catalog, member)) {
+	if (member_look_at_coo(catalog, member)) {
 		xfrd_read_end(xfrd);
 		return;
 	}
@@ -98,9 +113,6 @@ xfrd_catalog_apply(struct xfrd_catalog *catalog,
 	else
 		xfrd_members_want(&catalog->members, &ask);
 	xfrd_read_end(xfrd);
-	/* The other catalog may have waited for the property. */
-	if (member->has_coo)
-		xfrd_members_on_gone(xfrd, member->name);
 }
 
 /* Finds a member of another catalog in its served version, which has to be

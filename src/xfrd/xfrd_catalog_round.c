@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,12 @@ round_refuse(struct xfrd_catalog *catalog, const char *why)
 {
 	const struct catalog_round *round = catalog->round;
 
+	/* NSD's text, and what becomes of the members. */
 	if (strcmp(catalog->invalid, why) != 0)
-		log_error("%s: the version with serial %u is not taken: %s;"
-			  " its members stay as they are", catalog->name,
-			(unsigned)round->zone->serial, why);
+		log_error("invalid catalog consumer zone '%s': %s (serial %u;"
+			  " its member zones stay as they are)",
+			catalog->name + strlen("catalog "), why,
+			(unsigned)round->zone->serial);
 	snprintf(catalog->invalid, sizeof(catalog->invalid), "%s", why);
 	catalog->invalid_serial = round->zone->serial;
 	catalog->invalid_version = round->zone->version;
@@ -545,6 +548,7 @@ void
 xfrd_catalog_end(struct xfrd_catalog *catalog, bool done)
 {
 	const struct catalog_round *round = catalog->round;
+	bool was_kept = catalog->is_kept;
 
 	if (done) {
 		catalog->all = false;
@@ -555,5 +559,10 @@ xfrd_catalog_end(struct xfrd_catalog *catalog, bool done)
 		catalog->is_kept = round->is_kept
 			&& catalog->members.unwanted > 0;
 	}
+	if (catalog->is_kept && !was_kept)
+		log_error("%s: the version with serial %u has no members;"
+			  " %" PRIu64 " member zones stay (catalog-empty)",
+			catalog->name, (unsigned)catalog->serial,
+			catalog->members.unwanted);
 	round_free(catalog);
 }

@@ -160,7 +160,7 @@ change_begin(struct xfrd_members *members, enum xfrd_change_kind kind,
 	struct members_change *change = malloc(sizeof(*change)
 		+ change_text_size(ask->pattern) + change_text_size(ask->id)
 		+ change_text_size(expect));
-	char *at;
+	char *at, name[NAME_TEXT_MAX];
 
 	if (change == NULL) {
 		members->failed = true;
@@ -182,6 +182,9 @@ change_begin(struct xfrd_members *members, enum xfrd_change_kind kind,
 	change->expect = change_copy_text(&at, expect);
 	cds_list_add_tail(&change->node, &members->changes);
 	members->open++;
+	if (kind == XFRD_CHANGE_ADD)
+		log_at(3, LOG_LEVEL_INFO, "Adding '%s' PTR '%s'", change->id,
+			member_print_name(change->apex, name));
 	change_ask(change);
 }
 
