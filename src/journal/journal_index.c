@@ -93,6 +93,8 @@ struct chain_search {
 	bool met;        /* the zone's present serial was reached, or a whole
 			  * zone */
 	struct journal_chain chain;
+	size_t first;    /* of the chain, that leads there: those before it do
+			  * so if this one, a whole zone, was never applied */
 	size_t room;
 };
 
@@ -115,14 +117,37 @@ search_add(struct chain_search *search, const struct journal_entry *entry)
 static void
 search_arrive(struct chain_search *search)
 {
-	search->chain.count = 0;
+	search->chain.count = search->first = 0;
 	search->serial = search->query->serial;
 	search->begun = search->met = true;
 }
 
+/* Goes back to an earlier serial of the way. False: the way has not come by
+ * it. */
+static bool
+search_go_back(struct chain_search *search, uint32_t serial)
+{
+	const struct journal_entry *entries = search->chain.entries;
+	size_t count = search->chain.count, first;
+
+	while (count > 0 && entries[count - 1].to != serial)
+		count--;
+	if (count == 0)
+		return false;
+	first = count - 1;
+	while (first > 0 && entries[first].kind != JOURNAL_WHOLE)
+		first--;
+	search->chain.count = count;
+	search->first = first;
+	search->serial = serial;
+	return true;
+}
+
 /* Takes an entry if it leads on. A whole zone needs no entries before it, and
- * the present version none that lead to it. An entry that does not follow is
- * passed over: it was never applied. */
+ * the present version none that lead to it. Differences from an earlier serial
+ * of the way were received when that was served: what came between could not be
+ * kept or applied, and no note of its end has come to the disk. An entry that
+ * does not follow is passed over: it was never applied. */
 static enum nsd_err
 search_on(struct chain_search *search, const struct journal_entry *entry)
 {
@@ -130,10 +155,11 @@ search_on(struct chain_search *search, const struct journal_entry *entry)
 	enum nsd_err err;
 
 	if (entry->kind == JOURNAL_WHOLE)
-		search->chain.count = 0;
+		search->first = search->chain.count;
 	else if (query->has_serial && entry->from == query->serial)
-		search->chain.count = 0;
-	else if (!search->begun || entry->from != search->serial) {
+		search->chain.count = search->first = 0;
+	else if (!search->begun || (entry->from != search->serial
+		&& !search_go_back(search, entry->from))) {
 		if (query->has_serial && entry->to == query->serial)
 			search_arrive(search);
 		return NSD_OK;
@@ -170,6 +196,10 @@ journal_find(const struct journal_index *index,
 		return err;
 	}
 	*chain = search.chain;
+	chain->count -= search.first;
+	if (chain->count > 0)
+		memmove(chain->entries, chain->entries + search.first,
+			chain->count * sizeof(*chain->entries));
 	return NSD_OK;
 }
 

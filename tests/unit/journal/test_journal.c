@@ -292,6 +292,33 @@ chain_passes_over_what_does_not_follow(void **state)
 	end();
 }
 
+/* Entries that could not be kept or applied, and of whose end no note has come
+ * to the disk, do not hide differences that were received after them. */
+static void
+chain_goes_back_to_where_later_differences_begin(void **state)
+{
+	struct journal_done done;
+
+	begin(0);
+	assert_true(journal_fixture_commit(journal, 1, 5, 6, 50) != 0);
+	assert_true(journal_fixture_commit(journal, 1, 6, 7, 50) != 0);
+	assert_true(journal_fixture_commit(journal, 1, 7, 8, 50) != 0);
+	assert_true(journal_fixture_commit(journal, 1, 6, 9, 50) != 0);
+	expect_chain(1, 5, "5-6 6-9");
+	expect_chain(1, 6, "6-9");
+	assert_true(journal_fixture_commit(journal, 2, 0, 5, 50) != 0);
+	assert_true(journal_fixture_commit(journal, 2, 5, 6, 50) != 0);
+	/* A whole zone that is not accepted. */
+	assert_true(journal_fixture_send(journal, 2, 0, 7, 50) != 0);
+	journal_fixture_wait(journal, &done);
+	assert_true(journal_fixture_commit(journal, 2, 6, 8, 50) != 0);
+	expect_chain(2, 0, "0-5 5-6 6-8");
+	expect_chain(2, 5, "5-6 6-8");
+	assert_true(journal_fixture_commit(journal, 2, 8, 10, 50) != 0);
+	expect_chain(2, 0, "0-5 5-6 6-8 8-10");
+	end();
+}
+
 /* ---- entries go */
 
 static void
@@ -652,6 +679,8 @@ main(void)
 		cmocka_unit_test(many_transfers_share_a_sync),
 		cmocka_unit_test(chain_leads_from_what_is_there),
 		cmocka_unit_test(chain_passes_over_what_does_not_follow),
+		cmocka_unit_test(
+			chain_goes_back_to_where_later_differences_begin),
 		cmocka_unit_test(accepted_whole_zone_replaces_what_was),
 		cmocka_unit_test(refused_entry_leaves_what_was),
 		cmocka_unit_test(zone_file_makes_entries_needless),
