@@ -131,6 +131,11 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 	z->expire_at = start->expire_at == XFR_NEVER
 		? start->acquired_at + lifetime
 		: refit_expiry(start, lifetime, now);
+	/* The store has said when the zone expires. xfrdfile will have this
+	 * time alone, and must not put that off. */
+	if (start->expire_at != XFR_NEVER && start->lifetime_msec == 0
+		&& z->acquired_at > z->expire_at - lifetime)
+		z->acquired_at = z->expire_at - lifetime;
 	/* After a check that failed, the one at the end will do. */
 	if (z->rounds == 0 && z->check_at >= z->expire_at) {
 		latest = now + refresh_pause(m, z, now);

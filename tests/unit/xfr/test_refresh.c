@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "unit/xfr/machine_world.h"
+#include "xfr/state.h"
 
 /* Fault 62. */
 static void
@@ -256,6 +257,35 @@ zone_that_expires_soon_after_a_start_is_checked_before(void **state)
 	close_world(&w);
 }
 
+/* xfrdfile has no expiry, but the time at which a zone was fresh. */
+static void
+expiry_of_the_store_is_not_put_off_by_the_file(void **state)
+{
+	const struct xfr_state_clocks before = {1800000000, 1000},
+		after = {1800000500, 501000};
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.acquired_at = 1000, .check_at = 1000,
+		.expire_at = 1000 + 600 * SEC};
+	struct xfr_state_zone kept;
+	struct xfr_status status;
+	struct world w;
+	uint32_t zone;
+
+	open_world(&w, &usual, &soa7);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&zone), NSD_OK);
+	xfr_get_status(w.machine, zone, w.now, &status);
+	assert_true(status.expire_at == 1000 + 600 * SEC);
+	xfr_state_from_status(&status, &before, &kept);
+	w.now = after.now;
+	xfr_state_to_start(&kept, before.real_sec, &after, &soa7, &start);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&zone), NSD_OK);
+	xfr_get_status(w.machine, zone, w.now, &status);
+	assert_true(status.expire_at == 1000 + 600 * SEC);
+	close_world(&w);
+}
+
 /* RFC 7314 section 4 */
 static void
 expire_option_shortens_what_is_new_only(void **state)
@@ -454,6 +484,7 @@ main(void)
 		TEST(zone_that_expires_is_checked_at_once),
 		TEST(zone_that_expires_in_or_after_a_check_is_not_checked_twice),
 		TEST(zone_that_expires_soon_after_a_start_is_checked_before),
+		TEST(expiry_of_the_store_is_not_put_off_by_the_file),
 		TEST(expire_option_shortens_what_is_new_only),
 		TEST(least_expiry_is_the_configured_one_or_by_rule),
 		TEST(least_expiry_does_not_lengthen_the_option),
