@@ -162,6 +162,15 @@ bool journal_next(struct journal *journal, struct journal_done *done) MUST_USE;
 enum nsd_err journal_open_text(struct journal *journal, const uint8_t *apex,
 	uint64_t id, int *fd, uint64_t *offset) MUST_USE;
 
+/*
+ * Reads the text of a live entry, in case it was damaged since it was written.
+ * returns NSD_OK; NSD_E_NOT_FOUND: it is not live (any more); NSD_E_WIRE: it is
+ *     damaged; NSD_E_SYSTEM with errno; NSD_E_MEMORY. Blocks as long as reading
+ *     it takes.
+ */
+enum nsd_err journal_check_text(const struct journal *journal,
+	const uint8_t *apex, uint64_t id) MUST_USE;
+
 /* ---- an entry goes
  *
  * A change is effective in this process at once, and on disk soon. An apex that

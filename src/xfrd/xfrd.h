@@ -9,6 +9,7 @@
  *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
  *   xfrd_produce.c  catalogs that are produced here: xfrd_produce.h
+ *   xfrd_resume.c  has transfers of the last xfrd published
  *   xfrd_write.c   has zone files written; xfrd_write_zone.c: which
  *   xfrd_look.c    has the writer look whether zone files are there
  *   xfrd_changesets.c  finds primary zones whose differences are to be
@@ -480,16 +481,19 @@ bool xfrd_keep_is_lost(struct xfrd *xfrd);
  * entries if they do not lead to the served version any more. Until then they
  * may be all there is of it. */
 void xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone);
-/* Has entries of the journal published that lead on from the served version:
- * the last xfrd may have died before that. soa: NULL if none is served. */
-void xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfrd_soa *soa);
 /* True if no other transfer is to be begun now. */
 bool xfrd_keep_is_full(const struct xfrd *xfrd);
 /* Reads no more from primaries for a while, if the disk does not keep up. */
 void xfrd_keep_slow_down(struct xfrd *xfrd);
 /* Has a complete transfer made durable, then published. */
 void xfrd_keep_begin(struct xfrd_job *job);
+
+/* ---- xfrd_resume.c ------------------------------------------------------- */
+
+/* Has entries of the journal published that lead on from the served version:
+ * the last xfrd may have died before that. soa: NULL if none is served. */
+void xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
+	const struct xfrd_soa *soa);
 
 /* ---- xfrd_write.c -------------------------------------------------------- */
 

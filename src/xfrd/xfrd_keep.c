@@ -321,6 +321,21 @@ keep_close(struct xfrd_job *job)
 	errno = error;
 }
 
+/* True if the version that a transfer leads to is served: a loader has
+ * published it, and has died before its answer. A forced transfer of the serial
+ * that was served cannot be told from the version before it. */
+static bool
+keep_is_served(const struct xfrd_job *job)
+{
+	uint32_t to = job->reader.result.to;
+	struct xfrd_soa soa;
+
+	return job->zone != NULL
+		&& (!job->action.has_serial || job->action.serial != to)
+		&& xfrd_zones_get_soa(job->xfrd, job->zone, &soa)
+		&& soa.numbers.serial == to;
+}
+
 /* Takes the loader's answer. False: the job waits, for a while. */
 static bool
 keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
@@ -340,6 +355,9 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 	keep_close(job);
 	if (answer != NULL)
 		memcpy(&updated, answer->payload, sizeof(updated));
+	/* The next loader may lack memory for what is done. */
+	if (answer != NULL && updated.err != NSD_E_AGAIN && keep_is_served(job))
+		updated.err = NSD_OK;
 	switch (updated.err) {
 	case NSD_OK:
 		if (job->zone == NULL) {
@@ -430,86 +448,7 @@ keep_publish(struct xfrd_job *job)
 	return true;
 }
 
-/* ---- entries of the last xfrd -------------------------------------------- */
-
-/* An entry of the journal that was never published. */
-struct keep_rest {
-	struct xfrd *xfrd;
-	uint64_t entry;
-	uint8_t apex[NAME_MAX_LEN]; /* a copy: the zone may go meanwhile */
-};
-
-static void
-keep_on_rest(void *ctx, const struct ipc_message *answer)
-{
-	struct keep_rest *rest = ctx;
-	struct xfrd_zone *zone = xfrd_zone_find(&rest->xfrd->zones.table,
-		rest->apex);
-	struct ipc_updated updated = {.err = NSD_E_BUG};
-
-	if (answer != NULL)
-		memcpy(&updated, answer->payload, sizeof(updated));
-	if (updated.err == NSD_OK)
-		journal_accept(rest->xfrd->journal, rest->apex,
-			rest->entry);
-	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY
-		&& updated.err != NSD_E_SYSTEM)
-		journal_refuse(rest->xfrd->journal, rest->apex,
-			rest->entry);
-	if (zone != NULL)
-		xfrd_zones_hear(rest->xfrd, zone);
-	free(rest);
-}
-
-/* True if an entry leads on from the served version; soa: its SOA, NULL if no
- * version is served. */
-static bool
-keep_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
-{
-	if (soa == NULL)
-		return entry->kind == JOURNAL_WHOLE;
-	return entry->kind == JOURNAL_WHOLE
-		? serial_is_newer(entry->to, soa->numbers.serial)
-		: entry->from == soa->numbers.serial;
-}
-
-void
-xfrd_keep_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfrd_soa *soa)
-{
-	const uint8_t *apex = xfrd_zone_apex(zone);
-	struct journal_entry entry;
-	struct keep_rest *rest;
-	struct load_text text = {.fd = -1};
-	enum nsd_err err;
-	uint64_t octets;
-
-	assert(zone->handle == XFR_NONE); /* no request for the zone is under
-					   * way */
-	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
-		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
-		return;
-	/* The journal does not remember which entries were accepted. */
-	if (soa != NULL && entry.kind == JOURNAL_WHOLE
-		&& entry.to == soa->numbers.serial)
-		journal_accept(xfrd->journal, apex, entry.id);
-	if (!keep_leads_on(&entry, soa))
-		return;
-	rest = malloc(sizeof(*rest));
-	if (rest == NULL)
-		return; /* the primary is asked for it again */
-	*rest = (struct keep_rest){.xfrd = xfrd, .entry = entry.id};
-	memcpy(rest->apex, apex, name_len(apex));
-	text.len = entry.text_len;
-	err = journal_open_text(xfrd->journal, apex, entry.id, &text.fd,
-		&text.offset);
-	if (err == NSD_OK) {
-		err = xfrd_loader_update(xfrd, &text, keep_on_rest, rest);
-		close(text.fd);
-	}
-	if (err != NSD_OK)
-		free(rest);
-}
+/* ---- zones that are no secondaries --------------------------------------- */
 
 void
 xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)

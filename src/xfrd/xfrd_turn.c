@@ -57,7 +57,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (zone->handle == XFR_NONE) {
 		struct xfr_start start;
 
-		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
+		xfrd_resume(xfrd, zone, loaded ? &soa : NULL);
 		xfrd_state_get_start(xfrd, zone, loaded ? &soa : NULL, &start);
 		xfrd_handover_get_start(xfrd, zone, &start);
 		if (xfrd_zones_begin(xfrd, zone, config, &start) != NSD_OK)

@@ -1,0 +1,121 @@
+/*
+ * xfrd_resume.c - has entries of the journal published that were not: the last
+ * xfrd died before that, or the loader could not at its start.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "dns/serial.h"
+#include "journal/journal.h"
+#include "xfrd/xfrd.h"
+
+/* An entry, until the loader has answered. */
+struct resume_rest {
+	struct xfrd *xfrd;
+	uint64_t entry;
+	uint32_t to;                /* serial; it was not served */
+	uint8_t apex[NAME_MAX_LEN]; /* a copy: the zone may go meanwhile */
+};
+
+static void
+resume_on_answer(void *ctx, const struct ipc_message *answer)
+{
+	struct resume_rest *rest = ctx;
+	struct xfrd_zone *zone = xfrd_zone_find(&rest->xfrd->zones.table,
+		rest->apex);
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+	struct xfrd_soa soa;
+
+	if (answer != NULL)
+		memcpy(&updated, answer->payload, sizeof(updated));
+	/* A loader that has died may have published it. */
+	if (updated.err == NSD_OK || (answer != NULL && zone != NULL
+			&& xfrd_zones_get_soa(rest->xfrd, zone, &soa)
+			&& soa.numbers.serial == rest->to))
+		journal_accept(rest->xfrd->journal, rest->apex,
+			rest->entry);
+	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY
+		&& updated.err != NSD_E_SYSTEM)
+		journal_refuse(rest->xfrd->journal, rest->apex,
+			rest->entry);
+	if (zone != NULL)
+		xfrd_zones_hear(rest->xfrd, zone);
+	free(rest);
+}
+
+/* True if an entry leads on from the served version; soa: its SOA, NULL if no
+ * version is served. */
+static bool
+resume_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
+{
+	if (soa == NULL)
+		return entry->kind == JOURNAL_WHOLE;
+	return entry->kind == JOURNAL_WHOLE
+		? serial_is_newer(entry->to, soa->numbers.serial)
+		: entry->from == soa->numbers.serial;
+}
+
+/* True if an entry is whole: its text may have been damaged meanwhile. Texts
+ * in segments were checked when the journal was opened. If it is not, the
+ * primary is asked for it again. */
+static bool
+resume_check(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	const struct journal_entry *entry)
+{
+	const uint8_t *apex = xfrd_zone_apex(zone);
+	char name[NAME_TEXT_MAX];
+
+	if (!entry->in_file
+		|| journal_check_text(xfrd->journal, apex, entry->id)
+			!= NSD_E_WIRE)
+		return true;
+	log_error("xfrd: zone %s: serial %lu in the journal is damaged, and is"
+		  " dropped", xfrd_zone_print_name(xfrd, zone, name),
+		(unsigned long)entry->to);
+	journal_refuse(xfrd->journal, apex, entry->id);
+	return false;
+}
+
+void
+xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
+	const struct xfrd_soa *soa)
+{
+	const uint8_t *apex = xfrd_zone_apex(zone);
+	struct journal_entry entry;
+	struct resume_rest *rest;
+	struct load_text text = {.fd = -1};
+	enum nsd_err err;
+	uint64_t octets;
+
+	assert(zone->handle == XFR_NONE); /* no request for the zone is under
+					   * way */
+	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
+		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
+		return;
+	/* The journal does not remember which entries were accepted. */
+	if (soa != NULL && entry.kind == JOURNAL_WHOLE
+		&& entry.to == soa->numbers.serial)
+		journal_accept(xfrd->journal, apex, entry.id);
+	if (!resume_leads_on(&entry, soa) || !resume_check(xfrd, zone, &entry))
+		return;
+	rest = malloc(sizeof(*rest));
+	if (rest == NULL)
+		return; /* the primary is asked for it again */
+	*rest = (struct resume_rest){.xfrd = xfrd, .entry = entry.id,
+		.to = entry.to};
+	memcpy(rest->apex, apex, name_len(apex));
+	text.len = entry.text_len;
+	err = journal_open_text(xfrd->journal, apex, entry.id, &text.fd,
+		&text.offset);
+	if (err == NSD_OK) {
+		err = xfrd_loader_update(xfrd, &text, resume_on_answer, rest);
+		close(text.fd);
+	}
+	if (err != NSD_OK)
+		free(rest);
+}
