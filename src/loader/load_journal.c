@@ -139,6 +139,22 @@ journal_get_served(const struct load_context *context,
 	return base;
 }
 
+/* True if a chain ends at a newer version than this one. Its serials may go
+ * round (RFC 1982 section 3.2), so that the last one counts as older: each step
+ * goes forward. */
+static bool
+journal_leads_on(const struct journal_base *base,
+	const struct journal_chain *chain)
+{
+	/* Differences begin at the base, else there would be a whole zone. */
+	if (chain->count > 0 && chain->entries[0].kind == JOURNAL_DIFFS)
+		return true;
+	for (size_t i = 0; i < chain->count; i++)
+		if (journal_is_newer(chain->entries[i].to, base))
+			return true;
+	return false;
+}
+
 /* Finds the entries that lead from a serial to the newest one, if that is
  * newer. before: see struct journal_query. NSD_E_NOT_FOUND: nothing does. */
 static enum nsd_err
@@ -152,15 +168,10 @@ journal_find_chain(const struct load_context *context,
 		.serial = base->serial,
 		.before = before,
 	};
-	const struct journal_index *index = context->journal->index;
-	const struct journal_entry *newest = journal_index_newest(index,
-		zone->conf->wire);
-	enum nsd_err err;
+	enum nsd_err err = journal_find(context->journal->index, &query,
+		chain);
 
-	if (newest == NULL || !journal_is_newer(newest->to, base))
-		return NSD_E_NOT_FOUND;
-	err = journal_find(index, &query, chain);
-	if (err == NSD_OK && chain->count == 0) {
+	if (err == NSD_OK && !journal_leads_on(base, chain)) {
 		journal_chain_fini(chain);
 		err = NSD_E_NOT_FOUND;
 	}

@@ -76,6 +76,31 @@ def test_file_newer_than_the_journal(server):
     assert server.rcode("b.example", "TXT") == "NXDOMAIN"
 
 
+@pytest.mark.parametrize("has_file", [False, True])
+def test_serials_that_go_round(server, has_file):
+    """An operator goes from dates to small numbers in two steps (RFC 1982
+    section 3.2): the last serial counts as older than the first one."""
+    if has_file:
+        write_file(server, 2026112801)
+    else:
+        keep_whole(server, 2026112801, "a 60 A 192.0.2.1")
+    keep_diffs(server, (2026112801, 4173596448, [], ["b 60 TXT x"]))
+    keep_diffs(server, (4173596448, 1, [], ["c 60 TXT x"]))
+    server.start()
+    server.wait_log("zone example: from serial 2026112801 to 1 by the journal")
+    assert server.serial("example") == 1
+    assert server.answer("c.example", "TXT") == ['"x"']
+
+
+def test_whole_zone_from_which_serials_go_round(server):
+    write_file(server, 2026112801)
+    keep_whole(server, 4173596448, "a 60 A 192.0.2.1")
+    keep_diffs(server, (4173596448, 1, [], ["c 60 TXT x"]))
+    server.start()
+    server.wait_serial("example", 1)
+    assert server.answer("c.example", "TXT") == ['"x"']
+
+
 def write_cut_file(server, serial):
     """Writes a file without its last records, which is a valid zone all the
     same."""
@@ -132,6 +157,20 @@ def test_damage_is_not_trusted(server, serial):
     server.start()
     assert server.serial("example") == serial
     assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_damaged_text_is_not_published_later(server):
+    """Nor by xfrd, which has what was never published published."""
+    keep_whole(server, 5, *(f"h{i} 60 TXT {'x' * 200}" for i in range(9000)))
+    folder = server.directory / "xfrd.state.journal"
+    path, = folder.glob("*.zone")
+    octets = bytearray(path.read_bytes())
+    at = octets.index(b"x" * 100)
+    octets[at + 9] ^= 1
+    path.write_bytes(octets)
+    server.start(ready=False)
+    server.wait_log("zone example: serial 5 in the journal is damaged")
+    assert server.rcode("h0.example", "TXT") == "SERVFAIL"
 
 
 def test_loader_that_is_killed_finds_all_again(server):
