@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "store/store.h"
 #include "xfrd/xfrd_members.h"
 
 struct catalog_round;
@@ -39,13 +40,13 @@ struct xfrd_catalog {
 	/* The version that was compared last, and was valid: */
 	bool is_compared;
 	uint32_t serial;
-	uint32_t version;            /* zone.version */
+	store_ref zone;              /* struct zone, not to be read */
 	uint64_t count;              /* of its members */
 	/* The version that was looked at last, if it was not valid: */
 	char invalid[256];           /* why; empty: it was valid, or none is
 				      * served */
 	uint32_t invalid_serial;
-	uint32_t invalid_version;
+	store_ref invalid_zone;
 	bool is_kept;                /* the version has no members, and
 				      * those of the one before stay */
 	bool heard;                  /* there may be another version */

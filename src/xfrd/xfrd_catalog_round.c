@@ -38,20 +38,22 @@ round_refuse(struct xfrd_catalog *catalog, const char *why)
 			(unsigned)round->zone->serial);
 	snprintf(catalog->invalid, sizeof(catalog->invalid), "%s", why);
 	catalog->invalid_serial = round->zone->serial;
-	catalog->invalid_version = round->zone->version;
+	catalog->invalid_zone = round->ref;
 }
 
 /* True if the same version was looked at before. */
 static bool
-version_is_known(const struct xfrd_catalog *catalog, const struct zone *zone)
+version_is_known(const struct xfrd_catalog *catalog)
 {
+	const struct catalog_round *round = catalog->round;
+
 	if (catalog->whole || catalog->again_count > 0)
 		return false;
 	if (*catalog->invalid != '\0')
-		return catalog->invalid_serial == zone->serial
-			&& catalog->invalid_version == zone->version;
-	return catalog->is_compared && catalog->serial == zone->serial
-		&& catalog->version == zone->version;
+		return catalog->invalid_serial == round->zone->serial
+			&& catalog->invalid_zone == round->ref;
+	return catalog->is_compared && catalog->serial == round->zone->serial
+		&& catalog->zone == round->ref;
 }
 
 /* ---- names that come twice ----------------------------------------------- */
@@ -211,7 +213,7 @@ round_find_nodes(struct xfrd_catalog *catalog, const struct zone_entry *entry)
 		err = catalog_changes(round->view, entry, catalog->apex,
 			catalog->serial, round->zone->serial, nodes_on_change,
 			round);
-	else if (catalog->version != round->zone->version)
+	else if (catalog->zone != round->ref)
 		return false; /* the serial stays, and the records do not */
 	for (size_t i = 0; i < catalog->again_count && err == NSD_OK; i++)
 		if (!nodes_add(round, catalog->again[i]))
@@ -411,7 +413,6 @@ apply_turn(struct xfrd_catalog *catalog)
 		return;
 	round->step = CATALOG_WAIT;
 	round->serial = round->zone->serial;
-	round->version = round->zone->version;
 	round_unpin(catalog);
 	xfrd_members_end(&catalog->members);
 }
@@ -445,8 +446,9 @@ round_pin(struct xfrd_catalog *catalog, const struct zone_entry **entry)
 	}
 	if (served == STORE_NONE)
 		return NSD_E_NOT_FOUND;
+	round->ref = served;
 	round->zone = store_get(round->view, served);
-	if (version_is_known(catalog, round->zone))
+	if (version_is_known(catalog))
 		return NSD_E_NOT_FOUND;
 	err = store_reader_pin(catalog->xfrd->reader, &round->pin);
 	round->is_pinned = err == NSD_OK;
@@ -551,13 +553,14 @@ xfrd_catalog_end(struct xfrd_catalog *catalog, bool done)
 	bool was_kept = catalog->is_kept;
 
 	if (done) {
-		catalog->all = false;
 		catalog->is_compared = true;
 		catalog->serial = round->serial;
-		catalog->version = round->version;
+		catalog->zone = round->ref;
 		catalog->count = round->count;
 		catalog->is_kept = round->is_kept
 			&& catalog->members.unwanted > 0;
+		/* Members that stay go with the next version that has some. */
+		catalog->all = catalog->is_kept;
 	}
 	if (catalog->is_kept && !was_kept)
 		log_error("%s: the version with serial %u has no members;"

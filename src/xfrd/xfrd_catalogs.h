@@ -36,6 +36,7 @@ struct catalog_round {
 	struct store_pin pin;
 	bool is_pinned;
 	const struct store_view *view;
+	store_ref ref;
 	const struct zone *zone;
 	enum {
 		CATALOG_CHECK, /* is the version valid? */
@@ -57,7 +58,7 @@ struct catalog_round {
 	enum catalog_fault fault;    /* of the version */
 	uint64_t count;              /* members of it */
 	bool is_kept;                /* no members, so zones stay */
-	uint32_t serial, version;    /* of it, once it is not pinned */
+	uint32_t serial;
 	/* The pattern that was looked for last. */
 	char pattern[256];
 	bool has_pattern;

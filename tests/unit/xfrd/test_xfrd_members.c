@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "members.h"
 #include "xfrd/xfrd.h"
-#include "xfrd/xfrd_change.h"
 #include "xfrd/xfrd_members.h"
 
 #define CONF "pattern: name: p zonefile: a\npattern: name: q zonefile: b\n" \
@@ -22,93 +22,6 @@
 	     "zone: name: a zonefile: c catalog: consumer\n" \
 	     "zone: name: b zonefile: c catalog: consumer\n"
 #define OPEN_MAX 4096u
-
-/* ---- changes, as they are played ----------------------------------------- */
-
-struct asked {
-	enum xfrd_change_kind kind;
-	char name[64], pattern[16], member[64], expect[64];
-	xfrd_change_on_end *on_end;
-	void *ctx;
-};
-
-static struct asked asked[2 * OPEN_MAX];
-static unsigned asked_count, asked_done;
-static char said[4096];
-
-static void
-copy(char *to, size_t size, const char *from)
-{
-	snprintf(to, size, "%s", from != NULL ? from : "");
-}
-
-void
-xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
-{
-	static const char marks[] = "+-=";
-	struct asked *one = &asked[asked_count++];
-	size_t len = strlen(said);
-
-	assert_true(asked_count <= 2 * OPEN_MAX && ask->no_wait);
-	one->kind = ask->kind;
-	copy(one->name, sizeof(one->name), ask->name);
-	copy(one->pattern, sizeof(one->pattern), ask->pattern);
-	copy(one->member, sizeof(one->member), ask->member);
-	copy(one->expect, sizeof(one->expect), ask->expect);
-	one->on_end = ask->on_end;
-	one->ctx = ask->ctx;
-	if (len + 200 > sizeof(said))
-		return;
-	snprintf(said + len, sizeof(said) - len, "%c%s%s%s%s%s%s%s ",
-		marks[ask->kind], one->name,
-		ask->kind != XFRD_CHANGE_DELETE ? ":" : "",
-		ask->kind != XFRD_CHANGE_DELETE ? one->pattern : "",
-		ask->kind != XFRD_CHANGE_DELETE ? ":" : "",
-		ask->kind != XFRD_CHANGE_DELETE ? one->member : "",
-		ask->expect != NULL ? "?" : "", one->expect);
-}
-
-/* A zone is in the zone list, with this ID (NULL: none). */
-static void
-list(const char *name, const char *pattern, const char *id)
-{
-	struct xfrd_zone_table *table = &fixture.xfrd.zones.table;
-	struct xfrd_zone *zone = fixture_find(name);
-	uint8_t apex[NAME_MAX_LEN];
-
-	assert_int_equal(fixture_list(name, pattern), NSD_OK);
-	assert_true(conf_parse_zone_name(name, apex));
-	if (zone == NULL)
-		assert_int_equal(xfrd_zone_add(table, apex, &zone), NSD_OK);
-	xfrd_zone_set_listed(table, zone, true, 0);
-	assert_int_equal(xfrd_zone_set_member(table, zone, id), NSD_OK);
-}
-
-static void
-unlist(const char *name)
-{
-	uint8_t apex[NAME_MAX_LEN];
-
-	assert_true(conf_parse_zone_name(name, apex));
-	assert_int_equal(fixture_list(name, NULL), NSD_OK);
-	xfrd_zone_remove(&fixture.xfrd.zones.table, fixture_find(name));
-	xfrd_members_on_gone(&fixture.xfrd, apex);
-}
-
-/* Ends the next change. */
-static void
-end_one(enum xfrd_changed outcome)
-{
-	const struct xfrd_change_end end = {.outcome = outcome, .why = "why"};
-	const struct asked *one = &asked[asked_done++];
-
-	assert_true(asked_done <= asked_count);
-	if (outcome == XFRD_CHANGED && one->kind == XFRD_CHANGE_DELETE)
-		unlist(one->name);
-	else if (outcome == XFRD_CHANGED)
-		list(one->name, one->pattern, one->member);
-	one->on_end(one->ctx, &end);
-}
 
 /* ---- a source ------------------------------------------------------------ */
 
@@ -177,8 +90,7 @@ begin_source(struct source *source, const char *suffix)
 static int
 begin(void **state)
 {
-	asked_count = asked_done = 0;
-	*said = '\0';
+	members_begin();
 	fixture_begin(state);
 	fixture_publish(CONF);
 	fixture_open();
@@ -231,8 +143,8 @@ finish(struct source *source)
 	xfrd_members_end(&source->members);
 	for (unsigned i = 0; i < 20 && source->ends == ends; i++) {
 		turn();
-		while (asked_done < asked_count)
-			end_one(XFRD_CHANGED);
+		while (members_left() > 0)
+			members_end_one(XFRD_CHANGED);
 	}
 	assert_int_equal(source->ends, ends + 1);
 	assert_false(xfrd_members_is_busy(&source->members));
@@ -259,19 +171,19 @@ assert_refused(const struct source *source, const char *expected)
 static void
 whole_round_leaves_what_is_wanted(void **state)
 {
-	list("gone", "p", "1.zones.a.");
-	list("other", "p", "2.zones.b.");
-	list("hand", "p", NULL);
-	list("same", "p", "3.zones.a.");
-	list("pattern", "p", "4.zones.a.");
+	members_list("gone", "p", "1.zones.a.");
+	members_list("other", "p", "2.zones.b.");
+	members_list("hand", "p", NULL);
+	members_list("same", "p", "3.zones.a.");
+	members_list("pattern", "p", "4.zones.a.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "same", "p", "3.zones.a.");
 	want(&a, "pattern", "q", "4.zones.a.");
 	want(&a, "new", "q", "5.zones.a.");
-	assert_string_equal(said, "=pattern:q:4.zones.a.?4.zones.a. "
+	assert_string_equal(members_said, "=pattern:q:4.zones.a.?4.zones.a. "
 		"+new:q:5.zones.a. ");
 	finish(&a);
-	assert_string_equal(said, "=pattern:q:4.zones.a.?4.zones.a. "
+	assert_string_equal(members_said, "=pattern:q:4.zones.a.?4.zones.a. "
 		"+new:q:5.zones.a. -gone?1.zones.a. ");
 	assert_int_equal(a.members.unwanted, 1);
 	assert_int_equal(a.fails, 0);
@@ -279,21 +191,21 @@ whole_round_leaves_what_is_wanted(void **state)
 	assert_non_null(fixture_find("other"));
 	assert_non_null(fixture_find("hand"));
 	/* Another round finds no difference. */
-	*said = '\0';
+	*members_said = '\0';
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "same", "p", "3.zones.a.");
 	want(&a, "pattern", "q", "4.zones.a.");
 	want(&a, "new", "q", "5.zones.a.");
 	finish(&a);
-	assert_string_equal(said, "");
+	assert_string_equal(members_said, "");
 }
 
 static void
 part_deletes_what_it_drops(void **state)
 {
-	list("x", "p", "1.zones.a.");
-	list("y", "p", "2.zones.a.");
-	list("z", "p", "3.zones.b.");
+	members_list("x", "p", "1.zones.a.");
+	members_list("y", "p", "2.zones.a.");
+	members_list("z", "p", "3.zones.b.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_PART);
 	drop(&a, "x", "1.zones.a.");
 	drop(&a, "y", "1.zones.a.");
@@ -301,15 +213,15 @@ part_deletes_what_it_drops(void **state)
 	drop(&a, "none", "1.zones.a.");
 	want(&a, "new", "p", "4.zones.a.");
 	finish(&a);
-	assert_string_equal(said, "-x?1.zones.a. +new:p:4.zones.a. ");
+	assert_string_equal(members_said, "-x?1.zones.a. +new:p:4.zones.a. ");
 }
 
 static void
 stopped_and_counting_rounds_delete_nothing(void **state)
 {
-	list("x", "p", "1.zones.a.");
-	list("y", "p", "2.zones.a.");
-	list("z", "p", "3.zones.b.");
+	members_list("x", "p", "1.zones.a.");
+	members_list("y", "p", "2.zones.a.");
+	members_list("z", "p", "3.zones.b.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	xfrd_members_stop(&a.members);
 	for (unsigned i = 0; i < 3; i++)
@@ -318,18 +230,18 @@ stopped_and_counting_rounds_delete_nothing(void **state)
 	xfrd_members_begin(&a.members, XFRD_ROUND_COUNT);
 	finish(&a);
 	assert_int_equal(a.members.unwanted, 2);
-	assert_string_equal(said, "");
+	assert_string_equal(members_said, "");
 }
 
 /* RFC 9432 section 5.4 */
 static void
 other_id_resets_the_zone(void **state)
 {
-	list("x", "p", "1.zones.a.");
+	members_list("x", "p", "1.zones.a.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "x", "q", "2.zones.a.");
 	finish(&a);
-	assert_string_equal(said, "-x?1.zones.a. +x:q:2.zones.a. ");
+	assert_string_equal(members_said, "-x?1.zones.a. +x:q:2.zones.a. ");
 	assert_string_equal(xfrd_zone_member(&fixture.xfrd.zones.table,
 		fixture_find("x")), "2.zones.a.");
 }
@@ -338,16 +250,16 @@ other_id_resets_the_zone(void **state)
 static void
 zones_of_others_are_refused(void **state)
 {
-	list("other", "p", "2.zones.b.");
-	list("hand", "p", NULL);
-	list("produced", "p", "2.zones.producer.");
+	members_list("other", "p", "2.zones.b.");
+	members_list("hand", "p", NULL);
+	members_list("produced", "p", "2.zones.producer.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "other", "p", "1.zones.a.");
 	want(&a, "hand", "p", "2.zones.a.");
 	want(&a, "produced", "p", "3.zones.a.");
 	want(&a, "fixed", "p", "4.zones.a.");
 	finish(&a);
-	assert_string_equal(said, "");
+	assert_string_equal(members_said, "");
 	assert_refused(&a,
 		"1.zones.a.: the zone is a member of another source:"
 		" 2.zones.b.\n"
@@ -356,7 +268,7 @@ zones_of_others_are_refused(void **state)
 		" not there any more: 2.zones.producer.\n"
 		"4.zones.a.: the zone is in nsd.conf\n");
 	/* The source hears of a name that becomes free. */
-	unlist("other");
+	members_unlist("other");
 	assert_string_equal(a.freed, "1.zones.a.");
 	assert_string_equal(b.freed, "");
 	xfrd_members_begin(&a.members, XFRD_ROUND_PART);
@@ -364,7 +276,7 @@ zones_of_others_are_refused(void **state)
 	drop(&a, "hand", "2.zones.a.");
 	drop(&a, "fixed", "3.zones.a.");
 	finish(&a);
-	assert_string_equal(said, "+other:p:1.zones.a. ");
+	assert_string_equal(members_said, "+other:p:1.zones.a. ");
 	assert_refused(&a, "3.zones.a.: the zone was added by hand, or by a"
 		" source that is not there any more: 2.zones.producer.\n"
 		"4.zones.a.: the zone is in nsd.conf\n");
@@ -374,15 +286,15 @@ zones_of_others_are_refused(void **state)
 static void
 zone_moves_if_it_may(void **state)
 {
-	list("x", "p", "1.zones.b.");
-	list("y", "p", "2.zones.b.");
+	members_list("x", "p", "1.zones.b.");
+	members_list("y", "p", "2.zones.b.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	a.take = XFRD_TAKE_KEEP;
 	want(&a, "x", "q", "1.zones.a.");
 	a.take = XFRD_TAKE_RESET;
 	want(&a, "y", "q", "3.zones.a.");
 	finish(&a);
-	assert_string_equal(said, "=x:q:1.zones.a.?1.zones.b. "
+	assert_string_equal(members_said, "=x:q:1.zones.a.?1.zones.b. "
 		"-y?2.zones.b. +y:q:3.zones.a. ");
 	assert_refused(&a, "");
 }
@@ -393,40 +305,40 @@ source_may_refuse_its_own(void **state)
 	uint8_t apex[NAME_MAX_LEN];
 	const struct xfrd_member_ask ask = {apex, NULL, "1.zones.a."};
 
-	list("x", "p", "1.zones.a.");
+	members_list("x", "p", "1.zones.a.");
 	assert_true(conf_parse_zone_name("x", apex));
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	xfrd_members_refuse(&a.members, &ask, XFRD_REFUSAL_PATTERN, "none",
 		true);
 	finish(&a);
-	assert_string_equal(said, "");
+	assert_string_equal(members_said, "");
 	assert_refused(&a, "1.zones.a.: no pattern none\n");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	xfrd_members_refuse(&a.members, &ask, XFRD_REFUSAL_ALLOW, NULL, false);
 	finish(&a);
-	assert_string_equal(said, "-x?1.zones.a. ");
+	assert_string_equal(members_said, "-x?1.zones.a. ");
 	assert_refused(&a, "1.zones.a.: not in catalog-allow\n");
 }
 
 static void
 failed_changes_are_told(void **state)
 {
-	list("x", "p", "1.zones.a.");
-	list("y", "p", "2.zones.a.");
+	members_list("x", "p", "1.zones.a.");
+	members_list("y", "p", "2.zones.a.");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "new", "p", "3.zones.a.");
 	want(&a, "y", "p", "4.zones.a.");
 	want(&a, "bad", "r", "5.zones.a.");
 	xfrd_members_end(&a.members);
-	end_one(XFRD_CHANGED_UNLISTED);
-	end_one(XFRD_CHANGED_FAILED);
-	end_one(XFRD_CHANGED_NO_PATTERN);
+	members_end_one(XFRD_CHANGED_UNLISTED);
+	members_end_one(XFRD_CHANGED_FAILED);
+	members_end_one(XFRD_CHANGED_NO_PATTERN);
 	turn();
 	turn();
 	/* The deletion of x fails, too. */
-	end_one(XFRD_CHANGED_UNLISTED);
+	members_end_one(XFRD_CHANGED_UNLISTED);
 	turn();
-	assert_int_equal(asked_count, 4);
+	assert_int_equal(members_asked, 4);
 	assert_int_equal(a.ends, 1);
 	assert_int_equal(a.fails, 1);
 	assert_refused(&a, "3.zones.a.: why\n4.zones.a.: why\n"
@@ -438,10 +350,10 @@ zone_that_came_meanwhile_is_looked_at_again(void **state)
 {
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "x", "p", "1.zones.a.");
-	list("x", "q", NULL);
-	end_one(XFRD_CHANGED_EXISTS);
+	members_list("x", "q", NULL);
+	members_end_one(XFRD_CHANGED_EXISTS);
 	finish(&a);
-	assert_string_equal(said, "+x:p:1.zones.a. ");
+	assert_string_equal(members_said, "+x:p:1.zones.a. ");
 	assert_int_equal(a.fails, 0);
 	assert_refused(&a, "1.zones.a.: the zone was added by hand\n");
 }
@@ -453,7 +365,7 @@ source_may_end_amid_changes(void **state)
 	want(&a, "x", "p", "1.zones.a.");
 	want(&a, "fixed", "p", "2.zones.a.");
 	xfrd_members_fini(&a.members);
-	end_one(XFRD_CHANGED);
+	members_end_one(XFRD_CHANGED);
 	assert_non_null(fixture_find("x"));
 	begin_source(&a, ".zones.a.");
 }
@@ -473,17 +385,17 @@ changes_under_way_have_a_bound(void **state)
 	assert_int_equal(i, OPEN_MAX);
 	turn();
 	assert_int_equal(a.rooms, 0);
-	end_one(XFRD_CHANGED_NO_NAME);
+	members_end_one(XFRD_CHANGED_NO_NAME);
 	turn();
 	assert_int_equal(a.rooms, 1);
-	while (asked_done < asked_count)
-		end_one(XFRD_CHANGED_NO_NAME);
+	while (members_left() > 0)
+		members_end_one(XFRD_CHANGED_NO_NAME);
 	finish(&a);
 	/* Refusals have one, too. */
 	assert_int_equal(a.members.refused_count, XFRD_REFUSED_MAX);
 	assert_int_equal(a.members.refused_more, OPEN_MAX - XFRD_REFUSED_MAX);
-	list("hand", "p", NULL);
-	unlist("hand");
+	members_list("hand", "p", NULL);
+	members_unlist("hand");
 	assert_string_equal(a.freed, "some");
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	finish(&a);
