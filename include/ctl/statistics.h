@@ -98,11 +98,23 @@ struct statistics_trouble {
 	bool no_journal;  /* the journal cannot be used: nothing is
 			   * transferred */
 	bool no_changes;  /* zones cannot be added or deleted */
+	unsigned catalogs; /* consumed, and not followed */
+};
+
+/* A catalog that is consumed, or a folder of zones. */
+struct statistics_source {
+	char name[STATISTICS_NAME_MAX + 1]; /* cut, if it is longer */
+	uint64_t members; /* zones that it has here */
+	uint64_t refused;
+	bool is_invalid;  /* members stay as they were */
 };
 
 /* Appends the troubles in the format of metrics. */
 void statistics_print_trouble(struct statistics_text *out,
 	const struct statistics_trouble *t);
+/* Appends the sources of member zones; nothing, if there are none. */
+void statistics_print_sources(struct statistics_text *out,
+	const struct statistics_source *sources, size_t count);
 
 /* ---- metrics ------------------------------------------------------------- */
 

@@ -71,6 +71,8 @@ enum ctl_verb_flag {
 		"show the state, serials and activity of zones")             \
 	X(LISTZONES, "listzones", 0, 0, CTL_MAY_BE_EMPTY, "",                \
 		"show the names of all zones, and their patterns")           \
+	X(CATALOGS, "catalogs", 0, 1, CTL_MAY_BE_EMPTY, CTL_ZONE,            \
+		"show catalogs; of one, its member zones, too")              \
 	X(DUMPZONE, "dumpzone", 1, 1, CTL_LATE_ERROR | CTL_ENDS_IN_COMMENT,  \
 		"ZONE", "show a zone as it is in memory, as a zone file")    \
 	X(PROGRESS, "progress", 0, 0, CTL_QUICK | CTL_MAY_BE_EMPTY, "",      \

@@ -269,6 +269,7 @@ statistics_print_trouble(struct statistics_text *out,
 		t->waiting);
 	print_sample(out, "trouble", "",
 		"trouble=\"died of what it had in hand\"", t->in_hand);
+	print_sample(out, "trouble", "", "trouble=\"catalogs\"", t->catalogs);
 	print_head(out, "", "process_deaths_total",
 		"Deaths of processes that nobody wanted.", "counter");
 	for (unsigned i = 0; i < STATISTICS_PROCESSES; i++)
@@ -296,13 +297,13 @@ utf8_len(const char *text)
 	return len;
 }
 
-/* Writes zone="NAME" with the escapes of the format. The format is UTF-8: a
+/* Writes LABEL="NAME" with the escapes of the format. The format is UTF-8: a
  * page with other octets would be refused whole, so these are written as in a
  * name. */
 static void
-print_zone_label(char *out, const char *name)
+print_name_label(char *out, const char *label, const char *name)
 {
-	char *at = out + sprintf(out, "zone=\"");
+	char *at = out + sprintf(out, "%s=\"", label);
 
 	while (*name != '\0') {
 		size_t len = utf8_len(name);
@@ -342,9 +343,38 @@ statistics_print_metrics(struct statistics_text *out,
 	if (m->group == 1)
 		family_head(out, &families[m->family], OF_GROUPS);
 	if (*name != '\0') {
-		print_zone_label(zone, name);
+		print_name_label(zone, "zone", name);
 		family_samples(out, &families[m->family], zone, &counters);
 	}
 	m->group++;
 	return true;
+}
+
+/* ---- of sources of member zones ------------------------------------------ */
+
+void
+statistics_print_sources(struct statistics_text *out,
+	const struct statistics_source *sources, size_t count)
+{
+	static const char *const families_of_sources[][2] = {
+		{"catalog_members", "Zones that a catalog has here."},
+		{"catalog_refused", "Members of a catalog that are not taken."},
+		{"catalog_invalid", "1: a catalog is not followed."},
+	};
+	char label[LABELS_MAX];
+
+	for (unsigned f = 0; f < 3 && count > 0; f++) {
+		const char *family = families_of_sources[f][0];
+
+		print_head(out, "", family, families_of_sources[f][1], "gauge");
+		for (size_t i = 0; i < count; i++) {
+			const struct statistics_source *s = &sources[i];
+
+			print_name_label(label, "catalog", s->name);
+			print_sample(out, family, "", label,
+				f == 0 ? s->members
+				: f == 1 ? s->refused
+				: s->is_invalid);
+		}
+	}
 }

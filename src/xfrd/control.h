@@ -13,6 +13,7 @@
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
  *   control_json.c    the same of these two in JSON
+ *   control_catalogs.c  catalogs
  *   control_dump.c    dumpzone
  *   control_trouble.c  status: trouble of the server
  *   control_keys.c    print_tsig
@@ -71,6 +72,7 @@ struct control {
 	X(FORCE_TRANSFER, control_on_transfer)                               \
 	X(ZONESTATUS, control_on_zonestatus)                                 \
 	X(LISTZONES, control_on_listzones)                                   \
+	X(CATALOGS, control_on_catalogs)                                     \
 	X(DUMPZONE, control_on_dumpzone)                                     \
 	X(PROGRESS, control_on_progress)                                     \
 	X(SERVERPID, control_on_serverpid)                                   \
@@ -139,6 +141,11 @@ struct xfrd_zone *control_find_zone(struct xfrd *xfrd,
  * an argument, which means all zones. False: as with NULL above. */
 bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	const uint8_t **apex) MUST_USE;
+
+/* Finds the ID of a member of a catalog: LABEL.zones.CATALOG. NULL: it is none.
+ * Lent until the zone has another one. */
+const char *control_find_member_id(const struct xfrd *xfrd,
+	const struct xfrd_zone *zone);
 
 /* ---- control_dump.c ------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 #include "dns/name.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_member_id.h"
 
 struct xfrd_zone *
 control_find_zone(struct xfrd *xfrd, struct ctl_call *call, const char *name)
@@ -42,4 +43,14 @@ control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 		return false;
 	*apex = xfrd_zone_apex(zone);
 	return true;
+}
+
+const char *
+control_find_member_id(const struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	const char *id = xfrd_zone_member(&xfrd->zones.table, zone);
+	uint8_t label[LABEL_MAX_LEN + 1], catalog[NAME_MAX_LEN];
+
+	return id != NULL && xfrd_member_id_parse(id, label, catalog) ? id
+								      : NULL;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 
 void
 control_json_name(struct xfrd *xfrd, struct ctl_json *json,
@@ -160,6 +161,28 @@ json_print_written(struct xfrd *xfrd, struct ctl_json *json,
 	ctl_json_close(json, '}');
 }
 
+/* Prints the zone's part in catalogs; nothing, if it has none. */
+static void
+json_print_catalog(struct xfrd *xfrd, struct ctl_json *json,
+	const struct xfrd_zone *zone)
+{
+	const struct xfrd_catalog *catalog = !zone->is_catalog ? NULL
+		: xfrd_catalog_find(xfrd, xfrd_zone_apex(zone));
+	const char *id = control_find_member_id(xfrd, zone);
+	char why[XFRD_ERROR_MAX];
+
+	if (catalog != NULL) {
+		(void)xfrd_catalog_print_invalid(catalog, why, sizeof(why));
+		ctl_json_text(json, "catalog", "consumer");
+		ctl_json_number(json, "members",
+			(long long)xfrd_catalog_count(catalog));
+		ctl_json_text(json, "catalog_invalid", *why != '\0' ? why
+			: NULL);
+	}
+	if (id != NULL)
+		ctl_json_text(json, "catalog_member_id", id);
+}
+
 void
 control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	struct xfrd_zone *zone, const struct xfrd_options *options)
@@ -184,6 +207,7 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		status.state = XFR_STATE_REFRESHING;
 	ctl_json_open(json, NULL, '{');
 	control_json_name(xfrd, json, zone, options);
+	json_print_catalog(xfrd, json, zone);
 	ctl_json_text(json, "state", secondary ? states[status.state]
 					       : "primary");
 	if (xfrd_zones_get_soa(xfrd, zone, &soa)) {

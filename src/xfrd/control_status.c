@@ -10,6 +10,7 @@
 #include "store/store.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 #include "zone/measure.h"
 
 /* Zones, and time, in one turn of the loop. */
@@ -301,6 +302,29 @@ status_is_primary(const struct xfrd_options *options)
 		&& xfrd_options_count(options, SETTINGS_REQUEST_XFR) == 0;
 }
 
+/* Prints the zone's part in catalogs, in NSD's lines. */
+static void
+status_print_catalog(struct xfrd *xfrd, struct ctl_call *call,
+	const struct xfrd_zone *zone)
+{
+	const struct xfrd_catalog *catalog = !zone->is_catalog ? NULL
+		: xfrd_catalog_find(xfrd, xfrd_zone_apex(zone));
+	const char *id = control_find_member_id(xfrd, zone);
+	char why[XFRD_ERROR_MAX];
+
+	if (catalog != NULL && catalog->is_compared)
+		ctl_printf(call, "\tcatalog: consumer (serial: %u, # members:"
+			" %llu)\n", (unsigned)catalog->serial,
+			(unsigned long long)xfrd_catalog_count(catalog));
+	else if (catalog != NULL)
+		ctl_printf(call, "\tcatalog: consumer\n");
+	if (catalog != NULL && *xfrd_catalog_print_invalid(catalog, why,
+			sizeof(why)) != '\0')
+		ctl_printf(call, "\tcatalog-invalid: %s\n", why);
+	if (id != NULL)
+		ctl_printf(call, "\tcatalog-member-id: %s\n", id);
+}
+
 static void
 status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone, const struct xfrd_options *options)
@@ -315,6 +339,7 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 		xfrd_zone_print_name(xfrd, zone, name));
 	if (pattern != NULL)
 		ctl_printf(call, "\tpattern: %s\n", pattern);
+	status_print_catalog(xfrd, call, zone);
 	if (is_known)
 		status_print_notifies(xfrd, call, zone, options);
 	if (!secondary)

@@ -16,6 +16,7 @@
 #include "process/counts.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 
 /* Zones in one turn of the loop. */
 #define TURN_ZONES 500u
@@ -204,6 +205,19 @@ trouble_look_at_journal(struct control_trouble *t, struct ctl_call *call)
 }
 
 static void
+trouble_look_at_catalogs(struct control_trouble *t, struct ctl_call *call)
+{
+	const struct xfrd_catalog *catalog;
+	char why[XFRD_ERROR_MAX];
+
+	cds_list_for_each_entry(catalog, &t->xfrd->catalogs, node)
+		if (*xfrd_catalog_print_invalid(catalog, why, sizeof(why))
+			!= '\0')
+			trouble_say(t, call, "%s is not followed: %s",
+				catalog->name, why);
+}
+
+static void
 trouble_end(struct control_trouble *t, struct ctl_call *call)
 {
 	if (t->zones > NAMED_MAX)
@@ -214,6 +228,7 @@ trouble_end(struct control_trouble *t, struct ctl_call *call)
 	if (t->xfrd->changes == NULL)
 		trouble_say(t, call, "zones cannot be added or deleted: %s",
 			t->xfrd->changes_why);
+	trouble_look_at_catalogs(t, call);
 	trouble_look_at_processes(t, call);
 	trouble_look_at_waiting(t, call);
 	if (t->is_json) {

@@ -1,11 +1,14 @@
 /* xfrd_metrics.c - metrics over HTTP. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "ctl/metrics.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_statistics.h"
 
 /* A page on its way to a client. */
@@ -37,6 +40,37 @@ page_open(void *ctx)
 	return page;
 }
 
+/* Prints the sources of member zones; not, without memory. */
+static void
+page_print_sources(const struct xfrd *xfrd, struct statistics_text *out)
+{
+	struct statistics_source *sources;
+	struct xfrd_catalog *catalog;
+	char why[XFRD_ERROR_MAX];
+	size_t count = 0;
+
+	cds_list_for_each_entry(catalog, &xfrd->catalogs, node)
+		count++;
+	sources = calloc(count + 1, sizeof(*sources));
+	if (sources == NULL)
+		return;
+	count = 0;
+	cds_list_for_each_entry(catalog, &xfrd->catalogs, node) {
+		const struct xfrd_members *members = &catalog->members;
+		struct statistics_source *source = &sources[count++];
+
+		snprintf(source->name, sizeof(source->name), "%s",
+			catalog->name + strlen("catalog "));
+		source->members = xfrd_catalog_count(catalog);
+		source->refused = members->refused_count
+			+ members->refused_more;
+		source->is_invalid = *xfrd_catalog_print_invalid(catalog, why,
+			sizeof(why)) != '\0';
+	}
+	statistics_print_sources(out, sources, count);
+	free(sources);
+}
+
 static bool
 page_print(void *arg, struct statistics_text *out)
 {
@@ -50,6 +84,7 @@ page_print(void *arg, struct statistics_text *out)
 	if (!xfrd_trouble_count(page->look->xfrd, &page->trouble))
 		return true;
 	statistics_print_trouble(out, &page->trouble);
+	page_print_sources(page->look->xfrd, out);
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "process/counts.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_catalog.h"
 
 /* Zones in one turn of the loop. */
 #define TURN_ZONES 500u
@@ -116,7 +117,12 @@ static void
 trouble_count_rest(const struct xfrd *xfrd, struct statistics_trouble *found)
 {
 	const char *line = xfrd->role.server->waiting;
+	const struct xfrd_catalog *catalog;
+	char why[XFRD_ERROR_MAX];
 
+	cds_list_for_each_entry(catalog, &xfrd->catalogs, node)
+		found->catalogs += *xfrd_catalog_print_invalid(catalog, why,
+			sizeof(why)) != '\0';
 	trouble_count_processes(xfrd->role.server->counts, found);
 	found->no_journal = xfrd->journal == NULL;
 	found->no_changes = xfrd->changes == NULL;

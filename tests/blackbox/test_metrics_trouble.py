@@ -14,7 +14,7 @@ from scripted_primary import ScriptedPrimary, reply, soa, whole
 KINDS = ("not loaded", "served as it was", "expired", "no data",
          "not refreshed", "not written", "not acknowledged")
 OTHERS = ("journal", "zone list", "waits for a restart",
-          "died of what it had in hand")
+          "died of what it had in hand", "catalogs")
 NOBODY = 65534
 
 

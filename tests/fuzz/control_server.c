@@ -93,6 +93,8 @@ print_figures(struct order *order, bool more)
 {
 	static const struct statistics_trouble trouble = {.zones = {1, 2, 3},
 		.oldest_refresh_msec = 5, .deaths = {1, 0, 2}, .waiting = 1};
+	static const struct statistics_source source = {.name = "a\"\377.test",
+		.members = 1, .is_invalid = true};
 	struct statistics_text out = {.text = NULL};
 
 	fill_figures();
@@ -100,6 +102,7 @@ print_figures(struct order *order, bool more)
 		statistics_print_names(&out, &figures.all);
 		statistics_print_latency(&out, "latency", &figures.latency.udp);
 		statistics_print_trouble(&out, &trouble);
+		statistics_print_sources(&out, &source, 1);
 	} else {
 		statistics_print(&out, &figures);
 		statistics_print_group(&out, "group", &figures.all);
