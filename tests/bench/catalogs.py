@@ -145,6 +145,8 @@ def conf(kind, source, zones):
         elif kind in ("ours", "nsd"):
             text = text.replace("server:\n",
                                 "server:\n\tzonefiles-write: 0\n", 1)
+            text = text.replace("control-enable: no", "control-enable: yes\n"
+                                f'\tcontrol-interface: "{work}/control"')
         else:
             # Each section stands once.
             remotes, rest = clauses.split("template:\n")
