@@ -96,7 +96,8 @@ struct catalog_change {
 /*
  * Calls on_change for each such record of the changesets that lead from one
  * serial to another, from the oldest one on. apex: the catalog's.
- * returns NSD_OK; NSD_E_NOT_FOUND: no changesets lead there; NSD_E_LIMIT:
+ * returns NSD_OK; NSD_E_NOT_FOUND: no changesets lead there, or other members
+ *     may have come and gone, with a zone cut; NSD_E_LIMIT:
  *     on_change has returned false; NSD_E_WIRE: the changesets make no sense;
  *     NSD_E_MEMORY.
  */

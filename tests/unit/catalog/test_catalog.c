@@ -230,6 +230,45 @@ changes_touch_members(void **state)
 	assert_int_equal(changes(5, 3, 100), NSD_E_NOT_FOUND);
 }
 
+/* Members that the changesets do not have come and go with a cut. */
+static void
+changes_of_cuts_are_no_help(void **state)
+{
+	static const struct history_limits limits = {5, 1u << 20};
+
+	load(HEAD VERSION "a.zones 0 PTR one.\n");
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 1 2 3 4 5\n",
+		"@ 0 SOA . . 2 2 3 4 5\nzones 0 NS x.\n");
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 2 2 3 4 5\nx.y 0 DNAME x.\n",
+		"@ 0 SOA . . 3 2 3 4 5\n@ 0 NS x.\n");
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 3 2 3 4 5\n@ 0 NS x.\n",
+		"@ 0 SOA . . 4 2 3 4 5\n");
+	assert_int_equal(changes(1, 4, 100), NSD_E_NOT_FOUND);
+	assert_int_equal(changes(2, 4, 100), NSD_E_NOT_FOUND);
+	assert_int_equal(changes(3, 4, 100), NSD_OK);
+}
+
+/* Labels and names as long as they may be. */
+static void
+long_names_have_room(void **state)
+{
+	char label[64], text[2048], expected[1024];
+
+	memset(label, 'l', 63);
+	label[63] = '\0';
+	snprintf(text, sizeof(text), HEAD VERSION "%s.zones 0 PTR %s.%s.%s"
+		".%.61s.\ngroup.%s.zones 0 TXT \"%s%s%s%s\"\n", label, label,
+		label, label, label, label, label, label, label, label);
+	snprintf(expected, sizeof(expected), "%s=%s.%s.%s.%.61s./%s%s%s%s ",
+		label, label, label, label, label, label, label, label, label);
+	load(text);
+	assert_string_equal(walk(1, 1000), expected);
+	assert_string_equal(find(label), expected);
+}
+
 #define TEST(name)                                                        \
 	cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
 
@@ -242,6 +281,8 @@ main(void)
 		TEST(properties_are_read),
 		TEST(names_below_a_cut_are_hidden),
 		TEST(changes_touch_members),
+		TEST(changes_of_cuts_are_no_help),
+		TEST(long_names_have_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
