@@ -34,6 +34,7 @@
 #include "base/list.h"
 #include "ctl/call.h"
 #include "ctl/json.h"
+#include "dns/name.h"
 #include "process/link.h"
 
 struct role;
@@ -142,10 +143,12 @@ struct xfrd_zone *control_find_zone(struct xfrd *xfrd,
 bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 	const uint8_t **apex) MUST_USE;
 
-/* Finds the ID of a member of a catalog: LABEL.zones.CATALOG. NULL: it is none.
- * Lent until the zone has another one. */
+/* Finds the ID of a member of a catalog that is consumed, or else produced:
+ * LABEL.zones.CATALOG. out: room for it. NULL: it is none. Lent until the zone
+ * has another one. */
 const char *control_find_member_id(const struct xfrd *xfrd,
-	const struct xfrd_zone *zone);
+	const struct xfrd_zone *zone, const struct xfrd_options *options,
+	char out[NAME_TEXT_MAX]);
 
 /* ---- control_dump.c ------------------------------------------------------ */
 

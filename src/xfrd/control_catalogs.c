@@ -18,6 +18,20 @@
 #define NAMED_MAX 10u
 #define WHY_MAX 1500
 
+/* A source, as it is told of. */
+struct catalogs_source {
+	const char *role;
+	bool is_busy;       /* members come and go, or may do so at once */
+	bool has_serial;
+	uint32_t serial;    /* of the version that members follow */
+	bool has_count;
+	uint64_t count;     /* members that are here */
+	const struct xfrd_members *members; /* refused ones; NULL: none */
+	uint32_t invalid_serial;
+	char invalid[WHY_MAX]; /* why it is not followed; empty: it is */
+	char text[NAME_TEXT_MAX];
+};
+
 /* A list of one catalog and its members. */
 struct control_members {
 	struct xfrd *xfrd;
@@ -27,7 +41,7 @@ struct control_members {
 	struct ctl_json json;
 };
 
-/* ---- a source ------------------------------------------------------------ */
+/* ---- kinds of sources ---------------------------------------------------- */
 
 /* Prints a name as an operator writes it. */
 static const char *
@@ -40,15 +54,65 @@ catalogs_print_name(const uint8_t *name, char out[NAME_TEXT_MAX])
 	return out;
 }
 
+static struct catalogs_source
+source_begin(struct xfrd *xfrd, const uint8_t *apex, const char *role)
+{
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table, apex);
+	struct catalogs_source source = {.role = role};
+
+	if (zone != NULL)
+		(void)xfrd_zone_print_name(xfrd, zone, source.text);
+	else
+		(void)catalogs_print_name(apex, source.text);
+	return source;
+}
+
+static struct catalogs_source
+source_of_consumer(struct xfrd *xfrd, const struct xfrd_catalog *catalog)
+{
+	struct catalogs_source source = source_begin(xfrd, catalog->apex,
+		"consumer");
+
+	source.is_busy = catalog->round != NULL || catalog->heard
+		|| catalog->whole || catalog->again_count > 0;
+	source.has_serial = catalog->is_compared;
+	source.serial = catalog->serial;
+	source.has_count = true;
+	source.count = xfrd_catalog_count(catalog);
+	source.members = &catalog->members;
+	(void)xfrd_catalog_print_invalid(catalog, source.invalid, WHY_MAX);
+	source.invalid_serial = *catalog->invalid != '\0'
+		? catalog->invalid_serial : catalog->serial;
+	return source;
+}
+
+static struct catalogs_source
+source_of_producer(struct xfrd *xfrd, const struct produce_zone *produced)
+{
+	struct catalogs_source source = source_begin(xfrd, produced->apex,
+		"producer");
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		produced->apex);
+	struct xfrd_soa soa;
+
+	source.is_busy = produced->step != PRODUCE_READY || produced->busy
+		|| produced->again || produced->name_count > 0;
+	source.has_serial = zone != NULL && xfrd_zones_get_soa(xfrd, zone,
+		&soa);
+	if (source.has_serial)
+		source.serial = soa.numbers.serial;
+	return source;
+}
+
+/* ---- texts of a source --------------------------------------------------- */
+
 static void
-catalogs_print_refused(struct ctl_json *json, bool is_json,
+source_print_refused(struct ctl_json *json, bool is_json,
 	const struct xfrd_members *members, unsigned most)
 {
 	char name[NAME_TEXT_MAX], why[WHY_MAX];
 	const struct xfrd_refused *refused;
 
-	if (is_json)
-		ctl_json_open(json, "refused_members", '[');
 	cds_list_for_each_entry(refused, &members->refused, node) {
 		if (most-- == 0)
 			break;
@@ -65,88 +129,83 @@ catalogs_print_refused(struct ctl_json *json, bool is_json,
 		ctl_json_text(json, "text", why);
 		ctl_json_close(json, '}');
 	}
-	if (is_json)
-		ctl_json_close(json, ']');
 }
 
+/* Prints an object, which is left open. most: refused members. */
 static void
-catalogs_print_invalid(struct ctl_json *json, bool is_json,
-	const struct xfrd_catalog *catalog)
+source_print_json(struct ctl_json *json, const struct catalogs_source *source,
+	uint64_t refused, unsigned most)
 {
-	char why[WHY_MAX];
-
-	(void)xfrd_catalog_print_invalid(catalog, why, sizeof(why));
-	if (!is_json) {
-		if (*why != '\0')
-			ctl_printf(json->call, "\tinvalid: %s\n", why);
-		return;
-	}
-	if (*why == '\0') {
-		ctl_json_text(json, "invalid", NULL);
-		return;
-	}
-	ctl_json_open(json, "invalid", '{');
-	ctl_json_number(json, "serial", *catalog->invalid != '\0'
-			? catalog->invalid_serial
-			: catalog->serial);
-	ctl_json_text(json, "text", why);
-	ctl_json_close(json, '}');
-}
-
-/* True if a version is being looked at, or done, or will be at once. */
-static bool
-catalogs_is_busy(const struct xfrd_catalog *catalog)
-{
-	return catalog->round != NULL || catalog->heard || catalog->whole
-		|| catalog->again_count > 0;
-}
-
-/* Prints a consumed catalog; in JSON as an object that is left open. */
-static void
-catalogs_print_consumer(struct xfrd *xfrd, struct ctl_json *json, bool is_json,
-	const struct xfrd_catalog *catalog, unsigned most)
-{
-	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
-		catalog->apex);
-	const struct xfrd_members *members = &catalog->members;
-	uint64_t refused = members->refused_count + members->refused_more;
-	unsigned long long count = xfrd_catalog_count(catalog);
-	const char *state = catalogs_is_busy(catalog) ? "busy" : "idle";
-	char name[NAME_TEXT_MAX];
-
-	if (zone != NULL)
-		(void)xfrd_zone_print_name(xfrd, zone, name);
+	ctl_json_open(json, NULL, '{');
+	ctl_json_text(json, "source", source->text);
+	ctl_json_text(json, "role", source->role);
+	ctl_json_text(json, "state", source->is_busy ? "busy" : "idle");
+	if (source->has_serial)
+		ctl_json_number(json, "serial", source->serial);
 	else
-		(void)catalogs_print_name(catalog->apex, name);
-	if (is_json) {
-		ctl_json_open(json, NULL, '{');
-		ctl_json_text(json, "source", name);
-		ctl_json_text(json, "role", "consumer");
-		ctl_json_text(json, "state", state);
-		if (catalog->is_compared)
-			ctl_json_number(json, "serial", catalog->serial);
-		else
-			ctl_json_text(json, "serial", NULL);
-		ctl_json_number(json, "members", (long long)count);
-		ctl_json_number(json, "refused", (long long)refused);
+		ctl_json_text(json, "serial", NULL);
+	if (source->has_count)
+		ctl_json_number(json, "members", (long long)source->count);
+	else
+		ctl_json_text(json, "members", NULL);
+	if (*source->invalid != '\0') {
+		ctl_json_open(json, "invalid", '{');
+		ctl_json_number(json, "serial", source->invalid_serial);
+		ctl_json_text(json, "text", source->invalid);
+		ctl_json_close(json, '}');
 	} else {
-		ctl_printf(json->call, "catalog:\t%s\n\trole: consumer\n"
-			"\tstate: %s\n", name, state);
-		if (catalog->is_compared)
-			ctl_printf(json->call, "\tserial: %u\n",
-				(unsigned)catalog->serial);
-		else
-			ctl_printf(json->call, "\tserial: none\n");
-		ctl_printf(json->call, "\tmembers: %llu\n", count);
-		if (refused > 0)
-			ctl_printf(json->call, "\trefused: %llu\n",
-				(unsigned long long)refused);
+		ctl_json_text(json, "invalid", NULL);
 	}
-	catalogs_print_invalid(json, is_json, catalog);
-	catalogs_print_refused(json, is_json, members, most);
+	ctl_json_number(json, "refused", (long long)refused);
+	ctl_json_open(json, "refused_members", '[');
+	if (source->members != NULL)
+		source_print_refused(json, true, source->members, most);
+	ctl_json_close(json, ']');
+}
+
+/* Prints lines; or an object, which is left open. most: refused members that
+ * are named. */
+static void
+source_print(struct ctl_json *json, bool is_json,
+	const struct catalogs_source *source, unsigned most)
+{
+	const struct xfrd_members *members = source->members;
+	uint64_t refused = members == NULL ? 0
+		: members->refused_count + members->refused_more;
+
+	if (is_json) {
+		source_print_json(json, source, refused, most);
+		return;
+	}
+	ctl_printf(json->call, "catalog:\t%s\n\trole: %s\n\tstate: %s\n",
+		source->text, source->role, source->is_busy ? "busy" : "idle");
+	if (source->has_serial)
+		ctl_printf(json->call, "\tserial: %u\n",
+			(unsigned)source->serial);
+	else
+		ctl_printf(json->call, "\tserial: none\n");
+	if (source->has_count)
+		ctl_printf(json->call, "\tmembers: %llu\n",
+			(unsigned long long)source->count);
+	if (refused > 0)
+		ctl_printf(json->call, "\trefused: %llu\n",
+			(unsigned long long)refused);
+	if (*source->invalid != '\0')
+		ctl_printf(json->call, "\tinvalid: %s\n", source->invalid);
+	if (members != NULL)
+		source_print_refused(json, false, members, most);
 }
 
 /* ---- all sources --------------------------------------------------------- */
+
+static void
+catalogs_print(struct ctl_json *json, bool is_json,
+	const struct catalogs_source *source)
+{
+	source_print(json, is_json, source, NAMED_MAX);
+	if (is_json)
+		ctl_json_close(json, '}');
+}
 
 static void
 catalogs_print_all(struct xfrd *xfrd, struct ctl_call *call)
@@ -154,14 +213,18 @@ catalogs_print_all(struct xfrd *xfrd, struct ctl_call *call)
 	struct ctl_json json = {.call = call};
 	bool is_json = ctl_command(call)->json;
 	const struct xfrd_catalog *catalog;
+	const struct produce_zone *produced;
+	struct catalogs_source source;
 
 	if (is_json)
 		ctl_json_open(&json, NULL, '[');
 	cds_list_for_each_entry(catalog, &xfrd->catalogs, node) {
-		catalogs_print_consumer(xfrd, &json, is_json, catalog,
-			NAMED_MAX);
-		if (is_json)
-			ctl_json_close(&json, '}');
+		source = source_of_consumer(xfrd, catalog);
+		catalogs_print(&json, is_json, &source);
+	}
+	cds_list_for_each_entry(produced, &xfrd->produce.zones, node) {
+		source = source_of_producer(xfrd, produced);
+		catalogs_print(&json, is_json, &source);
 	}
 	if (is_json) {
 		ctl_json_close(&json, ']');
@@ -172,23 +235,41 @@ catalogs_print_all(struct xfrd *xfrd, struct ctl_call *call)
 
 /* ---- members of one ------------------------------------------------------ */
 
+/* Finds the ID of a member of the catalog: a zone may be one of another, too.
+ * out: room for it. NULL: it is none. */
+static const char *
+members_find_id(const struct control_members *list,
+	const struct xfrd_zone *zone, const struct xfrd_options *options,
+	char out[NAME_TEXT_MAX])
+{
+	const char *id = xfrd_zone_member(&list->xfrd->zones.table, zone);
+	uint8_t label[LABEL_MAX_LEN + 1], name[NAME_MAX_LEN];
+
+	if (id != NULL && xfrd_member_id_parse(id, label, name)
+		&& name_equal(name, list->apex))
+		return id;
+	if (!xfrd_produce_find_member(list->xfrd, zone, options, list->apex,
+			name))
+		return NULL;
+	(void)name_print_text(name, out);
+	return out;
+}
+
 /* Prints a zone, if it is a member. */
 static void
 members_print(struct control_members *list, struct ctl_call *call,
 	struct xfrd_zone *zone)
 {
-	const char *id = xfrd_zone_member(&list->xfrd->zones.table, zone);
-	uint8_t label[LABEL_MAX_LEN + 1], catalog[NAME_MAX_LEN];
-	char name[NAME_TEXT_MAX];
-	struct xfrd_options options;
-	const char *pattern;
+	struct xfrd_options options = xfrd_options_begin(list->xfrd, zone);
+	char text[NAME_TEXT_MAX], name[NAME_TEXT_MAX];
+	const char *id = members_find_id(list, zone, &options, text);
+	const char *pattern = xfrd_options_pattern(&options);
 
-	if (id == NULL || !xfrd_member_id_parse(id, label, catalog)
-		|| !name_equal(catalog, list->apex))
+	if (id == NULL) {
+		xfrd_read_end(list->xfrd);
 		return;
+	}
 	(void)xfrd_zone_print_name(list->xfrd, zone, name);
-	options = xfrd_options_begin(list->xfrd, zone);
-	pattern = xfrd_options_pattern(&options);
 	if (list->is_json) {
 		ctl_json_open(&list->json, NULL, '{');
 		ctl_json_text(&list->json, "zone", name);
@@ -197,7 +278,7 @@ members_print(struct control_members *list, struct ctl_call *call,
 		ctl_json_close(&list->json, '}');
 	} else {
 		ctl_printf(call, "\tmember: %s %s %s\n", name,
-			pattern != NULL ? pattern : "", id);
+			pattern != NULL ? pattern : "-", id);
 	}
 	xfrd_read_end(list->xfrd);
 }
@@ -238,8 +319,8 @@ members_on_room(struct ctl_call *call)
 }
 
 static void
-members_start(struct xfrd *xfrd, struct ctl_call *call,
-	const struct xfrd_catalog *catalog)
+members_start(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
+	const struct catalogs_source *source)
 {
 	struct control_members *list = calloc(1, sizeof(*list));
 
@@ -251,12 +332,11 @@ members_start(struct xfrd *xfrd, struct ctl_call *call,
 	list->xfrd = xfrd;
 	list->is_json = ctl_command(call)->json;
 	list->json.call = call;
-	memcpy(list->apex, catalog->apex, name_len(catalog->apex));
+	memcpy(list->apex, apex, name_len(apex));
 	/* The catalog is printed now: it may go before there is room. */
 	if (list->is_json)
 		ctl_json_open(&list->json, NULL, '[');
-	catalogs_print_consumer(xfrd, &list->json, list->is_json, catalog,
-		XFRD_REFUSED_MAX);
+	source_print(&list->json, list->is_json, source, XFRD_REFUSED_MAX);
 	if (list->is_json)
 		ctl_json_open(&list->json, "member_zones", '[');
 	ctl_hooks(call)->ctx = list;
@@ -272,6 +352,8 @@ control_on_catalogs(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
 	const struct xfrd_catalog *catalog;
+	const struct produce_zone *produced;
+	struct catalogs_source source;
 	const struct xfrd_zone *zone;
 
 	if (name == NULL) {
@@ -282,10 +364,13 @@ control_on_catalogs(struct xfrd *xfrd, struct ctl_call *call)
 	if (zone == NULL)
 		return;
 	catalog = xfrd_catalog_find(xfrd, xfrd_zone_apex(zone));
-	if (catalog != NULL) {
-		members_start(xfrd, call, catalog);
+	produced = xfrd_produce_find(xfrd, xfrd_zone_apex(zone));
+	if (catalog == NULL && produced == NULL) {
+		ctl_printf(call, "error zone %s is no catalog\n", name);
+		ctl_end(call);
 		return;
 	}
-	ctl_printf(call, "error zone %s is no catalog\n", name);
-	ctl_end(call);
+	source = catalog != NULL ? source_of_consumer(xfrd, catalog)
+				 : source_of_producer(xfrd, produced);
+	members_start(xfrd, call, xfrd_zone_apex(zone), &source);
 }

@@ -46,11 +46,22 @@ control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 }
 
 const char *
-control_find_member_id(const struct xfrd *xfrd, const struct xfrd_zone *zone)
+control_find_member_id(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+	const struct xfrd_options *options, char out[NAME_TEXT_MAX])
 {
 	const char *id = xfrd_zone_member(&xfrd->zones.table, zone);
-	uint8_t label[LABEL_MAX_LEN + 1], catalog[NAME_MAX_LEN];
+	uint8_t label[LABEL_MAX_LEN + 1], name[NAME_MAX_LEN];
+	const uint8_t *catalog;
 
-	return id != NULL && xfrd_member_id_parse(id, label, catalog) ? id
-								      : NULL;
+	if (id != NULL && xfrd_member_id_parse(id, label, name))
+		return id;
+	if (options->pattern == NULL)
+		return NULL;
+	catalog = settings_pattern_name(options->pattern,
+		options->pattern->catalog.producer_at);
+	if (catalog == NULL || !xfrd_produce_find_member(xfrd, zone, options,
+			catalog, name))
+		return NULL;
+	(void)name_print_text(name, out);
+	return out;
 }

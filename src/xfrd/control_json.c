@@ -164,13 +164,15 @@ json_print_written(struct xfrd *xfrd, struct ctl_json *json,
 /* Prints the zone's part in catalogs; nothing, if it has none. */
 static void
 json_print_catalog(struct xfrd *xfrd, struct ctl_json *json,
-	const struct xfrd_zone *zone)
+	const struct xfrd_zone *zone, const struct xfrd_options *options)
 {
 	const struct xfrd_catalog *catalog = !zone->is_catalog ? NULL
 		: xfrd_catalog_find(xfrd, xfrd_zone_apex(zone));
-	const char *id = control_find_member_id(xfrd, zone);
-	char why[XFRD_ERROR_MAX];
+	char why[XFRD_ERROR_MAX], text[NAME_TEXT_MAX];
+	const char *id = control_find_member_id(xfrd, zone, options, text);
 
+	if (xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER)
+		ctl_json_text(json, "catalog", "producer");
 	if (catalog != NULL) {
 		(void)xfrd_catalog_print_invalid(catalog, why, sizeof(why));
 		ctl_json_text(json, "catalog", "consumer");
@@ -207,7 +209,7 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		status.state = XFR_STATE_REFRESHING;
 	ctl_json_open(json, NULL, '{');
 	control_json_name(xfrd, json, zone, options);
-	json_print_catalog(xfrd, json, zone);
+	json_print_catalog(xfrd, json, zone, options);
 	ctl_json_text(json, "state", secondary ? states[status.state]
 					       : "primary");
 	if (xfrd_zones_get_soa(xfrd, zone, &soa)) {

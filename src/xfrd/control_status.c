@@ -305,12 +305,18 @@ status_is_primary(const struct xfrd_options *options)
 /* Prints the zone's part in catalogs, in NSD's lines. */
 static void
 status_print_catalog(struct xfrd *xfrd, struct ctl_call *call,
-	const struct xfrd_zone *zone)
+	const struct xfrd_zone *zone, const struct xfrd_options *options)
 {
 	const struct xfrd_catalog *catalog = !zone->is_catalog ? NULL
 		: xfrd_catalog_find(xfrd, xfrd_zone_apex(zone));
-	const char *id = control_find_member_id(xfrd, zone);
-	char why[XFRD_ERROR_MAX];
+	char why[XFRD_ERROR_MAX], text[NAME_TEXT_MAX];
+	const char *id = control_find_member_id(xfrd, zone, options, text);
+	struct xfrd_soa soa;
+
+	if (xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER
+		&& xfrd_zones_get_soa(xfrd, zone, &soa))
+		ctl_printf(call, "\tcatalog: producer (serial: %u)\n",
+			(unsigned)soa.numbers.serial);
 
 	if (catalog != NULL && catalog->is_compared)
 		ctl_printf(call, "\tcatalog: consumer (serial: %u, # members:"
@@ -339,7 +345,7 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 		xfrd_zone_print_name(xfrd, zone, name));
 	if (pattern != NULL)
 		ctl_printf(call, "\tpattern: %s\n", pattern);
-	status_print_catalog(xfrd, call, zone);
+	status_print_catalog(xfrd, call, zone, options);
 	if (is_known)
 		status_print_notifies(xfrd, call, zone, options);
 	if (!secondary)

@@ -88,8 +88,8 @@ produce_drop_names(struct produce_zone *z)
 
 /* ---- catalogs ------------------------------------------------------------ */
 
-static struct produce_zone *
-produce_zone_find(const struct xfrd *xfrd, const uint8_t *apex)
+struct produce_zone *
+xfrd_produce_find(const struct xfrd *xfrd, const uint8_t *apex)
 {
 	struct produce_zone *z;
 
@@ -405,7 +405,7 @@ produce_zone_free(struct produce_zone *z)
 static bool
 produce_zone_begin(struct xfrd *xfrd, const uint8_t *apex)
 {
-	struct produce_zone *z = produce_zone_find(xfrd, apex);
+	struct produce_zone *z = xfrd_produce_find(xfrd, apex);
 
 	if (z == NULL) {
 		z = calloc(1, sizeof(*z));

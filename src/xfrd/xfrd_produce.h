@@ -29,6 +29,7 @@
 struct event;
 struct xfrd;
 struct xfrd_edit_ask;
+struct xfrd_options;
 struct xfrd_zone;
 struct zone_cursor;
 
@@ -78,6 +79,11 @@ enum nsd_err xfrd_produce_init(struct xfrd *xfrd) MUST_USE;
  * looked at all files, and when xfrd has followed a reconfig. */
 void xfrd_produce_look(struct xfrd *xfrd);
 
+/* Finds a catalog that is produced. NULL: there is none, or it was not looked
+ * at yet. Cost: the number of these catalogs. */
+struct produce_zone *xfrd_produce_find(const struct xfrd *xfrd,
+	const uint8_t *apex);
+
 /* A zone is about to go, or to get another pattern; or it has come, or has got
  * it. To be called both before and after a change. */
 void xfrd_produce_note(struct xfrd *xfrd, const struct xfrd_zone *zone);
@@ -103,6 +109,11 @@ bool xfrd_produce_make_id(struct xfrd *xfrd, const char *pattern,
 bool xfrd_produce_find_owner(const struct xfrd *xfrd,
 	const struct xfrd_zone *zone, const uint8_t *catalog,
 	uint8_t owner[NAME_MAX_LEN]) MUST_USE;
+/* Finds the member node of a zone that is to be a member of a catalog. options:
+ * of the zone. False: it is not. */
+bool xfrd_produce_find_member(const struct xfrd *xfrd,
+	const struct xfrd_zone *zone, const struct xfrd_options *options,
+	const uint8_t *catalog, uint8_t owner[NAME_MAX_LEN]) MUST_USE;
 /* True if a zone is to be a member of a catalog, with this member node. */
 bool xfrd_produce_is_member(struct xfrd *xfrd, const uint8_t *member,
 	const uint8_t *catalog, const uint8_t *owner) MUST_USE;

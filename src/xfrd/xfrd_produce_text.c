@@ -356,6 +356,20 @@ struct produce_member {
 	uint8_t group[GROUP_MAX];
 };
 
+bool
+xfrd_produce_find_member(const struct xfrd *xfrd, const struct xfrd_zone *zone,
+	const struct xfrd_options *options, const uint8_t *catalog,
+	uint8_t owner[NAME_MAX_LEN])
+{
+	const uint8_t *name = options->pattern == NULL ? NULL
+		: settings_pattern_name(options->pattern,
+			options->pattern->catalog.producer_at);
+
+	return name != NULL && name_equal(name, catalog)
+		&& !name_equal(xfrd_zone_apex(zone), catalog)
+		&& xfrd_produce_find_owner(xfrd, zone, catalog, owner);
+}
+
 static void
 produce_read_member(struct xfrd *xfrd, const uint8_t *apex,
 	const uint8_t *catalog, const uint8_t *owner,
@@ -364,19 +378,13 @@ produce_read_member(struct xfrd *xfrd, const uint8_t *apex,
 	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table, apex);
 	uint8_t of[NAME_MAX_LEN];
 	struct xfrd_options options;
-	const uint8_t *name = NULL;
 	const char *pattern;
 
 	*member = (struct produce_member){.is_member = false};
 	if (zone == NULL)
 		return;
 	options = xfrd_options_begin(xfrd, zone);
-	if (options.pattern != NULL)
-		name = settings_pattern_name(options.pattern,
-			options.pattern->catalog.producer_at);
-	if (name != NULL && name_equal(name, catalog)
-		&& !name_equal(apex, catalog)
-		&& xfrd_produce_find_owner(xfrd, zone, catalog, of)
+	if (xfrd_produce_find_member(xfrd, zone, &options, catalog, of)
 		&& name_equal(of, owner)) {
 		pattern = settings_pattern_text(options.pattern,
 			options.pattern->name_at);

@@ -1,4 +1,6 @@
 """Member zones come, go and change as a catalog says (RFC 9432, consumer)."""
+import re
+
 import pytest
 
 import control
@@ -346,6 +348,38 @@ def test_verb_catalogs(start, primary):
     primary.give(server, CAT, *catalog(A, version=("3",)))
     code, text = control.ask(server, "catalogs")
     assert "\tinvalid: serial 2: " in text
+
+
+def test_members_of_a_producer(make_server, primary):
+    """A server in the middle: members of a catalog are those of another."""
+    primary.put(CAT, *catalog(A))
+    server = consumer(
+        make_server, primary, patterns=(), zones={"example": zone_text()},
+        more=pattern("member", primary,
+                     more="\tcatalog-producer-zone: out.test\n")
+        + "zone:\n\tname: out.test\n\tcatalog: producer\n").start()
+    settle(server, CAT, 1)
+    assert control.ask(server, "addzone", "x.test", "member")[0] == 0
+
+    def look():
+        text = control.ask(server, "catalogs", "out.test")[1]
+        found = re.findall(r"\tmember: (\S+) member (\S+)\n", text)
+        return "state: idle" in text and len(found) == 2 and dict(found)
+    ids = wait_for("two members", look)
+    assert set(ids) == {"a.test", "x.test"}
+    for name, owner in ids.items():
+        wait_for(f"the node of {name}",
+                 lambda o=owner, n=name: server.query(o, "PTR").answer
+                 and server.answer(o, "PTR") == [f"{n}."])
+    found = source(server, "out.test")
+    assert (found["role"], found["serial"]) == (
+        "producer", server.serial("out.test"))
+    assert status(server, "out.test")["catalog"].startswith(
+        f"producer (serial: {found['serial']}")
+    assert status(server, "x.test")["catalog-member-id"] == ids["x.test"]
+    assert status(server, "a.test")["catalog-member-id"] == (
+        "a1.zones.cat.test.")
+    assert source(server, CAT)["role"] == "consumer"
 
 
 def test_queries_of_a_catalog(start):
