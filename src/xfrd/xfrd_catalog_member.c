@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalogs.h"
 #include "xfrd/xfrd_member_id.h"
 #include "zone/table.h"
+
+/* Members with several groups that a round writes to the log. */
+#define LINES_MAX 20u
 
 /* True if there is such a pattern. Most members have that of the one before. */
 static bool
@@ -47,8 +51,9 @@ member_find_pattern(struct xfrd_catalog *catalog,
 								     : NULL;
 }
 
-/* Gets the catalog that the zone of a member belongs to now. False: none. */
-static bool
+/* Gets the catalog that the zone of a member belongs to now, and returns the ID
+ * there. NULL: none. */
+static const char *
 member_get_owner(const struct xfrd *xfrd, const struct catalog_member *member,
 	uint8_t apex[NAME_MAX_LEN])
 {
@@ -58,25 +63,46 @@ member_get_owner(const struct xfrd *xfrd, const struct catalog_member *member,
 	uint8_t label[CATALOG_LABEL_SIZE];
 
 	return id != NULL && xfrd_member_id_parse(id, label, apex)
-		&& xfrd_catalog_find(xfrd, apex) != NULL;
+			&& xfrd_catalog_find(xfrd, apex) != NULL
+		? id
+		: NULL;
 }
 
-/* Looks at the coo property of a member. True: the zone has moved to the
- * catalog that it names (RFC 9432 section 4.4.1). */
-static bool
+/* Looks at the coo property of a member. If the zone has moved to the catalog
+ * that it names (RFC 9432 section 4.4.1), returns its ID there. */
+static const char *
 member_look_at_coo(struct xfrd_catalog *catalog,
 	const struct catalog_member *member)
 {
 	uint8_t apex[NAME_MAX_LEN];
+	const char *id = member->has_coo
+		? member_get_owner(catalog->xfrd, member, apex) : NULL;
 
-	if (!member->has_coo
-		|| !member_get_owner(catalog->xfrd, member, apex))
-		return false;
-	/* The other catalog may have waited for the property. */
-	if (name_equal(apex, catalog->apex))
+	if (id == NULL)
+		return NULL;
+	if (name_equal(apex, catalog->apex)) {
+		/* The other catalog may have waited for the property. */
 		xfrd_members_on_gone(catalog->xfrd, member->name);
-	return !name_equal(apex, catalog->apex)
-		&& name_equal(apex, member->coo);
+		return NULL;
+	}
+	return name_equal(apex, member->coo) ? id : NULL;
+}
+
+/* Tells of a member with several groups, of which the first known one
+ * counts. */
+static void
+member_note_groups(struct xfrd_catalog *catalog,
+	const struct catalog_member *member, const char *pattern)
+{
+	struct catalog_round *round = catalog->round;
+	char name[NAME_TEXT_MAX];
+
+	if (member->group_count < 2 || pattern == NULL
+		|| round->lines++ >= LINES_MAX)
+		return;
+	name_print_text(member->name, name);
+	log_warning("member zone '%s': %s: there are several group properties;"
+		    " the pattern is %s", name, catalog->name, pattern);
 }
 
 void
@@ -90,7 +116,7 @@ xfrd_catalog_apply(struct xfrd_catalog *catalog,
 		.apex = member->name,
 		.id = xfrd_member_id_print(member->label, catalog->apex, id),
 	};
-	const char *missing = NULL;
+	const char *missing = NULL, *moved;
 
 	if (options.pattern == NULL) {
 		/* The catalog is going. */
@@ -99,11 +125,15 @@ xfrd_catalog_apply(struct xfrd_catalog *catalog,
 		xfrd_read_end(xfrd);
 		return;
 	}
-	if (member_look_at_coo(catalog, member)) {
+	moved = member_look_at_coo(catalog, member);
+	if (moved != NULL) {
+		xfrd_members_refuse(&catalog->members, &ask,
+			XFRD_REFUSAL_MOVED, moved, true);
 		xfrd_read_end(xfrd);
 		return;
 	}
 	ask.pattern = member_find_pattern(catalog, &options, member, &missing);
+	member_note_groups(catalog, member, ask.pattern);
 	if (!xfrd_pattern_allows(options.pattern, member->name))
 		xfrd_members_refuse(&catalog->members, &ask,
 			XFRD_REFUSAL_ALLOW, NULL, false);

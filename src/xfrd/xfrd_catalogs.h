@@ -62,6 +62,7 @@ struct catalog_round {
 	/* The pattern that was looked for last. */
 	char pattern[256];
 	bool has_pattern;
+	unsigned lines;              /* of the log, about groups */
 };
 
 /* ---- xfrd_catalog_round.c ------------------------------------------------ */

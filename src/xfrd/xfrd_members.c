@@ -97,6 +97,8 @@ member_refuse(struct xfrd_members *members, const struct xfrd_member_ask *ask,
 	const struct xfrd_refused *refused = xfrd_members_keep_refused(members,
 		ask, why, text);
 
+	if (why == XFRD_REFUSAL_MOVED)
+		return;
 	if (refused != NULL && members->refusals < LINES_MAX)
 		log_error("%s: member zone %s is not taken: %s", members->name,
 			member_print_name(ask->apex, name),

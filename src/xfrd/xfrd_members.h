@@ -38,6 +38,8 @@ enum xfrd_refusal {
 	XFRD_REFUSAL_NAME,    /* not the name of a zone */
 	XFRD_REFUSAL_ALLOW,   /* not below a name of catalog-allow */
 	XFRD_REFUSAL_PATTERN, /* no known pattern */
+	XFRD_REFUSAL_MOVED,   /* the zone has moved to another catalog, as this
+			       * one says: not logged */
 	XFRD_REFUSAL_FIXED,   /* nsd.conf has the zone */
 	XFRD_REFUSAL_BY_HAND, /* the zone was added by hand */
 	XFRD_REFUSAL_MEMBER,  /* the zone is a member of another source */

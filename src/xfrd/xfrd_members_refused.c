@@ -141,6 +141,9 @@ xfrd_members_print_refusal(const struct xfrd_refused *refused, char *out,
 		snprintf(out, size, "no pattern %s", *text != '\0' ? text
 			: "is set: neither group nor catalog-member-pattern");
 		break;
+	case XFRD_REFUSAL_MOVED:
+		snprintf(out, size, "the zone has moved: %s", text);
+		break;
 	case XFRD_REFUSAL_FIXED:
 		snprintf(out, size, "the zone is in nsd.conf");
 		break;

@@ -379,13 +379,22 @@ member_moves_when_both_catalogs_say_so(void **state)
 	assert_said("=a:p:1.zones.two.?1.zones.cat. -b?2.zones.cat."
 		" +b:p:3.zones.two. ");
 	assert_int_equal(catalog("two")->members.refused_count, 0);
+	/* The old catalog gets a zone again that the new one gives up. */
+	xfrd_catalog_follow(&fixture.xfrd);
+	assert_said("");
+	assert_int_equal(xfrd_catalog_count(catalog("cat")), 0);
+	assert_int_equal(xfrd_catalog_count(catalog("two")), 2);
+	serve("two", "2", HEAD "1.zones 0 PTR a.\n");
+	assert_said("-b?3.zones.two. +b:p:2.zones.cat. ");
+	assert_int_equal(xfrd_catalog_count(catalog("cat")), 1);
 	/* RFC 9432 section 5.3: a zone goes with its own catalog alone. */
 	push(SOA("2") "1.zones 0 PTR a.\n2.zones 0 PTR b.\n"
-		"coo.1.zones 0 PTR two.\ncoo.2.zones 0 PTR two.\n", SOA("3"));
+		"coo.1.zones 0 PTR two.\ncoo.2.zones 0 PTR two.\n",
+		SOA("3") "4.zones 0 PTR c.\n");
 	serve("cat", "3", HEAD "4.zones 0 PTR c.\n");
 	rest();
 	assert_non_null(fixture_find("a"));
-	assert_non_null(fixture_find("b"));
+	assert_null(fixture_find("b"));
 }
 
 static void
