@@ -8,6 +8,7 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
+ *   xfrd_shorten.c  has the journal forget
  *   xfrd_produce.c  catalogs that are produced here: xfrd_produce.h
  *   xfrd_resume.c  has transfers of the last xfrd published
  *   xfrd_write.c   has zone files written; xfrd_write_zone.c: which
@@ -494,6 +495,15 @@ void xfrd_keep_begin(struct xfrd_job *job);
  * the last xfrd may have died before that. soa: NULL if none is served. */
 void xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa);
+
+/* ---- xfrd_shorten.c ------------------------------------------------------ */
+
+/* Looks at the differences that the journal has of a zone, of which a version
+ * was published. If there are many, the zone's file is written. True: they have
+ * reached the bound, `least` octets and some for each record of the zone:
+ * *octets. */
+bool xfrd_shorten(struct xfrd *xfrd, struct xfrd_zone *zone, uint64_t least,
+	uint64_t *octets) MUST_USE;
 
 /* ---- xfrd_write.c -------------------------------------------------------- */
 

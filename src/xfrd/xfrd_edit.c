@@ -15,9 +15,15 @@
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_edit.h"
+#include "zone/walk.h"
 
 /* The pause before a step is tried again that could not be taken. */
 #define AGAIN_MSEC 100
+/* Records of a zone that are written to the journal in a turn of the loop. */
+#define TURN_RECORDS 1000u
+/* As in xfrd_keep.c; a zone that is here is written anew sooner, as that asks
+ * nobody. */
+#define JOURNAL_OCTETS_MAX (1u << 20)
 
 struct xfrd_edit {
 	struct cds_list_head node; /* of edit_zone.waiting or .taken */
@@ -41,9 +47,15 @@ struct edit_zone {
 		EDIT_FLUSH,   /* the journal makes it durable */
 		EDIT_PUBLISH, /* the loader is to be asked */
 		EDIT_LOADER,  /* the loader has it in hand */
+		EDIT_RENEW,   /* the whole zone is written to the journal */
+		EDIT_RENEWED, /* the journal makes that durable */
 	} step;
 	uint64_t entry;
 	uint64_t len;                 /* octets of its text */
+	/* Of RENEW: */
+	struct journal_transfer *text;
+	struct zone_cursor *cursor;
+	uint32_t serial;
 	uint8_t apex[NAME_MAX_LEN];
 };
 
@@ -91,6 +103,16 @@ edit_pause(struct xfrd *xfrd)
 
 /* ---- the end of an entry ------------------------------------------------- */
 
+/* Prints the name of the zone. Returns out. */
+static const char *
+edit_print_name(const struct edit_zone *z, char out[NAME_TEXT_MAX])
+{
+	size_t len = name_print_text(z->apex, out);
+
+	out[len > 1 ? len - 1 : len] = '\0';
+	return out;
+}
+
 static void
 edit_log(const struct edit_zone *z, const struct xfrd_edit *edit)
 {
@@ -99,11 +121,10 @@ edit_log(const struct edit_zone *z, const struct xfrd_edit *edit)
 		.time_sec = (int64_t)time(NULL),
 	};
 	char text[JOURNAL_SOURCE_MAX + 100], name[NAME_TEXT_MAX];
-	size_t len = name_print_text(z->apex, name);
 
-	name[len > 1 ? len - 1 : len] = '\0';
 	xfrd_write_print_received(text, sizeof(text), &entry, edit->source);
-	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"", name, text);
+	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
+		edit_print_name(z, name), text);
 }
 
 /* Ends the edits of a list. */
@@ -234,10 +255,18 @@ xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
 	struct edit_zone *z;
 
 	cds_list_for_each_entry(z, &xfrd->edits.zones, node)
-		if (z->step == EDIT_FLUSH && z->entry == done->id)
+		if ((z->step == EDIT_FLUSH || z->step == EDIT_RENEWED)
+			&& z->entry == done->id)
 			break;
 	if (&z->node == &xfrd->edits.zones)
 		return false;
+	if (z->step == EDIT_RENEWED) {
+		if (done->err == NSD_OK)
+			journal_accept(xfrd->journal, z->apex, z->entry);
+		z->step = EDIT_NONE;
+		edit_zone_go_on(z);
+		return true;
+	}
 	if (done->err != NSD_OK) {
 		edit_zone_end(z, done->err, done->err == NSD_E_SYSTEM
 			? strerror(done->error) : err_text(done->err));
@@ -246,6 +275,109 @@ xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
 	z->step = EDIT_PUBLISH;
 	edit_zone_go_on(z);
 	return true;
+}
+
+/* ---- a zone is kept whole anew ------------------------------------------- */
+
+static void
+edit_renew_end(struct edit_zone *z, enum nsd_err err)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct journal_end end = {
+		.kind = JOURNAL_WHOLE,
+		.to = z->serial,
+		.time_sec = (int64_t)time(NULL),
+		.source = "this server",
+	};
+
+	zone_cursor_destroy(z->cursor);
+	z->cursor = NULL;
+	if (err == NSD_OK) {
+		z->entry = journal_end(z->text, &end);
+		z->step = EDIT_RENEWED;
+	} else {
+		/* The differences are there still: the next version has it
+		 * tried again. */
+		journal_abandon(z->text);
+		z->step = EDIT_NONE;
+		event_add(z->xfrd->edits.event, &at_once);
+	}
+	z->text = NULL;
+}
+
+static enum nsd_err
+edit_renew_put(struct edit_zone *z, const struct zone_rr *rr)
+{
+	uint8_t octets[CHANGES_RECORD_MAX];
+	const struct changes_rr record = {
+		.action = XFR_ADD,
+		.ttl_sec = rr->ttl_sec,
+		.type = rr->type,
+		.rdlen = rr->rdlen,
+		.owner_len = (uint8_t)name_len(rr->owner),
+		.owner = rr->owner,
+		.rdata = rr->rdata,
+	};
+
+	return journal_put(z->text, octets, changes_write(octets, &record));
+}
+
+/* Writes the next records of the zone. No version of it comes meanwhile. */
+static void
+edit_renew_go_on(struct edit_zone *z)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	enum nsd_err err = NSD_OK;
+	struct zone_rr rr;
+
+	if (journal_is_full(z->xfrd->journal))
+		return; /* xfrd_edit_go_on */
+	for (unsigned i = 0; i < TURN_RECORDS && err == NSD_OK; i++) {
+		if (!zone_cursor_next(z->cursor, &rr)) {
+			edit_renew_end(z, NSD_OK);
+			return;
+		}
+		err = edit_renew_put(z, &rr);
+	}
+	if (err != NSD_OK)
+		edit_renew_end(z, err);
+	else
+		event_add(z->xfrd->edits.event, &at_once);
+}
+
+/* Begins to write the served version to the journal, which forgets what has led
+ * there once it is durable. Without memory, that is tried later. */
+static void
+edit_renew_begin(struct edit_zone *z, struct xfrd_zone *zone)
+{
+	struct xfrd *xfrd = z->xfrd;
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	store_ref ref = options.entry != NULL
+		? store_load_ref(&options.entry->zone) : STORE_NONE;
+	uint8_t head[CHANGES_HEAD_MAX];
+	size_t len = changes_write_head(head, XFR_WHOLE, z->apex,
+		name_len(z->apex));
+	const struct zone *served;
+
+	assert(z->text == NULL && z->cursor == NULL);
+	if (ref != STORE_NONE) {
+		served = store_get(options.view, ref);
+		z->serial = served->serial;
+		z->text = journal_begin(xfrd->journal, z->apex);
+	}
+	if (z->text != NULL
+		&& (zone_cursor_create(options.view, served, z->apex,
+			    &z->cursor)
+				!= NSD_OK
+			|| journal_put(z->text, head, len) != NSD_OK)) {
+		journal_abandon(z->text);
+		zone_cursor_destroy(z->cursor);
+		z->text = NULL;
+		z->cursor = NULL;
+	}
+	xfrd_read_end(xfrd);
+	if (z->text != NULL)
+		z->step = EDIT_RENEW;
 }
 
 /* ---- the loader ---------------------------------------------------------- */
@@ -262,6 +394,23 @@ edit_zone_accept(struct edit_zone *z)
 		xfrd_zones_hear(xfrd, zone);
 }
 
+/* Keeps the journal of the zone from growing without an end. */
+static void
+edit_zone_shorten(struct edit_zone *z)
+{
+	struct xfrd_zone *zone = xfrd_zone_find(&z->xfrd->zones.table, z->apex);
+	char name[NAME_TEXT_MAX];
+	uint64_t octets;
+
+	if (zone == NULL
+		|| !xfrd_shorten(z->xfrd, zone, JOURNAL_OCTETS_MAX, &octets))
+		return;
+	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
+				  " in the journal: it is written there whole",
+		edit_print_name(z, name), (unsigned long long)octets);
+	edit_renew_begin(z, zone);
+}
+
 static void
 edit_on_updated(void *ctx, const struct ipc_message *answer)
 {
@@ -275,6 +424,7 @@ edit_on_updated(void *ctx, const struct ipc_message *answer)
 	case NSD_OK:
 		edit_zone_accept(z);
 		edit_zone_end(z, NSD_OK, NULL);
+		edit_zone_shorten(z);
 		return;
 	case NSD_E_AGAIN:
 		z->step = EDIT_PUBLISH;
@@ -329,6 +479,8 @@ edit_zone_go_on(struct edit_zone *z)
 {
 	if (z->step == EDIT_PUBLISH)
 		edit_zone_publish(z);
+	else if (z->step == EDIT_RENEW)
+		edit_renew_go_on(z);
 	else if (z->step == EDIT_NONE && !cds_list_empty(&z->waiting))
 		edit_zone_begin(z);
 	else if (z->step == EDIT_NONE) {

@@ -36,13 +36,10 @@
 /* Transfers on their way from the journal to the loader, above which no others
  * are begun. */
 #define KEPT_MAX 2000u
-/* The bound of what the journal has of a zone: this, and some octets for each
- * record of the zone, as more than that is more than the zone itself. At half
- * of the bound the zone's file is written, and the journal forgets the
- * differences. At the bound, as there is no file or it cannot be written, the
- * zone is transferred whole. */
+/* The bound of what the journal has of a zone is this, and some octets for each
+ * record (xfrd_shorten.c). At the bound, as there is no file or it cannot be
+ * written, the zone is transferred whole. */
 #define JOURNAL_OCTETS_MAX (64u << 20)
-#define JOURNAL_RECORD_OCTETS 512u
 
 static bool keep_publish(struct xfrd_job *job);
 
@@ -266,42 +263,15 @@ keep_log(const struct xfrd_job *job)
 	xfrd_received_note(job, text);
 }
 
-/* Has the zone's file written. A try that failed is made again by the clock. */
-static void
-keep_write(struct xfrd *xfrd, struct xfrd_zone *zone)
-{
-	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
-	bool has_file = xfrd_options_file(&options) != NULL;
-
-	xfrd_read_end(xfrd);
-	if (!has_file || xfrd->role.server->conf->server.zonefiles_write == 0
-		|| zone->written.err != NSD_OK)
-		return;
-	if (xfrd_write(xfrd, xfrd_zone_apex(zone), NULL, NULL) != NSD_OK)
-		return; /* the next transfer asks again */
-}
-
 /* Keeps the journal of a zone from growing without an end. */
 static void
 keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 {
-	struct journal_entry entry;
-	struct xfrd_soa soa;
-	uint64_t octets, most;
+	uint64_t octets;
 
 	if (job->ticket == XFR_NO_TICKET
-		|| !journal_find_newest(xfrd->journal, job->apex, &entry,
-		    &octets)
-		|| entry.kind == JOURNAL_WHOLE
-		|| octets < JOURNAL_OCTETS_MAX / 2
-		|| !xfrd_zones_get_soa(xfrd, job->zone, &soa))
+		|| !xfrd_shorten(xfrd, job->zone, JOURNAL_OCTETS_MAX, &octets))
 		return;
-	most = JOURNAL_OCTETS_MAX + soa.records * JOURNAL_RECORD_OCTETS;
-	if (octets < most) {
-		if (octets >= most / 2)
-			keep_write(xfrd, job->zone);
-		return;
-	}
 	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
 				  " in the journal: it is transferred whole",
 		job->name, (unsigned long long)octets);

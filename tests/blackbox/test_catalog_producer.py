@@ -1,5 +1,10 @@
 """Catalog zones that this server produces (RFC 9432): their form, their
 members, and what becomes of them when processes die."""
+import contextlib
+import errno
+import os
+import random
+import signal
 import socket
 import threading
 import time
@@ -13,7 +18,8 @@ import dns.zone
 import pytest
 
 import control
-from harness import DEADLINE, wait_for, zone_text
+from harness import BUILD, DEADLINE, is_alive, wait_for, zone_text
+from test_disk_fails import FLUSHES, MAKES, WRITES, Disk
 
 CATALOG = "cat.example."
 ORIGIN = dns.name.from_text(CATALOG)
@@ -271,3 +277,200 @@ def test_death(server, role):
     after = labels_of(server)
     assert {name: after[name] for name in labels} == labels
     assert catalog(server).serial > serial
+
+
+class Watch:
+    """Transfers the catalog all the time: each version has the form, and none
+    is older than one before it."""
+
+    def __init__(self, server):
+        self.server = server
+        self.fault = None
+        self.over = threading.Event()
+        self.versions = set()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        last = 0
+        try:
+            while not self.over.wait(0.01):
+                try:
+                    found = catalog(self.server)
+                except (OSError, EOFError, dns.exception.DNSException):
+                    continue  # between two servers
+                assert found.serial >= last
+                last = found.serial
+                self.versions.add(last)
+        except AssertionError as fault:
+            self.fault = fault
+
+    def finish(self):
+        self.over.set()
+        self.thread.join()
+        if self.fault:
+            raise self.fault
+
+
+def listed(server):
+    """The members by the zone list."""
+    lines = (server.directory / "zone.list").read_text().splitlines()
+    words = [line.split() for line in lines]
+    return {w[1] + ".": w[3] for w in words if w and w[0] == "cat"}
+
+
+def kill_all(server):
+    pids = list(server.roles().values())
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    wait_for("the end of all", lambda: not any(map(is_alive, pids)))
+
+
+@pytest.mark.parametrize("role", ["xfrd", "loader", "all"])
+def test_deaths_amid_changes(server, role):
+    """The catalog ends with what the zone list has, whoever dies, at whatever
+    instant."""
+    rng = random.Random(f"{os.environ.get('NSD_SEED', 1)} {role}")
+    wait_members(server, a_test="member")
+    watch = Watch(server)
+    for _ in range(4):
+        names = [f"n{rng.randrange(60)}.test" for _ in range(20)]
+        verb = rng.choice(["addzones", "addzones", "delzones"])
+        client = control.begin(server, verb, text="".join(
+            f"{name} member\n" if verb == "addzones" else f"{name}\n"
+            for name in names))
+        time.sleep(rng.uniform(0, 0.02))
+        if role == "all":
+            kill_all(server)
+            server.start()
+        else:
+            server.wait_replaced(role, server.kill(role))
+        client.communicate(timeout=DEADLINE)
+    assert control.ask(server, "addzone", "last.test", "member")[0] == 0
+
+    def is_as_listed():
+        labels = labels_of(server)
+        del labels["a.test."]
+        return labels == listed(server)
+
+    wait_for("the members of the zone list", is_as_listed)
+    wait_for("the last one", lambda: "last.test." in labels_of(server))
+    watch.finish()
+    assert len(watch.versions) > 1
+
+
+def journal_octets(server):
+    return sum(path.stat().st_size for path in (
+        server.directory / "xfrd.state.journal").iterdir())
+
+
+def test_journal_does_not_grow_without_an_end(make_server):
+    """The catalog has no zone file: from time to time the journal gets it
+    whole, and forgets what has led there."""
+    made = make_server(zones={"example": zone_text()},
+                       extra=PATTERNS + PRODUCER + member("a.test"),
+                       options={"verbosity": 2})
+    server = control.config(made).start()
+    wait_members(server, a_test="member")
+    names = [f"n{i}.test" for i in range(1000)]
+    known = 0
+    while "it is written there whole" not in server.read_log():
+        for verb, rest in ("addzones", " member"), ("delzones", ""):
+            known += 1
+            assert known < 40
+            control.ask(server, verb, text="".join(
+                f"{name}{rest}\n" for name in names))
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    kill_all(server)
+    server.start()
+    wait_for("the catalog", lambda: is_served(server))
+    wait_members(server, a_test="member", b_test="member")
+    applied = server.read_log().rpartition("cat.example: from serial ")[2]
+    first, last = (int(word.strip()) for word in applied.partition(
+        " by the journal")[0].split(" to "))
+    # Not all that there ever was.
+    assert last - first < 20
+
+
+def start_failing(make_server, directory):
+    """A server on a disk that can be made to fail."""
+    disk = Disk(directory / "failing")
+    server = control.config(make_server(
+        zones={"example": zone_text()}, extra=PATTERNS + PRODUCER
+        + member("a.test"), options={"sandbox": "no"}))
+    for name in "bc":
+        server.zone_file(f"{name}.test").write_text(zone_text(3))
+    server.program = BUILD / "tests/lib/nsd_failing"
+    server.environment["NSD_FAILING"] = str(directory / "failing")
+    server.start()
+    wait_members(server, a_test="member")
+    return disk, server
+
+
+FAILED = ("xfrd: catalog producer zone cat.example: no version could be made: ")
+
+
+def test_death_before_the_version(make_server, directory):
+    """Zones have come and gone, and xfrd dies before the version of that is in
+    the journal."""
+    disk, server = start_failing(make_server, directory)
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    disk.fail(errno.EIO, "xfrd.state.journal", WRITES)
+    assert control.ask(server, "delzone", "b.test") == (0, "ok\n")
+    assert control.ask(server, "addzone", "c.test", "other") == (0, "ok\n")
+    server.wait_log(FAILED)
+    disk.wait_again()
+    old = server.kill("xfrd", signal.SIGSTOP)
+    disk.mend()
+    assert set(labels_of(server)) == {"a.test.", "b.test."}
+    os.kill(old, signal.SIGKILL)
+    server.wait_replaced("xfrd", old)
+    wait_members(server, a_test="member", c_test="other")
+
+
+def test_death_before_the_version_is_served(make_server, directory):
+    """The version is in the journal, and the loader has not taken it yet."""
+    disk, server = start_failing(make_server, directory)
+    disk.fail(errno.EIO, "xfrd.state.journal", WRITES)
+    assert control.ask(server, "addzone", "b.test", "member") == (0, "ok\n")
+    server.wait_log(FAILED)
+    loader = server.kill("loader", signal.SIGSTOP)
+    known = journal_octets(server)
+    disk.mend()
+    wait_for("an entry", lambda: journal_octets(server) > known)
+    old = server.kill("xfrd")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(loader, signal.SIGCONT)  # or main has killed it
+    server.wait_replaced("xfrd", old)
+    wait_members(server, a_test="member", b_test="member")
+    serial, label = catalog(server).serial, labels_of(server)["b.test."]
+    kill_all(server)
+    server.start()
+    wait_members(server, a_test="member", b_test="member")
+    assert catalog(server).serial == serial
+    assert labels_of(server)["b.test."] == label
+
+
+@pytest.mark.parametrize("error, calls", [
+    (errno.EIO, WRITES), (errno.EIO, FLUSHES), (errno.ENOSPC, MAKES | WRITES)],
+    ids=["write", "flush", "full"])
+def test_disk_that_fails(make_server, directory, error, calls):
+    """No version is served that is not durable; it comes once it can be
+    written."""
+    disk, server = start_failing(make_server, directory)
+    serial = catalog(server).serial
+    disk.fail(error, "xfrd.state.journal", calls)
+    assert control.ask(server, "addzone", "b.test", "member") == (0, "ok\n")
+    server.wait_log(FAILED)
+    assert server.serial("b.test") == 3
+    assert catalog(server).serial == serial
+    disk.wait_again()
+    disk.mend()
+    wait_members(server, a_test="member", b_test="member")
+    kill_all(server)
+    server.start()
+    wait_members(server, a_test="member", b_test="member")
