@@ -23,7 +23,7 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
-/* The groups of a member that are read; others are counted. */
+/* The groups of a member that are read; more are ignored. */
 #define CATALOG_GROUPS_MAX 8u
 /* Octets of a group as text, with the NUL. */
 #define CATALOG_GROUP_SIZE 256u
@@ -50,7 +50,7 @@ struct catalog_member {
 	uint8_t label[CATALOG_LABEL_SIZE]; /* with its length, lower case */
 	enum catalog_fault fault;  /* PTRS, COOS; or none */
 	bool has_coo;
-	unsigned group_count;      /* perhaps more than there are here */
+	unsigned group_count;
 	uint8_t name[NAME_MAX_LEN]; /* in lower case, like coo */
 	uint8_t coo[NAME_MAX_LEN];
 	char groups[CATALOG_GROUPS_MAX][CATALOG_GROUP_SIZE];

@@ -130,7 +130,7 @@ member_read_coo(const struct rrset *rrset, const uint8_t *apex,
 	member->has_coo = true;
 }
 
-/* Strings that are no texts count, but are no pattern's name. */
+/* Records that are no single text name no pattern, and are left out. */
 static void
 member_read_groups(const struct rrset *rrset, const uint8_t *apex,
 	struct catalog_member *member)
@@ -228,24 +228,30 @@ walk_begin(const struct catalog_walk *walk, const struct store_view *view,
 	}
 }
 
+/* True if the last label of a name is "zones"; that of another name may end
+ * with the same octets. */
+static bool
+leaf_is_below_zones(const struct trie_leaf *leaf)
+{
+	const uint8_t *at = trie_leaf_name(leaf), *end = at + leaf->name_len;
+
+	while (end - at > (ptrdiff_t)ZONES_LEN)
+		at += 1u + *at;
+	return end - at == (ptrdiff_t)ZONES_LEN
+		&& memcmp(at, zones_label, ZONES_LEN) == 0;
+}
+
 static const struct node *
 walk_next(struct trie_iter *iter)
 {
 	store_ref ref = trie_iter_next(iter);
 	const struct node *node;
-	const uint8_t *name;
 
 	if (ref == STORE_NONE)
 		return NULL;
 	node = store_get(iter->view, ref);
-	name = trie_leaf_name(&node->leaf);
 	/* Names behind those below "zones" may follow. */
-	return node->leaf.name_len >= ZONES_LEN
-		&& memcmp(name + node->leaf.name_len - ZONES_LEN, zones_label,
-			   ZONES_LEN)
-			== 0
-		? node
-		: NULL;
+	return leaf_is_below_zones(&node->leaf) ? node : NULL;
 }
 
 void

@@ -148,6 +148,10 @@ members_are_found(void **state)
 	assert_string_equal(find("d"), "none");
 	assert_string_equal(find("f"), "none");
 	assert_string_equal(find("nothing"), "none");
+	/* Another label that ends with the same octets. */
+	load(HEAD VERSION "a.zones 0 PTR one.\nb.zz\\005zones 0 PTR no.\n");
+	assert_string_equal(walk(1000, 1000), "a=one. ");
+	assert_string_equal(walk(1, 1000), "a=one. ");
 	load(HEAD VERSION);
 	assert_string_equal(walk(1000, 1000), "");
 	load(HEAD VERSION "zz 0 TXT no\n");
