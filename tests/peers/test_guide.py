@@ -1,5 +1,5 @@
-"""The commands of doc/primary.md, secondary.md and guarding.md do what they
-say."""
+"""The commands of doc/primary.md, secondary.md, guarding.md and catalogs.md do
+what they say."""
 import os
 import pathlib
 import re
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.lasts(20)
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["NSD_BUILD"])
-PORTS = ("5300", "5310", "5320", "5330", "5853")
+PORTS = ("5300", "5301", "5302", "5310", "5320", "5330", "5853")
 
 
 def end(path):
@@ -29,7 +29,8 @@ def end(path):
 def folder(tmp_path):
     yield tmp_path
     for name in ("primary/nsd.pid", "secondary/nsd.pid", "primary/named.pid",
-                 "first/nsd.pid", "second/nsd.pid"):
+                 "first/nsd.pid", "second/nsd.pid", "one/nsd.pid",
+                 "two/nsd.pid"):
         end(tmp_path / name)
 
 
@@ -101,3 +102,13 @@ def test_guarding_can_be_pasted(folder):
     assert "target 127.0.0.0/24 query 127.0.0.1 A" in limited
     assert int(lines[-1].split("=")[1]) > 0
     assert stopped == "ok\nok\n"
+
+
+def test_catalogs_can_be_pasted(folder):
+    _, added, gone = paste("catalogs.md", folder)
+    lines = added.splitlines()
+    assert lines[:2] == ["ok", "ok"] and lines[2] == lines[3]
+    assert lines[4:6] == ["zone:\tshop.example", "\tpattern: customer"]
+    assert re.fullmatch(r"\tcatalog-member-id: [0-9a-z]+\.zones\.catalog"
+                        r"\.example\.", lines[6])
+    assert gone == "ok\n" * 4
