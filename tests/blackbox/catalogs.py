@@ -13,9 +13,13 @@ Names that it has no version of are member zones with one address.
 import json
 
 import dns.message
+import dns.name
 import dns.opcode
 import dns.query
 import dns.rcode
+import dns.rdataclass
+import dns.rdatatype
+import dns.rdtypes.ANY.PTR
 import dns.rrset
 
 import control
@@ -58,7 +62,12 @@ def catalog(*nodes, version=("2",)):
 def rrset(apex, line):
     owner, ttl, rdtype, rdata = line.split(maxsplit=3)
     name = apex if owner == "@" else f"{owner}.{apex}"
-    return dns.rrset.from_text(name, int(ttl), "IN", rdtype, rdata)
+    if rdtype != "PTR":
+        return dns.rrset.from_text(name, int(ttl), "IN", rdtype, rdata)
+    # The reader of texts takes escapes away before it reads a name.
+    target = dns.rdtypes.ANY.PTR.PTR(dns.rdataclass.IN, dns.rdatatype.PTR,
+                                     dns.name.from_text(rdata))
+    return dns.rrset.from_rdata(name, int(ttl), target)
 
 
 class Primary(ScriptedPrimary):

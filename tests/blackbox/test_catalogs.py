@@ -128,12 +128,16 @@ def test_names_of_all_sorts(start, primary):
     label = "x" * 63
     nodes = [member(label, "long.test"), member("1", "below.a.test"),
              member("UPPER", "Upper.Test"), member(r"\000\.\"", "odd.test"),
-             member("2", r"o\032dd.test"), A]
+             member("2", r"o\032dd.test"), member("3", r"\.\./up.test"), A]
     server = start(*nodes)
     names = {"long.test", "below.a.test", "upper.test", "odd.test",
-             r"o\032dd.test", "a.test"}
+             r"o\032dd.test", r"\.\./up.test", "a.test"}
     wait_served(server, *names)
     assert {name.lower() for name in members(server)} == names
+    # Names lead to no files elsewhere.
+    assert control.ask(server, "write")[0] == 0
+    assert not (server.directory.parent / "up.test.zone").exists()
+    assert (server.directory / r"\.\.\047up.test.zone").exists()
     primary.give(server, CAT, *catalog(A))
     assert set(members(server)) == {"a.test"}
     wait_gone(server, "long.test", "odd.test")
@@ -228,17 +232,35 @@ def test_pattern_that_comes_frees_the_member(start, primary):
     wait_served(server, "a.test")
 
 
-def test_pattern_that_goes_keeps_the_member(start, primary):
-    """A zone stays, as nobody can say how it is to be configured."""
+def test_pattern_of_a_member_cannot_go(start, primary):
+    """Reconfig refuses: the zone would be without options."""
     server = start(A, member("b1", "b.test", ["other"]),
                    patterns=("member", "other"))
     wait_served(server, "a.test", "b.test")
     server.extra = server.extra.replace(pattern("other", primary), "")
-    control.reconfig(server)
-    primary.give(server, CAT, *catalog(A, member("b1", "b.test", ["other"]),
-                                       C))
-    wait_served(server, "a.test", "c.test")
-    assert set(members(server)) >= {"a.test", "c.test"}
+    code, text = control.reconfig(server)
+    assert code == 1
+    assert "\npattern does not exist for zone b.test pattern other\n" in text
+    assert serves(server, "b.test")
+    primary.give(server, CAT, *catalog(A, B))
+    control.apply(server)
+    assert members(server) == {"a.test": "member", "b.test": "member"}
+    # A group that is no pattern any more is as one that never was.
+    primary.give(server, CAT, *catalog(A, member("b1", "b.test", ["other"])))
+    assert members(server) == {"a.test": "member", "b.test": "member"}
+    assert serves(server, "b.test")
+
+
+def test_member_stays_if_its_pattern_is_not_known(start, primary):
+    """Another group in the catalog, which no pattern has: the zone is as it
+    was, and the member is told of."""
+    server = start(member("b1", "b.test", ["other"]), patterns=("other",),
+                   own="")
+    wait_served(server, "b.test")
+    primary.give(server, CAT, *catalog(member("b1", "b.test", ["nosuch"]), A))
+    assert members(server) == {"b.test": "other"}
+    assert serves(server, "b.test")
+    assert source(server, CAT)["refused"] == 2
 
 
 # ---- names that are taken ---------------------------------------------------
@@ -292,9 +314,10 @@ def test_names_outside_catalog_allow(start, primary):
     assert {r["zone"] for r in found["refused_members"]} == {
         "com", "xallowed.org"}
     assert server.rcode("com", "SOA") == "REFUSED"
+    # The operator may take a name away from the catalog.
     server.extra = server.extra.replace("\tcatalog-allow: TEST.\n", "")
     control.apply(server)
-    # A member that is there is not deleted because of another option.
+    wait_gone(server, "a.test")
     wait_for("three refused", lambda: source(server, CAT)["refused"] == 3)
 
 

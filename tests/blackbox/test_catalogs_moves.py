@@ -262,3 +262,13 @@ def test_members_that_name_each_other_rest(start, primary):
     assert id_of(server) in ("a1.zones.one.test.", "a1.zones.two.test.")
     assert serves(server, "a.test")
     assert server.read_log().count("a.test") < 50
+
+
+def test_member_that_stays_out_is_told_of_once(start, primary):
+    """Versions that do not touch its node say no more."""
+    server = start()
+    two = [Z, member("a1", "a.test")]
+    primary.give(server, TWO, *catalog(*two))
+    for i in range(3):
+        primary.give(server, TWO, *catalog(*two, member(f"y{i}", "y.test")))
+    assert server.read_log().count("member zone a.test is not taken") == 1
