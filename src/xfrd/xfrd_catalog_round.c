@@ -131,8 +131,7 @@ nodes_add(struct catalog_round *round, const uint8_t *label)
 	return true;
 }
 
-/* Takes a record that has come or gone. The first PTR record of a node says
- * whether it was a member. */
+/* Takes a record that has come or gone. */
 static bool
 nodes_on_change(void *ctx, const struct catalog_change *change)
 {
@@ -145,8 +144,7 @@ nodes_on_change(void *ctx, const struct catalog_change *change)
 	node = &round->nodes[round->node_count - 1];
 	if (!change->is_ptr)
 		return true;
-	node->was_known = true;
-	node->was_there = change->is_removed;
+	node->more = change->is_removed ? -1 : 1;
 	if (!change->is_removed)
 		return true;
 	len = name_len(change->target);
@@ -188,10 +186,7 @@ nodes_join(struct catalog_round *round)
 			round->nodes[kept++] = *node;
 			continue;
 		}
-		if (!last->was_known) {
-			last->was_known = node->was_known;
-			last->was_there = node->was_there;
-		}
+		last->more += node->more;
 		if (node->gone != NULL) {
 			node->gone->next = last->gone;
 			last->gone = node->gone;
@@ -259,11 +254,13 @@ round_check_node(struct xfrd_catalog *catalog, struct catalog_node *node)
 	struct catalog_member member;
 	bool is_there = catalog_find(round->view, round->zone, catalog->apex,
 		node->label, &member) == NSD_OK;
+	bool was_there;
 
-	if (!node->was_known)
-		node->was_there = is_there;
+	/* PTR records before the changes: versions that were not valid may
+	 * lie between. */
+	was_there = (is_there ? 1 : 0) - node->more > 0;
 	round->count += is_there;
-	round->count -= node->was_there && round->count > 0;
+	round->count -= was_there && round->count > 0;
 	if (is_there)
 		(void)check_member(catalog, &member);
 	else

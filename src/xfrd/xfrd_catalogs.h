@@ -19,8 +19,7 @@
 /* A member node that is to be looked at. */
 struct catalog_node {
 	uint8_t label[CATALOG_LABEL_SIZE]; /* as of struct catalog_member */
-	bool was_there;   /* a member in the version that was compared last; */
-	bool was_known;   /* the changes say whether */
+	int64_t more;     /* PTR records that came, less those that went */
 	size_t order;
 	struct catalog_gone *gone; /* names that it had, and has perhaps */
 };

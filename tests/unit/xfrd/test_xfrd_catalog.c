@@ -324,6 +324,30 @@ catalog_that_becomes_empty_keeps_its_members(void **state)
 	assert_null(fixture_find("a"));
 }
 
+/* The first of the changes of a node does not say whether it was a member: a
+ * PTR record comes in a version that is not valid, and the one before goes in
+ * the next. */
+static void
+members_are_counted_over_bad_versions(void **state)
+{
+	serve("cat", "1", HEAD "1.zones 0 PTR a.\n");
+	rest();
+	push(SOA("1"), SOA("2") "1.zones 0 PTR b.\n");
+	serve("cat", "2", HEAD "1.zones 0 PTR a.\n1.zones 0 PTR b.\n");
+	rest();
+	assert_int_equal(catalog("cat")->count, 1);
+	push(SOA("2") "1.zones 0 PTR a.\n", SOA("3"));
+	serve("cat", "3", HEAD "1.zones 0 PTR b.\n");
+	rest();
+	assert_int_equal(catalog("cat")->count, 1);
+	*members_said = '\0';
+	/* The version without members is known as one. */
+	push(SOA("3") "1.zones 0 PTR b.\n", SOA("4"));
+	serve("cat", "4", HEAD);
+	assert_said("");
+	assert_non_null(fixture_find("b"));
+}
+
 static int
 begin_empty(void **state)
 {
@@ -433,6 +457,7 @@ main(void)
 		TEST(two_nodes_with_one_name_are_found),
 		TEST_OF(members_beyond_catalog_max_do_not_come, begin_max),
 		TEST(catalog_that_becomes_empty_keeps_its_members),
+		TEST(members_are_counted_over_bad_versions),
 		TEST_OF(catalog_that_becomes_empty_may_delete_its_members,
 			begin_empty),
 		TEST(refused_member_comes_when_its_name_is_free),
