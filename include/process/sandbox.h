@@ -15,6 +15,8 @@
 struct sandbox {
 	bool calls;        /* system calls are filtered */
 	unsigned landlock; /* the version of the kernel's landlock; 0: none */
+	bool lists;        /* set by a role: it may read the names of files in
+			    * all folders */
 };
 
 /*

@@ -87,7 +87,8 @@ sandbox_enter_folders(const struct sandbox *sandbox, enum ipc_role role,
 	const char *const *folders)
 {
 	return sandbox->landlock > 0
-		? sandbox_landlock_enter(sandbox->landlock, role, folders)
+		? sandbox_landlock_enter(sandbox->landlock, role, folders,
+			  sandbox->lists)
 		: NSD_OK;
 }
 

@@ -127,7 +127,7 @@ landlock_restrict(const struct sandbox_ruleset *handled, uint64_t below,
 
 enum nsd_err
 sandbox_landlock_enter(unsigned version, enum ipc_role role,
-	const char *const *folders)
+	const char *const *folders, bool lists)
 {
 	struct sandbox_ruleset handled = landlock_know(version);
 
@@ -139,6 +139,8 @@ sandbox_landlock_enter(unsigned version, enum ipc_role role,
 	/* Transfers come over TCP, and queries go by UDP. */
 	if (role == ROLE_XFRD)
 		handled.net = 0;
+	if (lists)
+		handled.fs &= ~(uint64_t)FS_READ_DIR;
 	return landlock_restrict(&handled, role == ROLE_WRITER
 			? BELOW_ALL
 			: BELOW_ALL | BELOW_OTHERS, folders)

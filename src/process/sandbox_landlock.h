@@ -3,6 +3,8 @@
 #ifndef PROCESS_SANDBOX_LANDLOCK_H
 #define PROCESS_SANDBOX_LANDLOCK_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "ipc/message.h"
 
@@ -15,11 +17,12 @@ unsigned sandbox_landlock_version(void);
  *   loader: reads any file, and runs, makes, writes and removes none;
  *   xfrd: reads and writes files in the folders (see sandbox_enter), no others;
  *   writer: makes, replaces and removes files there, and reads none;
+ *   lists: names of files in all folders;
  *   all: no signal to another process, none of their memory and descriptors,
  *   no socket of theirs without a path.
  * returns NSD_OK; NSD_E_SYSTEM (errno).
  */
 enum nsd_err sandbox_landlock_enter(unsigned version, enum ipc_role role,
-	const char *const *folders) MUST_USE;
+	const char *const *folders, bool lists) MUST_USE;
 
 #endif

@@ -70,6 +70,8 @@ control_on_reload(struct xfrd *xfrd, struct ctl_call *call)
 	err = xfrd_loader_read(xfrd, apex,
 		waits ? reload_on_end : reload_on_end_unheard,
 		waits ? call : NULL);
+	if (apex == NULL)
+		xfrd_folder_read_all(xfrd);
 	if (err == NSD_OK && waits) {
 		ctl_hooks(call)->ctx = xfrd;
 		ctl_hooks(call)->on_progress = control_progress_of_loader;

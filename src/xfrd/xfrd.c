@@ -224,13 +224,14 @@ static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
 /* Confines xfrd to the folder of the journal, and if zones may come and go,
- * that of their list. The journal's threads start in between, confined to
- * folders: putting a journal in order takes more system calls than using it. */
+ * by the control channel, by catalogs or by folders, that of their list. The
+ * journal's threads start in between, confined to folders: putting a journal in
+ * order takes more system calls than using it. */
 static enum nsd_err
 xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 {
-	const struct sandbox *sandbox = &start->server->sandbox;
-	bool control = start->server->conf->remote_control.control_enable;
+	struct sandbox sandbox = start->server->sandbox;
+	bool changes = xfrd_change_is_needed(xfrd);
 	char path[PATH_MAX], list[PATH_MAX];
 	const char *folders[3];
 	unsigned count = 0;
@@ -239,18 +240,21 @@ xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 	if (server_find_journal(start->server, path, sizeof(path))
 		&& journal_make_folder(path) == NSD_OK)
 		folders[count++] = path;
-	/* Only the control channel adds and removes zones. */
-	folders[count] = control ? xfrd_change_find_folder(xfrd, list,
+	folders[count] = changes ? xfrd_change_find_folder(xfrd, list,
 				     sizeof(list))
 				 : NULL;
 	folders[count + (folders[count] != NULL)] = NULL;
-	err = sandbox_enter_folders(sandbox, ROLE_XFRD, folders);
+	/* Folders of zone files come with a reconfig, too, and by mounting. */
+	sandbox.lists = xfrd->folders.are_allowed =
+		xfrd_folder_are_there(xfrd);
+	err = sandbox_enter_folders(&sandbox, ROLE_XFRD, folders);
 	if (err != NSD_OK)
 		return err;
 	xfrd_keep_init(xfrd);
-	if (control)
+	if (changes)
 		xfrd_change_init(xfrd);
-	return sandbox_enter_calls(sandbox, ROLE_XFRD);
+	xfrd_folder_follow(xfrd);
+	return sandbox_enter_calls(&sandbox, ROLE_XFRD);
 }
 
 static void
@@ -344,6 +348,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		err = xfrd_produce_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_write_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_folder_init(xfrd);
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);

@@ -28,6 +28,7 @@
  *   xfrd_member_id.c  IDs of members of catalogs
  *   xfrd_catalog.c  catalogs that are consumed: see xfrd_catalogs.h
  *   xfrd_members.c  member zones of catalogs and folders
+ *   xfrd_folder.c  member zones of folders; xfrd_watch.c: their files
  *   xfrd_detach.c  zones that rest or go: their state in xfrd
  *   xfrd_walk.c    finds zones that are published
  *   xfrd_follow.c  follows the settings that a reconfig has published
@@ -60,6 +61,7 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd_ask.h"
 #include "xfrd/xfrd_edit.h"
+#include "xfrd/xfrd_folder.h"
 #include "xfrd/xfrd_options.h"
 #include "xfrd/xfrd_produce.h"
 #include "xfrd/xfrd_reasons.h"
@@ -226,6 +228,7 @@ struct xfrd {
 	struct cds_list_head sources; /* of member zones: xfrd_members.h */
 	struct cds_list_head catalogs; /* struct xfrd_catalog */
 	struct event *catalogs_event;
+	struct xfrd_folders folders;
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
 	struct xfrd_statistics *resets; /* the look that is to set statistics

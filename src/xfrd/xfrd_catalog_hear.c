@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
+#include "xfrd/xfrd_change.h"
 
 void
 xfrd_catalog_wake(struct xfrd_catalog *catalog)
@@ -56,6 +57,7 @@ catalog_create(struct xfrd *xfrd, struct xfrd_zone *zone)
 		free(catalog);
 		return NULL;
 	}
+	xfrd_change_need(xfrd);
 	catalog->xfrd = xfrd;
 	CDS_INIT_LIST_HEAD(&catalog->members.refused);
 	memcpy(catalog->apex, apex, name_len(apex));

@@ -105,7 +105,7 @@ change_may(const struct xfrd_change *change, const struct xfrd_zone *zone,
 		return id != NULL && strcmp(id, change->expect) == 0;
 	*outcome = XFRD_CHANGED_MEMBER;
 	return change->on_end == NULL || id == NULL
-		|| !xfrd_member_id_has_source(change->xfrd, id);
+		|| !xfrd_member_id_has_source(change->xfrd, zone, id);
 }
 
 /* True if there is something to be done. *outcome: if not, why. */

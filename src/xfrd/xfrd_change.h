@@ -88,6 +88,16 @@ void xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask);
  */
 void xfrd_change_init(struct xfrd *xfrd);
 
+/* True if the zone list is needed, by what is published: there is a control
+ * channel, a catalog, or a folder of zone files. Cost: linear in the zones
+ * without a control channel. */
+bool xfrd_change_is_needed(struct xfrd *xfrd);
+
+/* The zone list is needed from now on. No confined process can be let into
+ * another folder: so if this one has not opened the list, it ends, and the next
+ * one does. */
+void xfrd_change_need(struct xfrd *xfrd);
+
 /* Finds the folder of the zone list, to be reached when this process is
  * confined; NULL: it is never written. out has room for size octets. */
 const char *xfrd_change_find_folder(const struct xfrd *xfrd, char *out,

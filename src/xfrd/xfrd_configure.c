@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "conf/image.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_change.h"
 #include "xfrd/xfrd_statistics.h"
 
 static enum nsd_err
@@ -101,17 +102,11 @@ xfrd_on_configure(struct role *role, const struct ipc_message *m)
 		err = coming_add(&xfrd->coming, m, &configure);
 	if (err == NSD_OK && configure.more == 0)
 		err = configure_take(xfrd, m->fds[0], &configure);
-	if (err == NSD_OK && xfrd->changes == NULL
-		&& *xfrd->changes_why == '\0'
-		&& role->server->conf->remote_control.control_enable) {
-		/* No confined process can be let into another folder. */
-		log_notice("xfrd: there is a control channel now: ending, so"
-			   " that the next one is let into the folder of the"
-			   " zone list");
-		role_stop(role);
-	}
-	if (err == NSD_OK)
+	if (err == NSD_OK) {
+		if (role->server->conf->remote_control.control_enable)
+			xfrd_change_need(xfrd);
 		return;
+	}
 	log_error("xfrd cannot take another configuration: %s: ending, so that"
 		  " the next one has it", err_text(err));
 	role_stop(role);

@@ -112,6 +112,9 @@ follow_end(struct xfrd *xfrd)
 	/* Files may have other names now. */
 	xfrd_write_look(xfrd);
 	xfrd_catalog_follow(xfrd);
+	if (xfrd->folders.follow_event != NULL)
+		event_active(xfrd->folders.follow_event, EV_TIMEOUT,
+			0);
 	xfrd_zones_go_on(xfrd);
 	role_send_obeyed(&xfrd->role, follow->ticket);
 	if (xfrd->changes != NULL)

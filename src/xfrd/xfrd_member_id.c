@@ -54,14 +54,22 @@ xfrd_member_id_parse(const char *id, uint8_t label[LABEL_MAX_LEN + 1],
 }
 
 bool
-xfrd_member_id_has_source(struct xfrd *xfrd, const char *id)
+xfrd_member_id_has_source(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	const char *id)
 {
 	uint8_t label[LABEL_MAX_LEN + 1], catalog[NAME_MAX_LEN];
 	struct xfrd_options options;
 	bool has;
 
-	if (strcmp(id, XFRD_MEMBER_OF_FOLDER) == 0)
-		return true;
+	if (strcmp(id, XFRD_MEMBER_OF_FOLDER) == 0) {
+		if (zone == NULL)
+			return true;
+		options = xfrd_options_begin(xfrd, zone);
+		has = options.pattern == NULL
+			|| options.pattern->catalog.folder_at != 0;
+		xfrd_read_end(xfrd);
+		return has;
+	}
 	if (!xfrd_member_id_parse(id, label, catalog))
 		return false;
 	options = xfrd_options_find(xfrd, catalog);

@@ -17,6 +17,7 @@
 #include "dns/name.h"
 
 struct xfrd;
+struct xfrd_zone;
 
 /* The ID of the members of folders. */
 #define XFRD_MEMBER_OF_FOLDER "zone-directory."
@@ -34,8 +35,10 @@ const char *xfrd_member_id_print(const uint8_t *label, const uint8_t *catalog,
 bool xfrd_member_id_parse(const char *id, uint8_t label[LABEL_MAX_LEN + 1],
 	uint8_t catalog[NAME_MAX_LEN]) MUST_USE;
 
-/* True if an ID is that of a member of a folder, or of a catalog that is
- * configured, and consumed here: no operator may change the zone. */
-bool xfrd_member_id_has_source(struct xfrd *xfrd, const char *id);
+/* True if the ID of a zone is that of a member of the folder of its pattern, or
+ * of a catalog that is configured, and consumed here: no operator may change
+ * the zone, which may be NULL: it is not known here. */
+bool xfrd_member_id_has_source(struct xfrd *xfrd,
+	const struct xfrd_zone *zone, const char *id);
 
 #endif

@@ -253,7 +253,8 @@ member_compare(struct xfrd_members *members, const struct xfrd_member_ask *ask)
 		else
 			change_begin(members, XFRD_CHANGE_DELETE, ask, id,
 				true);
-	} else if (id != NULL && xfrd_member_id_has_source(members->xfrd, id)) {
+	} else if (id != NULL && xfrd_member_id_has_source(members->xfrd,
+			zone, id)) {
 		member_take(members, zone, id, ask);
 	} else {
 		member_refuse(members, ask, XFRD_REFUSAL_BY_HAND, id);

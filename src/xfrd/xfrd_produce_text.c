@@ -146,7 +146,8 @@ xfrd_produce_make_id(struct xfrd *xfrd, const char *pattern,
 	uint8_t label[NAME_MAX_LEN], hash[NSEC3_HASH_LEN];
 	int64_t now[2] = {clock_now_usec(), (int64_t)time(NULL)};
 	bool wanted = catalog != NULL && !produce_read_id(old, label)
-		&& (old == NULL || !xfrd_member_id_has_source(xfrd, old));
+		&& (old == NULL || !xfrd_member_id_has_source(xfrd,
+			xfrd_zone_find(&xfrd->zones.table, apex), old));
 
 	xfrd_read_end(xfrd);
 	if (!wanted)

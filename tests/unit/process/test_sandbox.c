@@ -113,7 +113,7 @@ calls_in_no_row_are_not_there(void **state)
 		SYS_fchownat, SYS_fchmod, SYS_fchown, SYS_truncate,
 		SYS_prctl, SYS_memfd_create, SYS_setpriority,
 		SYS_sched_setaffinity, SYS_rt_sigqueueinfo, SYS_shmget,
-		SYS_keyctl, SYS_inotify_init1, SYS_personality, SYS_capset,
+		SYS_keyctl, SYS_fanotify_init, SYS_personality, SYS_capset,
 		SYS_seccomp, SYS_splice, SYS_sendfile, SYS_msync, 435, 425};
 
 	/* The last two: clone3, io_uring_setup. */
@@ -473,6 +473,10 @@ files_are_within_reach_of_few(void **state)
 			inside), CAN_READ | CAN_LIST | truncate);
 	assert_exits(attempt_in(&sandbox, ROLE_XFRD, folders, use_files,
 			outside), truncate);
+	sandbox.lists = true;
+	assert_exits(attempt_in(&sandbox, ROLE_XFRD, folders, use_files,
+			outside), CAN_LIST | truncate);
+	sandbox.lists = false;
 	assert_exits(attempt_in(&sandbox, ROLE_XFRD, folders, use_files,
 			inside),
 		CAN_READ | CAN_WRITE | CAN_MAKE | CAN_REMOVE | CAN_TRUNCATE

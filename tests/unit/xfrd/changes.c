@@ -268,6 +268,7 @@ settle(void)
 
 #define FIXED(n) "zone: name: fixed" n " zonefile: d\n"
 #define CONF "pattern: name: p zonefile: a\npattern: name: q zonefile: b\n" \
+	     "pattern: name: f zone-directory: d\n" \
 	     "pattern: name: long zonefile: c\nserver: zonelistfile: \"%s\"\n" \
 	     FIXED("0") FIXED("1") FIXED("2") FIXED("3") FIXED("4") \
 	     FIXED("5") FIXED("6") FIXED("7")

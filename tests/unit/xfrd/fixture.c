@@ -91,6 +91,7 @@ fixture_open(void)
 	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
 	CDS_INIT_LIST_HEAD(&xfrd->sources);
 	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
+	CDS_INIT_LIST_HEAD(&xfrd->folders.list);
 	assert_int_equal(store_reader_open(fixture.store.store, 0, "xfrd",
 		&xfrd->reader), NSD_OK);
 	assert_int_equal(xfrd_zones_init(xfrd), NSD_OK);

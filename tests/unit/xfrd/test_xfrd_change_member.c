@@ -27,14 +27,20 @@ static char folder[] = "/tmp/test_xfrd_change_member.XXXXXX";
 
 /* Adds x as a member. */
 static void
-add_member(const char *id)
+add_member_with(const char *id, const char *pattern)
 {
 	given_id = id;
-	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	change(XFRD_CHANGE_ADD, "x", pattern, "add");
 	given_id = NULL;
 	flush(0);
 	answer(0, NSD_OK);
 	assert_string_equal(member("x"), id);
+}
+
+static void
+add_member(const char *id)
+{
+	add_member_with(id, "p");
 }
 
 static void
@@ -92,11 +98,22 @@ source_leaves_zones_added_by_hand(void **state)
 static void
 member_of_a_folder_is_not_changed_by_hand(void **state)
 {
-	add_member(XFRD_MEMBER_OF_FOLDER);
+	add_member_with(XFRD_MEMBER_OF_FOLDER, "f");
 	assert_refused(XFRD_CHANGE_DELETE, "x", XFRD_CHANGED_MEMBER);
 	assert_refused(XFRD_CHANGE_PATTERN, "x", XFRD_CHANGED_MEMBER);
 	assert_refused(XFRD_CHANGE_ADD, "x", XFRD_CHANGED_EXISTS);
-	files_assert(list_path, HEAD "mem x p " XFRD_MEMBER_OF_FOLDER "\n");
+	files_assert(list_path, HEAD "mem x f " XFRD_MEMBER_OF_FOLDER "\n");
+}
+
+/* The pattern has no folder any more. */
+static void
+member_that_a_folder_has_left_is_changed_by_hand(void **state)
+{
+	add_member(XFRD_MEMBER_OF_FOLDER);
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	answer(1, NSD_OK);
+	assert_null(fixture_find("x"));
 }
 
 /* The catalog is not configured any more, or produced here. */
@@ -230,6 +247,7 @@ main(void)
 		TEST(source_changes_its_own_members_only),
 		TEST(source_leaves_zones_added_by_hand),
 		TEST(member_of_a_folder_is_not_changed_by_hand),
+		TEST(member_that_a_folder_has_left_is_changed_by_hand),
 		TEST(member_without_a_source_is_changed_by_hand),
 		TEST(member_moves_with_its_pattern),
 		TEST(move_to_where_a_member_is_changes_nothing),
