@@ -97,6 +97,8 @@ source_of_producer(struct xfrd *xfrd, const struct produce_zone *produced)
 
 	source.is_busy = produced->step != PRODUCE_READY || produced->busy
 		|| produced->again || produced->name_count > 0;
+	source.has_count = xfrd_produce_find_count(xfrd, produced->apex,
+		&source.count);
 	source.has_serial = zone != NULL && xfrd_zones_get_soa(xfrd, zone,
 		&soa);
 	if (source.has_serial)

@@ -312,12 +312,15 @@ status_print_catalog(struct xfrd *xfrd, struct ctl_call *call,
 	char why[XFRD_ERROR_MAX], text[NAME_TEXT_MAX];
 	const char *id = control_find_member_id(xfrd, zone, options, text);
 	struct xfrd_soa soa;
+	uint64_t count;
 
-	if (xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER
+	if (xfrd_produce_find_count(xfrd, xfrd_zone_apex(zone), &count)
 		&& xfrd_zones_get_soa(xfrd, zone, &soa))
-		ctl_printf(call, "\tcatalog: producer (serial: %u)\n",
-			(unsigned)soa.numbers.serial);
-
+		ctl_printf(call, "\tcatalog: producer (serial: %u, # members:"
+			" %llu)\n", (unsigned)soa.numbers.serial,
+			(unsigned long long)count);
+	else if (xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER)
+		ctl_printf(call, "\tcatalog: producer\n");
 	if (catalog != NULL && catalog->is_compared)
 		ctl_printf(call, "\tcatalog: consumer (serial: %u, # members:"
 			" %llu)\n", (unsigned)catalog->serial,

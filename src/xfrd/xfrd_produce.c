@@ -133,6 +133,7 @@ produce_fail(struct produce_zone *z, enum nsd_err err, const char *why)
 	z->pause_sec = z->pause_sec == 0 ? PAUSE_SEC : z->pause_sec * 2;
 	if (z->pause_sec > PAUSE_SEC_MAX)
 		z->pause_sec = PAUSE_SEC_MAX;
+	z->more = 0;
 	produce_zone_restart(z);
 	produce_step_soon(z);
 }
@@ -151,6 +152,8 @@ produce_on_end(void *ctx, const struct xfrd_edit_end *end)
 		return;
 	}
 	z->pause_sec = 0;
+	z->count += (uint64_t)z->more;
+	z->more = 0;
 	produce_step_soon(z);
 }
 
@@ -166,6 +169,7 @@ produce_ask(struct produce_zone *z, struct xfrd_edit_ask *ask,
 	ask->source = "this server";
 	ask->on_end = produce_on_end;
 	ask->ctx = z;
+	z->more = text->more;
 	z->busy = true;
 	if (z->xfrd->journal == NULL || xfrd_keep_is_lost(z->xfrd))
 		err = NSD_E_DENIED;
@@ -190,6 +194,8 @@ produce_make(struct produce_zone *z)
 	(void)xfrd_read_begin(z->xfrd);
 	if (!xfrd_produce_begin(z->xfrd, z->apex, &text, &ask.from, &ask.to)) {
 		ask.kind = XFR_WHOLE;
+		z->is_counted = true;
+		z->count = 0;
 		memcpy(apex.owner, z->apex, name_len(z->apex));
 		xfrd_produce_add(z->xfrd, z->apex, &apex, &text);
 		if (xfrd_produce_find_version(z->apex, apex.owner))
@@ -225,6 +231,7 @@ produce_open(struct produce_zone *z)
 		z->again = true;
 	xfrd_read_end(z->xfrd);
 	memset(&z->at, 0, sizeof(z->at));
+	z->walked = 0;
 	return ref != STORE_NONE;
 }
 
@@ -262,6 +269,8 @@ produce_walk(struct produce_zone *z)
 				produce_look_at(z);
 			zone_cursor_destroy(z->cursor);
 			z->cursor = NULL;
+			z->count = z->walked;
+			z->is_counted = true;
 			return false;
 		}
 		owner = produce_find_node_of(z, rr.owner);
@@ -272,6 +281,7 @@ produce_walk(struct produce_zone *z)
 			memcpy(z->at.owner, owner, name_len(owner));
 		}
 		if (rr.type == TYPE_PTR && owner == rr.owner) {
+			z->walked++;
 			memcpy(z->at.member, rr.rdata, rr.rdlen);
 			name_lower(z->at.member);
 		}
@@ -487,6 +497,18 @@ xfrd_produce_look(struct xfrd *xfrd)
 	xfrd->produce.looking = true;
 	xfrd->produce.next = 0;
 	event_add(xfrd->produce.event, &at_once);
+}
+
+bool
+xfrd_produce_find_count(const struct xfrd *xfrd, const uint8_t *apex,
+	uint64_t *count)
+{
+	const struct produce_zone *z = xfrd_produce_find(xfrd, apex);
+
+	if (z == NULL || !z->is_counted)
+		return false;
+	*count = z->count;
+	return true;
 }
 
 void

@@ -61,6 +61,10 @@ struct produce_zone {
 	struct zone_cursor *cursor;
 	struct produce_name at;    /* of the cursor: the name of its records */
 	uint32_t next;             /* number of the zone to look at */
+	bool is_counted;           /* the members of the served version are: */
+	uint64_t count;
+	int64_t more;              /* of the version under way */
+	uint64_t walked;           /* members that the cursor has seen */
 	struct event *event;
 	uint8_t apex[NAME_MAX_LEN];
 };
@@ -87,6 +91,11 @@ struct produce_zone *xfrd_produce_find(const struct xfrd *xfrd,
 /* A zone is about to go, or to get another pattern; or it has come, or has got
  * it. To be called both before and after a change. */
 void xfrd_produce_note(struct xfrd *xfrd, const struct xfrd_zone *zone);
+
+/* Finds how many members the served version of a catalog has. False: it is not
+ * known yet, or there is no such catalog. */
+bool xfrd_produce_find_count(const struct xfrd *xfrd, const uint8_t *apex,
+	uint64_t *count) MUST_USE;
 
 /*
  * Makes the ID of a zone that is to be added with a pattern, or to get it: the
@@ -129,6 +138,8 @@ struct produce_text {
 	uint8_t *removed, *added; /* records of xfr/changes.h */
 	size_t removed_len, removed_room, added_len, added_room;
 	unsigned records;         /* the SOAs not counted */
+	int64_t more;             /* members that are added, less those that
+				   * are removed */
 	bool failed;              /* without memory */
 };
 

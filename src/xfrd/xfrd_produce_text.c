@@ -191,6 +191,8 @@ produce_put(struct produce_text *text, enum changes_action action,
 			*room = more;
 		}
 	}
+	if (type == TYPE_PTR)
+		text->more += add ? 1 : -1;
 	if (!text->failed)
 		*len += changes_write(*octets + *len, &rr);
 }

@@ -248,11 +248,14 @@ def reconfigure(server, text):
 def test_reconfig_brings_and_removes_members(server):
     control.ask(server, "addzone", "b.test", "member")
     wait_members(server, a_test="member", b_test="member")
+    assert count_of(server) == 2
     reconfigure(server, PATTERNS + PRODUCER + member("c.test"))
     wait_members(server, b_test="member", c_test="member")
+    wait_for("the count", lambda: count_of(server) == 2)
     reconfigure(server, PATTERNS.replace(
         "\tcatalog-producer-zone: cat.example\n", "", 1) + PRODUCER)
     wait_members(server)
+    wait_for("the count", lambda: count_of(server) == 0)
 
 
 def test_reconfig_brings_and_removes_a_catalog(server):
@@ -312,6 +315,12 @@ class Watch:
             raise self.fault
 
 
+def count_of(server):
+    """The count of members that zonestatus prints."""
+    text = control.ask(server, "zonestatus", "cat.example")[1]
+    return int(text.partition("# members: ")[2].partition(")")[0])
+
+
 def listed(server):
     """The members by the zone list."""
     lines = (server.directory / "zone.list").read_text().splitlines()
@@ -357,6 +366,8 @@ def test_deaths_amid_changes(server, role):
 
     wait_for("the members of the zone list", is_as_listed)
     wait_for("the last one", lambda: "last.test." in labels_of(server))
+    wait_for("the count",
+             lambda: count_of(server) == len(labels_of(server)))
     watch.finish()
     assert len(watch.versions) > 1
 

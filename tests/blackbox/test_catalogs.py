@@ -395,10 +395,10 @@ def test_members_of_a_producer(make_server, primary):
                  lambda o=owner, n=name: server.query(o, "PTR").answer
                  and server.answer(o, "PTR") == [f"{n}."])
     found = source(server, "out.test")
-    assert (found["role"], found["serial"]) == (
-        "producer", server.serial("out.test"))
-    assert status(server, "out.test")["catalog"].startswith(
-        f"producer (serial: {found['serial']}")
+    assert (found["role"], found["serial"], found["members"]) == (
+        "producer", server.serial("out.test"), 2)
+    assert status(server, "out.test")["catalog"] == (
+        f"producer (serial: {found['serial']}, # members: 2)")
     assert status(server, "x.test")["catalog-member-id"] == ids["x.test"]
     assert status(server, "a.test")["catalog-member-id"] == (
         "a1.zones.cat.test.")

@@ -148,6 +148,9 @@ xfrd_begin(void)
 	xfrd->role.server = &sim.server;
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
+	CDS_INIT_LIST_HEAD(&xfrd->sources);
+	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
+	CDS_INIT_LIST_HEAD(&xfrd->folders.list);
 	if (store_reader_open(loader_store(), 0, "xfrd", &xfrd->reader)
 			!= NSD_OK
 		|| xfrd_zones_init(xfrd) != NSD_OK

@@ -306,6 +306,9 @@ xfrd_start(void)
 	xfrd->journal = (struct journal *)&sim;
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
+	CDS_INIT_LIST_HEAD(&xfrd->sources);
+	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
+	CDS_INIT_LIST_HEAD(&xfrd->folders.list);
 	if (store_reader_open(sim.store.store, 0, "xfrd", &xfrd->reader)
 			!= NSD_OK
 		|| xfrd_zones_init(xfrd) != NSD_OK
