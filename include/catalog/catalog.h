@@ -7,9 +7,9 @@
  *   coo.LABEL.zones.CATALOG      PTR the catalog that may take it
  *   group.LABEL.zones.CATALOG    TXT a group, perhaps several
  *
- * Other names, types and properties are ignored (sections 4.2 and 4.5), and so
- * is what lies below a zone cut. Nothing here keeps state; a version that is
- * looked at in several turns is pinned by the caller.
+ * Other names, types and properties are ignored (RFC 9432 section 4.2, RFC 9432
+ * section 4.5), and so is what lies below a zone cut. Nothing here keeps state;
+ * a version that is looked at in several turns is pinned by the caller.
  */
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
@@ -78,7 +78,8 @@ struct catalog_walk {
 
 /* Goes on with a walk: looks at `most` names at most, and calls on_member for
  * each member; false ends it there, behind that member. member: lent for the
- * call. Then walk->is_over says whether that was all. */
+ * call. Then walk->is_over says whether that was all. Cost: 0.1 us a name,
+ * and a way down the trie (tests/bench/bench_catalog). */
 void catalog_next(const struct store_view *view, const struct zone *zone,
 	const uint8_t *apex, struct catalog_walk *walk, unsigned most,
 	bool (*on_member)(void *ctx, const struct catalog_member *member),

@@ -100,6 +100,7 @@ txt_is_single(const uint8_t *rdata, size_t len)
 
 /* ---- members ------------------------------------------------------------- */
 
+/* RFC 9432 section 4.3.1 */
 enum catalog_fault
 catalog_check(const struct store_view *view, const struct zone *zone,
 	const uint8_t *apex)
@@ -120,6 +121,7 @@ catalog_check(const struct store_view *view, const struct zone *zone,
 		: CATALOG_FAULT_VERSION;
 }
 
+/* RFC 9432 section 4.4.1: several records make the whole catalog invalid. */
 static void
 member_read_coo(const struct rrset *rrset, const uint8_t *apex,
 	struct catalog_member *member)
@@ -130,7 +132,8 @@ member_read_coo(const struct rrset *rrset, const uint8_t *apex,
 	member->has_coo = true;
 }
 
-/* Records that are no single text name no pattern, and are left out. */
+/* RFC 9432 section 4.4.2. Records that are no single text name no pattern, and
+ * are left out. */
 static void
 member_read_groups(const struct rrset *rrset, const uint8_t *apex,
 	struct catalog_member *member)
@@ -152,7 +155,8 @@ member_read_groups(const struct rrset *rrset, const uint8_t *apex,
 	}
 }
 
-/* Reads the member of a node, without its properties. False: it is none. */
+/* Reads the member of a node, without its properties (RFC 9432 section 4.1).
+ * False: it is none. */
 static bool
 member_read(const struct store_view *view, const struct node *node,
 	const uint8_t *apex, struct catalog_member *member)

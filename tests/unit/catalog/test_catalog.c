@@ -9,6 +9,7 @@
 
 #include "catalog/catalog.h"
 #include "dns/name.h"
+#include "lib/failing.h"
 #include "lib/history_fixture.h"
 #include "lib/one_fixture.h"
 #include "zonedb/history_edit.h"
@@ -126,7 +127,8 @@ version_is_2(void **state)
 	assert_int_equal(check("version 0 TXT \"\"\n"), CATALOG_FAULT_VERSION);
 }
 
-/* RFC 9432 sections 4.1, 4.2 and 4.5: names in no member node are ignored. */
+/* RFC 9432 section 4.1 and RFC 9432 section 4.2: names and properties that
+ * are not known are ignored, as are those of RFC 9432 section 4.5. */
 static void
 members_are_found(void **state)
 {
@@ -158,7 +160,8 @@ members_are_found(void **state)
 	assert_string_equal(walk(1000, 1000), "");
 }
 
-/* RFC 9432 section 4.4 */
+/* RFC 9432 section 4.4.1 and RFC 9432 section 4.4.2; several records where
+ * there may be one (RFC 9432 section 4.1) */
 static void
 properties_are_read(void **state)
 {
@@ -255,6 +258,43 @@ changes_of_cuts_are_no_help(void **state)
 	assert_int_equal(changes(3, 4, 100), NSD_OK);
 }
 
+/* More groups than are read, and records that are no groups. */
+static void
+groups_have_a_limit(void **state)
+{
+	char text[1024], *at = text;
+
+	at += sprintf(at, HEAD VERSION "a.zones 0 PTR one.\n"
+		"group.a.zones 0 TXT 0 0\ngroup.a.zones 0 TXT \"\\000\"\n");
+	for (unsigned i = 1; i <= CATALOG_GROUPS_MAX + 2; i++)
+		at += sprintf(at, "group.a.zones 0 TXT %02u\n", i);
+	load(text);
+	assert_string_equal(find("a"),
+		"a=one./01/02/03/04/05/06/07/08 ");
+	assert_string_equal(walk(1, 1), "a=one./01/02/03/04/05/06/07/08 ");
+}
+
+/* Memory that runs out anywhere is told of, and nothing is left behind. */
+static void
+changes_want_memory(void **state)
+{
+	static const struct history_limits limits = {5, 1u << 20};
+	enum nsd_err err = NSD_E_MEMORY;
+	int n;
+
+	load(HEAD VERSION "a.zones 0 PTR one.\n");
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 1 2 3 4 5\na.zones 0 PTR one.\n",
+		"@ 0 SOA . . 2 2 3 4 5\nb.zones 0 PTR b.\n");
+	for (n = 0; err == NSD_E_MEMORY; n++) {
+		err = FAILING_ONCE(n, changes(1, 2, 100));
+		assert_string_equal(said, err == NSD_OK ? "-a=one. +b=b. "
+							: "");
+	}
+	assert_int_equal(err, NSD_OK);
+	assert_true(n > 2);
+}
+
 /* Labels and names as long as they may be. */
 static void
 long_names_have_room(void **state)
@@ -286,6 +326,8 @@ main(void)
 		TEST(names_below_a_cut_are_hidden),
 		TEST(changes_touch_members),
 		TEST(changes_of_cuts_are_no_help),
+		TEST(groups_have_a_limit),
+		TEST(changes_want_memory),
 		TEST(long_names_have_room),
 	};
 
