@@ -225,6 +225,7 @@ changes_begin(struct xfrd *xfrd)
 	assert(changes->asked_count == 0);
 	changes->batch_count = 0;
 	changes->more = 0;
+	changes->turned = false;
 	do {
 		if (xfrd_change_wants_renewal(xfrd)
 			&& xfrd_change_renew(xfrd)) {
@@ -594,6 +595,9 @@ changes_drop_new(struct xfrd_changes *changes, bool old_is_durable)
 void
 xfrd_changes_go_on(struct xfrd *xfrd)
 {
+	/* Fetches that waited for the last batch (xfrd_turn.c). */
+	if (xfrd->changes->step == XFRD_CHANGES_NONE)
+		xfrd_zones_go_on(xfrd);
 	if (xfrd->changes->step == XFRD_CHANGES_NONE
 		&& xfrd->follow.step == XFRD_FOLLOW_WANTED)
 		xfrd_follow_begin(xfrd);

@@ -24,7 +24,7 @@
 struct event;
 
 /* Buckets of the table of changes by zone. */
-#define XFRD_CHANGE_BUCKETS 1024u
+#define XFRD_CHANGE_BUCKETS 4096u
 
 struct xfrd_change {
 	struct cds_list_head node; /* of one of the lists below */
@@ -86,6 +86,8 @@ struct xfrd_changes {
 	unsigned batch_count;
 	unsigned asked_count;         /* messages to it; these have theirs */
 	enum xfrd_changes_step step;
+	bool turned;               /* fetches had their turn beside the batch
+				    * (xfrd_turn.c) */
 	uint64_t flush;            /* number of the one that is waited for */
 	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* changes of the
 							 * batch */

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
+#include "xfrd/xfrd_changes.h"
 
 /* Actions of the machine, and zones that are looked at, in a turn of the
  * loop. */
@@ -22,6 +23,8 @@
 #define TURN_ZONES 500
 /* The time between looks at the machine, at least: more often is no use. */
 #define WAIT_MIN_MSEC 1
+/* A batch of that many changes of zones goes before fetches. */
+#define CHANGES_MIN 1024u
 
 /* ---- looking at what is served ------------------------------------------- */
 
@@ -261,6 +264,23 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 	}
 }
 
+/* True if many changes of zones go first: zones that come are all listed
+ * before they are fetched. With each batch of changes fetches have one turn, so
+ * that no stream of changes stops them. */
+static bool
+turn_is_for_changes(const struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+
+	if (changes == NULL || changes->step == XFRD_CHANGES_NONE
+		|| changes->batch_count < CHANGES_MIN)
+		return false;
+	if (changes->turned)
+		return true;
+	changes->turned = true;
+	return false;
+}
+
 /* Does a turn of the machine: the actions that are due, and expiries; then
  * waits for the next one. */
 static void
@@ -272,10 +292,14 @@ turn_on_time(evutil_socket_t fd, short what, void *arg)
 	int64_t now = clock_now_msec(), next;
 	struct timeval wait;
 
-	/* The machine goes on when a transfer has been published; at the end
-	 * nothing is begun. */
+	/* The machine goes on when a transfer has been published, or when the
+	 * batch of changes has ended; at the end nothing is begun. */
 	if (xfrd_keep_is_full(xfrd) || xfrd->writes.ending)
 		return;
+	if (turn_is_for_changes(xfrd)) {
+		turn_tell_expiries(xfrd);
+		return;
+	}
 	for (unsigned i = 0; i < TURN_ACTIONS; i++) {
 		if (!xfr_next(zones->machine, now, &action)) {
 			turn_tell_expiries(xfrd);
