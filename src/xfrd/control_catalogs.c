@@ -193,7 +193,8 @@ source_print(struct ctl_json *json, bool is_json,
 		ctl_printf(json->call, "\trefused: %llu\n",
 			(unsigned long long)refused);
 	if (*source->invalid != '\0')
-		ctl_printf(json->call, "\tinvalid: %s\n", source->invalid);
+		ctl_printf(json->call, "\tinvalid: serial %u: %s\n",
+			(unsigned)source->invalid_serial, source->invalid);
 	if (members != NULL)
 		source_print_refused(json, false, members, most);
 }

@@ -23,6 +23,9 @@
 #include "store/store.h"
 #include "xfrd/xfrd_members.h"
 
+/* Octets of the reason for which a version is not valid, with the NUL. */
+#define XFRD_INVALID_MAX (2 * NAME_TEXT_MAX + 100)
+
 struct catalog_round;
 struct event;
 
@@ -43,8 +46,8 @@ struct xfrd_catalog {
 	store_ref zone;              /* struct zone, not to be read */
 	uint64_t count;              /* of its members */
 	/* The version that was looked at last, if it was not valid: */
-	char invalid[256];           /* why; empty: it was valid, or none is
-				      * served */
+	/* Why; empty: it was valid, or none is served. */
+	char invalid[XFRD_INVALID_MAX];
 	uint32_t invalid_serial;
 	store_ref invalid_zone;
 	bool is_kept;                /* the version has no members, and

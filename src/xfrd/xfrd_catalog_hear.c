@@ -158,14 +158,13 @@ xfrd_catalog_print_invalid(const struct xfrd_catalog *catalog, char *out,
 	size_t size)
 {
 	if (*catalog->invalid != '\0')
-		snprintf(out, size, "serial %u: %s",
-			(unsigned)catalog->invalid_serial, catalog->invalid);
+		snprintf(out, size, "%s", catalog->invalid);
 	else if (catalog_has_expired(catalog))
 		snprintf(out, size, "the zone has expired");
 	else if (catalog->is_kept)
-		snprintf(out, size, "serial %u: there are no members, and"
-			" %" PRIu64 " are kept (catalog-empty)",
-			(unsigned)catalog->serial, catalog->members.unwanted);
+		snprintf(out, size, "there are no members, and %" PRIu64
+			" are kept (catalog-empty)",
+			catalog->members.unwanted);
 	else
 		*out = '\0';
 	return out;

@@ -41,6 +41,45 @@ round_refuse(struct xfrd_catalog *catalog, const char *why)
 	catalog->invalid_zone = round->ref;
 }
 
+/* Prints the fault of a version, beginning with NSD's text if it has one. */
+static void
+fault_print(const struct xfrd_catalog *catalog, char *out, size_t size)
+{
+	const struct catalog_round *round = catalog->round;
+	char apex[NAME_TEXT_MAX], name[NAME_TEXT_MAX];
+	char id[XFRD_MEMBER_ID_MAX] = "";
+
+	name_print_text(catalog->apex, apex);
+	if (round->fault_label[0] != 0)
+		(void)xfrd_member_id_print(round->fault_label, catalog->apex,
+			id);
+	switch (round->fault) {
+	case CATALOG_FAULT_NONE:
+		break;
+	case CATALOG_FAULT_NO_VERSION:
+		snprintf(out, size, "'version.%s' TXT RRset not found", apex);
+		break;
+	case CATALOG_FAULT_VERSIONS:
+	case CATALOG_FAULT_VERSION:
+		snprintf(out, size, "'version.%s' TXT RR with value \"2\" not"
+			" found: %s", apex, catalog_fault_text(round->fault));
+		break;
+	case CATALOG_FAULT_PTRS:
+		snprintf(out, size, "only a single PTR RR expected on '%s'",
+			id);
+		break;
+	case CATALOG_FAULT_COOS:
+		snprintf(out, size, "only a single PTR RR expected on"
+			" 'coo.%s'", id);
+		break;
+	case CATALOG_FAULT_TWICE:
+		name_print_text(round->fault_name, name);
+		snprintf(out, size, "'%s' and another member node have the"
+			" same name '%s'", id, name);
+		break;
+	}
+}
+
 /* True if the same version was looked at before. */
 static bool
 version_is_known(const struct xfrd_catalog *catalog)
@@ -234,6 +273,10 @@ check_member(struct xfrd_catalog *catalog, const struct catalog_member *member)
 		&& member_is_twice(catalog, member))
 		fault = CATALOG_FAULT_TWICE;
 	catalog->round->fault = fault;
+	memcpy(catalog->round->fault_label, member->label,
+		sizeof(member->label));
+	memcpy(catalog->round->fault_name, member->name,
+		sizeof(member->name));
 	return fault == CATALOG_FAULT_NONE;
 }
 
@@ -267,18 +310,21 @@ round_check_node(struct xfrd_catalog *catalog, struct catalog_node *node)
 		catalog->steps++;
 }
 
-/* Returns why a version that was looked at is not taken; NULL: it is. */
-static const char *
-round_check_end(struct xfrd_catalog *catalog, bool *is_empty, char text[100])
+/* True if a version that was looked at is taken; else text is the reason. */
+static bool
+round_check_end(struct xfrd_catalog *catalog, bool *is_empty,
+	char text[XFRD_INVALID_MAX])
 {
 	struct catalog_round *round = catalog->round;
 	struct xfrd_zone *zone = xfrd_zone_find(&catalog->xfrd->zones.table,
 		catalog->apex);
 	struct xfrd_options options;
-	const char *why = NULL;
+	bool valid = true;
 
-	if (round->fault != CATALOG_FAULT_NONE)
-		return catalog_fault_text(round->fault);
+	if (round->fault != CATALOG_FAULT_NONE) {
+		fault_print(catalog, text, XFRD_INVALID_MAX);
+		return false;
+	}
 	assert(zone != NULL);
 	options = xfrd_options_begin(catalog->xfrd, zone);
 	*is_empty = round->count == 0;
@@ -287,13 +333,13 @@ round_check_end(struct xfrd_catalog *catalog, bool *is_empty, char text[100])
 
 		*is_empty &= options.pattern->catalog.empty_deletes == 0;
 		if (max > 0 && round->count > max) {
-			snprintf(text, 100, "there are more than %u members"
-				" (catalog-max)", (unsigned)max);
-			why = text;
+			snprintf(text, XFRD_INVALID_MAX, "there are more than"
+				" %u members (catalog-max)", (unsigned)max);
+			valid = false;
 		}
 	}
 	xfrd_read_end(catalog->xfrd);
-	return why;
+	return valid;
 }
 
 /* Begins to tell of the members, as the version is valid. */
@@ -323,8 +369,7 @@ check_turn(struct xfrd_catalog *catalog)
 {
 	struct catalog_round *round = catalog->round;
 	bool is_empty = false;
-	char text[100];
-	const char *why;
+	char text[XFRD_INVALID_MAX];
 
 	if (!round->is_part) {
 		catalog_next(round->view, round->zone, catalog->apex,
@@ -338,12 +383,11 @@ check_turn(struct xfrd_catalog *catalog)
 	}
 	if (round->fault == CATALOG_FAULT_NONE && !round->walk.is_over)
 		return;
-	why = round_check_end(catalog, &is_empty, text);
-	if (why == NULL) {
+	if (round_check_end(catalog, &is_empty, text)) {
 		round_apply(catalog, is_empty);
 		return;
 	}
-	round_refuse(catalog, why);
+	round_refuse(catalog, text);
 	xfrd_catalog_end(catalog, false);
 }
 
@@ -457,10 +501,12 @@ static enum nsd_err
 round_prepare(struct xfrd_catalog *catalog, const struct zone_entry *entry)
 {
 	struct catalog_round *round = catalog->round;
+	char text[XFRD_INVALID_MAX];
 
 	round->fault = catalog_check(round->view, round->zone, catalog->apex);
 	if (round->fault != CATALOG_FAULT_NONE) {
-		round_refuse(catalog, catalog_fault_text(round->fault));
+		fault_print(catalog, text, sizeof(text));
+		round_refuse(catalog, text);
 		return NSD_E_NOT_FOUND;
 	}
 	round->is_part = round_find_nodes(catalog, entry);

@@ -54,7 +54,9 @@ struct catalog_round {
 	 * free. */
 	uint64_t *names;
 	size_t name_room;            /* a power of two */
-	enum catalog_fault fault;    /* of the version */
+	enum catalog_fault fault;    /* of the version, */
+	uint8_t fault_label[CATALOG_LABEL_SIZE]; /* in this member node, */
+	uint8_t fault_name[NAME_MAX_LEN];        /* which has this name */
 	uint64_t count;              /* members of it */
 	bool is_kept;                /* no members, so zones stay */
 	uint32_t serial;

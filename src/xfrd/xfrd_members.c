@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "xfrd/xfrd.h"
@@ -29,6 +30,7 @@ struct members_change {
 	struct xfrd *xfrd;
 	enum xfrd_change_kind kind;
 	bool comes_anew;              /* DELETE: an ADD follows */
+	bool is_reset;                /* ADD: behind such a one */
 	uint8_t apex[NAME_MAX_LEN];
 	const char *pattern;          /* in texts, like the next ones */
 	const char *id;
@@ -268,11 +270,19 @@ static void
 change_take(const struct members_change *change)
 {
 	struct xfrd_members *members = change->members;
-	const struct xfrd_zone *zone = xfrd_zone_find(
-		&members->xfrd->zones.table, change->apex);
+	struct xfrd_zones *zones = &members->xfrd->zones;
+	const struct xfrd_zone *zone = xfrd_zone_find(&zones->table,
+		change->apex);
 
 	if (zone != NULL && change->kind != XFRD_CHANGE_DELETE)
 		mark_set(members, zone);
+	/* All state is reset (RFC 9432 section 5.6): the serial in the zone's
+	 * file, too, which may be there still. */
+	if (zone != NULL && change->is_reset && zone->handle != XFR_NONE) {
+		xfr_on_command(zones->machine, zone->handle, clock_now_msec(),
+			true);
+		xfrd_zones_go_on(members->xfrd);
+	}
 	switch (change->kind) {
 	case XFRD_CHANGE_ADD:
 		members->added++;
@@ -345,6 +355,7 @@ members_on_changed(void *ctx, const struct xfrd_change_end *end)
 	if (done && change->comes_anew) {
 		change->kind = XFRD_CHANGE_ADD;
 		change->comes_anew = false;
+		change->is_reset = true;
 		change->expect = NULL;
 		change_ask(change);
 		return;

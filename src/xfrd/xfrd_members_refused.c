@@ -157,7 +157,8 @@ xfrd_members_print_refusal(const struct xfrd_refused *refused, char *out,
 			"%s", text);
 		break;
 	case XFRD_REFUSAL_FAILED:
-		snprintf(out, size, "%s", text);
+		snprintf(out, size, "%s", *text != '\0' ? text
+			: "no zone can be added now");
 		break;
 	}
 	return out;

@@ -2,11 +2,10 @@
 catalogs; no bad catalog removes any."""
 import pytest
 
+import catalogs as primaries
 import control
 from harness import wait_for, zone_text
-from scripted_primary import ScriptedPrimary, reply, soa, whole
 
-HEAD = "# NSD zone list\n# name pattern\n"
 PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
             'pattern:\n\tname: q\n\tzonefile: "%s.other"\n')
 
@@ -99,3 +98,49 @@ def test_members_of_a_catalog_come_change_and_go(catalogs):
     wait_for("members to be served", lambda: serves(server, "a.test", 7)
              and serves(server, "c.test", 3))
     assert server.rcode("b.test", "SOA") == "REFUSED"
+
+
+# ---- state of members -------------------------------------------------------
+
+def test_reset_member_is_fetched_whatever_its_serial(make_server):
+    """RFC 9432 sections 5.4 and 5.6: the file of the zone, which has a higher
+    serial, is state of it, too."""
+    with primaries.Primary() as primary:
+        primary.serials["a.test."] = 7
+        primary.put("cat.test", *primaries.catalog(
+            primaries.member("m1", "a.test")))
+        server = primaries.consumer(make_server, primary).start()
+        server.wait_serial("a.test", 7)
+        assert control.ask(server, "write", "a.test") == (0, "ok\n")
+        wait_for("the zone file", server.zone_file("a.test").exists)
+        primary.serials["a.test."] = 3
+        primary.give(server, "cat.test", *primaries.catalog(
+            primaries.member("m2", "a.test")))
+        server.wait_serial("a.test", 3)
+
+
+# ---- the log ----------------------------------------------------------------
+
+def test_reasons_name_the_node(catalogs):
+    """NSD's texts, where it has one."""
+    c = catalogs()
+    c.write("cat", 1, "m1 a.test")
+    server = c.server.start()
+    c.wait_members(a="p m1")
+    for serial, version, nodes, reason in (
+            (2, None, ["m2 b.test"], "'version.cat.' TXT RRset not found"),
+            (3, "3", ["m2 b.test"],
+             "'version.cat.' TXT RR with value \"2\" not found"),
+            (4, "2", ["m2 b.test", "m2 c.test"],
+             "only a single PTR RR expected on 'm2.zones.cat.'"),
+            (5, "2", ["m2 b.test coo=x coo=y"],
+             "only a single PTR RR expected on 'coo.m2.zones.cat.'")):
+        c.publish("cat", serial, *nodes, version=version)
+        server.wait_log(
+            f"error: invalid catalog consumer zone 'cat': {reason}")
+        assert f"\tcatalog-invalid: {reason}" in control.ask(
+            server, "zonestatus", "cat")[1]
+    c.wait_members(a="p m1")
+    c.publish("cat", 6, "m2 b.test")
+    server.wait_log("notice: catalog cat: the version with serial 6 is valid")
+    c.wait_members(b="p m2")
