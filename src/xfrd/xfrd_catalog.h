@@ -52,6 +52,9 @@ struct xfrd_catalog {
 	store_ref invalid_zone;
 	bool is_kept;                /* the version has no members, and
 				      * those of the one before stay */
+	bool is_counted;             /* members were counted, as no version was
+				      * compared */
+	uint64_t kept;               /* members, with is_kept or is_counted */
 	bool heard;                  /* there may be another version */
 	bool whole;                  /* all members are to be looked at, also
 				      * of a version that was */

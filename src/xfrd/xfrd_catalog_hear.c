@@ -163,8 +163,7 @@ xfrd_catalog_print_invalid(const struct xfrd_catalog *catalog, char *out,
 		snprintf(out, size, "the zone has expired");
 	else if (catalog->is_kept)
 		snprintf(out, size, "there are no members, and %" PRIu64
-			" are kept (catalog-empty)",
-			catalog->members.unwanted);
+			" are kept (catalog-empty)", catalog->kept);
 	else
 		*out = '\0';
 	return out;
@@ -176,7 +175,7 @@ xfrd_catalog_count(const struct xfrd_catalog *catalog)
 	const struct xfrd_members *members = &catalog->members;
 	uint64_t refused = members->refused_count + members->refused_more;
 
-	if (catalog->is_kept)
-		return members->unwanted;
+	if (catalog->is_kept || catalog->is_counted)
+		return catalog->kept;
 	return catalog->count > refused ? catalog->count - refused : 0;
 }

@@ -22,6 +22,16 @@
 #define GONE_OCTETS_MAX (32u << 20)
 #define NODES_MAX 200000u
 
+static void
+round_unpin(struct xfrd_catalog *catalog)
+{
+	struct catalog_round *round = catalog->round;
+
+	if (round->is_pinned)
+		store_reader_unpin(catalog->xfrd->reader, &round->pin);
+	round->is_pinned = false;
+}
+
 /* ---- versions ----------------------------------------------------------- */
 
 /* Notes that the version is not valid; the log gets it once. */
@@ -257,6 +267,23 @@ round_find_nodes(struct xfrd_catalog *catalog, const struct zone_entry *entry)
 	return err == NSD_OK;
 }
 
+/* Begins to count the members, which stay, as no version says which there are.
+ * False: that is not needed. */
+static bool
+round_count_members(struct xfrd_catalog *catalog)
+{
+	struct catalog_round *round = catalog->round;
+
+	if (catalog->is_compared || catalog->is_counted)
+		return false;
+	round->step = CATALOG_WAIT;
+	round->is_broken = true;
+	round_unpin(catalog);
+	xfrd_members_begin(&catalog->members, XFRD_ROUND_COUNT);
+	xfrd_members_end(&catalog->members);
+	return true;
+}
+
 /* ---- the check of a version ---------------------------------------------- */
 
 /* Takes a member of the check. False: the version is not valid. */
@@ -388,7 +415,8 @@ check_turn(struct xfrd_catalog *catalog)
 		return;
 	}
 	round_refuse(catalog, text);
-	xfrd_catalog_end(catalog, false);
+	if (!round_count_members(catalog))
+		xfrd_catalog_end(catalog, false);
 }
 
 /* ---- members ------------------------------------------------------------- */
@@ -421,16 +449,6 @@ apply_node(struct xfrd_catalog *catalog, const struct catalog_node *node)
 	catalog->steps++;
 	if (is_there)
 		xfrd_catalog_apply(catalog, &member);
-}
-
-static void
-round_unpin(struct xfrd_catalog *catalog)
-{
-	struct catalog_round *round = catalog->round;
-
-	if (round->is_pinned)
-		store_reader_unpin(catalog->xfrd->reader, &round->pin);
-	round->is_pinned = false;
 }
 
 static void
@@ -542,6 +560,8 @@ xfrd_catalog_begin(struct xfrd_catalog *catalog)
 		catalog->heard = catalog->whole = false;
 		catalog->again_count = 0;
 	}
+	if (err == NSD_E_NOT_FOUND && round_count_members(catalog))
+		err = NSD_OK;
 	if (err != NSD_OK)
 		round_free(catalog);
 	return err;
@@ -602,13 +622,18 @@ xfrd_catalog_end(struct xfrd_catalog *catalog, bool done)
 		catalog->count = round->count;
 		catalog->is_kept = round->is_kept
 			&& catalog->members.unwanted > 0;
+		catalog->is_counted = false;
 		/* Members that stay go with the next version that has some. */
 		catalog->all = catalog->is_kept;
+	}
+	if (catalog->members.kind == XFRD_ROUND_COUNT) {
+		catalog->is_counted |= !catalog->is_compared;
+		catalog->kept = catalog->members.unwanted;
 	}
 	if (catalog->is_kept && !was_kept)
 		log_error("%s: the version with serial %u has no members;"
 			  " %" PRIu64 " member zones stay (catalog-empty)",
 			catalog->name, (unsigned)catalog->serial,
-			catalog->members.unwanted);
+			catalog->kept);
 	round_free(catalog);
 }

@@ -262,6 +262,23 @@ bad_version_changes_nothing(void **state)
 }
 
 static void
+members_are_counted_without_a_valid_version(void **state)
+{
+	members_list("a", "p", "1.zones.cat.");
+	members_list("b", "p", "2.zones.cat.");
+	members_list("c", "p", "2.zones.two.");
+	xfrd_catalog_hear(&fixture.xfrd, fixture_find("cat"));
+	assert_said("");
+	assert_int_equal(xfrd_catalog_count(catalog("cat")), 2);
+	serve("cat", "1", "@ 0 NS invalid.\n");
+	assert_said("");
+	assert_int_equal(xfrd_catalog_count(catalog("cat")), 2);
+	serve("cat", "2", HEAD "2.zones 0 PTR b.\n");
+	assert_said("-a?1.zones.cat. ");
+	assert_int_equal(xfrd_catalog_count(catalog("cat")), 1);
+}
+
+static void
 two_nodes_with_one_name_are_found(void **state)
 {
 	/* Whether or not there is such a zone. */
@@ -456,6 +473,7 @@ main(void)
 		TEST(without_a_history_all_members_are_looked_at),
 		TEST(nodes_that_change_are_compared),
 		TEST(bad_version_changes_nothing),
+		TEST(members_are_counted_without_a_valid_version),
 		TEST(two_nodes_with_one_name_are_found),
 		TEST_OF(members_beyond_catalog_max_do_not_come, begin_max),
 		TEST(catalog_that_becomes_empty_keeps_its_members),
