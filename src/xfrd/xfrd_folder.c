@@ -15,8 +15,10 @@
 #include "xfrd/xfrd_folder.h"
 #include "xfrd/xfrd_member_id.h"
 
-/* The pause before changes that have failed are tried again. */
-#define RETRY_SEC 10
+/* The pause before changes that have failed are tried again; twice as long each
+ * time. */
+#define RETRY_SEC 10u
+#define RETRY_MAX_SEC 3600u
 /* Zones that are looked at in a turn of the loop. */
 #define TURN_ZONES 5000u
 /* Files with a bad name in the log, of a reading. */
@@ -440,9 +442,9 @@ folder_go_on(void *ctx)
 static void
 folder_on_end(void *ctx, bool failed)
 {
-	static const struct timeval retry = {.tv_sec = RETRY_SEC};
 	struct xfrd_folder *folder = ctx;
 	const struct xfrd_members *members = &folder->members;
+	struct timeval retry = {.tv_sec = 0};
 
 	folder->count += members->added;
 	folder->count -= members->deleted < folder->count ? members->deleted
@@ -451,8 +453,13 @@ folder_on_end(void *ctx, bool failed)
 	free(folder->marks);
 	folder->marks = NULL;
 	folder->mark_room = 0;
+	folder->retry_sec = !failed ? 0
+		: folder->retry_sec == 0 ? RETRY_SEC
+		: folder->retry_sec < RETRY_MAX_SEC ? 2 * folder->retry_sec
+		: RETRY_MAX_SEC;
 	if (failed) {
 		folder->failed = true;
+		retry.tv_sec = folder->retry_sec;
 		event_add(folder->event, &retry);
 	}
 	xfrd_watch_go_on(&folder->watch);

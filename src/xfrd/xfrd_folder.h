@@ -50,6 +50,7 @@ struct xfrd_folder {
 	bool is_read;                /* all files were seen once */
 	bool fails;                  /* not readable the last time */
 	bool failed;                 /* changes have failed */
+	unsigned retry_sec;          /* the pause after that; 0: none have */
 	bool is_kept;                /* without any file: zones stay */
 	uint64_t count;              /* member zones */
 	uint64_t bad;                /* files whose name is that of no zone */

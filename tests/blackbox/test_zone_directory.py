@@ -8,7 +8,7 @@ import time
 import pytest
 
 import control
-from harness import wait_for, zone_text
+from harness import is_sanitized, wait_for, zone_text
 
 PATTERN = 'pattern:\n\tname: p\n\tzone-directory: "served"\n'
 # A file that is gone, and no zone any more: five seconds, and what it takes.
@@ -19,11 +19,6 @@ def old(path):
     """A file that nobody has written to for a while."""
     os.utime(path, (time.time() - 60, time.time() - 60))
     return path
-
-
-@pytest.fixture
-def folder(make_server):
-    return make_folder(make_server)
 
 
 class Folder:
@@ -73,6 +68,11 @@ def make_folder(make_server, *names, extra=PATTERN, **options):
     for name in names:
         folder.wait(name, 1)
     return folder
+
+
+@pytest.fixture
+def folder(make_server):
+    return make_folder(make_server)
 
 
 def member(name, pattern="p"):
@@ -297,6 +297,27 @@ def test_unreadable_folder_keeps_its_zones(make_server):
     assert folder.lines() == [member("a.test")]
     folder.path.chmod(0o755)
     old(folder.write("b.test", 2))
+    folder.wait("b.test", 2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a chroot needs root")
+@pytest.mark.parametrize("absolute", [False, True])
+def test_folder_in_a_chroot(make_server, directory, absolute):
+    path = directory / "served"
+    server = make_server(
+        zones={"example": zone_text()},
+        options={"username": "nobody", "chroot": f'"{directory}"'},
+        extra=PATTERN.replace('"served"', f'"{path}"') if absolute
+        else PATTERN)
+    folder = Folder(server)
+    folder.path.mkdir()
+    old(folder.write("a.test"))
+    os.chown(directory, 65534, 65534)
+    if is_sanitized():
+        server.look_for_no_leaks()
+    server.start()
+    folder.wait("a.test", 1)
+    folder.move_in("b.test", 2)
     folder.wait("b.test", 2)
 
 
