@@ -85,6 +85,9 @@ void catalog_next(const struct store_view *view, const struct zone *zone,
 	bool (*on_member)(void *ctx, const struct catalog_member *member),
 	void *ctx);
 
+/* Records of changesets that are read at a time, in a few milliseconds. */
+#define CATALOG_CHANGES_MAX 50000u
+
 /* A record of a member node, or of a property of it, that a changeset removes
  * or adds. */
 struct catalog_change {
@@ -99,7 +102,8 @@ struct catalog_change {
  * serial to another, from the oldest one on. apex: the catalog's.
  * returns NSD_OK; NSD_E_NOT_FOUND: no changesets lead there, or other members
  *     may have come and gone, with a zone cut; NSD_E_LIMIT:
- *     on_change has returned false; NSD_E_WIRE: the changesets make no sense;
+ *     on_change has returned false, or there are over CATALOG_CHANGES_MAX
+ *     records, whatever they are; NSD_E_WIRE: the changesets make no sense;
  *     NSD_E_MEMORY.
  */
 enum nsd_err catalog_changes(const struct store_view *view,

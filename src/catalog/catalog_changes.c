@@ -10,6 +10,7 @@ struct catalog_changes_read {
 	const uint8_t *apex;
 	bool (*on_change)(void *ctx, const struct catalog_change *change);
 	void *ctx;
+	unsigned records;
 	struct history_unpacked unpacked;
 };
 
@@ -71,6 +72,8 @@ changes_read_changeset(struct catalog_changes_read *read,
 		struct history_rr rr;
 
 		err = history_read(&cursor, &rr);
+		if (err == NSD_OK && read->records++ >= CATALOG_CHANGES_MAX)
+			err = NSD_E_LIMIT;
 		if (err != NSD_OK)
 			break;
 		if (rr.type == TYPE_SOA && rr.labels_len == 0)
@@ -96,6 +99,7 @@ catalog_changes(const struct store_view *view, const struct zone_entry *entry,
 	read->apex = apex;
 	read->on_change = on_change;
 	read->ctx = ctx;
+	read->records = 0;
 	err = history_find(view, entry, from, to, &path);
 	if (err != NSD_OK)
 		goto free_read;

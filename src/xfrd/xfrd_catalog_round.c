@@ -15,12 +15,14 @@
 #include "xfrd/xfrd_member_id.h"
 #include "zone/table.h"
 
-/* Names of the catalog that are looked at in a turn of the loop. */
+/* Names of the catalog that are looked at in a turn of the loop; and nodes that
+ * are looked up, or members that are compared with their zones, which takes
+ * ten times as long. */
 #define TURN_NAMES 2000u
-/* Nodes that have changed, and octets of names that they had; beyond that, all
+#define TURN_MEMBERS 250u
+/* Nodes that have changed, and are found in one turn; if there are more, all
  * members are looked at. */
-#define GONE_OCTETS_MAX (32u << 20)
-#define NODES_MAX 200000u
+#define NODES_MAX 20000u
 
 static void
 round_unpin(struct xfrd_catalog *catalog)
@@ -166,8 +168,7 @@ nodes_add(struct catalog_round *round, const uint8_t *label)
 {
 	struct catalog_node *nodes;
 
-	if (round->node_count >= NODES_MAX
-		|| round->arena.mapped > GONE_OCTETS_MAX)
+	if (round->node_count >= NODES_MAX)
 		return false;
 	nodes = grow_array(round->nodes, round->node_count, &round->node_room,
 		sizeof(*nodes));
@@ -402,7 +403,7 @@ check_turn(struct xfrd_catalog *catalog)
 		catalog_next(round->view, round->zone, catalog->apex,
 			&round->walk, TURN_NAMES, check_on_member, catalog);
 	} else {
-		for (unsigned i = 0; i < TURN_NAMES
+		for (unsigned i = 0; i < TURN_MEMBERS
 			&& round->next < round->node_count
 			&& round->fault == CATALOG_FAULT_NONE; i++)
 			round_check_node(catalog, &round->nodes[round->next++]);
@@ -459,10 +460,10 @@ apply_turn(struct xfrd_catalog *catalog)
 	if (!round->is_part) {
 		if (!round->walk.is_over)
 			catalog_next(round->view, round->zone, catalog->apex,
-				&round->walk, TURN_NAMES, apply_on_member,
+				&round->walk, TURN_MEMBERS, apply_on_member,
 				catalog);
 	} else {
-		for (unsigned i = 0; i < TURN_NAMES
+		for (unsigned i = 0; i < TURN_MEMBERS
 			&& round->next < round->node_count
 			&& !xfrd_members_is_full(&catalog->members); i++)
 			apply_node(catalog, &round->nodes[round->next++]);

@@ -258,6 +258,30 @@ changes_of_cuts_are_no_help(void **state)
 	assert_int_equal(changes(3, 4, 100), NSD_OK);
 }
 
+/* The records of changesets that are read at a time have a limit. */
+static void
+changes_have_a_limit(void **state)
+{
+	static const struct history_limits limits = {5, 1u << 26};
+	size_t size = (CATALOG_CHANGES_MAX + 1) * 32u;
+	char *text = malloc(size), *at = text;
+
+	assert_non_null(text);
+	load(HEAD VERSION);
+	at += sprintf(at, "@ 0 SOA . . 2 2 3 4 5\n");
+	for (unsigned i = 0; i < CATALOG_CHANGES_MAX - 1; i++)
+		at += sprintf(at, "x%u 0 PTR x.\n", i);
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 1 2 3 4 5\n", text);
+	assert_int_equal(changes(1, 2, 100), NSD_E_LIMIT);
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 2 2 3 4 5\nx0 0 PTR x.\n",
+		"@ 0 SOA . . 3 2 3 4 5\na.zones 0 PTR a.\n");
+	assert_int_equal(changes(2, 3, 100), NSD_OK);
+	assert_string_equal(said, "+a=a. ");
+	free(text);
+}
+
 /* More groups than are read, and records that are no groups. */
 static void
 groups_have_a_limit(void **state)
@@ -326,6 +350,7 @@ main(void)
 		TEST(names_below_a_cut_are_hidden),
 		TEST(changes_touch_members),
 		TEST(changes_of_cuts_are_no_help),
+		TEST(changes_have_a_limit),
 		TEST(groups_have_a_limit),
 		TEST(changes_want_memory),
 		TEST(long_names_have_room),

@@ -193,6 +193,28 @@ steps_of_a_change_do_not_grow_with_the_catalog(void **state)
 	assert_int_equal(small, 4);
 }
 
+/* Nodes beyond a limit are not looked up one by one. */
+static void
+many_changes_have_all_members_looked_at(void **state)
+{
+	size_t size = 20001 * 40u + 200;
+	char *text = malloc(size), *at = text;
+
+	assert_non_null(text);
+	serve("cat", "1", HEAD "1.zones 0 PTR a.\n");
+	rest();
+	*members_said = '\0';
+	at += sprintf(at, SOA("2") "2.zones 0 PTR b.\n");
+	for (unsigned i = 0; i < 20000; i++)
+		at += sprintf(at, "group.x%u.zones 0 TXT x\n", i);
+	push(SOA("1"), text);
+	serve("cat", "2", HEAD "1.zones 0 PTR a.\n2.zones 0 PTR b.\n");
+	assert_said("+b:p:2.zones.cat. ");
+	assert_int_equal(catalog("cat")->steps, 2 + 4);
+	assert_int_equal(catalog("cat")->count, 2);
+	free(text);
+}
+
 static void
 without_a_history_all_members_are_looked_at(void **state)
 {
@@ -470,6 +492,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(steps_of_a_change_do_not_grow_with_the_catalog),
+		TEST(many_changes_have_all_members_looked_at),
 		TEST(without_a_history_all_members_are_looked_at),
 		TEST(nodes_that_change_are_compared),
 		TEST(bad_version_changes_nothing),
