@@ -89,6 +89,9 @@ struct ipc_update {
 	struct ipc_request request;
 	uint64_t offset; /* begin of the changes in the file */
 	uint64_t len;    /* octets */
+	uint64_t is_back; /* not 0: a whole zone that may be older than the
+			   * served one. When it comes again, a newer served
+			   * version does not show that it was published */
 };
 
 /* The result of an ipc_update. */

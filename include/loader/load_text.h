@@ -26,6 +26,7 @@ struct load_text {
 	bool is_diffs; /* by its head, the text is differences, to be applied.
 			* The reader looks again: the head may have changed
 			* since */
+	bool is_back; /* of xfrd: see struct ipc_update */
 	bool is_rest; /* no text here: all entries of the journal beyond the
 		       * served version (load_journal_catch_up) */
 };

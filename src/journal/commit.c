@@ -190,14 +190,14 @@ log_job(struct commit *commit, struct journal_job *job, bool *lost)
 		job->error = job->err == NSD_E_SYSTEM ? errno : ENOSPC;
 }
 
-/* True if a job has to be durable at once. A death or a move becomes durable
- * with the next job that needs it: the file that a copy was made from is
- * removed later. */
+/* True if a job has to be durable before it is done. A death becomes durable
+ * with the next job that needs it. A move has to be at once: the file that a copy was
+ * made from is removed later, and by then a failed sync may have lost the
+ * copy. */
 static bool
 job_needs_sync(const struct journal_job *job)
 {
-	return job->kind != JOB_DEAD && job->kind != JOB_COPY
-		&& job->err == NSD_OK;
+	return job->kind != JOB_DEAD && job->err == NSD_OK;
 }
 
 /* Logs a job by itself, after a failure together with others. */

@@ -176,7 +176,7 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 			result.err = NSD_E_DENIED;
 	}
 	if (result.err == NSD_OK
-		&& (update.request.again == 0
+		&& (update.request.again == 0 || update.is_back != 0
 			|| !loader_update_was_done(loader, &change))
 		&& loader_take_update(loader, &change, apex, &result))
 		return;

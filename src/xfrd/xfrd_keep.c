@@ -102,6 +102,15 @@ keep_warn_left_out(const struct xfrd_job *job)
 		left_out->records == 1 ? "" : "s", owner, type);
 }
 
+static bool
+keep_serves(const struct xfrd_job *job, uint32_t serial)
+{
+	struct xfrd_soa soa;
+
+	return xfrd_zones_get_soa(job->xfrd, job->zone, &soa)
+		&& soa.numbers.serial == serial;
+}
+
 void
 xfrd_keep_begin(struct xfrd_job *job)
 {
@@ -123,11 +132,13 @@ xfrd_keep_begin(struct xfrd_job *job)
 	if (end.kind == JOURNAL_WHOLE)
 		end.is_back = keep_goes_back(job, end.to, &end.from);
 	event_del(job->event);
+	job->was_served = keep_serves(job, end.to);
 	job->ended_usec = clock_now_usec();
 	job->entry = journal_end(job->text, &end);
 	job->xfrd->kept++;
 	job->text = NULL;
 	job->at.len = result->octets;
+	job->at.is_back = end.is_back;
 	cds_list_add_tail(&job->keep_node, &job->xfrd->ended);
 	xfr_on_received(job->xfrd->zones.machine, job->ticket);
 	xfrd_zones_go_on(job->xfrd);
@@ -297,13 +308,8 @@ keep_close(struct xfrd_job *job)
 static bool
 keep_is_served(const struct xfrd_job *job)
 {
-	uint32_t to = job->reader.result.to;
-	struct xfrd_soa soa;
-
-	return job->zone != NULL
-		&& (!job->action.has_serial || job->action.serial != to)
-		&& xfrd_zones_get_soa(job->xfrd, job->zone, &soa)
-		&& soa.numbers.serial == to;
+	return job->zone != NULL && !job->was_served
+		&& keep_serves(job, job->reader.result.to);
 }
 
 /* Takes the loader's answer. False: the job waits, for a while. */

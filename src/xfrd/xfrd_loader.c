@@ -14,6 +14,7 @@ xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 	const struct ipc_update update = {
 		.offset = text->offset,
 		.len = text->len,
+		.is_back = text->is_back,
 	};
 	const struct link_message outgoing = {
 		.type = IPC_UPDATE,

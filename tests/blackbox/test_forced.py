@@ -119,6 +119,29 @@ def test_what_is_written_before_a_forced_version_is_not_that(controlled,
     check_forced(server, primary)
 
 
+def test_loader_that_dies_before_it_has_published_a_forced_version(
+        controlled, primary):
+    """A newer version is served then: the next loader does not take the
+    transfer for one that was published before."""
+    primary.serial = 50
+    server = controlled()
+    server.wait_serial("s.test", 50)
+    primary.serial = 20
+    primary.records = ["www A 192.0.2.7"]
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGSTOP)
+    with begin(server, "force_transfer", "s.test") as waits:
+        wait_for("it in the journal", lambda: any(
+            bytes([192, 0, 2, 7]) in path.read_bytes() for path in
+            (server.directory / "xfrd.state.journal").glob("*.seg")))
+        for _ in range(10):
+            assert ask(server, "zonestatus", "s.test")[0] == 0
+            time.sleep(0.02)
+        os.kill(loader, signal.SIGKILL)
+        assert waits.wait(DEADLINE) == 0
+    check_forced(server, primary)
+
+
 def is_forced_amid_a_write(server, primary):
     """Forces a version while the file of the one before is being written.
     False: that was written too soon."""
