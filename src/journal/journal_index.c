@@ -3,7 +3,6 @@
 #include "journal/journal_index.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "dns/serial.h"
@@ -85,89 +84,82 @@ journal_index_went_back(const struct journal_index *index, const uint8_t *apex,
 
 /* ---- chains */
 
-/* The entries that lead on, as they are gone through by their ids. */
-struct chain_search {
-	const struct journal_query *query;
-	bool begun;      /* a serial is reached */
-	uint32_t serial; /* which */
-	bool met;        /* the zone's present serial was reached, or a whole
-			  * zone */
-	struct journal_chain chain;
-	size_t first;    /* of the chain, that leads there: those before it do
-			  * so if this one, a whole zone, was never applied */
-	size_t room;
+#define NO_STEP SIZE_MAX
+
+/* An entry that can be reached. */
+struct chain_step {
+	struct journal_entry entry;
+	size_t before; /* the step that leads to it; NO_STEP: it is a whole
+			* zone, or the present version leads to it */
+	bool arrives;  /* it leads to the present version itself */
 };
 
-static enum nsd_err
-search_add(struct chain_search *search, const struct journal_entry *entry)
-{
-	struct journal_entry *entries = grow_array(search->chain.entries,
-		search->chain.count, &search->room, sizeof(*entries));
+/* The entries that can be reached, as all are gone through by their ids. */
+struct chain_search {
+	const struct journal_query *query;
+	struct chain_step *steps;
+	size_t count, room;
+};
 
-	if (entries == NULL)
-		return NSD_E_MEMORY;
-	search->chain.entries = entries;
-	entries[search->chain.count++] = *entry;
-	search->serial = entry->to;
-	search->begun = search->met = true;
-	return NSD_OK;
+/* Finds the latest step that leads to a serial; mostly that is the last one. */
+static size_t
+search_find(const struct chain_search *search, uint32_t serial)
+{
+	size_t i = search->count;
+
+	while (i-- > 0)
+		if (search->steps[i].entry.to == serial)
+			return i;
+	return NO_STEP;
 }
 
-/* Notes that the way has come to the present version. */
-static void
-search_arrive(struct chain_search *search)
-{
-	search->chain.count = search->first = 0;
-	search->serial = search->query->serial;
-	search->begun = search->met = true;
-}
-
-/* Goes back to an earlier serial of the way. False: the way has not come by
- * it. */
-static bool
-search_go_back(struct chain_search *search, uint32_t serial)
-{
-	const struct journal_entry *entries = search->chain.entries;
-	size_t count = search->chain.count, first;
-
-	while (count > 0 && entries[count - 1].to != serial)
-		count--;
-	if (count == 0)
-		return false;
-	first = count - 1;
-	while (first > 0 && entries[first].kind != JOURNAL_WHOLE)
-		first--;
-	search->chain.count = count;
-	search->first = first;
-	search->serial = serial;
-	return true;
-}
-
-/* Takes an entry if it leads on. A whole zone needs no entries before it, and
- * the present version none that lead to it. Differences from an earlier serial
- * of the way were received when that was served: what came between could not be
- * kept or applied, and no note of its end has come to the disk. An entry that
- * does not follow is passed over: it was never applied. */
+/* Takes an entry if it can be reached. A whole zone needs no entries before it,
+ * and the present version none that lead to it. */
 static enum nsd_err
 search_on(struct chain_search *search, const struct journal_entry *entry)
 {
 	const struct journal_query *query = search->query;
-	enum nsd_err err;
+	struct chain_step step = {.entry = *entry, .before = NO_STEP};
+	struct chain_step *steps;
 
-	if (entry->kind == JOURNAL_WHOLE)
-		search->first = search->chain.count;
-	else if (query->has_serial && entry->from == query->serial)
-		search->chain.count = search->first = 0;
-	else if (!search->begun || (entry->from != search->serial
-		&& !search_go_back(search, entry->from))) {
-		if (query->has_serial && entry->to == query->serial)
-			search_arrive(search);
-		return NSD_OK;
+	step.arrives = query->has_serial && entry->to == query->serial;
+	if (entry->kind != JOURNAL_WHOLE && !step.arrives
+		&& !(query->has_serial && entry->from == query->serial)) {
+		step.before = search_find(search, entry->from);
+		if (step.before == NO_STEP)
+			return NSD_OK;
 	}
-	err = search_add(search, entry);
-	if (err == NSD_OK && query->has_serial && entry->to == query->serial)
-		search_arrive(search);
-	return err;
+	steps = grow_array(search->steps, search->count, &search->room,
+		sizeof(*steps));
+	if (steps == NULL)
+		return NSD_E_MEMORY;
+	search->steps = steps;
+	steps[search->count++] = step;
+	return NSD_OK;
+}
+
+/* Makes the chain to the last step. Entries that are not on the way could not
+ * be kept or applied, and no note of their end has come to the disk; or others
+ * were received while they waited. */
+static enum nsd_err
+search_end(const struct chain_search *search, struct journal_chain *chain)
+{
+	size_t last = search->count - 1, count = 0, at;
+
+	*chain = (struct journal_chain){.count = 0};
+	if (search->count == 0)
+		return NSD_E_NOT_FOUND;
+	if (search->steps[last].arrives)
+		return NSD_OK;
+	for (at = last; at != NO_STEP; at = search->steps[at].before)
+		count++;
+	chain->entries = calloc(count, sizeof(*chain->entries));
+	if (chain->entries == NULL)
+		return NSD_E_MEMORY;
+	chain->count = count;
+	for (at = last; at != NO_STEP; at = search->steps[at].before)
+		chain->entries[--count] = search->steps[at].entry;
+	return NSD_OK;
 }
 
 enum nsd_err
@@ -189,18 +181,10 @@ journal_find(const struct journal_index *index,
 		if (err != NSD_OK)
 			break;
 	}
-	if (err == NSD_OK && !search.met)
-		err = NSD_E_NOT_FOUND;
-	if (err != NSD_OK) {
-		free(search.chain.entries);
-		return err;
-	}
-	*chain = search.chain;
-	chain->count -= search.first;
-	if (chain->count > 0)
-		memmove(chain->entries, chain->entries + search.first,
-			chain->count * sizeof(*chain->entries));
-	return NSD_OK;
+	if (err == NSD_OK)
+		err = search_end(&search, chain);
+	free(search.steps);
+	return err;
 }
 
 void
