@@ -191,9 +191,9 @@ log_job(struct commit *commit, struct journal_job *job, bool *lost)
 }
 
 /* True if a job has to be durable before it is done. A death becomes durable
- * with the next job that needs it. A move has to be at once: the file that a copy was
- * made from is removed later, and by then a failed sync may have lost the
- * copy. */
+ * with the next job that needs it. A move has to be at once: the file that a
+ * copy was made from is removed later, and by then a failed sync may have lost
+ * the copy. */
 static bool
 job_needs_sync(const struct journal_job *job)
 {

@@ -91,7 +91,7 @@ struct chain_step {
 	struct journal_entry entry;
 	size_t before; /* the step that leads to it; NO_STEP: it is a whole
 			* zone, or the present version leads to it */
-	bool arrives;  /* it leads to the present version itself */
+	bool arrives;  /* the present version is reached */
 };
 
 /* The entries that can be reached, as all are gone through by their ids. */

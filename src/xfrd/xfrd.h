@@ -392,7 +392,8 @@ struct xfrd_job {
 	struct xfr_reader reader;
 	struct journal_transfer *text;
 	uint64_t entry;            /* in the journal; 0: not yet */
-	bool was_served;           /* its serial, when it was put there */
+	bool was_served;           /* a version of the entry's serial was
+				    * served when that was put there */
 	/* Of xfrd.ended, xfrd.waiting or, before it is sent, asks.waiting; or
 	 * of none. */
 	struct cds_list_head keep_node;
