@@ -98,7 +98,8 @@ struct statistics_trouble {
 	bool no_journal;  /* the journal cannot be used: nothing is
 			   * transferred */
 	bool no_changes;  /* zones cannot be added or deleted */
-	unsigned catalogs; /* consumed, and not followed */
+	unsigned catalogs; /* consumed, and folders, that something is wrong
+			    * with */
 };
 
 /* A catalog that is consumed, or a folder of zones. */

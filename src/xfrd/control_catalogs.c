@@ -29,13 +29,15 @@ struct catalogs_source {
 	const struct xfrd_members *members; /* refused ones; NULL: none */
 	uint32_t invalid_serial;
 	char invalid[WHY_MAX]; /* why it is not followed; empty: it is */
+	const char *path;   /* of a folder; NULL: of a zone, its name: */
 	char text[NAME_TEXT_MAX];
 };
 
 /* A list of one catalog and its members. */
 struct control_members {
 	struct xfrd *xfrd;
-	uint8_t apex[NAME_MAX_LEN]; /* in lower case */
+	uint8_t apex[NAME_MAX_LEN]; /* in lower case; of a folder: */
+	char *pattern;              /* name of its pattern; else NULL */
 	uint32_t next;              /* number of the zone to look at */
 	bool is_json;
 	struct ctl_json json;
@@ -106,6 +108,28 @@ source_of_producer(struct xfrd *xfrd, const struct produce_zone *produced)
 	return source;
 }
 
+static const char *
+folder_path(const struct xfrd_folder *folder)
+{
+	return folder->name + strlen("zone-directory ");
+}
+
+static struct catalogs_source
+source_of_folder(const struct xfrd_folder *folder)
+{
+	struct catalogs_source source = {
+		.path = folder_path(folder),
+		.role = "zone-directory",
+		.is_busy = folder->step != XFRD_FOLDER_IDLE,
+		.has_count = folder->is_read,
+		.count = folder->count,
+		.members = &folder->members,
+	};
+
+	(void)xfrd_folder_print_fault(folder, source.invalid, WHY_MAX);
+	return source;
+}
+
 /* ---- texts of a source --------------------------------------------------- */
 
 static void
@@ -139,7 +163,8 @@ source_print_json(struct ctl_json *json, const struct catalogs_source *source,
 	uint64_t refused, unsigned most)
 {
 	ctl_json_open(json, NULL, '{');
-	ctl_json_text(json, "source", source->text);
+	ctl_json_text(json, "source", source->path != NULL ? source->path
+		: source->text);
 	ctl_json_text(json, "role", source->role);
 	ctl_json_text(json, "state", source->is_busy ? "busy" : "idle");
 	if (source->has_serial)
@@ -152,7 +177,9 @@ source_print_json(struct ctl_json *json, const struct catalogs_source *source,
 		ctl_json_text(json, "members", NULL);
 	if (*source->invalid != '\0') {
 		ctl_json_open(json, "invalid", '{');
-		ctl_json_number(json, "serial", source->invalid_serial);
+		if (source->path == NULL)
+			ctl_json_number(json, "serial",
+				source->invalid_serial);
 		ctl_json_text(json, "text", source->invalid);
 		ctl_json_close(json, '}');
 	} else {
@@ -163,6 +190,24 @@ source_print_json(struct ctl_json *json, const struct catalogs_source *source,
 	if (source->members != NULL)
 		source_print_refused(json, true, source->members, most);
 	ctl_json_close(json, ']');
+}
+
+static void
+source_print_head(struct ctl_call *call, const struct catalogs_source *source)
+{
+	const char *state = source->is_busy ? "busy" : "idle";
+
+	if (source->path != NULL) {
+		ctl_printf(call, "zone-directory:\t%s\n\tstate: %s\n",
+			source->path, state);
+		return;
+	}
+	ctl_printf(call, "catalog:\t%s\n\trole: %s\n\tstate: %s\n",
+		source->text, source->role, state);
+	if (source->has_serial)
+		ctl_printf(call, "\tserial: %u\n", (unsigned)source->serial);
+	else
+		ctl_printf(call, "\tserial: none\n");
 }
 
 /* Prints lines; or an object, which is left open. most: refused members that
@@ -179,13 +224,7 @@ source_print(struct ctl_json *json, bool is_json,
 		source_print_json(json, source, refused, most);
 		return;
 	}
-	ctl_printf(json->call, "catalog:\t%s\n\trole: %s\n\tstate: %s\n",
-		source->text, source->role, source->is_busy ? "busy" : "idle");
-	if (source->has_serial)
-		ctl_printf(json->call, "\tserial: %u\n",
-			(unsigned)source->serial);
-	else
-		ctl_printf(json->call, "\tserial: none\n");
+	source_print_head(json->call, source);
 	if (source->has_count)
 		ctl_printf(json->call, "\tmembers: %llu\n",
 			(unsigned long long)source->count);
@@ -217,6 +256,7 @@ catalogs_print_all(struct xfrd *xfrd, struct ctl_call *call)
 	bool is_json = ctl_command(call)->json;
 	const struct xfrd_catalog *catalog;
 	const struct produce_zone *produced;
+	const struct xfrd_folder *folder;
 	struct catalogs_source source;
 
 	if (is_json)
@@ -227,6 +267,10 @@ catalogs_print_all(struct xfrd *xfrd, struct ctl_call *call)
 	}
 	cds_list_for_each_entry(produced, &xfrd->produce.zones, node) {
 		source = source_of_producer(xfrd, produced);
+		catalogs_print(&json, is_json, &source);
+	}
+	cds_list_for_each_entry(folder, &xfrd->folders.list, node) {
+		source = source_of_folder(folder);
 		catalogs_print(&json, is_json, &source);
 	}
 	if (is_json) {
@@ -248,6 +292,13 @@ members_find_id(const struct control_members *list,
 	const char *id = xfrd_zone_member(&list->xfrd->zones.table, zone);
 	uint8_t label[LABEL_MAX_LEN + 1], name[NAME_MAX_LEN];
 
+	if (list->pattern != NULL) {
+		const char *pattern = xfrd_options_pattern(options);
+
+		return id != NULL && strcmp(id, XFRD_MEMBER_OF_FOLDER) == 0
+			&& pattern != NULL
+			&& strcmp(pattern, list->pattern) == 0 ? id : NULL;
+	}
 	if (id != NULL && xfrd_member_id_parse(id, label, name)
 		&& name_equal(name, list->apex))
 		return id;
@@ -287,9 +338,16 @@ members_print(struct control_members *list, struct ctl_call *call,
 }
 
 static void
+members_free(struct control_members *list)
+{
+	free(list->pattern);
+	free(list);
+}
+
+static void
 members_on_gone(struct ctl_call *call)
 {
-	free(ctl_hooks(call)->ctx);
+	members_free(ctl_hooks(call)->ctx);
 	ctl_end(call);
 }
 
@@ -317,16 +375,25 @@ members_on_room(struct ctl_call *call)
 		ctl_json_close(&list->json, ']');
 		ctl_printf(call, "\n");
 	}
-	free(list);
+	members_free(list);
 	ctl_end(call);
 }
 
+/* Lists a source and its members. apex: of a catalog; pattern: of a folder;
+ * the other one: NULL. */
 static void
 members_start(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
-	const struct catalogs_source *source)
+	const char *pattern, const struct catalogs_source *source)
 {
 	struct control_members *list = calloc(1, sizeof(*list));
 
+	if (list != NULL && pattern != NULL) {
+		list->pattern = strdup(pattern);
+		if (list->pattern == NULL) {
+			free(list);
+			list = NULL;
+		}
+	}
 	if (list == NULL) {
 		ctl_printf(call, "error out of memory\n");
 		ctl_end(call);
@@ -335,7 +402,8 @@ members_start(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
 	list->xfrd = xfrd;
 	list->is_json = ctl_command(call)->json;
 	list->json.call = call;
-	memcpy(list->apex, apex, name_len(apex));
+	if (apex != NULL)
+		memcpy(list->apex, apex, name_len(apex));
 	/* The catalog is printed now: it may go before there is room. */
 	if (list->is_json)
 		ctl_json_open(&list->json, NULL, '[');
@@ -348,6 +416,25 @@ members_start(struct xfrd *xfrd, struct ctl_call *call, const uint8_t *apex,
 }
 
 /* ---- the verb ------------------------------------------------------------ */
+
+/* Lists a folder, by its path. False: there is none. */
+static bool
+catalogs_find_folder(struct xfrd *xfrd, struct ctl_call *call,
+	const char *path)
+{
+	const struct xfrd_folder *folder;
+
+	cds_list_for_each_entry(folder, &xfrd->folders.list, node) {
+		struct catalogs_source source;
+
+		if (strcmp(folder_path(folder), path) != 0)
+			continue;
+		source = source_of_folder(folder);
+		members_start(xfrd, call, NULL, folder->pattern, &source);
+		return true;
+	}
+	return false;
+}
 
 /* Keys stay; others may come. doc/nsd-control.8 lists them. */
 void
@@ -363,6 +450,8 @@ control_on_catalogs(struct xfrd *xfrd, struct ctl_call *call)
 		catalogs_print_all(xfrd, call);
 		return;
 	}
+	if (catalogs_find_folder(xfrd, call, name))
+		return;
 	zone = control_find_zone(xfrd, call, name);
 	if (zone == NULL)
 		return;
@@ -375,5 +464,5 @@ control_on_catalogs(struct xfrd *xfrd, struct ctl_call *call)
 	}
 	source = catalog != NULL ? source_of_consumer(xfrd, catalog)
 				 : source_of_producer(xfrd, produced);
-	members_start(xfrd, call, xfrd_zone_apex(zone), &source);
+	members_start(xfrd, call, xfrd_zone_apex(zone), NULL, &source);
 }

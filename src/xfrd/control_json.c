@@ -2,6 +2,7 @@
  * Keys stay; others may come. doc/nsd-control.8 lists them. */
 #include "config.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -170,6 +171,7 @@ json_print_catalog(struct xfrd *xfrd, struct ctl_json *json,
 		: xfrd_catalog_find(xfrd, xfrd_zone_apex(zone));
 	char why[XFRD_ERROR_MAX], text[NAME_TEXT_MAX];
 	const char *id = control_find_member_id(xfrd, zone, options, text);
+	const struct xfrd_folder *folder = xfrd_folder_of_zone(xfrd, zone);
 
 	if (xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER)
 		ctl_json_text(json, "catalog", "producer");
@@ -183,6 +185,12 @@ json_print_catalog(struct xfrd *xfrd, struct ctl_json *json,
 	}
 	if (id != NULL)
 		ctl_json_text(json, "catalog_member_id", id);
+	if (folder == NULL)
+		return;
+	ctl_json_text(json, "zone_directory",
+		folder->name + strlen("zone-directory "));
+	(void)xfrd_folder_print_pause(folder, zone, why, sizeof(why));
+	ctl_json_text(json, "zone_file", *why != '\0' ? why : NULL);
 }
 
 void

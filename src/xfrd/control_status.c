@@ -334,6 +334,24 @@ status_print_catalog(struct xfrd *xfrd, struct ctl_call *call,
 		ctl_printf(call, "\tcatalog-member-id: %s\n", id);
 }
 
+/* Prints the folder that has the zone's file, and what becomes of that. */
+static void
+status_print_folder(struct xfrd *xfrd, struct ctl_call *call,
+	const struct xfrd_zone *zone)
+{
+	const struct xfrd_folder *folder = xfrd_folder_of_zone(xfrd, zone);
+	char text[XFRD_ERROR_MAX];
+
+	if (folder == NULL)
+		return;
+	ctl_printf(call, "\t\t%.*s: %s\n", (int)strlen("zone-directory"),
+		folder->name, folder->name + strlen("zone-directory "));
+	if (*xfrd_folder_print_fault(folder, text, sizeof(text)) != '\0')
+		ctl_printf(call, "\t\tzone-directory-fault: \"%s\"\n", text);
+	if (*xfrd_folder_print_pause(folder, zone, text, sizeof(text)) != '\0')
+		ctl_printf(call, "\t\tzone-file: \"%s\"\n", text);
+}
+
 static void
 status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	struct xfrd_zone *zone, const struct xfrd_options *options)
@@ -369,6 +387,7 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	} else {
 		ctl_printf(call, "\t\tserial: none\n");
 	}
+	status_print_folder(xfrd, call, zone);
 	status_print_failing(xfrd, call, zone, options, clock_now_msec());
 	if (secondary && is_known)
 		status_print_written(xfrd, call, zone);

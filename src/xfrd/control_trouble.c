@@ -208,6 +208,7 @@ static void
 trouble_look_at_catalogs(struct control_trouble *t, struct ctl_call *call)
 {
 	const struct xfrd_catalog *catalog;
+	const struct xfrd_folder *folder;
 	char why[XFRD_ERROR_MAX];
 
 	cds_list_for_each_entry(catalog, &t->xfrd->catalogs, node)
@@ -215,6 +216,9 @@ trouble_look_at_catalogs(struct control_trouble *t, struct ctl_call *call)
 			!= '\0')
 			trouble_say(t, call, "%s is not followed: %s",
 				catalog->name, why);
+	cds_list_for_each_entry(folder, &t->xfrd->folders.list, node)
+		if (*xfrd_folder_print_fault(folder, why, sizeof(why)) != '\0')
+			trouble_say(t, call, "%s %s", folder->name, why);
 }
 
 static void

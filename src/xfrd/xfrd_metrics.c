@@ -40,32 +40,44 @@ page_open(void *ctx)
 	return page;
 }
 
+static void
+page_read_source(struct statistics_source *source, const char *name,
+	const struct xfrd_members *members)
+{
+	snprintf(source->name, sizeof(source->name), "%s", name);
+	source->refused = members->refused_count + members->refused_more;
+}
+
 /* Prints the sources of member zones; not, without memory. */
 static void
 page_print_sources(const struct xfrd *xfrd, struct statistics_text *out)
 {
 	struct statistics_source *sources;
-	struct xfrd_catalog *catalog;
+	const struct xfrd_catalog *catalog;
+	const struct xfrd_folder *folder;
 	char why[XFRD_ERROR_MAX];
 	size_t count = 0;
 
 	cds_list_for_each_entry(catalog, &xfrd->catalogs, node)
+		count++;
+	cds_list_for_each_entry(folder, &xfrd->folders.list, node)
 		count++;
 	sources = calloc(count + 1, sizeof(*sources));
 	if (sources == NULL)
 		return;
 	count = 0;
 	cds_list_for_each_entry(catalog, &xfrd->catalogs, node) {
-		const struct xfrd_members *members = &catalog->members;
-		struct statistics_source *source = &sources[count++];
-
-		snprintf(source->name, sizeof(source->name), "%s",
-			catalog->name + strlen("catalog "));
-		source->members = xfrd_catalog_count(catalog);
-		source->refused = members->refused_count
-			+ members->refused_more;
-		source->is_invalid = *xfrd_catalog_print_invalid(catalog, why,
-			sizeof(why)) != '\0';
+		page_read_source(&sources[count], catalog->name
+			+ strlen("catalog "), &catalog->members);
+		sources[count].members = xfrd_catalog_count(catalog);
+		sources[count++].is_invalid = *xfrd_catalog_print_invalid(
+			catalog, why, sizeof(why)) != '\0';
+	}
+	cds_list_for_each_entry(folder, &xfrd->folders.list, node) {
+		page_read_source(&sources[count], folder->name
+			+ strlen("zone-directory "), &folder->members);
+		sources[count].members = folder->count;
+		sources[count++].is_invalid = folder->fails || folder->is_kept;
 	}
 	statistics_print_sources(out, sources, count);
 	free(sources);

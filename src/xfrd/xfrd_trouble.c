@@ -118,10 +118,14 @@ trouble_count_rest(const struct xfrd *xfrd, struct statistics_trouble *found)
 {
 	const char *line = xfrd->role.server->waiting;
 	const struct xfrd_catalog *catalog;
+	const struct xfrd_folder *folder;
 	char why[XFRD_ERROR_MAX];
 
 	cds_list_for_each_entry(catalog, &xfrd->catalogs, node)
 		found->catalogs += *xfrd_catalog_print_invalid(catalog, why,
+			sizeof(why)) != '\0';
+	cds_list_for_each_entry(folder, &xfrd->folders.list, node)
+		found->catalogs += *xfrd_folder_print_fault(folder, why,
 			sizeof(why)) != '\0';
 	trouble_count_processes(xfrd->role.server->counts, found);
 	found->no_journal = xfrd->journal == NULL;

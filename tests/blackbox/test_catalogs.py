@@ -405,6 +405,31 @@ def test_members_of_a_producer(make_server, primary):
     assert source(server, CAT)["role"] == "consumer"
 
 
+def test_folder_is_a_source(make_server):
+    server = control.config(make_server(
+        extra='pattern:\n\tname: p\n\tzone-directory: "served"\n'))
+    folder = server.directory / "served"
+    folder.mkdir()
+    for name in "a.test", "b.test":
+        (folder / f"{name}.zone").write_text(zone_text(3))
+    server.start()
+    wait_members(server, {"a.test": "p", "b.test": "p"})
+    code, text = control.ask(server, "catalogs")
+    path = text.partition("zone-directory:\t")[2].partition("\n")[0]
+    assert (code, path.rpartition("/")[2]) == (0, "served")
+    wait_for("an idle folder", lambda: control.ask(server, "catalogs") == (
+        0, f"zone-directory:\t{path}\n\tstate: idle\n\tmembers: 2\n"))
+    assert source(server, path)["role"] == "zone-directory"
+    text = control.ask(server, "catalogs", path)[1]
+    assert "\tmember: a.test p zone-directory.\n" in text
+    assert status(server, "a.test")["zone-directory"] == path
+    folder.rename(server.directory / "gone")
+    wait_for("the fault", lambda: source(server, path)["invalid"])
+    assert re.search(r"^trouble: zone-directory .*served ",
+                     control.ask(server, "status")[1], re.M)
+    assert set(members(server)) == {"a.test", "b.test"}
+
+
 def test_queries_of_a_catalog(start):
     """A catalog is a zone as others, for those who may ask (RFC 9432 section
     7)."""
