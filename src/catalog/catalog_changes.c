@@ -41,8 +41,8 @@ changes_take_record(struct catalog_changes_read *read,
 	const uint8_t *label = labels_find_member(rr, &change.is_ptr);
 
 	/* A cut hides names that the changesets do not have, or shows them. */
-	if ((rr->type == TYPE_NS || rr->type == TYPE_DNAME)
-		&& rr->labels_len > 0)
+	if (rr->type == TYPE_DNAME
+		|| (rr->type == TYPE_NS && rr->labels_len > 0))
 		return NSD_E_NOT_FOUND;
 	if (label == NULL)
 		return NSD_OK;

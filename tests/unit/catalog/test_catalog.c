@@ -256,6 +256,10 @@ changes_of_cuts_are_no_help(void **state)
 	assert_int_equal(changes(1, 4, 100), NSD_E_NOT_FOUND);
 	assert_int_equal(changes(2, 4, 100), NSD_E_NOT_FOUND);
 	assert_int_equal(changes(3, 4, 100), NSD_OK);
+	history_fixture_push(f.writer, entry, &limits,
+		"@ 0 SOA . . 4 2 3 4 5\n",
+		"@ 0 SOA . . 5 2 3 4 5\n@ 0 DNAME x.\n");
+	assert_int_equal(changes(4, 5, 100), NSD_E_NOT_FOUND);
 }
 
 /* The records of changesets that are read at a time have a limit. */
