@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "conf/parser.h"
+#include "dns/name.h"
 
 /* A key and a tls-auth that have nothing set. An ACL element refers to them if
  * what it names is missing. */
@@ -148,6 +149,31 @@ is_in_chroot(const struct conf *conf, const char *path)
 		&& (path[len] == '/' || path[len] == '\0');
 }
 
+/* Octets of a member node of a catalog that is produced here, with a property
+ * below it: LABEL.zones, group. */
+#define MEMBER_LEN (1u + 32u + 6u + 6u)
+
+/* A zone that cannot be a member, or cannot have members. */
+static void
+check_catalog(const struct conf_zone *zone, struct diag_sink *sink)
+{
+	const struct conf_pattern *o = zone->options;
+	uint8_t wire[NAME_MAX_LEN];
+
+	if (o->catalog == CONF_CATALOG_PRODUCER
+		&& name_len(zone->wire) + MEMBER_LEN > NAME_MAX_LEN)
+		diag_emit(sink, DIAG_ERROR, zone->file, zone->line, 0,
+			"zone %.300s is a catalog producer, but its name is too "
+			"long for member nodes", zone->name);
+	if (o->catalog_producer_zone != NULL
+		&& conf_parse_zone_name(o->catalog_producer_zone, wire)
+		&& name_equal(wire, zone->wire))
+		diag_emit(sink, DIAG_ERROR, zone->file, zone->line, 0,
+			"zone %.300s cannot be a member of itself: its pattern "
+			"has catalog-producer-zone %.300s", zone->name,
+			o->catalog_producer_zone);
+}
+
 static void
 check_zone(const struct conf *conf, const struct conf_zone *zone,
 	struct diag_sink *sink)
@@ -156,6 +182,7 @@ check_zone(const struct conf *conf, const struct conf_zone *zone,
 	const struct conf_acl *acl = o->allow_notify.items;
 	uint32_t i;
 
+	check_catalog(zone, sink);
 	if (o->allow_notify.count > 0 && o->request_xfr.count == 0)
 		diag_emit(sink, DIAG_ERROR, acl->file, acl->line, 0,
 			"zone %.300s has allow-notify but no request-xfr "

@@ -357,7 +357,7 @@ edit_renew_begin(struct edit_zone *z, struct xfrd_zone *zone)
 	uint8_t head[CHANGES_HEAD_MAX];
 	size_t len = changes_write_head(head, XFR_WHOLE, z->apex,
 		name_len(z->apex));
-	const struct zone *served;
+	const struct zone *served = NULL;
 
 	assert(z->text == NULL && z->cursor == NULL);
 	if (ref != STORE_NONE) {

@@ -17,7 +17,7 @@
 /* Zones, or records of a catalog, that are looked at in a turn of the loop. */
 #define TURN_ZONES 500u
 /* Names whose differences are one version, at most. */
-#define VERSION_NAMES 1000u
+#define VERSION_NAMES 500u
 /* The pause after a version that has failed, at first; it doubles up to the
  * longest. */
 #define PAUSE_SEC 1u
@@ -329,6 +329,21 @@ produce_look_head(struct produce_zone *z)
 		produce_note_name(z, name.owner, NULL);
 }
 
+/* Has the zone never expire: it may have been a secondary before. False: the
+ * loader is to be told later. */
+static bool
+produce_end_expiry(struct produce_zone *z)
+{
+	const struct xfrd_zone *zone = xfrd_zone_find(&z->xfrd->zones.table,
+		z->apex);
+	struct xfrd_soa soa;
+
+	return zone == NULL || !xfrd_zones_get_soa(z->xfrd, zone, &soa)
+		|| soa.expires_sec == 0
+		|| xfrd_loader_expire(z->xfrd, z->apex, IPC_EXPIRY_NEVER)
+			== NSD_OK;
+}
+
 /* Has what the last xfrd has left published, before all else. */
 static void
 produce_resume(struct produce_zone *z)
@@ -349,6 +364,12 @@ produce_step(struct produce_zone *z)
 		return;
 	if (z->again && z->step > PRODUCE_RESUME)
 		produce_zone_restart(z);
+	if (z->step < PRODUCE_ZONES && !produce_end_expiry(z)) {
+		z->pause_sec = PAUSE_SEC;
+		produce_step_soon(z);
+		z->pause_sec = 0;
+		return;
+	}
 	switch (z->step) {
 	case PRODUCE_BEGIN:
 		produce_resume(z);

@@ -19,6 +19,7 @@ import pytest
 
 import control
 from harness import BUILD, DEADLINE, is_alive, wait_for, zone_text
+from scripted_primary import ScriptedPrimary, reply, soa, whole
 from test_disk_fails import FLUSHES, MAKES, WRITES, Disk
 
 CATALOG = "cat.example."
@@ -186,6 +187,26 @@ def test_ids_stay_over_a_restart(server):
     assert catalog(server).serial == serial
 
 
+def test_zone_list_of_nsd(make_server):
+    """Labels of NSD 4's list are kept; a line without one has a label that is
+    always the same."""
+    server = make_server(zones={"example": zone_text()},
+                         extra=PATTERNS + PRODUCER)
+    for name in "bc":
+        server.zone_file(f"{name}.test").write_text(zone_text(3))
+    (server.directory / "zone.list").write_text(
+        "# NSD zone list\n# name pattern\n"
+        "cat b.test member fcd21976\nadd c.test other\n")
+    control.config(server).start()
+    wait_members(server, b_test="member", c_test="other")
+    labels = labels_of(server)
+    assert labels["b.test."] == "fcd21976"
+    server.stop()
+    server.start()
+    wait_members(server, b_test="member", c_test="other")
+    assert labels_of(server) == labels
+
+
 # ---- transfers --------------------------------------------------------------
 
 def test_one_version_by_ixfr(server):
@@ -265,6 +286,29 @@ def test_reconfig_brings_and_removes_a_catalog(server):
     assert not is_served(server)
     reconfigure(server, PATTERNS + PRODUCER + member("b.test"))
     wait_members(server, b_test="member")
+
+
+def test_secondary_becomes_a_producer(make_server):
+    """The records of the secondary zone go, and the catalog does not
+    expire."""
+    def answer(_apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(CATALOG, 7, "1 1 3 300"))]
+        return [whole(query, CATALOG, 7, "www A 192.0.2.1",
+                      timers="1 1 3 300")]
+
+    with ScriptedPrimary(answer) as primary:
+        server = control.config(make_server(
+            zones={"example": zone_text()},
+            extra=f"zone:\n\tname: cat.example\n\trequest-xfr: AXFR"
+            f" 127.0.0.1@{primary.port} NOKEY\n")).start()
+        server.wait_serial(CATALOG, 7)
+    reconfigure(server, PATTERNS + PRODUCER + member("a.test"))
+    wait_members(server, a_test="member")
+    # Longer than the zone would have had left.
+    for _ in range(16):
+        time.sleep(0.25)
+        assert is_served(server)
 
 
 # ---- deaths -----------------------------------------------------------------
@@ -375,6 +419,24 @@ def test_deaths_amid_changes(server, role):
 def journal_octets(server):
     return sum(path.stat().st_size for path in (
         server.directory / "xfrd.state.journal").iterdir())
+
+
+def test_cost_of_a_member_does_not_grow(make_server):
+    """A member costs as many octets of the journal beside many others as beside
+    a few."""
+    server = control.config(make_server(
+        zones={"example": zone_text()}, extra=PATTERNS + PRODUCER)).start()
+    wait_members(server)
+    costs = []
+    for step, many in enumerate((1, 3000)):
+        control.ask(server, "addzones", text="".join(
+            f"n{step}x{i}.test member\n" for i in range(many)))
+        wait_for("all", lambda: count_of(server) in (many, many + 2))
+        known = journal_octets(server)
+        control.ask(server, "addzone", f"one{step}.test", "member")
+        wait_for("one more", lambda: count_of(server) in (many + 1, many + 3))
+        costs.append(journal_octets(server) - known)
+    assert 0 < costs[1] < costs[0] * 2, costs
 
 
 def test_journal_does_not_grow_without_an_end(make_server):

@@ -172,6 +172,42 @@ options_are_printed_and_read_again(void **state)
 	conf_destroy(conf);
 }
 
+/* The text is read without a word, and is checked with these lines. */
+static void
+check(const char *text, const char *lines)
+{
+	static struct reader r;
+	struct conf *conf = reader_load(&r, text);
+
+	assert_string_equal(r.said, "");
+	assert_int_equal(conf_check(conf, &r.sink), *lines != '\0');
+	assert_string_equal(r.said, lines);
+	conf_destroy(conf);
+}
+
+/* A zone that cannot be a member says so, and so does a catalog that can have
+ * none: 210 octets leave room for member nodes. */
+static void
+catalog_has_room_for_members_and_is_none_of_its_own(void **state)
+{
+	static const char head[] = "zone: catalog: producer name: ";
+	char name[300] = "", text[600], said[700];
+
+	(void)state;
+	for (unsigned i = 0; i < 103; i++)
+		strcat(name, "a.");
+	snprintf(text, sizeof(text), "%s%sab\n", head, name);
+	check(text, "");
+	snprintf(text, sizeof(text), "%s%sabc\n", head, name);
+	snprintf(said, sizeof(said), "t:1: error: zone %sabc is a catalog "
+		"producer, but its name is too long for member nodes\n", name);
+	check(text, said);
+	check("pattern: name: p catalog-producer-zone: c\n"
+		"zone: name: C. catalog: producer include-pattern: p\n",
+		"t:2: error: zone C. cannot be a member of itself: its pattern "
+		"has catalog-producer-zone c\n");
+}
+
 int
 main(void)
 {
@@ -182,6 +218,8 @@ main(void)
 			suffixes_are_appended_to_those_of_an_included_pattern),
 		cmocka_unit_test(folder_says_where_zone_files_are),
 		cmocka_unit_test(options_are_printed_and_read_again),
+		cmocka_unit_test(
+			catalog_has_room_for_members_and_is_none_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
