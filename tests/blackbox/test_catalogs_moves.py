@@ -272,3 +272,22 @@ def test_member_that_stays_out_is_told_of_once(start, primary):
     for i in range(3):
         primary.give(server, TWO, *catalog(*two, member(f"y{i}", "y.test")))
     assert server.read_log().count("member zone a.test is not taken") == 1
+
+
+@pytest.mark.parametrize("where", ("the same catalog", "another"))
+def test_reset_takes_a_lower_serial(start, primary, where):
+    """RFC 9432 section 5.6: nothing of the old zone counts, nor does its
+    file."""
+    server = start(coo=TWO)
+    primary.refused.clear()
+    primary.serials["a.test."] = 9
+    primary.notify(server, "a.test")
+    server.wait_serial("a.test", 9)
+    assert control.ask(server, "write", "a.test")[0] == 0
+    primary.serials["a.test."] = 2
+    again = member("b9", "a.test")
+    if where == "another":
+        primary.give(server, TWO, *catalog(Z, again))
+    else:
+        primary.give(server, ONE, *catalog(again))
+    server.wait_serial("a.test", 2)
