@@ -276,8 +276,8 @@ def test_member_that_stays_out_is_told_of_once(start, primary):
 
 @pytest.mark.parametrize("where", ("the same catalog", "another"))
 def test_reset_takes_a_lower_serial(start, primary, where):
-    """RFC 9432 section 5.6: nothing of the old zone counts, nor does its
-    file."""
+    """The old zone counts for nothing, nor does its file (RFC 9432 section
+    5.6)."""
     server = start(coo=TWO)
     primary.refused.clear()
     primary.serials["a.test."] = 9
