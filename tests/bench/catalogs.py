@@ -35,7 +35,7 @@ from transfers_many import wait_served, zone_name, zone_text  # noqa: E402
 from update_watch import reply_serial  # noqa: E402
 
 LIMIT_SEC = 900
-SOA, PTR = 6, 12
+NS, SOA, PTR, TXT = 2, 6, 12, 16
 CATALOG = "catalog.bench"
 LIST_HEAD = "# NSD zone list\n# name pattern\n"
 LOOK_SEC = 0.05
@@ -76,6 +76,12 @@ def change(serial, members):
     """The records of an IXFR that adds some."""
     return [soa_wire(serial), soa_wire(serial + 1),
             *(member_wire(n) for n in members)]
+
+
+def catalog_wire():
+    """The first version, without its SOA."""
+    return [primary.wire_record(CATALOG, 0, NS, primary.wire_name("invalid")),
+            primary.wire_record(f"version.{CATALOG}", 0, TXT, b"\x012")]
 
 
 def catalog_text():
@@ -248,7 +254,7 @@ class Bench:
     def run(self, kind, count):
         """([listed, served, CPU seconds, MiB most, MiB rest], [ms, CPU ms] of
         single members)"""
-        source = primary.Primary(CATALOG, 1, soa_wire)
+        source = primary.Primary(CATALOG, 1, soa_wire, catalog_wire())
         zones = server = None
         try:
             zones = start_zones(self.programs["ours"], self.path,

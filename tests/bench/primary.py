@@ -1,4 +1,5 @@
-"""A primary on loopback with changes to give: SOA, NOTIFY and IXFR alone.
+"""A primary on loopback with changes to give: SOA, NOTIFY and IXFR alone, and AXFR
+of zones that only grow.
 
 Its secondaries begin with a file of the zone. Names are ASCII without escapes;
 every message is whole and small, so that serving costs next to nothing.
@@ -10,7 +11,7 @@ import threading
 
 from ports import free_port
 
-SOA, IXFR, NOTIFY = 6, 251, 4
+SOA, IXFR, AXFR, NOTIFY = 6, 251, 252, 4
 MESSAGE_ROOM = 30000
 
 
@@ -35,11 +36,14 @@ def read_exactly(sock, count):
 
 
 class Primary:
-    def __init__(self, zone, serial, soa):
-        """soa: a function from serial to the wire record."""
+    def __init__(self, zone, serial, soa, first=None):
+        """soa: a function from serial to the wire record. first: the other
+        records of the first version, if changes only add some: then there is
+        AXFR, too."""
         self.zone = wire_name(zone)
         self.first = self.serial = serial
         self.soa = soa
+        self.records = first
         self.deltas = []  # of first + i to first + i + 1, in records
         self.port = free_port()
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -92,6 +96,12 @@ class Primary:
         if rrtype == IXFR and tcp:
             sets = self.changes(query, end, serial)
             self.transfers += 1
+        elif rrtype == AXFR and tcp and self.records is not None:
+            added = (record for records in self.deltas[:serial - self.first]
+                     for record in records[2:])
+            sets = self.messages([self.soa(serial), *self.records, *added,
+                                  self.soa(serial)])
+            self.transfers += 1
         elif rrtype not in (SOA, IXFR):
             return [struct.pack(">HHHHHH", ident, 0x8405, 1, 0, 0, 0)
                     + question]
@@ -113,6 +123,10 @@ class Primary:
         for i in range(held - self.first, serial - self.first):
             records += self.deltas[i]
         records.append(soa)
+        return self.messages(records)
+
+    def messages(self, records):
+        """The records of each message."""
         sets, room = [[]], MESSAGE_ROOM
         for record in records:
             if room < len(record):
