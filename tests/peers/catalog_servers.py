@@ -48,6 +48,27 @@ def members(*names):
     return [f"{name.split('.')[0]}.zones PTR {name}" for name in names]
 
 
+def serial(server, zone):
+    """Serial that is served; None: none."""
+    question = dns.message.make_query(zone, "SOA")
+    try:
+        # Knot tells of a catalog over TCP alone.
+        ask = dns.query.tcp if zone == CATALOG else dns.query.udp
+        answer = ask(question, "127.0.0.1", timeout=1, port=server.port)
+    except (OSError, dns.exception.DNSException):
+        return None
+    if answer.rcode() != 0 or not answer.flags & dns.flags.AA or \
+            not answer.answer or \
+            answer.answer[0].rdtype != dns.rdatatype.SOA or \
+            answer.answer[0].name != question.question[0].name:
+        return None
+    return answer.answer[0][0].serial
+
+
+def served(server, names):
+    return {name for name in names if serial(server, name) is not None}
+
+
 class Primary:
     """Serves catalogs as they are set, and each other zone with serial 1."""
 
@@ -134,23 +155,10 @@ class Consumer:
         self.zones = {"fixed.test": self.fixed}
 
     def serial(self, zone):
-        """Serial that is served; None: none."""
-        question = dns.message.make_query(zone, "SOA")
-        try:
-            # Knot tells of a catalog over TCP alone.
-            ask = dns.query.tcp if zone == CATALOG else dns.query.udp
-            answer = ask(question, "127.0.0.1", timeout=5, port=self.port)
-        except (OSError, dns.exception.DNSException):
-            return None
-        if answer.rcode() != 0 or not answer.flags & dns.flags.AA or \
-                not answer.answer or \
-                answer.answer[0].rdtype != dns.rdatatype.SOA or \
-                answer.answer[0].name != question.question[0].name:
-            return None
-        return answer.answer[0][0].serial
+        return serial(self, zone)
 
     def served(self, names):
-        return {name for name in names if self.serial(name) is not None}
+        return served(self, names)
 
     def log_text(self):
         return (self.dir / "output").read_text(errors="replace")
@@ -172,16 +180,8 @@ def _nsd_lines(self, more=()):
     return lines
 
 
-class _Controlled(Consumer):
-    """A consumer with nsd-control."""
-
-    more_of_catalog = ()
-
-    def command(self):
-        self.more = _nsd_lines(self, self.more_of_catalog)
-        self.control = ["\tcontrol-enable: yes",
-                        f'\tcontrol-interface: "{self.dir}/ctl"']
-        return super().command()
+class Controlled:
+    """A server with nsd-control."""
 
     def ask(self, *words):
         done = subprocess.run(
@@ -193,9 +193,28 @@ class _Controlled(Consumer):
         return (self.dir / "log").read_text(errors="replace")
 
 
-class Ours(_Controlled, servers.Ours):
+class _ControlledConsumer(Controlled, Consumer):
+    more_of_catalog = ()
+
+    def command(self):
+        self.more = _nsd_lines(self, self.more_of_catalog)
+        self.control = ["\tcontrol-enable: yes",
+                        f'\tcontrol-interface: "{self.dir}/ctl"']
+        return super().command()
+
+    def status(self, zone):
+        """{name: text} of zonestatus."""
+        lines = self.ask("zonestatus", zone)[1].splitlines()
+        return dict(line.strip().partition(": ")[::2] for line in lines[1:])
+
+
+class OursControlled(servers.Ours):
     def control_program(self):
         return [str(servers.build_dir() / "nsd-control")]
+
+
+class Ours(_ControlledConsumer, OursControlled):
+    pass
 
 
 NSD_FOLDER = os.environ.get("PEERS_NSD", "/usr/sbin")
@@ -203,16 +222,21 @@ NSD_FOLDER = os.environ.get("PEERS_NSD", "/usr/sbin")
 newer one may be somewhere else."""
 
 
-class Nsd(_Controlled, servers.Nsd):
+class NsdControlled(servers.Nsd):
     def command(self):
         _, *arguments = super().command()
         # Not known any more to those that know catalogs.
         conf = self.dir / "nsd.conf"
-        conf.write_text(conf.read_text().replace('\tdatabase: ""\n', ""))
+        conf.write_text(conf.read_text().replace(
+            '\tdatabase: ""\n', "\txfrd-reload-timeout: 0\n"))
         return [f"{NSD_FOLDER}/nsd", *arguments]
 
     def control_program(self):
         return [f"{NSD_FOLDER}/nsd-control"]
+
+
+class Nsd(_ControlledConsumer, NsdControlled):
+    pass
 
 
 class Bind(Consumer, servers.Bind):
