@@ -139,16 +139,29 @@ names_init(struct catalog_round *round, uint64_t count)
 	return round->names != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
-/* True if another node has the name of a member, too, by the zone that there
- * is. */
+/* Returns the ID of the member with a name that is here, or was refused. NULL:
+ * there is none. */
+static const char *
+name_get_id(const struct xfrd_catalog *catalog, const uint8_t *name)
+{
+	const struct xfrd_zone_table *table = &catalog->xfrd->zones.table;
+	const struct xfrd_refused *refused = xfrd_members_find_refused(
+		&catalog->members, name);
+	const struct xfrd_zone *zone;
+
+	if (refused != NULL)
+		return refused->id;
+	zone = xfrd_zone_find(table, name);
+	return zone != NULL ? xfrd_zone_member(table, zone) : NULL;
+}
+
+/* True if another node has the name of a member, too. */
 static bool
-member_is_twice(struct xfrd_catalog *catalog,
+member_is_twice(const struct xfrd_catalog *catalog,
 	const struct catalog_member *member)
 {
 	const struct catalog_round *round = catalog->round;
-	struct xfrd_zone_table *table = &catalog->xfrd->zones.table;
-	const struct xfrd_zone *zone = xfrd_zone_find(table, member->name);
-	const char *id = zone != NULL ? xfrd_zone_member(table, zone) : NULL;
+	const char *id = name_get_id(catalog, member->name);
 	uint8_t label[CATALOG_LABEL_SIZE], apex[NAME_MAX_LEN];
 	struct catalog_member other;
 

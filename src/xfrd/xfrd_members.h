@@ -165,6 +165,10 @@ void xfrd_members_stop(struct xfrd_members *members);
 /* A zone has gone: sources that wanted its name hear of it. */
 void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
 
+/* Finds a refused member by its name, in lower case. NULL: it was not refused,
+ * or is not kept. */
+const struct xfrd_refused *xfrd_members_find_refused(
+	const struct xfrd_members *members, const uint8_t *apex);
 /* Prints why a member was refused, for people; cut to size. Returns out. */
 const char *xfrd_members_print_refusal(const struct xfrd_refused *refused,
 	char *out, size_t size);

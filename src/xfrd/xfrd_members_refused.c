@@ -31,6 +31,13 @@ refused_find(const struct xfrd_members *members,
 	return place != NULL ? *place : NULL;
 }
 
+const struct xfrd_refused *
+xfrd_members_find_refused(const struct xfrd_members *members,
+	const uint8_t *apex)
+{
+	return refused_find(members, apex);
+}
+
 static void
 refused_free(struct xfrd_members *members, struct xfrd_refused *refused)
 {

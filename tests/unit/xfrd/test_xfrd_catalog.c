@@ -318,6 +318,25 @@ two_nodes_with_one_name_are_found(void **state)
 		" name 'a.'");
 }
 
+/* The member that was there before was refused, so there is no zone of it. */
+static void
+second_node_of_a_refused_name_is_found(void **state)
+{
+	serve("cat", "1", HEAD "1.zones 0 PTR fixed.\n");
+	rest();
+	*members_said = '\0';
+	push(SOA("1"), SOA("2") "2.zones 0 PTR fixed.\n3.zones 0 PTR c.\n");
+	serve("cat", "2", HEAD "1.zones 0 PTR fixed.\n"
+		"2.zones 0 PTR fixed.\n3.zones 0 PTR c.\n");
+	assert_said("");
+	assert_invalid("'2.zones.cat.' and another member node have the same"
+		" name 'fixed.'");
+	push(SOA("2") "1.zones 0 PTR fixed.\n", SOA("3"));
+	serve("cat", "3", HEAD "2.zones 0 PTR fixed.\n3.zones 0 PTR c.\n");
+	assert_said("+c:p:3.zones.cat. ");
+	assert_invalid("");
+}
+
 static int
 begin_max(void **state)
 {
@@ -498,6 +517,7 @@ main(void)
 		TEST(bad_version_changes_nothing),
 		TEST(members_are_counted_without_a_valid_version),
 		TEST(two_nodes_with_one_name_are_found),
+		TEST(second_node_of_a_refused_name_is_found),
 		TEST_OF(members_beyond_catalog_max_do_not_come, begin_max),
 		TEST(catalog_that_becomes_empty_keeps_its_members),
 		TEST(members_are_counted_over_bad_versions),
