@@ -148,7 +148,8 @@ __wrap_openat(int dirfd, const char *name, int flags, ...)
 		|| strcmp(name, "lock") == 0) {
 		fd = __real_openat(dirfd, name, flags, mode);
 	} else {
-		is_new = (flags & O_CREAT) != 0;
+		is_new = (flags & O_CREAT) != 0
+			&& faccessat(dirfd, name, F_OK, 0) == -1;
 		if (!is_new || !fails(&is_short))
 			fd = __real_openat(dirfd, name, flags, mode);
 		if (fd >= FD_MAX)
