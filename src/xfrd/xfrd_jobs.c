@@ -352,9 +352,10 @@ jobs_want(struct xfrd_job *job)
 	xfr_soa_read(job->reader.soa, job->reader.soa_len, &soa);
 	job->is_wanted = xfr_wants(job->xfrd->zones.machine, job->ticket,
 		soa.serial);
-	if (!job->is_wanted)
-		jobs_end_unchanged(job, &soa);
-	return job->is_wanted;
+	if (job->is_wanted)
+		return true;
+	jobs_end_unchanged(job, &soa);
+	return false;
 }
 
 static void
