@@ -112,6 +112,8 @@ struct zonelist {
 	uint64_t end;        /* octets of the file */
 	bool renew;          /* the file ends in the middle of a line, or cannot
 			      * be appended to: write it anew first */
+	bool is_there;       /* the file was not gone at the last
+			      * zonelist_look; false: each call looks */
 	bool sparse;         /* more free places than zones, as NSD counts, for
 			      * a moment: see zonelist_note_change */
 	uint8_t last[NAME_MAX_LEN]; /* with sparse: the zone that was changed
@@ -139,6 +141,10 @@ enum nsd_err zonelist_open(const char *path, int opened,
 	struct zonelist **list) MUST_USE;
 /* Removes FILE~, if there is one. NULL is fine. */
 void zonelist_close(struct zonelist *list);
+
+/* Looks whether the file is there still, for all calls until the next look:
+ * lines of one batch are written within a moment. */
+void zonelist_look(struct zonelist *list);
 
 /*
  * Writes a line for a zone, in the newest free place of its length that lies in

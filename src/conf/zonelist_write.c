@@ -256,7 +256,15 @@ list_is_gone(const struct zonelist *list)
 {
 	struct stat st;
 
-	return list->fd != -1 && fstat(list->fd, &st) == 0 && st.st_nlink == 0;
+	return !list->is_there && list->fd != -1 && fstat(list->fd, &st) == 0
+		&& st.st_nlink == 0;
+}
+
+void
+zonelist_look(struct zonelist *list)
+{
+	list->is_there = false;
+	list->is_there = list->fd != -1 && !list_is_gone(list);
 }
 
 /* Makes the file, with the head of a list. */

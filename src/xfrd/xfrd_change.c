@@ -226,6 +226,7 @@ changes_begin(struct xfrd *xfrd)
 	changes->batch_count = 0;
 	changes->more = 0;
 	changes->turned = false;
+	zonelist_look(changes->list);
 	do {
 		if (xfrd_change_wants_renewal(xfrd)
 			&& xfrd_change_renew(xfrd)) {
