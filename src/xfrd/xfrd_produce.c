@@ -152,6 +152,7 @@ produce_on_end(void *ctx, const struct xfrd_edit_end *end)
 		return;
 	}
 	z->pause_sec = 0;
+	z->serial = z->to;
 	z->count += (uint64_t)z->more;
 	z->more = 0;
 	produce_step_soon(z);
@@ -170,6 +171,7 @@ produce_ask(struct produce_zone *z, struct xfrd_edit_ask *ask,
 	ask->on_end = produce_on_end;
 	ask->ctx = z;
 	z->more = text->more;
+	z->to = ask->to;
 	z->busy = true;
 	if (z->xfrd->journal == NULL || xfrd_keep_is_lost(z->xfrd))
 		err = NSD_E_DENIED;
@@ -224,6 +226,9 @@ produce_open(struct produce_zone *z)
 	store_ref ref = options.entry != NULL
 		? store_load_ref(&options.entry->zone) : STORE_NONE;
 
+	if (ref != STORE_NONE)
+		z->serial = ((const struct zone *)store_get(options.view, ref))
+			->serial;
 	if (ref != STORE_NONE
 		&& zone_cursor_create(options.view,
 			   store_get(options.view, ref), z->apex, &z->cursor)
@@ -505,6 +510,25 @@ produce_on_look(evutil_socket_t fd, short what, void *arg)
 		event_add(produce->event, &wait);
 	else
 		produce_sweep(xfrd);
+}
+
+void
+xfrd_produce_look_at_served(struct xfrd *xfrd)
+{
+	struct produce_zone *z;
+	struct xfrd_soa soa;
+
+	cds_list_for_each_entry(z, &xfrd->produce.zones, node) {
+		const struct xfrd_zone *zone = xfrd_zone_find(
+			&xfrd->zones.table, z->apex);
+
+		if (z->busy || z->step != PRODUCE_READY || zone == NULL
+			|| !xfrd_zones_get_soa(xfrd, zone, &soa)
+			|| soa.numbers.serial == z->serial)
+			continue;
+		z->again = true;
+		produce_step_soon(z);
+	}
 }
 
 void

@@ -61,9 +61,13 @@ struct produce_zone {
 	struct zone_cursor *cursor;
 	struct produce_name at;    /* of the cursor: the name of its records */
 	uint32_t next;             /* number of the zone to look at */
+	uint32_t serial;           /* of the served version, when a comparison
+				    * began; or of the latest that was made */
 	bool is_counted;           /* the members of the served version are: */
 	uint64_t count;
-	int64_t more;              /* of the version under way */
+	int64_t more;              /* of the version under way: what it adds to
+				    * that, */
+	uint32_t to;               /* and its serial */
 	uint64_t walked;           /* members that the cursor has seen */
 	struct event *event;
 	uint8_t apex[NAME_MAX_LEN];
@@ -87,6 +91,10 @@ void xfrd_produce_look(struct xfrd *xfrd);
  * at yet. Cost: the number of these catalogs. */
 struct produce_zone *xfrd_produce_find(const struct xfrd *xfrd,
 	const uint8_t *apex);
+
+/* Compares catalogs whose served version is none that was made here: a file was
+ * read over it. To be called when the loader has looked at files. */
+void xfrd_produce_look_at_served(struct xfrd *xfrd);
 
 /* A zone is about to go, or to get another pattern; or it has come, or has got
  * it. To be called both before and after a change. */

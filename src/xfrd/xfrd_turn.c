@@ -146,6 +146,8 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 	zones->looking = zones->looked < table->end;
 	if (zones->looking)
 		event_add(zones->look_event, &soon);
+	else
+		xfrd_produce_look_at_served(xfrd);
 }
 
 void

@@ -311,6 +311,26 @@ def test_secondary_becomes_a_producer(make_server):
         assert is_served(server)
 
 
+def test_zone_file(make_server):
+    """A catalog with a zone file is written there; what an operator writes into
+    it does not last."""
+    server = control.config(make_server(
+        zones={"example": zone_text()}, extra=PATTERNS + PRODUCER
+        + "\tzonefile: cat.zone\n" + member("a.test"))).start()
+    wait_members(server, a_test="member")
+    assert control.ask(server, "write", "cat.example")[0] == 0
+    file = server.directory / "cat.zone"
+    text = file.read_text()
+    assert "PTR\ta.test." in text
+    serial = catalog(server).serial
+    file.write_text(text.replace(str(serial), str(serial + 1000)).replace(
+        "PTR\ta.test.", "PTR\tb.test.") + "x.cat.example. 0 IN A 192.0.2.1\n")
+    assert control.ask(server, "reload", "cat.example")[0] == 0
+    wait_for("a newer version",
+             lambda: server.serial(CATALOG) > serial + 1000)
+    wait_members(server, a_test="member")
+
+
 # ---- deaths -----------------------------------------------------------------
 
 @pytest.mark.parametrize("role", ["xfrd", "loader"])
