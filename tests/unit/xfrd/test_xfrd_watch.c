@@ -297,6 +297,51 @@ half_written_file_is_waited_for(void **state)
 	wait_for("+c ");
 }
 
+/* A file that is written and closed again and again. */
+static void
+file_that_is_never_left_alone_is_looked_at(void **state)
+{
+	int64_t last = clock_now_msec() + WAIT_MSEC;
+
+	begin();
+	wait_for("( ) ");
+	w.watch.pauses_msec[XFRD_PAUSE_READY] = 400;
+	w.watch.pauses_msec[XFRD_PAUSE_OPEN] = 300;
+	while (w.len == 0 && clock_now_msec() < last) {
+		write_file("a.zone");
+		usleep(10000);
+		assert_int_not_equal(event_base_loop(w.base,
+			EVLOOP_NONBLOCK), -1);
+	}
+	assert_non_null(strstr(w.said, "+a "));
+}
+
+/* A folder that is filled anew. */
+static void
+file_that_is_gone_waits_for_others_that_come(void **state)
+{
+	int64_t end;
+	FILE *f;
+
+	write_file("a.zone");
+	write_file("b.zone");
+	begin();
+	wait_for_end(") ");
+	w.len = 0;
+	w.said[0] = '\0';
+	f = fopen(path_of("c.zone"), "w");
+	assert_non_null(f);
+	fputs("half", f);
+	fflush(f);
+	remove_file("a.zone");
+	end = clock_now_msec() + 900;
+	while (clock_now_msec() < end)
+		turn();
+	assert_string_equal(w.said, "");
+	fclose(f);
+	wait_for("+c -a ");
+}
+
 static void
 last_file_is_kept_unless_it_may_go(void **state)
 {
@@ -409,6 +454,8 @@ main(void)
 		TEST(files_come_change_and_go),
 		TEST(editors_delete_nothing),
 		TEST(half_written_file_is_waited_for),
+		TEST(file_that_is_never_left_alone_is_looked_at),
+		TEST(file_that_is_gone_waits_for_others_that_come),
 		TEST(last_file_is_kept_unless_it_may_go),
 		TEST(folder_that_goes_and_comes_is_read_again),
 		TEST(lost_events_have_the_folder_read),
