@@ -56,6 +56,11 @@ struct xfrd_catalog {
 				      * compared */
 	uint64_t kept;               /* members, with is_kept or is_counted */
 	bool heard;                  /* there may be another version */
+	bool is_back;                /* serials may have come twice since the
+				      * last round: that of a version heard of
+				      * was not newer than the one before */
+	uint32_t heard_serial;       /* of heard_zone, heard of last */
+	store_ref heard_zone;        /* as zone */
 	bool whole;                  /* all members are to be looked at, also
 				      * of a version that was */
 	bool all;                    /* the same of the next valid version */

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "dns/serial.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_change.h"
@@ -92,6 +93,27 @@ catalog_is_consumed(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	return role == CONF_CATALOG_CONSUMER;
 }
 
+/* Notes which version is served. */
+static void
+catalog_note_serial(struct xfrd_catalog *catalog)
+{
+	struct xfrd_options options = xfrd_options_find(catalog->xfrd,
+		catalog->apex);
+	store_ref ref = options.entry != NULL
+		? store_load_ref(&options.entry->zone) : STORE_NONE;
+
+	if (ref != STORE_NONE && ref != catalog->heard_zone) {
+		const struct zone *served = store_get(options.view, ref);
+
+		catalog->is_back |= catalog->heard_zone != STORE_NONE
+			&& !serial_is_newer(served->serial,
+				catalog->heard_serial);
+		catalog->heard_zone = ref;
+		catalog->heard_serial = served->serial;
+	}
+	xfrd_read_end(catalog->xfrd);
+}
+
 void
 xfrd_catalog_hear(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -111,6 +133,7 @@ xfrd_catalog_hear(struct xfrd *xfrd, struct xfrd_zone *zone)
 			xfrd_zone_print_name(xfrd, zone, name));
 		return;
 	}
+	catalog_note_serial(catalog);
 	catalog->heard = true;
 	xfrd_catalog_wake(catalog);
 }

@@ -265,7 +265,8 @@ round_find_nodes(struct xfrd_catalog *catalog, const struct zone_entry *entry)
 	struct catalog_round *round = catalog->round;
 	enum nsd_err err = NSD_OK;
 
-	if (catalog->whole || catalog->all || !catalog->is_compared)
+	if (catalog->whole || catalog->all || catalog->is_back
+		|| !catalog->is_compared)
 		return false;
 	if (catalog->serial != round->zone->serial)
 		err = catalog_changes(round->view, entry, catalog->apex,
@@ -570,8 +571,9 @@ xfrd_catalog_begin(struct xfrd_catalog *catalog)
 	xfrd_read_end(catalog->xfrd);
 	if (err != NSD_E_MEMORY) {
 		/* Until all members were looked at, no part is. */
-		catalog->all |= catalog->whole || catalog->again_count > 0;
-		catalog->heard = catalog->whole = false;
+		catalog->all |= catalog->whole || catalog->is_back
+			|| catalog->again_count > 0;
+		catalog->heard = catalog->whole = catalog->is_back = false;
 		catalog->again_count = 0;
 	}
 	if (err == NSD_E_NOT_FOUND && round_count_members(catalog))

@@ -258,6 +258,24 @@ nodes_that_change_are_compared(void **state)
 	assert_int_equal(catalog("cat")->members.refused_count, 0);
 }
 
+/* A serial that was compared may come again, with other members: a version with
+ * a lower one was forced between. */
+static void
+serial_that_comes_again_has_all_members_looked_at(void **state)
+{
+	serve("cat", "5", HEAD "1.zones 0 PTR a.\n2.zones 0 PTR b.\n");
+	rest();
+	*members_said = '\0';
+	serve("cat", "4", HEAD "1.zones 0 PTR a.\n");
+	push(SOA("4"), SOA("5") "3.zones 0 PTR c.\n");
+	serve("cat", "5", HEAD "1.zones 0 PTR a.\n3.zones 0 PTR c.\n");
+	push(SOA("5"), SOA("6") "4.zones 0 PTR d.\n");
+	serve("cat", "6", HEAD "1.zones 0 PTR a.\n3.zones 0 PTR c.\n"
+		"4.zones 0 PTR d.\n");
+	assert_said("+c:p:3.zones.cat. +d:p:4.zones.cat. -b?2.zones.cat. ");
+	assert_int_equal(catalog("cat")->count, 3);
+}
+
 /* ---- versions that are not valid ----------------------------------------- */
 
 static void
@@ -514,6 +532,7 @@ main(void)
 		TEST(many_changes_have_all_members_looked_at),
 		TEST(without_a_history_all_members_are_looked_at),
 		TEST(nodes_that_change_are_compared),
+		TEST(serial_that_comes_again_has_all_members_looked_at),
 		TEST(bad_version_changes_nothing),
 		TEST(members_are_counted_without_a_valid_version),
 		TEST(two_nodes_with_one_name_are_found),
