@@ -339,6 +339,7 @@ put_first(char out[MUTATE_WORD_MAX], uint64_t *chance)
 		"zones 0 NS .", "m1.zones 0 NS .", "zones 0 DNAME x.",
 		"*.zones 0 PTR c.example.", "zones 0 PTR z.example.",
 		"x.m1.zones 0 PTR x.example.", "zonf 0 PTR a.", "---",
+		"b.zz\\005zones 0 PTR x.example.",
 		"m3.ext.m1.zones 0 TXT \"x\"", "coo.m1.zones 0 PTR cat."};
 
 	mutate_pick(out, firsts, sizeof(firsts) / sizeof(*firsts), chance);
