@@ -35,7 +35,7 @@ A, B, C = (member(f"{i}1", f"{i}.test") for i in "abc")
 # ---- members ----------------------------------------------------------------
 
 def test_members_come_and_go(start, primary):
-    """RFC 9432 sections 4.1 and 5.3: by AXFR, then by IXFR."""
+    """RFC 9432 section 4.1, RFC 9432 section 5.3: by AXFR, then by IXFR."""
     server = start(A, B)
     assert members(server) == {"a.test": "member", "b.test": "member"}
     wait_served(server, "a.test", "b.test")
@@ -168,7 +168,7 @@ IGNORED = {
 
 @pytest.mark.parametrize("what", IGNORED)
 def test_what_is_ignored(start, primary, what):
-    """RFC 9432 sections 4, 4.2 and 4.5."""
+    """RFC 9432 section 4, RFC 9432 section 4.2, RFC 9432 section 4.5."""
     server = start(A, IGNORED[what])
     assert members(server) == {"a.test": "member"}
     assert source(server, CAT)["invalid"] is None

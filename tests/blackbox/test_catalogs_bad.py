@@ -49,14 +49,14 @@ BAD = {
                          "version"),
     "a version of another type": (catalog(C, "version 0 A 192.0.2.2",
                                           version=()), "version"),
-    # Section 4.1
+    # RFC 9432 section 4.1
     "two names for a node": (catalog(C, "c1.zones 0 PTR d.test."), "PTR"),
     "two nodes for a name": (catalog(C, member("c2", "c.test")), "c.test|name"),
     "a second node for a name that is there": (
         catalog(A, B, member("a2", "a.test")), "a.test|name"),
     "a second node for a name, in capitals": (
         catalog(A, B, member("a2", "A.Test")), "a.test|name"),
-    # Section 4.4.1
+    # RFC 9432 section 4.4.1
     "two coo properties": (catalog(A, B, "coo.a1.zones 0 PTR x.test.",
                                    "coo.a1.zones 0 PTR y.test."), "coo"),
     # Ours

@@ -44,7 +44,7 @@ Z = member("z", "z.test")
 # ---- change of ownership ----------------------------------------------------
 
 def test_same_label_keeps_the_zone(start, primary):
-    """RFC 9432 sections 4.4.1 and 5.5."""
+    """RFC 9432 section 4.4.1, RFC 9432 section 5.5."""
     server = start(coo=TWO)
     primary.give(server, TWO, *catalog(Z, member("a1", "a.test")))
     assert serves(server, "a.test")
@@ -58,7 +58,7 @@ def test_same_label_keeps_the_zone(start, primary):
 
 
 def test_another_label_resets_the_zone(start, primary):
-    """RFC 9432 sections 4.4.1, 5.5 and 5.6."""
+    """RFC 9432 section 4.4.1, RFC 9432 section 5.5, RFC 9432 section 5.6."""
     server = start(coo=TWO)
     primary.give(server, TWO, *catalog(Z, member("b9", "a.test")))
     wait_for("the zone of the other catalog",
@@ -157,7 +157,7 @@ def test_move_survives_a_restart(start, primary):
 
 @pytest.mark.parametrize("way", ("IXFR", "AXFR"))
 def test_change_of_the_label_resets_the_zone(start, primary, way):
-    """RFC 9432 sections 5.4 and 5.6."""
+    """RFC 9432 section 5.4, RFC 9432 section 5.6."""
     server = start()
     primary.no_ixfr = way == "AXFR"
     primary.give(server, ONE, *catalog(member("a2", "a.test")))
@@ -197,7 +197,8 @@ def test_two_nodes_change_their_names(start, primary, way):
 
 
 def test_removed_zone_leaves_nothing(start, primary):
-    """RFC 9432 sections 5.3 and 5.6: one that comes again is new."""
+    """RFC 9432 section 5.3, RFC 9432 section 5.6: one that comes again is
+    new."""
     server = start()
     primary.give(server, ONE, *catalog(member("c1", "c.test")))
     wait_gone(server, "a.test")
