@@ -228,6 +228,7 @@ struct xfrd {
 	struct cds_list_head sources; /* of member zones: xfrd_members.h */
 	struct cds_list_head catalogs; /* struct xfrd_catalog */
 	struct event *catalogs_event;
+	uint64_t catalogs_woken;       /* the last number of one */
 	struct xfrd_folders folders;
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */

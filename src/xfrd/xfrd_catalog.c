@@ -163,21 +163,35 @@ catalog_begin(struct xfrd_catalog *catalog)
 	return false;
 }
 
+/* Finds the catalog that was woken first. NULL: all rest. */
+static struct xfrd_catalog *
+catalogs_find_woken(const struct xfrd *xfrd)
+{
+	struct xfrd_catalog *catalog, *first = NULL;
+
+	cds_list_for_each_entry(catalog, &xfrd->catalogs, node)
+		if (catalog->woken != 0
+			&& (first == NULL || catalog->woken < first->woken))
+			first = catalog;
+	return first;
+}
+
+/* Does a turn of one catalog; others have theirs later. */
 static void
 catalogs_on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd *xfrd = arg;
-	struct xfrd_catalog *catalog, *next;
+	struct xfrd_catalog *catalog = catalogs_find_woken(xfrd);
 
-	cds_list_for_each_entry_safe(catalog, next, &xfrd->catalogs, node) {
-		bool is_awake = catalog->is_awake;
-
-		catalog->is_awake = false;
-		if (catalog->is_gone)
-			catalog_free(catalog);
-		else if (is_awake && catalog_begin(catalog))
-			catalog_go_on(catalog);
-	}
+	if (catalog == NULL)
+		return;
+	catalog->woken = 0;
+	if (catalog->is_gone)
+		catalog_free(catalog);
+	else if (catalog_begin(catalog))
+		catalog_go_on(catalog);
+	if (catalogs_find_woken(xfrd) != NULL)
+		event_active(xfrd->catalogs_event, EV_TIMEOUT, 0);
 }
 
 enum nsd_err

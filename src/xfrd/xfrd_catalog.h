@@ -35,7 +35,8 @@ struct xfrd_catalog {
 	struct xfrd_members members; /* with those that were refused */
 	char *name;                  /* "catalog NAME" */
 	uint8_t apex[NAME_MAX_LEN];  /* in lower case */
-	bool is_awake;               /* xfrd.catalogs_event goes on with it */
+	uint64_t woken;              /* xfrd.catalogs_event goes on with it: the
+				      * lowest number first; 0: it rests */
 	bool is_gone;                /* the zone is, or has another role */
 	struct event *retry_event;   /* another try, of what has failed; NULL:
 				      * the members are not begun with yet */

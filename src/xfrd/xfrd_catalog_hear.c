@@ -21,7 +21,8 @@
 void
 xfrd_catalog_wake(struct xfrd_catalog *catalog)
 {
-	catalog->is_awake = true;
+	if (catalog->woken == 0)
+		catalog->woken = ++catalog->xfrd->catalogs_woken;
 	event_active(catalog->xfrd->catalogs_event, EV_TIMEOUT, 0);
 }
 

@@ -520,6 +520,27 @@ version_that_is_let_go_is_looked_at_anew(void **state)
 	free(text);
 }
 
+static void
+large_catalog_does_not_hold_up_others(void **state)
+{
+	char *text = make_records(9000);
+
+	serve("cat", "1", text);
+	serve("two", "1", HEAD "1.zones 0 PTR x.\n");
+	for (unsigned i = 0; i < 1000 && fixture_find("x") == NULL; i++) {
+		event_base_loop(fixture.xfrd.role.base,
+			EVLOOP_NONBLOCK | EVLOOP_ONCE);
+		if (members_left() > 0)
+			members_end_one(XFRD_CHANGED);
+	}
+	assert_non_null(fixture_find("x"));
+	assert_in_range(members_asked, 1, 9000);
+	while (members_left() > 0)
+		members_end_one(XFRD_CHANGED_NO_PATTERN);
+	rest();
+	free(text);
+}
+
 #define TEST_OF(name, begin)                                              \
 	cmocka_unit_test_setup_teardown(name, begin, end)
 #define TEST(name) TEST_OF(name, begin)
@@ -545,6 +566,7 @@ main(void)
 		TEST(refused_member_comes_when_its_name_is_free),
 		TEST(member_moves_when_both_catalogs_say_so),
 		TEST(version_that_is_let_go_is_looked_at_anew),
+		TEST(large_catalog_does_not_hold_up_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
