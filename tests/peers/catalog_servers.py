@@ -218,8 +218,8 @@ class Ours(_ControlledConsumer, OursControlled):
 
 
 NSD_FOLDER = os.environ.get("PEERS_NSD", "/usr/sbin")
-"""Folder with nsd and nsd-control: Debian 12's NSD knows no catalogs, so a
-newer one may be somewhere else."""
+"""Folder with nsd and nsd-control: Debian 12's NSD knows no catalogs;
+tools/newer-nsd makes such a folder."""
 
 
 class NsdControlled(servers.Nsd):
@@ -306,7 +306,7 @@ def nsd_lacks_catalogs():
     if found is None:
         return f"no version of NSD: {done.stdout}{done.stderr}"
     if tuple(map(int, found.groups())) < (4, 9):
-        return f"{found[0]} has no catalogs: 4.9 has (see PEERS_NSD)"
+        return f"{found[0]} has no catalogs: see tools/newer-nsd"
     return ""
 
 
