@@ -52,6 +52,26 @@ class Ours(_Controlled, catalog_servers.OursControlled):
     pass
 
 
+class Between(catalog_servers.Ours):
+    """Ours with members of a primary's catalog, which it lists in another one,
+    its own. told: ports of the consumers."""
+
+    own = "own.test."
+
+    def command(self):
+        *_, conf = command = super().command()
+        give = "".join(f"\tnotify: 127.0.0.1@{port} NOKEY\n"
+                       for port in self.told)
+        path = self.dir / "nsd.conf"
+        assert str(path) == conf
+        path.write_text(path.read_text().replace(
+            '\tzonefile: "%s.z"\n', '\tzonefile: "%s.z"\n'
+            f"\tcatalog-producer-zone: {self.own}\n{give}") +
+            f"zone:\n\tname: {self.own}\n\tcatalog: producer\n"
+            f"\tstore-ixfr: yes\n\tprovide-xfr: 127.0.0.1 NOKEY\n{give}")
+        return command
+
+
 class Nsd(_Controlled, catalog_servers.NsdControlled):
     pass
 

@@ -94,6 +94,26 @@ def test_catalog_taken_by_all(kind):
             wait_for_groups(made, others)
 
 
+def test_between_a_catalog_and_another():
+    """Ours between: what BIND's catalog brings is in a catalog of ours, too."""
+    rng = random.Random("between")
+    with contextlib.ExitStack() as stack:
+        made = catalog_producers.Bind()
+        between = catalog_producers.Between(made.port)
+        made.told = [between.port]
+        made.members.update(dict.fromkeys(ALWAYS, "m"))
+        others = [kind(between.port, (between.own,)) for kind in
+                  usable((catalog_servers.Ours, *catalog_servers.RIVALS))]
+        between.told = [other.port for other in others]
+        for server in (made, between, *others):
+            stack.enter_context(catalog_servers.servers.started(server))
+        wait_for_all(made, [between, *others])
+        for _ in range(3):
+            made.change(*some_change(rng, made.members))
+            wait_for_all(made, [between, *others])
+            wait_for_groups(made, [between, *others])
+
+
 def role(process, name):
     """pid of one of our server's processes; None: not now."""
     main = process.pid
