@@ -1,0 +1,273 @@
+/* test_xfrd_edit.c - versions that are made here: which go together, and how
+ * they end. The journal is a real one, the loader is played. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+#include "journal/journal.h"
+#include "xfrd/xfrd_edit.h"
+
+static const uint8_t apex[] = "\1c";
+
+/* The loader's request; on_end NULL: there is none. */
+static request_on_end *asked_on_end;
+static void *asked_ctx;
+static uint8_t asked_text[65536];
+static uint64_t asked_len;
+
+static char ended[256];
+static char folder[64];
+
+/* ---- stand-ins ----------------------------------------------------------- */
+
+enum nsd_err
+xfrd_loader_update(struct xfrd *one, const struct load_text *text,
+	request_on_end *on_end, void *ctx)
+{
+	assert_null(asked_on_end);
+	assert_true(text->len <= sizeof(asked_text));
+	assert_int_equal(pread(text->fd, asked_text, text->len,
+		(off_t)text->offset), (ssize_t)text->len);
+	asked_len = text->len;
+	asked_on_end = on_end;
+	asked_ctx = ctx;
+	return NSD_OK;
+}
+
+bool
+xfrd_shorten(struct xfrd *one, struct xfrd_zone *zone, uint64_t least,
+	uint64_t *octets)
+{
+	return false;
+}
+
+/* ---- helpers ------------------------------------------------------------- */
+
+static void
+on_end(void *ctx, const struct xfrd_edit_end *end)
+{
+	size_t at = strlen(ended);
+
+	snprintf(ended + at, sizeof(ended) - at, "%s:%d ", (const char *)ctx,
+		(int)end->err);
+}
+
+/* Asks for a version that has nothing but its octets: the loader, which would
+ * read them, is played. */
+static void
+ask(enum changes_kind kind, uint32_t from, uint32_t to, const char *octets)
+{
+	const struct xfrd_edit_ask what = {
+		.apex = apex,
+		.kind = kind,
+		.from = from,
+		.to = to,
+		.records = (const uint8_t *)octets,
+		.len = strlen(octets),
+		.source = "a test",
+		.on_end = on_end,
+		.ctx = (void *)octets,
+	};
+
+	assert_int_equal(xfrd_edit(&fixture.xfrd, &what), NSD_OK);
+}
+
+/* Goes on until the loader is asked. */
+static void
+run_until_asked(void)
+{
+	struct xfrd *xfrd = &fixture.xfrd;
+	struct journal_done done;
+
+	while (asked_on_end == NULL) {
+		struct pollfd p = {.fd = journal_fd(xfrd->journal),
+			.events = POLLIN};
+
+		event_base_loop(xfrd->role.base, EVLOOP_NONBLOCK);
+		if (asked_on_end != NULL || poll(&p, 1, 10) == 0)
+			continue;
+		while (journal_next(xfrd->journal, &done))
+			assert_true(xfrd_edit_on_durable(xfrd, &done));
+	}
+}
+
+static void
+answer(enum nsd_err err)
+{
+	struct ipc_updated updated = {.err = (uint32_t)err};
+	struct ipc_message message = {.len = sizeof(updated)};
+	request_on_end *end = asked_on_end;
+
+	memcpy(message.payload, &updated, sizeof(updated));
+	asked_on_end = NULL;
+	end(asked_ctx, &message);
+}
+
+/* The loader was asked for an entry of this kind with these octets. */
+static void
+assert_asked(enum changes_kind kind, const char *octets)
+{
+	uint8_t head[CHANGES_HEAD_MAX];
+	size_t len = changes_write_head(head, kind, apex, sizeof(apex));
+
+	assert_int_equal(asked_len, len + strlen(octets));
+	assert_memory_equal(asked_text, head, len);
+	assert_memory_equal(asked_text + len, octets, strlen(octets));
+}
+
+static int
+begin(void **state)
+{
+	struct journal_options options = {.path = folder};
+	struct diag_sink sink = {.on_diag = NULL};
+
+	(void)fixture_begin(state);
+	fixture_publish("zone: name: c catalog: producer\n");
+	fixture_open();
+	snprintf(folder, sizeof(folder), "edits.XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(journal_open(&options, &sink,
+		&fixture.xfrd.journal), NSD_OK);
+	assert_int_equal(xfrd_edit_init(&fixture.xfrd), NSD_OK);
+	asked_on_end = NULL;
+	*ended = '\0';
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	char command[128];
+
+	/* Zones without edits go at the next turn. */
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_true(cds_list_empty(&fixture.xfrd.edits.zones));
+	event_free(fixture.xfrd.edits.event);
+	journal_close(fixture.xfrd.journal);
+	fixture_close();
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+	return fixture_end(state);
+}
+
+static bool
+has_entry(uint32_t serial)
+{
+	struct journal_entry entry;
+
+	return journal_find_serial(fixture.xfrd.journal, apex, serial, &entry);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void
+edits_of_a_turn_are_one_entry(void **state)
+{
+	ask(XFR_DIFFS, 1, 2, "a");
+	ask(XFR_DIFFS, 2, 3, "bb");
+	ask(XFR_DIFFS, 3, 5, "c");
+	run_until_asked();
+	assert_asked(XFR_DIFFS, "abbc");
+	assert_string_equal(ended, "");
+	assert_true(has_entry(5));
+	assert_false(has_entry(2));
+	answer(NSD_OK);
+	assert_string_equal(ended, "a:0 bb:0 c:0 ");
+}
+
+static void
+edits_that_come_later_wait_and_go_together(void **state)
+{
+	ask(XFR_DIFFS, 1, 2, "a");
+	run_until_asked();
+	ask(XFR_DIFFS, 2, 3, "b");
+	ask(XFR_DIFFS, 3, 4, "c");
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_asked(XFR_DIFFS, "a");
+	answer(NSD_OK);
+	assert_string_equal(ended, "a:0 ");
+	run_until_asked();
+	assert_asked(XFR_DIFFS, "bc");
+	answer(NSD_OK);
+	assert_string_equal(ended, "a:0 b:0 c:0 ");
+}
+
+static void
+edits_behind_one_that_fails_do_not_fit(void **state)
+{
+	char wanted[64];
+
+	ask(XFR_DIFFS, 1, 2, "a");
+	run_until_asked();
+	ask(XFR_DIFFS, 2, 3, "b");
+	answer(NSD_E_ZONE);
+	snprintf(wanted, sizeof(wanted), "a:%d b:%d ", NSD_E_ZONE,
+		NSD_E_INEXACT);
+	assert_string_equal(ended, wanted);
+	assert_false(has_entry(2));
+	*ended = '\0';
+	ask(XFR_DIFFS, 1, 2, "c");
+	run_until_asked();
+	assert_asked(XFR_DIFFS, "c");
+	answer(NSD_OK);
+	assert_string_equal(ended, "c:0 ");
+}
+
+/* Only differences that lead on are joined. */
+static void
+whole_zone_goes_alone(void **state)
+{
+	ask(XFR_WHOLE, 0, 2, "w");
+	ask(XFR_DIFFS, 2, 3, "a");
+	ask(XFR_DIFFS, 7, 8, "b");
+	run_until_asked();
+	assert_asked(XFR_WHOLE, "w");
+	answer(NSD_OK);
+	run_until_asked();
+	assert_asked(XFR_DIFFS, "a");
+	answer(NSD_OK);
+	run_until_asked();
+	assert_asked(XFR_DIFFS, "b");
+	answer(NSD_OK);
+	assert_string_equal(ended, "w:0 a:0 b:0 ");
+}
+
+/* The loader has the zone in hand, and is asked again. */
+static void
+edit_that_must_wait_is_tried_again(void **state)
+{
+	ask(XFR_DIFFS, 1, 2, "a");
+	run_until_asked();
+	answer(NSD_E_AGAIN);
+	assert_string_equal(ended, "");
+	run_until_asked();
+	assert_asked(XFR_DIFFS, "a");
+	answer(NSD_OK);
+	assert_string_equal(ended, "a:0 ");
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(edits_of_a_turn_are_one_entry),
+		TEST(edits_that_come_later_wait_and_go_together),
+		TEST(edits_behind_one_that_fails_do_not_fit),
+		TEST(whole_zone_goes_alone),
+		TEST(edit_that_must_wait_is_tried_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
