@@ -8,9 +8,9 @@ Each server begins as a secondary of an empty catalog. One IXFR brings --count
 members, whose zones it takes from another server of ours: the time from NOTIFY
 until all are served, CPU time and memory. Then members come one by one, --turns
 times: the time from NOTIFY until each is served, which takes a transfer of the
-catalog and one of the zone. --large members are tried with our server alone.
-The consumer has core 0, the primaries and whoever asks share core 1. Medians
-of --reps starts. As tables in Markdown; --doc writes the page of
+catalog and one of the zone. --large members are tried with our server alone,
+which has both cores then. Else the consumer has core 0; the primaries and
+whoever asks share core 1. Medians of --reps starts. As tables in Markdown; --doc writes the page of
 doc/performance with them.
 """
 import argparse
@@ -46,7 +46,7 @@ Made by `tests/bench/catalogs.py`; nobody edits it. {machine}. {others}
 One IXFR brings all members to a consumer whose catalog was empty; their zones of nine
 records come from a server of ours, a transfer each. *Listed*: from NOTIFY until the zone
 list has the last member; *served*: until the last zone is answered for. Consumer on one
-core, primaries on the other. *Most* and *rest*: the sum of PSS of all processes, while
+core, or on both with {large:,} members and one start; primaries on the other. *Most* and *rest*: the sum of PSS of all processes, while
 members came and afterwards. Medians of {reps} starts.
 
 {many}
@@ -251,7 +251,7 @@ class Bench:
         self.kinds = [kind for kind in args.servers.split(",")
                       if self.programs[kind]]
 
-    def run(self, kind, count):
+    def run(self, kind, count, cpus):
         """([listed, served, CPU seconds, MiB most, MiB rest], [ms, CPU ms] of
         single members)"""
         source = primary.Primary(CATALOG, 1, soa_wire, catalog_wire())
@@ -262,7 +262,7 @@ class Bench:
             probe = servers.ZoneSet("catalog", {"one": f"{self.path}/zone"},
                                     probe=("one", SOA))
             server = servers.Server(
-                kind, self.programs[kind], probe, self.path, "0", 1,
+                kind, self.programs[kind], probe, self.path, cpus, 1,
                 conf=conf(kind, source.port, zones.port))
             if not server.wait(LIMIT_SEC):
                 raise ValueError(f"{kind} does not serve the catalog")
@@ -310,13 +310,13 @@ class Bench:
                   "memory, most, MiB", "rest, MiB"],
                  ["consumer", "members", "ms", "slowest, ms", "CPU, ms"]]
         rows = [[], []]
-        series = [(kind, self.args.count, self.args.reps)
+        series = [(kind, self.args.count, self.args.reps, "0")
                   for kind in self.kinds]
         if self.args.large > 0:
-            series.append(("ours", self.args.large, 1))
-        for kind, count, reps in series:
+            series.append(("ours", self.args.large, 1, "0,1"))
+        for kind, count, reps, cpus in series:
             try:
-                runs = [self.run(kind, count) for _ in range(reps)]
+                runs = [self.run(kind, count, cpus) for _ in range(reps)]
             except (ValueError, OSError) as error:
                 print(f"{kind}, {count} members: {error}", file=sys.stderr)
                 continue
@@ -352,7 +352,7 @@ def main():
         shutil.rmtree(path, ignore_errors=True)
     page = PAGE.format(machine=machine.name(), many=many, one=one,
                        others=machine.others_text(others["catalogs"]),
-                       reps=args.reps, turns=args.turns)
+                       reps=args.reps, turns=args.turns, large=args.large)
     print(page)
     if args.doc:
         with open(args.doc, "w") as f:
