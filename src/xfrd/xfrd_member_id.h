@@ -5,8 +5,8 @@
  *   LABEL.zones.CATALOG.   of a catalog that is consumed: the name of the
  *                          member node (RFC 9432 section 4.1), in lower case
  *   zone-directory.        of a folder
- *   LABEL                  of a catalog that is produced: that of the zone's
- *                          pattern
+ *   LABEL                  of a catalog that is produced, which the pattern
+ *                          of the zone names
  */
 #ifndef XFRD_XFRD_MEMBER_ID_H
 #define XFRD_XFRD_MEMBER_ID_H
