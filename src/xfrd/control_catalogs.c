@@ -231,7 +231,9 @@ source_print(struct ctl_json *json, bool is_json,
 	if (refused > 0)
 		ctl_printf(json->call, "\trefused: %llu\n",
 			(unsigned long long)refused);
-	if (*source->invalid != '\0')
+	if (*source->invalid != '\0' && source->path != NULL)
+		ctl_printf(json->call, "\tinvalid: %s\n", source->invalid);
+	else if (*source->invalid != '\0')
 		ctl_printf(json->call, "\tinvalid: serial %u: %s\n",
 			(unsigned)source->invalid_serial, source->invalid);
 	if (members != NULL)

@@ -425,6 +425,7 @@ def test_folder_is_a_source(make_server):
     assert status(server, "a.test")["zone-directory"] == path
     folder.rename(server.directory / "gone")
     wait_for("the fault", lambda: source(server, path)["invalid"])
+    assert "serial" not in control.ask(server, "catalogs", path)[1]
     assert re.search(r"^trouble: zone-directory .*served ",
                      control.ask(server, "status")[1], re.M)
     assert set(members(server)) == {"a.test", "b.test"}
