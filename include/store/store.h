@@ -208,8 +208,8 @@ struct store_pin {
  * Pins the version that is seen now. Two things stay until unpin: what the
  * reader reaches from the roots before it is next quiescent or offline, and
  * what can be reached from there later on without loading a root, or a cell
- * that store_publish_ref switches. For what lasts: AXFR out, write-back by a
- * forked child.
+ * that store_publish_ref switches. For what lasts: AXFR out, write-back,
+ * a catalog that is compared.
  *
  * A pin holds back what was there when it was taken, and what shares a span of
  * 64 KiB with that. It does not hold back what comes and goes meanwhile.

@@ -42,7 +42,8 @@ struct catalog_round {
 		CATALOG_APPLY, /* members are wanted, and dropped */
 		CATALOG_WAIT,  /* for the end of changes */
 	} step;
-	bool is_broken;              /* a new round is to follow */
+	bool is_broken;              /* the version is not compared: the round
+				      * was broken off, or counts alone */
 	bool is_part;                /* of the nodes alone; else all members */
 	/* With is_part: by label. */
 	struct catalog_node *nodes;
@@ -73,7 +74,8 @@ struct catalog_round {
 enum nsd_err xfrd_catalog_begin(struct xfrd_catalog *catalog) MUST_USE;
 /* Does a turn. True: there is more to be done at once. */
 bool xfrd_catalog_turn(struct xfrd_catalog *catalog);
-/* Breaks the round off; the served version is looked at next. */
+/* Breaks the round off, whose version is not pinned then. The caller has the
+ * served one looked at. */
 void xfrd_catalog_break(struct xfrd_catalog *catalog);
 /* Ends the round. done: the version was compared. */
 void xfrd_catalog_end(struct xfrd_catalog *catalog, bool done);

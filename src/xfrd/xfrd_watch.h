@@ -59,7 +59,8 @@ struct xfrd_watch_hooks {
 	void (*on_read)(void *ctx, const char *why);
 	/* A file has come, or may have changed. */
 	void (*on_file)(void *ctx, const char *name);
-	/* There is no such file, and there are others, or may_empty. */
+	/* A file has gone, and its pause is over. There are others, or
+	 * may_empty is set. */
 	void (*on_gone)(void *ctx, const char *name);
 	/* The last file has gone, and is not told of. */
 	void (*on_empty)(void *ctx);
