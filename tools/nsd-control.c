@@ -68,6 +68,8 @@ static const struct nsd_answer {
 	int status;
 } nsd_answers[] = {
 	{CTL_CHANGEZONE, "zone ", " creatingok\n", 0},
+	{CTL_CHANGEZONE, "Repatt", " group property.\n", EXIT_ERROR},
+	{CTL_DELZONE, "Remove ", " delete this zone.\n", EXIT_ERROR},
 	{CTL_DEL_TSIG, "key ", ", nothing to be deleted\n", 0},
 	{CTL_ADD_COOKIE_SECRET, "please ", " hex encoded secret\n", 0},
 	/* The same line goes on with "error: writing to ...". */

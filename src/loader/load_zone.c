@@ -34,7 +34,9 @@ load_zone_is_received(const struct store_view *view,
 		&& zone_sources_get(view, zone->entry) == NULL);
 }
 
-/* xfrd looks at the differences of a catalog that is consumed. */
+/* The differences of a catalog, whatever store-ixfr says: xfrd looks at those
+ * of one that is consumed, and no consumer of one that is produced is to take
+ * all of its members for each one more. */
 #define CATALOG_CHANGESETS 16u
 
 static uint32_t
@@ -42,8 +44,7 @@ zone_count_changesets(const struct conf_pattern *options)
 {
 	if (options->store_ixfr)
 		return options->ixfr_number;
-	return options->catalog == CONF_CATALOG_CONSUMER ? CATALOG_CHANGESETS
-							 : 0;
+	return options->catalog != CONF_CATALOG_NONE ? CATALOG_CHANGESETS : 0;
 }
 
 struct history_limits

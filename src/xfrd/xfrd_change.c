@@ -139,8 +139,9 @@ change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 static void
 change_refuse(struct xfrd_change *change, const char *why)
 {
-	log_error("zone %s cannot be changed: %s: %s", change->name,
-		change->xfrd->changes->list->path, why);
+	if (xfrd_change_is_told(change))
+		log_error("zone %s cannot be changed: %s: %s", change->name,
+			change->xfrd->changes->list->path, why);
 	change_end(change, XFRD_CHANGED_UNLISTED, why);
 }
 
@@ -321,7 +322,8 @@ change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
 		change_finish(change, &done);
 		return;
 	}
-	log_error("zone %s cannot be changed: %s", change->name, why);
+	if (xfrd_change_is_told(change))
+		log_error("zone %s cannot be changed: %s", change->name, why);
 	change->outcome = outcome;
 	change->why = why;
 	change_move(change, &changes->failed);
@@ -530,7 +532,7 @@ changes_end_failed(struct xfrd_changes *changes, int error)
 
 	while ((change = list_first_or_null(&changes->failed,
 			struct xfrd_change, node)) != NULL) {
-		if (error != 0)
+		if (error != 0 && xfrd_change_is_told(change))
 			log_error("zone %s: a change that failed may come"
 				  " again: %s: %s", change->name,
 				changes->list->path, strerror(error));

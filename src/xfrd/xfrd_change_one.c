@@ -92,3 +92,10 @@ xfrd_change_find(const struct xfrd_changes *changes, const uint8_t *wire)
 			return other;
 	return NULL;
 }
+
+bool
+xfrd_change_is_told(const struct xfrd_change *change)
+{
+	return change->expect == NULL && (change->member == NULL
+		|| !zonelist_id_is_of_source(change->member));
+}

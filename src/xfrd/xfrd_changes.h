@@ -118,6 +118,10 @@ void xfrd_change_forget(struct xfrd_change *change);
 struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
 	const uint8_t *wire);
 
+/* True if the log is to have a failure of a change: sources log a few of
+ * theirs themselves. */
+bool xfrd_change_is_told(const struct xfrd_change *change);
+
 /* ---- xfrd_change_list.c -------------------------------------------------- */
 
 /* Writes the line of a change. zone: the one that it is about; NULL: there is

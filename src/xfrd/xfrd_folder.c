@@ -50,8 +50,8 @@ static void
 folder_note_bad(struct xfrd_folder *folder, const char *name)
 {
 	if (folder->bad == 0)
-		snprintf(folder->bad_name, sizeof(folder->bad_name), "%s",
-			name);
+		(void)xfrd_members_print_text(name, folder->bad_name,
+			sizeof(folder->bad_name));
 	if (folder->bad++ < LINES_MAX)
 		log_error("%s: %s.zone is not taken: expected the name of a"
 			  " zone, in lower case and without a final dot",
@@ -214,6 +214,7 @@ folder_on_read(void *ctx, const char *why)
 	struct xfrd_folder *folder = ctx;
 
 	if (folder->step == XFRD_FOLDER_READS && why == NULL) {
+		folder->fails = false;
 		folder_begin_misses(folder);
 		return;
 	}

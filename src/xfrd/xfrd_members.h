@@ -169,6 +169,11 @@ void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
  * or is not kept. */
 const struct xfrd_refused *xfrd_members_find_refused(
 	const struct xfrd_members *members, const uint8_t *apex);
+/* Copies a text, of which other people's catalogs or file names have a part:
+ * octets that are no printable ASCII become \DDD (RFC 1035 section 5.1), or
+ * they would be a line or a command of the terminal that shows them. Cut to
+ * size. Returns out. */
+const char *xfrd_members_print_text(const char *text, char *out, size_t size);
 /* Prints why a member was refused, for people; cut to size. Returns out. */
 const char *xfrd_members_print_refusal(const struct xfrd_refused *refused,
 	char *out, size_t size);

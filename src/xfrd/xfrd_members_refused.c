@@ -131,11 +131,8 @@ xfrd_members_keep_refused(struct xfrd_members *members,
 	return refused;
 }
 
-/* Copies a text, of which other people's catalogs have a part: what is no
- * printable ASCII becomes \DDD (RFC 1035 section 5.1), or it would be a line or
- * a command of whoever's terminal shows it. Cut to size. */
-static void
-refused_escape(char *out, size_t size, const char *text)
+const char *
+xfrd_members_print_text(const char *text, char *out, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	size_t len = 0;
@@ -147,6 +144,7 @@ refused_escape(char *out, size_t size, const char *text)
 			len += (size_t)sprintf(out + len, "\\%03u", *at);
 	}
 	out[len] = '\0';
+	return out;
 }
 
 const char *
@@ -155,8 +153,9 @@ xfrd_members_print_refusal(const struct xfrd_refused *refused, char *out,
 {
 	char text[NAME_TEXT_MAX];
 
-	refused_escape(text, sizeof(text),
-		refused->text != NULL ? refused->text : "");
+	(void)xfrd_members_print_text(
+		refused->text != NULL ? refused->text : "", text,
+		sizeof(text));
 	switch (refused->why) {
 	case XFRD_REFUSAL_NAME:
 		snprintf(out, size, "not the name of a zone");

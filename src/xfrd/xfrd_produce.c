@@ -88,6 +88,17 @@ produce_drop_names(struct produce_zone *z)
 
 /* ---- catalogs ------------------------------------------------------------ */
 
+/* True if a zone is published as a catalog that is produced here. */
+static bool
+zone_is_produced(struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct xfrd_options options = xfrd_options_find(xfrd, apex);
+	enum conf_catalog role = xfrd_options_catalog(&options);
+
+	xfrd_read_end(xfrd);
+	return role == CONF_CATALOG_PRODUCER;
+}
+
 struct produce_zone *
 xfrd_produce_find(const struct xfrd *xfrd, const uint8_t *apex)
 {
@@ -367,6 +378,10 @@ produce_step(struct produce_zone *z)
 {
 	if (z->busy || !z->is_there)
 		return;
+	/* The zone may have been deleted, or have another pattern. */
+	z->is_there = zone_is_produced(z->xfrd, z->apex);
+	if (!z->is_there)
+		return;
 	if (z->again && z->step > PRODUCE_RESUME)
 		produce_zone_restart(z);
 	if (z->step < PRODUCE_ZONES && !produce_end_expiry(z)) {
@@ -562,6 +577,9 @@ xfrd_produce_note(struct xfrd *xfrd, const struct xfrd_zone *zone)
 	struct produce_zone *z;
 	uint8_t owner[NAME_MAX_LEN];
 
+	/* Without memory the catalog is found by the next look. */
+	if (zone_is_produced(xfrd, xfrd_zone_apex(zone)))
+		(void)produce_zone_begin(xfrd, xfrd_zone_apex(zone));
 	cds_list_for_each_entry(z, &xfrd->produce.zones, node) {
 		if (!xfrd_produce_find_owner(xfrd, zone, z->apex, owner))
 			continue;

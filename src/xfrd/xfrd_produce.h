@@ -97,7 +97,8 @@ struct produce_zone *xfrd_produce_find(const struct xfrd *xfrd,
 void xfrd_produce_look_at_served(struct xfrd *xfrd);
 
 /* A zone is about to go, or to get another pattern; or it has come, or has got
- * it. To be called both before and after a change. */
+ * it: a member, or a catalog itself. To be called both before and after a
+ * change. */
 void xfrd_produce_note(struct xfrd *xfrd, const struct xfrd_zone *zone);
 
 /* Finds how many members the served version of a catalog has. False: it is not

@@ -33,7 +33,7 @@ PATTERNS = (
     '\tcatalog-producer-zone: cat.example\n'
     'pattern:\n\tname: plain\n\tzonefile: "%s.zone"\n')
 PRODUCER = ('zone:\n\tname: cat.example\n\tcatalog: producer\n'
-            '\tprovide-xfr: 127.0.0.1 NOKEY\n\tstore-ixfr: yes\n')
+            '\tprovide-xfr: 127.0.0.1 NOKEY\n')
 
 
 def member(name, pattern="member"):
@@ -94,6 +94,15 @@ def transfer(server, zone=None, serial=None):
     dns.query.inbound_xfr("127.0.0.1", zone, query, port=server.port,
                           timeout=DEADLINE)
     return zone
+
+
+def differences(server, zone, serial):
+    """The records of an IXFR, which is not the whole zone."""
+    query, _ = dns.xfr.make_query(zone, serial=serial)
+    answer = dns.query.tcp(query, "127.0.0.1", port=server.port,
+                           timeout=DEADLINE, one_rr_per_rrset=True).answer
+    assert [r.rdtype for r in answer[:2]] == [dns.rdatatype.SOA] * 2
+    return answer
 
 
 def catalog(server):
@@ -207,6 +216,22 @@ def test_zone_list_of_nsd(make_server):
     assert labels_of(server) == labels
 
 
+def test_producer_that_is_added(make_server):
+    """And deleted, and added again."""
+    made = make_server(
+        zones={"example": zone_text()},
+        extra="pattern:\n\tname: producer\n"
+        "\tcatalog: producer\n\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    server = control.config(made).start()
+    for _ in range(2):
+        assert control.ask(server, "addzone", CATALOG, "producer")[0] == 0
+        wait_for("the catalog", lambda: is_served(server))
+        assert catalog(server).members == {}
+        assert control.ask(server, "delzone", CATALOG)[0] == 0
+        wait_for("its end", lambda: not is_served(server))
+    assert "no version could be made" not in server.read_log()
+
+
 # ---- transfers --------------------------------------------------------------
 
 def test_one_version_by_ixfr(server):
@@ -217,6 +242,7 @@ def test_one_version_by_ixfr(server):
         f"{name}.test member\n" for name in "bcd"))[0] == 0
     wait_members(server, a_test="member", b_test="member", c_test="member",
                  d_test="member")
+    assert len(differences(server, zone, before.serial)) < 20
     transfer(server, zone, before.serial)
     after = Catalog(zone)
     assert after.members == catalog(server).members

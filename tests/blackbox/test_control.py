@@ -475,6 +475,12 @@ def test_input_that_cannot_be_read(server):
 # may not be missing.
 OF_NSD = [
     ("changezone z.test p", "zone z.test did not exist, creatingok\n", 3, 0),
+    *((f"{verb} m.test{more}", "Error: Zone is a catalog consumer member zone"
+       f" with id m.zones.c.\n{last}\n", 1, 1) for verb, more, last in (
+           ("delzone", "", "Remove the member id from the catalog to delete"
+            " this zone."),
+           ("changezone", " p", "Repattern in the catalog with a group"
+            " property."))),
     ("del_tsig k", "key k does not exist, nothing to be deleted\n", 1, 0),
     ("add_cookie_secret 12", "invalid cookie secret: invalid argument length\n"
      "please provide a 128bit hex encoded secret\n", 1, 0),

@@ -295,9 +295,23 @@ def test_unreadable_folder_keeps_its_zones(make_server):
     assert control.ask(server, "reload")[0] in (0, 1)
     server.wait_log("zone-directory served cannot be read: Permission denied")
     assert folder.lines() == [member("a.test")]
+    assert "cannot be read" in control.ask(server, "catalogs")[1]
     folder.path.chmod(0o755)
     old(folder.write("b.test", 2))
     folder.wait("b.test", 2)
+    wait_for("no fault", lambda: "cannot be read" not in control.ask(
+        server, "catalogs")[1])
+
+
+def test_name_of_a_file_is_no_line_of_an_answer(make_server):
+    folder = make_folder(make_server, "a.test")
+    (folder.path / "b\nzone-directory: forged.zone").write_text("")
+    wait_for("the fault", lambda: "bad name" in control.ask(
+        folder.server, "catalogs")[1])
+    answer = control.ask(folder.server, "catalogs")[1]
+    assert "b\\010zone-directory: forged.zone" in answer
+    assert len([line for line in answer.splitlines()
+                if line.startswith("zone-directory")]) <= 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a chroot needs root")
