@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalogs.h"
+#include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_member_id.h"
 #include "zone/table.h"
 
@@ -529,6 +532,42 @@ round_pin(struct xfrd_catalog *catalog, const struct zone_entry **entry)
 	return err;
 }
 
+/* True if this server has made the version that is pinned, when it was the
+ * catalog's producer. */
+static bool
+version_is_ours(const struct xfrd_catalog *catalog)
+{
+	struct journal *journal = catalog->xfrd->journal;
+	char source[JOURNAL_SOURCE_MAX + 1];
+	struct journal_entry entry;
+
+	return journal != NULL
+		&& journal_find_serial(journal, catalog->apex,
+			catalog->round->zone->serial, &entry)
+		&& journal_read_source(journal, catalog->apex, entry.id, source)
+			== NSD_OK
+		&& strcmp(source, XFRD_EDIT_SOURCE) == 0;
+}
+
+/* Refuses a version that was made here, and has the primary's transferred,
+ * whose serial may be lower. */
+static void
+round_refuse_ours(struct xfrd_catalog *catalog)
+{
+	struct xfrd *xfrd = catalog->xfrd;
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		catalog->apex);
+
+	round_refuse(catalog, "this server has made it as the producer, and"
+		" waits for that of the primary");
+	if (zone == NULL || zone->handle == XFR_NONE
+		|| !xfr_is_secondary(xfrd->zones.machine, zone->handle))
+		return;
+	xfr_on_command(xfrd->zones.machine, zone->handle, clock_now_msec(),
+		true);
+	xfrd_zones_go_on(xfrd);
+}
+
 /* Finds what is to be looked at in the version that is pinned. */
 static enum nsd_err
 round_prepare(struct xfrd_catalog *catalog, const struct zone_entry *entry)
@@ -540,6 +579,10 @@ round_prepare(struct xfrd_catalog *catalog, const struct zone_entry *entry)
 	if (round->fault != CATALOG_FAULT_NONE) {
 		fault_print(catalog, text, sizeof(text));
 		round_refuse(catalog, text);
+		return NSD_E_NOT_FOUND;
+	}
+	if (version_is_ours(catalog)) {
+		round_refuse_ours(catalog);
 		return NSD_E_NOT_FOUND;
 	}
 	round->is_part = round_find_nodes(catalog, entry);

@@ -41,6 +41,8 @@ change_read_texts(struct xfrd *xfrd, const struct xfrd_zone *zone,
 static bool
 change_keeps_id(const struct xfrd_change *change, const char *id)
 {
+	if (change->drops_id)
+		return false;
 	return change->member == NULL
 		|| (id != NULL && strcmp(change->member, id) == 0);
 }
@@ -63,7 +65,8 @@ change_put_line(struct zonelist *list, const struct xfrd_zone *zone,
 			return err;
 	}
 	err = zonelist_add(list, texts->name, change->pattern,
-		change->member != NULL ? change->member : texts->id,
+		change->member != NULL || change->drops_id ? change->member
+							   : texts->id,
 		&change->at);
 	change->has_old = err == NSD_OK && zone->listed_at != 0;
 	return err;
@@ -93,6 +96,10 @@ change_set_id(struct xfrd_change *change, const struct xfrd_zone *zone)
 		: xfrd_zone_member(&xfrd->zones.table, zone);
 	char id[XFRD_MEMBER_ID_MAX];
 
+	change->drops_id = change->kind == XFRD_CHANGE_PATTERN
+		&& change->member == NULL && old != NULL
+		&& !zonelist_id_is_of_source(old)
+		&& !xfrd_produce_has_pattern(xfrd, change->pattern);
 	if (change->kind == XFRD_CHANGE_DELETE || change->member != NULL
 		|| !xfrd_produce_make_id(xfrd, change->pattern, change->wire,
 			old, id))
@@ -242,7 +249,7 @@ xfrd_change_commit(struct xfrd_change *change)
 	if (err != NSD_OK)
 		return err;
 	xfrd_zone_set_listed(table, zone, true, change->at);
-	if (change->member != NULL)
+	if (change->member != NULL || change->drops_id)
 		err = xfrd_zone_set_member(table, zone, change->member);
 	if (err == NSD_OK) {
 		xfrd_produce_note(xfrd, zone);

@@ -46,6 +46,8 @@ struct xfrd_change {
 	char *member;              /* the ID that its line has or gets; or
 				    * NULL */
 	char *expect;              /* as of struct xfrd_change_ask */
+	bool drops_id;             /* PATTERN: the ID goes, which is the label
+				    * of a producer's member; member is NULL */
 	enum xfrd_changed outcome; /* outcome of a failure, */
 	const char *why;           /* and why */
 	uint8_t wire[NAME_MAX_LEN];

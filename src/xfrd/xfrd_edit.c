@@ -287,7 +287,7 @@ edit_renew_end(struct edit_zone *z, enum nsd_err err)
 		.kind = JOURNAL_WHOLE,
 		.to = z->serial,
 		.time_sec = (int64_t)time(NULL),
-		.source = "this server",
+		.source = XFRD_EDIT_SOURCE,
 	};
 
 	zone_cursor_destroy(z->cursor);
@@ -394,6 +394,22 @@ edit_zone_accept(struct edit_zone *z)
 		xfrd_zones_hear(xfrd, zone);
 }
 
+/* True if the journal has differences to a version that a start would not find:
+ * the file that it came from is the zone's no more. */
+static bool
+edit_lacks_base(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool has_file = xfrd_options_file(&options) != NULL;
+	struct journal_entry entry;
+
+	xfrd_read_end(xfrd);
+	return !has_file
+		&& journal_find_oldest(xfrd->journal, xfrd_zone_apex(zone),
+			&entry)
+		&& entry.kind != JOURNAL_WHOLE;
+}
+
 /* Keeps the journal of the zone from growing without an end. */
 static void
 edit_zone_shorten(struct edit_zone *z)
@@ -402,8 +418,13 @@ edit_zone_shorten(struct edit_zone *z)
 	char name[NAME_TEXT_MAX];
 	uint64_t octets;
 
-	if (zone == NULL
-		|| !xfrd_shorten(z->xfrd, zone, JOURNAL_OCTETS_MAX, &octets))
+	if (zone == NULL)
+		return;
+	if (edit_lacks_base(z->xfrd, zone)) {
+		edit_renew_begin(z, zone);
+		return;
+	}
+	if (!xfrd_shorten(z->xfrd, zone, JOURNAL_OCTETS_MAX, &octets))
 		return;
 	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
 				  " in the journal: it is written there whole",

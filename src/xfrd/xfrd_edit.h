@@ -27,6 +27,8 @@ struct event;
 struct journal_done;
 struct xfrd;
 
+/* The source of versions that are made here: as of struct xfrd_edit_ask. */
+#define XFRD_EDIT_SOURCE "this server"
 /* The most octets of differences that one edit may have. */
 #define XFRD_EDIT_DIFFS_MAX (4u << 20)
 

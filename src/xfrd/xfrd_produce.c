@@ -178,7 +178,7 @@ produce_ask(struct produce_zone *z, struct xfrd_edit_ask *ask,
 	ask->apex = z->apex;
 	ask->records = text->removed;
 	ask->len = text->removed_len;
-	ask->source = "this server";
+	ask->source = XFRD_EDIT_SOURCE;
 	ask->on_end = produce_on_end;
 	ask->ctx = z;
 	z->more = text->more;

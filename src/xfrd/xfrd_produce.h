@@ -119,6 +119,9 @@ bool xfrd_produce_make_id(struct xfrd *xfrd, const char *pattern,
 	const uint8_t *apex, const char *old, char id[XFRD_MEMBER_ID_MAX])
 	MUST_USE;
 
+/* True if the zones of a pattern are members of a catalog. */
+bool xfrd_produce_has_pattern(struct xfrd *xfrd, const char *pattern);
+
 /* ---- xfrd_produce_text.c ------------------------------------------------- */
 
 /* Finds the member node that a zone has in a catalog, if it is a member of it:

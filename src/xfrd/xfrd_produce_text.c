@@ -134,22 +134,30 @@ xfrd_produce_find_owner(const struct xfrd *xfrd, const struct xfrd_zone *zone,
 }
 
 bool
-xfrd_produce_make_id(struct xfrd *xfrd, const char *pattern,
-	const uint8_t *apex, const char *old, char id[XFRD_MEMBER_ID_MAX])
+xfrd_produce_has_pattern(struct xfrd *xfrd, const char *pattern)
 {
 	const struct store_view *view = xfrd_read_begin(xfrd);
 	store_ref ref = settings_find_pattern(view, pattern);
 	const struct settings_pattern *found = ref == STORE_NONE ? NULL
 		: store_get(view, ref);
-	const uint8_t *catalog = found == NULL ? NULL
-		: settings_pattern_name(found, found->catalog.producer_at);
+	bool has = found != NULL && settings_pattern_name(found,
+		found->catalog.producer_at) != NULL;
+
+	xfrd_read_end(xfrd);
+	return has;
+}
+
+bool
+xfrd_produce_make_id(struct xfrd *xfrd, const char *pattern,
+	const uint8_t *apex, const char *old, char id[XFRD_MEMBER_ID_MAX])
+{
 	uint8_t label[NAME_MAX_LEN], hash[NSEC3_HASH_LEN];
 	int64_t now[2] = {clock_now_usec(), (int64_t)time(NULL)};
-	bool wanted = catalog != NULL && !produce_read_id(old, label)
+	bool wanted = xfrd_produce_has_pattern(xfrd, pattern)
+		&& !produce_read_id(old, label)
 		&& (old == NULL || !xfrd_member_id_has_source(xfrd,
 			xfrd_zone_find(&xfrd->zones.table, apex), old));
 
-	xfrd_read_end(xfrd);
 	if (!wanted)
 		return false;
 	produce_hash(apex, now, sizeof(now), hash);

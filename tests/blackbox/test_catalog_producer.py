@@ -163,9 +163,15 @@ def test_members_come_and_go(server):
     wait_members(server, a_test="member", b_test="other", c_test="member")
     assert control.ask(server, "changezone", "c.test", "plain") == (0, "ok\n")
     wait_members(server, a_test="member", b_test="other")
+    assert "\nadd c.test plain\n" in (
+        server.directory / "zone.list").read_text()
     assert control.ask(server, "changezone", "d.test", "other") == (0, "ok\n")
     assert control.ask(server, "delzone", "b.test") == (0, "ok\n")
     wait_members(server, a_test="member", d_test="other")
+    server.stop()
+    server.start()
+    wait_members(server, a_test="member", d_test="other")
+    assert server.rcode("c.test", "SOA") == "NOERROR"
 
 
 def test_ids_are_those_of_the_zone_list(server):

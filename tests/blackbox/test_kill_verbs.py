@@ -149,6 +149,7 @@ VERBS = {
         "v.fed", "TXT") == ['"new"'], 0),
     "zonestatus": ("", None, None, nothing, 0),
     "listzones": ("", None, None, nothing, 0),
+    "catalogs": ("", None, None, nothing, 0),
     "dumpzone": ("example", None, None, nothing, 0),
     "progress": ("", None, prepare_progress, tells_progress, 0),
     "serverpid": ("", None, None, nothing, 0),
@@ -193,6 +194,7 @@ VERBS = {
 # Patterns of whole answers without an error. All others end in ok or a
 # warning.
 ANSWERS = {
+    "catalogs": [r"\A\Z"],  # there are none
     "status": [r"\Aversion: .+\nverbosity: \d\n"],
     # A NOTIFY under way stands before the state.
     "zonestatus": [rf"^zone:\t{zone}\n(?:\tnotify: .+\n)?\tstate: "

@@ -56,6 +56,9 @@ def test_what_an_xfrd_has_left_is_in_the_new_list(server, words, line, there):
     loader = server.kill("loader", signal.SIGSTOP)
     client = control.begin(server, *words)
     wait_for("its line", lambda: line in read(server))
+    # The old line goes when the new one is durable.
+    wait_for("one line", lambda: words[0] != "changezone"
+             or "del a.test p\n" in read(server))
     # Half a line, which only a list that is written anew is rid of.
     with (server.directory / "zone.list").open("a") as f:
         f.write("#")
