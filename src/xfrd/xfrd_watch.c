@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <search.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +36,8 @@ struct watch_paused {
 	enum xfrd_pause kind;
 	int64_t first_msec; /* of its first event */
 	int64_t due_msec;
-	char name[];
+	const char *name;   /* in text */
+	char text[];
 };
 
 /* ---- names --------------------------------------------------------------- */
@@ -83,23 +83,13 @@ paused_compare(const void *a, const void *b)
 		((const struct watch_paused *)b)->name);
 }
 
-/* The key of a name, in an object that is large enough. */
-struct paused_key {
-	struct watch_paused paused;
-	char name[NAME_MAX + 1];
-};
-
 static struct watch_paused *
 paused_find(const struct xfrd_watch *watch, const char *name)
 {
-	struct paused_key key;
-	struct watch_paused **found;
+	const struct watch_paused key = {.name = name};
+	struct watch_paused **found = tfind(&key, &watch->tree,
+		paused_compare);
 
-	_Static_assert(offsetof(struct paused_key, name)
-			== offsetof(struct watch_paused, name),
-		"a key is a file with a name");
-	snprintf(key.name, sizeof(key.name), "%s", name);
-	found = tfind(&key.paused, &watch->tree, paused_compare);
 	return found != NULL ? *found : NULL;
 }
 
@@ -143,7 +133,7 @@ paused_create(struct xfrd_watch *watch, const char *name)
 		paused = malloc(sizeof(*paused) + size);
 	if (paused == NULL)
 		return NULL;
-	memcpy(paused->name, name, size);
+	paused->name = memcpy(paused->text, name, size);
 	paused->first_msec = clock_now_msec();
 	if (tsearch(paused, &watch->tree, paused_compare) == NULL) {
 		free(paused);
