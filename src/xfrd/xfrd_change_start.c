@@ -78,10 +78,16 @@ changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
 		.pattern = line->pattern,
 		.member = line->id,
 	};
+	bool is_same = strcmp(pattern, line->pattern) == 0;
+	enum nsd_err err = NSD_OK;
 
 	xfrd_zone_set_listed(table, zone, true, line->offset);
-	if (strcmp(pattern, line->pattern) == 0)
-		return xfrd_zone_set_member(table, zone, line->id);
+	/* A member is one before its new pattern is published, too, and if that
+	 * fails. */
+	if (is_same || (line->id != NULL && zonelist_id_is_of_source(line->id)))
+		err = xfrd_zone_set_member(table, zone, line->id);
+	if (is_same || err != NSD_OK)
+		return err;
 	(void)xfrd_zone_print_name(xfrd, zone, name);
 	return changes_repeat(xfrd, &ask, line);
 }

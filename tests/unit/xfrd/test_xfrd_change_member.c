@@ -198,6 +198,26 @@ move_that_was_left_is_done(void **state)
 	assert_string_equal(member("x"), TWO);
 }
 
+/* The same, of another pattern: the loader refuses it. */
+static void
+member_whose_new_pattern_was_left_stays_one(void **state)
+{
+	add_member(ONE);
+	close_list();
+	fixture_close();
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	files_write(list_path, HEAD "mem x q " ONE "\n");
+	fixture_open();
+	open_list();
+	assert_string_equal(member("x"), ONE);
+	flush(0);
+	answer(1, NSD_E_LIMIT);
+	flush(0);
+	assert_true(has("x", "p"));
+	assert_string_equal(member("x"), ONE);
+	files_assert(list_path, HEAD "mem x p " ONE "\n");
+}
+
 /* ---- IDs ----------------------------------------------------------------- */
 
 static void
@@ -253,6 +273,7 @@ main(void)
 		TEST(move_to_where_a_member_is_changes_nothing),
 		TEST(member_that_cannot_move_keeps_its_id),
 		TEST(move_that_was_left_is_done),
+		TEST(member_whose_new_pattern_was_left_stays_one),
 		cmocka_unit_test(id_is_printed_and_parsed),
 		cmocka_unit_test(id_that_is_no_name_is_empty),
 	};
