@@ -20,16 +20,11 @@
  */
 #include "config.h"
 
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "conf/zonelist.h"
-#include "lib/failing.h"
-#include "lib/fake_clock.h"
 #include "sim/changes.h"
 #include "xfrd/xfrd_changes.h"
 
@@ -37,163 +32,7 @@
 #define TURNS_MAX 6000u /* until all is quiet */
 #define PLANS 8u
 
-/* The linker puts these in front of the real ones (--wrap). */
-void __wrap_role_stop(struct role *role);
-void __wrap_role_send_obeyed(struct role *role, uint64_t ticket);
-void __wrap_role_send(struct role *role, enum ipc_type type,
-	const void *payload, size_t len);
-
-struct sim sim;
-/* The xfrds that have died: their memory is no leak. */
-static struct xfrd **dead;
-
-/* ---- xfrd ---------------------------------------------------------------- */
-
-void
-__wrap_role_stop(struct role *role)
-{
-	sim.has_ended = true;
-}
-
-void
-__wrap_role_send_obeyed(struct role *role, uint64_t ticket)
-{
-}
-
-void
-__wrap_role_send(struct role *role, enum ipc_type type, const void *payload,
-	size_t len)
-{
-}
-
-void
-may_die(uint32_t times)
-{
-	if (sim.in_xfrd && !sim.calm && sim.plan.xfrd_dies
-		&& one_in(times * 4))
-		longjmp(sim.died, 1);
-}
-
-/* Takes back what the system had given to an xfrd. */
-static void
-xfrd_close(struct xfrd *xfrd)
-{
-	struct zonelist *list = xfrd->changes != NULL ? xfrd->changes->list
-						      : NULL;
-
-	if (list != NULL && list->fd != -1)
-		close(list->fd);
-	if (list != NULL && list->folder != -1)
-		close(list->folder);
-	if (list != NULL && list->renewed.path != NULL)
-		close(list->renewed.fd);
-	if (xfrd->reading.depth > 0)
-		store_reader_offline(xfrd->reader);
-	if (xfrd->reader != NULL)
-		store_reader_close(xfrd->reader);
-	event_base_free(xfrd->role.base);
-}
-
-/* Ends an xfrd that has died; perhaps with the computer. */
-static void
-xfrd_bury(bool is_cut)
-{
-	struct xfrd *xfrd = sim.xfrd;
-
-	note("xfrd dies%s", is_cut ? ", and the computer" : "");
-	sim.in_xfrd = false;
-	sim.has_ended = false;
-	failing_once(-1);
-	sim.xfrd = NULL;
-	xfrd_close(xfrd);
-	dead = realloc(dead, (sim.lives + 1) * sizeof(*dead));
-	if (dead == NULL)
-		abort();
-	dead[sim.lives++] = xfrd;
-	disk_die(is_cut);
-	model_on_death();
-	loader_lose_xfrd();
-	sim.deaths++;
-	if (!is_cut)
-		return;
-	sim.cuts++;
-	loader_end();
-	loader_begin();
-}
-
-bool
-xfrd_call(void (*call)(void))
-{
-	if (setjmp(sim.died) != 0) {
-		xfrd_bury(sim.plan.power_fails && one_in(2));
-		return false;
-	}
-	sim.in_xfrd = true;
-	if (sim.plan.memory_fails && !sim.calm && sim.xfrd->changes != NULL
-		&& one_in(30))
-		failing_once((int)below(30));
-	call();
-	failing_once(-1);
-	sim.in_xfrd = false;
-	if (sim.has_ended)
-		xfrd_bury(false);
-	return sim.xfrd != NULL;
-}
-
-static void
-xfrd_begin(void)
-{
-	struct xfrd *xfrd = sim.xfrd;
-
-	xfrd->role.server = &sim.server;
-	CDS_INIT_LIST_HEAD(&xfrd->jobs);
-	CDS_INIT_LIST_HEAD(&xfrd->produce.zones);
-	CDS_INIT_LIST_HEAD(&xfrd->sources);
-	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
-	CDS_INIT_LIST_HEAD(&xfrd->folders.list);
-	if (store_reader_open(loader_store(), 0, "xfrd", &xfrd->reader)
-			!= NSD_OK
-		|| xfrd_zones_init(xfrd) != NSD_OK
-		|| xfrd_turn_init(xfrd) != NSD_OK
-		|| xfrd_follow_init(xfrd) != NSD_OK
-		|| xfrd_write_init(xfrd) != NSD_OK)
-		fail("xfrd does not begin");
-	xfrd_change_init(xfrd);
-	if (xfrd->changes == NULL)
-		fail("no zone can be changed");
-}
-
-static void
-xfrd_start(void)
-{
-	sim.xfrd = calloc(1, sizeof(*sim.xfrd));
-	if (sim.xfrd == NULL)
-		abort();
-	sim.xfrd->role.base = event_base_new();
-	if (xfrd_call(xfrd_begin))
-		(void)xfrd_call(loader_meet_xfrd);
-}
-
-static void
-xfrd_loop(void)
-{
-	event_base_loop(sim.xfrd->role.base, EVLOOP_NONBLOCK);
-}
-
 /* ---- quiet times --------------------------------------------------------- */
-
-static bool
-xfrd_is_quiet(void)
-{
-	struct xfrd_changes *changes = sim.xfrd->changes;
-
-	return changes->step == XFRD_CHANGES_NONE
-		&& sim.xfrd->follow.step == XFRD_FOLLOW_NONE
-		&& cds_list_empty(&changes->waiting)
-		&& cds_list_empty(&changes->busy)
-		&& !xfrd_change_wants_renewal(sim.xfrd) && !changes->paused
-		&& sim.xfrd->requests.count == 0;
-}
 
 /* States of zones, by the list. */
 static unsigned listed[NAMES];
@@ -262,21 +101,6 @@ check_zone(unsigned zone)
 	model_settle(zone, state);
 }
 
-static void
-turn(void)
-{
-	uint32_t wait = one_in(200) ? 70000 : one_in(10) ? 1000 : 15;
-
-	fake_clock_msec += below(wait);
-	if (sim.xfrd == NULL)
-		xfrd_start();
-	else
-		(void)xfrd_call(xfrd_loop);
-	loader_turn();
-	if (sim.xfrd != NULL)
-		disk_turn();
-}
-
 /* Lets nothing go wrong until all is quiet, and compares. */
 static void
 settle(void)
@@ -284,8 +108,7 @@ settle(void)
 	sim.calm = true;
 	disk_fail(false);
 	for (unsigned i = 0; sim.xfrd == NULL || !model_is_quiet()
-		|| !xfrd_is_quiet() || !disk_is_idle() || !loader_is_idle();
-		i++) {
+		|| !sim_is_quiet(); i++) {
 		if (i == TURNS_MAX) {
 			model_print();
 			fail("it hangs: xfrd's step is %d, %u requests, "
@@ -294,7 +117,7 @@ settle(void)
 				sim.xfrd->requests.count, disk_is_idle(),
 				loader_is_idle());
 		}
-		turn();
+		sim_turn();
 	}
 	disk_settle();
 	disk_note();
@@ -337,8 +160,8 @@ act(void)
 	if (sim.plan.loader_dies && one_in(200))
 		loader_die();
 	if (sim.plan.xfrd_dies && sim.xfrd != NULL && one_in(200))
-		xfrd_bury(sim.plan.power_fails && one_in(2));
-	turn();
+		sim_bury(sim.plan.power_fails && one_in(2));
+	sim_turn();
 	if (!one_in(150))
 		return;
 	settle();
@@ -383,7 +206,7 @@ run(unsigned steps)
 	for (; fate.step < steps; fate.step++)
 		act();
 	settle();
-	xfrd_bury(false);
+	sim_bury(false);
 	loader_end();
 	conf_destroy(sim.server.conf);
 	disk_end();

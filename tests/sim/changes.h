@@ -37,15 +37,25 @@ struct sim {
 	bool in_xfrd;              /* code of xfrd is run */
 	jmp_buf died;              /* return point when it dies */
 	bool has_ended;            /* xfrd wants to end */
+	const char *conf;          /* more of nsd.conf; NULL: nothing */
+	void (*on_start)(void);    /* xfrd has begun, in it; NULL: not called */
 	unsigned long long asked, done, refused, deaths, cuts, loaders;
 };
 extern struct sim sim;
+
+/* ---- changes_xfrd.c ------------------------------------------------------ */
 
 /* Calls xfrd, which may run out of memory or die meanwhile. False: it has
  * died: sim.xfrd is NULL, and the world is as it has left it. */
 bool xfrd_call(void (*call)(void));
 /* In what xfrd calls: it may die just here. */
 void may_die(uint32_t times);
+/* Ends an xfrd that has died; perhaps with the computer. */
+void sim_bury(bool is_cut);
+/* Time goes on, and all parts with it; a dead xfrd is followed by another. */
+void sim_turn(void);
+/* True if an xfrd that is alive has nothing under way, nor has any part. */
+bool sim_is_quiet(void);
 
 /* ---- changes_model.c: states that may be --------------------------------- */
 

@@ -408,7 +408,8 @@ loader_write_conf(void)
 	size_t len = (size_t)snprintf(text, sizeof(text), "pattern: name: p "
 		"zonefile: a\npattern: name: q zonefile: b\n"
 		"pattern: name: a-long-pattern zonefile: c\n"
-		"server: zonelistfile: \"%s\"\n", disk_list());
+		"server: zonelistfile: \"%s\"\n%s", disk_list(),
+		sim.conf != NULL ? sim.conf : "");
 
 	for (unsigned i = 0; i < NAMES; i++)
 		if (sim.fixed[i])
