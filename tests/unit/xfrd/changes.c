@@ -59,6 +59,13 @@ xfrd_produce_note(struct xfrd *one, const struct xfrd_zone *zone)
 {
 }
 
+/* Labels of members of a producer stay. */
+bool
+xfrd_produce_has_pattern(struct xfrd *one, const char *pattern)
+{
+	return true;
+}
+
 bool
 xfrd_produce_make_id(struct xfrd *one, const char *pattern,
 	const uint8_t *apex, const char *old, char id[XFRD_MEMBER_ID_MAX])
