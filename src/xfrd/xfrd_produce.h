@@ -37,7 +37,8 @@ struct zone_cursor;
 struct produce_name {
 	/* Of the catalog: a member node; or another name, such as the apex. */
 	uint8_t owner[NAME_MAX_LEN];
-	/* The zone that is, or was, the member; empty: none. */
+	/* The zone that is, or was, the member. If there is none, the root: it
+	 * is no member with this node then. */
 	uint8_t member[NAME_MAX_LEN];
 };
 

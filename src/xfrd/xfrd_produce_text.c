@@ -432,9 +432,7 @@ produce_compare_member(struct xfrd *xfrd, const uint8_t *catalog,
 	struct produce_wanted txt = {.type = TYPE_TXT, .rdata = member.group};
 	bool differs;
 
-	if (name->member[0] != 0)
-		produce_read_member(xfrd, name->member, catalog, name->owner,
-			&member);
+	produce_read_member(xfrd, name->member, catalog, name->owner, &member);
 	txt.rdlen = (uint16_t)member.group_len;
 	differs = produce_compare_rrsets(xfrd, catalog, name->owner, &ptr,
 		member.is_member, text);

@@ -174,6 +174,15 @@ def test_members_come_and_go(server):
     assert server.rcode("c.test", "SOA") == "NOERROR"
 
 
+def test_root_is_a_member(server):
+    wait_members(server, a_test="member")
+    server.zone_file("shared").write_text(zone_text(3))
+    assert control.ask(server, "addzone", ".", "member")[0] in (0, 1)
+    wait_for("the root", lambda: "." in catalog(server).members)
+    control.ask(server, "delzone", ".")
+    wait_members(server, a_test="member")
+
+
 def test_ids_are_those_of_the_zone_list(server):
     """RFC 9432 section 5.4: a zone that has gone and comes again has another
     label."""
