@@ -576,9 +576,13 @@ xfrd_produce_note(struct xfrd *xfrd, const struct xfrd_zone *zone)
 {
 	struct produce_zone *z;
 	uint8_t owner[NAME_MAX_LEN];
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool is_catalog = xfrd_options_catalog(&options)
+		== CONF_CATALOG_PRODUCER;
 
+	xfrd_read_end(xfrd);
 	/* Without memory the catalog is found by the next look. */
-	if (zone_is_produced(xfrd, xfrd_zone_apex(zone)))
+	if (is_catalog)
 		(void)produce_zone_begin(xfrd, xfrd_zone_apex(zone));
 	cds_list_for_each_entry(z, &xfrd->produce.zones, node) {
 		if (!xfrd_produce_find_owner(xfrd, zone, z->apex, owner))

@@ -10,61 +10,22 @@
 #include <string.h>
 
 #include "compile/build.h"
+#include "fuzz/text_changes.h"
 #include "fuzz/words_zone.h"
 #include "lib/zone_check.h"
 #include "lib/zone_fixture.h"
 #include "store/writer.h"
 #include "target.h"
-#include "update/diff.h"
 #include "update/diff_history.h"
 #include "update/update.h"
 #include "zonedb/release.h"
-#include "zonefile/zonefile.h"
 
 #define APEX "example."
 #define WIRE ((const uint8_t *)"\7example")
-#define COLLECT_MAX (1u << 20)
 #define TEXT_MAX 8192u
 #define HISTORY_MAX 5u
 
 static struct zone_fixture f;
-
-/* The differences of the served zone and a text; NULL: the text is no zone
- * file, or there is no difference. */
-static struct diff *
-find_changes(const struct zone *zone, const char *text,
-	const struct diff_change **changes, size_t *count)
-{
-	static const uint64_t key[2] = {1, 2};
-	const struct zonefile_options options = {.apex = WIRE,
-		.default_ttl_sec = 3600};
-	struct zonefile_result parsed;
-	struct diag_sink sink = {0};
-	struct diff *diff = NULL;
-	bool equal = true;
-
-	if (zonefile_parse_text("text", text, strlen(text), &options, &sink,
-		&parsed) != NSD_OK)
-		goto fail;
-	MUST(diff_create(f.view, zone, WIRE, key, COLLECT_MAX, &diff)
-		== NSD_OK);
-	for (const struct rrbatch *b = parsed.batches; b != NULL; b = b->next)
-		if (diff_sum(diff, b) != NSD_OK)
-			goto fail;
-	if (diff_compare(diff, &equal) != NSD_OK || equal)
-		goto fail;
-	for (const struct rrbatch *b = parsed.batches; b != NULL; b = b->next)
-		if (diff_collect(diff, b) != NSD_OK)
-			goto fail;
-	if (diff_finish(diff, changes, count) != NSD_OK)
-		goto fail;
-	zonefile_result_fini(&parsed);
-	return diff;
-fail:
-	zonefile_result_fini(&parsed);
-	diff_destroy(diff);
-	return NULL;
-}
 
 static void
 note_step(const struct diff_change *changes, size_t count)
@@ -146,8 +107,8 @@ change_to(store_ref entry, const char *text, bool exact)
 	enum nsd_err built, changed;
 	size_t count;
 	store_ref zone;
-	struct diff *diff = find_changes(store_get(f.view, e->zone), text,
-		&changes, &count);
+	struct diff *diff = find_changes(&f, store_get(f.view, e->zone), WIRE,
+		text, &changes, &count);
 
 	if (diff == NULL)
 		return;
