@@ -149,6 +149,28 @@ struct ipc_notify {
 	uint8_t message[IPC_NOTIFY_MAX];
 };
 
+/* An UPDATE of a client (RFC 2136) that is allowed to send it. The payload ends
+ * where the client's message ends. A message that has no room here is in the
+ * file that comes along, and none of it is here. */
+#define IPC_CLIENT_UPDATE_MAX 2000
+struct ipc_client_update {
+	struct ipc_request request;
+	uint8_t address[28]; /* of the client: struct sockaddr_in6 or _in */
+	uint8_t message[IPC_CLIENT_UPDATE_MAX];
+};
+
+/* The result of an UPDATE of a client. The payload ends where the text ends. */
+#define IPC_CLIENT_UPDATED_MAX 2000
+struct ipc_client_updated {
+	uint64_t ticket;
+	uint16_t rcode;    /* enum rcode */
+	uint16_t ede;      /* enum ede; EDE_NONE */
+	uint32_t is_reply; /* not 0: the text is the message of a primary that
+			    * is to be sent to the client as it is, and the
+			    * two fields before do not count */
+	uint8_t text[IPC_CLIENT_UPDATED_MAX]; /* for the client; no final NUL */
+};
+
 /* Commands that all processes carry out. */
 enum ipc_broadcast_what {
 	BROADCAST_LOG_REOPEN, /* write to the log file that has the name now */
@@ -397,6 +419,10 @@ struct ipc_credit {
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
 #define IPC_EXPIRY_MAX (offsetof(struct ipc_expiry, apex) + 255)
 #define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
+#define IPC_CLIENT_UPDATE_MIN offsetof(struct ipc_client_update, message)
+#define IPC_CLIENT_UPDATE_END IPC_TEXT_END(ipc_client_update, message)
+#define IPC_CLIENT_UPDATED_MIN offsetof(struct ipc_client_updated, text)
+#define IPC_CLIENT_UPDATED_END IPC_TEXT_END(ipc_client_updated, text)
 #define IPC_READ_MIN offsetof(struct ipc_read, apex)
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
@@ -524,6 +550,13 @@ struct ipc_credit {
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64, NO_ANSWER,                 \
 		"a client has sent a NOTIFY, and may")                       \
+	X(CLIENT_UPDATE, ROLE_WORKER, ROLE_XFRD, IPC_CLIENT_UPDATE_MIN,      \
+		IPC_CLIENT_UPDATE_END, 1, 256, CLIENT_UPDATED,               \
+		"a client has sent an UPDATE, and may")                      \
+	X(CLIENT_UPDATED, ROLE_XFRD, ROLE_WORKER, IPC_CLIENT_UPDATED_MIN,    \
+		IPC_CLIENT_UPDATED_END, 0, 0, NO_ANSWER,                     \
+		"what became of a CLIENT_UPDATE: it is durable and served, " \
+		"or refused")                                                \
 	X(RECONFIG, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_reconfig),       \
 		sizeof(struct ipc_reconfig), 0, 1, RECONFIGURED,             \
 		"the operator wants nsd.conf to be read")                    \

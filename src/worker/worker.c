@@ -27,6 +27,7 @@
 #include "settings/settings.h"
 #include "store/store.h"
 #include "tls/server.h"
+#include "worker/client_updates.h"
 #include "worker/cpu_limit.h"
 #include "worker/let_go.h"
 #include "worker/limit_log.h"
@@ -260,7 +261,6 @@ done:
 	return NULL;
 }
 
-/* Counts what the kernel has dropped on the sockets of a group. */
 static void
 group_count_lost(const struct worker *worker, const struct socket_group *group)
 {
@@ -480,7 +480,6 @@ group_set_options(const struct worker *worker,
 			worker->reply_size);
 }
 
-/* Applies new settings. Connections stay. */
 static void
 worker_on_settings(struct role *role)
 {
@@ -529,6 +528,7 @@ worker_on_serve(struct role *role, const struct ipc_message *m)
 	X(SERVE, worker_on_serve)                                            \
 	X(ADOPT, worker_on_adopt)                                            \
 	X(RELEASE, worker_on_release)                                        \
+	X(CLIENT_UPDATED, client_updates_on_updated)                         \
 	X(LET_GO, worker_on_let_go)
 
 static void (*const worker_handlers[IPC_TYPE_COUNT])(struct role *role,

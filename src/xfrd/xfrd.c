@@ -28,6 +28,7 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_change.h"
+#include "xfrd/xfrd_client_update.h"
 #include "xfrd/xfrd_statistics.h"
 
 /* ---- messages ------------------------------------------------------------ */
@@ -152,6 +153,16 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 		link_return(&worker->link, IPC_NOTIFY);
 }
 
+static void
+xfrd_on_client_update(struct role *role, const struct ipc_message *m)
+{
+	struct peer *worker = peers_find(&role->peers, m->channel);
+
+	xfrd_client_update_take((struct xfrd *)role, m);
+	if (worker != NULL)
+		link_return(&worker->link, IPC_CLIENT_UPDATE);
+}
+
 /* ---- end ----------------------------------------------------------------- */
 
 static void
@@ -217,6 +228,7 @@ xfrd_on_term(struct role *role)
 	X(CONFIGURE, xfrd_on_configure)                                      \
 	X(TLS_CLIENTS, xfrd_on_clients)                                      \
 	X(NOTIFY, xfrd_on_notify)                                            \
+	X(CLIENT_UPDATE, xfrd_on_client_update)                              \
 	X(LET_GO, xfrd_on_let_go)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
