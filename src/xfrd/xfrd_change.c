@@ -565,7 +565,7 @@ changes_drop_old(struct xfrd_changes *changes)
 	bool dropped = false;
 
 	cds_list_for_each_entry_safe(change, next, &changes->batch, node) {
-		if (!change->has_old)
+		if (!xfrd_change_has_old(change))
 			continue;
 		if (xfrd_change_drop_old(change) == NSD_OK)
 			dropped = true;

@@ -165,15 +165,24 @@ change_restore(struct xfrd *xfrd, const struct xfrd_zone *zone, uint64_t at)
 	return err;
 }
 
+bool
+xfrd_change_has_old(const struct xfrd_change *change)
+{
+	return change->has_old
+		|| xfrd_skipped_has(change->xfrd->changes, change->wire);
+}
+
 enum nsd_err
 xfrd_change_drop_old(struct xfrd_change *change)
 {
 	struct xfrd *xfrd = change->xfrd;
 	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
 		change->wire);
-	enum nsd_err err;
+	enum nsd_err err = xfrd_skipped_remove(xfrd->changes, change->wire);
 
-	assert(change->has_old && zone != NULL && zone->listed_at != 0);
+	if (err != NSD_OK || !change->has_old)
+		return err;
+	assert(zone != NULL && zone->listed_at != 0);
 	err = zonelist_remove(xfrd->changes->list, zone->listed_at);
 	change->has_old = err != NSD_OK;
 	return err;
@@ -208,6 +217,8 @@ xfrd_change_unlist(struct xfrd_change *change)
 	/* A new line in another place goes when the old one is durable. */
 	if (err == NSD_OK && change->at != 0 && zone != NULL)
 		change->has_old = zone->listed_at != change->at;
+	if (err == NSD_OK)
+		err = xfrd_skipped_restore(xfrd->changes, change->wire);
 	if (err == NSD_OK && change->at != 0 && zone == NULL) {
 		err = zonelist_remove(list, change->at);
 		if (err == NSD_OK)
@@ -234,6 +245,7 @@ xfrd_change_commit(struct xfrd_change *change)
 	if (zone != NULL && zone->listed_at != 0
 		&& zone->listed_at != change->at)
 		zonelist_free_place(xfrd->changes->list, zone->listed_at);
+	xfrd_skipped_drop(xfrd->changes, change->wire);
 	if (change->kind == XFRD_CHANGE_DELETE) {
 		if (zone != NULL)
 			xfrd_detach_remove(xfrd, zone);

@@ -188,11 +188,6 @@ xfrd_change_renew(struct xfrd *xfrd)
 {
 	struct xfrd_changes *changes = xfrd->changes;
 
-	if (changes->unused > 0)
-		log_warning("zone list %s is written anew without %zu lines of"
-			    " zones that could not be added from it",
-			changes->list->path, changes->unused);
-	changes->unused = 0;
 	assert(changes->step == XFRD_CHANGES_NONE && changes->renewed_fd == -1);
 	assert(cds_list_empty(&changes->batch));
 	errno = ENOMEM;
@@ -202,6 +197,18 @@ xfrd_change_renew(struct xfrd *xfrd)
 	}
 	changes->flush = syncer_ask(changes->syncer, changes->renewed_fd, -1);
 	return true;
+}
+
+/* Forgets lines that the new list does not have. */
+static void
+changes_lose_lines(struct xfrd_changes *changes)
+{
+	if (changes->unused > 0)
+		log_warning("zone list %s is written anew without %zu lines of"
+			    " zones that could not be added from it",
+			changes->list->path, changes->unused);
+	changes->unused = 0;
+	xfrd_skipped_drop_all(changes);
 }
 
 /* The new list has no lines of changes that are not done, those that the last
@@ -244,6 +251,7 @@ xfrd_change_renew_next(struct xfrd *xfrd, int error)
 		return false;
 	}
 	changes_take_lines(xfrd);
+	changes_lose_lines(changes);
 	changes_list_again(changes);
 	changes->renewed_fd = -1;
 	changes->flush = syncer_ask(changes->syncer, -1,

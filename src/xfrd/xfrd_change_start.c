@@ -53,15 +53,15 @@ changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 	};
 	uint8_t wire[NAME_MAX_LEN];
 
-	if (!xfrd_has_pattern(xfrd, line->pattern)
-		|| !conf_parse_zone_name(line->name, wire)) {
+	if (!conf_parse_zone_name(line->name, wire)) {
 		xfrd->changes->unused++;
 		return NSD_OK;
 	}
+	if (!xfrd_has_pattern(xfrd, line->pattern))
+		return xfrd_skipped_add(xfrd->changes, wire, line);
 	if (xfrd_change_find(xfrd->changes, wire) == NULL)
 		return changes_repeat(xfrd, &ask, line);
 	xfrd->changes->odd = true;
-	xfrd->changes->unused++;
 	return NSD_OK;
 }
 
@@ -116,9 +116,9 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 		err = changes_on_zone(xfrd, zone, pattern, line);
 	} else {
 		/* Main has logged such lines at the start. A second line would
-		 * bring a deleted zone back. */
+		 * bring a deleted zone back; without it nothing is lost. */
 		xfrd->changes->odd = true;
-		xfrd->changes->unused++;
+		xfrd->changes->unused += !zone->is_listed;
 	}
 	xfrd_read_end(xfrd);
 	return err;

@@ -9,6 +9,7 @@
  *   xfrd_change_renew.c  the list is written anew
  *   xfrd_change_read.c   waits for large files of zones that have come
  *   xfrd_change_one.c    one change: created, found, freed
+ *   xfrd_skipped.c       lines of the list whose pattern is not known now
  */
 #ifndef XFRD_XFRD_CHANGES_H
 #define XFRD_XFRD_CHANGES_H
@@ -104,9 +105,12 @@ struct xfrd_changes {
 	unsigned pause_sec;        /* how long; 0: the last one was well */
 	int failed_error;          /* errno of the last one that failed */
 	int64_t failed_msec;       /* and when */
-	bool odd;                  /* the list has lines that are no zone */
-	size_t unused;             /* lines of it that would be zones, and are
-				    * lost when it is written anew */
+	bool odd;                  /* the list has lines that are no zone, or
+				    * second ones */
+	void *skipped;             /* lines that were skipped, of <search.h>, by
+				    * apex */
+	size_t unused;             /* lines skipped, and those that are
+				    * lost when the list is written anew */
 };
 
 /* Creates a change that is in no list yet. NULL: without memory. */
@@ -130,8 +134,11 @@ bool xfrd_change_is_told(const struct xfrd_change *change);
  * none. Without NSD_OK nothing has changed. */
 enum nsd_err xfrd_change_list(struct xfrd_change *change,
 	const struct xfrd_zone *zone) MUST_USE;
-/* Removes the old line of a zone whose new line, in another place, is durable;
- * change->has_old. NSD_E_SYSTEM with errno: it is there still. */
+/* True if there are lines that the zone had before in other places than the
+ * new one. */
+bool xfrd_change_has_old(const struct xfrd_change *change);
+/* Removes these, as the new line is durable. NSD_E_SYSTEM with errno: some are
+ * there still. */
 enum nsd_err xfrd_change_drop_old(struct xfrd_change *change) MUST_USE;
 /* The change has failed: its line becomes what it was, or else the whole list
  * is written anew. With change->has_old, xfrd_change_drop_new is to follow. */
@@ -157,6 +164,24 @@ bool xfrd_change_wants_renewal(const struct xfrd *xfrd);
 bool xfrd_change_renew(struct xfrd *xfrd);
 /* A flush of the renewal has ended. True: the renewal goes on. */
 bool xfrd_change_renew_next(struct xfrd *xfrd, int error);
+
+/* ---- xfrd_skipped.c ------------------------------------------------------ */
+
+/* Notes a line that adds no zone, as its pattern is not known. NSD_E_MEMORY. */
+enum nsd_err xfrd_skipped_add(struct xfrd_changes *changes,
+	const uint8_t *wire, const struct zonelist_line *line) MUST_USE;
+/* True if there are such lines of a zone. */
+bool xfrd_skipped_has(const struct xfrd_changes *changes, const uint8_t *wire);
+/* Removes these from the list, as the new line of their zone is durable; makes
+ * them what they were. NSD_E_SYSTEM with errno: some are. */
+enum nsd_err xfrd_skipped_remove(struct xfrd_changes *changes,
+	const uint8_t *wire) MUST_USE;
+enum nsd_err xfrd_skipped_restore(struct xfrd_changes *changes,
+	const uint8_t *wire) MUST_USE;
+/* Frees the places of those that were removed; forgets all, as the list was
+ * written anew. */
+void xfrd_skipped_drop(struct xfrd_changes *changes, const uint8_t *wire);
+void xfrd_skipped_drop_all(struct xfrd_changes *changes);
 
 /* ---- xfrd_change.c ------------------------------------------------------- */
 

@@ -65,6 +65,44 @@ def test_lines_that_are_lost_are_said_to_be(server):
     wait_for("the list", lambda: list_of(server).read_text() == HEAD)
 
 
+@pytest.mark.parametrize("is_deleted", (True, False))
+def test_line_that_was_left_out_brings_no_zone_back(server, is_deleted):
+    """The zone comes anew with another pattern, and perhaps goes again."""
+    control.config(server)
+    other = PATTERN.replace("name: p", "name: other")
+    list_of(server).write_text(HEAD + "add b.test other\nadd c.test other\n"
+                               "add b.test other\nadd a.test p\n"
+                               "add d.test p\nadd e.test p\n")
+    server.start()
+    assert control.ask(server, "addzone", "b.test", "p") == (0, "ok\n")
+    if is_deleted:
+        assert control.ask(server, "delzone", "b.test") == (0, "ok\n")
+    lines = list_of(server).read_text()
+    assert "add b.test other" not in lines
+    assert "add c.test other\n" in lines
+    assert server.stop() == 0
+    server.extra += other
+    server.write_config()
+    server.zone_file("c.test").write_text(zone_text(4))
+    server.start()
+    assert server.serial("c.test") == 4
+    assert server.rcode("www.b.test", "A") == (
+        "REFUSED" if is_deleted else "NOERROR")
+    assert "written anew" not in server.read_log()
+
+
+def test_second_lines_are_not_said_to_be_lost(server):
+    """As of zones that moved to other lines while xfrd died."""
+    control.config(server)
+    list_of(server).write_text(HEAD + "add a.test p\nadd b.test p\n"
+                               "add a.test p\nadd b.test p\n")
+    server.start()
+    wait_for("the list", lambda: list_of(server).read_text()
+             == HEAD + "add a.test p\nadd b.test p\n")
+    assert server.serial("a.test") == server.serial("b.test") == 3
+    assert "could not be added" not in server.read_log()
+
+
 def test_file_that_is_no_list_ends_the_start(server):
     list_of(server).write_text("add a.test p\n")
     server.start(ready=False)

@@ -294,6 +294,7 @@ close_list(void)
 
 	event_free(changes->begin_event);
 	event_free(changes->renew_event);
+	xfrd_skipped_drop_all(changes);
 	zonelist_close(changes->list);
 	free(changes);
 }

@@ -203,6 +203,61 @@ zone_comes_if_the_list_says_so(void **state)
 	assert_string_equal(member("v"), "id");
 }
 
+/* The pattern of these lines is not known. They go when their zone has come
+ * with another one, and that is durable; they stay if it cannot come. */
+static void
+lines_that_were_skipped_go_when_their_zone_comes(void **state)
+{
+	start_with(HEAD "add x long\nadd y long\nadd z long\nadd w gone\n"
+		"mem w gone i.\nadd v gone\n");
+	assert_int_equal(fixture.xfrd.changes->step, XFRD_CHANGES_NONE);
+	change(XFRD_CHANGE_ADD, "w", "p", "w");
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	files_assert(list_path, HEAD "add x long\nadd y long\nadd z long\n"
+		"add w gone\nmem w gone i.\nadd v gone\nadd w p\n");
+	flush(0);
+	assert_int_equal(asked_count, 1);
+	files_assert(list_path, HEAD "add x long\nadd y long\nadd z long\n"
+		"del w gone\ndel w gone i.\nadd v gone\nadd w p\n");
+	answer(0, NSD_E_LIMIT);
+	flush(0);
+	assert_string_equal(ended, "w:7 ");
+	files_assert(list_path, HEAD "add x long\nadd y long\nadd z long\n"
+		"add w gone\nmem w gone i.\nadd v gone\ndel w p\n");
+	change(XFRD_CHANGE_ADD, "w", "q", "w");
+	flush(0);
+	answer(1, NSD_OK);
+	change(XFRD_CHANGE_DELETE, "w", NULL, "w");
+	flush(0);
+	answer(2, NSD_OK);
+	assert_string_equal(ended, "w:7 w:0 w:0 ");
+	files_assert(list_path, HEAD "add x long\nadd y long\nadd z long\n"
+		"del w gone\ndel w gone i.\nadd v gone\ndel w q\n");
+	assert_int_equal(fixture.xfrd.changes->unused, 1);
+	/* The places of lines that have gone are free. */
+	change(XFRD_CHANGE_ADD, "u", "long", "u");
+	flush(0);
+	files_assert(list_path, HEAD "add x long\nadd y long\nadd z long\n"
+		"add u long\ndel w gone i.\nadd v gone\ndel w q\n");
+}
+
+/* Each line of a zone that is there, here or in nsd.conf, or whose line comes
+ * again. */
+static void
+second_lines_are_no_zones_that_are_lost(void **state)
+{
+	start_with(HEAD "add x long\nadd x gone\nadd y long\nadd y long\n"
+		"add z long\nadd w p\nadd w q\nadd v gone\nadd fixed0 p\n"
+		"add a..b p\n");
+	assert_true(fixture.xfrd.changes->odd);
+	assert_int_equal(fixture.xfrd.changes->unused, 3);
+	flush(0);
+	flush(0);
+	flush(0);
+	files_assert(list_path, HEAD "add x long\nadd y long\nadd z long\n"
+		"add w p\n");
+}
+
 /* The loader has done what the last xfrd has asked it for, since this one has
  * looked; the list is written anew meanwhile. Here it is not done. */
 static void
@@ -296,6 +351,8 @@ main(void)
 		TEST(zone_goes_if_the_list_says_so),
 		TEST(zone_that_is_gone_elsewhere_gets_no_line),
 		TEST(zone_comes_if_the_list_says_so),
+		TEST(lines_that_were_skipped_go_when_their_zone_comes),
+		TEST(second_lines_are_no_zones_that_are_lost),
 		TEST(zone_stays_if_the_list_was_cut_short),
 		TEST(zone_that_gets_the_pattern_it_has_changes),
 	};
