@@ -438,14 +438,24 @@ watch_look_on(struct xfrd_watch *watch)
 
 /* ---- turns --------------------------------------------------------------- */
 
+/* Gets the time between two looks. A folder that is missing is looked for more
+ * often than files stay that are gone: they may have been moved there. */
+static int64_t
+watch_check_pause(const struct xfrd_watch *watch)
+{
+	if (watch->why[0] == '\0')
+		return watch->fd == -1 ? watch->check_msec * CHECKS_BLIND
+			: watch->check_msec;
+	return watch->check_msec < XFRD_WATCH_MISSING_MSEC ? watch->check_msec
+		: XFRD_WATCH_MISSING_MSEC;
+}
+
 static void
 watch_check_path(struct xfrd_watch *watch)
 {
-	int64_t now = clock_now_msec(), pause = watch->check_msec;
+	int64_t now = clock_now_msec();
 
-	if (watch->fd == -1 && watch->why[0] == '\0')
-		pause *= CHECKS_BLIND;
-	if (now < watch->checked_msec + pause)
+	if (now < watch->checked_msec + watch_check_pause(watch))
 		return;
 	watch->checked_msec = now;
 	if (watch->fd == -1 || !watch_is_same(watch))
@@ -458,7 +468,7 @@ static void
 watch_wait(struct xfrd_watch *watch)
 {
 	int64_t now = clock_now_msec();
-	int64_t next = watch->checked_msec + watch->check_msec;
+	int64_t next = watch->checked_msec + watch_check_pause(watch);
 	bool is_busy = watch->hooks->is_busy(watch->ctx);
 	const struct watch_paused *paused;
 	struct timeval wait;

@@ -36,6 +36,8 @@
 #define XFRD_WATCH_GONE_MSEC 5000
 /* The time between looks whether the path leads where it did. */
 #define XFRD_WATCH_CHECK_MSEC 10000
+/* As long as it leads nowhere. */
+#define XFRD_WATCH_MISSING_MSEC 1000
 /* Files in a pause, at most: with more, the whole folder is read. */
 #define XFRD_WATCH_PAUSED_MAX 100000u
 

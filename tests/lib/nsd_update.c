@@ -540,11 +540,25 @@ on_notify(unsigned server, const struct ipc_notify *notify, size_t len)
 
 static struct ipc_notify example = {.message = "notify"};
 
+/* Finds xfrd; a worker may be there first. NULL: call is called again. */
+static struct peer *
+await_xfrd(struct role *role, event_callback_fn call)
+{
+	static const struct timeval soon = {.tv_usec = 20000};
+	struct peer *xfrd = peers_find_role(&role->peers, ROLE_XFRD);
+
+	if (xfrd == NULL
+		&& event_base_once(role->base, -1, EV_TIMEOUT, call, role,
+			&soon) == -1)
+		die("no event");
+	return xfrd;
+}
+
 static void
 on_usr2(evutil_socket_t fd, short what, void *arg)
 {
 	struct role *role = arg;
-	struct peer *xfrd = peers_find_role(&role->peers, ROLE_XFRD);
+	struct peer *xfrd = await_xfrd(role, on_usr2);
 	const struct link_message message = {
 		.type = IPC_NOTIFY,
 		.payload = &example,
@@ -564,11 +578,12 @@ static void
 on_rtmin(evutil_socket_t fd, short what, void *arg)
 {
 	struct role *role = arg;
-	const struct peer *xfrd = peers_find_role(&role->peers, ROLE_XFRD);
-
+	const struct peer *xfrd = await_xfrd(role, on_rtmin);
 	enum nsd_err err = NSD_OK;
 
-	while (xfrd != NULL && (err == NSD_OK || err == NSD_E_AGAIN))
+	if (xfrd == NULL)
+		return;
+	while (err == NSD_OK || err == NSD_E_AGAIN)
 		err = ipc_send(&xfrd->link.channel, IPC_NOTIFY, &example,
 			IPC_NOTIFY_MIN, NULL, 0);
 	printf("notify no more\n");

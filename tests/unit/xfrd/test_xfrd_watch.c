@@ -390,6 +390,18 @@ folder_that_goes_and_comes_is_read_again(void **state)
 }
 
 static void
+folder_that_is_missing_is_looked_for_soon(void **state)
+{
+	assert_int_equal(rmdir(w.folder), 0);
+	begin();
+	w.watch.check_msec = 1000 * WAIT_MSEC;
+	wait_for_end("No such file or directory ");
+	assert_int_equal(mkdir(w.folder, 0755), 0);
+	write_file("a.zone");
+	wait_for_end("( ?a ) ");
+}
+
+static void
 lost_events_have_the_folder_read(void **state)
 {
 	begin();
@@ -458,6 +470,7 @@ main(void)
 		TEST(file_that_is_gone_waits_for_others_that_come),
 		TEST(last_file_is_kept_unless_it_may_go),
 		TEST(folder_that_goes_and_comes_is_read_again),
+		TEST(folder_that_is_missing_is_looked_for_soon),
 		TEST(lost_events_have_the_folder_read),
 		TEST(busy_owner_hears_of_nothing),
 		TEST(file_from_a_moment_ago_rests),
