@@ -35,6 +35,7 @@ struct members_change {
 	const char *pattern;          /* in texts, like the next ones */
 	const char *id;
 	const char *expect;           /* NULL: ADD */
+	const char *had;              /* the ID that the zone had, or NULL */
 	char texts[];
 };
 
@@ -183,7 +184,7 @@ change_begin(struct xfrd_members *members, enum xfrd_change_kind kind,
 	memcpy(change->apex, ask->apex, name_len(ask->apex));
 	change->pattern = change_copy_text(&at, ask->pattern);
 	change->id = change_copy_text(&at, ask->id);
-	change->expect = change_copy_text(&at, expect);
+	change->expect = change->had = change_copy_text(&at, expect);
 	cds_list_add_tail(&change->node, &members->changes);
 	members->open++;
 	if (kind == XFRD_CHANGE_ADD)
@@ -274,8 +275,11 @@ change_take(const struct members_change *change)
 	const struct xfrd_zone *zone = xfrd_zone_find(&zones->table,
 		change->apex);
 
-	if (zone != NULL && change->kind != XFRD_CHANGE_DELETE)
+	if (zone != NULL && change->kind != XFRD_CHANGE_DELETE) {
 		mark_set(members, zone);
+		if (change->had != NULL)
+			xfrd_members_on_moved(members, zone, change->had);
+	}
 	/* All state is reset (RFC 9432 section 5.6): the serial in the zone's
 	 * file, too, which may be there still. */
 	if (zone != NULL && change->is_reset && zone->handle != XFR_NONE) {

@@ -15,7 +15,8 @@
  * members of other sources are never touched, unless may_take allows it.
  *
  * Members that cannot be taken are refused, which is logged and kept. If a zone
- * with the name of one goes, its source hears of it (on_free).
+ * with the name of one goes, its source hears of it (on_free), and so does a
+ * source whose zone another one has taken.
  */
 #ifndef XFRD_XFRD_MEMBERS_H
 #define XFRD_XFRD_MEMBERS_H
@@ -88,8 +89,9 @@ struct xfrd_source_hooks {
 	enum xfrd_take (*may_take)(void *ctx, const struct xfrd_zone *zone,
 		const char *id, const struct xfrd_member_ask *ask);
 	/* The name of a refused member has become free, or so have some that
-	 * were only counted (NULL). The source is to look again, with another
-	 * round. May be called during a round. refused: lent for the call. */
+	 * were only counted (NULL); or another source has taken a zone. The
+	 * source is to look again, with another round. May be called during a
+	 * round. refused: lent for the call. */
 	void (*on_free)(void *ctx, const struct xfrd_refused *refused);
 	/* A change has ended, and xfrd_members_is_full is not true. */
 	void (*on_room)(void *ctx);
@@ -164,6 +166,11 @@ void xfrd_members_stop(struct xfrd_members *members);
 
 /* A zone has gone: sources that wanted its name hear of it. */
 void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
+
+/* A zone that was a member with this ID has moved to a source: the one that had
+ * it hears of that. */
+void xfrd_members_on_moved(const struct xfrd_members *to,
+	const struct xfrd_zone *zone, const char *id);
 
 /* Finds a refused member by its name, in lower case. NULL: it was not refused,
  * or is not kept. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_members.h"
 
 /* The apex is looked for by itself. */
@@ -204,4 +205,23 @@ xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex)
 		else if (members->refused_more > 0)
 			members->hooks->on_free(members->ctx, NULL);
 	}
+}
+
+void
+xfrd_members_on_moved(const struct xfrd_members *to,
+	const struct xfrd_zone *zone, const char *id)
+{
+	char had[XFRD_MEMBER_ID_MAX];
+	const struct xfrd_refused moved = {
+		.apex = xfrd_zone_apex(zone),
+		.why = XFRD_REFUSAL_MOVED,
+		.id = had,
+	};
+	struct xfrd_members *members;
+
+	snprintf(had, sizeof(had), "%s", id);
+	cds_list_for_each_entry(members, &to->xfrd->sources, node)
+		if (members != to
+			&& members->hooks->owns(members->ctx, zone, id))
+			members->hooks->on_free(members->ctx, &moved);
 }

@@ -135,6 +135,41 @@ def test_move_and_back(start, primary):
     assert serves(server, "a.test")
 
 
+@pytest.mark.parametrize("label", ("a1", "b9"))
+def test_old_catalog_counts_no_zone_that_moved(start, primary, label):
+    """The old catalog still lists it, counts as it does after a restart, and
+    has the zone again when the new one gives it up."""
+    server = start(coo=TWO)
+
+    def look():
+        one = source(server, ONE)
+        return one["state"] == "idle" and (one["members"], one["refused"])
+    primary.give(server, TWO, *catalog(Z, member(label, "a.test")))
+    wait_for("the count of the old catalog", lambda: look() == (0, 1))
+    assert source(server, TWO)["members"] == 2
+    assert "has moved" in str(source(server, ONE)["refused_members"])
+    assert server.stop() == 0
+    server.start()
+    for name, serial in (ONE, 1), (TWO, 2):
+        settle(server, name, serial)
+    wait_for("the same count", lambda: look() == (0, 1))
+    primary.give(server, TWO, *catalog(Z, member(label, "a.test", coo=ONE)))
+    primary.give(server, TWO, *catalog(Z))
+    wait_for("the zone of the old catalog",
+             lambda: id_of(server) == "a1.zones.one.test.")
+    wait_for("its count", lambda: look() == (1, 0))
+
+
+def test_zone_that_moved_is_given_back(start, primary):
+    server = start(coo=TWO)
+    primary.give(server, TWO, *catalog(Z, member("a1", "a.test")))
+    primary.give(server, TWO, *catalog(Z))
+    wait_for("the zone of the old catalog",
+             lambda: source(server, ONE)["members"] == 1
+             and "a.test" in members(server)
+             and id_of(server) == "a1.zones.one.test.")
+
+
 def test_move_gives_the_pattern_of_the_new_catalog(start, primary):
     server = start(coo=TWO, patterns=("member", "other"))
     primary.give(server, TWO, *catalog(Z, member("a1", "a.test", ["other"])))

@@ -297,6 +297,9 @@ zone_moves_if_it_may(void **state)
 	assert_string_equal(members_said, "=x:q:1.zones.a.?1.zones.b. "
 		"-y?2.zones.b. +y:q:3.zones.a. ");
 	assert_refused(&a, "");
+	/* The source that had it hears of that. */
+	assert_string_equal(b.freed, "2.zones.b.");
+	assert_string_equal(a.freed, "");
 }
 
 static void
