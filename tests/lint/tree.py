@@ -24,6 +24,7 @@ BELOW = {
     "zone": ["base", "dns", "store", "settings", "names"],
     "catalog": ["base", "dns", "store", "names", "zone"],
     "dynupdate": ["base", "dns", "xfr", "store", "names", "zone"],
+    "audit": ["base", "dns", "store", "zone"],
     "zonedb": ["base", "dns", "zonefile", "store", "settings", "names", "zone"],
     "compile": ["base", "dns", "store", "names", "zone", "zonedb"],
     "update": ["base", "dns", "store", "names", "zone", "zonedb", "compile"],
@@ -49,7 +50,7 @@ BELOW = {
              "worker", "writer"],
     # Programs of several files, in tools/.
     "checkzone": ["base", "dns", "zonefile", "store", "names", "zone", "zonedb",
-                  "compile", "update", "loader"],
+                  "compile", "audit", "update", "loader"],
 }
 
 KEYWORDS = {"return", "else", "goto", "case", "do", "sizeof", "if", "while",

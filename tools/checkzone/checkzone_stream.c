@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "audit.h"
+#include "audit/audit.h"
 #include "checkzone.h"
 #include "compile/inspect.h"
 #include "dns/rrbatch.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "audit.h"
+#include "audit/audit.h"
 #include "base/log.h"
 #include "checkzone.h"
 #include "compile/build.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 #include "base/grow.h"
 #include "zone/walk.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 static void
 types_add(struct audit_types *types, uint16_t type)

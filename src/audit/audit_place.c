@@ -2,7 +2,7 @@
  * findings are few and the records many, so the findings go into a table. */
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 #define SLOTS 1024u /* a power of two */
 

@@ -1,7 +1,7 @@
 /* audit_nsec.c - the NSEC chain of a zone (RFC 4035 section 2.3). */
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 /* Reads the next name of an NSEC. Returns its bitmap; NULL if the RDATA is
  * malformed. */

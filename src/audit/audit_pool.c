@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 #define QUEUED_MAX 4u /* batches a thread; beyond that the caller does one */
 
@@ -34,7 +34,7 @@ batch_run(struct audit_worker *w, struct audit_batch *b)
 
 /* The next batch in the queue, or NULL. With the lock held. */
 static struct audit_batch *
-pool_take(struct audit_pool *p)
+audit_pool_take(struct audit_pool *p)
 {
 	struct audit_batch *b = p->first;
 
@@ -58,7 +58,7 @@ pool_thread(void *arg, unsigned number)
 	assert(number < AUDIT_THREADS_MAX);
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
-		struct audit_batch *b = pool_take(p);
+		struct audit_batch *b = audit_pool_take(p);
 
 		if (b == NULL) {
 			if (p->closed)
@@ -118,7 +118,7 @@ static void
 pool_help(struct audit_pool *p, unsigned queued_max)
 {
 	while (p->queued > queued_max) {
-		struct audit_batch *b = pool_take(p);
+		struct audit_batch *b = audit_pool_take(p);
 
 		pthread_mutex_unlock(&p->lock);
 		batch_run(&p->workers[0], b);
@@ -169,7 +169,7 @@ audit_pool_fini(struct audit *audit)
 	struct audit_batch *b;
 
 	pthread_mutex_lock(&p->lock);
-	while ((b = pool_take(p)) != NULL)
+	while ((b = audit_pool_take(p)) != NULL)
 		if (!b->kept)
 			free(b);
 	p->closed = true;

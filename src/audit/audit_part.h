@@ -24,7 +24,7 @@
 
 #include <pthread.h>
 
-#include "audit.h"
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/threads.h"
 #include "base/verify.h"

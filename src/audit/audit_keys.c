@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 enum dnskey_flags {
 	DNSKEY_SEP = 0x0001,    /* RFC 4034 section 2.1.1 */
@@ -68,7 +68,7 @@ key_read_rsa(const uint8_t *key, size_t len, struct verify_octets *out)
 
 /* Makes the key for OpenSSL. A key that is none is told of, and no error. */
 static enum nsd_err
-key_make(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
+audit_key_make(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
 	size_t len, enum verify_scheme scheme)
 {
 	struct verify_octets octets = {
@@ -92,7 +92,7 @@ key_make(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
 }
 
 static enum nsd_err
-key_read(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
+audit_key_read(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
 	size_t len)
 {
 	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
@@ -113,12 +113,12 @@ key_read(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
 			rdata[2]);
 	if (k->usable && audit->options->verify
 		&& algorithm_find_scheme(k->algorithm, &scheme))
-		return key_make(audit, k, rdata, len, scheme);
+		return audit_key_make(audit, k, rdata, len, scheme);
 	return NSD_OK;
 }
 
 static int
-key_compare(const void *a, const void *b)
+audit_key_compare(const void *a, const void *b)
 {
 	const struct audit_key *x = a, *y = b;
 
@@ -176,13 +176,13 @@ audit_keys_read(struct audit *audit, const struct audit_rrs *rrs)
 
 		if (len < DNSKEY_HEAD)
 			continue;
-		err = key_read(audit, &keys->keys[keys->count],
+		err = audit_key_read(audit, &keys->keys[keys->count],
 			rrs->data + at + 2, len);
 		keys->count++;
 		if (err != NSD_OK)
 			return err;
 	}
-	qsort(keys->keys, keys->count, sizeof(*keys->keys), key_compare);
+	qsort(keys->keys, keys->count, sizeof(*keys->keys), audit_key_compare);
 	keys_find_needed(audit);
 	return NSD_OK;
 }
@@ -205,12 +205,13 @@ audit_keys_find(const struct audit_keys *keys, uint8_t algorithm,
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (key_compare(&keys->keys[middle], &wanted) < 0)
+		if (audit_key_compare(&keys->keys[middle], &wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < keys->count && key_compare(&keys->keys[low], &wanted) == 0
+	return low < keys->count
+			&& audit_key_compare(&keys->keys[low], &wanted) == 0
 		? &keys->keys[low] : NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 #define NAMES_ROOM ((size_t)1 << 18) /* octets of a batch */
 
@@ -67,7 +67,7 @@ names_close(struct audit *audit, unsigned depth)
 
 /* Labels below the apex that two names have in common. */
 static unsigned
-count_common(const uint8_t *a, unsigned a_depth, const uint8_t *b,
+audit_count_common(const uint8_t *a, unsigned a_depth, const uint8_t *b,
 	unsigned b_depth)
 {
 	unsigned depth = a_depth < b_depth ? a_depth : b_depth;
@@ -97,7 +97,7 @@ audit_names_add(struct audit *audit, const struct audit_owner *owner)
 	assert(depth <= NAME_MAX_LABELS);
 	if (audit->nsec3.param_count == 0 || owner->occluded || !owner->exists)
 		return NSD_OK;
-	common = count_common(n->previous, n->depth, owner->name, depth);
+	common = audit_count_common(n->previous, n->depth, owner->name, depth);
 	err = names_close(audit, common);
 	if (err != NSD_OK)
 		return err;

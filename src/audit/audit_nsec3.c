@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 #include "base/grow.h"
 
 #define NSEC3_OPT_OUT 1u

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "checkzone/audit.h"
+#include "audit/audit.h"
 #include "compile/build.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 
 #define TEXT_MAX 1400u /* printed names, and what is said of them */
 
@@ -161,7 +161,7 @@ audit_add(struct audit *audit, enum audit_kind kind, bool mild,
 }
 
 static int
-finding_compare(const void *a, const void *b)
+audit_finding_compare(const void *a, const void *b)
 {
 	const struct audit_finding *x = *(struct audit_finding *const *)a;
 	const struct audit_finding *y = *(struct audit_finding *const *)b;
@@ -219,7 +219,7 @@ audit_log_emit(struct audit_log *log, const struct audit_options *options,
 		for (unsigned j = 0; j < log->kinds[i].kept_count; j++)
 			all[at++] = log->kinds[i].kept[j];
 	if (at > 0)
-		qsort(all, at, sizeof(*all), finding_compare);
+		qsort(all, at, sizeof(*all), audit_finding_compare);
 	for (size_t i = 0; i < at; i++) {
 		const struct audit_finding *f = all[i];
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 #include "zone/walk.h"
 
 /* Octets of RRsets in a batch. When signatures are verified, even a small batch

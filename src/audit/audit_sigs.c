@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "audit_part.h"
+#include "audit/audit_part.h"
 #include "base/grow.h"
 #include "dns/rdata.h"
 
