@@ -142,6 +142,35 @@ struct conf_acls {
 	uint32_t capacity;
 };
 
+enum conf_policy_kind {
+	CONF_POLICY_NAME,   /* NAME: this name */
+	CONF_POLICY_BELOW,  /* *.NAME: names below NAME */
+	CONF_POLICY_LABELS, /* LABELS.*: names that begin with LABELS */
+	CONF_POLICY_ANY,    /* *: names of the zone */
+	CONF_POLICY_SELF    /* self: the key's name */
+};
+
+/* A line of update-policy. */
+struct conf_policy {
+	const char *key_name;
+	const struct conf_key *key; /* resolved; without a name: there is no
+				     * such key, which was an error */
+	const char *text;       /* the name as written */
+	const uint8_t *name;    /* wire form, lower case; LABELS: with a root
+				 * label behind; ANY and SELF: the root */
+	const uint16_t *types;  /* as written; ANY is one */
+	uint32_t type_count;    /* 0: no type is written */
+	uint32_t line;
+	const char *file;       /* where it stands */
+	uint8_t kind;           /* enum conf_policy_kind */
+};
+
+struct conf_policies {
+	struct conf_policy *items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
 /* ---- clauses ----------------------------------------------------------- */
 
 struct conf_server {
@@ -314,6 +343,10 @@ struct conf_tls_auth {
 	uint32_t line;
 };
 
+/* serial-policy, in the order of enum settings_serial. */
+enum conf_serial { CONF_SERIAL_INCREMENT, CONF_SERIAL_UNIXTIME,
+	CONF_SERIAL_DATESERIAL };
+
 enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
 	CONF_CATALOG_PRODUCER };
 
@@ -346,6 +379,8 @@ struct conf_pattern {
 	uint8_t verifier_feed_zone; /* 0, 1 or CONF_INHERIT */
 	uint8_t catalog;            /* enum conf_catalog */
 	bool catalog_empty_deletes;
+	bool update_unchecked;      /* update-signed: no-check */
+	uint8_t serial_policy;      /* enum conf_serial */
 	uint16_t rrl_whitelist;     /* enum answer_kind, or-ed */
 	uint64_t size_limit_xfr;
 	uint64_t ixfr_size;
@@ -365,6 +400,9 @@ struct conf_pattern {
 	struct conf_acls notify;
 	struct conf_acls provide_xfr;
 	struct conf_acls outgoing_interface;
+	struct conf_acls allow_update;
+	struct conf_acls update_forward;
+	struct conf_policies update_policy;
 	const char *zonestats;
 	const char *catalog_member_pattern;
 	struct conf_strings catalog_group_pattern;
@@ -373,14 +411,24 @@ struct conf_pattern {
 	const char *zone_directory; /* as written, never empty; of a pattern */
 };
 
+/* True if clients may change a zone with these options by UPDATE. */
+static inline bool
+conf_takes_updates(const struct conf_pattern *options)
+{
+	return options->allow_update.count > 0
+		|| options->update_policy.count > 0;
+}
+
 /* True if versions of a zone with these options come from xfrd, which keeps
  * them in the journal: transferred from primaries, or made here, as those of a
- * catalog's producer are. Its file is written, and read only at a start. */
+ * catalog's producer are, and of a zone that takes UPDATEs. Its file is
+ * written, and read only at a start. */
 static inline bool
 conf_is_from_xfrd(const struct conf_pattern *options)
 {
 	return options->request_xfr.count > 0
-		|| options->catalog == CONF_CATALOG_PRODUCER;
+		|| options->catalog == CONF_CATALOG_PRODUCER
+		|| conf_takes_updates(options);
 }
 
 struct conf_zone {

@@ -75,6 +75,8 @@ struct acl_element {
 	X(ALLOW_QUERY, allow_query)                                          \
 	X(PROVIDE_XFR, provide_xfr)                                          \
 	X(ALLOW_NOTIFY, allow_notify)                                        \
+	X(ALLOW_UPDATE, allow_update)                                        \
+	X(UPDATE_FORWARD, update_forward)                                    \
 	X(REQUEST_XFR, request_xfr)                                          \
 	X(NOTIFY, notify)                                                    \
 	X(OUTGOING_INTERFACE, outgoing_interface)
@@ -97,9 +99,15 @@ struct settings_xfr {
 /* min-expire-time: refresh+retry+1, a value of expire_min_sec. */
 #define SETTINGS_EXPIRE_FROM_SOA UINT32_MAX
 
+/* The serial that an UPDATE gives to a zone (serial-policy). */
+enum settings_serial { SETTINGS_SERIAL_INCREMENT, SETTINGS_SERIAL_UNIXTIME,
+	SETTINGS_SERIAL_DATESERIAL };
+
 /* The numbers of a zone. 0 is the default. */
 struct settings_numbers {
-	uint32_t rrl_whitelist; /* enum answer_kind, or-ed */
+	uint32_t rrl_whitelist;    /* enum answer_kind, or-ed */
+	uint16_t serial_policy;    /* enum settings_serial */
+	uint16_t update_unchecked; /* update-signed: no-check */
 };
 
 /* The options of a pattern, or of a zone by itself. A zone whose lists are all
@@ -117,6 +125,9 @@ struct settings_options {
 	/* The place of the struct settings_xfr, just behind the elements; 0:
 	 * there are neither primaries nor targets of NOTIFY. */
 	uint32_t xfr_at;
+	/* The place of the struct update_policy (update_policy.h), behind the
+	 * indexes; 0: there is no update-policy. */
+	uint32_t policy_at;
 	struct acl_element acl[];
 };
 
@@ -146,6 +157,34 @@ settings_options_xfr(const struct settings_options *options)
 	return options->xfr_at == 0 ? NULL
 		: (const struct settings_xfr *)((const uint8_t *)options
 			+ options->xfr_at);
+}
+
+/* True if clients may change the zone by UPDATE (allow-update, update-policy).
+ * options may be NULL. nsd.conf refuses that for secondaries and catalogs. */
+static inline bool
+settings_options_take_updates(const struct settings_options *options)
+{
+	uint32_t count;
+
+	if (options == NULL)
+		return false;
+	(void)settings_options_list(options, SETTINGS_ALLOW_UPDATE, &count);
+	return count > 0 || options->policy_at != 0;
+}
+
+/* True if UPDATEs of the zone are passed on to its primaries
+ * (update-forward). options may be NULL. */
+static inline bool
+settings_options_forward_updates(const struct settings_options *options)
+{
+	uint32_t forward, primaries;
+
+	if (options == NULL)
+		return false;
+	(void)settings_options_list(options, SETTINGS_UPDATE_FORWARD,
+		&forward);
+	(void)settings_options_list(options, SETTINGS_REQUEST_XFR, &primaries);
+	return forward > 0 && primaries > 0;
 }
 
 /* ---- options of the server ----------------------------------------------- */
@@ -182,6 +221,7 @@ struct settings {
 	bool tls_auth_xfr_only;
 	bool confine_to_zone;
 	bool drop_updates;
+	bool takes_updates; /* some zone or pattern takes or forwards UPDATEs */
 	bool tcp_reject_overflow;
 	uint32_t tcp_count;
 	uint32_t tcp_query_count; /* 0: any number */

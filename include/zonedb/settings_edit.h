@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/mac.h"
 #include "settings/pattern.h"
+#include "settings/update_policy.h"
 
 struct store_writer;
 
@@ -51,6 +52,9 @@ struct settings_lists {
 	const struct acl_element *lists[SETTINGS_LIST_COUNT];
 	uint32_t counts[SETTINGS_LIST_COUNT];
 	struct settings_numbers numbers;
+	const struct update_policy_line *policies; /* policy_count lines; keys
+						    * are of the edit */
+	uint32_t policy_count;
 	const struct settings_xfr *xfr; /* kept only with primaries or targets
 					 * of NOTIFY; NULL: none */
 };
@@ -113,6 +117,7 @@ struct settings_setup {
 	bool tls_auth_xfr_only;
 	bool confine_to_zone;
 	bool drop_updates;
+	bool takes_updates;
 	bool tcp_reject_overflow;
 	uint32_t tcp_count;
 	uint32_t tcp_query_count;

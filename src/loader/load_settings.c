@@ -115,6 +115,46 @@ element_convert(struct settings_edit *edit, const struct conf_acl *acl,
 	return key_make(edit, acl->key, &e->key);
 }
 
+_Static_assert((int)CONF_SERIAL_UNIXTIME == (int)SETTINGS_SERIAL_UNIXTIME
+	&& (int)CONF_SERIAL_DATESERIAL == (int)SETTINGS_SERIAL_DATESERIAL,
+	"policies of serials have the same numbers");
+
+/* Converts lines of update-policy. *lines: the caller's. */
+static enum nsd_err
+policies_convert(struct settings_edit *edit, const struct conf_policies *from,
+	struct update_policy_line **lines)
+{
+	static const enum update_policy_kind kinds[] = {
+		[CONF_POLICY_NAME] = UPDATE_POLICY_NAME,
+		[CONF_POLICY_BELOW] = UPDATE_POLICY_BELOW,
+		[CONF_POLICY_LABELS] = UPDATE_POLICY_LABELS,
+		[CONF_POLICY_ANY] = UPDATE_POLICY_ANY,
+		[CONF_POLICY_SELF] = UPDATE_POLICY_NAME,
+	};
+	struct update_policy_line *to = calloc(from->count + (size_t)1,
+		sizeof(*to));
+	enum nsd_err err = to != NULL ? NSD_OK : NSD_E_MEMORY;
+
+	for (uint32_t i = 0; err == NSD_OK && i < from->count; i++) {
+		const struct conf_policy *policy = &from->items[i];
+
+		to[i] = (struct update_policy_line){
+			.name = policy->name,
+			.types = policy->types,
+			.type_count = policy->type_count,
+			.kind = kinds[policy->kind],
+		};
+		/* A key that is not configured has no name. */
+		if (policy->key == NULL || policy->key->name == NULL)
+			continue;
+		if (policy->kind == CONF_POLICY_SELF)
+			to[i].name = policy->key->wire;
+		err = key_make(edit, policy->key, &to[i].key);
+	}
+	*lines = to;
+	return err;
+}
+
 static struct settings_xfr
 xfr_convert(const struct conf_pattern *from)
 {
@@ -146,11 +186,17 @@ options_make(struct settings_edit *edit, const struct conf_pattern *pattern,
 			|| pattern->notify.count > 0
 		? SETTINGS_LIST_COUNT : SETTINGS_CLIENT_LISTS;
 	struct settings_lists lists = {
-		.numbers.rrl_whitelist = pattern->rrl_whitelist,
+		.numbers = {
+			.rrl_whitelist = pattern->rrl_whitelist,
+			.serial_policy = pattern->serial_policy,
+			.update_unchecked = pattern->update_unchecked,
+		},
+		.policy_count = pattern->update_policy.count,
 		.xfr = end == SETTINGS_LIST_COUNT ? &xfr : NULL,
 	};
+	struct update_policy_line *lines;
 	struct acl_element *elements;
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err;
 	size_t count = 0;
 
 	for (unsigned i = 0; i < end; i++)
@@ -159,6 +205,8 @@ options_make(struct settings_edit *edit, const struct conf_pattern *pattern,
 	elements = calloc(count + 1, sizeof(*elements));
 	if (elements == NULL)
 		return NSD_E_MEMORY;
+	err = policies_convert(edit, &pattern->update_policy, &lines);
+	lists.policies = lines;
 	count = 0;
 	for (unsigned i = 0; i < end; i++) {
 		lists.lists[i] = &elements[count];
@@ -169,6 +217,7 @@ options_make(struct settings_edit *edit, const struct conf_pattern *pattern,
 	if (err == NSD_OK)
 		err = settings_edit_options(edit, &lists, options);
 	free(elements);
+	free(lines);
 	return err;
 }
 
@@ -408,6 +457,25 @@ objects_make(struct settings_edit *edit, const struct conf *conf,
 	return err;
 }
 
+/* True if some pattern or zone takes or forwards UPDATEs. */
+static bool
+updates_are_taken(const struct conf *conf)
+{
+	const struct conf_pattern *options;
+
+	for (size_t i = 0; i < conf->pattern_count; i++)
+		if (conf_takes_updates(conf->patterns[i])
+			|| conf->patterns[i]->update_forward.count > 0)
+			return true;
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		options = conf->zones[i]->options;
+		if (conf_takes_updates(options)
+			|| options->update_forward.count > 0)
+			return true;
+	}
+	return false;
+}
+
 enum nsd_err
 load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 {
@@ -432,6 +500,7 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 		gethostname(host, sizeof(host) - 1);
 		setup.identity = host;
 	}
+	setup.takes_updates = updates_are_taken(conf);
 	setup.key_names = names;
 	setup.tcp_cpu_whitelist = whitelist;
 	setup.tcp_cpu_whitelist_count = o->tcp_cpu_whitelist.count;

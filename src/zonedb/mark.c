@@ -5,6 +5,7 @@
  */
 #include "names/trie_key.h"
 #include "settings/pattern.h"
+#include "settings/update_policy.h"
 #include "store/writer.h"
 #include "zone/history.h"
 #include "zone/nsec3_page.h"
@@ -309,6 +310,7 @@ static void
 mark_options(struct marker *m, store_ref ref)
 {
 	struct settings_options *options = mark_edit(m, ref, sizeof(*options));
+	const struct update_policy *policy;
 	uint32_t count;
 
 	if (options == NULL
@@ -325,6 +327,9 @@ mark_options(struct marker *m, store_ref ref)
 		if (options->acl[i].identity != STORE_NONE)
 			mark_key(m, options->acl[i].identity);
 	}
+	policy = update_policy_get(options);
+	for (uint32_t i = 0; policy != NULL && i < policy->count; i++)
+		mark_key(m, policy->entries[i].key);
 }
 
 static void

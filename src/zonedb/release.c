@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "names/trie_edit.h"
+#include "settings/update_policy.h"
 #include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
@@ -237,6 +238,7 @@ void
 release_options(struct releaser *r, store_ref ref)
 {
 	struct settings_options *options = store_edit(r->heap, ref);
+	const struct update_policy *policy = update_policy_get(options);
 	uint32_t count = options->ends[SETTINGS_LIST_COUNT - 1];
 
 	assert(options->refs > 0);
@@ -248,6 +250,8 @@ release_options(struct releaser *r, store_ref ref)
 		if (options->acl[i].identity != STORE_NONE)
 			release_key(r, options->acl[i].identity);
 	}
+	for (uint32_t i = 0; policy != NULL && i < policy->count; i++)
+		release_key(r, policy->entries[i].key);
 	release_object(r, ref, settings_options_size(options));
 }
 

@@ -309,6 +309,9 @@ lists_size_max(const struct settings_lists *lists)
 			size += ACL_INDEX_ALIGN
 				+ acl_index_size_max(lists->counts[i]);
 	}
+	if (lists->policy_count > 0)
+		size += UPDATE_POLICY_ALIGN + update_policy_size_max(
+			lists->policies, lists->policy_count);
 	return size;
 }
 
@@ -343,6 +346,23 @@ options_add_index(struct settings_options *options, enum settings_list list)
 	return err;
 }
 
+/* Adds the update-policy behind what the options have so far. */
+static enum nsd_err
+options_add_policy(struct settings_options *options,
+	const struct settings_lists *lists)
+{
+	uint32_t at = (options->len + UPDATE_POLICY_ALIGN - 1)
+		& ~(UPDATE_POLICY_ALIGN - 1);
+	struct update_policy *policy = (struct update_policy *)
+		((uint8_t *)options + at);
+	enum nsd_err err = update_policy_make(lists->policies,
+		lists->policy_count, policy);
+
+	options->policy_at = at;
+	options->len = at + policy->len;
+	return err;
+}
+
 /* Fills options that are all zero; *count: elements. */
 static enum nsd_err
 options_fill(struct settings_options *options,
@@ -366,7 +386,24 @@ options_fill(struct settings_options *options,
 		if (list_wants_index(lists, i))
 			err = options_add_index(options,
 				(enum settings_list)i);
+	if (err == NSD_OK && lists->policy_count > 0)
+		err = options_add_policy(options, lists);
 	return err;
+}
+
+/* Holds the keys and identities of new options. */
+static void
+options_hold(const struct settings_edit *edit,
+	const struct settings_options *options, uint32_t count)
+{
+	const struct update_policy *policy = update_policy_get(options);
+
+	for (uint32_t i = 0; i < count; i++) {
+		edit_hold(edit, options->acl[i].key);
+		edit_hold(edit, options->acl[i].identity);
+	}
+	for (uint32_t i = 0; policy != NULL && i < policy->count; i++)
+		edit_hold(edit, policy->entries[i].key);
 }
 
 enum nsd_err
@@ -390,13 +427,12 @@ settings_edit_options(struct settings_edit *edit,
 	if (err != NSD_OK)
 		return err;
 	options->numbers = lists->numbers;
-	if (count == 0 && memcmp(&lists->numbers, &none, sizeof(none)) == 0)
+	if (count == 0 && options->policy_at == 0
+		&& memcmp(&lists->numbers, &none, sizeof(none)) == 0)
 		return NSD_OK;
 	err = edit_keep(edit, EDIT_OPTIONS, options->len, ref, &made);
-	for (size_t i = 0; err == NSD_OK && made && i < count; i++) {
-		edit_hold(edit, options->acl[i].key);
-		edit_hold(edit, options->acl[i].identity);
-	}
+	if (err == NSD_OK && made)
+		options_hold(edit, options, count);
 	return err;
 }
 
@@ -585,6 +621,7 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 		.tls_auth_xfr_only = setup->tls_auth_xfr_only,
 		.confine_to_zone = setup->confine_to_zone,
 		.drop_updates = setup->drop_updates,
+		.takes_updates = setup->takes_updates,
 		.tcp_reject_overflow = setup->tcp_reject_overflow,
 		.tcp_count = setup->tcp_count,
 		.tcp_query_count = setup->tcp_query_count,

@@ -49,8 +49,11 @@ make_options(struct settings_edit *edit, uint16_t port, store_ref key,
 {
 	struct acl_element acl[3];
 	const struct settings_lists lists = {
-		.lists = {acl, NULL, acl + 1, NULL, acl + 2},
-		.counts = {1, 0, 1, 0, 1},
+		.lists = {[SETTINGS_ALLOW_QUERY] = acl,
+			[SETTINGS_ALLOW_NOTIFY] = acl + 1,
+			[SETTINGS_NOTIFY] = acl + 2},
+		.counts = {[SETTINGS_ALLOW_QUERY] = 1,
+			[SETTINGS_ALLOW_NOTIFY] = 1, [SETTINGS_NOTIFY] = 1},
 	};
 	enum nsd_err err;
 
