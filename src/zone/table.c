@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "settings/pattern.h"
+#include "settings/update_policy.h"
 #include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/share_index.h"
@@ -28,7 +29,8 @@ table_layout(void)
 		sizeof(struct zone_changeset), sizeof(struct settings),
 		sizeof(struct settings_options), sizeof(struct settings_xfr),
 		sizeof(struct settings_pattern), sizeof(struct zone_own),
-		sizeof(struct acl_element),
+		sizeof(struct acl_element), sizeof(struct update_policy),
+		sizeof(struct update_policy_entry),
 		offsetof(struct zone, chain), offsetof(struct zone, soa)};
 	uint64_t sum = 0;
 
