@@ -73,6 +73,11 @@ struct exchange {
 	 * then asks for them one by one, with this value: on_stream of
 	 * net/server.h. */
 	void *stream;
+	/* NULL when the request is handed over. The handler may set it, and no
+	 * reply_len, if the reply comes later: on_later of net/server.h. A
+	 * request that comes again had its reply to come set up before
+	 * (EXCHANGE_ANSWERED). */
+	void *later;
 };
 
 #endif

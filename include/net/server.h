@@ -16,6 +16,7 @@
 #include "base/exchange.h"
 #include "base/filter.h"
 #include "base/latency.h"
+#include "net/later.h"
 #include "net/room.h"
 
 struct event_base;
@@ -36,6 +37,13 @@ struct net_handler {
 	size_t (*on_stream)(void *ctx, void *stream, uint8_t *reply,
 		size_t capacity);
 	void (*on_stream_end)(void *ctx, void *stream);
+	/*
+	 * For exchanges whose `later` the handler has set; NULL if it never
+	 * does. Called once for each, with that value, when on_batch has
+	 * returned: reply is the handler's, who releases it (net/later.h).
+	 * NULL: there is no memory. No reply is sent from within it.
+	 */
+	void (*on_later)(void *ctx, void *later, struct net_later *reply);
 	/* A stream had a length that no message has (0..11); its connection
 	 * closes. peer is lent. NULL: not called. */
 	void (*on_bad_length)(void *ctx, const struct sockaddr_storage *peer,

@@ -149,6 +149,11 @@ conns_expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 			return due;
 		if (conn->gathered || closed++ == EXPIRE_MAX)
 			return now + 1;
+		if (conn->later_count > 0
+			&& now < conn->later_ms + TCP_LATER_MS) {
+			tcp_conn_touch(conn);
+			continue;
+		}
 		if (phase == TCP_QUEUED)
 			net_count_add(tcp->handler.dropped, 1);
 		tcp_conn_destroy(conn);
@@ -229,6 +234,24 @@ let_in(struct net_tcp *tcp)
 	tcp_turn_end(tcp);
 }
 
+/* Sends messages of streams, as much as they may in this turn. */
+static void
+turn_stream(struct net_tcp *tcp)
+{
+	struct tcp_conn *conn;
+	int64_t mark;
+
+	if (!tcp_stream_begin(tcp))
+		return;
+	while ((conn = tcp_stream_next(tcp)) != NULL) {
+		mark = tcp_cpu_mark(tcp);
+		tcp_stream_send(conn);
+		tcp_cpu_charge_since(conn, mark);
+		tcp_conn_next(conn);
+	}
+	tcp_stream_stop(tcp);
+}
+
 /* Does a turn. A connection that is destroyed takes itself off the list. */
 static void
 on_turn(evutil_socket_t fd, short what, void *arg)
@@ -253,7 +276,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 		source->on_ready(source);
 	}
 	tcp_turn_end(tcp);
-	tcp_turn_stream(tcp);
+	turn_stream(tcp);
 	if (tcp->queued > 0)
 		let_in(tcp);
 	tcp_cpu_end(tcp);
@@ -320,6 +343,7 @@ net_tcp_open(struct event_base *base, const struct net_listener *listeners,
 		return NSD_E_MEMORY;
 	tcp->options = *options;
 	tcp->handler = *handler;
+	tcp->later_end = tcp_later_end;
 	tcp_wait_read_clock(tcp);
 	for (int phase = 0; phase < TCP_PHASES; phase++)
 		CDS_INIT_LIST_HEAD(&tcp->conns[phase]);

@@ -3,7 +3,8 @@
  * connections and times them out; tcp_queue.c keeps connections waiting for
  * which there is no place, and makes room for them; tcp_conn.c reads from one
  * connection and decides what is next for it; tcp_send.c writes to it;
- * tcp_stream.c does so for streams, and shares out the time; tcp_io.c is its
+ * tcp_stream.c does so for streams, and shares out the time; tcp_later.c sends
+ * replies when their batch is over; tcp_io.c is its
  * socket, or the filter before it; tcp_share.c counts connections by network;
  * tcp_cpu.c charges the thread's time to them; tcp_wait.c waits.
  */
@@ -18,6 +19,7 @@
 #include <sys/epoll.h>
 
 #include "base/list.h"
+#include "later.h"
 #include "net/count.h"
 #include "net/proxy.h"
 #include "net/server.h"
@@ -185,6 +187,9 @@ struct tcp_conn {
 	uint32_t taken;
 	uint32_t waited_ms;
 	uint32_t held_ms;    /* of now_ms when it was held up, if held */
+	struct cds_list_head laters; /* replies that come later */
+	uint64_t later_ms;   /* the time of the last such request */
+	unsigned later_count;
 	uint64_t throttled_ms; /* while it is throttled: until then */
 	unsigned charge;     /* 1 + its index in tcp_cpu.charges; 0: none */
 	const uint8_t *data; /* in net_tcp.in, while gathered */
@@ -265,6 +270,9 @@ struct net_tcp {
 	uint16_t idle_100ms;  /* the idle time-out, as this turn began */
 	unsigned halvings;    /* of the idle time-out, when one came last */
 
+	/* net_later.end of connections */
+	void (*later_end)(struct net_later *later, const uint8_t *reply,
+		size_t len, bool closes);
 	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */
 	unsigned count;  /* connections that have a place */
 	unsigned queued; /* connections that wait for a place */
@@ -423,9 +431,6 @@ void tcp_turn_fini(struct net_tcp *tcp);
  * of the batch, and ends the turn of each connection that is gathered. */
 void tcp_turn_end(struct net_tcp *tcp);
 
-/* Sends messages of streams, as much as they may in this turn. */
-void tcp_turn_stream(struct net_tcp *tcp);
-
 /* Takes an accepted socket, which has no place yet and is in no list. NULL (and
  * it is closed): there is no memory. */
 struct tcp_conn *tcp_conn_create(const struct tcp_listener *listener, int fd,
@@ -459,6 +464,25 @@ tcp_conn_is_busy(const struct tcp_conn *conn)
 	return conn->out_len > 0 || conn->stream != NULL;
 }
 
+/* Replies to come of a connection from which on it is not read from; a batch
+ * may bring some more. */
+#define TCP_LATER_MAX 64u
+/* Time for which a connection is not idle if it waits for such replies. */
+#define TCP_LATER_MS 30000
+
+static inline bool
+tcp_conn_has_many_laters(const struct tcp_conn *conn)
+{
+	return conn->later_count >= TCP_LATER_MAX;
+}
+
+/* True if the client waits for replies, or we wait for it to take them. */
+static inline bool
+tcp_conn_is_in_use(const struct tcp_conn *conn)
+{
+	return tcp_conn_is_busy(conn) || conn->later_count > 0;
+}
+
 /* Tells the handler that a stream is over. */
 static inline void
 tcp_stream_end(struct net_tcp *tcp, void *stream)
@@ -472,9 +496,27 @@ tcp_stream_end(struct net_tcp *tcp, void *stream)
  * replies. */
 size_t tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
 
+/* Keeps octets behind those that the client has not taken yet. They are part of
+ * a reply's message, with its length. False: there is no memory, or too much
+ * is kept already. */
+bool tcp_conn_keep_more(struct tcp_conn *conn, const uint8_t *octets,
+	size_t len) MUST_USE;
+
 /* Sends replies that were kept. False if not all went, or the connection is
  * dead. */
 bool tcp_conn_send_out(struct tcp_conn *conn);
+
+/* ---- tcp_later.c */
+
+/* Sends a reply that has come, or sees that there is none: net_later.end. */
+void tcp_later_end(struct net_later *later, const uint8_t *reply, size_t len,
+	bool closes);
+
+/* The reply that comes later, of a connection. */
+struct tcp_later {
+	struct net_later base;
+	struct tcp_conn *conn;
+};
 
 /* ---- tcp_queue.c */
 

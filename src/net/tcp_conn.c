@@ -28,7 +28,8 @@
 static bool
 conn_is_stopped(const struct tcp_conn *conn)
 {
-	return conn->closing || conn->dead || tcp_conn_is_busy(conn);
+	return conn->closing || conn->dead || tcp_conn_is_busy(conn)
+		|| tcp_conn_has_many_laters(conn);
 }
 
 static void
@@ -89,6 +90,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 	tcp_stream_leave(conn);
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
+	later_forget_all(&conn->laters);
 	free(conn->rest);
 	free(conn->out);
 	conn_leave(conn);
@@ -163,6 +165,7 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->proxy = conn->proxy.sa.sa_family != AF_UNSPEC ? &conn->proxy.sa
 							 : NULL;
 	x->stream = NULL;
+	x->later = NULL;
 	x->put_off = false;
 	x->seen = EXCHANGE_NEW;
 	if (conn->seen == 0)
@@ -389,8 +392,12 @@ tcp_conn_next(struct tcp_conn *conn)
 {
 	if (conn->dead)
 		tcp_conn_destroy(conn);
-	else if (tcp_conn_is_busy(conn) || rest_has_message(conn)
-		|| conn_is_ready(conn))
+	else if (tcp_conn_is_busy(conn))
+		conn_wait(conn, TCP_WAIT_WRITE);
+	else if (tcp_conn_has_many_laters(conn)
+		|| (conn->later_count > 0 && (conn->closing || conn->eof)))
+		tcp_conn_ignore(conn); /* goes on with a reply that comes */
+	else if (rest_has_message(conn) || conn_is_ready(conn))
 		conn_wait(conn, TCP_WAIT_WRITE);
 	else if (conn->eof)
 		tcp_conn_destroy(conn);
@@ -444,23 +451,6 @@ tcp_turn_end(struct net_tcp *tcp)
 	}
 	POISON_HOT(tcp->in, tcp->in_used);
 	tcp->in_used = 0;
-}
-
-void
-tcp_turn_stream(struct net_tcp *tcp)
-{
-	struct tcp_conn *conn;
-	int64_t mark;
-
-	if (!tcp_stream_begin(tcp))
-		return;
-	while ((conn = tcp_stream_next(tcp)) != NULL) {
-		mark = tcp_cpu_mark(tcp);
-		tcp_stream_send(conn);
-		tcp_cpu_charge_since(conn, mark);
-		tcp_conn_next(conn);
-	}
-	tcp_stream_stop(tcp);
 }
 
 /* ---- reading */
@@ -572,7 +562,8 @@ conn_write(struct tcp_conn *conn)
 		tcp_stream_join(conn);
 	else
 		(void)tcp_conn_send_out(conn);
-	if (conn->dead || tcp_conn_is_busy(conn))
+	if (conn->dead || tcp_conn_is_busy(conn)
+		|| tcp_conn_has_many_laters(conn))
 		tcp_conn_next(conn);
 	else if (rest_has_message(conn))
 		conn_resume(conn);
@@ -627,6 +618,7 @@ tcp_conn_create(const struct tcp_listener *listener, int fd,
 		}
 	}
 	memset(conn, 0, sizeof(*conn));
+	CDS_INIT_LIST_HEAD(&conn->laters);
 	conn->tcp = tcp;
 	conn->listener = listener;
 	conn->fd = fd;

@@ -44,7 +44,7 @@ free_at_ms(const struct tcp_conn *conn)
 	case TCP_SILENT:
 		return conn->active_ms + SILENT_MIN_MS;
 	default:
-		return conn->active_ms + (tcp_conn_is_busy(conn)
+		return conn->active_ms + (tcp_conn_is_in_use(conn)
 			? STUCK_MIN_MS : IDLE_MIN_MS);
 	}
 }

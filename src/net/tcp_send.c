@@ -22,6 +22,29 @@
 
 /* ---- replies of a batch */
 
+/* Keeps the way back to the client of an exchange whose reply comes later.
+ * Without memory the connection ends. */
+static void
+conn_take_later(struct tcp_conn *conn, struct exchange *x)
+{
+	struct net_tcp *tcp = conn->tcp;
+	struct tcp_later *later = malloc(sizeof(*later));
+	void *of = x->later;
+
+	x->later = NULL;
+	if (later == NULL) {
+		conn->dead = true;
+		tcp->handler.on_later(tcp->handler.ctx, of, NULL);
+		return;
+	}
+	later->base.end = tcp->later_end;
+	later->conn = conn;
+	cds_list_add_tail(&later->base.by_owner, &conn->laters);
+	conn->later_count++;
+	conn->later_ms = tcp->now_ms;
+	tcp->handler.on_later(tcp->handler.ctx, of, &later->base);
+}
+
 /* Puts the requests from exchange i to end (exclusive) back: they will be asked
  * again. */
 static void
@@ -35,6 +58,8 @@ conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
 
 		if (!x->put_off || x->seen == EXCHANGE_ANSWERED)
 			conn->answered++;
+		if (x->later != NULL)
+			conn_take_later(conn, x);
 		if (x->stream == NULL)
 			continue;
 		if (x->stream == conn->stream)
@@ -109,8 +134,11 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 
 		conn->stream = x->stream;
 		ASSERT_HOT(x->reply_len <= x->reply_capacity);
-		if (x->reply_len == 0)
+		if (x->reply_len == 0) {
+			if (x->later != NULL)
+				conn_take_later(conn, x);
 			continue;
+		}
 		octets_put_u16(x->reply - TCP_LENGTH_SIZE,
 			(uint16_t)x->reply_len);
 		iov[count].iov_base = x->reply - TCP_LENGTH_SIZE;
@@ -133,6 +161,22 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 }
 
 /* ---- replies that had to wait */
+
+bool
+tcp_conn_keep_more(struct tcp_conn *conn, const uint8_t *octets, size_t len)
+{
+	uint8_t *out;
+
+	if (conn->out_len + len > 2 * OUT_MAX)
+		return false;
+	out = realloc(conn->out, conn->out_len + len);
+	if (out == NULL)
+		return false;
+	memcpy(out + conn->out_len, octets, len);
+	conn->out = out;
+	conn->out_len += (uint32_t)len;
+	return true;
+}
 
 bool
 tcp_conn_send_out(struct tcp_conn *conn)

@@ -256,7 +256,7 @@ tcp_share_find_place(struct net_tcp *tcp)
 		return NULL;
 	scanned = 0;
 	cds_list_for_each_entry(conn, &heaviest->conns, by_net) {
-		if (!conn->gathered && !tcp_conn_is_busy(conn))
+		if (!conn->gathered && !tcp_conn_is_in_use(conn))
 			return conn;
 		if (!conn->gathered && busy == NULL)
 			busy = conn;

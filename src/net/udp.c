@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "later.h"
 #include "net/count.h"
 #include "net/proxy.h"
 
@@ -66,6 +67,7 @@ struct net_udp {
 	struct mmsghdr in[EXCHANGE_BATCH_MAX];
 	struct iovec in_iov[EXCHANGE_BATCH_MAX];
 	bool for_proxies;
+	struct cds_list_head laters; /* replies that come later */
 	/* All of the room. */
 	struct sockaddr_storage *peer;
 	struct proxy_header *headers;
@@ -198,7 +200,7 @@ prepare_batch(struct net_udp *udp, size_t got)
 		/* Fields of streams stay as they were made. */
 		ASSERT_HOT(x->seen == EXCHANGE_NEW && !x->put_off
 			&& !x->is_dated && x->idle_100ms == 0
-			&& x->identity == NULL);
+			&& x->identity == NULL && x->later == NULL);
 		x->peer = &udp->peer[i];
 		x->proxy = NULL; /* a former batch may have set it */
 		x->stream = NULL;
@@ -209,31 +211,6 @@ prepare_batch(struct net_udp *udp, size_t got)
 		udp->slot[count++] = (uint8_t)i;
 	}
 	return count;
-}
-
-/* Lines up the replies that are to be sent; returns how many. */
-static size_t
-line_up(struct net_udp *udp, size_t count)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct msghdr *in = &udp->in[udp->slot[i]].msg_hdr;
-		struct msghdr *out = &udp->out[n].msg_hdr;
-
-		if (udp->exchanges[i].reply_len == 0)
-			continue;
-		udp->out_iov[i].iov_len = udp->exchanges[i].reply_len;
-		out->msg_iov = &udp->out_iov[i];
-		out->msg_name = in->msg_name;
-		out->msg_namelen = in->msg_namelen;
-		if (udp->control != NULL) {
-			out->msg_control = in->msg_control;
-			out->msg_controllen = in->msg_controllen;
-		}
-		n++;
-	}
-	return n;
 }
 
 /*
@@ -270,6 +247,98 @@ begin_to_fragment(struct net_udp *udp)
 	udp->may_fragment = true;
 	return setsockopt(udp->fd, SOL_IP, IP_MTU_DISCOVER, &how, sizeof(how))
 		== 0;
+}
+
+/* A reply that comes later: the address that it goes to, and the one that it
+ * comes from. */
+struct udp_later {
+	struct net_later base;
+	struct net_udp *udp;
+	struct sockaddr_storage peer; /* the proxy's, if there is one */
+	socklen_t peer_len;
+	size_t control_len;
+	uint8_t control[CONTROL_SIZE]
+		__attribute__((aligned(__alignof__(struct cmsghdr))));
+};
+
+static void
+udp_later_end(struct net_later *base, const uint8_t *reply, size_t len,
+	bool closes)
+{
+	struct udp_later *later = (struct udp_later *)base;
+	struct net_udp *udp = later->udp;
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)reply,
+		.iov_len = len};
+	struct msghdr msg = {
+		.msg_name = &later->peer,
+		.msg_namelen = later->peer_len,
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = later->control_len > 0 ? later->control : NULL,
+		.msg_controllen = later->control_len,
+	};
+	ssize_t sent;
+
+	cds_list_del(&base->by_owner);
+	if (reply == NULL)
+		return;
+	do {
+		sent = sendmsg(udp->fd, &msg, MSG_DONTWAIT);
+	} while (sent == -1 && (errno == EINTR
+		|| (errno == EMSGSIZE && begin_to_fragment(udp))));
+	if (sent == -1)
+		net_count_add(udp->handler.tx_err, 1);
+}
+
+/* Keeps the way back to the client of an exchange whose reply comes later. */
+static __attribute__((noinline, cold)) void
+take_later(struct net_udp *udp, size_t i)
+{
+	const struct msghdr *in = &udp->in[udp->slot[i]].msg_hdr;
+	struct udp_later *later = calloc(1, sizeof(*later));
+	void *of = udp->exchanges[i].later;
+
+	udp->exchanges[i].later = NULL;
+	if (later != NULL) {
+		later->base.end = udp_later_end;
+		later->udp = udp;
+		memcpy(&later->peer, in->msg_name, in->msg_namelen);
+		later->peer_len = in->msg_namelen;
+		if (udp->control != NULL)
+			later->control_len = in->msg_controllen;
+		memcpy(later->control, in->msg_control, later->control_len);
+		cds_list_add_tail(&later->base.by_owner, &udp->laters);
+	}
+	udp->handler.on_later(udp->handler.ctx, of,
+		later != NULL ? &later->base : NULL);
+}
+
+/* Lines up the replies that are to be sent; returns how many. */
+static size_t
+line_up(struct net_udp *udp, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct msghdr *in = &udp->in[udp->slot[i]].msg_hdr;
+		struct msghdr *out = &udp->out[n].msg_hdr;
+
+		if (udp->exchanges[i].reply_len == 0) {
+			if (udp->exchanges[i].later != NULL)
+				take_later(udp, i);
+			continue;
+		}
+		udp->out_iov[i].iov_len = udp->exchanges[i].reply_len;
+		out->msg_iov = &udp->out_iov[i];
+		out->msg_name = in->msg_name;
+		out->msg_namelen = in->msg_namelen;
+		if (udp->control != NULL) {
+			out->msg_control = in->msg_control;
+			out->msg_controllen = in->msg_controllen;
+		}
+		n++;
+	}
+	return n;
 }
 
 static void
@@ -433,6 +502,9 @@ room_open(struct net_udp *udp, struct net_udp_room *room)
 	udp->peer = room->peer;
 	udp->headers = room->headers;
 	udp->exchanges = room->exchanges;
+	/* The room may have been that of a process that is dead. */
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++)
+		room->exchanges[i].later = NULL;
 	return NSD_OK;
 }
 
@@ -516,6 +588,7 @@ net_udp_open(struct event_base *base, int fd,
 		return NSD_E_MEMORY;
 	udp->fd = fd;
 	udp->handler = *handler;
+	CDS_INIT_LIST_HEAD(&udp->laters);
 	udp->batch_max = EXCHANGE_BATCH_MAX;
 	udp->reply_size = bound_reply_size(options->reply_size);
 	udp->for_proxies = options->for_proxies;
@@ -559,6 +632,7 @@ net_udp_close(struct net_udp *udp)
 		return;
 	event_del(&udp->event);
 	event_del(&udp->retry);
+	later_forget_all(&udp->laters);
 	free(udp->control);
 	free(udp->own_room);
 	free(udp->replies);

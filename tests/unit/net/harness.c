@@ -54,6 +54,7 @@ answer(struct harness *h, struct exchange *x)
 	struct stream *stream;
 
 	assert_null(x->stream);
+	assert_null(x->later);
 	assert_int_equal(x->cost, 0);
 	x->cost = h->request_cost;
 	if (x->request_len > h->longest)
@@ -72,6 +73,16 @@ answer(struct harness *h, struct exchange *x)
 	if (r[0] == 'B') {
 		x->reply_len = octets_get_u32(r + 1);
 		memset(x->reply, r[5], x->reply_len);
+		return;
+	}
+	if (r[0] == 'L') {
+		assert_in_range(h->later_count, 0, HARNESS_LATERS_MAX - 1);
+		x->reply_len = 0;
+		/* Of one that comes again, the reply is to come already. */
+		if (x->seen == EXCHANGE_ANSWERED)
+			return;
+		memcpy(h->later_of[h->later_count], r + 1, 4);
+		x->later = &h->laters[h->later_count++];
 		return;
 	}
 	x->reply_len = x->request_len < x->reply_capacity
@@ -124,6 +135,18 @@ on_stream(void *ctx, void *arg, uint8_t *reply, size_t capacity)
 	h->stream_octets += stream->len;
 	memset(reply, stream->number++, stream->len);
 	return stream->len;
+}
+
+static void
+on_later(void *ctx, void *arg, struct net_later *reply)
+{
+	const struct harness *h = ctx;
+	struct net_later **later = arg;
+
+	assert_in_range(later - h->laters, 0, h->later_count - 1);
+	assert_null(*later);
+	assert_true(net_later_is_wanted(reply));
+	*later = reply;
 }
 
 static void
@@ -196,6 +219,7 @@ harness_init(struct harness *h, const char *address, bool tcp)
 	assert_non_null(h->base);
 	h->handler = (struct net_handler){ .on_batch = on_batch, .ctx = h,
 		.on_stream = on_stream, .on_stream_end = on_stream_end,
+		.on_later = on_later,
 		.on_bad_length = on_bad_length, .on_spent = on_spent,
 		.is_throttled = is_throttled, .rx_err = &h->rx_err,
 		.tx_err = &h->tx_err, .dropped = &h->dropped,

@@ -24,7 +24,9 @@
  *   'E' echo    'N' nothing    'B' the next four octets are the reply's
  *   length, filled with the fifth    'S' echo, then a stream of as many
  *   messages as the next two octets say, of as many octets as the two after
+ *   'L' a reply that comes later: harness.laters
  */
+#define HARNESS_LATERS_MAX 512
 struct harness {
 	struct event_base *base;
 	struct net_handler handler;
@@ -44,6 +46,10 @@ struct harness {
 	size_t longest;       /* request */
 	size_t bad_lengths;
 	size_t last_bad_length;
+	size_t later_count;   /* replies that were to come, so far */
+	struct net_later *laters[HARNESS_LATERS_MAX]; /* the test's */
+	uint8_t later_of[HARNESS_LATERS_MAX][4]; /* octets 1 to 4 of each of
+						  * these requests */
 	size_t streams;       /* begun and not ended */
 	size_t streams_ended;
 	struct sockaddr_storage last_peer; /* of a request */
