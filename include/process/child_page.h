@@ -26,6 +26,7 @@ enum child_page_kind {
 	CHILD_PAGE_REQUEST_TLS,
 	CHILD_PAGE_REPLY,       /* of a primary, over UDP, TCP or TLS */
 	CHILD_PAGE_NOTIFY,      /* from a client, by way of a worker */
+	CHILD_PAGE_UPDATE,      /* the same */
 	CHILD_PAGE_COMMAND,     /* of the control channel: a line of text */
 	CHILD_PAGE_KIND_COUNT,
 };

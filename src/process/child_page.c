@@ -132,6 +132,7 @@ child_page_kind_text(enum child_page_kind kind)
 		[CHILD_PAGE_REQUEST_TLS] = "TLS request",
 		[CHILD_PAGE_REPLY] = "reply of a primary",
 		[CHILD_PAGE_NOTIFY] = "NOTIFY",
+		[CHILD_PAGE_UPDATE] = "UPDATE",
 		[CHILD_PAGE_COMMAND] = "command",
 	};
 

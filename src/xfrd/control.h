@@ -13,6 +13,7 @@
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
  *   control_json.c    the same of these two in JSON
+ *   control_updates.c  zonestatus of zones that clients update
  *   control_catalogs.c  catalogs
  *   control_dump.c    dumpzone
  *   control_trouble.c  status: trouble of the server
@@ -162,6 +163,15 @@ void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	struct xfrd_zone *zone, const struct xfrd_options *options);
 void control_json_name(struct xfrd *xfrd, struct ctl_json *json,
 	struct xfrd_zone *zone, const struct xfrd_options *options);
+
+/* ---- control_updates.c --------------------------------------------------- */
+
+/* Print what there is of UPDATEs of clients of a zone; nothing, if it takes
+ * none. */
+void control_print_updates(struct xfrd *xfrd, struct ctl_call *call,
+	const struct xfrd_zone *zone, const struct xfrd_options *options);
+void control_json_updates(struct xfrd *xfrd, struct ctl_json *json,
+	const struct xfrd_zone *zone, const struct xfrd_options *options);
 
 /* ---- control_progress.c -------------------------------------------------- */
 

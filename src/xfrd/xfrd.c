@@ -156,11 +156,7 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 static void
 xfrd_on_client_update(struct role *role, const struct ipc_message *m)
 {
-	struct peer *worker = peers_find(&role->peers, m->channel);
-
 	xfrd_client_update_take((struct xfrd *)role, m);
-	if (worker != NULL)
-		link_return(&worker->link, IPC_CLIENT_UPDATE);
 }
 
 /* ---- end ----------------------------------------------------------------- */
@@ -356,6 +352,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		err = xfrd_jobs_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_edit_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_client_update_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_produce_init(xfrd);
 	if (err == NSD_OK)

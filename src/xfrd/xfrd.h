@@ -8,6 +8,7 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
+ *   xfrd_client_update.c  UPDATEs of clients: xfrd_client_update.h
  *   xfrd_shorten.c  has the journal forget
  *   xfrd_produce.c  catalogs that are produced here: xfrd_produce.h
  *   xfrd_resume.c  has transfers of the last xfrd published
@@ -60,6 +61,7 @@
 #include "xfr/reader.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd_ask.h"
+#include "xfrd/xfrd_client_update.h"
 #include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_folder.h"
 #include "xfrd/xfrd_options.h"
@@ -224,6 +226,7 @@ struct xfrd {
 	char changes_why[300];        /* for this reason */
 	struct xfrd_follow follow;
 	struct xfrd_edits edits;
+	struct xfrd_client_updates updates;
 	struct xfrd_produce produce;
 	struct cds_list_head sources; /* of member zones: xfrd_members.h */
 	struct cds_list_head catalogs; /* struct xfrd_catalog */

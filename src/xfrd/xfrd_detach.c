@@ -55,6 +55,7 @@ xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_zone_drop_past(&xfrd->zones.table, zone);
 	xfrd_changesets_forget(xfrd, zone);
 	xfrd_catalog_forget(xfrd, zone);
+	xfrd_client_update_forget(xfrd, xfrd_zone_apex(zone));
 	/* Another zone may be in its place later. */
 	if (xfrd->reading.zone == zone)
 		xfrd->reading.zone = NULL;

@@ -14,104 +14,15 @@
 #include "dns/serial.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
-#include "xfrd/xfrd_edit.h"
-#include "zone/walk.h"
+#include "xfrd/xfrd_edits.h"
 
-/* The pause before a step is tried again that could not be taken. */
-#define AGAIN_MSEC 100
-/* Records of a zone that are written to the journal in a turn of the loop. */
-#define TURN_RECORDS 1000u
 /* As in xfrd_keep.c; a zone that is here is written anew sooner, as that asks
  * nobody. */
 #define JOURNAL_OCTETS_MAX (1u << 20)
 
-struct xfrd_edit {
-	struct cds_list_head node; /* of edit_zone.waiting or .taken */
-	enum changes_kind kind;
-	uint32_t from, to;
-	char source[JOURNAL_SOURCE_MAX + 1];
-	xfrd_edit_on_end *on_end;
-	void *ctx;
-	size_t len;
-	uint8_t records[];
-};
-
-/* A zone that has edits. */
-struct edit_zone {
-	struct cds_list_head node;    /* of edits.zones */
-	struct xfrd *xfrd;
-	struct cds_list_head waiting; /* in the order in which they came */
-	struct cds_list_head taken;   /* of the entry under way */
-	enum {
-		EDIT_NONE,    /* there is no entry */
-		EDIT_FLUSH,   /* the journal makes it durable */
-		EDIT_PUBLISH, /* the loader is to be asked */
-		EDIT_LOADER,  /* the loader has it in hand */
-		EDIT_RENEW,   /* the whole zone is written to the journal */
-		EDIT_RENEWED, /* the journal makes that durable */
-	} step;
-	uint64_t entry;
-	uint64_t len;                 /* octets of its text */
-	/* Of RENEW: */
-	struct journal_transfer *text;
-	struct zone_cursor *cursor;
-	uint32_t serial;
-	uint8_t apex[NAME_MAX_LEN];
-};
-
 static void edit_zone_go_on(struct edit_zone *z);
 
-static struct edit_zone *
-edit_zone_find(const struct xfrd *xfrd, const uint8_t *apex)
-{
-	size_t len = name_len(apex);
-	struct edit_zone *z;
-
-	cds_list_for_each_entry(z, &xfrd->edits.zones, node)
-		if (memcmp(z->apex, apex, len) == 0)
-			return z;
-	return NULL;
-}
-
-static struct edit_zone *
-edit_zone_get(struct xfrd *xfrd, const uint8_t *apex)
-{
-	struct edit_zone *z = edit_zone_find(xfrd, apex);
-
-	if (z != NULL)
-		return z;
-	z = calloc(1, sizeof(*z));
-	if (z == NULL)
-		return NULL;
-	z->xfrd = xfrd;
-	CDS_INIT_LIST_HEAD(&z->waiting);
-	CDS_INIT_LIST_HEAD(&z->taken);
-	memcpy(z->apex, apex, name_len(apex));
-	cds_list_add_tail(&z->node, &xfrd->edits.zones);
-	return z;
-}
-
-/* Tries all zones again after a while. */
-static void
-edit_pause(struct xfrd *xfrd)
-{
-	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
-
-	if (!event_pending(xfrd->edits.event, EV_TIMEOUT, NULL))
-		event_add(xfrd->edits.event, &wait);
-}
-
 /* ---- the end of an entry ------------------------------------------------- */
-
-/* Prints the name of the zone. Returns out. */
-static const char *
-edit_print_name(const struct edit_zone *z, char out[NAME_TEXT_MAX])
-{
-	size_t len = name_print_text(z->apex, out);
-
-	out[len > 1 ? len - 1 : len] = '\0';
-	return out;
-}
 
 static void
 edit_log(const struct edit_zone *z, const struct xfrd_edit *edit)
@@ -124,7 +35,7 @@ edit_log(const struct edit_zone *z, const struct xfrd_edit *edit)
 
 	xfrd_write_print_received(text, sizeof(text), &entry, edit->source);
 	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
-		edit_print_name(z, name), text);
+		xfrd_edit_zone_print_name(z, name), text);
 }
 
 /* Ends the edits of a list. */
@@ -138,7 +49,7 @@ edit_end_all(struct edit_zone *z, struct cds_list_head *list,
 	while ((edit = list_first_or_null(list, struct xfrd_edit, node))
 		!= NULL) {
 		cds_list_del(&edit->node);
-		if (err == NSD_OK)
+		if (err == NSD_OK && !edit->is_told)
 			edit_log(z, edit);
 		edit->on_end(edit->ctx, &end);
 		free(edit);
@@ -150,7 +61,6 @@ edit_end_all(struct edit_zone *z, struct cds_list_head *list,
 static void
 edit_zone_end(struct edit_zone *z, enum nsd_err err, const char *why)
 {
-	static const struct timeval at_once = {.tv_sec = 0};
 	struct cds_list_head taken, behind;
 
 	CDS_INIT_LIST_HEAD(&taken);
@@ -168,7 +78,7 @@ edit_zone_end(struct edit_zone *z, enum nsd_err err, const char *why)
 		"a change before it has failed");
 	/* Not at once: edits that fail at once, and are asked for again, take
 	 * turns with all else. */
-	event_add(z->xfrd->edits.event, &at_once);
+	xfrd_edit_zone_soon(z);
 }
 
 /* ---- the journal --------------------------------------------------------- */
@@ -226,8 +136,8 @@ edit_zone_begin(struct edit_zone *z)
 	enum nsd_err err = NSD_E_MEMORY;
 
 	assert(cds_list_empty(&z->taken) && !cds_list_empty(&z->waiting));
-	if (journal_is_full(journal))
-		return; /* xfrd_edit_go_on */
+	if (xfrd_edit_zone_lacks_room(z))
+		return;
 	(void)edit_zone_gather(z);
 	first = cds_list_first_entry(&z->taken, struct xfrd_edit, node);
 	last = cds_list_entry(z->taken.prev, struct xfrd_edit, node);
@@ -245,7 +155,7 @@ edit_zone_begin(struct edit_zone *z)
 	end.from = first->from;
 	end.to = last->to;
 	end.source = last->source;
-	z->entry = journal_end(text, &end);
+	xfrd_edit_zone_flush(z, text, &end);
 	z->step = EDIT_FLUSH;
 }
 
@@ -254,12 +164,15 @@ xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
 {
 	struct edit_zone *z;
 
-	cds_list_for_each_entry(z, &xfrd->edits.zones, node)
-		if ((z->step == EDIT_FLUSH || z->step == EDIT_RENEWED)
-			&& z->entry == done->id)
+	/* Entries become durable in the order in which they ended: this is one
+	 * of the first. */
+	cds_list_for_each_entry(z, &xfrd->edits.flushed, flush_node)
+		if (z->entry == done->id)
 			break;
-	if (&z->node == &xfrd->edits.zones)
+	if (&z->flush_node == &xfrd->edits.flushed)
 		return false;
+	assert(z->step == EDIT_FLUSH || z->step == EDIT_RENEWED);
+	cds_list_del_init(&z->flush_node);
 	if (z->step == EDIT_RENEWED) {
 		if (done->err == NSD_OK)
 			journal_accept(xfrd->journal, z->apex, z->entry);
@@ -275,109 +188,6 @@ xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
 	z->step = EDIT_PUBLISH;
 	edit_zone_go_on(z);
 	return true;
-}
-
-/* ---- a zone is kept whole anew ------------------------------------------- */
-
-static void
-edit_renew_end(struct edit_zone *z, enum nsd_err err)
-{
-	static const struct timeval at_once = {.tv_sec = 0};
-	struct journal_end end = {
-		.kind = JOURNAL_WHOLE,
-		.to = z->serial,
-		.time_sec = (int64_t)time(NULL),
-		.source = XFRD_EDIT_SOURCE,
-	};
-
-	zone_cursor_destroy(z->cursor);
-	z->cursor = NULL;
-	if (err == NSD_OK) {
-		z->entry = journal_end(z->text, &end);
-		z->step = EDIT_RENEWED;
-	} else {
-		/* The differences are there still: the next version has it
-		 * tried again. */
-		journal_abandon(z->text);
-		z->step = EDIT_NONE;
-		event_add(z->xfrd->edits.event, &at_once);
-	}
-	z->text = NULL;
-}
-
-static enum nsd_err
-edit_renew_put(struct edit_zone *z, const struct zone_rr *rr)
-{
-	uint8_t octets[CHANGES_RECORD_MAX];
-	const struct changes_rr record = {
-		.action = XFR_ADD,
-		.ttl_sec = rr->ttl_sec,
-		.type = rr->type,
-		.rdlen = rr->rdlen,
-		.owner_len = (uint8_t)name_len(rr->owner),
-		.owner = rr->owner,
-		.rdata = rr->rdata,
-	};
-
-	return journal_put(z->text, octets, changes_write(octets, &record));
-}
-
-/* Writes the next records of the zone. No version of it comes meanwhile. */
-static void
-edit_renew_go_on(struct edit_zone *z)
-{
-	static const struct timeval at_once = {.tv_sec = 0};
-	enum nsd_err err = NSD_OK;
-	struct zone_rr rr;
-
-	if (journal_is_full(z->xfrd->journal))
-		return; /* xfrd_edit_go_on */
-	for (unsigned i = 0; i < TURN_RECORDS && err == NSD_OK; i++) {
-		if (!zone_cursor_next(z->cursor, &rr)) {
-			edit_renew_end(z, NSD_OK);
-			return;
-		}
-		err = edit_renew_put(z, &rr);
-	}
-	if (err != NSD_OK)
-		edit_renew_end(z, err);
-	else
-		event_add(z->xfrd->edits.event, &at_once);
-}
-
-/* Begins to write the served version to the journal, which forgets what has led
- * there once it is durable. Without memory, that is tried later. */
-static void
-edit_renew_begin(struct edit_zone *z, struct xfrd_zone *zone)
-{
-	struct xfrd *xfrd = z->xfrd;
-	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
-	store_ref ref = options.entry != NULL
-		? store_load_ref(&options.entry->zone) : STORE_NONE;
-	uint8_t head[CHANGES_HEAD_MAX];
-	size_t len = changes_write_head(head, XFR_WHOLE, z->apex,
-		name_len(z->apex));
-	const struct zone *served = NULL;
-
-	assert(z->text == NULL && z->cursor == NULL);
-	if (ref != STORE_NONE) {
-		served = store_get(options.view, ref);
-		z->serial = served->serial;
-		z->text = journal_begin(xfrd->journal, z->apex);
-	}
-	if (z->text != NULL
-		&& (zone_cursor_create(options.view, served, z->apex,
-			    &z->cursor)
-				!= NSD_OK
-			|| journal_put(z->text, head, len) != NSD_OK)) {
-		journal_abandon(z->text);
-		zone_cursor_destroy(z->cursor);
-		z->text = NULL;
-		z->cursor = NULL;
-	}
-	xfrd_read_end(xfrd);
-	if (z->text != NULL)
-		z->step = EDIT_RENEW;
 }
 
 /* ---- the loader ---------------------------------------------------------- */
@@ -421,15 +231,31 @@ edit_zone_shorten(struct edit_zone *z)
 	if (zone == NULL)
 		return;
 	if (edit_lacks_base(z->xfrd, zone)) {
-		edit_renew_begin(z, zone);
+		xfrd_edit_renew_begin(z, zone);
 		return;
 	}
 	if (!xfrd_shorten(z->xfrd, zone, JOURNAL_OCTETS_MAX, &octets))
 		return;
 	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
 				  " in the journal: it is written there whole",
-		edit_print_name(z, name), (unsigned long long)octets);
-	edit_renew_begin(z, zone);
+		xfrd_edit_zone_print_name(z, name), (unsigned long long)octets);
+	xfrd_edit_renew_begin(z, zone);
+}
+
+/* True if the version that the entry leads to is served: a loader has published
+ * it, and has died before its answer. */
+static bool
+edit_zone_is_served(const struct edit_zone *z)
+{
+	const struct xfrd_zone *zone = xfrd_zone_find(&z->xfrd->zones.table,
+		z->apex);
+	const struct xfrd_edit *last = cds_list_entry(z->taken.prev,
+		struct xfrd_edit, node);
+	struct xfrd_soa soa;
+
+	return zone != NULL && last->kind == XFR_DIFFS
+		&& xfrd_zones_get_soa(z->xfrd, zone, &soa)
+		&& soa.numbers.serial == last->to;
 }
 
 static void
@@ -441,6 +267,9 @@ edit_on_updated(void *ctx, const struct ipc_message *answer)
 	assert(z->step == EDIT_LOADER);
 	if (answer != NULL)
 		memcpy(&updated, answer->payload, sizeof(updated));
+	if (updated.err != NSD_OK && updated.err != NSD_E_AGAIN
+		&& edit_zone_is_served(z))
+		updated.err = NSD_OK;
 	switch (updated.err) {
 	case NSD_OK:
 		edit_zone_accept(z);
@@ -449,7 +278,7 @@ edit_on_updated(void *ctx, const struct ipc_message *answer)
 		return;
 	case NSD_E_AGAIN:
 		z->step = EDIT_PUBLISH;
-		edit_pause(z->xfrd);
+		xfrd_edit_zone_pause(z);
 		return;
 	default:
 		journal_refuse(z->xfrd->journal, z->apex, z->entry);
@@ -483,7 +312,7 @@ edit_zone_publish(struct edit_zone *z)
 	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY
 		|| (err == NSD_E_SYSTEM
 			&& (error == EMFILE || error == ENFILE))) {
-		edit_pause(xfrd);
+		xfrd_edit_zone_pause(z);
 		return;
 	}
 	/* NOT_FOUND: the zone was dropped from the journal. */
@@ -501,28 +330,46 @@ edit_zone_go_on(struct edit_zone *z)
 	if (z->step == EDIT_PUBLISH)
 		edit_zone_publish(z);
 	else if (z->step == EDIT_RENEW)
-		edit_renew_go_on(z);
+		xfrd_edit_renew_go_on(z);
 	else if (z->step == EDIT_NONE && !cds_list_empty(&z->waiting))
 		edit_zone_begin(z);
-	else if (z->step == EDIT_NONE) {
-		cds_list_del(&z->node);
-		free(z);
+	else if (z->step == EDIT_NONE)
+		xfrd_edit_zone_free(z);
+}
+
+/* Takes the next step of each zone of a list, which may come there again. */
+static void
+edit_go_on_all(struct cds_list_head *list)
+{
+	struct cds_list_head zones;
+	struct edit_zone *z;
+
+	CDS_INIT_LIST_HEAD(&zones);
+	cds_list_splice(list, &zones);
+	CDS_INIT_LIST_HEAD(list);
+	while ((z = list_first_or_null(&zones, struct edit_zone, node))
+		!= NULL) {
+		cds_list_del_init(&z->node);
+		edit_zone_go_on(z);
 	}
 }
 
 void
 xfrd_edit_go_on(struct xfrd *xfrd)
 {
-	struct edit_zone *z, *next;
-
-	cds_list_for_each_entry_safe(z, next, &xfrd->edits.zones, node)
-		edit_zone_go_on(z);
+	edit_go_on_all(&xfrd->edits.full);
 }
 
 static void
 edit_on_event(evutil_socket_t fd, short what, void *arg)
 {
-	xfrd_edit_go_on(arg);
+	edit_go_on_all(&((struct xfrd *)arg)->edits.ready);
+}
+
+static void
+edit_on_pause(evutil_socket_t fd, short what, void *arg)
+{
+	edit_go_on_all(&((struct xfrd *)arg)->edits.paused);
 }
 
 /* ---- interface ----------------------------------------------------------- */
@@ -537,6 +384,7 @@ edit_create(const struct xfrd_edit_ask *ask)
 	edit->kind = ask->kind;
 	edit->from = ask->from;
 	edit->to = ask->to;
+	edit->is_told = ask->is_told;
 	edit->on_end = ask->on_end;
 	edit->ctx = ask->ctx;
 	edit->len = ask->len;
@@ -549,7 +397,6 @@ edit_create(const struct xfrd_edit_ask *ask)
 enum nsd_err
 xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
 {
-	static const struct timeval at_once = {.tv_sec = 0};
 	struct xfrd_edit *edit;
 	struct edit_zone *z;
 
@@ -559,14 +406,15 @@ xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
 	if (ask->kind == XFR_DIFFS && ask->len > XFRD_EDIT_DIFFS_MAX)
 		return NSD_E_LIMIT;
 	edit = edit_create(ask);
-	z = edit != NULL ? edit_zone_get(xfrd, ask->apex) : NULL;
+	z = edit != NULL ? xfrd_edit_zone_get(xfrd, ask->apex) : NULL;
 	if (z == NULL) {
 		free(edit);
 		return NSD_E_MEMORY;
 	}
 	cds_list_add_tail(&edit->node, &z->waiting);
 	/* Edits of the same turn of the loop go together. */
-	event_add(xfrd->edits.event, &at_once);
+	if (z->step == EDIT_NONE)
+		xfrd_edit_zone_soon(z);
 	return NSD_OK;
 }
 
@@ -592,7 +440,6 @@ bool
 xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_edit_on_end *on_end, void *ctx)
 {
-	static const struct timeval at_once = {.tv_sec = 0};
 	struct xfrd_edit_ask ask = {
 		.apex = apex,
 		.source = "the journal",
@@ -604,7 +451,7 @@ xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	struct edit_zone *z;
 	uint64_t octets;
 
-	z = edit_zone_find(xfrd, apex);
+	z = xfrd_edit_zone_find(xfrd, apex);
 	assert(z == NULL || (cds_list_empty(&z->taken)
 		&& cds_list_empty(&z->waiting)));
 	if (xfrd->journal == NULL
@@ -615,7 +462,7 @@ xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	ask.from = entry.from;
 	ask.to = entry.to;
 	edit = edit_create(&ask);
-	z = edit != NULL ? edit_zone_get(xfrd, apex) : NULL;
+	z = edit != NULL ? xfrd_edit_zone_get(xfrd, apex) : NULL;
 	if (z == NULL) {
 		free(edit);
 		return false;
@@ -624,15 +471,22 @@ xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	z->entry = entry.id;
 	z->len = entry.text_len;
 	z->step = EDIT_PUBLISH;
-	event_add(xfrd->edits.event, &at_once);
+	xfrd_edit_zone_soon(z);
 	return true;
 }
 
 enum nsd_err
 xfrd_edit_init(struct xfrd *xfrd)
 {
-	CDS_INIT_LIST_HEAD(&xfrd->edits.zones);
-	xfrd->edits.event = event_new(xfrd->role.base, -1, 0, edit_on_event,
+	struct xfrd_edits *edits = &xfrd->edits;
+
+	CDS_INIT_LIST_HEAD(&edits->ready);
+	CDS_INIT_LIST_HEAD(&edits->paused);
+	CDS_INIT_LIST_HEAD(&edits->full);
+	CDS_INIT_LIST_HEAD(&edits->flushed);
+	edits->event = event_new(xfrd->role.base, -1, 0, edit_on_event, xfrd);
+	edits->pause_event = event_new(xfrd->role.base, -1, 0, edit_on_pause,
 		xfrd);
-	return xfrd->edits.event != NULL ? NSD_OK : NSD_E_MEMORY;
+	return edits->event != NULL && edits->pause_event != NULL
+		? NSD_OK : NSD_E_MEMORY;
 }

@@ -1,6 +1,7 @@
 /*
  * xfrd_edit.h - versions of zones that are made in this process: by the
- * producer of a catalog (xfrd_produce.h).
+ * producer of a catalog (xfrd_produce.h), and of UPDATEs of clients
+ * (xfrd_client_update.h).
  *
  * A version goes the way of a transfer: it is made durable in the journal, then
  * the loader publishes it, and secondaries are told of it. So it is written to
@@ -33,8 +34,16 @@ struct xfrd;
 #define XFRD_EDIT_DIFFS_MAX (4u << 20)
 
 struct xfrd_edits {
-	struct cds_list_head zones; /* struct edit_zone: those with edits */
-	struct event *event;        /* a pause is over */
+	void *zones;                /* struct edit_zone, of <search.h>: those
+				     * with edits */
+	/* Of these: */
+	struct cds_list_head ready;   /* a step is to be taken */
+	struct cds_list_head paused;  /* a step is to be tried again */
+	struct cds_list_head full;    /* the journal has no room */
+	struct cds_list_head flushed; /* the journal makes an entry durable, in
+				       * the order in which those ended */
+	struct event *event;          /* zones are ready */
+	struct event *pause_event;    /* the pause is over */
 };
 
 struct xfrd_edit_end {
@@ -59,6 +68,8 @@ struct xfrd_edit_ask {
 	size_t len;             /* octets */
 	const char *source;     /* for the log, and for the comment of the
 				 * zone's file: who has made it */
+	bool is_told;           /* the log is told of it by the asker, and only
+				 * by it */
 	xfrd_edit_on_end *on_end;
 	void *ctx;
 };

@@ -187,10 +187,18 @@ xfrd_zone_is_secondary(struct xfrd *xfrd, const struct xfrd_zone *zone)
 }
 
 bool
+xfrd_options_take_updates(const struct xfrd_options *options)
+{
+	return xfrd_options_count(options, SETTINGS_REQUEST_XFR) == 0
+		&& settings_options_take_updates(xfrd_options_lists(options));
+}
+
+bool
 xfrd_options_are_from_xfrd(const struct xfrd_options *options)
 {
 	return xfrd_options_count(options, SETTINGS_REQUEST_XFR) > 0
-		|| xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER;
+		|| xfrd_options_catalog(options) == CONF_CATALOG_PRODUCER
+		|| xfrd_options_take_updates(options);
 }
 
 bool

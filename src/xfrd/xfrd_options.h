@@ -67,6 +67,9 @@ const char *xfrd_options_file(const struct xfrd_options *options);
  * options->pattern->catalog. */
 enum conf_catalog xfrd_options_catalog(const struct xfrd_options *options);
 
+/* True if clients may change the zone by UPDATE. */
+bool xfrd_options_take_updates(const struct xfrd_options *options);
+
 /* True if versions of the zone come from xfrd: conf_is_from_xfrd. */
 bool xfrd_options_are_from_xfrd(const struct xfrd_options *options);
 

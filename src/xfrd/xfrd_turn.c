@@ -44,6 +44,7 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 		xfrd_write_go_on(xfrd);
 	xfrd_catalog_hear(xfrd, zone);
 	xfrd_keep_look(xfrd, zone);
+	xfrd_client_update_look(xfrd, zone);
 	zone->acts_from_xfrd |= xfrd_zone_is_from_xfrd(xfrd, zone);
 	err = xfrd_zones_get_config(xfrd, zone, &config);
 	if (err != NSD_OK)

@@ -152,7 +152,7 @@ end(void **state)
 
 	/* Zones without edits go at the next turn. */
 	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
-	assert_true(cds_list_empty(&fixture.xfrd.edits.zones));
+	assert_null(fixture.xfrd.edits.zones);
 	event_free(fixture.xfrd.edits.event);
 	journal_close(fixture.xfrd.journal);
 	fixture_close();
