@@ -84,10 +84,11 @@ enum nsd_err dynupdate_begin(const struct store_view *view,
  * Does what a message says. message: any octets, borrowed; its additional
  * section is not looked at.
  * returns NSD_OK: *result is set. NSD_E_LIMIT: with what it changes the batch
- *     would be longer than octets_max, or take too much memory; it goes into
- *     the next batch. A message that is too long even for an empty one is
- *     refused instead. NSD_E_MEMORY. After an error, and with any RCODE but
- *     NOERROR, all is as before.
+ *     would be longer than octets_max, or it has taken too much memory already
+ *     (also if nothing has changed): the message goes into the next batch. One
+ *     that is too long even for an empty batch is refused instead.
+ *     NSD_E_MEMORY. After an error, and with any RCODE but NOERROR, all is as
+ *     before.
  */
 enum nsd_err dynupdate_apply(struct dynupdate *d, const uint8_t *message,
 	size_t len, struct dynupdate_result *result) MUST_USE;
