@@ -163,6 +163,7 @@ struct conf_policy {
 	uint32_t line;
 	const char *file;       /* where it stands */
 	uint8_t kind;           /* enum conf_policy_kind */
+	bool inherited;         /* as of struct conf_acl */
 };
 
 struct conf_policies {

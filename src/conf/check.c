@@ -65,6 +65,7 @@ check_pattern(struct conf_parser *p, const struct conf_pattern *pattern)
 		for (k = 0; k < list->count; k++)
 			check_acl(p, pattern, &list->items[k]);
 	}
+	policy_check(p, pattern);
 	check_length(p, pattern, "request-xfr", &pattern->request_xfr,
 		CONF_REQUEST_XFR_MAX);
 	check_length(p, pattern, "notify", &pattern->notify, CONF_NOTIFY_MAX);
@@ -188,6 +189,12 @@ check_zone(const struct conf *conf, const struct conf_zone *zone,
 			"zone %.300s has allow-notify but no request-xfr "
 			"items. Where can it get a zone transfer when a "
 			"notify is received?", zone->name);
+	if (o->update_forward.count > 0 && o->request_xfr.count == 0)
+		diag_emit(sink, DIAG_ERROR, o->update_forward.items->file,
+			o->update_forward.items->line, 0,
+			"zone %.300s has update-forward but no request-xfr "
+			"items. Where can updates be passed on to?",
+			zone->name);
 	if (o->request_xfr.count == 0 && o->catalog != CONF_CATALOG_PRODUCER
 		&& (zone->zonefile == NULL || zone->zonefile[0] == '\0'))
 		diag_emit(sink, DIAG_ERROR, zone->file, zone->line, 0,

@@ -131,6 +131,7 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	void *to = (char *)dst + option->offset;
 	const void *from = (const char *)src + option->offset;
 	struct conf_list *list = to;
+	struct conf_policy *policies;
 	struct conf_acl *acls;
 	uint32_t i;
 
@@ -148,8 +149,12 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	if (!list_add_list(p, list, from, item_size))
 		return false;
 	acls = list->items;
-	for (; option_is_acl(option->type) && i < list->count; i++)
-		acls[i].inherited = true;
+	policies = list->items;
+	for (; i < list->count; i++)
+		if (option_is_acl(option->type))
+			acls[i].inherited = true;
+		else if (option->type == TYPE_POLICY)
+			policies[i].inherited = true;
 	return true;
 }
 

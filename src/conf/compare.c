@@ -64,6 +64,25 @@ acl_is_same(const struct conf_acl *x, const struct conf_acl *y)
 }
 
 static bool
+policies_are_same(const struct conf_policies *a, const struct conf_policies *b)
+{
+	bool same = a->count == b->count;
+
+	for (uint32_t i = 0; same && i < a->count; i++) {
+		const struct conf_policy *x = &a->items[i];
+		const struct conf_policy *y = &b->items[i];
+
+		same = strcmp(x->key_name, y->key_name) == 0
+			&& strcmp(x->text, y->text) == 0
+			&& x->type_count == y->type_count
+			&& (x->type_count == 0
+				|| memcmp(x->types, y->types, x->type_count
+						* sizeof(*x->types)) == 0);
+	}
+	return same;
+}
+
+static bool
 acls_are_same(const struct conf_acls *a, const struct conf_acls *b)
 {
 	bool same = a->count == b->count;
@@ -105,6 +124,8 @@ value_is_same(enum conf_type type, const void *a, const void *b)
 	case TYPE_LISTEN:
 	case TYPE_INTERFACE:
 		return interfaces_are_same(a, b);
+	case TYPE_POLICY:
+		return policies_are_same(a, b);
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 	case TYPE_NETBLOCK:

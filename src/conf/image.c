@@ -68,6 +68,28 @@ image_acl(struct pack *pack, void *item)
 		: conf_find_tls_auth(&pack->owner->conf, acl->tls_auth_name);
 }
 
+static void
+image_policy(struct pack *pack, void *item)
+{
+	struct conf_policy *policy = item;
+	void *types = (void *)(uintptr_t)policy->types;
+
+	pack_text(pack, &policy->key_name);
+	pack_text(pack, &policy->text);
+	pack_wire(pack, &policy->name);
+	pack_array(pack, &types, policy->type_count * sizeof(uint16_t));
+	policy->types = types;
+	pack_file(pack, &policy->file);
+	if (!pack->reads || pack->err != NSD_OK)
+		return;
+	if (policy->key_name == NULL || policy->text == NULL
+		|| policy->name == NULL || policy->kind > CONF_POLICY_SELF)
+		pack_fail(pack, NSD_E_WIRE);
+	else
+		policy->key = conf_find_key(&pack->owner->conf,
+			policy->key_name);
+}
+
 typedef void image_item(struct pack *pack, void *item);
 
 /* The function that makes fields of an item anew; NULL: no field needs it. */
@@ -81,6 +103,8 @@ image_item_of(enum conf_type type)
 	case TYPE_TEXT_EACH:
 	case TYPE_SUFFIX:
 		return image_string;
+	case TYPE_POLICY:
+		return image_policy;
 	case TYPE_LISTEN:
 	case TYPE_INTERFACE:
 		return image_interface;

@@ -11,8 +11,8 @@
 
 /* ---- lists --------------------------------------------------------------- */
 
-#define LISTS 5u
-/* KEY_EDIT_ASSOC sets keys in all lists but the last. */
+#define LISTS 7u
+/* KEY_EDIT_ASSOC sets keys in the lists of transfers: the first ones. */
 #define LISTS_ASSOC 4u
 /* Names of keys up to this have room in place of each other. */
 #define NAME_ROOM 256u
@@ -23,6 +23,8 @@ static const size_t list_offsets[LISTS] = {
 	offsetof(struct conf_pattern, provide_xfr),
 	offsetof(struct conf_pattern, request_xfr),
 	offsetof(struct conf_pattern, allow_query),
+	offsetof(struct conf_pattern, allow_update),
+	offsetof(struct conf_pattern, update_forward),
 };
 
 static const struct conf_acls *
@@ -43,6 +45,9 @@ options_have_key(const struct conf_pattern *options,
 			if (acls->items[i].key == key)
 				return true;
 	}
+	for (uint32_t i = 0; i < options->update_policy.count; i++)
+		if (options->update_policy.items[i].key == key)
+			return true;
 	return false;
 }
 
@@ -162,6 +167,9 @@ pattern_forget_key(const struct conf_pattern *pattern,
 			if (acls->items[i].key == key)
 				acls->items[i].key = NULL;
 	}
+	for (uint32_t i = 0; i < pattern->update_policy.count; i++)
+		if (pattern->update_policy.items[i].key == key)
+			pattern->update_policy.items[i].key = NULL;
 }
 
 static void

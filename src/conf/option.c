@@ -57,7 +57,11 @@
 #define KEPT_ACL_REQUEST(f) KEPT_ACL(f)
 #define KEPT_ACL_NOTIFY(f) KEPT_ACL(f)
 #define KEPT_ACL_ADDRESS(f) KEPT_ACL(f)
+#define KEPT_ACL_UPDATE(f) KEPT_ACL(f)
 #define KEPT_ACL_SPEC(f) KEPT_ACL(f)
+#define KEPT_POLICY(f) _Generic(f, struct conf_policies: 0)
+#define KEPT_SERIAL(f) KEPT_INHERIT(f)
+#define KEPT_UNCHECKED(f) KEPT_BOOL(f)
 
 /* ROW(clause, struct, field, name, type, default, min, max, flags) */
 #define ROW(c, s, f, n, t, d, lo, hi, fl)                             \
@@ -259,6 +263,11 @@ const struct conf_option conf_options[] = {
 	PATTERN("ixfr-size", ixfr_size, U64, "1048576", 0, INT64_MAX, 0)
 	PATTERN("create-ixfr", create_ixfr, BOOL, "no", 0, 0, 0)
 	PATTERN("zonemd-verify", zonemd_verify, BOOL, "no", 0, 0, IFSET)
+	PATTERN("allow-update", allow_update, ACL_UPDATE, NULL, 0, 0, IFSET)
+	PATTERN("update-policy", update_policy, POLICY, NULL, 0, 0, IFSET)
+	PATTERN("update-forward", update_forward, ACL, NULL, 0, 0, IFSET)
+	PATTERN("serial-policy", serial_policy, SERIAL, NULL, 0, 0, IFSET)
+	PATTERN("update-signed", update_unchecked, UNCHECKED, NULL, 0, 0, IFSET)
 	PATTERN("verify-zone", verify_zone, INHERIT, NULL, 0, 0, NOEFF)
 	PATTERN("verifier", verifier, STRINGS, NULL, 0, 0, NOEFF)
 	PATTERN("verifier-feed-zone", verifier_feed_zone, INHERIT, NULL, 0, 0, NOEFF)
@@ -298,6 +307,12 @@ const struct conf_clause_info conf_clauses[CLAUSE_COUNT] = {
 const struct conf_rrl_name conf_rrl_names[] = {
 	ANSWER_KINDS(RRL_NAME)
 	{ "all", ANSWER_ALL }, { NULL, 0 },
+};
+
+const char *const conf_serial_names[] = {
+	[CONF_SERIAL_INCREMENT] = "increment",
+	[CONF_SERIAL_UNIXTIME] = "unixtime",
+	[CONF_SERIAL_DATESERIAL] = "dateserial", NULL,
 };
 
 /* A zone's options have the rows of a pattern's. */
@@ -395,9 +410,11 @@ option_field_size(enum conf_type type)
 	case TYPE_BOOL:
 	case TYPE_ONLY:
 	case TYPE_EMPTY:
+	case TYPE_UNCHECKED:
 		return sizeof(bool);
 	case TYPE_INHERIT:
 	case TYPE_CATALOG:
+	case TYPE_SERIAL:
 		return sizeof(uint8_t);
 	case TYPE_RRL:
 		return sizeof(uint16_t);
@@ -429,7 +446,9 @@ option_field_size(enum conf_type type)
 	case TYPE_ACL_REQUEST:
 	case TYPE_ACL_NOTIFY:
 	case TYPE_ACL_ADDRESS:
+	case TYPE_ACL_UPDATE:
 	case TYPE_ACL_SPEC:
+	case TYPE_POLICY:
 		return sizeof(struct conf_list);
 	}
 	assert(!"a type of option");
@@ -449,6 +468,8 @@ option_item_size(enum conf_type type)
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 		return sizeof(uint32_t);
+	case TYPE_POLICY:
+		return sizeof(struct conf_policy);
 	case TYPE_NETBLOCK:
 		return sizeof(struct conf_netblock);
 	case TYPE_SERVER_CPU:

@@ -41,7 +41,9 @@ enum conf_type {
 	TYPE_ACL_REQUEST, /* [AXFR|UDP] ADDR KEY|NOKEY [tls-auth] */
 	TYPE_ACL_NOTIFY,  /* ADDR KEY|NOKEY */
 	TYPE_ACL_ADDRESS, /* ADDR */
+	TYPE_ACL_UPDATE,  /* as TYPE_ACL, of who may change a zone */
 	TYPE_ACL_SPEC,    /* SPEC */
+	TYPE_POLICY,      /* struct conf_policies: KEY NAME [TYPE...], recurs */
 	TYPE_NSID,        /* const char *, and nsid_data, nsid_len */
 	TYPE_COOKIE,      /* const char *: 32 hex digits */
 	TYPE_DOMAIN,      /* const char *, and the name in wire form */
@@ -52,6 +54,8 @@ enum conf_type {
 	TYPE_EXPIRE,      /* uint32_t or CONF_EXPIRE_FROM_SOA */
 	TYPE_CATALOG,     /* uint8_t: enum conf_catalog */
 	TYPE_EMPTY,       /* bool: keep or delete, which is true */
+	TYPE_SERIAL,      /* uint8_t: enum conf_serial */
+	TYPE_UNCHECKED,   /* bool: check or no-check, which is true */
 	TYPE_INCLUDE,     /* include-pattern */
 	TYPE_COUNT
 };
@@ -116,6 +120,9 @@ struct conf_rrl_name {
 
 extern const struct conf_rrl_name conf_rrl_names[];
 
+/* The values of serial-policy, by enum conf_serial; then NULL. */
+extern const char *const conf_serial_names[];
+
 /* Octets of the field of a type. */
 size_t option_field_size(enum conf_type type);
 
@@ -148,7 +155,7 @@ static inline bool
 option_is_appended(enum conf_type type)
 {
 	return option_is_acl(type) || type == TYPE_SUFFIX
-		|| type == TYPE_TEXT_EACH;
+		|| type == TYPE_TEXT_EACH || type == TYPE_POLICY;
 }
 
 /* The layout of every list. */

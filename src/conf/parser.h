@@ -258,6 +258,17 @@ bool address_parse(uint8_t family, const char *text, uint8_t address[16]);
 bool acl_set(struct conf_parser *p, const struct conf_option *option,
 	struct conf_acls *list, const struct conf_word *words, uint32_t count);
 
+/* ---- lines of update-policy (policy.c) */
+
+bool policy_set(struct conf_parser *p, const struct conf_option *option,
+	struct conf_policies *list, const struct conf_word *words,
+	uint32_t count);
+/* Warns of an element of allow-update that lets anybody in. */
+void policy_warn_open(struct conf_parser *p, const struct conf_acl *acl);
+/* At the end of the file: finds the keys of the lines, and says what a pattern
+ * that takes updates cannot have. */
+void policy_check(struct conf_parser *p, const struct conf_pattern *pattern);
+
 bool interface_set(struct conf_parser *p, const struct conf_option *option,
 	struct conf_interfaces *list, const struct conf_word *words,
 	uint32_t count);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conf/option.h"
+#include "dns/rrtype.h"
 
 /* The form of printed values: as in nsd.conf, or alone (-o). */
 struct printer {
@@ -115,6 +116,20 @@ put_key_words(const struct printer *pr, const struct conf_acl *acl)
 	}
 }
 
+static void
+put_policy(const struct printer *pr, const struct conf_policy *policy)
+{
+	char type[RRTYPE_TEXT_MAX];
+
+	put_word(pr, policy->key_name);
+	fputc(' ', pr->out);
+	put_word(pr, policy->text);
+	for (uint32_t i = 0; i < policy->type_count; i++) {
+		rrtype_print(policy->types[i], type);
+		fprintf(pr->out, " %s", type);
+	}
+}
+
 /* True if the name is to be printed. If all bits are set, only "all" is. */
 static bool
 rrl_is_shown(uint16_t bits, const struct conf_rrl_name *name)
@@ -138,6 +153,9 @@ put_list_lines(const struct printer *pr, const struct conf_option *option,
 			acl = (const struct conf_acl *)list->items + i;
 			fputs(acl->spec, pr->out);
 			put_key_words(pr, acl);
+		} else if (option->type == TYPE_POLICY) {
+			put_policy(pr, (const struct conf_policy *)
+				list->items + i);
 		} else if (option->type == TYPE_NUMBER_EACH) {
 			fprintf(pr->out, "%u",
 				((const uint32_t *)list->items)[i]);
@@ -203,6 +221,12 @@ put_value(const struct printer *pr, const struct conf_option *option,
 		break;
 	case TYPE_EMPTY:
 		fputs(*(const bool *)field ? "delete" : "keep", pr->out);
+		break;
+	case TYPE_SERIAL:
+		fputs(conf_serial_names[*(const uint8_t *)field], pr->out);
+		break;
+	case TYPE_UNCHECKED:
+		fputs(*(const bool *)field ? "no-check" : "check", pr->out);
 		break;
 	case TYPE_STRINGS:
 	case TYPE_NUMBERS:
@@ -339,6 +363,14 @@ print_list(const struct printer *pr, const struct conf_option *option,
 		for (i = 0; i < list->count; i++)
 			fprintf(pr->out, "\t%s: %u\n", option->name,
 				((const uint32_t *)list->items)[i]);
+		return;
+	case TYPE_POLICY:
+		for (i = 0; i < list->count; i++) {
+			fprintf(pr->out, "\t%s: ", option->name);
+			put_policy(pr, (const struct conf_policy *)
+				list->items + i);
+			fputc('\n', pr->out);
+		}
 		return;
 	case TYPE_NETBLOCK:
 		for (i = 0; i < list->count; i++)

@@ -316,6 +316,23 @@ set_acl(const struct setting *s)
 }
 
 static bool
+set_acl_update(const struct setting *s)
+{
+	const struct conf_acls *list = s->field;
+
+	if (!set_acl(s))
+		return false;
+	policy_warn_open(s->p, &list->items[list->count - 1]);
+	return true;
+}
+
+static bool
+set_policy(const struct setting *s)
+{
+	return policy_set(s->p, s->option, s->field, s->words, s->count);
+}
+
+static bool
 set_nsid_refuse(const struct setting *s, const char *text)
 {
 	error_at(s->p, s->words->file, s->words->line,
@@ -494,6 +511,31 @@ set_empty(const struct setting *s)
 	return true;
 }
 
+static bool
+set_serial(const struct setting *s)
+{
+	uint8_t *field = s->field;
+
+	for (unsigned i = 0; conf_serial_names[i] != NULL; i++)
+		if (strcmp(s->words->text, conf_serial_names[i]) == 0) {
+			*field = (uint8_t)i;
+			return true;
+		}
+	return set_refuse(s, NULL, s->words->text);
+}
+
+/* update-signed. */
+static bool
+set_unchecked(const struct setting *s)
+{
+	bool *field = s->field;
+
+	*field = strcmp(s->words->text, "no-check") == 0;
+	if (!*field && strcmp(s->words->text, "check") != 0)
+		return set_refuse(s, NULL, s->words->text);
+	return true;
+}
+
 #define YES_NO "yes or no"
 #define TEXT_OR_WORD "a word, or text in quotes"
 #define NUMBER "a number"
@@ -525,7 +567,10 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_ACL_REQUEST] = { 2, 3, set_acl, KEY_OR_NOKEY },
 	[TYPE_ACL_NOTIFY] = { 2, 2, set_acl, KEY_OR_NOKEY },
 	[TYPE_ACL_ADDRESS] = { 1, 1, set_acl, ADDRESS },
+	[TYPE_ACL_UPDATE] = { 2, 2, set_acl_update, KEY_OR_BLOCKED },
 	[TYPE_ACL_SPEC] = { 1, 1, set_acl, ADDRESS },
+	[TYPE_POLICY] = { 2, UINT32_MAX, set_policy,
+		"a key, a name and types" },
 	[TYPE_NSID] = { 1, 1, set_nsid, "pairs of hex digits, or ascii_TEXT" },
 	[TYPE_COOKIE] = { 1, 1, set_cookie, "32 hex digits" },
 	[TYPE_DOMAIN] = { 1, 1, set_domain, "a domain name" },
@@ -539,6 +584,9 @@ static const struct value_type value_types[TYPE_COUNT] = {
 		" \"refresh+retry+1\"" },
 	[TYPE_CATALOG] = { 1, 1, set_catalog, "consumer or producer" },
 	[TYPE_EMPTY] = { 1, 1, set_empty, "keep or delete" },
+	[TYPE_SERIAL] = { 1, 1, set_serial,
+		"increment, unixtime or dateserial" },
+	[TYPE_UNCHECKED] = { 1, 1, set_unchecked, "check or no-check" },
 	[TYPE_INCLUDE] = { 1, 1, set_ignored, "the name of a pattern" },
 };
 

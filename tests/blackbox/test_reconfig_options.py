@@ -30,7 +30,9 @@ VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
           "STRINGS": '"/bin/true"', "RRL": "error", "EXPIRE": "7",
           "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no",
           "DOMAIN": '"agent.example"', "TEXT_EACH": "q", "SUFFIX": '"example"',
-          "CATALOG": "consumer", "EMPTY": "delete"}
+          "CATALOG": "consumer", "EMPTY": "delete",
+          "ACL_UPDATE": "127.0.0.1 NOKEY", "SERIAL": "unixtime",
+          "UNCHECKED": "no-check"}
 # Options whose value depends on others, or without which no client could ask.
 SPECIAL = {
     "server-N-cpu-affinity": None,  # server-1-...: wants cpu-affinity
@@ -48,6 +50,8 @@ SPECIAL = {
     "catalog-producer-zone": None,  # wants a producer
     "zone-directory": None,  # has no zonefile beside it
     "allow-notify": None,  # wants request-xfr
+    "update-forward": None,  # the same
+    "update-policy": None,  # wants a key: test_update_options
     "xfrd-cpu-affinity": None,  # wants cpu-affinity: test_reconfig_listeners
     "identity": '"two"', "version": '"three"',
     "username": '"nobody"', "database": '"some.db"',

@@ -513,6 +513,7 @@ sample_value(const struct conf_option *option)
 	case TYPE_ACL_PROVIDE:
 	case TYPE_ACL_REQUEST:
 	case TYPE_ACL_NOTIFY:
+	case TYPE_ACL_UPDATE:
 		return "192.0.2.1 NOKEY";
 	case TYPE_NSID:
 		return "abcd";
@@ -524,6 +525,12 @@ sample_value(const struct conf_option *option)
 		return "aGVs";
 	case TYPE_RRL:
 		return "all";
+	case TYPE_POLICY:
+		return "k *";
+	case TYPE_SERIAL:
+		return "unixtime";
+	case TYPE_UNCHECKED:
+		return "no-check";
 	case TYPE_CATALOG:
 		return "consumer";
 	case TYPE_EMPTY:
@@ -547,7 +554,9 @@ write_option(const struct conf_option *option, char *text, size_t size)
 	const char *name = option->type == TYPE_SERVER_CPU
 		? "server-3-cpu-affinity" : option->name;
 	const char *head = option->flags & OPTION_PATTERN_ONLY
-		? "zone: name: text catalog: producer\n" : "";
+		? "zone: name: text catalog: producer\n"
+		: option->type == TYPE_POLICY ? "key: name: k secret: aGVs\n"
+					      : "";
 	const char *before = complete[option->clause];
 
 	if (strcmp(name, "tls-auth-xfr-only") == 0)
@@ -615,55 +624,6 @@ names_are_unique_and_clauses_stand_together(void **state)
 	}
 }
 
-static void
-list_without_effect(const char *text, const char *said)
-{
-	static struct reader r;
-	struct conf *conf = reader_load(&r, text);
-
-	assert_non_null(conf);
-	conf_list_without_effect(conf, NULL, &r.sink);
-	assert_string_equal(r.said, said);
-	assert_int_equal(r.sink.errors, 0);
-	conf_destroy(conf);
-}
-
-#define NO_EFFECT " has no effect in this program"
-
-static void
-options_without_effect_are_listed_once_with_their_place(void **state)
-{
-	list_without_effect("server: port: 5 statistics: 0\n"
-		"database: \"\" rrl-size: 1000000\n xdp-interface: x\n"
-		"remote-control: control-enable: no\nverify: enable: yes\n"
-		"zone: name: a zonefile: a verify-zone: yes\n"
-		"verifier-timeout: 7\n"
-		"zone: zonefile: b\nverify-zone: no rrl-whitelist: error\n"
-		"allow-query: ::1 NOKEY name: b\n",
-		"t:3: warning: server: xdp-interface" NO_EFFECT "\n"
-		"t:5: warning: verify: enable" NO_EFFECT "\n"
-		"t:6: warning: zone a: verify-zone" NO_EFFECT
-		", nor has it in 1 more clause\n"
-		"t:7: warning: zone a: verifier-timeout" NO_EFFECT "\n");
-	/* An option is told once for a pattern, not for zones that include it;
-	 * the last value counts. */
-	list_without_effect("server: xdp-bpffs-path: /var/x "
-		"xdp-force-copy: yes\nxdp-force-copy: no\n"
-		"pattern:\nverify-zone: yes ixfr-size: 1048576 name: p\n"
-		"zone: name: x include-pattern: p zonefile: a\n"
-		"zone: name: y include-pattern: p zonefile: a\n"
-		"allow-query: ::1 NOKEY",
-		"t:1: warning: server: xdp-bpffs-path" NO_EFFECT "\n"
-		"t:4: warning: pattern p: verify-zone" NO_EFFECT "\n");
-	list_without_effect("key: name: k\nsecret: aGVs algorithm: sha1\n"
-		"key: name: j secret: aGVs\n"
-		"tls-auth: name: t auth-domain-name: a client-cert: b", "");
-	list_without_effect("server:\nreuseport: yes",
-		"t:2: warning: server: reuseport has no effect with "
-		"server-count: 1\n");
-	list_without_effect("server: reuseport: yes server-count: 2", "");
-}
-
 int
 main(void)
 {
@@ -689,8 +649,6 @@ main(void)
 		cmocka_unit_test(each_row_can_be_set_and_shows_it),
 		cmocka_unit_test(
 			names_are_unique_and_clauses_stand_together),
-		cmocka_unit_test(
-			options_without_effect_are_listed_once_with_their_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
