@@ -150,17 +150,22 @@ line_names_a_key(void **state)
 }
 
 static void
-lines_of_an_included_pattern_come_first(void **state)
+lines_of_an_included_pattern_are_added(void **state)
 {
 	struct conf *conf = reader_accept(PATTERN "update-policy: k a\n"
-		"zone: name: z zonefile: z include-pattern: p\n"
-		"update-policy: m b TXT\n");
-	const struct conf_policies *list =
-		&conf->zones[0]->options->update_policy;
+		"zone: name: y zonefile: z include-pattern: p\n"
+		"update-policy: m b TXT\n"
+		"zone: name: z zonefile: z update-policy: m b TXT\n"
+		"include-pattern: p\n");
 
-	assert_int_equal(list->count, 2);
-	assert_string_equal(list->items[0].text, "a");
-	assert_string_equal(list->items[1].text, "b");
+	for (unsigned i = 0; i < 2; i++) {
+		const struct conf_policies *list =
+			&conf->zones[i]->options->update_policy;
+
+		assert_int_equal(list->count, 2);
+		assert_string_equal(list->items[i].text, "a");
+		assert_string_equal(list->items[1 - i].text, "b");
+	}
 	assert_int_equal(policies(conf)->count, 1);
 	conf_destroy(conf);
 }
@@ -461,7 +466,7 @@ main(void)
 		cmocka_unit_test(name_of_another_form_is_refused),
 		cmocka_unit_test(types_are_those_of_records_or_any),
 		cmocka_unit_test(line_names_a_key),
-		cmocka_unit_test(lines_of_an_included_pattern_come_first),
+		cmocka_unit_test(lines_of_an_included_pattern_are_added),
 		cmocka_unit_test(
 			zone_that_takes_updates_has_its_versions_from_xfrd),
 		cmocka_unit_test(secondaries_and_catalogs_take_no_updates),

@@ -48,7 +48,14 @@ make_options(struct settings_edit *edit, uint16_t port, store_ref key,
 	store_ref *options)
 {
 	struct acl_element acl[3];
+	const struct update_policy_line policy = {
+		.key = key,
+		.kind = UPDATE_POLICY_ANY,
+		.name = (const uint8_t *)"",
+	};
 	const struct settings_lists lists = {
+		.policies = &policy,
+		.policy_count = 1,
 		.lists = {[SETTINGS_ALLOW_QUERY] = acl,
 			[SETTINGS_ALLOW_NOTIFY] = acl + 1,
 			[SETTINGS_NOTIFY] = acl + 2},
@@ -191,8 +198,12 @@ settings_are_read_as_they_were_made(void **state)
 	list = settings_options_list(options, SETTINGS_NOTIFY, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(list->key, settings_keys(published())[0]);
-	/* The settings and an element of the options hold the key. */
-	assert_int_equal(key->refs, 2);
+	assert_int_equal(update_policy_find(update_policy_get(options),
+		list->key, (const uint8_t *)"\1a", (const uint8_t *)"\1a", 1),
+		1);
+	/* The settings, an element and the policy of the options hold the
+	 * key. */
+	assert_int_equal(key->refs, 3);
 	assert_int_equal(options->refs, 1);
 }
 
@@ -415,7 +426,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	assert_int_equal(reclaimed(), octets);
 	assert_int_equal(options->refs, 2);
 	assert_int_equal(pattern->refs, 2);
-	assert_int_equal(key->refs, 2);
+	assert_int_equal(key->refs, 3);
 	expect_text(&published()->identity, "who");
 	assert_int_equal(table_remove(s.writer, setup.apex), NSD_OK);
 	assert_int_equal(options->refs, 1);
