@@ -112,6 +112,37 @@ enum nsd_err audit_zone(const struct store_view *view, const struct zone *zone,
 	const struct audit_options *options, struct diag_sink *sink,
 	struct audit_report *report) MUST_USE;
 
+/* ---- of a change --------------------------------------------------------- */
+
+/* The most names that are looked at in a change. */
+#define AUDIT_CHANGE_NAMES_MAX 50000u
+
+/* A change of a zone in the store, all borrowed. */
+struct audit_change {
+	const struct zone *served; /* the version before, which was found
+				    * right */
+	const struct zone *zone;   /* the version to be audited */
+	/* Owners of records that come or go: whole names in lower case, in any
+	 * order, each once or more. Sorted here. */
+	const uint8_t **owners;
+	size_t count;
+};
+
+/*
+ * Audits what a change has touched: the owners; of the NSEC and NSEC3 chains
+ * the links to them and the hashes that they need; the names below a cut or
+ * DNAME that comes or goes. Finds what audit_zone would find, if that finds
+ * nothing in the version before; but signatures elsewhere may expire.
+ *
+ * Returns as audit_zone, with strict alone; NSD_E_LIMIT also: the change
+ * concerns all of the zone, as of its keys, or too many names; or a chain is
+ * such that only the whole zone tells. audit_zone is needed then.
+ * Cost: some look-ups and the signatures of each owner.
+ */
+enum nsd_err audit_change(const struct store_view *view,
+	const struct audit_change *change, const struct audit_options *options,
+	struct diag_sink *sink, struct audit_report *report) MUST_USE;
+
 /* ---- of records as they come ---------------------------------------------
  *
  *	audit_create

@@ -34,6 +34,9 @@ enum nsd_err zone_cursor_create(const struct store_view *view,
 	struct zone_cursor **cursor) MUST_USE;
 /* Gets the next record. False at the end. */
 bool zone_cursor_next(struct zone_cursor *cursor, struct zone_rr *rr);
+/* Goes to a name, whole and in lower case: the next calls give its records, of
+ * which there may be none, and then false. */
+void zone_cursor_seek(struct zone_cursor *cursor, const uint8_t *owner);
 void zone_cursor_destroy(struct zone_cursor *cursor);
 
 /*

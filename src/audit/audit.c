@@ -20,15 +20,13 @@ type_is_data(uint16_t type)
 	return type != TYPE_NSEC && type != TYPE_NSEC3;
 }
 
-/* Below a zone cut is another zone; below a DNAME is nothing
- * (RFC 6672 section 2.4). Names come in canonical order, so hidden ones follow
- * right behind the name that hides them. */
-static void
-owner_classify(struct audit *audit, struct audit_owner *o)
+bool
+audit_owner_classify(struct audit *audit, struct audit_owner *o, bool occluded)
 {
 	bool ns = false, dname = false;
 
 	o->order = ++audit->order;
+	o->occluded = occluded;
 	o->apex = o->name_len == audit->apex_len;
 	o->exists = false;
 	o->has_ds = false;
@@ -42,12 +40,18 @@ owner_classify(struct audit *audit, struct audit_owner *o)
 		o->has_ds |= g->type == TYPE_DS;
 		o->exists |= type_is_data(g->type);
 	}
-	o->occluded = audit->has_hidden
-		&& name_is_within(o->name, audit->hidden);
-	if (!o->occluded)
-		audit->has_hidden = false;
 	o->cut = ns && !o->apex && !o->occluded;
-	if (o->occluded || (!o->cut && !dname))
+	return !o->occluded && (o->cut || dname);
+}
+
+/* Names come in canonical order, so hidden ones follow right behind the name
+ * that hides them. */
+static void
+owner_classify_next(struct audit *audit, struct audit_owner *o)
+{
+	if (audit->has_hidden && !name_is_within(o->name, audit->hidden))
+		audit->has_hidden = false;
+	if (!audit_owner_classify(audit, o, audit->has_hidden))
 		return;
 	memcpy(audit->hidden, o->name, o->name_len);
 	audit->has_hidden = true;
@@ -155,8 +159,8 @@ sigs_tell_stray(struct audit *audit, const struct audit_owner *o,
 			type);
 }
 
-static enum nsd_err
-owner_check_rrsets(struct audit *audit, const struct audit_owner *o)
+enum nsd_err
+audit_owner_check_rrsets(struct audit *audit, const struct audit_owner *o)
 {
 	for (size_t i = 0; i < o->group_count; i++) {
 		const struct audit_group *g = &o->groups[i];
@@ -181,9 +185,8 @@ owner_check_rrsets(struct audit *audit, const struct audit_owner *o)
 	return NSD_OK;
 }
 
-/* RFC 4035 sections 2.1 and 2.4: DNSKEY only at the apex, DS only at cuts. */
-static void
-owner_check_types(struct audit *audit, const struct audit_owner *o)
+void
+audit_owner_check_types(struct audit *audit, const struct audit_owner *o)
 {
 	struct audit_place place = {o->name, TYPE_DS, NULL, o->order};
 	char name[NAME_TEXT_MAX];
@@ -206,10 +209,8 @@ owner_check_types(struct audit *audit, const struct audit_owner *o)
 	}
 }
 
-/* Reads keys and NSEC3 parameters at the first owner, the apex.
- * NSD_E_NOT_FOUND: the zone is not signed. */
-static enum nsd_err
-apex_read(struct audit *audit, const struct audit_owner *o)
+enum nsd_err
+audit_apex_read(struct audit *audit, const struct audit_owner *o)
 {
 	const struct audit_group *g = audit_owner_find(o, TYPE_DNSKEY);
 	struct audit_rrs rrs;
@@ -243,15 +244,15 @@ owner_end(struct audit *audit)
 		return NSD_E_NOT_FOUND;
 	if (o->name_len == 0)
 		return NSD_OK;
-	owner_classify(audit, o);
+	owner_classify_next(audit, o);
 	if (!audit->has_keys)
-		err = apex_read(audit, o);
+		err = audit_apex_read(audit, o);
 	if (err != NSD_OK)
 		return err;
-	owner_check_types(audit, o);
+	audit_owner_check_types(audit, o);
 	audit_nsec_name(audit, o);
 	err = audit_names_add(audit, o);
-	return err == NSD_OK ? owner_check_rrsets(audit, o) : err;
+	return err == NSD_OK ? audit_owner_check_rrsets(audit, o) : err;
 }
 
 /* ---- the audit --------------------------------------------------------- */

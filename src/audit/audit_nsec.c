@@ -20,6 +20,20 @@ nsec_read(const struct audit_owner *owner, const struct audit_group *g,
 	return c.at;
 }
 
+/* Notes an NSEC, whose next name is still to be checked. Returns its bitmap;
+ * NULL: it is malformed. */
+static const uint8_t *
+nsec_note(struct audit_nsec *n, const struct audit_owner *owner,
+	const struct audit_group *g, size_t *bitmap_len)
+{
+	const uint8_t *bitmap = nsec_read(owner, g, n->next, bitmap_len);
+
+	n->has_previous = bitmap != NULL;
+	n->previous_order = owner->order;
+	memcpy(n->previous, owner->name, owner->name_len);
+	return bitmap;
+}
+
 static void
 nsec_check_bitmap(struct audit *audit, const struct audit_owner *owner,
 	const struct audit_place *place, const uint8_t *bitmap, size_t len)
@@ -39,8 +53,8 @@ nsec_check_bitmap(struct audit *audit, const struct audit_owner *owner,
 }
 
 /* `name` comes next in the zone: does the NSEC before say so? */
-static void
-nsec_check_next(struct audit *audit, const uint8_t *name)
+void
+audit_nsec_check_next(struct audit *audit, const uint8_t *name)
 {
 	struct audit_nsec *n = &audit->nsec;
 	const struct audit_place place = {n->previous, TYPE_NSEC, NULL,
@@ -91,7 +105,7 @@ audit_nsec_name(struct audit *audit, const struct audit_owner *owner)
 			nsec_check_stray(audit, owner, &place);
 		return;
 	}
-	nsec_check_next(audit, owner->name);
+	audit_nsec_check_next(audit, owner->name);
 	n->has_previous = false;
 	if (g == NULL) {
 		name_print_text(owner->name, name);
@@ -106,13 +120,20 @@ audit_nsec_name(struct audit *audit, const struct audit_owner *owner)
 		audit_add(audit, AUDIT_NSEC_SEVERAL, false, &place,
 			"%s has several NSEC", name);
 	}
-	bitmap = nsec_read(owner, g, n->next, &bitmap_len);
-	if (bitmap == NULL)
-		return;
-	nsec_check_bitmap(audit, owner, &place, bitmap, bitmap_len);
-	n->has_previous = true;
-	n->previous_order = owner->order;
-	memcpy(n->previous, owner->name, owner->name_len);
+	bitmap = nsec_note(n, owner, g, &bitmap_len);
+	if (bitmap != NULL)
+		nsec_check_bitmap(audit, owner, &place, bitmap, bitmap_len);
+}
+
+void
+audit_nsec_begin(struct audit *audit, const struct audit_owner *owner)
+{
+	const struct audit_group *g = audit_owner_find(owner, TYPE_NSEC);
+	size_t bitmap_len;
+
+	audit->nsec.has_previous = false;
+	if (g != NULL)
+		(void)nsec_note(&audit->nsec, owner, g, &bitmap_len);
 }
 
 /* The last NSEC leads back to the apex (RFC 4034 section 4.1.1). A zone has
@@ -124,7 +145,7 @@ audit_nsec_finish(struct audit *audit)
 	struct audit_nsec *n = &audit->nsec;
 
 	if (n->wanted)
-		nsec_check_next(audit, audit->options->apex);
+		audit_nsec_check_next(audit, audit->options->apex);
 	if (n->wanted && n->seen == 0) {
 		audit_log_drop(&audit->log, AUDIT_NSEC_MISSING);
 		audit_add(audit, AUDIT_NO_DENIAL, false, &place,

@@ -7,7 +7,6 @@
 #include "audit/audit_part.h"
 #include "base/grow.h"
 
-#define NSEC3_OPT_OUT 1u
 #define HASHED_AT_ONCE 64u
 
 /* Makes the place of a finding about a record. Its owner is written to
@@ -34,21 +33,8 @@ hash_print(const uint8_t *hash, char out[NSEC3_LABEL_LEN + 1])
 
 /* ---- records ----------------------------------------------------------- */
 
-/* An NSEC3 taken apart (RFC 5155 section 3.2). */
-struct nsec3_parts {
-	uint8_t algorithm;
-	uint8_t flags;
-	uint16_t iterations;
-	uint8_t salt_len;
-	const uint8_t *salt;
-	uint8_t next_len;
-	const uint8_t *next;
-	const uint8_t *bitmap;
-	size_t bitmap_len;
-};
-
-static bool
-nsec3_read(const uint8_t *rdata, size_t len, struct nsec3_parts *parts)
+bool
+audit_nsec3_read(const uint8_t *rdata, size_t len, struct nsec3_parts *parts)
 {
 	struct cursor c;
 
@@ -152,7 +138,7 @@ audit_nsec3_records(struct audit *audit, const struct audit_owner *owner,
 	enum nsd_err err = NSD_OK;
 
 	for (; rr < end && err == NSD_OK; rr += 2u + octets_get_u16(rr))
-		if (nsec3_read(rr + 2, octets_get_u16(rr), &parts))
+		if (audit_nsec3_read(rr + 2, octets_get_u16(rr), &parts))
 			err = record_read(audit, owner, &parts);
 	return err;
 }

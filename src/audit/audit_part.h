@@ -15,6 +15,8 @@
  *                 compares both
  * audit.c         walks the zone an owner at a time; hands RRsets to sigs, and
  *                 the owner's name to both chains
+ * audit_change.c  audits what a change has touched
+ * audit_hashes.c  the NSEC3 chain in use at what a change has touched
  *
  * Functions return NSD_E_MEMORY without memory, and the audit then ends with
  * that error.
@@ -312,6 +314,12 @@ struct audit_nsec {
 /* Checks the NSEC of an owner; called in canonical order. */
 void audit_nsec_name(struct audit *audit, const struct audit_owner *owner);
 
+/* Notes the NSEC of an owner, and checks nothing: the next call of one of the
+ * others says what should come behind it. */
+void audit_nsec_begin(struct audit *audit, const struct audit_owner *owner);
+/* Checks the NSEC of the last owner: the name comes behind it. */
+void audit_nsec_check_next(struct audit *audit, const uint8_t *name);
+
 /* After the last owner. */
 void audit_nsec_finish(struct audit *audit);
 
@@ -353,6 +361,25 @@ enum nsd_err audit_names_finish(struct audit *audit) MUST_USE;
 void audit_names_fini(struct audit_names *names);
 
 /* ---- NSEC3 (audit_nsec3.c) --------------------------------------------- */
+
+#define NSEC3_OPT_OUT 1u
+
+/* An NSEC3 taken apart (RFC 5155 section 3.2). */
+struct nsec3_parts {
+	uint8_t algorithm;
+	uint8_t flags;
+	uint16_t iterations;
+	uint8_t salt_len;
+	const uint8_t *salt;
+	uint8_t next_len;
+	const uint8_t *next;
+	const uint8_t *bitmap;
+	size_t bitmap_len;
+};
+
+/* Takes the RDATA of an NSEC3 apart. False: it is malformed. */
+bool audit_nsec3_read(const uint8_t *rdata, size_t len,
+	struct nsec3_parts *parts);
 
 struct audit_nsec3_record {
 	uint8_t hash[NSEC3_HASH_LEN];
@@ -430,5 +457,23 @@ struct audit {
 	bool has_hidden;
 	struct audit_batch *rrsets; /* being filled, or NULL */
 };
+
+/*
+ * Sets what an owner is, by its records. occluded: it lies below a zone cut,
+ * where another zone is, or below a DNAME, where nothing is (RFC 6672 section
+ * 2.4). Returns true if it hides the names below it in this way.
+ */
+bool audit_owner_classify(struct audit *audit, struct audit_owner *owner,
+	bool occluded);
+/* Reads keys and NSEC3 parameters at the apex. NSD_E_NOT_FOUND: the zone is not
+ * signed. */
+enum nsd_err audit_apex_read(struct audit *audit,
+	const struct audit_owner *owner) MUST_USE;
+/* RFC 4035 sections 2.1 and 2.4: DNSKEY only at the apex, DS only at cuts. */
+void audit_owner_check_types(struct audit *audit,
+	const struct audit_owner *owner);
+/* Hands the RRsets to the checks of their signatures. */
+enum nsd_err audit_owner_check_rrsets(struct audit *audit,
+	const struct audit_owner *owner) MUST_USE;
 
 #endif

@@ -23,6 +23,7 @@ struct source {
 
 struct zone_cursor {
 	const struct store_view *view;
+	const struct zone *zone;
 	size_t apex_len;
 	struct source sources[SOURCES];
 	struct source *at;   /* source of the current owner; NULL: none yet */
@@ -253,6 +254,7 @@ zone_cursor_create(const struct store_view *view, const struct zone *zone,
 	/* Not the RDATA: it is large. */
 	memset(c, 0, offsetof(struct zone_cursor, rdata));
 	c->view = view;
+	c->zone = zone;
 	c->apex_len = name_len(apex);
 	memcpy(c->apex, apex, c->apex_len);
 	trie_iter_init(&c->sources[0].nodes, view, &zone->names.root);
@@ -277,6 +279,72 @@ zone_cursor_next(struct zone_cursor *c, struct zone_rr *rr)
 			&& !cursor_next_owner(c))
 			return false;
 	return true;
+}
+
+/* Finds the node of a name in a trie; NULL: there is none. */
+static const struct node *
+cursor_find_node(const struct zone_cursor *c, const struct trie *trie,
+	const uint8_t *owner)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_walk walk = {.root = &trie->root};
+	size_t len = name_len(owner);
+
+	if (len < c->apex_len)
+		return NULL;
+	trie_name_split(&walk.name, owner, (unsigned)(len - c->apex_len),
+		label_at);
+	trie_find(c->view, &walk);
+	return walk.exact != STORE_NONE ? store_get(c->view, walk.exact) : NULL;
+}
+
+/* Finds the record of the chain whose owner has this name; NULL. */
+static const struct nsec3_iter *
+cursor_find_nsec3(struct zone_cursor *c, const uint8_t *owner)
+{
+	struct nsec3_iter *iter = &c->sources[CHAIN].records;
+	uint8_t hash[NSEC3_HASH_LEN], before[NSEC3_HASH_LEN];
+
+	if (c->zone->chain == STORE_NONE
+		|| name_len(owner) != c->apex_len + 1 + NSEC3_LABEL_LEN
+		|| !nsec3_parse_label(owner, hash))
+		return NULL;
+	memcpy(before, hash, sizeof(before));
+	for (size_t i = sizeof(before); i > 0 && before[i - 1]-- == 0; i--)
+		;
+	/* Before the least hash comes the greatest: the walk is at its end. */
+	if (memcmp(before, hash, sizeof(hash)) > 0)
+		nsec3_iter_init(iter, c->view,
+			store_get(c->view, c->zone->chain));
+	else
+		nsec3_iter_init_after(iter, c->view,
+			store_get(c->view, c->zone->chain), before);
+	return nsec3_iter_next(iter)
+			&& memcmp(iter->hash, hash, sizeof(hash)) == 0
+		? iter : NULL;
+}
+
+void
+zone_cursor_seek(struct zone_cursor *c, const uint8_t *owner)
+{
+	const struct nsec3_iter *chain = cursor_find_nsec3(c, owner);
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		c->sources[i].ended = true;
+	c->at = NULL;
+	c->both = false;
+	c->rr = c->rr_end = NULL;
+	c->hashed = NULL;
+	c->sig_count = 0;
+	memcpy(c->owner, owner, name_len(owner));
+	c->node = cursor_find_node(c, &c->zone->names, owner);
+	if (c->node == NULL)
+		c->node = cursor_find_node(c, &c->zone->nsec3, owner);
+	c->entry = 0;
+	c->soa = c->node != NULL && (c->node->flags & NODE_APEX) != 0;
+	c->chain = c->node != NULL ? chain : NULL;
+	if (c->node == NULL && chain != NULL)
+		cursor_set_nsec3(c, chain);
 }
 
 void

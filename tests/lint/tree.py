@@ -24,7 +24,7 @@ BELOW = {
     "zone": ["base", "dns", "store", "settings", "names"],
     "catalog": ["base", "dns", "store", "names", "zone"],
     "dynupdate": ["base", "dns", "xfr", "store", "names", "zone"],
-    "audit": ["base", "dns", "store", "zone"],
+    "audit": ["base", "dns", "store", "names", "zone"],
     "zonedb": ["base", "dns", "zonefile", "store", "settings", "names", "zone"],
     "compile": ["base", "dns", "store", "names", "zone", "zonedb"],
     "update": ["base", "dns", "store", "names", "zone", "zonedb", "compile"],
