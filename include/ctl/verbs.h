@@ -57,6 +57,10 @@ enum ctl_verb_flag {
 		"read zone files that have changed")                         \
 	X(WRITE, "write", 0, 1, CTL_SAYS_OK, CTL_ZONE,                       \
 		"write changed zones to their zone files")                   \
+	X(FREEZE, "freeze", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
+		"refuse UPDATEs, and write the zone to its file")            \
+	X(THAW, "thaw", 0, 1, CTL_SAYS_OK, CTL_ZONE,                         \
+		"read the zone's file, and take UPDATEs again")              \
 	X(LOG_REOPEN, "log_reopen", 0, 0, CTL_SAYS_OK, "",                   \
 		"open the log file anew, after it was rotated")              \
 	X(STATUS, "status", 0, 0, CTL_QUICK, "",                             \

@@ -5,6 +5,7 @@
  *   control.c         start and end; hands commands on
  *   control_ask.c     requests to main for commands
  *   control_find.c    finds the zone that a command names
+ *   control_freeze.c  freeze, thaw
  *   control_server.c  verbs about the server: stop and the like
  *   control_progress.c  progress: how far other commands are
  *   control_broadcast.c   orders to all processes: log_reopen, verbosity
@@ -67,6 +68,8 @@ struct control {
 	X(STOP, control_on_stop)                                             \
 	X(RELOAD, control_on_reload)                                         \
 	X(WRITE, control_on_write)                                           \
+	X(FREEZE, control_on_freeze)                                         \
+	X(THAW, control_on_thaw)                                             \
 	X(LOG_REOPEN, control_on_log_reopen)                                 \
 	X(STATUS, control_on_status)                                         \
 	X(NOTIFY, control_on_notify)                                         \

@@ -39,6 +39,8 @@ control_print_updates(struct xfrd *xfrd, struct ctl_call *call,
 		ctl_printf(call, "\t\tupdate: \"serial %lu from %s at %s\"\n",
 			(unsigned long)last.serial, last.source,
 			updates_print_time(last.at_sec, time));
+	if (xfrd_freeze_has(xfrd, apex))
+		ctl_printf(call, "\t\tfrozen: yes\n");
 	if (count > 0)
 		ctl_printf(call, "\t\tupdates-waiting: %u\n",
 			(unsigned)count);
@@ -54,6 +56,8 @@ control_json_updates(struct xfrd *xfrd, struct ctl_json *json,
 
 	if (!xfrd_options_take_updates(options))
 		return;
+	ctl_json_text(json, "frozen", xfrd_freeze_has(xfrd, apex) ? "yes"
+		: NULL);
 	ctl_json_number(json, "updates_waiting",
 		(long long)xfrd_client_update_count(xfrd, apex));
 	if (!xfrd_client_update_find_last(xfrd, apex, &last))

@@ -259,6 +259,7 @@ xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_keep_init(xfrd);
+	xfrd_freeze_init(xfrd);
 	if (changes)
 		xfrd_change_init(xfrd);
 	xfrd_folder_follow(xfrd);

@@ -8,7 +8,7 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
- *   xfrd_client_update.c  UPDATEs of clients: xfrd_client_update.h
+ *   xfrd_client_update.c  UPDATEs of clients; xfrd_freeze.c: not for a while
  *   xfrd_shorten.c  has the journal forget
  *   xfrd_produce.c  catalogs that are produced here: xfrd_produce.h
  *   xfrd_resume.c  has transfers of the last xfrd published
@@ -64,6 +64,7 @@
 #include "xfrd/xfrd_client_update.h"
 #include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_folder.h"
+#include "xfrd/xfrd_freeze.h"
 #include "xfrd/xfrd_options.h"
 #include "xfrd/xfrd_produce.h"
 #include "xfrd/xfrd_reasons.h"
@@ -227,6 +228,7 @@ struct xfrd {
 	struct xfrd_follow follow;
 	struct xfrd_edits edits;
 	struct xfrd_client_updates updates;
+	struct xfrd_freezer freezer;
 	struct xfrd_produce produce;
 	struct cds_list_head sources; /* of member zones: xfrd_members.h */
 	struct cds_list_head catalogs; /* struct xfrd_catalog */
@@ -601,7 +603,6 @@ struct xfrd_zone *xfrd_changesets_take(struct xfrd *xfrd, bool *unsure);
 /* The message NOTIFY of a worker; len: octets of its payload. */
 void xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	size_t len);
-
 
 /* ---- xfrd_state.c -------------------------------------------------------- */
 

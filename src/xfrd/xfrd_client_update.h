@@ -46,6 +46,7 @@ struct xfrd_client_updates {
 	struct cds_list_head due; /* of these, those that have requests, and no
 				   * batch under way */
 	struct event *event;      /* the next batch */
+	uint32_t busy;            /* zones with a batch under way */
 	uint64_t seed;            /* of hash tables of a batch */
 	uint64_t octets;          /* of all requests that are here */
 	struct xfrd_updates_said said;
@@ -79,6 +80,10 @@ bool xfrd_client_update_find_last(const struct xfrd *xfrd, const uint8_t *apex,
 
 /* Forgets a zone, which goes. Its requests are answered. */
 void xfrd_client_update_forget(struct xfrd *xfrd, const uint8_t *apex);
+
+/* True if versions of a zone, or of any zone (NULL), are being made durable and
+ * published. */
+bool xfrd_client_update_is_busy(const struct xfrd *xfrd, const uint8_t *apex);
 
 /* Counts requests of a zone that are here. */
 uint32_t xfrd_client_update_count(const struct xfrd *xfrd,

@@ -91,6 +91,14 @@ batch_free_zone(struct update_zone *z)
 	free(z);
 }
 
+static void
+batch_set_busy(struct update_zone *z, bool is_busy)
+{
+	z->xfrd->updates.busy += is_busy;
+	z->xfrd->updates.busy -= z->is_busy;
+	z->is_busy = is_busy;
+}
+
 /* Has the next batch of a zone made soon, if there are requests and none is
  * under way. */
 static void
@@ -193,7 +201,7 @@ batch_on_end(void *ctx, const struct xfrd_edit_end *edit)
 	struct client_update_end end;
 
 	assert(z->is_busy);
-	z->is_busy = false;
+	batch_set_busy(z, false);
 	if (edit->err == NSD_OK) {
 		batch_note_last(z);
 		while ((update = list_first_or_null(&z->taken,
@@ -252,6 +260,9 @@ batch_begin(struct update_zone *z, const struct xfrd_options *options,
 	else if (!xfrd_options_take_updates(options))
 		batch_set_end(end, RCODE_REFUSED, EDE_PROHIBITED,
 			"the zone takes no updates any more");
+	else if (xfrd_freeze_has(xfrd, z->apex))
+		batch_set_end(end, RCODE_REFUSED, EDE_PROHIBITED,
+			"the zone is frozen");
 	else if (ref == STORE_NONE)
 		batch_set_end(end, RCODE_SERVFAIL, EDE_NOT_READY,
 			"the zone is not loaded");
@@ -271,10 +282,10 @@ batch_begin(struct update_zone *z, const struct xfrd_options *options,
 }
 
 /* Carries a request out. True: it is in the batch now, or has ended; false: it
- * goes into the next one. */
+ * goes into the next one. is_first: the batch is as it began. */
 static bool
 batch_apply(struct update_zone *z, const struct xfrd_options *options,
-	struct dynupdate *d, struct client_update *update)
+	struct dynupdate *d, struct client_update *update, bool is_first)
 {
 	struct dynupdate_result result = {.ede = EDE_NONE};
 	struct client_update_end end = {.ede = EDE_NONE};
@@ -288,7 +299,7 @@ batch_apply(struct update_zone *z, const struct xfrd_options *options,
 		update->message, update->len);
 	err = dynupdate_apply(d, update->message, update->len, &result);
 	child_page_drop(z->xfrd->role.page);
-	if (err == NSD_E_LIMIT && !cds_list_empty(&z->taken))
+	if (err == NSD_E_LIMIT && !is_first)
 		return false;
 	if (err != NSD_OK) {
 		batch_set_end(&end, RCODE_SERVFAIL, EDE_OTHER,
@@ -338,7 +349,7 @@ batch_ask(struct update_zone *z, const struct dynupdate *d)
 				sizeof(source));
 	ask.records = dynupdate_records(d, &ask.len, &ask.from, &ask.to);
 	err = xfrd_edit(z->xfrd, &ask);
-	z->is_busy = err == NSD_OK;
+	batch_set_busy(z, err == NSD_OK);
 	if (err == NSD_OK)
 		return;
 	batch_set_end(&end, RCODE_SERVFAIL, EDE_OTHER, err_text(err));
@@ -354,6 +365,7 @@ batch_make(struct update_zone *z)
 	struct client_update *update;
 	struct client_update_end end;
 	struct dynupdate *d = NULL;
+	bool is_first = true;
 
 	assert(cds_list_empty(&z->taken));
 	if (!batch_begin(z, &options, &d, &end)) {
@@ -362,9 +374,9 @@ batch_make(struct update_zone *z)
 		while ((update = list_first_or_null(&z->waiting,
 				struct client_update, node))
 				!= NULL
-			&& batch_apply(z, &options, d, update)
+			&& batch_apply(z, &options, d, update, is_first)
 			&& clock_now_usec() - began < TURN_USEC)
-			;
+			is_first = false;
 		batch_ask(z, d);
 		dynupdate_end(d);
 	}
@@ -379,7 +391,7 @@ batch_on_resumed(void *ctx, const struct xfrd_edit_end *edit)
 	struct update_zone *z = ctx;
 
 	assert(z->is_busy && cds_list_empty(&z->taken));
-	z->is_busy = false;
+	batch_set_busy(z, false);
 	batch_zone_go_on(z);
 }
 
@@ -391,7 +403,8 @@ batch_resume(struct update_zone *z)
 	if (z->is_looked || z->is_busy)
 		return;
 	z->is_looked = true;
-	z->is_busy = xfrd_edit_resume(z->xfrd, z->apex, batch_on_resumed, z);
+	batch_set_busy(z, xfrd_edit_resume(z->xfrd, z->apex, batch_on_resumed,
+		z));
 }
 
 static void
@@ -502,6 +515,17 @@ xfrd_client_update_count(const struct xfrd *xfrd, const uint8_t *apex)
 	const struct update_zone *z = batch_find_zone(xfrd, apex);
 
 	return z != NULL ? z->count : 0;
+}
+
+bool
+xfrd_client_update_is_busy(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	const struct update_zone *z;
+
+	if (apex == NULL)
+		return xfrd->updates.busy > 0;
+	z = batch_find_zone(xfrd, apex);
+	return z != NULL && z->is_busy;
 }
 
 enum nsd_err

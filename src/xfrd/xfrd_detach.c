@@ -56,6 +56,7 @@ xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone)
 	xfrd_changesets_forget(xfrd, zone);
 	xfrd_catalog_forget(xfrd, zone);
 	xfrd_client_update_forget(xfrd, xfrd_zone_apex(zone));
+	xfrd_freeze_forget(xfrd, xfrd_zone_apex(zone));
 	/* Another zone may be in its place later. */
 	if (xfrd->reading.zone == zone)
 		xfrd->reading.zone = NULL;

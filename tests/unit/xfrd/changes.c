@@ -59,6 +59,16 @@ xfrd_produce_note(struct xfrd *one, const struct xfrd_zone *zone)
 {
 }
 
+void
+xfrd_client_update_forget(struct xfrd *one, const uint8_t *apex)
+{
+}
+
+void
+xfrd_freeze_forget(struct xfrd *one, const uint8_t *apex)
+{
+}
+
 /* Labels of members of a producer stay. */
 bool
 xfrd_produce_has_pattern(struct xfrd *one, const char *pattern)
