@@ -82,6 +82,7 @@ struct dyn_set {
 
 struct dyn_name {
 	struct dyn_name *chain; /* in the table of names */
+	struct dyn_name *older; /* looked at before; NULL: none */
 	uint64_t hash;
 	struct cds_list_head used; /* RRsets with records */
 	uint32_t used_count;
@@ -118,6 +119,7 @@ struct dynupdate {
 	struct dyn_set **sets;
 	size_t name_slots, set_slots;
 	size_t name_count, set_count;
+	struct dyn_name *newest; /* of all names */
 	struct dyn_name *apex_name;
 	/* Of the message in hand. */
 	uint32_t message; /* number, from 1 */
@@ -144,6 +146,9 @@ struct dynupdate {
 /* Finds a name, and gets its RRsets from the store if it is new. owner: whole,
  * in lower case, in the zone. NULL: there is no memory. */
 struct dyn_name *dyn_name_get(struct dynupdate *d, const uint8_t *owner,
+	size_t len);
+/* Finds a name that the batch has looked at. NULL: it has not. */
+struct dyn_name *dyn_name_peek(const struct dynupdate *d, const uint8_t *owner,
 	size_t len);
 /* Finds an RRset that is or was there. NULL: none. */
 struct dyn_set *dyn_name_find(const struct dynupdate *d,
@@ -253,6 +258,14 @@ enum nsd_err dyn_rules_raise_serial(struct dynupdate *d) MUST_USE;
 
 /* Refuses names and RRsets that have grown beyond the limits. */
 void dyn_limits_check(struct dynupdate *d, struct dynupdate_result *result);
+
+/* ---- dyn_dname.c --------------------------------------------------------- */
+
+/* Refuses data below a DNAME. NSD_E_MEMORY. Cost: a look-up for each name above
+ * one that is new; of a message with a new DNAME, that of all names of the
+ * batch. */
+enum nsd_err dyn_dname_check(struct dynupdate *d,
+	struct dynupdate_result *result) MUST_USE;
 
 /* ---- dyn_write.c --------------------------------------------------------- */
 

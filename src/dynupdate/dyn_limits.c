@@ -28,7 +28,9 @@ dyn_limits_check(struct dynupdate *d, struct dynupdate_result *result)
 		types = UINT16_MAX / 2;
 	for (const struct dyn_set *set = d->touched; set != NULL;
 		set = set->touched)
-		if (set->count > records && set->count > set->count_before)
+		if (set->count > (set->type == TYPE_RRSIG && records
+					> UINT16_MAX ? UINT16_MAX : records)
+			&& set->count > set->count_before)
 			dyn_refuse_rr(result, RCODE_REFUSED, EDE_PROHIBITED,
 				set->name->owner, set->type,
 				"more records than max-records-per-type");

@@ -260,16 +260,32 @@ name_take(struct dynupdate *d, struct dyn_name *name)
 		&& (name->len == d->apex_len || name_take_nsec3(d, name));
 }
 
-struct dyn_name *
-dyn_name_get(struct dynupdate *d, const uint8_t *owner, size_t len)
+static struct dyn_name *
+name_find_hashed(const struct dynupdate *d, uint64_t hash,
+	const uint8_t *owner, size_t len)
 {
-	uint64_t hash = owner_hash_seeded(d, owner, len);
 	struct dyn_name *name = d->name_slots == 0 ? NULL
 		: d->names[hash & (d->name_slots - 1)];
 
 	while (name != NULL && (name->hash != hash || name->len != len
 			|| memcmp(name->owner, owner, len) != 0))
 		name = name->chain;
+	return name;
+}
+
+struct dyn_name *
+dyn_name_peek(const struct dynupdate *d, const uint8_t *owner, size_t len)
+{
+	return name_find_hashed(d, owner_hash_seeded(d, owner, len), owner,
+		len);
+}
+
+struct dyn_name *
+dyn_name_get(struct dynupdate *d, const uint8_t *owner, size_t len)
+{
+	uint64_t hash = owner_hash_seeded(d, owner, len);
+	struct dyn_name *name = name_find_hashed(d, hash, owner, len);
+
 	if (name != NULL)
 		return name;
 	if (d->name_count == d->name_slots && !names_grow(d))
@@ -286,6 +302,8 @@ dyn_name_get(struct dynupdate *d, const uint8_t *owner, size_t len)
 	name->chain = d->names[hash & (d->name_slots - 1)];
 	d->names[hash & (d->name_slots - 1)] = name;
 	d->name_count++;
+	name->older = d->newest;
+	d->newest = name;
 	return name;
 }
 

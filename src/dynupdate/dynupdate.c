@@ -128,8 +128,9 @@ message_end(struct dynupdate *d, struct dynupdate_result *result)
 	if (!result->changed)
 		return NSD_OK;
 	dyn_limits_check(d, result);
-	if (result->rcode != RCODE_NOERROR)
-		return NSD_OK;
+	err = dyn_dname_check(d, result);
+	if (err != NSD_OK || result->rcode != RCODE_NOERROR)
+		return err;
 	err = dyn_rules_raise_serial(d);
 	if (err == NSD_OK)
 		err = dyn_write_version(d, result);

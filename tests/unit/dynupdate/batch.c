@@ -9,6 +9,8 @@
 
 #include "batch.h"
 #include "dns/rcode_text.h"
+#include "dynupdate/dyn.h"
+#include "lib/failing.h"
 #include "store/writer.h"
 #include "update/update.h"
 #include "xfr/changes.h"
@@ -20,6 +22,7 @@
 struct zone_fixture batch_fixture;
 struct dynupdate_options batch_options;
 struct dynupdate_result batch_result;
+int batch_fail_at = -1;
 
 static struct dynupdate *batch;
 static store_ref entry;
@@ -156,20 +159,38 @@ batch_message_add(struct batch_message *m, const char *line)
 }
 
 enum nsd_err
+batch_begin(void)
+{
+	enum nsd_err err;
+
+	failing_once(batch_fail_at);
+	err = dynupdate_begin(batch_fixture.view, zone_get(),
+		(const uint8_t *)"\7example", &batch_options, &batch);
+	failing_once(-1);
+	return err;
+}
+
+size_t
+batch_memory(void)
+{
+	return batch->arena.mapped;
+}
+
+enum nsd_err
 batch_apply(const struct batch_message *m)
 {
 	uint8_t *octets;
 	enum nsd_err err;
 
 	if (batch == NULL)
-		assert_int_equal(dynupdate_begin(batch_fixture.view, zone_get(),
-			(const uint8_t *)"\7example", &batch_options, &batch),
-			NSD_OK);
+		assert_int_equal(batch_begin(), NSD_OK);
 	/* Memory that ends with the message, for those who watch it. */
 	octets = malloc(m->len + 1);
 	assert_non_null(octets);
 	memcpy(octets + 1, m->octets, m->len);
+	failing_once(batch_fail_at);
 	err = dynupdate_apply(batch, octets + 1, m->len, &batch_result);
+	failing_once(-1);
 	free(octets);
 	return err;
 }
@@ -218,8 +239,8 @@ say(const char *format, ...)
 	va_end(args);
 }
 
-static void
-say_record(const char *sign, const uint8_t *owner, uint32_t ttl_sec,
+void
+batch_print(char line[BATCH_LINE_MAX], const uint8_t *owner, uint32_t ttl_sec,
 	uint16_t type, const uint8_t *rdata, size_t rdlen)
 {
 	char name[NAME_TEXT_MAX], type_text[RRTYPE_TEXT_MAX], rdata_text[4096];
@@ -227,15 +248,25 @@ say_record(const char *sign, const uint8_t *owner, uint32_t ttl_sec,
 	name_print_text(owner, name);
 	rrtype_print(type, type_text);
 	if (type == TYPE_SOA) {
-		say("%sSOA %u\n", sign,
+		snprintf(line, BATCH_LINE_MAX, "SOA %u\n",
 			(unsigned)octets_get_u32(rdata + rdlen - 20));
 		return;
 	}
 	if (rdata_print(type, rdata, rdlen, rdata_text, sizeof(rdata_text))
 		>= sizeof(rdata_text))
 		snprintf(rdata_text, sizeof(rdata_text), "(%zu octets)", rdlen);
-	say("%s%s %u %s %s\n", sign, name, (unsigned)ttl_sec, type_text,
-		rdata_text);
+	snprintf(line, BATCH_LINE_MAX, "%s %u %s %s\n", name,
+		(unsigned)ttl_sec, type_text, rdata_text);
+}
+
+static void
+say_record(const char *sign, const uint8_t *owner, uint32_t ttl_sec,
+	uint16_t type, const uint8_t *rdata, size_t rdlen)
+{
+	char line[BATCH_LINE_MAX];
+
+	batch_print(line, owner, ttl_sec, type, rdata, rdlen);
+	say("%s%s", sign, line);
 }
 
 static void
@@ -259,6 +290,14 @@ note(struct zone_update *update, const struct changes_rr *rr)
 }
 
 static void
+on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	(void)sink;
+	if (d->severity == DIAG_ERROR)
+		printf("%s\n", d->text);
+}
+
+static void
 commit(const uint8_t *records, size_t len, uint32_t to)
 {
 	const struct zone_update_options options = {.threads = 1,
@@ -266,7 +305,7 @@ commit(const uint8_t *records, size_t len, uint32_t to)
 	struct changes changes;
 	struct changes_rr rr;
 	struct zone_update *update;
-	struct diag_sink sink = {0};
+	struct diag_sink sink = {.on_diag = on_diag};
 	uint8_t *octets = malloc(CHANGES_HEAD_MAX + len);
 	size_t head;
 	uint32_t last;

@@ -44,6 +44,11 @@ void batch_message_put(struct batch_message *m, unsigned section,
 	const uint8_t *owner, uint16_t type, uint16_t rrclass,
 	uint32_t ttl_sec, const uint8_t *rdata, size_t rdlen);
 
+/* The allocation that fails next, in a program where they can; -1: none. */
+extern int batch_fail_at;
+/* Begins a batch; one is begun anyway where there is none. */
+enum nsd_err batch_begin(void);
+
 /* Gives a message to the batch, and begins one if there is none. */
 enum nsd_err batch_apply(const struct batch_message *m);
 /* The same of lines. Returns the name of the RCODE, and " same" behind NOERROR
@@ -59,5 +64,11 @@ const char *batch_take(void);
 /* All records of the served zone but the SOA: "NAME TTL TYPE RDATA" */
 const char *batch_zone(void);
 uint32_t batch_serial(void);
+/* Octets that the batch has taken. */
+size_t batch_memory(void);
+/* Prints a record as it stands in these, with its newline. */
+#define BATCH_LINE_MAX 8192u
+void batch_print(char line[BATCH_LINE_MAX], const uint8_t *owner,
+	uint32_t ttl_sec, uint16_t type, const uint8_t *rdata, size_t rdlen);
 
 #endif

@@ -567,6 +567,31 @@ limits_refuse_what_grows(void **state)
 		"-SOA 14\n+SOA 15\n+www.example. 1 TXT \"b\"\n");
 }
 
+/* RFC 6672 section 2.4: there is no data below a DNAME */
+static void
+dname_has_nothing_below(void **state)
+{
+	batch_load(HEAD "d 1 DNAME www\na.b.c 1 A 192.0.2.1\n"
+		"b.c 1 A 192.0.2.1\n");
+	ASK("u in x.d 1 a 192.0.2.1", "REFUSED");
+	WHY("d.example. DNAME: there would be data below it");
+	ASK("u in x.y.d 1 a 192.0.2.1", "REFUSED");
+	ASK("u in dd 1 a 192.0.2.1\nu in d 1 a 192.0.2.1", "NOERROR");
+	ASK("u in c 1 dname www", "REFUSED");
+	WHY("c.example. DNAME: there would be data below it");
+	ASK("u in c 1 dname www\nu any a.b.c.example. any", "REFUSED");
+	ASK("u in c 1 dname www\nu any a.b.c.example. any\n"
+		"u any b.c.example. any", "NOERROR");
+	ASK("u in b.c 1 a 192.0.2.1", "REFUSED");
+	/* Data that a message before has brought. */
+	ASK("u in x.new 1 a 192.0.2.1", "NOERROR");
+	ASK("u in new 1 dname www", "REFUSED");
+	ASK("u any x.new.example. a", "NOERROR");
+	ASK("u in new 1 dname www", "NOERROR");
+	ASK("u in x.new 1 a 192.0.2.1\nu any new.example. dname", "NOERROR");
+	batch_take();
+}
+
 /* A message that has no room goes into the next batch; one that never has any
  * is refused */
 static void
@@ -618,6 +643,7 @@ main(void)
 		cmocka_unit_test(serial_follows_the_policy),
 		cmocka_unit_test(messages_see_those_before),
 		cmocka_unit_test(limits_refuse_what_grows),
+		cmocka_unit_test(dname_has_nothing_below),
 		cmocka_unit_test(octets_have_a_limit),
 	};
 
