@@ -46,6 +46,8 @@ struct counters {
 	uint64_t truncated;
 	uint64_t dropped;
 	uint64_t lost;  /* datagrams that the kernel had no room for */
+	uint64_t update_received; /* of zones that take or forward them */
+	uint64_t update_rcode[COUNTER_RCODES]; /* of replies to them */
 } __attribute__((aligned(64)));
 
 /* sum += more, of each counter. */

@@ -85,14 +85,19 @@ print_block(struct statistics_text *out, const char *prefix,
 {
 	char name[STATISTICS_ITEM_MAX];
 
-	for (unsigned i = 0; i < STATISTICS_ARRAYS; i++)
+	for (unsigned i = 0; i < STATISTICS_UPDATES; i++)
 		lines_of(out, prefix, &statistics_arrays[i], c);
 	for (unsigned i = 0; i < statistics_single_count; i++) {
-		snprintf(name, sizeof(name), "num.%s",
-			statistics_singles[i].name);
-		print_value(out, prefix, name,
-			statistics_single_value(&statistics_singles[i], c));
+		const struct statistics_single *single =
+			&statistics_singles[i];
+		uint64_t value = statistics_single_value(single, c);
+
+		if (single->may_lack && value == 0)
+			continue;
+		snprintf(name, sizeof(name), "num.%s", single->name);
+		print_value(out, prefix, name, value);
 	}
+	lines_of(out, prefix, &statistics_arrays[STATISTICS_UPDATES], c);
 }
 
 static void

@@ -34,6 +34,8 @@ static const struct family {
 	{STATISTICS_ARRAYS, "txerr"},
 	{STATISTICS_ARRAYS, "answer_wo_aa"},
 	{STATISTICS_ARRAYS, "truncated"},
+	{STATISTICS_ARRAYS, "update.received"},
+	{STATISTICS_UPDATES, NULL},
 };
 #define FAMILY_COUNT (sizeof(families) / sizeof(*families))
 
@@ -81,7 +83,8 @@ samples_of(struct statistics_text *out, const char *zone,
 	for (unsigned i = 0; i < array->count; i++) {
 		if (!statistics_array_get(array, c, i, name, &value))
 			continue;
-		snprintf(label, sizeof(label), "%s=\"%s\"", array->name, name);
+		snprintf(label, sizeof(label), "%s=\"%s\"", array->label,
+			name);
 		print_sample(out, array->family, zone, label, value);
 	}
 }

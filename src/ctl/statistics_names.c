@@ -59,21 +59,32 @@ name_of_rcode(unsigned item, char *name)
 	return item <= RCODE_YXDOMAIN;
 }
 
+/* Most servers take no UPDATEs: what was not counted is not shown. */
+static bool
+name_of_update(unsigned item, char *name)
+{
+	(void)name_of_rcode(item, name);
+	return false;
+}
+
 #define AT(field) offsetof(struct counters, field)
 
 const struct statistics_array statistics_arrays[STATISTICS_ARRAYS] = {
-	[STATISTICS_TYPES] = {"type", "queries_by_type_total",
+	[STATISTICS_TYPES] = {"type", "type", "queries_by_type_total",
 		"Queries by their type.", AT(type), TYPES_SHOWN, TYPES_SHOWN,
 		name_of_type},
-	[STATISTICS_OPCODES] = {"opcode", "queries_by_opcode_total",
+	[STATISTICS_OPCODES] = {"opcode", "opcode", "queries_by_opcode_total",
 		"Queries by their opcode.", AT(opcode), OPCODES_SHOWN,
 		OPCODES_SHOWN, name_of_opcode},
-	[STATISTICS_CLASSES] = {"class", "queries_by_class_total",
+	[STATISTICS_CLASSES] = {"class", "class", "queries_by_class_total",
 		"Queries by their class.", AT(rrclass), CLASSES_SHOWN,
 		COUNTER_CLASSES, name_of_class},
-	[STATISTICS_RCODES] = {"rcode", "queries_by_rcode_total",
+	[STATISTICS_RCODES] = {"rcode", "rcode", "queries_by_rcode_total",
 		"Replies by their RCODE.", AT(rcode), COUNTER_RCODES,
 		COUNTER_RCODES, name_of_rcode},
+	[STATISTICS_UPDATES] = {"update", "rcode", "updates_by_rcode_total",
+		"Replies to UPDATEs by their RCODE.", AT(update_rcode),
+		COUNTER_RCODES, COUNTER_RCODES, name_of_update},
 };
 
 bool
@@ -90,6 +101,8 @@ statistics_array_get(const struct statistics_array *array,
 	return array->has_name(item, name) || *value != 0;
 }
 
+/* The place of a counter that is shown, also when it is 0. */
+#define SHOWN(field) AT(field), false
 #define TRANSPORT "queries_by_transport_total"
 #define TRANSPORT_HELP "Queries over UDP."
 #define CONNECTIONS "connections_total"
@@ -99,30 +112,33 @@ statistics_array_get(const struct statistics_array *array,
 
 const struct statistics_single statistics_singles[] = {
 	{"edns", "queries_with_edns_total", NULL, "Queries with EDNS.",
-		AT(edns)},
+		SHOWN(edns)},
 	{"ednserr", "queries_with_edns_failed_total", NULL,
-		"Queries whose EDNS is wrong.", AT(edns_err)},
-	{"udp", TRANSPORT, "transport=\"udp\"", TRANSPORT_HELP, AT(udp)},
-	{"udp6", TRANSPORT, "transport=\"udp6\"", TRANSPORT_HELP, AT(udp6)},
-	{"tcp", CONNECTIONS, "transport=\"tcp\"", CONNECTIONS_HELP, AT(tcp)},
+		"Queries whose EDNS is wrong.", SHOWN(edns_err)},
+	{"udp", TRANSPORT, "transport=\"udp\"", TRANSPORT_HELP, SHOWN(udp)},
+	{"udp6", TRANSPORT, "transport=\"udp6\"", TRANSPORT_HELP, SHOWN(udp6)},
+	{"tcp", CONNECTIONS, "transport=\"tcp\"", CONNECTIONS_HELP, SHOWN(tcp)},
 	{"tcp6", CONNECTIONS, "transport=\"tcp6\"", CONNECTIONS_HELP,
-		AT(tcp6)},
-	{"tls", CONNECTIONS, "transport=\"tls\"", CONNECTIONS_HELP, AT(tls)},
+		SHOWN(tcp6)},
+	{"tls", CONNECTIONS, "transport=\"tls\"", CONNECTIONS_HELP, SHOWN(tls)},
 	{"tls6", CONNECTIONS, "transport=\"tls6\"", CONNECTIONS_HELP,
-		AT(tls6)},
+		SHOWN(tls6)},
 	{"answer_wo_aa", "answers_without_aa_total", NULL,
 		"Replies NOERROR that are not authoritative.",
-		AT(answer_wo_aa)},
+		SHOWN(answer_wo_aa)},
 	{"rxerr", "queries_rx_failed_total", NULL,
-		"Queries that could not be received.", AT(rx_err)},
+		"Queries that could not be received.", SHOWN(rx_err)},
 	{"txerr", "answers_tx_failed_total", NULL,
-		"Replies that could not be sent.", AT(tx_err)},
-	{"raxfr", TRANSFERS, "xfrtype=\"AXFR\"", TRANSFERS_HELP, AT(raxfr)},
-	{"rixfr", TRANSFERS, "xfrtype=\"IXFR\"", TRANSFERS_HELP, AT(rixfr)},
+		"Replies that could not be sent.", SHOWN(tx_err)},
+	{"raxfr", TRANSFERS, "xfrtype=\"AXFR\"", TRANSFERS_HELP, SHOWN(raxfr)},
+	{"rixfr", TRANSFERS, "xfrtype=\"IXFR\"", TRANSFERS_HELP, SHOWN(rixfr)},
 	{"truncated", "answers_truncated_total", NULL,
-		"Replies that were truncated.", AT(truncated)},
+		"Replies that were truncated.", SHOWN(truncated)},
 	{"dropped", "queries_dropped_total", NULL,
-		"Queries that were not replied to.", AT(dropped)},
+		"Queries that were not replied to.", SHOWN(dropped)},
+	{"update.received", "updates_received_total", NULL,
+		"UPDATEs of zones that take or forward them.",
+		AT(update_received), true},
 };
 
 const unsigned statistics_single_count =

@@ -12,7 +12,8 @@
 
 /* An array of struct counters. */
 struct statistics_array {
-	const char *name;   /* as in num.NAME.ITEM, and the label of metrics */
+	const char *name;   /* as in num.NAME.ITEM */
+	const char *label;  /* of metrics */
 	const char *family; /* of metrics, behind nsd_ */
 	const char *help;
 	uint16_t at;        /* octets, within struct counters */
@@ -24,7 +25,7 @@ struct statistics_array {
 };
 
 enum { STATISTICS_TYPES, STATISTICS_OPCODES, STATISTICS_CLASSES,
-	STATISTICS_RCODES, STATISTICS_ARRAYS };
+	STATISTICS_RCODES, STATISTICS_UPDATES, STATISTICS_ARRAYS };
 extern const struct statistics_array statistics_arrays[STATISTICS_ARRAYS];
 
 /* Gets what is shown of an item, and its name, which has room for
@@ -40,6 +41,7 @@ struct statistics_single {
 	const char *label;  /* of metrics: name="value", or NULL */
 	const char *help;
 	uint16_t at;        /* octets, within struct counters */
+	bool may_lack;      /* `stats` shows it only when not 0 */
 };
 
 extern const struct statistics_single statistics_singles[];

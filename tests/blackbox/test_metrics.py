@@ -32,6 +32,8 @@ NAMES = {
     "nsd_answers_tx_failed": "counter",
     "nsd_answers_without_aa": "counter",
     "nsd_answers_truncated": "counter",
+    "nsd_updates_received": "counter",
+    "nsd_updates_by_rcode": "counter",
     "nsd_queries_lost": "counter",
     "nsd_time_up_seconds": "counter",
     "nsd_time_elapsed_seconds": "unknown",

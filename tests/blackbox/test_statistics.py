@@ -199,7 +199,9 @@ def test_the_page_explains_each_line(make_server):
         name = re.sub(r"\b(type|opcode|class|rcode)\.\w+$", r"\1.X", name)
         if not name.startswith(("both.", "test/c.")):
             shown.add(name)
-    assert shown and entries == shown | {"GROUP.num.queries"}
+    # Lines of UPDATEs are there when there were some.
+    assert shown and entries == shown | {"GROUP.num.queries",
+                                         "num.update.received", "num.update.X"}
 
 
 def test_parsers_of_monitoring_read_it(make_server):

@@ -151,6 +151,32 @@ what_nsd_does_not_name_has_lines_of_its_own(void **state)
 	statistics_text_free(&out);
 }
 
+/* Servers that take no UPDATEs show what NSD shows. */
+static void
+updates_are_shown_when_there_were_some(void **state)
+{
+	static const char *const lines[] = {"num.dropped=11\n",
+		"num.update.received=9\n", "num.update.NOERROR=6\n",
+		"num.update.NOTZONE=2\n", "zone.primary=8\n"};
+	struct statistics_text out = {NULL};
+	struct statistics s;
+	char *text;
+
+	fill(&s);
+	statistics_print(&out, &s);
+	text = finish(&out);
+	assert_null(strstr(text, "num.update"));
+	statistics_text_free(&out);
+	s.all.update_received = 9;
+	s.all.update_rcode[0] = 6;
+	s.all.update_rcode[10] = 2;
+	statistics_print(&out, &s);
+	text = finish(&out);
+	expect_in_order(text, lines, sizeof(lines) / sizeof(*lines));
+	assert_null(strstr(text, "num.update.FORMERR"));
+	statistics_text_free(&out);
+}
+
 static void
 a_group_has_its_name_before_each_line(void **state)
 {
@@ -287,6 +313,8 @@ metrics_have_families(void **state)
 		"nsd_zonestats_queries_by_transport_total{zone=\"t\\\"w\\\\o"
 		"\\n\",transport=\"udp\"} 2\n",
 		"nsd_zonestats_queries_dropped_total{zone=\"one\"} 11\n",
+		"nsd_zonestats_updates_received_total{zone=\"one\"} 0\n",
+		"# TYPE nsd_zonestats_updates_by_rcode_total counter\n",
 	};
 	struct statistics_text out = {NULL};
 	struct statistics s;
@@ -369,7 +397,7 @@ a_family_stands_in_one_place(void **state)
 			assert_memory_equal(line, family, len);
 		}
 	}
-	assert_int_equal(heads, 15 + 11 + 15);
+	assert_int_equal(heads, 17 + 11 + 17);
 	statistics_text_free(&out);
 }
 
@@ -394,6 +422,7 @@ main(void)
 		cmocka_unit_test(what_nsd_does_not_name_has_lines_of_its_own),
 		cmocka_unit_test(time_is_counted_by_its_power_of_two),
 		cmocka_unit_test(lines_of_times),
+		cmocka_unit_test(updates_are_shown_when_there_were_some),
 		cmocka_unit_test(a_group_has_its_name_before_each_line),
 		cmocka_unit_test(metrics_have_families),
 		cmocka_unit_test(labels_are_utf8),
