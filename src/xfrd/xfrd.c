@@ -356,6 +356,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err == NSD_OK)
 		err = xfrd_client_update_init(xfrd);
 	if (err == NSD_OK)
+		err = xfrd_forward_init(xfrd);
+	if (err == NSD_OK)
 		err = xfrd_produce_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_write_init(xfrd);

@@ -8,6 +8,7 @@
 
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_client_updates.h"
+#include "xfrd/xfrd_forward.h"
 
 /* The octets of requests that are here, above which no other is taken. Credits
  * bound them, too, but each may have 64 KiB. */
@@ -70,6 +71,18 @@ update_refuse(struct xfrd *xfrd, const struct ipc_message *m, enum rcode rcode,
 		link_end(&worker->link);
 }
 
+/* True if updates of a zone are for its primaries. */
+static bool
+update_is_forwarded(struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct xfrd_options options = xfrd_options_find(xfrd, apex);
+	bool is = settings_options_forward_updates(
+		xfrd_options_lists(&options));
+
+	xfrd_read_end(xfrd);
+	return is;
+}
+
 void
 xfrd_client_update_take(struct xfrd *xfrd, const struct ipc_message *m)
 {
@@ -97,5 +110,8 @@ xfrd_client_update_take(struct xfrd *xfrd, const struct ipc_message *m)
 	}
 	memcpy(update->apex, apex, name_len(apex));
 	xfrd->updates.octets += len;
-	xfrd_client_update_queue(xfrd, update);
+	if (update_is_forwarded(xfrd, apex))
+		xfrd_forward(xfrd, update);
+	else
+		xfrd_client_update_queue(xfrd, update);
 }

@@ -8,6 +8,7 @@
  *   xfrd_client_update_batch.c   makes a version of the requests of a zone
  *   xfrd_client_update_answer.c  answers workers
  *   xfrd_client_update_log.c     log lines
+ *   xfrd_forward.c               passes requests on to primaries
  *
  * Requests of a zone are carried out in the order in which they came. Those
  * that come while a version is made durable and published wait, and go together
@@ -24,6 +25,7 @@
 #include "base/list.h"
 #include "dns/name.h"
 #include "journal/journal_entry.h"
+#include "xfrd/xfrd_forward.h"
 
 struct event;
 struct ipc_message;
@@ -51,6 +53,7 @@ struct xfrd_client_updates {
 	uint64_t octets;          /* of all requests that are here */
 	struct xfrd_updates_said said;
 	struct xfrd_update_key *keys[XFRD_UPDATE_KEYS];
+	struct xfrd_forwards forwards;
 };
 
 /* Text that stands between the address and the key's name in a source. */

@@ -1,32 +1,26 @@
 /* xfrd_client_update_answer.c - answers workers about UPDATEs of clients. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_client_updates.h"
 
-void
-xfrd_client_update_answer(struct xfrd *xfrd, struct client_update *update,
-	const struct client_update_end *end)
+/* Sends an answer, and frees the request. len: octets of the text. */
+static void
+answer_send(struct xfrd *xfrd, struct client_update *update,
+	struct ipc_client_updated *updated, size_t len)
 {
 	struct peer *worker = peers_find(&xfrd->role.peers, update->channel);
-	size_t len = strnlen(end->why, sizeof(end->why));
-	struct ipc_client_updated updated = {
-		.ticket = update->ticket,
-		.rcode = (uint16_t)end->rcode,
-		.ede = end->ede,
-	};
 	const struct link_message answer = {
 		.type = IPC_CLIENT_UPDATED,
-		.payload = &updated,
+		.payload = updated,
 		.len = IPC_CLIENT_UPDATED_MIN + len,
 	};
 
-	_Static_assert(CLIENT_UPDATE_WHY_MAX <= IPC_CLIENT_UPDATED_MAX,
-		"a text has room");
-	memcpy(updated.text, end->why, len);
+	updated->ticket = update->ticket;
 	/* The credit comes first: the worker may have the next request sent
 	 * when it reads the answer. */
 	if (worker != NULL)
@@ -35,4 +29,31 @@ xfrd_client_update_answer(struct xfrd *xfrd, struct client_update *update,
 		link_end(&worker->link);
 	xfrd->updates.octets -= update->len;
 	free(update);
+}
+
+void
+xfrd_client_update_answer(struct xfrd *xfrd, struct client_update *update,
+	const struct client_update_end *end)
+{
+	size_t len = strnlen(end->why, sizeof(end->why));
+	struct ipc_client_updated updated = {
+		.rcode = (uint16_t)end->rcode,
+		.ede = end->ede,
+	};
+
+	_Static_assert(CLIENT_UPDATE_WHY_MAX <= IPC_CLIENT_UPDATED_MAX,
+		"a text has room");
+	memcpy(updated.text, end->why, len);
+	answer_send(xfrd, update, &updated, len);
+}
+
+void
+xfrd_client_update_pass_back(struct xfrd *xfrd, struct client_update *update,
+	const uint8_t *message, size_t len)
+{
+	struct ipc_client_updated updated = {.is_reply = 1};
+
+	assert(len <= sizeof(updated.text));
+	memcpy(updated.text, message, len);
+	answer_send(xfrd, update, &updated, len);
 }

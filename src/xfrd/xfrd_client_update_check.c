@@ -279,3 +279,38 @@ xfrd_client_update_check(struct xfrd *xfrd,
 			"neither allow-update nor update-policy allows it");
 	return true;
 }
+
+bool
+xfrd_client_update_check_forward(struct xfrd *xfrd,
+	const struct xfrd_options *options, struct client_update *update,
+	struct client_update_end *end)
+{
+	const struct settings_options *lists = xfrd_options_lists(options);
+	struct acl_client client = {
+		.peer = &update->from,
+		.view = options->view,
+	};
+	struct acl_block block;
+	struct acl_list list;
+
+	if (options->entry == NULL)
+		return check_refuse(end, RCODE_NOTAUTH, EDE_NOT_AUTHORITATIVE,
+			"the zone is not here any more");
+	if (!settings_options_forward_updates(lists))
+		return check_refuse(end, RCODE_REFUSED, EDE_PROHIBITED,
+			"updates of the zone are not passed on any more");
+	list = acl_list_get(lists, SETTINGS_UPDATE_FORWARD);
+	/* NOKEY: the primary knows the key, and this server need not. */
+	if (!check_signer(xfrd, options->view, update, &client.key))
+		client.key = STORE_NONE;
+	if (acl_list_allows(&list, &client))
+		return true;
+	if (client.key != STORE_NONE
+		&& !acl_list_find_block(&list, &client, &block)) {
+		client.key = STORE_NONE;
+		if (acl_list_allows(&list, &client))
+			return true;
+	}
+	return check_refuse(end, RCODE_REFUSED, EDE_PROHIBITED,
+		"update-forward does not allow it");
+}

@@ -92,3 +92,20 @@ xfrd_client_update_log_refused(struct xfrd *xfrd,
 		rcode_text_print((uint16_t)end->rcode, rcode),
 		end->why[0] != '\0' ? ": " : "", end->why);
 }
+
+void
+xfrd_client_update_log_forwarded(struct xfrd *xfrd,
+	const struct client_update *update,
+	const struct sockaddr_storage *primary, enum rcode rcode)
+{
+	char source[JOURNAL_SOURCE_MAX + 1], name[NAME_TEXT_MAX];
+	char text[RCODE_TEXT_MAX], address[NET_ADDRESS_TEXT_MAX];
+
+	if (!said_may_log(&xfrd->updates.said))
+		return;
+	xfrd_client_update_print_source(update, source, sizeof(source));
+	net_print_address(primary, true, address);
+	log_at(1, LOG_LEVEL_INFO, "update for %s from %s: passed on to %s: %s",
+		said_print_name(update->apex, name), source, address,
+		rcode_text_print((uint16_t)rcode, text));
+}

@@ -52,6 +52,11 @@ struct client_update {
 void xfrd_client_update_answer(struct xfrd *xfrd, struct client_update *update,
 	const struct client_update_end *end);
 
+/* Passes the message of a primary back as the answer to a request, and frees
+ * the request. len: IPC_CLIENT_UPDATED_MAX at most. */
+void xfrd_client_update_pass_back(struct xfrd *xfrd,
+	struct client_update *update, const uint8_t *message, size_t len);
+
 /* ---- xfrd_client_update_log.c -------------------------------------------- */
 
 /* Prints the client, and the key if it has signed: "ADDRESS key NAME". */
@@ -60,6 +65,9 @@ void xfrd_client_update_print_source(const struct client_update *update,
 /* Log lines, of which there are some in a second at most. */
 void xfrd_client_update_log_done(struct xfrd *xfrd,
 	const struct client_update *update);
+void xfrd_client_update_log_forwarded(struct xfrd *xfrd,
+	const struct client_update *update,
+	const struct sockaddr_storage *primary, enum rcode rcode);
 void xfrd_client_update_log_refused(struct xfrd *xfrd,
 	const struct client_update *update,
 	const struct client_update_end *end);
@@ -73,6 +81,11 @@ bool xfrd_client_update_read_zone(const uint8_t *message, size_t len,
 /* Checks that the zone of a request takes it, by the options at hand, and that
  * it is signed as it says. False: *end has the reason. */
 bool xfrd_client_update_check(struct xfrd *xfrd,
+	const struct xfrd_options *options, struct client_update *update,
+	struct client_update_end *end) MUST_USE;
+
+/* The same of a zone whose requests are passed on to its primaries. */
+bool xfrd_client_update_check_forward(struct xfrd *xfrd,
 	const struct xfrd_options *options, struct client_update *update,
 	struct client_update_end *end) MUST_USE;
 

@@ -1,0 +1,335 @@
+/*
+ * xfrd_forward.c - passes UPDATEs of clients on to primaries: each on a
+ * connection of its own, as the message keeps its ID. One primary after the
+ * other is asked, in the order of request-xfr, until one answers.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/client.h"
+#include "net/socket.h"
+#include "tls/client.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_client_updates.h"
+#include "xfrd/xfrd_forward.h"
+
+/* Connections at a time. */
+#define FORWARDS_MAX 64u
+/* The time that a primary has to answer. */
+#define PRIMARY_SEC 10u
+
+#define DNS_PORT 53u
+#define TLS_PORT 853u /* RFC 9103 section 7.3 */
+
+/* A request on its way. */
+struct forward {
+	struct cds_list_head node;    /* of forwards.waiting, or of none */
+	struct xfrd *xfrd;
+	struct client_update *update;
+	struct net_client *client;    /* NULL: no connection */
+	struct event *event;          /* the primary's time is over; or the next
+				       * one is to be asked */
+	uint32_t next;                /* index of the primary behind that one */
+	bool uses_tls;
+	struct sockaddr_storage to;   /* address of the primary */
+	char why[CLIENT_UPDATE_WHY_MAX]; /* failures so far */
+};
+
+/* A primary, by the options that are published. */
+struct forward_primary {
+	struct sockaddr_storage to;
+	struct sockaddr_storage from;    /* family 0: the system's choice */
+	const char *tls_auth;            /* NULL: none; lent as the options */
+};
+
+static void
+forward_make_address(const struct acl_element *element, uint16_t port,
+	struct sockaddr_storage *address)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+
+	memset(address, 0, sizeof(*address));
+	if (element->port != 0)
+		port = element->port;
+	if (element->family == 4) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, element->address, 4);
+	} else {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
+		memcpy(&v6->sin6_addr, element->address, 16);
+	}
+}
+
+/* Finds a primary. False: there are fewer. */
+static bool
+forward_find_primary(const struct xfrd_options *options, uint32_t index,
+	struct forward_primary *primary)
+{
+	const struct settings_options *lists = xfrd_options_lists(options);
+	const struct acl_element *elements, *ours;
+	uint32_t count = 0;
+
+	if (lists == NULL
+		|| index >= xfrd_options_count(options, SETTINGS_REQUEST_XFR))
+		return false;
+	elements = settings_options_list(lists, SETTINGS_REQUEST_XFR, &count);
+	if (index >= count)
+		return false;
+	primary->tls_auth = xfrd_options_texts(options, SETTINGS_REQUEST_XFR,
+		index).tls_auth;
+	forward_make_address(&elements[index],
+		primary->tls_auth != NULL ? TLS_PORT : DNS_PORT, &primary->to);
+	memset(&primary->from, 0, sizeof(primary->from));
+	ours = settings_options_list(lists, SETTINGS_OUTGOING_INTERFACE,
+		&count);
+	for (uint32_t i = 0; i < count; i++)
+		if (ours[i].family == elements[index].family) {
+			forward_make_address(&ours[i], 0, &primary->from);
+			break;
+		}
+	return true;
+}
+
+/* ---- the end of a request ------------------------------------------------ */
+
+static void
+forward_close(struct forward *f)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct xfrd_forwards *forwards = &f->xfrd->updates.forwards;
+
+	if (f->client == NULL)
+		return;
+	net_client_close(f->client);
+	f->client = NULL;
+	assert(forwards->count > 0);
+	forwards->count--;
+	if (!cds_list_empty(&forwards->waiting))
+		event_add(forwards->event, &at_once);
+}
+
+static void
+forward_free(struct forward *f)
+{
+	forward_close(f);
+	event_free(f->event);
+	free(f);
+}
+
+/* Ends a request that no primary has answered. */
+static void
+forward_fail(struct forward *f, enum rcode rcode, uint16_t ede, const char *why)
+{
+	struct client_update_end end = {.rcode = rcode, .ede = ede};
+
+	snprintf(end.why, sizeof(end.why), "%s", why);
+	xfrd_client_update_log_refused(f->xfrd, f->update, &end);
+	xfrd_client_update_answer(f->xfrd, f->update, &end);
+	forward_free(f);
+}
+
+/* The primary at hand does not answer: the next one is asked in another turn of
+ * the loop. */
+static void
+forward_go_on(struct forward *f, const char *why)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	char address[NET_ADDRESS_TEXT_MAX];
+	size_t at = strlen(f->why);
+
+	net_print_address(&f->to, true, address);
+	snprintf(f->why + at, sizeof(f->why) - at, "%s%s: %s",
+		at > 0 ? "; " : "", address, why);
+	forward_close(f);
+	event_add(f->event, &at_once);
+}
+
+/* ---- a primary ----------------------------------------------------------- */
+
+static void
+forward_on_message(void *ctx, const uint8_t *message, size_t len)
+{
+	struct forward *f = ctx;
+	const uint8_t *request = f->update->message;
+
+	if (len < MESSAGE_HEADER_LEN
+		|| message_get_id(message) != message_get_id(request)
+		|| (message_get_flags(message) & MESSAGE_QR) == 0
+		|| message_get_opcode(message) != OPCODE_UPDATE) {
+		forward_go_on(f, "a message that is no answer");
+		return;
+	}
+	if (len > IPC_CLIENT_UPDATED_MAX) {
+		forward_go_on(f, "an answer that is too long");
+		return;
+	}
+	xfrd_client_update_log_forwarded(f->xfrd, f->update, &f->to,
+		(enum rcode)message_get_rcode(message));
+	xfrd_client_update_pass_back(f->xfrd, f->update, message, len);
+	forward_free(f);
+}
+
+static void
+forward_on_end(void *ctx, int error)
+{
+	struct forward *f = ctx;
+	char text[TLS_FAILURE_MAX];
+	const char *why = !f->uses_tls ? NULL : tls_client_print_failure(
+		net_client_get_stream(f->client), text);
+
+	if (why == NULL)
+		why = error != 0 ? strerror(error) : "connection closed";
+	forward_go_on(f, why);
+}
+
+static const struct net_client_calls forward_calls = {
+	.on_message = forward_on_message,
+	.on_end = forward_on_end,
+};
+
+static struct bufferevent *
+forward_open_tls(void *ctx, struct event_base *base, int fd)
+{
+	return tls_client_open(ctx, base, fd);
+}
+
+/* Connects to a primary, and sends the request. Returns why that fails; NULL:
+ * it does not. */
+static const char *
+forward_open(struct forward *f, const struct forward_primary *primary)
+{
+	static const struct timeval wait = {.tv_sec = PRIMARY_SEC};
+	struct xfrd *xfrd = f->xfrd;
+	const struct tls_client *tls = primary->tls_auth == NULL ? NULL
+		: xfrd_tls_find(&xfrd->tls, primary->tls_auth);
+	const struct net_client_stream stream = {
+		.open = forward_open_tls,
+		.ctx = (void *)tls,
+	};
+	const struct net_client_options options = {
+		.to = &f->to,
+		.from = primary->from.ss_family != 0 ? &primary->from : NULL,
+		.tcp = true,
+		.stream = tls != NULL ? &stream : NULL,
+		.tcp_mss = xfrd->asks.tcp_mss,
+		.timeout_sec = PRIMARY_SEC,
+	};
+	enum nsd_err err;
+
+	f->uses_tls = tls != NULL;
+	if (primary->tls_auth != NULL && tls == NULL)
+		return "its tls-auth cannot be used";
+	err = net_client_open(xfrd->role.base, &options, &forward_calls, f,
+		&f->client);
+	if (err != NSD_OK)
+		return err_reason(err);
+	xfrd->updates.forwards.count++;
+	err = net_client_send(f->client, f->update->message, f->update->len);
+	if (err != NSD_OK)
+		return err_reason(err);
+	event_add(f->event, &wait);
+	return NULL;
+}
+
+/* Asks the next primary. */
+static void
+forward_next(struct forward *f)
+{
+	struct xfrd_options options = xfrd_options_find(f->xfrd,
+		f->update->apex);
+	struct forward_primary primary;
+	struct client_update_end end = {.ede = EDE_NONE};
+	const char *why = NULL;
+	bool may, has;
+
+	may = xfrd_client_update_check_forward(f->xfrd, &options, f->update,
+		&end);
+	has = may && forward_find_primary(&options, f->next++, &primary);
+	if (has) {
+		f->to = primary.to;
+		why = forward_open(f, &primary);
+	}
+	xfrd_read_end(f->xfrd);
+	if (!may)
+		forward_fail(f, end.rcode, end.ede, end.why);
+	else if (!has)
+		forward_fail(f, RCODE_SERVFAIL, EDE_OTHER, f->why);
+	else if (why != NULL)
+		forward_go_on(f, why);
+}
+
+static void
+forward_on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct forward *f = arg;
+
+	if (f->client != NULL)
+		forward_go_on(f, "no answer in time");
+	else if (f->xfrd->updates.forwards.count < FORWARDS_MAX)
+		forward_next(f);
+	else
+		cds_list_add_tail(&f->node, &f->xfrd->updates.forwards.waiting);
+}
+
+/* There is room for requests that wait. */
+static void
+forward_on_room(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct xfrd_forwards *forwards = &xfrd->updates.forwards;
+	struct forward *f;
+
+	while (forwards->count < FORWARDS_MAX
+		&& (f = list_first_or_null(&forwards->waiting, struct forward,
+			    node))
+			!= NULL) {
+		cds_list_del_init(&f->node);
+		forward_next(f);
+	}
+}
+
+/* ---- interface ----------------------------------------------------------- */
+
+void
+xfrd_forward(struct xfrd *xfrd, struct client_update *update)
+{
+	struct client_update_end end = {.rcode = RCODE_SERVFAIL,
+		.ede = EDE_OTHER};
+	struct forward *f = calloc(1, sizeof(*f));
+
+	if (f != NULL)
+		f->event = event_new(xfrd->role.base, -1, 0, forward_on_event,
+			f);
+	if (f == NULL || f->event == NULL) {
+		free(f);
+		snprintf(end.why, sizeof(end.why), "%s",
+			err_text(NSD_E_MEMORY));
+		xfrd_client_update_answer(xfrd, update, &end);
+		return;
+	}
+	f->xfrd = xfrd;
+	f->update = update;
+	CDS_INIT_LIST_HEAD(&f->node);
+	event_active(f->event, EV_TIMEOUT, 0);
+}
+
+enum nsd_err
+xfrd_forward_init(struct xfrd *xfrd)
+{
+	struct xfrd_forwards *forwards = &xfrd->updates.forwards;
+
+	CDS_INIT_LIST_HEAD(&forwards->waiting);
+	forwards->event = event_new(xfrd->role.base, -1, 0, forward_on_room,
+		xfrd);
+	return forwards->event != NULL ? NSD_OK : NSD_E_MEMORY;
+}

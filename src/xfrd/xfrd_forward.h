@@ -1,0 +1,31 @@
+/*
+ * xfrd_forward.h - passes UPDATEs of clients on to the primaries of a secondary
+ * zone (RFC 2136 section 6), and the answer back. The client's message stays as
+ * it is, and its TSIG with it.
+ */
+#ifndef XFRD_XFRD_FORWARD_H
+#define XFRD_XFRD_FORWARD_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/list.h"
+
+struct client_update;
+struct event;
+struct xfrd;
+
+struct xfrd_forwards {
+	struct cds_list_head waiting; /* struct forward: no connection yet */
+	uint32_t count;               /* of those that have one */
+	struct event *event;          /* requests that wait have room */
+};
+
+/* NSD_E_MEMORY. */
+enum nsd_err xfrd_forward_init(struct xfrd *xfrd) MUST_USE;
+
+/* Passes a request on. Takes it, and answers it later: with the message of the
+ * first primary that answers; SERVFAIL, if none does. */
+void xfrd_forward(struct xfrd *xfrd, struct client_update *update);
+
+#endif
