@@ -19,6 +19,7 @@
 #include "loader/load_list.h"
 #include "loader/load_settings.h"
 #include "settings/acl.h"
+#include "settings/update_policy.h"
 #include "store/writer.h"
 #include "zone/table.h"
 
@@ -320,7 +321,7 @@ next_loader_publishes_the_same_again(void **state)
 		"tls-auth: name: t auth-domain-name: a.example\n"
 		"tls-auth: name: u auth-domain-name: b.example\n"
 		"pattern: name: p zonefile: p allow-query: ::1 k"
-		" provide-xfr: ::1 NOKEY t\n"
+		" provide-xfr: ::1 NOKEY t update-policy: k x.* TXT\n"
 		"zone: name: a include-pattern: p\n"
 		"zone: name: b include-pattern: p\n"
 		"zone: name: c zonefile: c allow-query: ::%u NOKEY"
@@ -348,6 +349,102 @@ next_loader_publishes_the_same_again(void **state)
 		}
 		assert_int_equal(options_of("\1a"), shared);
 		assert_int_equal(store_fixture_reclaimed(s.writer), octets);
+		conf_destroy(conf);
+	}
+}
+
+#define UPDATE_KEYS "key: name: K.Example secret: AAAA\n" \
+	"key: name: m secret: BBBB\n"
+
+/* The options of a zone; NULL: none. */
+static const struct settings_options *
+zone_options(const char *apex)
+{
+	store_ref options = options_of(apex);
+
+	return options == STORE_NONE ? NULL : store_get(s.view, options);
+}
+
+/* True if a key, the n-th of nsd.conf, may change records A of an owner. */
+static bool
+policy_allows(const char *apex, unsigned n, const char *owner)
+{
+	return update_policy_find(update_policy_get(zone_options(apex)),
+		settings_keys(published())[n], (const uint8_t *)apex,
+		(const uint8_t *)owner, 1) != 0;
+}
+
+static void
+who_may_change_a_zone_is_published(void **state)
+{
+	struct conf *conf = load(UPDATE_KEYS
+		"zone: name: a zonefile: a allow-update: ::1 m\n"
+		" serial-policy: dateserial update-signed: no-check\n"
+		"zone: name: example zonefile: e update-policy: K.Example self\n"
+		" update-policy: m h.* A update-policy: m *.b.example\n"
+		" update-policy: m n.example\n"
+		"zone: name: f request-xfr: ::1 NOKEY\n"
+		" update-forward: ::2 m\n"
+		"zone: name: c zonefile: c\n");
+	const struct settings_options *a;
+	struct acl_list list;
+
+	publish(conf);
+	assert_true(published()->takes_updates);
+	a = zone_options("\1a");
+	assert_int_equal(a->numbers.serial_policy, SETTINGS_SERIAL_DATESERIAL);
+	assert_int_equal(a->numbers.update_unchecked, 1);
+	list = acl_list_get(a, SETTINGS_ALLOW_UPDATE);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.elements->key, settings_keys(published())[1]);
+	list = acl_list_get(zone_options("\1f"), SETTINGS_UPDATE_FORWARD);
+	assert_int_equal(list.count, 1);
+	assert_true(settings_options_take_updates(a));
+	assert_true(settings_options_take_updates(zone_options("\7example")));
+	assert_false(settings_options_take_updates(zone_options("\1f")));
+	assert_false(settings_options_take_updates(zone_options("\1c")));
+	assert_true(settings_options_forward_updates(zone_options("\1f")));
+	assert_false(settings_options_forward_updates(a));
+	assert_false(settings_options_forward_updates(zone_options("\1c")));
+	/* self: the name of the key, in lower case. */
+	assert_true(policy_allows("\7example", 0, "\1k\7example"));
+	assert_false(policy_allows("\7example", 0, "\1n\7example"));
+	assert_false(policy_allows("\7example", 1, "\1k\7example"));
+	assert_true(policy_allows("\7example", 1, "\1n\7example"));
+	assert_true(policy_allows("\7example", 1, "\1x\1b\7example"));
+	assert_false(policy_allows("\7example", 1, "\1b\7example"));
+	assert_true(policy_allows("\7example", 1, "\1h\1b\7example"));
+	conf_destroy(conf);
+}
+
+/* Patterns count, too: zones of them may come while the server runs. */
+static void
+server_takes_updates_if_some_zone_or_pattern_does(void **state)
+{
+	static const struct {
+		const char *text;
+		bool takes;
+	} rows[] = {
+		{"zone: name: a zonefile: a\n", false},
+		{"zone: name: a zonefile: a serial-policy: unixtime\n", false},
+		{"zone: name: a zonefile: a allow-update: ::1 NOKEY\n", true},
+		{"zone: name: a zonefile: a update-policy: m *\n", true},
+		{"zone: name: a request-xfr: ::1 NOKEY update-forward: ::1 m\n",
+			true},
+		{"pattern: name: p allow-update: ::1 BLOCKED\n", true},
+		{"pattern: name: p update-policy: m *\n", true},
+		{"pattern: name: p update-forward: ::1 m\n", true},
+		{"pattern: name: p allow-notify: ::1 m\n", false},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct conf *conf;
+
+		snprintf(text, sizeof(text), UPDATE_KEYS "%s", rows[i].text);
+		conf = load(text);
+		publish(conf);
+		assert_int_equal(published()->takes_updates, rows[i].takes);
 		conf_destroy(conf);
 	}
 }
@@ -399,6 +496,8 @@ main(void)
 		TEST(catalog_options_are_published),
 		TEST(elements_for_tls_want_a_certificate),
 		TEST(next_loader_publishes_the_same_again),
+		TEST(who_may_change_a_zone_is_published),
+		TEST(server_takes_updates_if_some_zone_or_pattern_does),
 		TEST(zones_by_the_thousand_share),
 	};
 
