@@ -46,7 +46,7 @@ struct counters {
 	uint64_t truncated;
 	uint64_t dropped;
 	uint64_t lost;  /* datagrams that the kernel had no room for */
-	uint64_t update_received; /* of zones that take or forward them */
+	uint64_t update_received; /* but for those of zones that take none */
 	uint64_t update_rcode[COUNTER_RCODES]; /* of replies to them */
 } __attribute__((aligned(64)));
 

@@ -73,14 +73,33 @@ void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
  * in: exchanges, borrowed; the requests may be any octets. The caller is online
  * as a reader of the store during the call.
  * out: each reply in its buffer, and its reply_len; 0: nothing may be sent.
- * Sets pass_on of each NOTIFY that is allowed. Returns their count. Replies do
- * not refer into the store. Cannot fail, does not block. Allocates nothing, but
- * for the first request of a key and for a zone transfer; these answer SERVFAIL
- * without memory. Its cost has a limit, for any requests and zones; lists and
- * keys of nsd.conf are walked from the start.
+ * Sets pass_on of each NOTIFY that is allowed, and of each UPDATE; the latter
+ * has no reply yet: query_answer_update makes it. Returns their count. Replies
+ * do not refer into the store. Cannot fail, does not block. Allocates nothing,
+ * but for the first request of a key and for a zone transfer; these answer
+ * SERVFAIL without memory. Its cost has a limit, for any requests and zones;
+ * lists and keys of nsd.conf are walked from the start.
  */
 size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
+
+/* The outcome of an UPDATE (RFC 2136) that was passed on. */
+struct query_outcome {
+	uint16_t rcode;   /* enum rcode, up to 15 */
+	uint16_t ede;     /* enum ede_code */
+	const char *text; /* of the extended error; NULL: none */
+};
+
+/*
+ * Makes the reply to an UPDATE that had pass_on set, signed if the request is.
+ * in: x: a copy of the request as it was, with room for the reply; the caller
+ * is online as a reader of the store. The time has been set (query_set_time) to
+ * that of the first call: by now the request's signature may be too old.
+ * out: x->reply_len; 0: there is no reply, as the key that signed the request
+ * is gone, and the update may have been made.
+ */
+void query_answer_update(struct query_ctx *ctx, const struct store_view *view,
+	struct exchange *x, const struct query_outcome *outcome);
 
 /* A netblock and subject whose answers a rate limit begins or ceases to hold
  * back. */
@@ -107,6 +126,18 @@ enum query_access_kind {
 	QUERY_ACCESS_NOTIFY,
 	QUERY_ACCESS_AXFR,
 	QUERY_ACCESS_IXFR,
+	QUERY_ACCESS_UPDATE,  /* allow-update, update-policy */
+	QUERY_ACCESS_FORWARD, /* update-forward */
+};
+
+/* The fault of an UPDATE that no list is about. */
+enum query_fault {
+	QUERY_FAULT_NONE,
+	QUERY_FAULT_ZONE,      /* no such zone is here */
+	QUERY_FAULT_POLICY,    /* update-policy does not allow a record */
+	QUERY_FAULT_KEY,       /* no such key */
+	QUERY_FAULT_SIGNATURE,
+	QUERY_FAULT_TIME,      /* signed at another time than ours */
 };
 
 /* A decision of an access list: a request that was refused, or a transfer that
@@ -119,6 +150,12 @@ struct query_access {
 	struct sockaddr_storage client;
 	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
 	uint8_t name[NAME_MAX_LEN]; /* of the question */
+	enum query_fault fault;
+	uint8_t of[NAME_MAX_LEN]; /* POLICY: the owner; the others but ZONE: the
+				   * key */
+	uint16_t type;            /* POLICY: of the record */
+	uint64_t signed_sec;      /* TIME: the request's, since 1970 */
+	uint64_t now_sec;         /* TIME: ours */
 };
 /* The most decisions that are reported for a batch; more go unreported. */
 #define QUERY_ACCESSES_MAX 4

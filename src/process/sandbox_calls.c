@@ -86,6 +86,9 @@ const struct sandbox_call sandbox_calls[] = {
 	{"prctl", WORKER, MAY, IF(IS(0, PR_SET_NAME)),
 		"stands by no more: its name"},
 
+	/* An UPDATE that is longer than a message to xfrd. */
+	{"memfd_create", WORKER, MAY, IF(IS(1, MFD_CLOEXEC)), "a file for it"},
+
 	/* Messages between the processes. */
 	{"recvmsg", ALL, MAY, ANY, "from main and other roles"},
 	{"sendmsg", ALL, MAY, ANY, "to main and other roles; replies over TCP"},

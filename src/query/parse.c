@@ -268,11 +268,10 @@ end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c,
 		flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
 }
 
-/* Checks the signature of a request (RFC 8945 section 5.2). False: no key has
- * made it, and the reply is chosen. */
-static bool
-check_key(struct query_ctx *ctx, struct query *q, uint16_t flags)
+bool
+parse_check_key(struct query_ctx *ctx, struct query *q)
 {
+	uint16_t flags = message_get_flags(q->exchange->request);
 	enum rcode rcode = keys_check(ctx, q);
 
 	switch (rcode) {
@@ -289,6 +288,74 @@ check_key(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	}
 	end_with_header(q, rcode, flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
 	return false;
+}
+
+void
+parse_refuse_opcode(struct query_ctx *ctx, struct query *q)
+{
+	uint16_t flags = message_get_flags(q->exchange->request);
+
+	q->step = STEP_DROP;
+	if (message_get_opcode(q->exchange->request) != OPCODE_UPDATE
+		|| !ctx->settings->drop_updates)
+		end_with_header(q, RCODE_NOTIMP, flags & (MESSAGE_OPCODE_MASK
+			| MESSAGE_AA | MESSAGE_TC | MESSAGE_RD | MESSAGE_RA));
+}
+
+/* Reads the zone section of an UPDATE (RFC 2136 section 2.3). The rest waits
+ * until it is known whether the zone takes any. */
+static void
+parse_update(struct query_ctx *ctx, struct query *q, uint16_t flags)
+{
+	const uint8_t *request = q->exchange->request;
+	struct cursor c;
+
+	cursor_init(&c, request, q->exchange->request_len);
+	c.at += MESSAGE_HEADER_LEN;
+	if (message_get_count(request, MESSAGE_QDCOUNT) != 1) {
+		end_without_question(ctx, q, &c, flags);
+		return;
+	}
+	if (message_read_question(&c, &q->question) != NSD_OK) {
+		end_with_formerr(q, flags);
+		return;
+	}
+	q->step = STEP_UPDATE;
+}
+
+bool
+parse_update_rest(struct query_ctx *ctx, struct query *q)
+{
+	const uint8_t *request = q->exchange->request;
+	uint16_t flags = message_get_flags(request);
+	struct cursor c;
+	enum nsd_err err;
+
+	cursor_init(&c, request, q->exchange->request_len);
+	c.at += MESSAGE_HEADER_LEN + q->question.name.len
+		+ MESSAGE_QUESTION_TAIL;
+	err = skip_records(&c, message_get_count(request, MESSAGE_ANCOUNT)
+		+ message_get_count(request, MESSAGE_NSCOUNT));
+	if (err == NSD_OK)
+		err = read_additional(q, &c, message_get_count(request,
+			MESSAGE_ARCOUNT));
+	set_reply_limit(q);
+	ctx->counters->edns += q->edns.present;
+	if (err != NSD_OK || (flags & MESSAGE_RCODE_MASK) != 0
+		|| q->question.type != TYPE_SOA) {
+		ctx->counters->edns_err += q->edns.present;
+		end_with_formerr(q, flags);
+		return false;
+	}
+	cookies_check(ctx, q);
+	q->reply.flags = MESSAGE_QR | (flags & (MESSAGE_OPCODE_MASK
+		| MESSAGE_RD));
+	if (q->edns.present && q->edns.version != EDNS_VERSION) {
+		ctx->counters->edns_err++;
+		query_fail(q, RCODE_BADVERS, EDE_NONE, NULL);
+		return false;
+	}
+	return true;
 }
 
 /* Parses a QUERY or NOTIFY behind its header. The first fault decides the
@@ -319,7 +386,7 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		return;
 	}
 	cookies_check(ctx, q);
-	if (q->tsig_at != 0 && !check_key(ctx, q, flags))
+	if (q->tsig_at != 0 && !parse_check_key(ctx, q))
 		return;
 	if (q->edns.present && q->edns.version != EDNS_VERSION) {
 		counters->edns_err++;
@@ -404,10 +471,11 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	if (opcode != OPCODE_QUERY && opcode != OPCODE_NOTIFY) {
 		/* The reply is a header alone: the rest of a message of an
 		 * unknown opcode may mean anything. */
-		if (opcode != OPCODE_UPDATE || !ctx->settings->drop_updates)
-			end_with_header(q, RCODE_NOTIMP, flags
-				& (MESSAGE_OPCODE_MASK | MESSAGE_AA
-				| MESSAGE_TC | MESSAGE_RD | MESSAGE_RA));
+		if (opcode == OPCODE_UPDATE && (ctx->settings->takes_updates
+			|| ctx->outcome != NULL))
+			parse_update(ctx, q, flags);
+		else
+			parse_refuse_opcode(ctx, q);
 		return;
 	}
 	parse_message(ctx, q, flags);

@@ -294,9 +294,9 @@ static inline __attribute__((always_inline)) bool
 compose_reply(struct query_ctx *ctx, struct query *q)
 {
 	q->exchange->reply_len = 0;
-	if (q->step == STEP_DROP
+	if (q->step <= STEP_LATER
 		|| !reply_begin(ctx, q, q->step != STEP_HEADER)) {
-		ctx->counters->dropped++;
+		ctx->counters->dropped += q->step != STEP_LATER;
 		return false;
 	}
 	if (q->step == STEP_TRANSFER) {
@@ -440,6 +440,32 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	if (ctx->options.rssac != NULL)
 		rssac_count(ctx->options.rssac, exchanges, count);
 	return ctx->passed_on;
+}
+
+void
+query_answer_update(struct query_ctx *ctx, const struct store_view *view,
+	struct exchange *x, const struct query_outcome *outcome)
+{
+	struct counters *counters = ctx->counters;
+	struct query *q = &ctx->queries[0];
+
+	ctx->view = view;
+	ctx->table = table_get(view);
+	ctx->settings = settings_get(view);
+	ctx->access_count = 0;
+	cookies_begin(ctx);
+	/* The request is counted; the reply is not. */
+	ctx->counters = &ctx->uncounted;
+	ctx->outcome = outcome;
+	parse_request(ctx, q, x);
+	x->reply_len = 0;
+	if (q->step == STEP_UPDATE)
+		zones_find(ctx, &q, 1);
+	ctx->outcome = NULL;
+	ctx->counters = counters;
+	finish_query(ctx, q);
+	if (x->reply_len > 0 && outcome->rcode < COUNTER_RCODES)
+		counters->update_rcode[outcome->rcode]++;
 }
 
 size_t

@@ -26,9 +26,11 @@
  * all but STEP_CHAOS need a zone. */
 enum query_step {
 	STEP_DROP,     /* no reply may be sent */
+	STEP_LATER,    /* the caller has the reply sent later */
 	STEP_HEADER,   /* rcode is set: reply with header (and OPT) */
 	STEP_QUESTION, /* rcode is set: reply with the question, too */
 	STEP_NOTIFY,   /* NOTIFY, once the zone is known */
+	STEP_UPDATE,   /* UPDATE, the same; its zone section is read */
 	STEP_TRANSFER, /* AXFR or IXFR, once the zone is known */
 	STEP_CHAOS,    /* class CH: no zone */
 	STEP_ZONE,     /* the answer comes from a zone, still to be found */
@@ -236,6 +238,9 @@ struct query {
 struct zone_table;
 struct query_key;
 
+/* The most octets of a text that is made for the client, with its NUL. */
+#define QUERY_TEXT_MAX 320u
+
 /* Counters of round-robin. */
 #define QUERY_ROTATION_BITS 10
 #define QUERY_ROTATIONS (1u << QUERY_ROTATION_BITS)
@@ -267,13 +272,26 @@ struct query_ctx {
 	const struct zone_table *table;
 	const struct settings *settings;
 	size_t passed_on; /* exchanges that have pass_on set */
+	const struct query_outcome *outcome; /* of the request at hand, an
+				  * UPDATE that was passed on; or NULL */
 	struct message_name link; /* the name in hand behind a CNAME */
 	struct message_name target; /* of an additional look-up */
 	struct trie_walk walk;    /* of links and additional look-ups */
 	struct nsec3_proof proof; /* of links */
 	uint8_t scratch[MESSAGE_MAX_LEN];
+	/* The text of a request, that its ede_text may lead to. */
+	char texts[EXCHANGE_BATCH_MAX][QUERY_TEXT_MAX];
 	struct query queries[EXCHANGE_BATCH_MAX];
 };
+
+/* True if the name of the question is the apex of its zone. */
+static inline bool
+query_is_of_apex(const struct query *q)
+{
+	const struct zone_entry *entry = q->search.entry;
+
+	return entry != NULL && entry->leaf.labels == q->question.name.count;
+}
 
 static inline bool
 query_wants_dnssec(const struct query *q)

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "dns/rrtype.h"
+#include "query/access.h"
 #include "query/acl.h"
+#include "query/client_update.h"
 #include "query/lookup.h"
 #include "query/zones.h"
 #include "zone/table.h"
@@ -81,15 +83,6 @@ find_entries(struct query_ctx *ctx, struct query *const *queries, size_t count)
 			queries[i]->search.entry = only;
 }
 
-/* True if the name is the apex of its zone. */
-static bool
-is_apex(const struct query *q)
-{
-	const struct zone_entry *entry = q->search.entry;
-
-	return entry != NULL && entry->leaf.labels == q->question.name.count;
-}
-
 /* Goes to the zone of the entry. False: the zone is not loaded or has expired,
  * and the request has failed. */
 static inline __attribute__((always_inline)) bool
@@ -119,53 +112,6 @@ open_search(struct query_ctx *ctx, struct query *q)
 	return true;
 }
 
-/* The client of a request, for access lists. */
-#define QUERY_CLIENT(ctx, q)                                                 \
-	((struct acl_client){.peer = (q)->exchange->peer,                    \
-		.proxy = (q)->exchange->proxy, .key = (q)->key,              \
-		.identity = (q)->exchange->identity, .view = (ctx)->view})
-
-static struct sockaddr_storage
-copy_address(const struct sockaddr *address)
-{
-	struct sockaddr_storage copy = {.ss_family = AF_UNSPEC};
-
-	memcpy(&copy, address, address->sa_family == AF_INET6
-			? sizeof(struct sockaddr_in6)
-			: sizeof(struct sockaddr_in));
-	return copy;
-}
-
-/* Notes for the log what a list has decided. A request that comes again, since
- * a stream had to wait, was noted before. */
-static __attribute__((noinline, cold)) void
-note_access(struct query_ctx *ctx, const struct query *q,
-	enum query_access_kind kind, bool allowed)
-{
-	static const enum settings_list lists[] = {
-		[QUERY_ACCESS_QUERY] = SETTINGS_ALLOW_QUERY,
-		[QUERY_ACCESS_NOTIFY] = SETTINGS_ALLOW_NOTIFY,
-		[QUERY_ACCESS_AXFR] = SETTINGS_PROVIDE_XFR,
-		[QUERY_ACCESS_IXFR] = SETTINGS_PROVIDE_XFR,
-	};
-	struct query_access *access = &ctx->accesses[ctx->access_count];
-
-	if (ctx->access_count == QUERY_ACCESSES_MAX
-		|| q->exchange->peer == NULL
-		|| q->exchange->seen != EXCHANGE_NEW)
-		return;
-	ctx->access_count++;
-	access->kind = kind;
-	access->allowed = allowed;
-	access->blocked = !allowed && acl_find_block(ctx->view,
-		q->search.entry, lists[kind], &QUERY_CLIENT(ctx, q),
-		&access->block);
-	access->client = *q->exchange->peer;
-	if (access->blocked && access->block.of_proxy)
-		access->proxy = copy_address(q->exchange->proxy);
-	memcpy(access->name, q->question.name.name, q->question.name.len);
-}
-
 /* Has a query answered from its zone, if there is one and the client may ask
  * it. */
 static void
@@ -179,8 +125,8 @@ begin_search(struct query_ctx *ctx, struct query *q)
 	}
 	if (!acl_allows_query(ctx->view, entry,
 			&QUERY_CLIENT(ctx, q),
-			q->question.type == TYPE_SOA && is_apex(q))) {
-		note_access(ctx, q, QUERY_ACCESS_QUERY, false);
+			q->question.type == TYPE_SOA && query_is_of_apex(q))) {
+		(void)access_note(ctx, q, QUERY_ACCESS_QUERY, false);
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
 		return;
 	}
@@ -197,7 +143,7 @@ begin_transfer(struct query_ctx *ctx, struct query *q)
 		? QUERY_ACCESS_AXFR : QUERY_ACCESS_IXFR;
 	bool allowed;
 
-	if (!is_apex(q)) {
+	if (!query_is_of_apex(q)) {
 		query_fail(q, RCODE_NOTAUTH, EDE_NOT_AUTHORITATIVE, NULL);
 		return;
 	}
@@ -205,7 +151,7 @@ begin_transfer(struct query_ctx *ctx, struct query *q)
 			  || q->exchange->identity != NULL)
 		&& acl_allows_transfer(ctx->view, q->search.entry,
 			&QUERY_CLIENT(ctx, q));
-	note_access(ctx, q, kind, allowed);
+	(void)access_note(ctx, q, kind, allowed);
 	if (!allowed)
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
 	else if (q->exchange->is_dated)
@@ -226,12 +172,12 @@ take_notify(struct query_ctx *ctx, struct query *q)
 	struct exchange *x = q->exchange;
 
 	q->step = STEP_HEADER;
-	if (!is_apex(q)) {
+	if (!query_is_of_apex(q)) {
 		q->reply.rcode = RCODE_NXDOMAIN;
 		query_set_ede(q, EDE_NOT_AUTHORITATIVE, NULL);
 	} else if (!acl_allows_notify(ctx->view, q->search.entry,
 			&QUERY_CLIENT(ctx, q))) {
-		note_access(ctx, q, QUERY_ACCESS_NOTIFY, false);
+		(void)access_note(ctx, q, QUERY_ACCESS_NOTIFY, false);
 		q->reply.rcode = RCODE_REFUSED;
 		query_set_ede(q, EDE_PROHIBITED, NULL);
 	} else {
@@ -256,6 +202,9 @@ zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 		switch (q->step) {
 		case STEP_NOTIFY:
 			take_notify(ctx, q);
+			break;
+		case STEP_UPDATE:
+			client_update_take(ctx, q);
 			break;
 		case STEP_TRANSFER:
 			begin_transfer(ctx, q);

@@ -177,12 +177,50 @@ access_print_end(const struct query_access *access, char *text, size_t size)
 	if (!access->blocked)
 		snprintf(text, size, "no acl matches%s",
 			access->kind == QUERY_ACCESS_NOTIFY ? "." : "");
-	else if (access->kind == QUERY_ACCESS_QUERY)
+	else if (access->kind == QUERY_ACCESS_QUERY
+		|| access->kind >= QUERY_ACCESS_UPDATE)
 		snprintf(text, size, "BLOCKED %s", element);
 	else if (access->kind == QUERY_ACCESS_NOTIFY)
 		snprintf(text, size, "%s BLOCKED", element);
 	else
 		snprintf(text, size, "blocked");
+}
+
+/* Prints the fault of an UPDATE. */
+static void
+update_fault_print(const struct query_access *access, const char *zone,
+	const char *source)
+{
+	char of[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
+
+	(void)name_print_text(access->of, of);
+	switch (access->fault) {
+	case QUERY_FAULT_NONE:
+		break;
+	case QUERY_FAULT_ZONE:
+		log_info("update for %s from %s refused: no such zone here",
+			zone, source);
+		break;
+	case QUERY_FAULT_POLICY:
+		(void)rrtype_print(access->type, type);
+		log_info("update for %s from %s refused: update-policy does"
+			 " not allow %s of %s", zone, source, type, of);
+		break;
+	case QUERY_FAULT_KEY:
+		log_info("update for %s from %s refused: key %s is not known",
+			zone, source, of);
+		break;
+	case QUERY_FAULT_SIGNATURE:
+		log_info("update for %s from %s refused: wrong signature of"
+			 " key %s", zone, source, of);
+		break;
+	case QUERY_FAULT_TIME:
+		log_info("update for %s from %s refused: clocks differ: key %s"
+			 " has signed at %llu, and it is %llu here", zone,
+			source, of, (unsigned long long)access->signed_sec,
+			(unsigned long long)access->now_sec);
+		break;
+	}
 }
 
 static void
@@ -193,6 +231,8 @@ access_print(const struct query_access *access)
 		[QUERY_ACCESS_NOTIFY] = "notify for",
 		[QUERY_ACCESS_AXFR] = "axfr for",
 		[QUERY_ACCESS_IXFR] = "ixfr for",
+		[QUERY_ACCESS_UPDATE] = "update for",
+		[QUERY_ACCESS_FORWARD] = "update for",
 	};
 	char source[INET6_ADDRSTRLEN], name[NAME_TEXT_MAX];
 	char proxy[INET6_ADDRSTRLEN], end[ELEMENT_TEXT_MAX + 16];
@@ -202,6 +242,10 @@ access_print(const struct query_access *access)
 	(void)name_print_text(access->name, name);
 	if (access->allowed) {
 		log_info("%s %s from %s", kind, name, source);
+		return;
+	}
+	if (access->fault != QUERY_FAULT_NONE) {
+		update_fault_print(access, name, source);
 		return;
 	}
 	access_print_end(access, end, sizeof(end));
@@ -214,12 +258,20 @@ access_print(const struct query_access *access)
 	log_info("%s %s from %s refused, %s", kind, name, source, end);
 }
 
+/* The verbosity at which a decision is written. Whoever is let change a zone
+ * needs to know why a change was refused. */
+static unsigned
+access_verbosity(const struct query_access *access)
+{
+	return access->allowed || access->kind >= QUERY_ACCESS_UPDATE ? 1 : 2;
+}
+
 static void
 write_accesses(struct limit_log *log, const struct query_access *accesses,
 	size_t count, uint64_t now_sec)
 {
 	for (size_t i = 0; i < count; i++)
-		if (log_verbosity() >= (accesses[i].allowed ? 1 : 2)
+		if (log_verbosity() >= access_verbosity(&accesses[i])
 			&& log_begin_line(log, now_sec, "access"))
 			access_print(&accesses[i]);
 }

@@ -17,9 +17,10 @@ struct limit_log {
 };
 
 /* Reports the last batch. By one log, at verbosity 1: netblocks that a limit
- * began or ceased to hold back. By the other: at 1 transfers that were allowed,
- * at 2 requests that were refused. Each log writes 20 lines a second at most,
- * and how many it left out. Cost: two tests where there is nothing. */
+ * began or ceased to hold back. By the other: at 1 transfers that were allowed
+ * and UPDATEs that were refused, at 2 other requests that were refused. Each
+ * log writes 20 lines a second at most, and how many it left out. Cost: two
+ * tests where there is nothing. */
 void limit_log_write_batch(struct limit_log *limits, struct limit_log *access,
 	const struct query_ctx *query, uint64_t now_sec);
 /* Reports a proxy that is not in allow-proxy, at 2. */

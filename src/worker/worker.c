@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/priority.h"
+#include "dns/message.h"
 #include "ipc/handlers.h"
 #include "process/affinity.h"
 #include "process/holder_bounds.h"
@@ -20,7 +21,6 @@
 #include "process/lifeline.h"
 #include "process/sockets.h"
 #include "settings/settings.h"
-#include "worker/client_updates.h"
 #include "worker/let_go.h"
 #include "worker/worker.h"
 #include "worker/worker_statistics.h"
@@ -30,16 +30,25 @@
  * careful: only the message that it dies of is lost. */
 #define CAREFUL_HEARTBEATS 8
 
-/* Passes NOTIFYs on to xfrd. A NOTIFY that cannot be passed on gets no
- * reply. */
+/* Passes NOTIFYs and UPDATEs on to xfrd. A NOTIFY that cannot be passed on gets
+ * no reply. */
 static void
 worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (exchanges[i].pass_on
-			&& !notify_pass_on(&worker->notifies,
-				&worker->role.peers, &exchanges[i]))
-			exchanges[i].reply_len = 0;
+	const struct client_updates_now now = {(uint64_t)time(NULL),
+		clock_coarse_msec()};
+
+	for (size_t i = 0; i < count; i++) {
+		struct exchange *x = &exchanges[i];
+
+		if (!x->pass_on)
+			continue;
+		if (message_get_opcode(x->request) == OPCODE_UPDATE)
+			client_updates_take(&worker->updates, x, &now);
+		else if (!notify_pass_on(&worker->notifies,
+				&worker->role.peers, x))
+			x->reply_len = 0;
+	}
 }
 
 /* The hot path: here sockets, queries and the store meet. */
@@ -80,6 +89,14 @@ worker_on_stream(void *ctx, void *stream, uint8_t *reply, size_t capacity)
 	if (unsent != NULL)
 		limit_log_write_unsent(&worker->access_log, unsent, now_sec);
 	return len;
+}
+
+static void
+worker_on_later(void *ctx, void *later, struct net_later *reply)
+{
+	struct worker *worker = ctx;
+
+	client_updates_on_later(&worker->updates, later, reply);
 }
 
 static void
@@ -148,6 +165,7 @@ worker_on_heartbeat(struct role *role)
 {
 	struct worker *worker = (struct worker *)role;
 
+	client_updates_on_time(&worker->updates, clock_coarse_msec());
 	worker_count_lost(worker);
 	worker_trim(worker);
 	worker_grow_careless(worker);
@@ -240,6 +258,14 @@ worker_on_serve(struct role *role, const struct ipc_message *m)
 	role_send(role, IPC_SERVING, NULL, 0);
 }
 
+static void
+worker_on_updated(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+
+	client_updates_on_updated(&worker->updates, m);
+}
+
 #define WORKER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
 	X(STATISTICS, worker_on_statistics)                                  \
@@ -247,7 +273,7 @@ worker_on_serve(struct role *role, const struct ipc_message *m)
 	X(SERVE, worker_on_serve)                                            \
 	X(ADOPT, worker_on_adopt)                                            \
 	X(RELEASE, worker_on_release)                                        \
-	X(CLIENT_UPDATED, client_updates_on_updated)                         \
+	X(CLIENT_UPDATED, worker_on_updated)                                \
 	X(LET_GO, worker_on_let_go)
 
 static void (*const worker_handlers[IPC_TYPE_COUNT])(struct role *role,
@@ -258,7 +284,18 @@ IPC_CHECK_HANDLERS(WORKER_HANDLERS, IPC_TO_WORKER);
 static void
 worker_on_peer(struct role *role, struct peer *peer)
 {
-	notify_go_on(&((struct worker *)role)->notifies, &role->peers);
+	struct worker *worker = (struct worker *)role;
+
+	notify_go_on(&worker->notifies, &role->peers);
+	client_updates_go_on(&worker->updates);
+}
+
+static void
+worker_on_peer_gone(struct role *role, struct peer *peer)
+{
+	struct worker *worker = (struct worker *)role;
+
+	client_updates_on_gone(&worker->updates, peer->link.channel.id);
 }
 
 static void
@@ -317,6 +354,17 @@ worker_init_name(const struct role_start *start, char *name, size_t size)
 	role_init_name(strdup(log_name), start->stands_by ? title : name);
 }
 
+static void
+worker_set_handlers(struct role *role)
+{
+	role->handlers = worker_handlers;
+	role->on_heartbeat = worker_on_heartbeat;
+	role->on_main_gone = worker_on_main_gone;
+	role->on_settings = worker_on_settings;
+	role->on_peer = worker_on_peer;
+	role->on_peer_gone = worker_on_peer_gone;
+}
+
 static enum nsd_err
 worker_init(struct worker *worker, const struct role_start *start)
 {
@@ -339,6 +387,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.on_batch = worker_on_batch,
 		.on_stream = worker_on_stream,
 		.on_stream_end = worker_on_stream_end,
+		.on_later = worker_on_later,
 		.may_proxy = worker_may_proxy,
 		.on_spent = worker_on_spent,
 		.is_throttled = worker_is_throttled,
@@ -350,11 +399,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.turns = start->page != NULL ? &start->page->turns : NULL,
 		.latency = counts_get_latency(server->counts, start->index),
 	};
-	worker->role.handlers = worker_handlers;
-	worker->role.on_heartbeat = worker_on_heartbeat;
-	worker->role.on_main_gone = worker_on_main_gone;
-	worker->role.on_settings = worker_on_settings;
-	worker->role.on_peer = worker_on_peer;
+	worker_set_handlers(&worker->role);
 
 	worker_init_name(start, title, sizeof(title));
 	role_init_death(server, false);
@@ -385,6 +430,10 @@ worker_init(struct worker *worker, const struct role_start *start)
 		return NSD_E_SYSTEM;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
+	worker->updates.query = worker->query;
+	worker->updates.reader = worker->reader;
+	worker->updates.counters = worker->counters;
+	worker->updates.peers = &worker->role.peers;
 	if (err == NSD_OK)
 		err = role_init_loop(&worker->role, start);
 	if (err == NSD_OK)

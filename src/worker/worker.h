@@ -13,6 +13,7 @@
 #include "query/query.h"
 #include "store/store.h"
 #include "tls/server.h"
+#include "worker/client_updates.h"
 #include "worker/cpu_limit.h"
 #include "worker/limit_log.h"
 #include "worker/notify.h"
@@ -51,6 +52,7 @@ struct worker {
 	struct rssac *rssac; /* figures of RSSAC002; NULL: not wanted */
 	struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
+	struct client_updates updates;
 	struct tls_server *tls;       /* NULL: none */
 	struct socket_group *own;     /* NULL: a standby */
 	struct socket_group *adopted;
