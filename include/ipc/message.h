@@ -201,6 +201,25 @@ struct ipc_broadcast_done {
 	uint32_t unused;
 };
 
+/* A file as its writer has left it. */
+struct ipc_file_stamp {
+	int64_t mtime_sec, ctime_sec;
+	uint64_t size, inode, device;
+	uint32_t mtime_nsec, ctime_nsec;
+};
+
+/* A zone file that was written. The payload ends where the name ends. */
+struct ipc_file_written {
+	struct ipc_request request;
+	struct ipc_file_stamp stamp;
+	uint32_t serial;   /* of the version in it */
+	uint8_t apex[255]; /* wire name in lower case */
+};
+
+struct ipc_file_noted {
+	uint64_t ticket;
+};
+
 /* Zone files to be read, if they have changed. The payload ends where the apex
  * ends. */
 struct ipc_read {
@@ -355,6 +374,7 @@ struct ipc_written {
 	uint32_t error;  /* errno, with NSD_E_SYSTEM */
 	uint32_t serial; /* of the written version */
 	uint32_t to;     /* enum ipc_written_to */
+	struct ipc_file_stamp stamp; /* of the zone file */
 };
 
 /* Zones whose files are to be looked for. */
@@ -423,6 +443,8 @@ struct ipc_credit {
 #define IPC_CLIENT_UPDATE_END IPC_TEXT_END(ipc_client_update, message)
 #define IPC_CLIENT_UPDATED_MIN offsetof(struct ipc_client_updated, text)
 #define IPC_CLIENT_UPDATED_END IPC_TEXT_END(ipc_client_updated, text)
+#define IPC_FILE_WRITTEN_MIN (offsetof(struct ipc_file_written, apex) + 1)
+#define IPC_FILE_WRITTEN_MAX (offsetof(struct ipc_file_written, apex) + 255)
 #define IPC_READ_MIN offsetof(struct ipc_read, apex)
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
@@ -515,6 +537,13 @@ struct ipc_credit {
 	X(READ_DONE, ROLE_LOADER, ROLE_XFRD, IPC_READ_DONE_MIN,              \
 		sizeof(struct ipc_read_done), 0, 0, NO_ANSWER,               \
 		"what came of a READ; what it has brought is served")        \
+	X(FILE_WRITTEN, ROLE_XFRD, ROLE_LOADER, IPC_FILE_WRITTEN_MIN,        \
+		IPC_FILE_WRITTEN_MAX, 0, 16, FILE_NOTED,                     \
+		"the writer has written the file of a zone: it need not be " \
+		"read")                                                      \
+	X(FILE_NOTED, ROLE_LOADER, ROLE_XFRD, sizeof(struct ipc_file_noted), \
+		sizeof(struct ipc_file_noted), 0, 0, NO_ANSWER,              \
+		"a FILE_WRITTEN was taken")                                  \
 	X(STOP, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0, NO_ANSWER,   \
 		"the operator wants the server to end")                      \
 	X(BROADCAST, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_broadcast),     \

@@ -70,6 +70,10 @@ void journal_chain_fini(struct journal_chain *chain);
 const struct journal_entry *journal_index_newest(
 	const struct journal_index *index, const uint8_t *apex);
 
+/* The oldest, in the same way. */
+const struct journal_entry *journal_index_oldest(
+	const struct journal_index *index, const uint8_t *apex);
+
 /*
  * True if the zone was transferred back to an older version after it had this
  * serial: then the version with this serial is out of date, though newer than

@@ -38,6 +38,10 @@ struct load_zone {
 			    * be looked at */
 	bool removed;      /* not to be read any more: see load_batch_drop */
 	bool held;         /* counts as expired: load_expiry_hold */
+	bool is_behind;    /* takes updates, of which the journal has some that
+			    * are not served, up to `lacks`: only a newer file
+			    * counts */
+	uint32_t lacks;    /* serial */
 	uint32_t expires_sec; /* while held: expires_sec of the entry, to be
 			       * restored */
 	const struct load_text *transfer; /* to be read, or being read; NULL:
@@ -109,6 +113,9 @@ struct load_result {
 	struct zone_update_result done; /* of LOAD_APPLIED */
 	uint32_t old_serial;          /* of LOAD_APPLIED: of the version
 				       * before */
+	uint32_t file_serial;         /* of a file that was passed over */
+	bool is_passed_over;          /* the served version came from the
+				       * journal */
 	struct zonefile_result files; /* of this try; no batches */
 	struct ixfr_drafts history;   /* the differences that lead to the new
 				       * version; owned */
@@ -154,6 +161,19 @@ const struct zone *load_zone_published(const struct store_view *view,
 
 /* conf_is_from_xfrd of the zone's options. */
 bool load_zone_is_from_xfrd(const struct load_zone *zone);
+
+/* conf_takes_updates of the zone's options. */
+bool load_zone_takes_updates(const struct load_zone *zone);
+
+/* True if faults of the zone's records are served, and only said: they come
+ * from others, or from xfrd. */
+bool load_zone_is_lenient(const struct load_zone *zone);
+
+/* True if the zone takes updates, and what is served is not what its file had
+ * when it was read or written last: it has been updated since, or was
+ * transferred. */
+bool load_zone_is_updated(const struct store_view *view,
+	const struct load_zone *zone);
 
 /* True if the zone is secondary, or was, and its served version has come by a
  * transfer: then an older file is not read over it, and no file need be

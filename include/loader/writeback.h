@@ -12,6 +12,8 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+struct stat;
+
 /* The zone to be written, and where to. */
 struct writeback {
 	const struct store_view *view;
@@ -29,6 +31,9 @@ struct writeback {
 	uint64_t on_records_every;
 	void (*on_records)(void *ctx);
 	void *ctx;
+	struct stat *st; /* is set to what the file is then; NULL: is not */
+	const char *aside; /* the old file is kept under this name; NULL: it is
+			    * not */
 };
 
 /*

@@ -15,6 +15,7 @@
 
 enum zone_sources_flags {
 	ZONE_SOURCES_FAILED = 1, /* no zone could be built from the files */
+	ZONE_SOURCES_SERIAL = 2, /* serial is known */
 };
 
 /* The record of an entry: count x struct zone_source, each at a multiple of
@@ -23,6 +24,9 @@ struct zone_sources {
 	uint32_t len;   /* octets of the whole object */
 	uint16_t count;
 	uint16_t flags; /* enum zone_sources_flags */
+	uint32_t serial; /* of the version that was read from the files last,
+			  * or written to them; behind a failed try, too */
+	uint32_t unused;
 };
 
 struct zone_source {

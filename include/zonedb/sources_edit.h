@@ -13,8 +13,9 @@
 struct store_writer;
 
 /*
- * Replaces the record of an entry, and its ZONE_ENTRY_FILE_FAILED; flags are
- * enum zone_sources_flags. Borrows files. Call it after the version read from
+ * Replaces the record of an entry, and its ZONE_ENTRY_FILE_FAILED; flags are 0
+ * or ZONE_SOURCES_FAILED, which keeps the serial of the record before. Borrows
+ * files. Call it after the version read from
  * them is published.
  * Cannot fail: the entry has no record afterwards if count is 0 or above 65535,
  * if the record is too large for one object, or if the store has no memory.
@@ -22,6 +23,11 @@ struct store_writer;
  */
 void sources_set(struct store_writer *writer, store_ref entry,
 	const struct zonefile_source *files, size_t count, unsigned flags);
+
+/* Notes the serial of the version that the files of the record have. Without a
+ * record nothing happens. */
+void sources_set_serial(struct store_writer *writer, store_ref entry,
+	uint32_t serial);
 
 /* Sets or clears ZONE_ENTRY_FILE_FAILED, at once visible to readers. The record
  * stays: it is of the files when they could last be read. */

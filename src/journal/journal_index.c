@@ -66,6 +66,16 @@ journal_index_newest(const struct journal_index *index, const uint8_t *apex)
 	return zone != NULL ? &live_newest(zone)->entry : NULL;
 }
 
+const struct journal_entry *
+journal_index_oldest(const struct journal_index *index, const uint8_t *apex)
+{
+	const struct live_zone *zone = live_find_zone(&index->live, apex);
+
+	return zone != NULL ? &cds_list_entry(zone->entries.next,
+				      struct live_entry, in_zone)->entry
+			    : NULL;
+}
+
 bool
 journal_index_went_back(const struct journal_index *index, const uint8_t *apex,
 	uint32_t serial)

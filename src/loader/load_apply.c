@@ -34,7 +34,7 @@ apply_begin(struct apply *a, const struct load_apply_options *options)
 {
 	struct zone_update_options o = {
 		.threads = a->context->threads_max,
-		.secondary = load_zone_is_from_xfrd(a->result->zone),
+		.secondary = load_zone_is_lenient(a->result->zone),
 		.nsec3_iterations_max = a->context->nsec3_iterations_max,
 		.limits = options->limits,
 		.heap = options->heap,
@@ -60,7 +60,8 @@ apply_note(const struct apply *a)
 	return err;
 }
 
-/* Keeps the difference for other secondaries (create-ixfr), or none at all. */
+/* Keeps the difference for other secondaries (create-ixfr, or a zone that takes
+ * updates), or none at all. */
 static void
 apply_draft(struct apply *a)
 {
@@ -68,7 +69,8 @@ apply_draft(struct apply *a)
 
 	a->keep = load_zone_get_history(zone);
 	history_draft_init(&a->draft, zone->conf->wire, &a->keep);
-	a->draft.lost |= !zone->conf->options->create_ixfr;
+	a->draft.lost |= !zone->conf->options->create_ixfr
+		&& !load_zone_takes_updates(zone);
 	diff_history_fill(&a->draft, a->result->changes,
 		a->result->change_count);
 }

@@ -52,7 +52,7 @@ load_compact_step(struct load_compact *compact,
 		compact->left--;
 		if (zone->conf == NULL || zone->entry == STORE_NONE)
 			continue;
-		options.secondary = load_zone_is_from_xfrd(zone);
+		options.secondary = load_zone_is_lenient(zone);
 		/* Without memory the zone stays as it is. */
 		if (update_compact(context->writer, zone->entry, &options,
 			    &records)

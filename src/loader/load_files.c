@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ipc/message.h"
 #include "loader/load_files.h"
 #include "zonedb/sources_edit.h"
 
@@ -66,6 +67,26 @@ load_files_note(struct store_writer *writer, store_ref entry, const char *path)
 		sources_set(writer, entry, &file, 1, 0);
 	}
 	free(copy);
+}
+
+void
+load_files_note_written(struct store_writer *writer, store_ref entry,
+	const char *path, const struct ipc_file_stamp *stamp, uint32_t serial)
+{
+	const struct zonefile_source file = {
+		.path = strdup(path),
+		.mtime = {stamp->mtime_sec, (long)stamp->mtime_nsec},
+		.ctime = {stamp->ctime_sec, (long)stamp->ctime_nsec},
+		.size = stamp->size,
+		.inode = stamp->inode,
+		.device = stamp->device,
+	};
+
+	if (file.path != NULL) {
+		sources_set(writer, entry, &file, 1, 0);
+		sources_set_serial(writer, entry, serial);
+	}
+	free(file.path);
 }
 
 bool

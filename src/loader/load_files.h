@@ -9,6 +9,7 @@
 #include "zone/sources.h"
 #include "zonefile/zonefile.h"
 
+struct ipc_file_stamp;
 struct store_writer;
 
 /* Notes the file at path, as it is now, as one that was tried: the served
@@ -16,6 +17,11 @@ struct store_writer;
  * noted. */
 void load_files_note(struct store_writer *writer, store_ref entry,
 	const char *path);
+
+/* Notes the file at path, as the writer has left it there: with the served
+ * version, or an older one of this serial. */
+void load_files_note_written(struct store_writer *writer, store_ref entry,
+	const char *path, const struct ipc_file_stamp *stamp, uint32_t serial);
 
 /* True if the zone was read from a file with another name. sources: NULL: it
  * was read from none. */

@@ -42,7 +42,8 @@ history_find_serial(const struct load_context *context,
 	}
 	if ((result->outcome != LOAD_COMPARED
 			&& result->outcome != LOAD_APPLIED)
-		|| result->zone->conf->options->create_ixfr)
+		|| result->zone->conf->options->create_ixfr
+		|| load_zone_takes_updates(result->zone))
 		return false;
 	for (size_t i = 0; i < result->change_count; i++) {
 		const struct diff_change *change = &result->changes[i];

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "dns/serial.h"
 #include "journal/journal_index.h"
@@ -275,6 +276,131 @@ journal_build(const struct load_context *context, struct load_zone *zone,
 	return done;
 }
 
+/* ---- zones that take updates --------------------------------------------- */
+
+/* True if the comment of a file that this server has written says that it has
+ * this version. */
+static bool
+journal_file_says(const char *path, uint32_t serial)
+{
+	char text[1024], said[64];
+	size_t len = 0;
+	const char *line;
+
+	/* Of a longer file the begin is read. */
+	if (fs_read_small(path, (uint8_t *)text, sizeof(text) - 1, &len)
+		== NSD_E_SYSTEM)
+		return false;
+	text[len] = '\0';
+	line = strchr(text, '\n');
+	snprintf(said, sizeof(said), "\n; received update to serial %lu at ",
+		(unsigned long)serial);
+	return line != NULL && strncmp(line, said, strlen(said)) == 0;
+}
+
+/* True if the journal leads on from the zone's file: from what it was when the
+ * first of the updates came, or from what was written to it since. Any other
+ * file was changed by hand, and has the serial of an update by chance. */
+static bool
+journal_begins_at(const struct load_context *context,
+	const struct load_zone *zone, const char *path, uint32_t serial)
+{
+	const struct journal_base base = {true, serial};
+	struct journal_chain chain;
+
+	if (journal_index_oldest(context->journal->index, zone->conf->wire)
+			->from == serial)
+		return true;
+	if (journal_find_chain(context, zone, &base, 0, &chain) != NSD_OK)
+		return journal_index_newest(context->journal->index,
+			       zone->conf->wire)->to == serial
+			&& journal_file_says(path, serial);
+	journal_chain_fini(&chain);
+	return journal_file_says(path, serial);
+}
+
+/* Notes that updates are not served that the journal has. */
+static void
+journal_set_behind(const struct load_context *context, struct load_zone *zone)
+{
+	zone->is_behind = true;
+	zone->lacks = journal_index_newest(context->journal->index,
+		zone->conf->wire)->to;
+}
+
+/* Refuses the file of a zone: what the journal has does not lead on from it. */
+static void
+journal_refuse_file(const struct load_context *context, struct load_zone *zone,
+	const char *path, uint32_t serial, struct load_result *result)
+{
+	const struct journal_entry *oldest = journal_index_oldest(
+		context->journal->index, zone->conf->wire);
+
+	journal_set_behind(context, zone);
+	if (asprintf(&result->reasons, "zone %s takes updates, and the journal"
+			" has those from serial %u to %u: they do not lead on"
+			" from its file %s, which was changed by hand and has"
+			" serial %u. The zone is not served. Start with the"
+			" file of serial %u, or give the file a serial newer"
+			" than %u and reload, which drops the updates\n",
+		    zone->conf->name, (unsigned)oldest->from,
+		    (unsigned)zone->lacks, path, (unsigned)serial,
+		    (unsigned)oldest->from, (unsigned)zone->lacks)
+		== -1)
+		result->reasons = NULL;
+	log_error("%.*s", result->reasons != NULL
+			? (int)strlen(result->reasons) - 1 : 0,
+		result->reasons != NULL ? result->reasons : "");
+	result->outcome = LOAD_FAILED;
+	result->note = LOAD_NOTE_FAILED;
+}
+
+/* Decides between file and journal for a zone of which no version is served.
+ * Returns true if *result has the outcome. */
+static bool
+journal_decide(const struct load_context *context, struct load_zone *zone,
+	const char *path, const struct load_task *task,
+	struct load_result *result)
+{
+	const struct journal_file none = {.is_kept = true};
+	const struct journal_entry *newest = journal_index_newest(
+		context->journal->index, zone->conf->wire);
+	struct zonefile_result files = {.batches = NULL};
+	struct journal_base file = {.known = false};
+	bool done;
+
+	if (path != NULL)
+		file = journal_peek_file(path, zone->conf->wire, &files);
+	if (file.known && serial_is_newer(file.serial, newest->to)) {
+		log_warning("zone %s: its file %s has serial %u, which is newer"
+			    " than %u of the last update: the file counts,"
+			    " without updates that it lacks",
+			zone->conf->name, path, (unsigned)file.serial,
+			(unsigned)newest->to);
+		zonefile_result_fini(&files);
+		return false;
+	}
+	done = journal_build(context, zone, (struct journal_base){false, 0},
+		&none, task, result);
+	if (!done && !file.known) {
+		journal_set_behind(context, zone);
+	} else if (!done && !journal_begins_at(context, zone, path,
+				file.serial)) {
+		journal_refuse_file(context, zone, path, file.serial, result);
+		done = true;
+	}
+	if (!done || result->outcome == LOAD_LARGE) {
+		zonefile_result_fini(&files);
+		return done;
+	}
+	result->files = files;
+	result->is_passed_over = file.known && result->outcome != LOAD_FAILED;
+	result->file_serial = file.serial;
+	return true;
+}
+
+/* ---- a zone of the journal ----------------------------------------------- */
+
 bool
 load_journal_build(const struct load_context *context, struct load_zone *zone,
 	const char *path, const struct load_task *task,
@@ -285,6 +411,9 @@ load_journal_build(const struct load_context *context, struct load_zone *zone,
 	struct journal_file file = {.is_back = false};
 	bool passed, done;
 
+	if (load_zone_takes_updates(zone))
+		return !served.known && journal_decide(context, zone, path,
+			task, result);
 	if (path != NULL)
 		file = journal_look_at_file(context, zone, path, &served,
 			&files);
@@ -293,11 +422,14 @@ load_journal_build(const struct load_context *context, struct load_zone *zone,
 	done = (passed && served.known)
 		|| journal_build(context, zone, served, &file, task, result);
 	/* A file that is passed over counts as read. */
-	if (!done || !passed || result->outcome == LOAD_LARGE)
+	if (!done || !passed || result->outcome == LOAD_LARGE) {
 		zonefile_result_fini(&files);
-	else
-		result->files = files;
-	return done;
+		return done;
+	}
+	result->files = files;
+	result->is_passed_over = file.of.known;
+	result->file_serial = file.of.serial;
+	return true;
 }
 
 /* ---- differences --------------------------------------------------------- */
@@ -505,6 +637,26 @@ journal_apply_alone(const struct journal_replay *r)
 	return err == NSD_E_LIMIT ? NSD_OK : err;
 }
 
+/* A zone that has not come to its last update is not served. */
+static void
+journal_check_arrival(const struct load_context *context,
+	struct load_zone *zone, const struct journal_base *now)
+{
+	const struct journal_entry *newest = journal_index_newest(
+		context->journal->index, zone->conf->wire);
+
+	if (!journal_is_newer(newest->to, now))
+		return;
+	journal_set_behind(context, zone);
+	log_error("zone %s takes updates, and the journal has those to serial"
+		  " %u, which cannot be applied to serial %u of its file: it"
+		  " was changed by hand. The zone is not served. Start with the"
+		  " file as it was, or give the file a serial newer than %u and"
+		  " reload, which drops the updates", zone->conf->name,
+		(unsigned)newest->to, (unsigned)now->serial,
+		(unsigned)newest->to);
+}
+
 enum nsd_err
 load_journal_catch_up(const struct load_context *context,
 	struct load_zone *zone, struct store_heap *heap)
@@ -527,6 +679,10 @@ load_journal_catch_up(const struct load_context *context,
 	err = journal_apply_alone(&r);
 	journal_chain_fini(&r.chain);
 	now = journal_get_served(context, zone);
+	/* A version that was served before stays served. */
+	if (load_zone_takes_updates(zone) && zone->held && err != NSD_E_LIMIT
+		&& err != NSD_E_AGAIN)
+		journal_check_arrival(context, zone, &now);
 	if (now.serial != base.serial)
 		log_info("zone %s: from serial %u to %u by the journal",
 			zone->conf->name, (unsigned)base.serial,

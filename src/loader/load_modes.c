@@ -19,6 +19,25 @@
  * differences. */
 #define COMPARE_RECORDS 1000u
 
+/* Sets the conditions for the file of a zone that takes updates. At a start a
+ * newer file counts. */
+static void
+modes_guard(const struct load_context *context, const struct load_zone *zone,
+	bool is_served, struct load_age *age)
+{
+	if (!load_zone_takes_updates(zone) || (!is_served && !zone->is_behind))
+		return;
+	age->wanted = true;
+	age->guards = true;
+	age->is_behind = zone->is_behind;
+	if (zone->is_behind)
+		age->served = zone->lacks;
+	else
+		age->is_updated = context->beside_answers
+			&& load_zone_is_updated(
+				store_writer_view(context->writer), zone);
+}
+
 /* Sets r->served to the published version, and *age. Returns whether the file
  * is to be compared with that version, which stays then: the zone is busy from
  * here on. */
@@ -26,12 +45,13 @@ static bool
 modes_look(struct load_reading *r, struct load_age *age)
 {
 	const struct load_context *context = r->context;
+	const struct store_view *view = store_writer_view(context->writer);
 	struct load_zone *zone = r->zone;
 	const struct zone *served;
 	bool comparable;
 
 	pthread_mutex_lock(context->busy_lock);
-	served = load_zone_published(store_writer_view(context->writer), zone);
+	served = load_zone_published(view, zone);
 	comparable = served != NULL
 		&& (served->rr_count >= COMPARE_RECORDS
 			|| load_zone_get_history(zone).number > 0);
@@ -39,9 +59,13 @@ modes_look(struct load_reading *r, struct load_age *age)
 		.apex = zone->conf->wire,
 		.served = served != NULL ? served->serial : 0,
 		.wanted = served != NULL && r->text == NULL
-			&& load_zone_is_received(
-				store_writer_view(context->writer), zone),
+			&& load_zone_is_received(view, zone),
+		.sink = r->sink,
+		.name = zone->conf->name,
+		.path = r->path,
 	};
+	if (r->text == NULL)
+		modes_guard(context, zone, served != NULL, age);
 	zone->busy = comparable;
 	pthread_mutex_unlock(context->busy_lock);
 	r->served = served;
@@ -150,26 +174,48 @@ modes_apply(const struct load_reading *r)
 static enum nsd_err
 modes_compare(const struct load_reading *r)
 {
+	struct load_result *result = r->result;
 	enum nsd_err err = load_diff_read(r);
 
+	if (err == NSD_OK && result->change_count > 0 && r->age->guards
+		&& r->age->is_same) {
+		diff_destroy(result->diff);
+		result->diff = NULL;
+		result->change_count = 0;
+		return load_reading_refuse_same(r->age);
+	}
 	return err == NSD_OK && modes_applies(r) ? modes_apply(r) : err;
 }
 
-/* Tries one mode after the other. NSD_E_LIMIT of a mode: it does not suit the
- * zone, and the next one has its turn. NSD_E_DENIED: the file is older than
- * what is served, which stays. */
-enum nsd_err
-load_modes_run(struct load_reading *r)
+/* Reads it in one mode after the other. */
+static enum nsd_err
+modes_try(struct load_reading *r, bool compare)
 {
-	struct load_age age;
-	enum nsd_err err = modes_look(r, &age) ? modes_compare(r) : NSD_E_LIMIT;
+	enum nsd_err err = compare ? modes_compare(r) : NSD_E_LIMIT;
 
+	/* A file that cannot be compared differs. */
+	if (err == NSD_E_LIMIT && r->age->guards && r->age->is_same)
+		return load_reading_refuse_same(r->age);
 	if (err == NSD_E_LIMIT && r->large)
 		err = load_stream_read(r);
 	if (err == NSD_E_LIMIT)
 		err = modes_whole(r);
+	return err;
+}
+
+/* Tries one mode after the other. NSD_E_LIMIT of a mode: it does not suit the
+ * zone, and the next one has its turn. NSD_E_DENIED: the file is older than
+ * what is served, which stays; or is refused. */
+enum nsd_err
+load_modes_run(struct load_reading *r)
+{
+	struct load_age age;
+	enum nsd_err err = modes_try(r, modes_look(r, &age));
+
 	if (err == NSD_E_MEMORY)
 		modes_tell_no_room(r);
+	if (err == NSD_E_DENIED && age.is_refused)
+		return NSD_E_ZONE;
 	if (err != NSD_E_DENIED)
 		return err;
 	r->result->outcome = LOAD_KEPT;

@@ -108,7 +108,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.apex = zone->conf->wire,
 			.default_ttl_sec = DEFAULT_TTL_SEC,
 			.threads = large ? context->threads_max : 1,
-			.secondary = load_zone_is_from_xfrd(zone),
+			.secondary = load_zone_is_lenient(zone),
 			.only_files = true,
 			.on_progress = large ? load_modes_on_parse : NULL,
 			.progress_ctx = context->progress,
@@ -157,11 +157,14 @@ read_note_absent(const struct load_context *context,
 
 	result->outcome = LOAD_KEPT;
 	result->note = LOAD_NOTE_NONE;
-	if (load_zone_is_from_xfrd(zone)) {
+	if (load_zone_is_lenient(zone)) {
 		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
-	} else if (load_zone_is_received(view, zone)) {
+	} else if (load_zone_is_received(view, zone)
+		&& load_zone_published(view, zone) != NULL) {
 		log_notice("zonefile %s does not exist: zone %s stays as it was"
-			" transferred", path, zone->conf->name);
+			" %s", path, zone->conf->name,
+			load_zone_takes_updates(zone) ? "updated"
+						      : "transferred");
 	} else {
 		log_error("zonefile %s does not exist", path);
 		read_set_reasons(result, "zone %s: zonefile %s does not"

@@ -52,6 +52,45 @@ load_reading_find_serial(const struct rrbatch *batch, const uint8_t *apex,
 	return false;
 }
 
+/* ---- zones that take updates --------------------------------------------- */
+
+/* Refuses the file of a zone that takes updates. Returns NSD_E_DENIED. */
+static enum nsd_err
+age_refuse_file(struct load_age *age, uint32_t serial, const char *why)
+{
+	age->is_refused = true;
+	diag_emit(age->sink, DIAG_ERROR, NULL, 0, 0,
+		"zone %s takes updates, and is at serial %u: its file %s has"
+		" serial %u %s",
+		age->name, (unsigned)age->served, age->path, (unsigned)serial,
+		why);
+	return NSD_E_DENIED;
+}
+
+enum nsd_err
+load_reading_refuse_same(struct load_age *age)
+{
+	return age_refuse_file(age, age->served,
+		"and other records: give it a newer serial");
+}
+
+static enum nsd_err
+reading_guard(struct load_age *age, uint32_t serial)
+{
+	age->is_same = serial == age->served && !age->is_behind;
+	if (age->is_same)
+		return NSD_OK;
+	if (!serial_is_newer(serial, age->served))
+		return age_refuse_file(age, serial,
+			"and is not read: give it a newer one");
+	if (age->is_updated)
+		return age_refuse_file(age, serial,
+			"and was changed by hand, and is not read, as it lacks"
+			" updates: first nsd-control freeze, then change the"
+			" file that this has written, then nsd-control thaw");
+	return NSD_OK;
+}
+
 enum nsd_err
 load_reading_check_age(struct load_age *age, const struct rrbatch *batch)
 {
@@ -61,5 +100,7 @@ load_reading_check_age(struct load_age *age, const struct rrbatch *batch)
 		|| !load_reading_find_serial(batch, age->apex, &serial))
 		return NSD_OK;
 	age->wanted = false;
+	if (age->guards)
+		return reading_guard(age, serial);
 	return serial_is_newer(age->served, serial) ? NSD_E_DENIED : NSD_OK;
 }

@@ -16,6 +16,15 @@ struct load_age {
 	const uint8_t *apex;
 	uint32_t served; /* serial */
 	bool wanted;     /* the SOA of the file was not seen yet */
+	/* Of a zone that takes updates (doc/decisions/0168), else false: */
+	bool guards;     /* a file with other records is refused, and not passed
+			  * over, unless its serial is newer */
+	bool is_updated; /* load_zone_is_updated: any newer file is, too */
+	bool is_behind;  /* struct load_zone: `served` is what it lacks */
+	bool is_same;    /* the file has the serial that is served */
+	bool is_refused;
+	struct diag_sink *sink; /* for the reason */
+	const char *name, *path;
 };
 
 /* A file that is being read. All is borrowed. */
@@ -50,8 +59,12 @@ enum nsd_err load_reading_parse_anew(const struct load_reading *r,
 bool load_reading_find_serial(const struct rrbatch *batch,
 	const uint8_t *apex, uint32_t *serial);
 
+/* Refuses the file of a zone that takes updates, with the same serial as what
+ * is served, and other records. Returns NSD_E_DENIED. */
+enum nsd_err load_reading_refuse_same(struct load_age *age);
+
 /* Looks for the SOA in the next batch. NSD_E_DENIED: the file is older than
- * what is served (RFC 1982 section 3.2). */
+ * what is served (RFC 1982 section 3.2), or age->is_refused. */
 enum nsd_err load_reading_check_age(struct load_age *age,
 	const struct rrbatch *batch) MUST_USE;
 

@@ -85,7 +85,7 @@ transfer_apply(const struct load_context *context, struct load_zone *zone,
 	struct load_versions v = {
 		.context = context,
 		.entry = zone->entry,
-		.secondary = load_zone_is_from_xfrd(zone),
+		.secondary = load_zone_is_lenient(zone),
 		.history = load_zone_get_history(zone),
 		.verify = zone,
 		.verify_records_max = UINT64_MAX,

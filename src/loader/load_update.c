@@ -101,7 +101,7 @@ update_change(struct update_file *f)
 	if (err != NSD_OK)
 		return err;
 	zone = update_get_configured(f, entry);
-	options.secondary = zone != NULL && load_zone_is_from_xfrd(zone);
+	options.secondary = zone != NULL && load_zone_is_lenient(zone);
 	err = update_begin(f->context->writer, entry, &options, &update);
 	if (err != NSD_OK)
 		return err;
@@ -140,7 +140,7 @@ update_apply_versions(struct update_file *f)
 	zone = update_get_configured(f, v.entry);
 	if (zone == NULL)
 		return NSD_E_NOT_FOUND;
-	v.secondary = load_zone_is_from_xfrd(zone);
+	v.secondary = load_zone_is_lenient(zone);
 	v.history = load_zone_get_history(zone);
 	v.verify = zone;
 	v.verify_records_max = LOAD_VERIFY_AT_ONCE;

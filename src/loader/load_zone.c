@@ -26,6 +26,32 @@ load_zone_is_from_xfrd(const struct load_zone *zone)
 }
 
 bool
+load_zone_takes_updates(const struct load_zone *zone)
+{
+	return conf_takes_updates(zone->conf->options);
+}
+
+bool
+load_zone_is_lenient(const struct load_zone *zone)
+{
+	return load_zone_is_from_xfrd(zone) && !load_zone_takes_updates(zone);
+}
+
+bool
+load_zone_is_updated(const struct store_view *view,
+	const struct load_zone *zone)
+{
+	const struct zone *served = load_zone_published(view, zone);
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+
+	return load_zone_takes_updates(zone) && served != NULL
+		&& (sources == NULL
+			|| (sources->flags & ZONE_SOURCES_SERIAL) == 0
+			|| sources->serial != served->serial);
+}
+
+bool
 load_zone_is_received(const struct store_view *view,
 	const struct load_zone *zone)
 {
@@ -38,12 +64,20 @@ load_zone_is_received(const struct store_view *view,
  * of one that is consumed, and no consumer of one that is produced is to take
  * all of its members for each one more. */
 #define CATALOG_CHANGESETS 16u
+/* Of a zone that takes updates, at least: each update is a version, and
+ * secondaries may be minutes behind. ixfr-size bounds them, too. */
+#define UPDATES_CHANGESETS 1000u
 
 static uint32_t
 zone_count_changesets(const struct conf_pattern *options)
 {
+	uint32_t number = options->store_ixfr ? options->ixfr_number : 0;
+
+	if (conf_takes_updates(options))
+		return number > UPDATES_CHANGESETS ? number
+						   : UPDATES_CHANGESETS;
 	if (options->store_ixfr)
-		return options->ixfr_number;
+		return number;
 	return options->catalog != CONF_CATALOG_NONE ? CATALOG_CHANGESETS : 0;
 }
 
@@ -105,7 +139,7 @@ load_zone_fill_input(const struct load_context *context,
 		.files = names,
 		.file_count = files->source_count,
 		.threads = context->threads_max,
-		.secondary = load_zone_is_from_xfrd(zone),
+		.secondary = load_zone_is_lenient(zone),
 		.nsec3_iterations_max = context->nsec3_iterations_max,
 		.on_progress = load_zone_on_build,
 		.progress_ctx = context->progress,

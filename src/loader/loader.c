@@ -107,7 +107,8 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 	X(EXPIRY, loader_on_expiry)                                          \
 	X(CHANGE_ZONE, loader_on_change_zone)                                \
 	X(CHANGE_KEY, loader_on_change_key)                                  \
-	X(READ, loader_on_read)
+	X(READ, loader_on_read)                                              \
+	X(FILE_WRITTEN, loader_on_file_written)
 
 static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {LOADER_HANDLERS(IPC_HANDLER)};

@@ -288,6 +288,11 @@ void loader_count_zones(struct loader *loader);
 /* A timer. */
 void loader_on_counts(evutil_socket_t fd, short what, void *arg);
 
+/* ---- loader_written.c: files that the writer has written ----------------- */
+
+/* The message FILE_WRITTEN. */
+void loader_on_file_written(struct role *role, const struct ipc_message *m);
+
 /* ---- loader_updates.c: changes of zones ---------------------------------- */
 
 /* The messages UPDATE and EXPIRY. */

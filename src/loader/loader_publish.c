@@ -216,6 +216,22 @@ loader_forget_sources(struct loader *loader, store_ref entry)
 		sources_set_failed(loader->writer, entry, false);
 }
 
+/* Notes the serial of the file that was read. */
+static void
+loader_note_serial(struct loader *loader, const struct load_result *result)
+{
+	const struct load_zone *zone = result->zone;
+	const struct zone *served = load_zone_published(
+		store_writer_view(loader->writer), zone);
+
+	if (result->is_passed_over)
+		sources_set_serial(loader->writer, zone->entry,
+			result->file_serial);
+	else if (served != NULL && result->outcome != LOAD_KEPT)
+		sources_set_serial(loader->writer, zone->entry,
+			served->serial);
+}
+
 /* Notes the state of a zone's files. To be called after its version is
  * published: a loader that dies in between has the file read once more. Failed
  * tries are noted too, to see when their files have changed. */
@@ -230,11 +246,13 @@ loader_note_files(struct loader *loader, const struct load_result *result)
 	case LOAD_NOTE_NOTHING:
 		break;
 	case LOAD_NOTE_READ:
+		sources_set(writer, entry, result->files.sources,
+			result->files.source_count, 0);
+		loader_note_serial(loader, result);
+		break;
 	case LOAD_NOTE_FAILED:
 		sources_set(writer, entry, result->files.sources,
-			result->files.source_count,
-			result->note == LOAD_NOTE_FAILED ? ZONE_SOURCES_FAILED
-							 : 0);
+			result->files.source_count, ZONE_SOURCES_FAILED);
 		break;
 	case LOAD_NOTE_UNREADABLE:
 		sources_set_failed(writer, entry, true);
@@ -311,8 +329,10 @@ loader_act_on(struct loader *loader, struct load_result *result)
 	case LOAD_COMPARED:
 	case LOAD_APPLIED:
 	case LOAD_BUILT:
-		if (loader_publish(loader, result, NULL) == NSD_OK)
+		if (loader_publish(loader, result, NULL) == NSD_OK) {
+			zone->is_behind = false;
 			break;
+		}
 		/* A build anew says why, with file and line. */
 		zone->whole = true;
 		loader_push_again(loader, zone, AGAIN_SEC);
@@ -369,7 +389,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	}
 	/* A predecessor may have left the expiry held, for a journal that is
 	 * gone. */
-	if (!journal)
+	if (!journal && !zone->is_behind)
 		load_expiry_let_go(loader->writer, zone);
 	load_crashes_survive(&loader->context, zone);
 	(void)load_zone_release(zone);

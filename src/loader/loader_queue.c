@@ -50,7 +50,8 @@ loader_end_replay(struct loader *loader, struct load_zone *zone)
 	assert(zone->conf != NULL && zone->reading);
 	load_crashes_survive(&loader->context, zone);
 	load_settle_add(&loader->settle, zone->entry);
-	load_expiry_let_go(loader->writer, zone);
+	if (!zone->is_behind)
+		load_expiry_let_go(loader->writer, zone);
 	(void)load_zone_release(zone);
 }
 

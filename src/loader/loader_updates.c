@@ -49,7 +49,9 @@ loader_apply_small(struct loader *loader, const struct load_change *change,
 	load_update_apply(&loader->context, loader->set.zones,
 		loader->set.count, &loader->settle, change->data, change->len,
 		result);
-	if (served != NULL && result->err == NSD_OK)
+	/* xfrd tells of clients' updates, so many in a second. */
+	if (served != NULL && result->err == NSD_OK
+		&& (!load_zone_takes_updates(zone) || log_verbosity() >= 2))
 		loader_log_serial(zone, &old,
 			load_zone_published(view, zone)->serial);
 }
@@ -101,6 +103,26 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 	return true;
 }
 
+static struct load_zone *
+updates_find_zone(struct loader *loader, const uint8_t *apex)
+{
+	const struct conf_zone *conf = conf_find_zone(
+		loader->role.server->conf, apex);
+
+	return conf == NULL ? NULL : load_set_find(&loader->set,
+		store_writer_view(loader->writer), conf);
+}
+
+/* True if a zone lacks updates that the journal has: others are for later, once
+ * an operator has decided. */
+static bool
+loader_is_behind(struct loader *loader, const uint8_t *apex)
+{
+	const struct load_zone *zone = updates_find_zone(loader, apex);
+
+	return zone != NULL && zone->is_behind;
+}
+
 /* Applies a change, or has it wait. True: the change is taken, and will be
  * answered. False: *result is the answer. */
 static bool
@@ -110,6 +132,10 @@ loader_take_update(struct loader *loader, const struct load_change *change,
 	bool later = false;
 
 	/* Changes of one zone are applied in the order in which they came. */
+	if (loader_is_behind(loader, apex)) {
+		result->err = NSD_E_AGAIN;
+		return false;
+	}
 	if (load_wait_has(&loader->wait, apex))
 		result->err = NSD_E_AGAIN;
 	else

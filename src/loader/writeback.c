@@ -196,6 +196,26 @@ write_new(struct written_file *w, const struct writeback *writeback,
 	return say_error(sink, w->file.temp, "write");
 }
 
+/* Puts the new file into the place of the old one, which gets another name. At
+ * no time is none there. */
+static enum nsd_err
+take_aside(struct written_file *w, const char *aside)
+{
+	const char *temp = w->file.temp;
+	int failed = renameat2(AT_FDCWD, temp, AT_FDCWD, w->path,
+		RENAME_EXCHANGE);
+
+	if (failed == 0) {
+		failed = rename(temp, aside);
+		if (failed != 0)
+			(void)renameat2(AT_FDCWD, temp, AT_FDCWD, w->path,
+				RENAME_EXCHANGE);
+	}
+	/* Removes the new file, if it has not come to its place. */
+	fs_replace_abort(&w->file);
+	return failed == 0 ? NSD_OK : NSD_E_SYSTEM;
+}
+
 static enum nsd_err
 write_file(struct written_file *w, const struct writeback *writeback,
 	struct diag_sink *sink)
@@ -210,8 +230,14 @@ write_file(struct written_file *w, const struct writeback *writeback,
 		fs_replace_abort(&w->file);
 		return err;
 	}
-	if (fs_replace_take(&w->file, &none) != NSD_OK)
+	if (writeback->aside != NULL)
+		err = take_aside(w, writeback->aside);
+	else
+		err = fs_replace_take(&w->file, &none);
+	if (err != NSD_OK)
 		return say_error(sink, w->path, "replace");
+	if (writeback->st != NULL && stat(w->path, writeback->st) == -1)
+		return say_error(sink, w->path, "look at");
 	return sync_folder(w->path, sink);
 }
 

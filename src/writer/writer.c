@@ -60,6 +60,7 @@ struct writer_zone {
 	uint8_t apex[NAME_MAX_LEN];
 	char name[NAME_TEXT_MAX]; /* as written in nsd.conf */
 	bool keeps_changesets;    /* store-ixfr */
+	bool takes_updates;
 	const struct zone *served;
 	const struct zone_sources *sources; /* of the served version; NULL:
 					     * none */
@@ -179,21 +180,48 @@ writer_make_writeback(struct writer *writer, const struct writer_zone *zone,
 	};
 }
 
+/* Finds the name under which a file is kept that is not what the server has
+ * read or written: an operator has changed it, while updates were taken. NULL:
+ * the file may be replaced. */
+static const char *
+writer_find_aside(const struct writer_zone *zone, char aside[PATH_MAX])
+{
+	const struct zone_sources *sources = zone->sources;
+	struct stat st;
+	int n;
+
+	if (!zone->takes_updates || sources == NULL
+		|| stat(zone->path, &st) == -1
+		|| ((sources->flags & ZONE_SOURCES_FAILED) == 0
+			&& !load_files_have_changed(sources, zone->path)))
+		return NULL;
+	n = snprintf(aside, PATH_MAX, "%s.edited", zone->path);
+	if (n < 0 || n >= PATH_MAX)
+		return NULL;
+	log_error("zone %s takes updates, and its file %s was changed by hand"
+		  " and is not read: it is kept as %s, and the zone as it is"
+		  " served is written", zone->name, zone->path, aside);
+	return aside;
+}
+
 static enum nsd_err
 writer_write(struct writer *writer, const struct writer_zone *zone,
-	const char *path, uint32_t *serial)
+	const char *path, struct stat *st, uint32_t *serial)
 {
 	struct diag_sink sink = {.on_diag = writer_on_diag};
-	const struct writeback writeback = writer_make_writeback(writer, zone,
-		path);
+	struct writeback writeback = writer_make_writeback(writer, zone, path);
+	char aside[PATH_MAX];
 	enum nsd_err err;
 
 	/* No other was found in the store, or is let into. */
 	assert(path == zone->path || path == zone->copy);
 	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s", zone->name,
 		path);
-	if (path == zone->path)
+	if (path == zone->path) {
 		(void)writer_write_changesets(writer, zone, &writeback, &sink);
+		writeback.aside = writer_find_aside(zone, aside);
+	}
+	writeback.st = st;
 	err = writeback_zone(&writeback, &sink, serial);
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s written to file %s",
@@ -219,12 +247,27 @@ writer_is_shut_out(struct writer *writer, const struct writer_zone *zone,
 	return writer->is_shut_out;
 }
 
+static struct ipc_file_stamp
+writer_get_stamp(const struct stat *st)
+{
+	return (struct ipc_file_stamp){
+		.mtime_sec = st->st_mtim.tv_sec,
+		.mtime_nsec = (uint32_t)st->st_mtim.tv_nsec,
+		.ctime_sec = st->st_ctim.tv_sec,
+		.ctime_nsec = (uint32_t)st->st_ctim.tv_nsec,
+		.size = (uint64_t)st->st_size,
+		.inode = (uint64_t)st->st_ino,
+		.device = (uint64_t)st->st_dev,
+	};
+}
+
 static void
 writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	uint32_t flags, struct ipc_written *written)
 {
 	uint32_t serial;
-	enum nsd_err err = writer_write(writer, zone, zone->path, &serial);
+	struct stat st = {.st_size = 0};
+	enum nsd_err err = writer_write(writer, zone, zone->path, &st, &serial);
 
 	if (writer_is_shut_out(writer, zone, err)) {
 		written->err = NSD_E_AGAIN;
@@ -234,11 +277,13 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	written->error = err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
 	if (err == NSD_OK) {
 		written->to = IPC_WRITTEN_FILE;
+		written->stamp = writer_get_stamp(&st);
 		if ((flags & IPC_WRITE_HAS_COPY) != 0 && *zone->copy != '\0')
 			(void)unlink(zone->copy);
 	} else if (err == NSD_E_SYSTEM && (flags & IPC_WRITE_COPY) != 0
 		&& *zone->copy != '\0' && strcmp(zone->copy, zone->path) != 0
-		&& writer_write(writer, zone, zone->copy, &serial) == NSD_OK) {
+		&& writer_write(writer, zone, zone->copy, &st, &serial)
+			== NSD_OK) {
 		written->to = IPC_WRITTEN_COPY;
 	} else {
 		return;
@@ -302,14 +347,15 @@ writer_write_changesets_alone(struct writer *writer, struct writer_zone *zone,
 
 /* Later on, entries lead to changesets that are not pinned. */
 static void
-writer_take_version(const struct store_view *view, store_ref entry,
-	store_ref served, struct writer_zone *zone)
+writer_take_version(const struct store_view *view,
+	const struct zone_entry *entry, store_ref served,
+	struct writer_zone *zone)
 {
 	assert(zone->history.changesets == NULL); /* or they would be lost */
 	zone->served = store_get(view, served);
 	if (!zone->keeps_changesets)
 		return;
-	zone->history_unknown = history_list(view, store_get(view, entry),
+	zone->history_unknown = history_list(view, entry,
 		zone->served->serial, &zone->history) != NSD_OK;
 	if (zone->history_unknown)
 		log_error("zone %s: out of memory", zone->name);
@@ -351,9 +397,12 @@ writer_find(struct writer *writer, uint32_t flags, struct writer_zone *zone)
 	if (err != NSD_OK)
 		return err;
 	writer_find_copy(server, zone);
+	ref = store_load_ref(&entry->options);
+	zone->takes_updates = ref != STORE_NONE
+		&& settings_options_take_updates(store_get(view, ref));
 	storing = zone_entry_storing(view, entry);
 	zone->keeps_changesets = storing != NULL && storing->store_ixfr;
-	writer_take_version(view, ref, served, zone);
+	writer_take_version(view, entry, served, zone);
 	return NSD_OK;
 }
 

@@ -213,6 +213,7 @@ xfrd_on_term(struct role *role)
 	X(UPDATED, xfrd_on_answer)                                           \
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
 	X(READ_DONE, xfrd_on_answer)                                         \
+	X(FILE_NOTED, xfrd_on_answer)                                        \
 	X(BROADCAST_DONE, role_on_answer)                                    \
 	X(COOKIES_DONE, role_on_answer)                                      \
 	X(SERVED, xfrd_on_served)                                            \

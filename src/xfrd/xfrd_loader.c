@@ -6,6 +6,7 @@
 
 #include "dns/name.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_write.h"
 
 enum nsd_err
 xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
@@ -60,6 +61,25 @@ xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
 
 	if (apex != NULL)
 		memcpy(read.apex, apex, len);
+	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_loader_note_file(struct xfrd *xfrd, const uint8_t *apex,
+	const struct ipc_written *written, request_on_end *on_end, void *ctx)
+{
+	struct ipc_file_written file = {
+		.stamp = written->stamp,
+		.serial = written->serial,
+	};
+	size_t len = name_len(apex);
+	const struct link_message outgoing = {
+		.type = IPC_FILE_WRITTEN,
+		.payload = &file,
+		.len = offsetof(struct ipc_file_written, apex) + len,
+	};
+
+	memcpy(file.apex, apex, len);
 	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
 }
 

@@ -502,6 +502,43 @@ write_on_looked(void *ctx, const struct ipc_message *answer)
 /* ---- a zone is written --------------------------------------------------- */
 
 static void
+write_on_noted_late(void *ctx, const struct ipc_message *answer)
+{
+}
+
+static void
+write_on_noted(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd *xfrd = ctx;
+
+	xfrd->writes.busy = false;
+	write_end_one(xfrd);
+}
+
+/* Tells the loader that a file was written. Of a zone that takes updates that
+ * is done before anybody else hears of it: a later change of the file is an
+ * operator's. False: that is not waited for; at the end there may be no loader
+ * any more. */
+static bool
+write_ask_note(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	const struct ipc_written *written)
+{
+	struct xfrd_writes *writes = &xfrd->writes;
+	const struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	bool waits = xfrd_options_take_updates(&options);
+
+	xfrd_read_end(xfrd);
+	if (written->err != NSD_OK || written->to != IPC_WRITTEN_FILE
+		|| (writes->ending && xfrd->requests.link == NULL)
+		|| xfrd_loader_note_file(xfrd, writes->apex, written, waits
+				? write_on_noted : write_on_noted_late, xfrd)
+			!= NSD_OK)
+		return false;
+	writes->busy = waits;
+	return waits;
+}
+
+static void
 write_on_written(void *ctx, const struct ipc_message *answer)
 {
 	struct xfrd *xfrd = ctx;
@@ -523,6 +560,8 @@ write_on_written(void *ctx, const struct ipc_message *answer)
 			&& write_ask(xfrd, zone, &entry))
 			return;
 		xfrd_write_note(xfrd, zone, &written);
+		if (write_ask_note(xfrd, zone, &written))
+			return;
 	}
 	write_end_one(xfrd);
 }

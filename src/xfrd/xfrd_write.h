@@ -32,4 +32,12 @@ bool xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 void xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct ipc_written *written);
 
+/* ---- xfrd_loader.c */
+
+/* Tells the loader that the file of a zone was written; on_end is called when
+ * it knows that. returns as requests_add. */
+enum nsd_err xfrd_loader_note_file(struct xfrd *xfrd, const uint8_t *apex,
+	const struct ipc_written *written, request_on_end *on_end, void *ctx)
+	MUST_USE;
+
 #endif

@@ -21,7 +21,7 @@ source_fill(struct zone_source *to, const struct zonefile_source *from)
 
 static store_ref
 sources_create(struct store_heap *heap, const struct zonefile_source *files,
-	size_t count, unsigned flags)
+	size_t count, const struct zone_sources *head)
 {
 	size_t len = sizeof(struct zone_sources);
 	struct zone_sources *sources;
@@ -38,7 +38,8 @@ sources_create(struct store_heap *heap, const struct zonefile_source *files,
 	memset(sources, 0, len);
 	sources->len = (uint32_t)len;
 	sources->count = (uint16_t)count;
-	sources->flags = (uint16_t)flags;
+	sources->flags = head->flags;
+	sources->serial = head->serial;
 	at = (struct zone_source *)(sources + 1);
 	for (size_t i = 0; i < count; i++) {
 		source_fill(at, &files[i]);
@@ -67,13 +68,34 @@ sources_set(struct store_writer *writer, store_ref ref,
 	struct store_heap *heap = store_writer_heap(writer);
 	struct zone_entry *entry = store_edit(heap, ref);
 	store_ref old = entry->sources;
+	const struct zone_sources *before = old != STORE_NONE
+		? store_edit(heap, old) : NULL;
+	struct zone_sources head = {.flags = (uint16_t)flags};
 
+	if (before != NULL && (flags & ZONE_SOURCES_FAILED) != 0) {
+		head.flags |= before->flags & ZONE_SOURCES_SERIAL;
+		head.serial = before->serial;
+	}
 	sources_set_failed(writer, ref, (flags & ZONE_SOURCES_FAILED) != 0);
 	store_publish_ref(writer, &entry->sources,
-		sources_create(heap, files, count, flags));
-	if (old != STORE_NONE) {
-		const struct zone_sources *sources = store_edit(heap, old);
+		sources_create(heap, files, count, &head));
+	if (before != NULL)
+		store_retire(writer, old, before->len);
+}
 
-		store_retire(writer, old, sources->len);
-	}
+/* Readers may read the record meanwhile: the flag is set after the serial. */
+void
+sources_set_serial(struct store_writer *writer, store_ref ref, uint32_t serial)
+{
+	struct store_heap *heap = store_writer_heap(writer);
+	const struct zone_entry *entry = store_edit(heap, ref);
+	struct zone_sources *sources;
+
+	if (entry->sources == STORE_NONE)
+		return;
+	sources = store_edit(heap, entry->sources);
+	__atomic_store_n(&sources->serial, serial, __ATOMIC_RELAXED);
+	__atomic_store_n(&sources->flags,
+		(uint16_t)(sources->flags | ZONE_SOURCES_SERIAL),
+		__ATOMIC_RELEASE);
 }
