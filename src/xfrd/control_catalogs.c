@@ -29,6 +29,8 @@ struct catalogs_source {
 	const struct xfrd_members *members; /* refused ones; NULL: none */
 	uint32_t invalid_serial;
 	char invalid[WHY_MAX]; /* why it is not followed; empty: it is */
+	unsigned gone;      /* of a folder: members without a file, and for */
+	int64_t gone_sec;   /* how long they stay if nothing comes */
 	const char *path;   /* of a folder; NULL: of a zone, its name: */
 	char text[NAME_TEXT_MAX];
 };
@@ -125,7 +127,10 @@ source_of_folder(const struct xfrd_folder *folder)
 		.count = folder->count,
 		.members = &folder->members,
 	};
+	int64_t gone_msec;
 
+	source.gone = xfrd_watch_count_gone(&folder->watch, &gone_msec);
+	source.gone_sec = (gone_msec + 999) / 1000;
 	(void)xfrd_folder_print_fault(folder, source.invalid, WHY_MAX);
 	return source;
 }
@@ -185,6 +190,8 @@ source_print_json(struct ctl_json *json, const struct catalogs_source *source,
 	} else {
 		ctl_json_text(json, "invalid", NULL);
 	}
+	if (source->path != NULL)
+		ctl_json_number(json, "missing", source->gone);
 	ctl_json_number(json, "refused", (long long)refused);
 	ctl_json_open(json, "refused_members", '[');
 	if (source->members != NULL)
@@ -228,6 +235,10 @@ source_print(struct ctl_json *json, bool is_json,
 	if (source->has_count)
 		ctl_printf(json->call, "\tmembers: %llu\n",
 			(unsigned long long)source->count);
+	if (source->gone > 0)
+		ctl_printf(json->call, "\tmissing: %u files: their zones go in"
+			" %lld s unless files come\n", source->gone,
+			(long long)source->gone_sec);
 	if (refused > 0)
 		ctl_printf(json->call, "\trefused: %llu\n",
 			(unsigned long long)refused);

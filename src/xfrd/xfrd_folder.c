@@ -46,16 +46,64 @@ folder_parse_name(const char *name, uint8_t apex[NAME_MAX_LEN])
 		&& strcmp(xfrd_folder_print_name(apex, text), name) == 0;
 }
 
+static bool
+folder_is_name(void *ctx, const char *name)
+{
+	uint8_t apex[NAME_MAX_LEN];
+
+	return folder_parse_name(name, apex);
+}
+
+/* ---- bad names ----------------------------------------------------------- */
+
+static struct xfrd_folder_bad *
+folder_find_bad(const struct xfrd_folder *folder, const char *name)
+{
+	struct xfrd_folder_bad *bad;
+
+	cds_list_for_each_entry(bad, &folder->bad, node)
+		if (strcmp(bad->name, name) == 0)
+			return bad;
+	return NULL;
+}
+
+/* Notes a file that was not noted yet. */
 static void
 folder_note_bad(struct xfrd_folder *folder, const char *name)
 {
-	if (folder->bad == 0)
-		(void)xfrd_members_print_text(name, folder->bad_name,
-			sizeof(folder->bad_name));
-	if (folder->bad++ < LINES_MAX)
+	size_t size = strlen(name) + 1;
+	struct xfrd_folder_bad *bad = NULL;
+
+	if (folder->bad_count < XFRD_FOLDER_BAD_MAX)
+		bad = malloc(sizeof(*bad) + size);
+	if (bad == NULL) {
+		folder->more_bad = true;
+		return;
+	}
+	memcpy(bad->name, name, size);
+	cds_list_add_tail(&bad->node, &folder->bad);
+	if (folder->bad_count++ < LINES_MAX)
 		log_error("%s: %s.zone is not taken: expected the name of a"
 			  " zone, in lower case and without a final dot",
 			folder->name, name);
+}
+
+static void
+folder_forget_bad(struct xfrd_folder *folder, struct xfrd_folder_bad *bad)
+{
+	cds_list_del(&bad->node);
+	free(bad);
+	folder->bad_count--;
+}
+
+void
+xfrd_folder_drop_bad(struct xfrd_folder *folder)
+{
+	struct xfrd_folder_bad *bad, *next;
+
+	cds_list_for_each_entry_safe(bad, next, &folder->bad, node)
+		folder_forget_bad(folder, bad);
+	folder->more_bad = false;
 }
 
 /* ---- zones --------------------------------------------------------------- */
@@ -107,6 +155,7 @@ folder_may_take(void *ctx, const struct xfrd_zone *zone, const char *id,
 				     xfrd_folder_print_name(ask->apex, name)))
 		return XFRD_TAKE_NOT;
 	other->count -= other->count > 0;
+	other->is_kept &= other->count > 0;
 	folder->count++;
 	return XFRD_TAKE_KEEP;
 }
@@ -135,6 +184,15 @@ folder_is_busy(void *ctx)
 		|| xfrd_members_is_full(&folder->members);
 }
 
+/* Members are not counted yet while they are looked through. */
+static uint64_t
+folder_count_zones(void *ctx)
+{
+	const struct xfrd_folder *folder = ctx;
+
+	return folder->step == XFRD_FOLDER_MISSES ? UINT64_MAX : folder->count;
+}
+
 static bool
 folder_on_begin(void *ctx)
 {
@@ -145,7 +203,7 @@ folder_on_begin(void *ctx)
 		return false;
 	xfrd_members_begin(&folder->members, XFRD_ROUND_WHOLE);
 	folder->step = XFRD_FOLDER_READS;
-	folder->bad = 0;
+	xfrd_folder_drop_bad(folder);
 	free(folder->marks);
 	folder->marks = NULL;
 	folder->mark_room = 0;
@@ -177,7 +235,7 @@ folder_is_marked(const struct xfrd_folder *folder,
 		&& (folder->marks[at] >> zone->number % 8 & 1) != 0;
 }
 
-static void
+static bool
 folder_on_found(void *ctx, const char *name)
 {
 	struct xfrd_folder *folder = ctx;
@@ -187,7 +245,7 @@ folder_on_found(void *ctx, const char *name)
 	assert(folder->step == XFRD_FOLDER_READS);
 	if (!folder_parse_name(name, apex)) {
 		folder_note_bad(folder, name);
-		return;
+		return false;
 	}
 	zone = xfrd_zone_find(&folder->xfrd->zones.table, apex);
 	if (zone != NULL)
@@ -195,6 +253,7 @@ folder_on_found(void *ctx, const char *name)
 	/* A file that is being written is waited for. */
 	if (zone != NULL || !xfrd_watch_is_fresh(&folder->watch, name))
 		folder_want(folder, apex);
+	return true;
 }
 
 /* Ends a reading whose files were all seen. */
@@ -342,7 +401,8 @@ folder_on_file(void *ctx, const char *name)
 	uint8_t apex[NAME_MAX_LEN];
 
 	if (!folder_parse_name(name, apex)) {
-		folder_note_bad(folder, name);
+		if (folder_find_bad(folder, name) == NULL)
+			folder_note_bad(folder, name);
 		return;
 	}
 	zone = xfrd_zone_find(&xfrd->zones.table, apex);
@@ -360,10 +420,13 @@ static void
 folder_on_gone(void *ctx, const char *name)
 {
 	struct xfrd_folder *folder = ctx;
+	struct xfrd_folder_bad *bad;
 	uint8_t apex[NAME_MAX_LEN];
 
 	if (!folder_parse_name(name, apex)) {
-		folder->bad -= folder->bad > 0;
+		bad = folder_find_bad(folder, name);
+		if (bad != NULL)
+			folder_forget_bad(folder, bad);
 		return;
 	}
 	folder_begin_files(folder);
@@ -402,6 +465,8 @@ folder_on_lost(void *ctx)
 
 const struct xfrd_watch_hooks xfrd_folder_watch_hooks = {
 	.is_busy = folder_is_busy,
+	.is_name = folder_is_name,
+	.count = folder_count_zones,
 	.on_begin = folder_on_begin,
 	.on_found = folder_on_found,
 	.on_read = folder_on_read,

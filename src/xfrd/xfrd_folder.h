@@ -39,6 +39,14 @@ struct xfrd_folders {
 	struct event *follow_event; /* has settings followed */
 };
 
+/* Files with a bad name that are known. */
+#define XFRD_FOLDER_BAD_MAX 1000u
+
+struct xfrd_folder_bad {
+	struct cds_list_head node;
+	char name[];
+};
+
 struct xfrd_folder {
 	struct cds_list_head node;   /* of xfrd.folders.list */
 	struct xfrd *xfrd;
@@ -53,8 +61,10 @@ struct xfrd_folder {
 	unsigned retry_sec;          /* the pause after that; 0: none have */
 	bool is_kept;                /* without any file: zones stay */
 	uint64_t count;              /* member zones */
-	uint64_t bad;                /* files whose name is that of no zone */
-	char bad_name[NAME_TEXT_MAX]; /* the first one */
+	struct cds_list_head bad;    /* struct xfrd_folder_bad: files whose name
+				      * is that of no zone */
+	unsigned bad_count;
+	bool more_bad;               /* there may be others */
 	enum {
 		XFRD_FOLDER_IDLE,
 		XFRD_FOLDER_READS,   /* a round of all files */
@@ -107,6 +117,8 @@ void xfrd_folder_on_event(evutil_socket_t fd, short what, void *arg);
 /* Has the loader read the file that has changed, or if there are several, all
  * files that have. */
 void xfrd_folder_read_changed(struct xfrd *xfrd);
+/* Forgets the files with a bad name. */
+void xfrd_folder_drop_bad(struct xfrd_folder *folder);
 /* Prints the name of a zone as its file has it. Returns out. */
 const char *xfrd_folder_print_name(const uint8_t *apex,
 	char out[NAME_TEXT_MAX]);

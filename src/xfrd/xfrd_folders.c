@@ -19,6 +19,7 @@ folder_free(struct xfrd_folder *folder)
 {
 	if (folder->event != NULL)
 		event_free(folder->event);
+	xfrd_folder_drop_bad(folder);
 	free(folder->marks);
 	free(folder->name);
 	free(folder->pattern);
@@ -33,6 +34,7 @@ folder_create(struct xfrd *xfrd, const char *pattern, const char *path)
 
 	if (folder == NULL)
 		return NULL;
+	CDS_INIT_LIST_HEAD(&folder->bad);
 	folder->xfrd = xfrd;
 	folder->pattern = strdup(pattern);
 	if (asprintf(&folder->name, "zone-directory %s", path) == -1)
@@ -198,6 +200,19 @@ xfrd_folder_init(struct xfrd *xfrd)
 
 /* ---- for people ---------------------------------------------------------- */
 
+static void
+folder_print_bad(const struct xfrd_folder *folder, char *out, size_t size)
+{
+	const struct xfrd_folder_bad *first = cds_list_first_entry(&folder->bad,
+		struct xfrd_folder_bad, node);
+	char name[NAME_TEXT_MAX];
+
+	snprintf(out, size, "files with a bad name: %s%u, the first one is"
+		" %s.zone", folder->more_bad ? "more than " : "",
+		folder->bad_count, xfrd_members_print_text(first->name, name,
+					   sizeof(name)));
+}
+
 const char *
 xfrd_folder_print_fault(const struct xfrd_folder *folder, char *out,
 	size_t size)
@@ -209,10 +224,8 @@ xfrd_folder_print_fault(const struct xfrd_folder *folder, char *out,
 	else if (folder->is_kept)
 		snprintf(out, size, "has no zone files any more: its zones"
 			" stay");
-	else if (folder->bad > 0)
-		snprintf(out, size, "files with a bad name: %" PRIu64
-			", the first one is %s.zone", folder->bad,
-			folder->bad_name);
+	else if (folder->bad_count > 0)
+		folder_print_bad(folder, out, size);
 	else if (folder->watch.fd == -1)
 		snprintf(out, size, "is read once a minute: the kernel does"
 			" not tell of changes");
@@ -233,7 +246,11 @@ xfrd_folder_print_pause(const struct xfrd_folder *folder,
 		    &left))
 		return out;
 	left = (left + 999) / 1000;
-	if (pause == XFRD_PAUSE_GONE)
+	if (pause == XFRD_PAUSE_GONE && xfrd_watch_is_filled(&folder->watch))
+		snprintf(out, size, "its file is gone, and the folder is being"
+			" filled: the zone goes in %" PRId64 " s unless it or"
+			" others come", left);
+	else if (pause == XFRD_PAUSE_GONE)
 		snprintf(out, size, "its file is gone: the zone goes in %"
 			PRId64 " s unless it comes back", left);
 	else

@@ -6,7 +6,6 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +15,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "xfrd/xfrd_watch.h"
+#include "xfrd/xfrd_paused.h"
 
 /* Names that are read, and files that are looked at, in a turn of the loop. */
 #define TURN_FILES 500
-/* Readings without inotify: one in so many checks. */
-#define CHECKS_BLIND 6
 #define SUFFIX ".zone"
 #define SUFFIX_LEN (sizeof(SUFFIX) - 1)
 #define EVENTS (IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB             \
@@ -29,16 +26,6 @@
 	| IN_MOVE_SELF)
 /* Events after which the watch, or its path, leads nowhere. */
 #define EVENTS_SELF (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
-
-/* A file in a pause. */
-struct watch_paused {
-	struct cds_list_head node;
-	enum xfrd_pause kind;
-	int64_t first_msec; /* of its first event */
-	int64_t due_msec;
-	const char *name;   /* in text */
-	char text[];
-};
 
 /* ---- names --------------------------------------------------------------- */
 
@@ -74,112 +61,7 @@ watch_stat(const struct xfrd_watch *watch, const char *name, struct stat *st)
 	return errno == ENOENT ? 0 : -1;
 }
 
-/* ---- files in a pause ---------------------------------------------------- */
-
-static int
-paused_compare(const void *a, const void *b)
-{
-	return strcmp(((const struct watch_paused *)a)->name,
-		((const struct watch_paused *)b)->name);
-}
-
-static struct watch_paused *
-paused_find(const struct xfrd_watch *watch, const char *name)
-{
-	const struct watch_paused key = {.name = name};
-	struct watch_paused **found = tfind(&key, &watch->tree,
-		paused_compare);
-
-	return found != NULL ? *found : NULL;
-}
-
-static void
-paused_drop(struct xfrd_watch *watch, struct watch_paused *paused)
-{
-	assert(watch->paused_count > 0);
-	tdelete(paused, &watch->tree, paused_compare);
-	cds_list_del(&paused->node);
-	watch->paused_count--;
-	free(paused);
-}
-
-static void
-paused_drop_all(struct xfrd_watch *watch)
-{
-	struct watch_paused *paused, *next;
-
-	for (unsigned i = 0; i < XFRD_PAUSES; i++)
-		cds_list_for_each_entry_safe(paused, next, &watch->paused[i],
-			node)
-			paused_drop(watch, paused);
-}
-
-/* Any file may have come, changed or gone. */
-static void
-watch_lose(struct xfrd_watch *watch)
-{
-	paused_drop_all(watch);
-	watch->again = true;
-	watch->hooks->on_lost(watch->ctx);
-}
-
-static struct watch_paused *
-paused_create(struct xfrd_watch *watch, const char *name)
-{
-	size_t size = strlen(name) + 1;
-	struct watch_paused *paused = NULL;
-
-	if (watch->paused_count < XFRD_WATCH_PAUSED_MAX)
-		paused = malloc(sizeof(*paused) + size);
-	if (paused == NULL)
-		return NULL;
-	paused->name = memcpy(paused->text, name, size);
-	paused->first_msec = clock_now_msec();
-	if (tsearch(paused, &watch->tree, paused_compare) == NULL) {
-		free(paused);
-		return NULL;
-	}
-	CDS_INIT_LIST_HEAD(&paused->node);
-	watch->paused_count++;
-	return paused;
-}
-
-void
-xfrd_watch_pause(struct xfrd_watch *watch, const char *name,
-	enum xfrd_pause kind)
-{
-	struct watch_paused *paused = paused_find(watch, name);
-	int64_t now = clock_now_msec();
-
-	assert(kind < XFRD_PAUSES);
-	if (paused == NULL)
-		paused = paused_create(watch, name);
-	else if (now - paused->first_msec > watch->pauses_msec[XFRD_PAUSE_OPEN]
-		|| (kind == XFRD_PAUSE_OPEN && paused->kind == kind))
-		return;
-	if (paused == NULL) {
-		watch_lose(watch);
-		return;
-	}
-	paused->kind = kind;
-	paused->due_msec = now + watch->pauses_msec[kind];
-	cds_list_del(&paused->node);
-	cds_list_add_tail(&paused->node, &watch->paused[kind]);
-}
-
-bool
-xfrd_watch_find(const struct xfrd_watch *watch, const char *name,
-	enum xfrd_pause *kind, int64_t *left_msec)
-{
-	const struct watch_paused *paused = paused_find(watch, name);
-	int64_t now = clock_now_msec();
-
-	if (paused == NULL)
-		return false;
-	*kind = paused->kind;
-	*left_msec = paused->due_msec > now ? paused->due_msec - now : 0;
-	return true;
-}
+/* ---- single files -------------------------------------------------------- */
 
 bool
 xfrd_watch_is_fresh(struct xfrd_watch *watch, const char *name)
@@ -268,7 +150,8 @@ watch_has_files(const struct xfrd_watch *watch)
 	if (dir == NULL)
 		return false;
 	while (!has && (entry = readdir(dir)) != NULL)
-		has = watch_parse_entry(watch, entry, name);
+		has = watch_parse_entry(watch, entry, name)
+			&& watch->hooks->is_name(watch->ctx, name);
 	closedir(dir);
 	return has;
 }
@@ -283,9 +166,26 @@ watch_end_reading(struct xfrd_watch *watch, int error)
 		closedir(watch->dir);
 	watch->dir = NULL;
 	watch->is_empty = false;
+	if (watch->fd == -1 && watch->found != watch->found_before)
+		watch->came_msec = clock_now_msec();
 	snprintf(watch->why, sizeof(watch->why), "%s",
 		error != 0 ? strerror(error) : "");
 	watch->hooks->on_read(watch->ctx, error != 0 ? watch->why : NULL);
+}
+
+/* Notes that the folder is another one than before, or may be. What has come
+ * until now is not known, unless no other one was seen: then nothing has. */
+static void
+watch_note_anew(struct xfrd_watch *watch, const struct stat *st)
+{
+	bool is_first = watch->dev == 0 && watch->ino == 0;
+
+	if (watch->why[0] == '\0' && (watch->fd == -1 || watch->no != -1)
+		&& st->st_dev == watch->dev && st->st_ino == watch->ino)
+		return;
+	watch->anew_msec = clock_now_msec();
+	if (!is_first)
+		watch->came_msec = watch->anew_msec;
 }
 
 static void
@@ -305,7 +205,9 @@ watch_begin_reading(struct xfrd_watch *watch)
 		return;
 	}
 	watch->again = false;
+	watch->found_before = watch->found;
 	watch->found = 0;
+	watch_note_anew(watch, &st);
 	/* Watched first: a file that comes is found, or an event tells of
 	 * it. */
 	watch_renew(watch, &st);
@@ -327,8 +229,7 @@ watch_read_on(struct xfrd_watch *watch)
 		}
 		if (!watch_parse_entry(watch, entry, name))
 			continue;
-		watch->found++;
-		watch->hooks->on_found(watch->ctx, name);
+		watch->found += watch->hooks->on_found(watch->ctx, name);
 	}
 }
 
@@ -341,11 +242,15 @@ watch_look(struct xfrd_watch *watch, struct watch_paused *paused)
 	struct stat st;
 	int is = watch_stat(watch, paused->name, &st);
 	bool was_gone = paused->kind == XFRD_PAUSE_GONE;
+	int64_t first_msec = paused->first_msec;
 
 	snprintf(name, sizeof(name), "%s", paused->name);
-	paused_drop(watch, paused);
+	xfrd_paused_drop(watch, paused);
 	if (is == 1) {
-		/* Files that were missed meanwhile may be gone for good. */
+		/* Files that were missed meanwhile may be gone for good, or
+		 * follow. */
+		if (watch->is_empty && watch->hooks->is_name(watch->ctx, name))
+			watch->anew_msec = first_msec;
 		watch->again |= watch->is_empty;
 		watch->hooks->on_file(watch->ctx, name);
 	} else if (is == 0 && was_gone) {
@@ -355,18 +260,23 @@ watch_look(struct xfrd_watch *watch, struct watch_paused *paused)
 	}
 }
 
-/* Forgets the files that are gone: the folder has no others. */
+/* Forgets the owner's files that are gone: the folder has no others. */
 static void
 watch_keep(struct xfrd_watch *watch)
 {
 	struct watch_paused *paused, *next;
 
 	cds_list_for_each_entry_safe(paused, next,
-		&watch->paused[XFRD_PAUSE_GONE], node)
-		paused_drop(watch, paused);
+		&watch->paused[XFRD_PAUSE_GONE], node) {
+		if (watch->hooks->is_name(watch->ctx, paused->name))
+			xfrd_paused_drop(watch, paused);
+		else
+			watch_look(watch, paused);
+	}
 	if (!watch->is_empty)
 		watch->hooks->on_empty(watch->ctx);
 	watch->is_empty = true;
+	watch->anew_msec = 0;
 }
 
 static struct watch_paused *
@@ -396,6 +306,10 @@ watch_next_gone(struct xfrd_watch *watch, int64_t now)
 {
 	struct watch_paused *paused = watch_next(watch, XFRD_PAUSE_GONE, now);
 
+	if (paused != NULL && xfrd_watch_is_filled(watch))
+		return watch_others_come(watch)
+				|| xfrd_paused_gone_due(watch, paused) > now
+			? NULL : paused;
 	return paused == NULL || !watch_others_come(watch)
 			|| now - paused->first_msec
 				> watch->pauses_msec[XFRD_PAUSE_OPEN]
@@ -419,13 +333,15 @@ watch_look_on(struct xfrd_watch *watch)
 			watch_look(watch, paused);
 			count++;
 		}
-	if (watch_next_gone(watch, now) == NULL)
+	if (watch_next_gone(watch, now) == NULL
+		|| watch->hooks->is_busy(watch->ctx))
 		return;
 	if (!watch_is_same(watch)) {
 		watch->again = true;
 		return;
 	}
-	if (!watch->may_empty && !watch_has_files(watch)) {
+	if (!watch->may_empty && watch->hooks->count(watch->ctx) > 0
+		&& !watch_has_files(watch)) {
 		watch_keep(watch);
 		return;
 	}
@@ -433,6 +349,30 @@ watch_look_on(struct xfrd_watch *watch)
 		&& (paused = watch_next_gone(watch, now)) != NULL) {
 		watch_look(watch, paused);
 		count++;
+	}
+}
+
+/* ---- a folder that is filled anew ---------------------------------------- */
+
+/* Finds out whether most files have gone, so that they may come anew; and
+ * whether they are there. */
+static void
+watch_judge_gone(struct xfrd_watch *watch)
+{
+	bool is_busy = watch->dir != NULL || watch->again || watch->is_empty
+		|| watch->hooks->is_busy(watch->ctx);
+
+	if (watch->anew_msec == 0 && watch->gone_count > 1
+		&& watch->gone_count * (uint64_t)2
+			> watch->hooks->count(watch->ctx))
+		watch->anew_msec = clock_now_msec();
+	else if (watch->gone_count == 0 && !is_busy)
+		watch->anew_msec = 0;
+	/* Files without room are found by a reading. */
+	if (watch->more_gone && watch->gone_count == 0
+		&& watch->paused_count < watch->paused_max / 2) {
+		watch->more_gone = false;
+		watch->again = true;
 	}
 }
 
@@ -444,7 +384,7 @@ static int64_t
 watch_check_pause(const struct xfrd_watch *watch)
 {
 	if (watch->why[0] == '\0')
-		return watch->fd == -1 ? watch->check_msec * CHECKS_BLIND
+		return watch->fd == -1 ? watch->check_msec * XFRD_CHECKS_BLIND
 			: watch->check_msec;
 	return watch->check_msec < XFRD_WATCH_MISSING_MSEC ? watch->check_msec
 		: XFRD_WATCH_MISSING_MSEC;
@@ -472,6 +412,7 @@ watch_wait(struct xfrd_watch *watch)
 	bool is_busy = watch->hooks->is_busy(watch->ctx);
 	const struct watch_paused *paused;
 	struct timeval wait;
+	int64_t due;
 
 	if (!is_busy && (watch->dir != NULL || watch->again))
 		next = now;
@@ -482,8 +423,11 @@ watch_wait(struct xfrd_watch *watch)
 				|| !watch_others_come(watch))) {
 			paused = cds_list_first_entry(&watch->paused[i],
 				struct watch_paused, node);
-			if (paused->due_msec < next)
-				next = paused->due_msec;
+			due = i == XFRD_PAUSE_GONE
+				? xfrd_paused_gone_due(watch, paused)
+				: paused->due_msec;
+			if (due < next)
+				next = due;
 		}
 	next = next > now ? next - now : 0;
 	wait.tv_sec = next / 1000;
@@ -505,6 +449,7 @@ watch_on_turn(evutil_socket_t fd, short what, void *arg)
 	else if (!watch->again && watch->why[0] == '\0')
 		watch_look_on(watch);
 	watch->hooks->on_turn(watch->ctx);
+	watch_judge_gone(watch);
 	watch_wait(watch);
 }
 
@@ -549,7 +494,7 @@ watch_take(struct xfrd_watch *watch, const struct inotify_event *e)
 	char name[NAME_MAX + 1];
 
 	if ((e->mask & IN_Q_OVERFLOW) != 0) {
-		watch_lose(watch);
+		xfrd_paused_lose(watch);
 		return;
 	}
 	/* A watch from before. */
@@ -560,9 +505,13 @@ watch_take(struct xfrd_watch *watch, const struct inotify_event *e)
 			watch_drop_no(watch);
 		watch->no = -1;
 		watch->again = true;
-	} else if (e->len > 0 && watch_parse(e->name, name)) {
-		watch_take_file(watch, name, e->mask);
+		return;
 	}
+	if (e->len > 0 && watch_parse(e->name, name))
+		watch_take_file(watch, name, e->mask);
+	/* Also files of other names, which are moved to theirs at the end. */
+	if (e->len > 0 && (e->mask & (IN_DELETE | IN_MOVED_FROM)) == 0)
+		watch->came_msec = clock_now_msec();
 }
 
 static void
@@ -611,7 +560,10 @@ xfrd_watch_init(struct xfrd_watch *watch, struct event_base *base,
 			[XFRD_PAUSE_QUIET] = XFRD_WATCH_QUIET_MSEC,
 			[XFRD_PAUSE_OPEN] = XFRD_WATCH_OPEN_MSEC,
 			[XFRD_PAUSE_GONE] = XFRD_WATCH_GONE_MSEC},
+		.paused_max = XFRD_WATCH_PAUSED_MAX,
 		.check_msec = XFRD_WATCH_CHECK_MSEC,
+		.fill_msec = XFRD_WATCH_FILL_MSEC,
+		.fill_max_msec = XFRD_WATCH_FILL_MAX_MSEC,
 		.checked_msec = clock_now_msec(), .fd = -1, .no = -1,
 		.again = true};
 	for (unsigned i = 0; i < XFRD_PAUSES; i++)
@@ -630,7 +582,7 @@ xfrd_watch_init(struct xfrd_watch *watch, struct event_base *base,
 void
 xfrd_watch_fini(struct xfrd_watch *watch)
 {
-	paused_drop_all(watch);
+	xfrd_paused_drop_all(watch);
 	if (watch->inotify != NULL)
 		event_free(watch->inotify);
 	if (watch->event != NULL)

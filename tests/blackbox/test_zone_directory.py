@@ -191,6 +191,65 @@ def test_broken_names_are_told(make_server):
         member("a.test"), member("z.test")]
 
 
+def fault(folder):
+    """The fault of the folder, by `catalogs`; None: there is none."""
+    for line in control.ask(folder.server, "catalogs")[1].splitlines():
+        if line.startswith("\tinvalid: "):
+            return line.removeprefix("\tinvalid: ")
+    return None
+
+
+def test_file_with_a_bad_name_is_told_once(folder):
+    """However often it is written, and until it has gone."""
+    def wait(text):
+        wait_for(f"the fault {text}", lambda: fault(folder) == text)
+    folder.move_in("B.test")
+    wait("files with a bad name: 1, the first one is B.test.zone")
+    for i in range(3):
+        folder.move_in("B.test")
+        folder.move_in(f"a{i}.test")
+        folder.wait(f"a{i}.test", 1)
+    folder.move_in("C.test")
+    wait("files with a bad name: 2, the first one is B.test.zone")
+    assert folder.server.read_log().count("B.test.zone is not taken") == 1
+    folder.file("B.test").unlink()
+    wait("files with a bad name: 1, the first one is C.test.zone")
+    folder.file("C.test").unlink()
+    wait(None)
+
+
+@pytest.mark.lasts(40)
+def test_file_with_a_bad_name_is_no_other_file(make_server):
+    """An empty folder keeps its zones; the last file is forgotten."""
+    folder = make_folder(make_server, "a.test")
+    folder.move_in("B.test")
+    folder.file("a.test").unlink()
+    folder.server.wait_log("zone-directory served has no zone files any more")
+    folder.move_in("C.test")
+    folder.server.wait_log("C.test.zone is not taken")
+    for name in "B.test", "C.test":
+        folder.file(name).unlink()
+    time.sleep(GONE_SEC)
+    assert folder.lines() == [member("a.test")]
+    assert folder.serial("a.test") == 1
+    folder.move_in("a.test", 2)
+    folder.wait("a.test", 2)
+    wait_for("no fault", lambda: fault(folder) is None)
+
+
+def test_empty_folder_without_members_is_no_fault(folder):
+    """Files that are no members of it come and go."""
+    folder.move_in("example", 2)
+    folder.server.wait_log("member zone example is not taken")
+    folder.file("example").unlink()
+    wait_for("the end of what was refused", lambda: "refused" not in
+             control.ask(folder.server, "catalogs")[1])
+    assert fault(folder) is None
+    folder.move_in("a.test")
+    folder.wait("a.test", 1)
+    assert "no zone files any more" not in folder.server.read_log()
+
+
 def test_broken_file_is_a_zone_that_is_not_loaded(make_server):
     folder = make_folder(make_server, "a.test")
     (folder.server.directory / "other.new").write_text("what is this\n")
@@ -235,6 +294,7 @@ def test_empty_folder_may_be_told_to_delete(make_server):
     assert folder.lines() == []
 
 
+@pytest.mark.lasts(40)
 def test_folder_that_goes_keeps_its_zones(make_server):
     folder = make_folder(make_server, "a.test", "b.test")
     away = folder.server.directory / "away"
@@ -255,6 +315,37 @@ def test_folder_that_goes_keeps_its_zones(make_server):
              lambda: folder.lines() == [member("b.test")])
 
 
+@pytest.mark.lasts(60)
+@pytest.mark.parametrize("how", ["replaced", "emptied"])
+def test_folder_may_be_filled_anew_slowly(make_server, how):
+    """Zones stay as long as files come; what is missing then goes."""
+    names = [f"z{i}.test" for i in range(8)]
+    folder = make_folder(make_server, *names)
+    server = folder.server
+    known = folder.lines()
+    if how == "replaced":
+        folder.path.rename(server.directory / "away")
+        folder.path.mkdir()
+    else:
+        for name in names:
+            folder.file(name).unlink()
+    for name in names[:-1]:
+        folder.move_in(name, 2)
+        time.sleep(GONE_SEC / 2)
+        assert folder.lines() == known
+    status = control.ask(server, "zonestatus", names[-1])[1]
+    assert "its file is gone, and the folder is being filled" in status
+    assert "\tmissing: 1 files: " in control.ask(server, "catalogs")[1]
+    assert '"missing":1' in control.ask(server, "-j", "catalogs")[1].replace(
+        " ", "")
+    for name in names[:-1]:
+        folder.wait(name, 2)
+    wait_for("the last one's end", lambda: folder.lines() == known[:-1])
+    assert "missing" not in control.ask(server, "catalogs")[1]
+    assert f"{len(names) - 1} deleted" not in server.read_log()
+
+
+@pytest.mark.lasts(50)
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_mounted_folder_goes_and_comes(make_server):
     """A mount, of which no event tells: the path is looked at."""
@@ -445,6 +536,7 @@ def test_reconfig_brings_folders(make_server, has_control):
         assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
 
 
+@pytest.mark.lasts(30)
 @pytest.mark.parametrize("role", ["xfrd", "loader"])
 def test_process_dies_amid_it(make_server, role):
     """Ends with what is there, whatever was under way."""

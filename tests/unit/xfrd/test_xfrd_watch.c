@@ -28,6 +28,11 @@ static struct {
 	char said[65536];
 	size_t len;
 	bool busy;
+	bool mute;      /* files that have gone are counted: */
+	unsigned gone;
+	uint64_t count; /* files that are known */
+	const char *missed; /* one-letter names of files that the next reading
+			     * misses */
 } w;
 
 static void
@@ -52,16 +57,35 @@ on_begin(void *ctx)
 	return !w.busy;
 }
 
-static void
+static bool
+is_name(void *ctx, const char *name)
+{
+	return *name != 'X';
+}
+
+static uint64_t
+count(void *ctx)
+{
+	return w.count;
+}
+
+static bool
 on_found(void *ctx, const char *name)
 {
 	say("?", name);
+	return is_name(ctx, name);
 }
 
 static void
 on_read(void *ctx, const char *why)
 {
+	char missed[] = {'\0', '\0'};
+
 	say(")", why != NULL ? why : "");
+	for (; *w.missed != '\0' && why == NULL; w.missed++) {
+		missed[0] = *w.missed;
+		xfrd_watch_pause(&w.watch, missed, XFRD_PAUSE_GONE);
+	}
 }
 
 static void
@@ -73,7 +97,9 @@ on_file(void *ctx, const char *name)
 static void
 on_gone(void *ctx, const char *name)
 {
-	say("-", name);
+	w.gone++;
+	if (!w.mute)
+		say("-", name);
 }
 
 static void
@@ -94,7 +120,8 @@ on_lost(void *ctx)
 }
 
 static const struct xfrd_watch_hooks hooks = {
-	.is_busy = on_busy, .on_begin = on_begin, .on_found = on_found,
+	.is_busy = on_busy, .is_name = is_name, .count = count,
+	.on_begin = on_begin, .on_found = on_found,
 	.on_read = on_read, .on_file = on_file, .on_gone = on_gone,
 	.on_empty = on_empty, .on_turn = on_turn, .on_lost = on_lost,
 };
@@ -154,6 +181,13 @@ turn(void)
 	assert_int_not_equal(event_base_loop(w.base, EVLOOP_ONCE), -1);
 }
 
+/* The same without waiting. */
+static void
+turn_once(void)
+{
+	assert_int_not_equal(event_base_loop(w.base, EVLOOP_NONBLOCK), -1);
+}
+
 /* Turns the loop until the calls end with a text. */
 static void
 wait_for_end(const char *end)
@@ -184,6 +218,8 @@ static int
 setup(void **state)
 {
 	memset(&w, 0, sizeof(w));
+	w.count = 1000;
+	w.missed = "";
 	snprintf(w.folder, sizeof(w.folder), "/tmp/test_watch.XXXXXX");
 	w.base = event_base_new();
 	return mkdtemp(w.folder) == NULL || w.base == NULL;
@@ -342,6 +378,177 @@ file_that_is_gone_waits_for_others_that_come(void **state)
 	wait_for("+c -a ");
 }
 
+/* Has files come until the pause of one that is gone is over. */
+static void
+fill(void)
+{
+	int64_t end = clock_now_msec() + 700;
+	char file[16], said[16];
+
+	for (unsigned i = 0; clock_now_msec() < end; i++) {
+		snprintf(file, sizeof(file), "f%u.zone", i);
+		snprintf(said, sizeof(said), "+f%u ", i);
+		write_file(file);
+		wait_for_end(said);
+		/* No other file is in a pause for a moment. */
+		for (unsigned k = 0; k < 5; k++)
+			turn_once();
+	}
+	assert_null(strchr(w.said, '-'));
+}
+
+/* No others come. */
+static void
+wait_for_gone(unsigned gone)
+{
+	w.mute = true;
+	assert_int_equal(w.gone, 0);
+	w.watch.fill_msec = 100;
+	xfrd_watch_go_on(&w.watch);
+	while (w.watch.paused_count > 0)
+		turn();
+	assert_int_equal(w.gone, gone);
+}
+
+static void
+replace_folder(void)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "rm -r %s && mkdir %s", w.folder,
+		w.folder);
+	assert_int_equal(system(command), 0);
+}
+
+static void
+folder_that_is_replaced_may_be_filled_slowly(void **state)
+{
+	enum xfrd_pause pause;
+	int64_t left;
+
+	write_file("a.zone");
+	begin();
+	wait_for("( ?a ) ");
+	w.watch.fill_msec = 5000;
+	w.missed = "a";
+	replace_folder();
+	wait_for_end("( ) ");
+	w.len = 0;
+	fill();
+	assert_true(xfrd_watch_is_filled(&w.watch));
+	assert_true(xfrd_watch_find(&w.watch, "a", &pause, &left));
+	assert_int_equal(xfrd_watch_count_gone(&w.watch, &left), 1);
+	assert_true(left > 300 && left <= 5000);
+	w.len = 0;
+	/* Not without end. */
+	w.watch.fill_max_msec = 1;
+	wait_for("-a ");
+	assert_false(xfrd_watch_is_filled(&w.watch));
+}
+
+static void
+folder_that_was_empty_may_be_filled_slowly(void **state)
+{
+	write_file("a.zone");
+	write_file("b.zone");
+	begin();
+	wait_for_end(") ");
+	w.len = 0;
+	remove_file("a.zone");
+	remove_file("b.zone");
+	wait_for("! ");
+	w.watch.fill_msec = 5000;
+	w.missed = "ab";
+	write_file("c.zone");
+	wait_for_end("+c ( ?c ) ");
+	fill();
+	wait_for_gone(2);
+}
+
+/* The folder was empty for a moment, or nearly. */
+static void
+folder_whose_files_have_gone_may_be_filled_slowly(void **state)
+{
+	w.count = 3;
+	write_file("a.zone");
+	write_file("b.zone");
+	write_file("c.zone");
+	begin();
+	wait_for_end(") ");
+	w.len = 0;
+	w.said[0] = '\0';
+	remove_file("a.zone");
+	remove_file("b.zone");
+	while (w.watch.gone_count < 2)
+		turn();
+	w.watch.fill_msec = 5000;
+	fill();
+	/* A file that was gone for long is looked at when it comes. */
+	w.watch.pauses_msec[XFRD_PAUSE_OPEN] = 1;
+	write_file("a.zone");
+	wait_for_end("+a ");
+	wait_for_gone(1);
+}
+
+/* One of many, in a folder into which files come all the time. */
+static void
+file_that_is_gone_waits_for_no_others_elsewhere(void **state)
+{
+	write_file("a.zone");
+	write_file("b.zone");
+	begin();
+	wait_for_end(") ");
+	remove_file("a.zone");
+	while (w.watch.gone_count < 1)
+		turn();
+	write_file("c.zone");
+	wait_for_end("-a ");
+	assert_false(xfrd_watch_is_filled(&w.watch));
+}
+
+static void
+too_many_files_that_are_gone_lose_no_events(void **state)
+{
+	char name[16];
+
+	w.count = UINT64_MAX;
+	write_file("a.zone");
+	begin();
+	wait_for("( ?a ) ");
+	w.watch.paused_max = 100;
+	for (unsigned i = 0; i <= 100; i++) {
+		snprintf(name, sizeof(name), "g%u", i);
+		xfrd_watch_pause(&w.watch, name, XFRD_PAUSE_GONE);
+	}
+	assert_int_equal(w.watch.paused_count, 100);
+	w.mute = true;
+	/* The one without room is found by a reading. */
+	wait_for("( ?a ) ");
+	assert_int_equal(w.gone, 100);
+}
+
+/* The owner takes other files for none. */
+static void
+file_with_a_bad_name_alone_is_none(void **state)
+{
+	write_file("a.zone");
+	write_file("X.zone");
+	begin();
+	wait_for_end(") ");
+	assert_int_equal(w.watch.found, 1);
+	w.len = 0;
+	remove_file("a.zone");
+	wait_for("! ");
+	remove_file("X.zone");
+	wait_for("-X ");
+	/* Without zones none is kept. */
+	w.count = 0;
+	write_file("b.zone");
+	wait_for("+b ( ?b ) ");
+	remove_file("b.zone");
+	wait_for("-b ");
+}
+
 static void
 last_file_is_kept_unless_it_may_go(void **state)
 {
@@ -468,6 +675,12 @@ main(void)
 		TEST(half_written_file_is_waited_for),
 		TEST(file_that_is_never_left_alone_is_looked_at),
 		TEST(file_that_is_gone_waits_for_others_that_come),
+		TEST(folder_that_is_replaced_may_be_filled_slowly),
+		TEST(folder_that_was_empty_may_be_filled_slowly),
+		TEST(folder_whose_files_have_gone_may_be_filled_slowly),
+		TEST(file_that_is_gone_waits_for_no_others_elsewhere),
+		TEST(too_many_files_that_are_gone_lose_no_events),
+		TEST(file_with_a_bad_name_alone_is_none),
 		TEST(last_file_is_kept_unless_it_may_go),
 		TEST(folder_that_goes_and_comes_is_read_again),
 		TEST(folder_that_is_missing_is_looked_for_soon),
