@@ -92,6 +92,11 @@ struct dyn_name {
 	uint32_t plain_count;      /* of them: those not beside a CNAME */
 	uint32_t sig_count;        /* of them: of signatures */
 	uint32_t needed;           /* as of struct dyn_set */
+	uint32_t checked;          /* message that has looked at it */
+	uint32_t cut_changed;      /* message that has made it a cut, or not */
+	uint32_t shifted;          /* message with a cut above that has come
+				    * or gone */
+	uint32_t hashed;           /* message that has looked for its NSEC3 */
 	const struct node *node;   /* of the store; NULL: none */
 	uint8_t len;               /* of: */
 	uint8_t owner[];           /* whole, lower case */
@@ -265,6 +270,13 @@ void dyn_limits_check(struct dynupdate *d, struct dynupdate_result *result);
  * one that is new; of a message with a new DNAME, that of all names of the
  * batch. */
 enum nsd_err dyn_dname_check(struct dynupdate *d,
+	struct dynupdate_result *result) MUST_USE;
+
+/* ---- dyn_signed.c -------------------------------------------------------- */
+
+/* Refuses, in a signed zone, what would not be signed (dyn_signed.h).
+ * NSD_E_MEMORY. */
+enum nsd_err dyn_signed_check(struct dynupdate *d,
 	struct dynupdate_result *result) MUST_USE;
 
 /* ---- dyn_write.c --------------------------------------------------------- */

@@ -129,6 +129,8 @@ message_end(struct dynupdate *d, struct dynupdate_result *result)
 		return NSD_OK;
 	dyn_limits_check(d, result);
 	err = dyn_dname_check(d, result);
+	if (err == NSD_OK && result->rcode == RCODE_NOERROR)
+		err = dyn_signed_check(d, result);
 	if (err != NSD_OK || result->rcode != RCODE_NOERROR)
 		return err;
 	err = dyn_rules_raise_serial(d);

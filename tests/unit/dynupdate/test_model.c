@@ -373,6 +373,7 @@ begin_zone(void)
 	struct model_rr rr = {.ttl_sec = 3600, .type = TYPE_SOA};
 
 	batch_load("@ 3600 SOA . . 1 1 1 1 1\n@ 3600 NS ns.\n");
+	batch_options.no_check = true; /* test_signed.c */
 	memcpy(rr.owner, MODEL_APEX, sizeof(MODEL_APEX));
 	rr.rdlen = sizeof(soa) - 1;
 	memcpy(rr.rdata, soa, rr.rdlen);

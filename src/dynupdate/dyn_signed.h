@@ -1,0 +1,75 @@
+/*
+ * dyn_signed.h - the check of a message for a signed zone: that the RRsets
+ * which it touches are signed, and that NSEC or NSEC3 records fit. Signatures
+ * are not verified: signing is a signer's work.
+ */
+#ifndef DYNUPDATE_DYN_SIGNED_H
+#define DYNUPDATE_DYN_SIGNED_H
+
+#include "dns/nsec3.h"
+#include "dynupdate/dyn.h"
+
+/* ---- dyn_chain.c --------------------------------------------------------- */
+
+/* Owner and next owner: whole names, or hashes. */
+struct dyn_edge {
+	const uint8_t *owner;
+	const uint8_t *next;
+};
+
+struct dyn_edges {
+	struct dyn_edge *edges;
+	size_t count, room;
+};
+
+struct dyn_chain {
+	bool is_hashed;
+	const uint8_t *base; /* where it begins: the apex, or its hash */
+	struct dyn_edges gone, come;
+};
+
+/* Finds where the chain breaks; sorts the edges. NULL: it is whole. Cost: that
+ * of sorting. */
+const uint8_t *dyn_chain_find_break(struct dyn_chain *chain);
+
+/* ---- dyn_denial.c -------------------------------------------------------- */
+
+/* A key that signs. */
+struct dyn_key {
+	uint16_t tag;
+	uint8_t algorithm;
+};
+
+struct dyn_check {
+	struct dynupdate *d;
+	struct dynupdate_result *result;
+	/* Names that are looked at: touched, or below a cut that has come or
+	 * gone. */
+	struct dyn_name **names;
+	size_t count, room;
+	unsigned steps; /* to find those below cuts */
+	struct dyn_key *keys;
+	size_t key_count;
+	struct dyn_chain chain;
+	/* The chain of NSEC3 in use; NULL: none. */
+	const struct nsec3_chain *hashed;
+	unsigned hashes; /* names hashed */
+	uint8_t apex_hash[NSEC3_HASH_LEN];
+};
+
+/* True if the name is below a cut or DNAME. NSD_E_MEMORY. */
+enum nsd_err dyn_denial_is_hidden(struct dynupdate *d,
+	const struct dyn_name *name, bool *is_hidden) MUST_USE;
+
+/* True if the name is a zone cut. */
+bool dyn_denial_is_cut(const struct dynupdate *d, const struct dyn_name *name);
+
+/* Says which chain the zone has. */
+void dyn_denial_init(struct dyn_check *c);
+/* Checks the NSEC or NSEC3 record of a name. NSD_E_MEMORY. */
+enum nsd_err dyn_denial_check_name(struct dyn_check *c, struct dyn_name *name)
+	MUST_USE;
+/* Checks the chain. NSD_E_MEMORY. */
+enum nsd_err dyn_denial_check_chain(struct dyn_check *c) MUST_USE;
+
+#endif
