@@ -128,9 +128,12 @@ enum ipc_zone_file {
 
 /* Zones that are added or removed, or get another pattern. The payload ends
  * where the text ends. */
-#define IPC_ZONE_TEXT_MAX 2032
+#define IPC_ZONE_TEXT_MAX 2028
 struct ipc_zone {
 	struct ipc_request request;
+	/* CHANGE_ZONE: 1: others follow that may be published with these;
+	 * ZONE_CHANGED: 1: changes are made, and are not published yet. */
+	uint32_t more;
 	/* Changes, one behind the other (process/zone_message.h). A change is:
 	 * an octet with an enum nsd_err and one with an enum ipc_zone_file,
 	 * both set in ZONE_CHANGED; an octet that is 1 if a zone that is there
@@ -433,7 +436,7 @@ struct ipc_credit {
 	(offsetof(struct type, field) + sizeof(((struct type *)0)->field))
 
 #define IPC_NONE 0
-#define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 6)
+#define IPC_ZONE_MIN offsetof(struct ipc_zone, text)
 #define IPC_LOADED_MIN offsetof(struct ipc_loaded, reasons)
 #define IPC_LOADED_MAX IPC_TEXT_END(ipc_loaded, reasons)
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)

@@ -247,6 +247,7 @@ loader_init_events(struct loader *loader)
 		{&loader->compact_event, loader_on_compact, 0},
 		{&loader->counts_event, loader_on_counts, 0},
 		{&loader->alone_event, loader_on_alone, 0},
+		{&loader->changes_event, loader_on_changes, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -374,6 +375,7 @@ loader_main(const struct role_start *start)
 	role_send(&loader->role, IPC_LISTED, NULL, 0);
 	loader_start_first_pass(loader);
 	role_run(&loader->role);
+	loader_publish_zones(loader);
 	if (loader->stopping && !loader_has_threads(loader)
 		&& loader->close != LOADER_CLOSE_NONE)
 		loader_close(loader);

@@ -160,6 +160,13 @@ struct loader {
 	struct event *compact_event;
 	struct event *counts_event; /* the store has changed */
 	struct event *alone_event; /* SIGTERM has come, and STOP has not */
+
+	/* Zones that have come and gone, and are not published yet, as more
+	 * are to follow: see loader_zones.c. */
+	struct load_batch changes;
+	bool changing;             /* there are such */
+	unsigned changes_count;
+	struct event *changes_event; /* no more have followed */
 };
 
 /* True if threads read zones: versions that they look at must stay. */
@@ -354,6 +361,11 @@ void loader_on_change_zone(struct role *role, const struct ipc_message *m);
 
 /* Begins a batch of zones that come, go or change, until they are published. */
 struct load_batch loader_begin_batch(struct loader *loader);
+/* Publishes zones that have come and gone, if more were to follow. To be called
+ * before anything that looks at a zone by its name. */
+void loader_publish_zones(struct loader *loader);
+/* A timer. */
+void loader_on_changes(evutil_socket_t fd, short what, void *arg);
 /* Ends all work on a zone that was removed. ctx: the loader. */
 void loader_on_removed(void *ctx, store_ref entry);
 

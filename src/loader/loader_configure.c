@@ -42,6 +42,7 @@ loader_on_configure(struct role *role, const struct ipc_message *m)
 	enum nsd_err err;
 
 	assert(m->len == sizeof(configure));
+	loader_publish_zones(loader);
 	memcpy(&configure, m->payload, sizeof(configure));
 	err = m->fd_count == 2 ? conf_image_read(m->fds[0], &new) : NSD_E_WIRE;
 	if (err == NSD_OK)

@@ -83,6 +83,7 @@ loader_on_change_key(struct role *role, const struct ipc_message *m)
 
 	if (key_message_read(m, &payload, &message) != NSD_OK)
 		return;
+	loader_publish_zones(loader);
 	message.err = loader_change_key(loader, &message.edit);
 	if (key_message_write(&message, &done, &len) != NSD_OK)
 		abort(); /* the answer is no longer than the request */

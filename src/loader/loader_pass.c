@@ -322,6 +322,7 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 	bool all;
 
 	assert(loader->pass == LOADER_PASS_NONE && loader->pool == NULL);
+	loader_publish_zones(loader);
 	loader->pass = pass;
 	loader->conf = loader->role.server->conf_number;
 	loader_set_options(loader);
@@ -414,6 +415,7 @@ loader_on_read(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
 
+	loader_publish_zones(loader);
 	if (loader_add_reload(loader, m))
 		loader_start_reload(loader);
 }

@@ -175,6 +175,19 @@ loader_wants_update(const struct loader *loader,
 	return (entry->flags & ZONE_ENTRY_FROM_XFRD) != 0;
 }
 
+/* Publishes zones that have come and gone, if a zone may be one of them. Else a
+ * change of it does not need that, and they may be published with more. */
+static void
+loader_meet_zone(struct loader *loader, const uint8_t *apex)
+{
+	const struct conf_zone *conf = loader->changing
+		? conf_find_zone(loader->role.server->conf, apex) : NULL;
+
+	if (conf == NULL || load_set_find(&loader->set,
+			store_writer_view(loader->writer), conf) == NULL)
+		loader_publish_zones(loader);
+}
+
 void
 loader_on_update(struct role *role, const struct ipc_message *m)
 {
@@ -201,6 +214,7 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 			&& !loader_wants_update(loader, &change, apex))
 			result.err = NSD_E_DENIED;
 	}
+	loader_meet_zone(loader, apex);
 	if (result.err == NSD_OK
 		&& (update.request.again == 0 || update.is_back != 0
 			|| !loader_update_was_done(loader, &change))
@@ -236,8 +250,10 @@ loader_on_expiry(struct role *role, const struct ipc_message *m)
 bool
 loader_step_updates(struct loader *loader)
 {
-	bool more = load_wait_step(&loader->wait, loader_try_update, loader);
+	bool more;
 
+	loader_publish_zones(loader);
+	more = load_wait_step(&loader->wait, loader_try_update, loader);
 	loader_reclaim(loader);
 	return more;
 }
@@ -267,5 +283,9 @@ loader_on_peer(struct role *role, struct peer *peer)
 void
 loader_on_peer_gone(struct role *role, struct peer *peer)
 {
-	loader_retry_updates((struct loader *)role);
+	struct loader *loader = (struct loader *)role;
+
+	/* The next xfrd looks at what is published. */
+	loader_publish_zones(loader);
+	loader_retry_updates(loader);
 }

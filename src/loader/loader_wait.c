@@ -24,6 +24,8 @@ loader_retry_updates(struct loader *loader)
 {
 	struct timeval at_once = {.tv_sec = 0};
 
+	if (loader->follow.count > 0)
+		loader_publish_zones(loader);
 	loader_check_follows(load_follow_up(&loader->follow,
 		loader->role.server->conf, loader->pass != LOADER_PASS_NONE));
 	load_wait_restart(&loader->wait);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,12 @@
 #include "process/zone_message.h"
 #include "store/writer.h"
 #include "zone/table.h"
+
+/* The wait for more changes of an xfrd that hangs: they follow each other at
+ * once. */
+#define MORE_SEC 1
+/* Changes that are published together, at most. */
+#define CHANGES_MAX 4096u
 
 /* True if a change that comes again was published by an earlier loader. */
 static bool
@@ -126,6 +133,7 @@ loader_on_removed(void *ctx, store_ref ref)
 struct load_batch
 loader_begin_batch(struct loader *loader)
 {
+	assert(!loader->changing);
 	return (struct load_batch){
 		.set = &loader->set,
 		.writer = loader->writer,
@@ -212,18 +220,72 @@ loader_answer_changes(struct loader *loader, uint64_t channel,
 	role_answer(&loader->role, channel, &to_asker);
 }
 
+/* ---- messages ------------------------------------------------------------ */
+
+void
+loader_publish_zones(struct loader *loader)
+{
+	if (!loader->changing)
+		return;
+	loader->changing = false;
+	loader->changes_count = 0;
+	event_del(loader->changes_event);
+	load_batch_publish(&loader->changes);
+	loader_reclaim(loader);
+}
+
+void
+loader_on_changes(evutil_socket_t fd, short what, void *arg)
+{
+	loader_publish_zones(arg);
+}
+
+/* Goes on with the batch of the message before, or begins one. */
+static struct load_batch *
+loader_open_batch(struct loader *loader)
+{
+	if (!loader->changing)
+		loader->changes = loader_begin_batch(loader);
+	/* A pass may have begun or ended since. */
+	loader->changes.pass = loader->pass != LOADER_PASS_NONE;
+	loader->changing = true;
+	return &loader->changes;
+}
+
 /* Makes the changes of a message, or the first ones: until its turn is over, or
- * there is a report about a file, which needs room. The others come again.
- * Changes are published together, new zones with their files read. */
+ * there is a report about a file, which needs room. Returns true if all were
+ * made. */
+static bool
+loader_change_zones(struct loader *loader, struct zone_message *asked,
+	struct zone_message *answer, char **reasons)
+{
+	struct load_batch *batch = loader_open_batch(loader);
+	struct load_turn turn = load_turn_begin();
+	bool again = asked->payload.request.again != 0;
+	struct zone_change change;
+
+	while (zone_message_next(asked, &change)) {
+		loader_change_zone(loader, batch, &change, again, reasons);
+		loader_note_change(answer, &change);
+		loader->changes_count++;
+		if (*reasons != NULL || load_turn_is_over(&turn))
+			return false;
+	}
+	return true;
+}
+
+/* Changes that were not made come again. All that follow each other are
+ * published together, new zones with their files read; but changes wait for no
+ * more if a file has been reported, and for nothing else that the loader does
+ * but more of them. */
 void
 loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {
+	static const struct timeval wait = {.tv_sec = MORE_SEC};
 	struct loader *loader = (struct loader *)role;
-	struct load_turn turn = load_turn_begin();
-	struct load_batch batch = loader_begin_batch(loader);
 	struct zone_message asked, answer;
-	struct zone_change change;
 	char *reasons = NULL;
+	bool all;
 
 	if (zone_message_read(&asked, m) != NSD_OK) {
 		log_error("refused a CHANGE_ZONE of xfrd");
@@ -231,14 +293,13 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 	}
 	zone_message_init(&answer);
 	answer.payload.request.ticket = asked.payload.request.ticket;
-	while (reasons == NULL && zone_message_next(&asked, &change)) {
-		loader_change_zone(loader, &batch, &change,
-			asked.payload.request.again != 0, &reasons);
-		loader_note_change(&answer, &change);
-		if (load_turn_is_over(&turn))
-			break;
-	}
-	load_batch_publish(&batch);
+	all = loader_change_zones(loader, &asked, &answer, &reasons);
+	if (reasons == NULL && loader->changes_count < CHANGES_MAX
+		&& (!all || asked.payload.more != 0)
+		&& event_add(loader->changes_event, &wait) == 0)
+		answer.payload.more = 1;
+	else
+		loader_publish_zones(loader);
 	loader_answer_changes(loader, m->channel, &answer);
 	free(reasons);
 	loader_reclaim(loader);

@@ -39,6 +39,7 @@ void
 zone_message_init(struct zone_message *message)
 {
 	message->payload.request = (struct ipc_request){.ticket = 0};
+	message->payload.more = 0;
 	message->len = HEAD_LEN;
 	message->at = 0;
 }

@@ -27,7 +27,7 @@
 #include "store/store.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
-#include "xfrd/xfrd_change.h"
+#include "xfrd/xfrd_changes.h"
 #include "xfrd/xfrd_client_update.h"
 #include "xfrd/xfrd_statistics.h"
 
@@ -109,8 +109,10 @@ xfrd_on_peer_gone(struct role *role, struct peer *peer)
 {
 	struct xfrd *xfrd = (struct xfrd *)role;
 
-	if (peer->link.channel.peer == ROLE_LOADER)
+	if (peer->link.channel.peer == ROLE_LOADER) {
 		requests_stop(&xfrd->requests);
+		xfrd_changes_on_loader_gone(xfrd);
+	}
 	/* The successor of a writer may be here already. */
 	if (&peer->link == xfrd->writes.requests.link)
 		xfrd_write_on_writer_gone(xfrd);

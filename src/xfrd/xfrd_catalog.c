@@ -191,7 +191,7 @@ catalogs_on_event(evutil_socket_t fd, short what, void *arg)
 	else if (catalog_begin(catalog))
 		catalog_go_on(catalog);
 	if (catalogs_find_woken(xfrd) != NULL)
-		event_active(xfrd->catalogs_event, EV_TIMEOUT, 0);
+		xfrd_catalog_turn_soon(xfrd);
 }
 
 enum nsd_err

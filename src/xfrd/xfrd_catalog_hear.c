@@ -16,14 +16,24 @@
 #include "dns/serial.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
+#include "xfrd/xfrd_catalogs.h"
 #include "xfrd/xfrd_change.h"
+
+void
+xfrd_catalog_turn_soon(struct xfrd *xfrd)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+
+	if (!event_pending(xfrd->catalogs_event, EV_TIMEOUT, NULL))
+		event_add(xfrd->catalogs_event, &at_once);
+}
 
 void
 xfrd_catalog_wake(struct xfrd_catalog *catalog)
 {
 	if (catalog->woken == 0)
 		catalog->woken = ++catalog->xfrd->catalogs_woken;
-	event_active(catalog->xfrd->catalogs_event, EV_TIMEOUT, 0);
+	xfrd_catalog_turn_soon(catalog->xfrd);
 }
 
 static struct xfrd_catalog *

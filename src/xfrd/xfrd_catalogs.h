@@ -67,6 +67,12 @@ struct catalog_round {
 	unsigned lines;              /* of the log, about groups */
 };
 
+/* ---- xfrd_catalog_hear.c ------------------------------------------------- */
+
+/* Has one of the catalogs that were woken have a turn, once others have had
+ * theirs. */
+void xfrd_catalog_turn_soon(struct xfrd *xfrd);
+
 /* ---- xfrd_catalog_round.c ------------------------------------------------ */
 
 /* Begins to look at the served version, if that is needed. NSD_OK;

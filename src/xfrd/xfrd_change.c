@@ -15,10 +15,18 @@
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
-#include "xfrd/xfrd_member_id.h"
+#include "xfrd/xfrd_members.h"
 
-/* Changes of a batch: their lines are written in one turn. */
+/* Changes of a batch: their lines are flushed, and published, together. */
 #define BATCH_MAX 4096u
+/* Changes of it that are looked at, and listed, in a turn of the loop; and done
+ * ones that xfrd makes in one. */
+#define TURN_LINES 512u
+#define TURN_DONE 256u
+/* A batch waits that long for a source of member zones that is about to ask for
+ * more, so that its changes are published together; and looks that often. */
+#define GATHER_MSEC 10
+#define GATHER_LOOK_MSEC 1
 /* A message to the loader has as many changes as come to this many octets,
  * which leaves room for reports about files. */
 #define MESSAGE_LEN_MAX 1000u
@@ -31,110 +39,7 @@
  * operator may have made room for it. */
 #define RENEW_AGAIN_MSEC 1000
 
-static void
-change_end(struct xfrd_change *change, enum xfrd_changed outcome,
-	const char *why)
-{
-	const struct xfrd_change_end end = {
-		.outcome = outcome,
-		.created = change->created,
-		.why = why,
-	};
-	xfrd_change_on_end *on_end = change->on_end;
-	void *ctx = change->ctx;
-
-	xfrd_change_free(change);
-	if (on_end != NULL)
-		on_end(ctx, &end);
-}
-
-static void
-change_move(struct xfrd_change *change, struct cds_list_head *list)
-{
-	cds_list_del(&change->node);
-	cds_list_add_tail(&change->node, list);
-}
-
 /* ---- a batch is gathered, and listed ------------------------------------- */
-
-/* Reads the texts of a change. False: *outcome is the fault. */
-static bool
-change_parse(struct xfrd_change *change, enum xfrd_changed *outcome)
-{
-	*outcome = XFRD_CHANGED_NO_PATTERN;
-	if (change->kind != XFRD_CHANGE_DELETE
-		&& !xfrd_has_pattern(change->xfrd, change->pattern))
-		return false;
-	/* An empty line of delzones is no error in NSD. */
-	*outcome = change->kind == XFRD_CHANGE_DELETE && *change->name == '\0'
-		? XFRD_CHANGED_ABSENT
-		: XFRD_CHANGED_NO_NAME;
-	return conf_parse_zone_name(change->name, change->wire);
-}
-
-/* True if the zone is published with the pattern that it is to get, and has the
- * ID that it is to get. */
-static bool
-change_has_pattern(const struct xfrd_change *change,
-	const struct xfrd_zone *zone)
-{
-	struct xfrd_options options = xfrd_options_begin(change->xfrd, zone);
-	const char *pattern = xfrd_options_pattern(&options);
-	const char *id = xfrd_zone_member(&change->xfrd->zones.table, zone);
-	bool has = pattern != NULL && strcmp(pattern, change->pattern) == 0
-		&& (change->member == NULL
-			|| (id != NULL && strcmp(id, change->member) == 0));
-
-	xfrd_read_end(change->xfrd);
-	return has;
-}
-
-/* True if who asks may change a zone that is there. Changes that a dead xfrd
- * has left were checked by it. */
-static bool
-change_may(const struct xfrd_change *change, const struct xfrd_zone *zone,
-	enum xfrd_changed *outcome)
-{
-	const char *id = xfrd_zone_member(&change->xfrd->zones.table, zone);
-
-	*outcome = XFRD_CHANGED_FIXED;
-	if (!zone->is_listed)
-		return false;
-	*outcome = XFRD_CHANGED_OTHER;
-	if (change->expect != NULL)
-		return id != NULL && strcmp(id, change->expect) == 0;
-	*outcome = XFRD_CHANGED_MEMBER;
-	return change->on_end == NULL || id == NULL
-		|| !xfrd_member_id_has_source(change->xfrd, zone, id);
-}
-
-/* True if there is something to be done. *outcome: if not, why. */
-static bool
-change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
-	enum xfrd_changed *outcome)
-{
-	*outcome = XFRD_CHANGED_EXISTS;
-	if (change->kind == XFRD_CHANGE_ADD)
-		return zone == NULL;
-	*outcome = XFRD_CHANGED_ABSENT;
-	if (zone == NULL) {
-		change->created = change->kind == XFRD_CHANGE_PATTERN
-			&& change->expect == NULL;
-		if (change->created)
-			change->kind = XFRD_CHANGE_ADD;
-		return change->created;
-	}
-	if (!change_may(change, zone, outcome))
-		return false;
-	*outcome = XFRD_CHANGED;
-	/* A change that a dead xfrd has left may be done by the loader, but not
-	 * in this xfrd. */
-	if (change->kind == XFRD_CHANGE_DELETE || change->on_end == NULL
-		|| !change_has_pattern(change, zone))
-		return true;
-	xfrd_change_note_idle(change->xfrd, zone);
-	return false;
-}
 
 static void
 change_refuse(struct xfrd_change *change, const char *why)
@@ -142,11 +47,12 @@ change_refuse(struct xfrd_change *change, const char *why)
 	if (xfrd_change_is_told(change))
 		log_error("zone %s cannot be changed: %s: %s", change->name,
 			change->xfrd->changes->list->path, why);
-	change_end(change, XFRD_CHANGED_UNLISTED, why);
+	xfrd_change_end(change, XFRD_CHANGED_UNLISTED, why);
 }
 
-/* Writes the line of a change. False: the change has ended. */
-static bool
+/* Writes the line of a change. NSD_E_AGAIN: a dead loader may have made it, so
+ * it has to wait; after other failures it has ended. */
+static enum nsd_err
 change_list(struct xfrd_change *change)
 {
 	struct xfrd *xfrd = change->xfrd;
@@ -155,40 +61,45 @@ change_list(struct xfrd_change *change)
 	enum xfrd_changed outcome;
 	enum nsd_err err;
 
-	if (!change_check(change, zone, &outcome)) {
-		change_end(change, outcome, outcome == XFRD_CHANGED_MEMBER
+	if (!xfrd_change_check(change, zone, &outcome)) {
+		xfrd_change_end(change, outcome, outcome == XFRD_CHANGED_MEMBER
 			? xfrd_zone_member(&xfrd->zones.table, zone)
 			: NULL);
-		return false;
+		return NSD_E_DENIED;
 	}
 	err = xfrd_change_list(change, zone);
 	if (err == NSD_OK)
-		return true;
+		return NSD_OK;
+	if (change->alone)
+		return NSD_E_AGAIN;
 	/* AGAIN: a list that is to be written anew, and cannot be. */
 	change_refuse(change, err == NSD_E_AGAIN
 		? strerror(xfrd->changes->failed_error)
 		: err_reason(err));
-	return false;
+	return NSD_E_SYSTEM;
 }
 
 /* Takes a change into the batch, or ends it. False: it is for the next one, as
- * this one has another change of its zone. */
+ * this one has another change of its zone, or it cannot be listed now. */
 static bool
 change_begin(struct xfrd_change *change)
 {
 	struct xfrd_changes *changes = change->xfrd->changes;
 	enum xfrd_changed outcome;
 
-	assert(changes->step == XFRD_CHANGES_NONE);
-	if (!change->is_listed && !change_parse(change, &outcome)) {
-		change_end(change, outcome, NULL);
+	assert(changes->step == XFRD_CHANGES_NONE
+		|| changes->step == XFRD_CHANGES_LIST);
+	if (!change->is_listed && !xfrd_change_parse(change, &outcome)) {
+		xfrd_change_end(change, outcome, NULL);
 		return true;
 	}
 	if (xfrd_change_find(changes, change->wire) != NULL)
 		return false;
 	if (!change->is_listed) {
-		if (!change_list(change))
-			return true;
+		enum nsd_err err = change_list(change);
+
+		if (err != NSD_OK)
+			return err != NSD_E_AGAIN;
 		/* The batch ends early if the list is to be written anew,
 		 * which depends on this count. Changes that were listed before
 		 * do not count: one of them may stay busy for long, and must
@@ -196,10 +107,29 @@ change_begin(struct xfrd_change *change)
 		changes->more += (change->kind == XFRD_CHANGE_ADD)
 			- (change->kind == XFRD_CHANGE_DELETE);
 	}
-	change_move(change, &changes->batch);
+	xfrd_change_move(change, &changes->batch);
 	changes->batch_count++;
 	xfrd_change_note(change);
 	return true;
+}
+
+/* Goes on after a while, unless that is to be before. */
+static void
+changes_wait(struct xfrd_changes *changes, int msec)
+{
+	const struct timeval wait = {.tv_usec = msec * 1000};
+
+	if (!event_pending(changes->begin_event, EV_TIMEOUT, NULL))
+		event_add(changes->begin_event, &wait);
+}
+
+/* Goes on in the next turn of the loop, so that others have theirs. */
+static void
+changes_turn(struct xfrd_changes *changes)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+
+	event_add(changes->begin_event, &at_once);
 }
 
 /* Has the list flushed, and waits for that. The folder, too: the file may have
@@ -212,122 +142,76 @@ changes_flush(struct xfrd_changes *changes, enum xfrd_changes_step step)
 	changes->step = step;
 }
 
+/* Takes changes into the batch, for a turn of the loop. True: others can have
+ * another turn, or are to come. */
+static bool
+changes_gather(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	unsigned turn = 0;
+
+	while (changes->batch_count < BATCH_MAX
+		&& !xfrd_change_wants_renewal(xfrd)) {
+		struct xfrd_change *change = list_first_or_null(
+			&changes->waiting, struct xfrd_change, node);
+
+		if (change == NULL)
+			return xfrd_members_want_more(xfrd)
+				&& clock_now_msec() - changes->begun_msec
+					< GATHER_MSEC;
+		if (turn++ == TURN_LINES)
+			return true;
+		if (!change_begin(change))
+			return false;
+	}
+	return false;
+}
+
+/* Lists the changes of a batch. */
+static void
+changes_list(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	bool more = changes_gather(xfrd);
+
+	if (changes->batch_count == 0)
+		more &= !cds_list_empty(&changes->waiting);
+	if (!more && changes->batch_count > 0) {
+		changes_flush(changes, XFRD_CHANGES_FLUSH);
+		return;
+	}
+	changes->step = more ? XFRD_CHANGES_LIST : XFRD_CHANGES_NONE;
+	if (more && cds_list_empty(&changes->waiting))
+		changes_wait(changes, GATHER_LOOK_MSEC);
+	else if (more || xfrd_change_wants_renewal(xfrd))
+		changes_turn(changes);
+	else if (!cds_list_empty(&changes->waiting))
+		changes_wait(changes, AGAIN_MSEC);
+}
+
 /* Begins a batch of all changes that have come in this turn of the loop; before
  * that, the list is written anew if need be. */
 static void
 changes_begin(struct xfrd *xfrd)
 {
 	struct xfrd_changes *changes = xfrd->changes;
-	struct xfrd_change *change;
 
 	assert(cds_list_empty(&changes->batch)
 		&& cds_list_empty(&changes->busy)
 		&& cds_list_empty(&changes->failed));
 	assert(changes->asked_count == 0);
 	changes->batch_count = 0;
+	changes->begun_msec = clock_now_msec();
 	changes->more = 0;
 	changes->turned = false;
 	zonelist_look(changes->list);
-	do {
-		if (xfrd_change_wants_renewal(xfrd)
-			&& xfrd_change_renew(xfrd)) {
-			changes->step = XFRD_CHANGES_RENEWAL;
-			return;
-		}
-		while ((change = list_first_or_null(&changes->waiting,
-				struct xfrd_change, node)) != NULL
-			&& changes->batch_count < BATCH_MAX
-			&& !xfrd_change_wants_renewal(xfrd)
-			&& change_begin(change))
-			;
-	} while (changes->batch_count == 0 && xfrd_change_wants_renewal(xfrd));
-	if (changes->batch_count == 0)
-		return;
-	changes_flush(changes, XFRD_CHANGES_FLUSH);
+	if (xfrd_change_wants_renewal(xfrd) && xfrd_change_renew(xfrd))
+		changes->step = XFRD_CHANGES_RENEWAL;
+	else
+		changes_list(xfrd);
 }
 
 /* ---- asking the loader --------------------------------------------------- */
-
-/* True if the change is done by the loader's answer to it, which may not be the
- * first. */
-static bool
-change_is_done(const struct xfrd_change *change, enum nsd_err err)
-{
-	if (err == NSD_OK)
-		return true;
-	/* A zone that is not there is gone: the loader may have refused to add
-	 * it. */
-	if (change->kind == XFRD_CHANGE_DELETE && err == NSD_E_NOT_FOUND)
-		return true;
-	/* The zone was added before the last xfrd died. */
-	return change->on_end == NULL && change->kind == XFRD_CHANGE_ADD
-		&& err == NSD_E_ZONE;
-}
-
-/* Ends a change that all other processes have made. If xfrd cannot make it, the
- * next xfrd has it. */
-static void
-change_finish(struct xfrd_change *change, const struct zone_change *done)
-{
-	struct xfrd *xfrd = change->xfrd;
-
-	/* No change is done, and reported, without its line in the list. */
-	assert(change->is_listed
-		&& xfrd->changes->step != XFRD_CHANGES_NONE);
-	xfrd_change_forget(change);
-	if (xfrd_change_commit(change) != NSD_OK) {
-		log_error("zone %s: out of memory", change->name);
-		role_stop(&xfrd->role);
-	}
-	if (change->kind == XFRD_CHANGE_DELETE && xfrd->journal != NULL)
-		journal_drop(xfrd->journal, change->wire);
-	/* The zone's file may have another name. */
-	if (change->kind == XFRD_CHANGE_PATTERN)
-		xfrd_write_look(xfrd);
-	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
-		&& !change->no_wait)
-		xfrd_change_await_file(change);
-	else if (done->file == IPC_ZONE_BROKEN)
-		change_end(change, XFRD_CHANGED_UNREAD, done->reasons);
-	else
-		change_end(change, XFRD_CHANGED, NULL);
-}
-
-/* True if what the change asks for is published. A loader may have made the
- * change, and have died before it could say so. */
-static bool
-change_is_published(const struct xfrd_change *change)
-{
-	struct xfrd *xfrd = change->xfrd;
-	struct xfrd_options options = xfrd_options_find(xfrd, change->wire);
-	const char *pattern = xfrd_options_pattern(&options);
-	bool is = change->kind == XFRD_CHANGE_DELETE ? options.entry == NULL
-		: pattern != NULL && strcmp(pattern, change->pattern) == 0;
-
-	xfrd_read_end(xfrd);
-	/* Another store has what has come and gone. */
-	return is && !xfrd->is_behind;
-}
-
-/* Has a change fail, or end as done if it is published. */
-static void
-change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
-	const char *why)
-{
-	/* The state of the file is not known: READ tells it. */
-	static const struct zone_change done = {.file = IPC_ZONE_LATER};
-	struct xfrd_changes *changes = change->xfrd->changes;
-
-	if (!change->has_old && change_is_published(change)) {
-		change_finish(change, &done);
-		return;
-	}
-	if (xfrd_change_is_told(change))
-		log_error("zone %s cannot be changed: %s", change->name, why);
-	change->outcome = outcome;
-	change->why = why;
-	change_move(change, &changes->failed);
-}
 
 /* Changes that the loader was asked for in a message. */
 struct changes_asked {
@@ -335,33 +219,32 @@ struct changes_asked {
 	struct cds_list_head list;
 };
 
-static void
-change_take_answer(struct xfrd_change *change, const struct zone_change *done)
-{
-	if (change_is_done(change, done->err))
-		change_finish(change, done);
-	else if (done->err == NSD_E_AGAIN)
-		change_move(change, &change->xfrd->changes->busy);
-	else
-		change_fail(change, XFRD_CHANGED_FAILED, err_text(done->err));
-}
-
 /* Takes back a message that loaders have died of: its only change has failed;
  * several are asked for again, one by one. */
 static void
 changes_give_up(struct xfrd_changes *changes, struct changes_asked *asked)
 {
-	struct xfrd_change *change = cds_list_first_entry(&asked->list,
+	struct xfrd_change *change = list_first_or_null(&asked->list,
 		struct xfrd_change, node);
 
-	if (change->node.next == &asked->list)
-		change_fail(change, XFRD_CHANGED_FAILED,
+	if (change != NULL && change->node.next == &asked->list)
+		xfrd_change_fail(change, XFRD_CHANGED_FAILED,
 			"loaders have died of it");
 	while ((change = list_first_or_null(&asked->list, struct xfrd_change,
 			node)) != NULL) {
 		change->alone = true;
-		change_move(change, &changes->busy);
+		xfrd_change_move(change, &changes->busy);
 	}
+}
+
+/* Changes that were made are published. */
+static void
+changes_take_made(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change, *next;
+
+	cds_list_for_each_entry_safe(change, next, &changes->made, node)
+		xfrd_change_move(change, &changes->done);
 }
 
 /* Takes the loader's answer. Changes that it has not come to are asked for
@@ -378,7 +261,6 @@ changes_on_answer(void *ctx, const struct ipc_message *answer)
 
 	assert(changes->asked_count > 0
 		&& changes->step == XFRD_CHANGES_LOADER);
-	assert(!cds_list_empty(&asked->list));
 	changes->asked_count--;
 	if (answer == NULL || zone_message_read(&message, answer) != NSD_OK) {
 		changes_give_up(changes, asked);
@@ -386,11 +268,24 @@ changes_on_answer(void *ctx, const struct ipc_message *answer)
 		while ((change = list_first_or_null(&asked->list,
 				struct xfrd_change, node)) != NULL
 			&& zone_message_next(&message, &done))
-			change_take_answer(change, &done);
+			xfrd_change_take_answer(change, &done);
+		if (message.payload.more == 0)
+			changes_take_made(changes);
 	}
 	cds_list_splice(&asked->list, &changes->batch);
 	free(asked);
 	xfrd_changes_go_on(xfrd);
+}
+
+void
+xfrd_changes_on_loader_gone(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+
+	if (changes == NULL)
+		return;
+	cds_list_splice(&changes->made, &changes->batch);
+	CDS_INIT_LIST_HEAD(&changes->made);
 }
 
 /* Adds to a message the changes that go with it, and moves them to a list. */
@@ -417,18 +312,19 @@ changes_put(struct xfrd_changes *changes, struct zone_message *message,
 		if (err != NSD_OK && count > 0)
 			break;
 		if (err != NSD_OK) {
-			change_fail(change, XFRD_CHANGED_FAILED,
+			xfrd_change_fail(change, XFRD_CHANGED_FAILED,
 				err_reason(err));
 			continue;
 		}
-		change_move(change, list);
+		xfrd_change_move(change, list);
 		count++;
 		if (change->alone)
 			break;
 	}
 }
 
-/* Asks the loader for some changes. Without NSD_OK to be tried again. */
+/* Asks the loader for some changes, or to publish those that it has made, with
+ * a message that has none. Without NSD_OK to be tried again. */
 static enum nsd_err
 changes_ask_some(struct xfrd *xfrd)
 {
@@ -442,11 +338,16 @@ changes_ask_some(struct xfrd *xfrd)
 	asked->xfrd = xfrd;
 	CDS_INIT_LIST_HEAD(&asked->list);
 	zone_message_init(&message);
-	changes_put(changes, &message, &asked->list);
-	if (cds_list_empty(&asked->list)) {
-		free(asked);
-		return NSD_OK; /* the changes have failed */
+	if (!cds_list_empty(&changes->batch)) {
+		changes_put(changes, &message, &asked->list);
+		if (cds_list_empty(&asked->list)) {
+			free(asked);
+			return NSD_OK; /* the changes have failed */
+		}
 	}
+	/* Changes that other messages leave come behind this one. */
+	message.payload.more = !cds_list_empty(&changes->batch)
+		|| changes->asked_count > 0;
 	err = xfrd_loader_change_zones(xfrd, &message, changes_on_answer,
 		asked);
 	if (err != NSD_OK) {
@@ -456,14 +357,6 @@ changes_ask_some(struct xfrd *xfrd)
 	}
 	changes->asked_count++;
 	return NSD_OK;
-}
-
-static void
-changes_wait(struct xfrd_changes *changes)
-{
-	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
-
-	event_add(changes->begin_event, &wait);
 }
 
 /* ---- the end of a batch -------------------------------------------------- */
@@ -489,16 +382,42 @@ changes_end_batch(struct xfrd_changes *changes)
 
 	assert(changes->step != XFRD_CHANGES_NONE && changes->asked_count == 0);
 	assert(cds_list_empty(&changes->batch)
+		&& cds_list_empty(&changes->made)
+		&& cds_list_empty(&changes->done)
 		&& cds_list_empty(&changes->failed));
 	cds_list_for_each_entry(change, &changes->busy, node)
 		xfrd_change_forget(change);
 	if (!cds_list_empty(&changes->busy))
-		changes_wait(changes);
+		changes_wait(changes, AGAIN_MSEC);
 	else
-		event_active(changes->begin_event, EV_TIMEOUT, 0);
+		changes_turn(changes);
 	cds_list_splice(&changes->busy, &changes->waiting);
 	CDS_INIT_LIST_HEAD(&changes->busy);
 	changes->step = XFRD_CHANGES_NONE;
+}
+
+/* Makes published changes in xfrd, for a turn of the loop. */
+static void
+changes_make_done(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change;
+
+	for (unsigned i = 0; i < TURN_DONE
+		&& (change = list_first_or_null(&changes->done,
+			struct xfrd_change, node)) != NULL; i++) {
+		const struct zone_change done = {.file = change->file};
+
+		xfrd_change_finish(change, &done);
+	}
+}
+
+/* True if the loader is to be asked for something. */
+static bool
+changes_have_more(struct xfrd_changes *changes)
+{
+	return !cds_list_empty(&changes->batch)
+		|| (changes->asked_count == 0
+			&& !cds_list_empty(&changes->made));
 }
 
 /* Asks the loader for the changes of the batch that it was not asked for yet.
@@ -509,15 +428,19 @@ changes_ask(struct xfrd *xfrd)
 	struct xfrd_changes *changes = xfrd->changes;
 
 	assert(changes->asked_count <= ASKED_MAX);
-	while (!cds_list_empty(&changes->batch)
-		&& changes->asked_count < ASKED_MAX
+	while (changes_have_more(changes) && changes->asked_count < ASKED_MAX
 		&& changes_ask_some(xfrd) == NSD_OK)
 		;
+	changes_make_done(changes);
+	if (!cds_list_empty(&changes->done)) {
+		changes_turn(changes);
+		return;
+	}
 	if (changes->asked_count > 0)
 		return;
 	/* No answer is due that would wake xfrd up. */
-	if (!cds_list_empty(&changes->batch))
-		changes_wait(changes);
+	if (changes_have_more(changes))
+		changes_wait(changes, AGAIN_MSEC);
 	else if (!cds_list_empty(&changes->failed))
 		changes_return(changes);
 	else
@@ -536,7 +459,7 @@ changes_end_failed(struct xfrd_changes *changes, int error)
 			log_error("zone %s: a change that failed may come"
 				  " again: %s: %s", change->name,
 				changes->list->path, strerror(error));
-		change_end(change, change->outcome, change->why);
+		xfrd_change_end(change, change->outcome, change->why);
 	}
 }
 
@@ -552,7 +475,8 @@ changes_refuse(struct xfrd_changes *changes, int error)
 	log_error("cannot write %s: %s", changes->list->path, strerror(error));
 	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
 			node)) != NULL)
-		change_fail(change, XFRD_CHANGED_UNLISTED, strerror(error));
+		xfrd_change_fail(change, XFRD_CHANGED_UNLISTED,
+			strerror(error));
 	changes_return(changes);
 }
 
@@ -570,7 +494,7 @@ changes_drop_old(struct xfrd_changes *changes)
 		if (xfrd_change_drop_old(change) == NSD_OK)
 			dropped = true;
 		else
-			change_fail(change, XFRD_CHANGED_UNLISTED,
+			xfrd_change_fail(change, XFRD_CHANGED_UNLISTED,
 				strerror(errno));
 	}
 	return dropped;
@@ -607,6 +531,8 @@ xfrd_changes_go_on(struct xfrd *xfrd)
 	else if (xfrd->changes->step == XFRD_CHANGES_NONE
 		&& xfrd->follow.step == XFRD_FOLLOW_NONE)
 		changes_begin(xfrd);
+	else if (xfrd->changes->step == XFRD_CHANGES_LIST)
+		changes_list(xfrd);
 	else if (xfrd->changes->step == XFRD_CHANGES_LOADER)
 		changes_ask(xfrd);
 }
@@ -636,6 +562,7 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 		return;
 	switch (changes->step) {
 	case XFRD_CHANGES_NONE:
+	case XFRD_CHANGES_LIST:
 	case XFRD_CHANGES_LOADER:
 		return; /* for a flush that is no longer awaited */
 	case XFRD_CHANGES_FLUSH:
@@ -692,5 +619,5 @@ xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		&& clock_now_msec() - changes->failed_msec >= RENEW_AGAIN_MSEC)
 		changes->paused = false;
 	cds_list_add_tail(&change->node, &changes->waiting);
-	event_active(changes->begin_event, EV_TIMEOUT, 0);
+	changes_turn(changes);
 }

@@ -1,4 +1,4 @@
-/* xfrd_change_one.c - a single change of a zone: created, found and freed. */
+/* xfrd_change_one.c - a single change of a zone: created, found and ended. */
 #include "config.h"
 
 #include <assert.h>
@@ -98,4 +98,28 @@ xfrd_change_is_told(const struct xfrd_change *change)
 {
 	return change->expect == NULL && (change->member == NULL
 		|| !zonelist_id_is_of_source(change->member));
+}
+
+void
+xfrd_change_move(struct xfrd_change *change, struct cds_list_head *list)
+{
+	cds_list_del(&change->node);
+	cds_list_add_tail(&change->node, list);
+}
+
+void
+xfrd_change_end(struct xfrd_change *change, enum xfrd_changed outcome,
+	const char *why)
+{
+	const struct xfrd_change_end end = {
+		.outcome = outcome,
+		.created = change->created,
+		.why = why,
+	};
+	xfrd_change_on_end *on_end = change->on_end;
+	void *ctx = change->ctx;
+
+	xfrd_change_free(change);
+	if (on_end != NULL)
+		on_end(ctx, &end);
 }

@@ -281,6 +281,8 @@ xfrd_change_init(struct xfrd *xfrd)
 		CDS_INIT_LIST_HEAD(&changes->batch);
 		CDS_INIT_LIST_HEAD(&changes->busy);
 		CDS_INIT_LIST_HEAD(&changes->failed);
+		CDS_INIT_LIST_HEAD(&changes->made);
+		CDS_INIT_LIST_HEAD(&changes->done);
 		for (unsigned i = 0; i < XFRD_CHANGE_BUCKETS; i++)
 			CDS_INIT_LIST_HEAD(&changes->same[i]);
 		changes->renewed_fd = -1;

@@ -8,7 +8,9 @@
  *   xfrd_change_list.c   the lines of changes
  *   xfrd_change_renew.c  the list is written anew
  *   xfrd_change_read.c   waits for large files of zones that have come
- *   xfrd_change_one.c    one change: created, found, freed
+ *   xfrd_change_check.c  whether a change can be made
+ *   xfrd_change_done.c   a change is done, or has failed
+ *   xfrd_change_one.c    one change: created, found, ended
  *   xfrd_skipped.c       lines of the list whose pattern is not known now
  */
 #ifndef XFRD_XFRD_CHANGES_H
@@ -20,6 +22,7 @@
 #include "conf/zonelist.h"
 #include "ctl/syncer.h"
 #include "dns/name.h"
+#include "process/zone_message.h"
 #include "xfrd/xfrd_change.h"
 
 struct event;
@@ -49,6 +52,7 @@ struct xfrd_change {
 	char *expect;              /* as of struct xfrd_change_ask */
 	bool drops_id;             /* PATTERN: the ID goes, which is the label
 				    * of a producer's member; member is NULL */
+	enum ipc_zone_file file;   /* of a change that is made */
 	enum xfrd_changed outcome; /* outcome of a failure, */
 	const char *why;           /* and why */
 	uint8_t wire[NAME_MAX_LEN];
@@ -64,6 +68,7 @@ struct xfrd_new_line {
 /* The step that a batch waits for. */
 enum xfrd_changes_step {
 	XFRD_CHANGES_NONE,    /* there is no batch */
+	XFRD_CHANGES_LIST,    /* more changes are to be listed */
 	XFRD_CHANGES_FLUSH,   /* the flush of its lines */
 	XFRD_CHANGES_MOVE,    /* the same, once the old lines of zones whose new
 			       * ones have other places are removed, as these
@@ -86,7 +91,12 @@ struct xfrd_changes {
 	struct cds_list_head batch;   /* the loader is to be asked for these */
 	struct cds_list_head busy;    /* the loader could not do these yet */
 	struct cds_list_head failed;  /* and these not at all */
+	struct cds_list_head made;    /* the loader has made these, and not
+				       * published them yet */
+	struct cds_list_head done;    /* published changes, which xfrd is to
+				       * make */
 	unsigned batch_count;
+	int64_t begun_msec;        /* when the batch began */
 	unsigned asked_count;         /* messages to it; these have theirs */
 	enum xfrd_changes_step step;
 	bool turned;               /* fetches had their turn beside the batch
@@ -124,9 +134,36 @@ void xfrd_change_forget(struct xfrd_change *change);
 struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
 	const uint8_t *wire);
 
+/* Moves a change to the end of a list. */
+void xfrd_change_move(struct xfrd_change *change, struct cds_list_head *list);
+/* Ends a change, which is freed. */
+void xfrd_change_end(struct xfrd_change *change, enum xfrd_changed outcome,
+	const char *why);
+
 /* True if the log is to have a failure of a change: sources log a few of
  * theirs themselves. */
 bool xfrd_change_is_told(const struct xfrd_change *change);
+
+/* ---- xfrd_change_check.c ------------------------------------------------- */
+
+/* Reads the texts of a change. False: *outcome is the fault. */
+bool xfrd_change_parse(struct xfrd_change *change, enum xfrd_changed *outcome);
+/* True if there is something to be done. *outcome: if not, why. */
+bool xfrd_change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
+	enum xfrd_changed *outcome);
+
+/* ---- xfrd_change_done.c -------------------------------------------------- */
+
+/* Ends a change that all other processes have made. If xfrd cannot make it, the
+ * next xfrd has it. */
+void xfrd_change_finish(struct xfrd_change *change,
+	const struct zone_change *done);
+/* Has a change fail, or end as done if it is published. */
+void xfrd_change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
+	const char *why);
+/* Takes the loader's answer about a change. */
+void xfrd_change_take_answer(struct xfrd_change *change,
+	const struct zone_change *done);
 
 /* ---- xfrd_change_list.c -------------------------------------------------- */
 
@@ -187,6 +224,9 @@ void xfrd_skipped_drop_all(struct xfrd_changes *changes);
 
 /* Takes the next steps that are possible now. */
 void xfrd_changes_go_on(struct xfrd *xfrd);
+/* The loader has died: changes that it had not published are asked for
+ * again. */
+void xfrd_changes_on_loader_gone(struct xfrd *xfrd);
 /* Events, and what the syncer calls. */
 void xfrd_changes_on_event(evutil_socket_t fd, short what, void *arg);
 void xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg);

@@ -93,6 +93,6 @@ xfrd_loader_change_zones(struct xfrd *xfrd, const struct zone_message *message,
 		.len = message->len,
 	};
 
-	assert(message->len > offsetof(struct ipc_zone, text));
+	assert(message->len >= IPC_ZONE_MIN);
 	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
 }

@@ -16,8 +16,6 @@
 #include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_members.h"
 
-/* Changes of a source that are under way. */
-#define OPEN_MAX 4096u
 /* Zones that are looked at in a turn of the loop. */
 #define TURN_ZONES 5000u
 /* Refused members that a round writes to the log. */
@@ -115,7 +113,11 @@ member_refuse(struct xfrd_members *members, const struct xfrd_member_ask *ask,
 static void
 members_go_on(struct xfrd_members *members)
 {
-	event_active(members->event, EV_TIMEOUT, 0);
+	static const struct timeval at_once = {.tv_sec = 0};
+
+	/* Messages and signals have their turn. */
+	if (!event_pending(members->event, EV_TIMEOUT, NULL))
+		event_add(members->event, &at_once);
 }
 
 static const char *
@@ -381,12 +383,6 @@ bool
 xfrd_members_is_busy(const struct xfrd_members *members)
 {
 	return members->step != XFRD_MEMBERS_REST;
-}
-
-bool
-xfrd_members_is_full(const struct xfrd_members *members)
-{
-	return members->open >= OPEN_MAX;
 }
 
 void

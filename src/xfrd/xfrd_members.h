@@ -32,6 +32,8 @@
 struct xfrd;
 struct xfrd_zone;
 
+/* Changes of a source that are under way. */
+#define XFRD_MEMBERS_OPEN_MAX 4096u
 /* Refused members that a source keeps; others are counted. */
 #define XFRD_REFUSED_MAX 1000u
 
@@ -143,6 +145,9 @@ bool xfrd_members_is_busy(const struct xfrd_members *members);
 /* Begins a round; none is under way. Unless it is a part, all refusals are
  * forgotten. */
 void xfrd_members_begin(struct xfrd_members *members, enum xfrd_round kind);
+/* True if a source is in the middle of its members, and not full: it is about
+ * to have more changes. */
+bool xfrd_members_want_more(const struct xfrd *xfrd);
 /* True if no more should be wanted or dropped until on_room. */
 bool xfrd_members_is_full(const struct xfrd_members *members);
 /* Wants a member. Borrows *ask. Constant time. */

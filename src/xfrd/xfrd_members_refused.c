@@ -1,5 +1,5 @@
-/* xfrd_members_refused.c - members that a source wants, and that were
- * refused. */
+/* xfrd_members_refused.c - members that a source wants, and that were refused;
+ * and what others ask of sources. */
 #include "config.h"
 
 #include <assert.h>
@@ -224,4 +224,22 @@ xfrd_members_on_moved(const struct xfrd_members *to,
 		if (members != to
 			&& members->hooks->owns(members->ctx, zone, id))
 			members->hooks->on_free(members->ctx, &moved);
+}
+
+bool
+xfrd_members_is_full(const struct xfrd_members *members)
+{
+	return members->open >= XFRD_MEMBERS_OPEN_MAX;
+}
+
+bool
+xfrd_members_want_more(const struct xfrd *xfrd)
+{
+	const struct xfrd_members *members;
+
+	cds_list_for_each_entry(members, &xfrd->sources, node)
+		if (members->step == XFRD_MEMBERS_WANT
+			&& !xfrd_members_is_full(members))
+			return true;
+	return false;
 }

@@ -16,6 +16,7 @@
 #include "loader/load_list.h"
 #include "process/zone_message.h"
 #include "sim/changes.h"
+#include "xfrd/xfrd_changes.h"
 
 #define QUEUE_MAX 160u
 
@@ -40,6 +41,7 @@ static struct loader {
 	enum { ALIVE, DEAD, GONE } life; /* DEAD: xfrd has not heard of it */
 	int64_t at_msec;      /* the next step of that */
 	unsigned in_hand[IPC_TYPE_COUNT];
+	bool changing;        /* changes are made, and not published yet */
 } loader;
 
 static char text[4096];
@@ -104,6 +106,7 @@ loader_publish(void)
 		loader.conf, zones, &result) != NSD_OK)
 		fail("cannot publish");
 	free(zones);
+	loader.changing = false;
 	(void)store_fixture_reclaimed(loader.store.writer);
 }
 
@@ -205,10 +208,22 @@ loader_dies_of(const struct zone_message *asked)
 		&& one_in(asked->payload.request.again != 0 ? 3 : 30);
 }
 
+/* Has the zones of the store alone. */
+static void
+loader_restore(void)
+{
+	loader_load_conf();
+	if (load_list_restore(loader.store.view, loader.conf) != NSD_OK)
+		fail("cannot restore zones");
+}
+
 static void
 loader_die_now(void)
 {
 	note("the loader dies");
+	/* Changes that were not published are lost. */
+	loader_restore();
+	loader.changing = false;
 	loader.life = DEAD;
 	loader.at_msec = fake_clock_msec + below(100);
 	loader.asked.count = loader.reads.count = 0;
@@ -222,7 +237,7 @@ loader_on_change_zone(const struct ipc_message *m)
 		.from = ROLE_LOADER};
 	struct zone_message asked, answer;
 	struct zone_change change = {.reasons = NULL};
-	bool dies;
+	bool dies, broke = false;
 
 	if (zone_message_read(&asked, m) != NSD_OK)
 		fail("a CHANGE_ZONE cannot be read");
@@ -237,10 +252,15 @@ loader_on_change_zone(const struct ipc_message *m)
 		loader_change(&change, asked.payload.request.again != 0);
 		if (zone_message_add(&answer, &change) != NSD_OK)
 			fail("an answer has no room");
-		if (one_in(20))
+		broke = one_in(20);
+		if (broke)
 			break;
 	}
-	loader_publish();
+	loader.changing = change.reasons == NULL && one_in(20) == 0
+		&& (broke || asked.payload.more != 0);
+	answer.payload.more = loader.changing;
+	if (!loader.changing)
+		loader_publish();
 	if (dies) {
 		loader_die_now();
 		return;
@@ -302,6 +322,7 @@ static void
 loader_on_gone(void)
 {
 	requests_stop(&sim.xfrd->requests);
+	xfrd_changes_on_loader_gone(sim.xfrd);
 }
 
 void
@@ -317,9 +338,7 @@ loader_meet_xfrd(void)
 static void
 loader_come(void)
 {
-	loader_load_conf();
-	if (load_list_restore(loader.store.view, loader.conf) != NSD_OK)
-		fail("cannot restore zones");
+	loader_restore();
 	loader_publish();
 	loader.life = ALIVE;
 	if (sim.xfrd != NULL)
@@ -374,6 +393,9 @@ loader_turn(void)
 		else
 			loader_on_change_zone(&m);
 	}
+	/* No more have come for a while. */
+	if (loader.changing && loader.life == ALIVE && one_in(50))
+		loader_publish();
 	if (sim.xfrd != NULL && one_in(4) && loader.life == ALIVE)
 		(void)xfrd_call(loader_meet_xfrd);
 }
@@ -381,13 +403,16 @@ loader_turn(void)
 bool
 loader_is_idle(void)
 {
-	return loader.life == ALIVE && loader.asked.count == 0
+	return loader.life == ALIVE && !loader.changing
+		&& loader.asked.count == 0
 		&& loader.reads.count == 0 && loader.answers.count == 0;
 }
 
 void
 loader_lose_xfrd(void)
 {
+	if (loader.changing && loader.life == ALIVE)
+		loader_publish();
 	loader.asked.count = loader.reads.count = loader.answers.count = 0;
 	memset(loader.in_hand, 0, sizeof(loader.in_hand));
 }
@@ -422,10 +447,10 @@ loader_write_conf(void)
 void
 loader_reconfig(void)
 {
+	if (loader.changing)
+		loader_publish();
 	loader_write_conf();
-	loader_load_conf();
-	if (load_list_restore(loader.store.view, loader.conf) != NSD_OK)
-		fail("cannot restore zones");
+	loader_restore();
 	loader_publish();
 }
 

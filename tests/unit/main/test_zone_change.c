@@ -49,6 +49,26 @@ read_one(const struct ipc_message *m)
 	return change;
 }
 
+/* A message without changes has those of earlier ones published. */
+static void
+message_may_have_no_changes(void **state)
+{
+	struct zone_change change;
+	struct ipc_message m;
+
+	zone_message_init(&message);
+	assert_int_equal(message.payload.more, 0);
+	message.payload.more = 1;
+	m.len = message.len;
+	memcpy(m.payload, &message.payload, m.len);
+	assert_int_equal(m.len, IPC_ZONE_MIN);
+	assert_int_equal(zone_message_read(&message, &m), NSD_OK);
+	assert_int_equal(message.payload.more, 1);
+	assert_false(zone_message_next(&message, &change));
+	m.len--;
+	assert_int_equal(zone_message_read(&message, &m), NSD_E_WIRE);
+}
+
 static void
 message_comes_as_it_was_sent(void **state)
 {
@@ -106,7 +126,8 @@ message_of_any_other_length_is_refused(void **state)
 	len = m.len;
 	/* cut behind a text, it lacks the next one */
 	for (m.len = 0; m.len < len; m.len++)
-		assert_int_equal(zone_message_read(&message, &m), NSD_E_WIRE);
+		assert_int_equal(zone_message_read(&message, &m),
+			m.len == IPC_ZONE_MIN ? NSD_OK : NSD_E_WIRE);
 	/* no whole change behind it */
 	for (m.len = len + 1; m.len < len + 6; m.len++) {
 		m.payload[m.len - 1] = 0;
@@ -174,6 +195,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(message_may_have_no_changes),
 		cmocka_unit_test(message_comes_as_it_was_sent),
 		cmocka_unit_test(changes_come_in_their_order),
 		cmocka_unit_test(message_of_any_other_length_is_refused),

@@ -22,6 +22,7 @@
 uint64_t flushes;
 struct message messages[ASKED_MAX];
 unsigned message_count;
+bool unpublished;
 struct asked asked[ASKED_MAX];
 unsigned asked_count;
 enum nsd_err read_error;
@@ -102,6 +103,7 @@ xfrd_loader_change_zones(struct xfrd *one, const struct zone_message *message,
 	messages[number].on_end = on_end;
 	messages[number].ctx = ctx;
 	messages[number].first = asked_count;
+	messages[number].more = message->payload.more != 0;
 	while (zone_message_next(&copy, &change)) {
 		struct asked *ask = &asked[asked_count++];
 
@@ -222,9 +224,11 @@ answer_first(unsigned number, unsigned count)
 								: NULL,
 		};
 
-		publish(one);
+		if (!unpublished)
+			publish(one);
 		assert_int_equal(zone_message_add(&message, &done), NSD_OK);
 	}
+	message.payload.more = unpublished;
 	memcpy(m.payload, &message.payload, message.len);
 	m.len = message.len;
 	give(&messages[number].on_end, messages[number].ctx, &m);
@@ -319,7 +323,7 @@ changes_begin(void **state)
 	files_write(list_path, HEAD);
 	*ended = '\0';
 	asked_count = message_count = 0;
-	no_wait = false;
+	no_wait = unpublished = false;
 	given_id = expected_id = NULL;
 	read_error = NSD_OK;
 	fixture_begin(state);

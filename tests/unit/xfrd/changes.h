@@ -23,10 +23,12 @@ struct message {
 	request_on_end *on_end;
 	void *ctx;
 	unsigned first, count, left;
+	bool more; /* there are others to be published with these */
 };
 
 extern struct message messages[ASKED_MAX];
 extern unsigned message_count;
+extern bool unpublished; /* answers are about changes that are not, yet */
 
 /* A change, or a file that is to be read ("read NAME"). */
 struct asked {

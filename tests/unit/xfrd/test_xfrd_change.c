@@ -198,6 +198,83 @@ message_has_no_more_than_there_is_room_for(void **state)
 	assert_int_equal(messages[0].count, 6);
 }
 
+/* Two messages of changes, the second of which has those of the zones 6 to
+ * 9. */
+static void
+ask_in_two_messages(void)
+{
+	char name[200];
+
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "%060d.%060d.%060d", i, i, i);
+		change(XFRD_CHANGE_ADD, name, "p", "z");
+	}
+	flush(0);
+	assert_int_equal(message_count, 2);
+	assert_true(messages[0].more && messages[1].more);
+}
+
+static void
+changes_of_a_batch_are_published_together(void **state)
+{
+	ask_in_two_messages();
+	unpublished = true;
+	answer_first(0, 6);
+	/* The loader's turn was over. */
+	answer_first(1, 3);
+	assert_int_equal(message_count, 3);
+	assert_int_equal(messages[2].count, 1);
+	assert_false(messages[2].more);
+	answer_first(2, 1);
+	assert_int_equal(messages[3].count, 0);
+	assert_false(messages[3].more);
+	assert_string_equal(ended, "");
+	unpublished = false;
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(fixture_list(asked[i].name, "p"), NSD_OK);
+	answer_first(3, 0);
+	assert_string_equal(ended, "z:0 z:0 z:0 z:0 z:0 z:0 z:0 z:0 z:0 z:0 ");
+}
+
+static void
+changes_that_a_dead_loader_has_not_published_come_again(void **state)
+{
+	ask_in_two_messages();
+	unpublished = true;
+	answer_first(0, 6);
+	xfrd_changes_on_loader_gone(&fixture.xfrd);
+	unpublished = false;
+	answer_first(1, 4);
+	assert_string_equal(ended, "z:0 z:0 z:0 z:0 ");
+	assert_int_equal(messages[2].count, 6);
+	assert_string_equal(asked[10].name, asked[0].name);
+	assert_false(messages[2].more);
+	answer_first(2, 6);
+	assert_string_equal(ended, "z:0 z:0 z:0 z:0 z:0 z:0 z:0 z:0 z:0 z:0 ");
+}
+
+/* Lines of many changes are written in turns, and flushed once. */
+static void
+long_batch_is_listed_in_turns(void **state)
+{
+	uint64_t before = flushes;
+	char name[32];
+	unsigned turns = 0;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "z%u", i);
+		change(XFRD_CHANGE_ADD, name, "p", "z");
+	}
+	while (flushes == before) {
+		event_base_loop(fixture.xfrd.role.base,
+			EVLOOP_NONBLOCK | EVLOOP_ONCE);
+		turns++;
+	}
+	assert_int_equal(fixture.xfrd.changes->batch_count, 2000);
+	assert_true(turns >= 4);
+	xfrd_changes_on_synced(&fixture.xfrd, flushes, EIO);
+}
+
 /* Answers a message of one change: the zone is there already. */
 static void
 zone_is_there(unsigned number)
@@ -588,6 +665,9 @@ main(void)
 		TEST(zone_that_is_being_read_is_asked_for_again),
 		TEST(what_the_loader_has_not_come_to_is_asked_for_again),
 		TEST(message_has_no_more_than_there_is_room_for),
+		TEST(changes_of_a_batch_are_published_together),
+		TEST(changes_that_a_dead_loader_has_not_published_come_again),
+		TEST(long_batch_is_listed_in_turns),
 		TEST(zone_that_loaders_die_of_fails_alone),
 		TEST(zone_that_a_dead_loader_has_added_is_there),
 		TEST(zone_that_is_there_otherwise_is_not_added),
