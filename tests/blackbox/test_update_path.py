@@ -351,7 +351,7 @@ def test_through_a_proxy(make_server, tcp):
     (False, 1), (False, 30), (False, 60), (True, 1), (True, 30), (True, 60),
     (True, 900)])
 def test_long_messages(server, tcp, size):
-    """Those that a message to xfrd has no room for, up to 64 KB."""
+    """Messages that a message to xfrd has no room for, up to 64 KB."""
     update = dns.update.UpdateMessage("taken")
     update.use_tsig(RING, "k")
     for i in range(size):
@@ -407,7 +407,7 @@ def test_xfrd_is_killed(server):
 
 
 def test_xfrd_is_killed_with_many(server):
-    """Those that wait for a credit go to the next xfrd, and are made once."""
+    """Updates that wait for a credit go to the next xfrd, and are made once."""
     old = stop_xfrd(server)
     streams = [Stream(server) for _ in range(10)]
     for s, stream in enumerate(streams):
@@ -444,7 +444,7 @@ def test_xfrd_is_killed_with_many(server):
 
 
 def test_worker_is_killed_with_updates(server):
-    """What xfrd tells a worker that is gone reaches nobody else."""
+    """An outcome for a worker that is gone reaches nobody else."""
     xfrd = stop_xfrd(server)
     stream = Stream(server)
     stream.send(change("open", "n1", key=None),
