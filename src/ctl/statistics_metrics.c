@@ -13,7 +13,8 @@
 /*
  * The families that the server and groups have, in the order of NSD: of an
  * array, or of the counter with this name and those behind it that are of the
- * same family. The first one, queries_total, is neither.
+ * same family. The first one, queries_total, is neither. The last ones are the
+ * server's alone.
  */
 static const struct family {
 	unsigned array; /* STATISTICS_ARRAYS: none */
@@ -38,6 +39,7 @@ static const struct family {
 	{STATISTICS_UPDATES, NULL},
 };
 #define FAMILY_COUNT (sizeof(families) / sizeof(*families))
+#define GROUP_FAMILY_COUNT (FAMILY_COUNT - 2)
 
 /* The place of a counter in statistics_singles. */
 static unsigned
@@ -341,7 +343,7 @@ statistics_print_metrics(struct statistics_text *out,
 		if (m->group == 1)
 			return false;
 		m->group = 1;
-		return m->family < FAMILY_COUNT;
+		return m->family < GROUP_FAMILY_COUNT;
 	}
 	if (m->group == 1)
 		family_head(out, &families[m->family], OF_GROUPS);

@@ -54,6 +54,10 @@ static const char text[] =
 	"zone:\n name: a.example include-pattern: two zonefile: own\n"
 	"zone:\n name: own.example zonefile: o include-pattern: three\n"
 	" provide-xfr: 0.0.0.0/0 NOKEY min-expire-time: refresh+retry+1\n"
+	"pattern:\n name: updated zonefile: u update-policy: other self A MX\n"
+	" update-policy: Key. _a.* allow-update: ::1 Key.\n"
+	"zone:\n name: u.example include-pattern: updated\n"
+	" update-policy: other *.u.example\n"
 	"zone:\n name: . zonefile: root\n"
 	"zone:\n name: plain.example\n";
 

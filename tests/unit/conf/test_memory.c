@@ -58,7 +58,9 @@ each_allocation_may_fail(void **state)
 	at += sprintf(at, "server: nsid: abcd ip-address: ::1 servers=\"1 2\" "
 		"cpu-affinity: 1 2 3\nkey: name: k secret: aGVs\n"
 		"tls-auth: name: t auth-domain-name: a\n"
-		"pattern: name: p notify: ::1 NOKEY\n");
+		"pattern: name: p notify: ::1 NOKEY\n"
+		"pattern: name: u update-policy: k self A update-policy: k a.*\n"
+		"zone: name: u zonefile: u include-pattern: u update-policy: k b\n");
 	for (i = 0; i < 500; i++)
 		at += sprintf(at, "zone: name: z%u include-pattern: p "
 			"zonefile: %%s provide-xfr: ::1 k t\n"
