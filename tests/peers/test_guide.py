@@ -1,5 +1,5 @@
-"""The commands of doc/primary.md, secondary.md, guarding.md and catalogs.md do
-what they say."""
+"""The commands of doc/primary.md, secondary.md, guarding.md, catalogs.md and
+update.md do what they say."""
 import os
 import pathlib
 import re
@@ -30,7 +30,7 @@ def folder(tmp_path):
     yield tmp_path
     for name in ("primary/nsd.pid", "secondary/nsd.pid", "primary/named.pid",
                  "first/nsd.pid", "second/nsd.pid", "one/nsd.pid",
-                 "two/nsd.pid"):
+                 "two/nsd.pid", "nsd.pid"):
         end(tmp_path / name)
 
 
@@ -112,3 +112,13 @@ def test_catalogs_can_be_pasted(folder):
     assert re.fullmatch(r"\tcatalog-member-id: [0-9a-z]+\.zones\.catalog"
                         r"\.example\.", lines[6])
     assert gone == "ok\n" * 4
+
+
+def test_update_can_be_pasted(folder):
+    """RFC 2136; one key, one type, names that begin alike."""
+    _, changed, refused = paste("update.md", folder)
+    assert changed.startswith('"token"\n')
+    assert '\tupdate: "serial 2 from 127.0.0.1 key acme at ' in changed
+    assert "update failed: REFUSED\n" in refused
+    assert "update-policy does not allow A of www.example." in refused
+    assert refused.endswith("ok\n")
