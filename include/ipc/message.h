@@ -107,6 +107,9 @@ struct ipc_updated {
 	uint64_t removed;
 	uint32_t serial; /* of the zone afterwards, if it is loaded */
 	uint32_t loaded; /* not 0: the zone has a version */
+	uint32_t lacks_file; /* not 0: the zone takes updates, and its file is
+			      * not (any more) what these lead on from */
+	uint32_t unused;
 };
 
 /* The time when a zone expires. May be sent again at any time. */

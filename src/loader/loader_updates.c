@@ -10,15 +10,18 @@
 
 #include <assert.h>
 #include <event2/event.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "conf/conf.h"
 #include "loader/load_expiry.h"
+#include "loader/load_files.h"
 #include "loader/load_update.h"
 #include "loader/loader.h"
 #include "process/hooks.h"
 #include "store/writer.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 /* Tells main, before a change can be seen or answered, that zone files lack it.
@@ -30,6 +33,25 @@ loader_tell_altered(struct loader *loader, uint8_t kind)
 		role_send(&loader->role, IPC_ALTERED, NULL, 0);
 		loader->altered = true;
 	}
+}
+
+/* True if the zone's file was changed by hand, or the server does not know what
+ * it has. */
+static bool
+updates_lack_file(const struct loader *loader, const struct load_zone *zone)
+{
+	const struct zone_sources *sources = zone_sources_get(
+		store_writer_view(loader->writer), zone->entry);
+	char path[PATH_MAX];
+	size_t len;
+
+	return sources == NULL
+		|| (sources->flags & (ZONE_SOURCES_FAILED
+				| ZONE_SOURCES_SERIAL)) != ZONE_SOURCES_SERIAL
+		|| conf_zone_file_name(zone->conf, path, sizeof(path), &len)
+			!= NSD_OK
+		|| load_files_have_changed(sources,
+			conf_path_in_chroot(loader->context.chroot, path));
 }
 
 /* Applies a change in memory. */
@@ -45,10 +67,13 @@ loader_apply_small(struct loader *loader, const struct load_change *change,
 	const struct zone *served = zone != NULL
 		? load_zone_published(view, zone) : NULL;
 	uint32_t old = served != NULL ? served->serial : 0;
+	bool lacks_file = zone != NULL && load_zone_takes_updates(zone)
+		&& updates_lack_file(loader, zone);
 
 	load_update_apply(&loader->context, loader->set.zones,
 		loader->set.count, &loader->settle, change->data, change->len,
 		result);
+	result->lacks_file = lacks_file;
 	/* xfrd tells of clients' updates, so many in a second. */
 	if (served != NULL && result->err == NSD_OK
 		&& (!load_zone_takes_updates(zone) || log_verbosity() >= 2))

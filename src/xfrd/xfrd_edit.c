@@ -205,24 +205,27 @@ edit_zone_accept(struct edit_zone *z)
 }
 
 /* True if the journal has differences to a version that a start would not find:
- * the file that it came from is the zone's no more. */
+ * the file that it came from is the zone's no more, or was changed by hand
+ * (lacks_file). */
 static bool
-edit_lacks_base(struct xfrd *xfrd, const struct xfrd_zone *zone)
+edit_lacks_base(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	bool lacks_file)
 {
 	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
 	bool has_file = xfrd_options_file(&options) != NULL;
 	struct journal_entry entry;
 
 	xfrd_read_end(xfrd);
-	return !has_file
+	return (!has_file || lacks_file)
 		&& journal_find_oldest(xfrd->journal, xfrd_zone_apex(zone),
 			&entry)
 		&& entry.kind != JOURNAL_WHOLE;
 }
 
-/* Keeps the journal of the zone from growing without an end. */
+/* Keeps the journal of the zone from growing without an end, and from leading on
+ * from nothing. */
 static void
-edit_zone_shorten(struct edit_zone *z)
+edit_zone_shorten(struct edit_zone *z, bool lacks_file)
 {
 	struct xfrd_zone *zone = xfrd_zone_find(&z->xfrd->zones.table, z->apex);
 	char name[NAME_TEXT_MAX];
@@ -230,7 +233,7 @@ edit_zone_shorten(struct edit_zone *z)
 
 	if (zone == NULL)
 		return;
-	if (edit_lacks_base(z->xfrd, zone)) {
+	if (edit_lacks_base(z->xfrd, zone, lacks_file)) {
 		xfrd_edit_renew_begin(z, zone);
 		return;
 	}
@@ -274,7 +277,7 @@ edit_on_updated(void *ctx, const struct ipc_message *answer)
 	case NSD_OK:
 		edit_zone_accept(z);
 		edit_zone_end(z, NSD_OK, NULL);
-		edit_zone_shorten(z);
+		edit_zone_shorten(z, updated.lacks_file != 0);
 		return;
 	case NSD_E_AGAIN:
 		z->step = EDIT_PUBLISH;

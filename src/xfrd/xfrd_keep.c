@@ -426,6 +426,9 @@ keep_publish(struct xfrd_job *job)
 
 /* ---- zones that are no secondaries --------------------------------------- */
 
+/* Drops entries that do not lead to what is served of a zone without primaries:
+ * its file counts, which is newer. */
+
 void
 xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -437,7 +440,7 @@ xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	/* The loader may not have published a newer entry yet. */
 	if (xfrd->journal == NULL
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
-		|| xfrd_zone_is_from_xfrd(xfrd, zone)
+		|| xfrd_zone_is_secondary(xfrd, zone)
 		|| !xfrd_zones_get_soa(xfrd, zone, &soa)
 		|| serial_is_newer(entry.to, soa.numbers.serial)
 		|| journal_find_serial(xfrd->journal, apex, soa.numbers.serial,

@@ -47,7 +47,8 @@ class Client:
             self.step()
 
     def send(self, update):
-        """None: nobody knows what became of it."""
+        """Sends an update. Returns the RCODE; None: what became of it is not
+        known."""
         ask = dns.query.tcp if self.chance.random() < 0.3 else dns.query.udp
         try:
             reply = ask(update, self.server.address, port=self.server.port,

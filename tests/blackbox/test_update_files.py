@@ -1,9 +1,13 @@
 """The zone file of a zone that takes updates, and its journal: what a start
 serves, what a reload reads, and what is written (doc/decisions/0168)."""
+import os
 import re
+import signal
 
 import dns.query
+import dns.rcode
 import dns.rdatatype
+import dns.update
 import dns.zone
 import pytest
 
@@ -377,3 +381,70 @@ def test_thaw_without_a_change(ahead):
     assert control.ask(ahead, "freeze", "example") == (0, "ok\n")
     assert control.ask(ahead, "thaw", "example") == (0, "ok\n")
     assert ahead.serial("example") == 5
+
+
+# ---- updates of clients --------------------------------------------------------
+
+def send(server, name):
+    """As a client. Returns the RCODE."""
+    change = dns.update.UpdateMessage("example")
+    change.add(name, 60, "TXT", "x")
+    return dns.rcode.to_text(dns.query.tcp(
+        change, server.address, port=server.port, timeout=60).rcode())
+
+
+def kill_all(server):
+    """As kill -9 of all processes of the server."""
+    for session in server.sessions:
+        os.killpg(session, signal.SIGKILL)
+    server.process.wait(60)
+    wait_for("the end of all", lambda: not server.leftovers())
+    server.sessions.clear()
+
+
+@pytest.mark.parametrize("serial", (3, 4, 5, 6))
+def test_updates_outlast_a_file_changed_by_hand(served, serial):
+    """With the first update after that the journal gets the zone whole."""
+    assert send(served, "u") == "NOERROR"
+    write_file(served, serial, "own TXT mine")
+    assert send(served, "v") == send(served, "w") == "NOERROR"
+    assert served.serial("example") == 6
+    wait_for("the whole zone", lambda: b"\3www\7example" in b"".join(
+        path.read_bytes() for path in served.directory.glob(
+            "xfrd.state.journal/*.seg")))
+    kill_all(served)
+    served.start()
+    assert served.serial("example") == 6
+    assert is_served(served, "u") == is_served(served, "w") == "NOERROR"
+    assert is_served(served, "own") == "NXDOMAIN"
+
+
+def test_newer_file_ends_what_the_journal_has(served):
+    """Otherwise updates that are gone would come back with later ones."""
+    assert send(served, "u") == send(served, "v") == "NOERROR"
+    kill_all(served)
+    write_file(served, 6, "own TXT mine")
+    served.start()
+    assert served.serial("example") == 6
+    assert send(served, "w") == "NOERROR"
+    kill_all(served)
+    served.start()
+    assert served.serial("example") == 7
+    assert is_served(served, "own") == is_served(served, "w") == "NOERROR"
+    assert is_served(served, "u") == "NXDOMAIN"
+    write(served)
+    assert serial_of(served.zone_file("example")) == 7
+
+
+def test_file_of_another_serial_is_told_at_a_crash(served):
+    """The file got the serial of an update by chance, behind the last one."""
+    assert send(served, "u") == send(served, "v") == "NOERROR"
+    write_file(served, 4, "own TXT mine")
+    kill_all(served)
+    served.start()
+    assert served.rcode("example", "SOA") == "SERVFAIL"
+    assert send(served, "w") == "SERVFAIL"
+    write_file(served, 6, "own TXT mine")
+    assert reload(served) == (0, "ok\n")
+    assert send(served, "w") == "NOERROR"
+    assert served.serial("example") == 7
