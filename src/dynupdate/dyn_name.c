@@ -144,6 +144,7 @@ rrset_count(const struct rrset *rrset)
 static void
 set_take(struct dyn_set *set, uint32_t count, uint32_t ttl_sec)
 {
+	assert(set->count == 0 && count > 0);
 	set->is_loaded = false;
 	set->count = count;
 	set->ttl_sec = ttl_sec;
