@@ -1,7 +1,10 @@
 """Options of dynamic updates while the server runs: nsd.conf changes, keys
 change, and zones come and go with patterns that take updates."""
 import base64
+import concurrent.futures
+import itertools
 import json
+import threading
 import time
 import urllib.request
 
@@ -150,6 +153,42 @@ def test_broken_nsd_conf_changes_nothing(make):
         server.nsd.wait_log("reconfig: refused, nothing has changed", known)
         assert server.rcode() == "NOERROR"
         assert server.rcode(rdtype="MX") == "REFUSED"
+
+
+def test_requests_while_nsd_conf_changes(make):
+    """Changes that were accepted are served, and no others."""
+    server = make(FIRST)
+    outcomes, done = {}, threading.Event()
+
+    def ask():
+        for number in itertools.count():
+            if done.is_set():
+                break
+            outcomes[f"n{number}"] = server.rcode(f"n{number}")
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        asked = pool.submit(ask)
+        for options in itertools.islice(itertools.cycle(
+                ["", FIRST, "\tupdate-policy: two *\n", FIRST]), 16):
+            known = len(outcomes)
+            wait_for("requests", lambda seen=known:
+                     asked.done() or len(outcomes) >= seen + 3)
+            server.reconfig(options)
+        done.set()
+        asked.result(DEADLINE)
+    # SERVFAIL: the zone ceased to take updates amid a request.
+    assert {"NOERROR", "NOTIMP", "REFUSED"} \
+        == set(outcomes.values()) - {"SERVFAIL"}
+
+    def check():
+        for name, outcome in outcomes.items():
+            assert server.nsd.rcode(f"{name}.zone", "A") == (
+                "NOERROR" if outcome == "NOERROR" else "NXDOMAIN"), name
+
+    check()
+    server.nsd.stop()
+    server.nsd.start()
+    check()
 
 
 # ---- keys while the server runs ---------------------------------------------
