@@ -222,8 +222,8 @@ edit_lacks_base(struct xfrd *xfrd, const struct xfrd_zone *zone,
 		&& entry.kind != JOURNAL_WHOLE;
 }
 
-/* Keeps the journal of the zone from growing without an end, and from leading on
- * from nothing. */
+/* Keeps the journal of the zone from growing without an end, and from leading
+ * on from nothing. */
 static void
 edit_zone_shorten(struct edit_zone *z, bool lacks_file)
 {

@@ -86,7 +86,7 @@ def test_last_update_in_zonestatus(server):
     assert "update:" not in status(server)
     assert "last_update" not in status_json(server)
     assert send(server, change()).rcode() == dns.rcode.NOERROR
-    # What changes nothing does not count.
+    # An update that changes nothing does not count.
     assert send(server, change(key="acme", name="_acme-challenge.new",
                                rdtype="TXT")).rcode() == dns.rcode.NOERROR
     assert send(server, change()).rcode() == dns.rcode.NOERROR
@@ -195,7 +195,7 @@ def test_frozen_zone_refuses(server):
 
 
 def test_freeze_waits_for_updates_under_way(server):
-    """All that was answered is in the file."""
+    """Updates that were answered are in the file."""
     codes = []
     threads = [threading.Thread(target=lambda n=n: codes.extend(
         send_many(server, 200, f"t{n}x"))) for n in range(4)]
@@ -239,7 +239,7 @@ def test_full_disk(make_server, directory):
 
 
 def test_deaths_of_xfrd_amid_updates(server):
-    """What was answered is served, and each name came once."""
+    """Updates that were answered are served, and each came once."""
     for step in range(6):
         codes = []
         thread = threading.Thread(target=lambda s=step: codes.extend(

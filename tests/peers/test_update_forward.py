@@ -35,7 +35,7 @@ ns IN A 192.0.2.1
 
 class _Primary:
     tls_port = None
-    refuses = dns.rcode.REFUSED  # what is not signed
+    refuses = dns.rcode.REFUSED  # to requests that are not signed
 
     def __init__(self, authority):
         super().__init__({})
