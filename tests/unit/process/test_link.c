@@ -474,7 +474,7 @@ whatever_comes_is_bounded(void **state)
 	uint32_t random = 7;
 
 	open_side(&xfrd, ROLE_XFRD, ROLE_WORKER, &other);
-	for (unsigned n = 0; n < 20000; n++) {
+	for (unsigned n = 0; n < 40000; n++) {
 		size_t len;
 		uint32_t type;
 
@@ -488,8 +488,9 @@ whatever_comes_is_bounded(void **state)
 		assert_int_equal(send(other.fd, octets, len, 0), len);
 		event_base_loop(base, EVLOOP_NONBLOCK);
 	}
-	assert_int_equal(taken, ipc_rows[IPC_NOTIFY].credits);
-	assert_int_equal(taken + refused, 20000);
+	assert_int_equal(taken, ipc_rows[IPC_NOTIFY].credits
+		+ ipc_rows[IPC_CLIENT_UPDATE].credits);
+	assert_int_equal(taken + refused, 40000);
 	assert_int_equal(gone, 0);
 	link_close(&xfrd);
 	ipc_channel_close(&other);
