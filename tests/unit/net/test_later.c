@@ -68,6 +68,26 @@ expect_datagram(struct harness *h, int fd, const void *octets, size_t len)
 	assert_memory_equal(got, octets, len);
 }
 
+/* A socket of all addresses replies from the one that was asked. */
+static void
+udp_reply_comes_from_where_it_was_asked(void **state)
+{
+	struct harness h;
+	struct sockaddr_in to;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	harness_udp(&h, "0.0.0.0", 1232);
+	memcpy(&to, &h.address, sizeof(to));
+	assert_int_equal(inet_pton(AF_INET, "127.0.0.2", &to.sin_addr), 1);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(send(fd, "Labcdefghijklmn", 15, 0), 15);
+	harness_wait(&h, &h.later_count, 1);
+	net_later_send(h.laters[0], (const uint8_t *)"one", 3);
+	expect_datagram(&h, fd, "one", 3);
+	close(fd);
+	harness_fini(&h);
+}
+
 static void
 udp_reply_comes_later(void **state)
 {
@@ -87,8 +107,7 @@ udp_reply_comes_later(void **state)
 		assert_int_equal(send(second, request, 15, 0), 15);
 		harness_wait(&h, &h.later_count, 2);
 		expect_datagram(&h, first, NULL, 0);
-		/* The last one first. A connected socket takes it from the
-		 * address alone that was asked. */
+		/* The last one first. */
 		net_later_send(h.laters[1], (const uint8_t *)"two", 3);
 		expect_datagram(&h, second, "two", 3);
 		net_later_send(h.laters[0], (const uint8_t *)"first", 5);
@@ -443,6 +462,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(udp_reply_comes_later),
+		cmocka_unit_test(udp_reply_comes_from_where_it_was_asked),
 		cmocka_unit_test(udp_reply_is_dropped),
 		cmocka_unit_test(udp_reply_outlasts_its_socket),
 		cmocka_unit_test(tcp_reply_comes_later),
