@@ -2,14 +2,15 @@
 """Measures dynamic updates (RFC 2136), beside BIND and Knot.
 
     dynamic.py [--build DIR] [--tmp DIR] [--sizes N,...] [--clients N]
-               [--seconds SEC] [--reps N] [--queries RATE] [--unsigned]
+               [--seconds SEC] [--reps N] [--queries RATE]
                [--servers NAME,...] [--doc FILE]
 
 One zone of --sizes names takes the updates of --clients clients, each of which
 sends the next once the last is answered: a TXT record comes to a new name below a
-random one of the zone, and goes. Each is signed by HMAC-SHA256; with --unsigned
-none is, and addresses decide. Then the same again, while --queries queries a
-second are asked of the same server. Server and clients share the machine's cores.
+random one of the zone, and goes. Each is signed by HMAC-SHA256; of the first size
+there is a run without signatures, too, where addresses decide. Then the same again,
+while --queries queries a second are asked of the same server. Server and clients
+share the machine's cores.
 Medians of --reps starts, which take turns between servers. As a table in
 Markdown; --doc writes the page of doc/performance with it.
 """
@@ -46,7 +47,7 @@ PAGE = """# Dynamic updates
 Made by `tests/bench/dynamic.py`; nobody edits it. {machine}. {others}
 
 One zone. {clients} clients, each with one update of its own under way: a TXT record comes
-to a new name, and goes; {signed}. Updates a second, CPU time of all processes of the
+to a new name, and goes; signed by HMAC-SHA256 or not. Updates a second, CPU time of all processes of the
 server for one, and from sending until the reply, which says that the update is on disk
 and served. Server, clients and queries share two cores. With queries, {queries:,} a
 second are asked beside: those without an answer, and how long answers took. CPU is of
@@ -163,27 +164,26 @@ class Bench:
     def program(self, name):
         return os.path.join(self.args.build, "tests/bench", name)
 
-    def run(self, kind, size):
+    def run(self, kind, size, signed):
         """[row without queries, row with them]"""
         probe = servers.ZoneSet("dynamic", probe=(f"h0.{ZONE}", A))
         server = servers.Server(
             kind, self.programs[kind], probe, self.path, "0,1", 1,
-            conf=conf(kind, f"{self.path}/zone-{size}",
-                      not self.args.unsigned))
+            conf=conf(kind, f"{self.path}/zone-{size}", signed))
         try:
             if not server.wait(LIMIT_SEC):
                 raise ValueError(f"{kind} does not serve the zone")
             wait_settled(server, 60)
-            return [self.measure(server, size, queries)
+            return [self.measure(server, size, signed, queries)
                     for queries in (False, True)]
         finally:
             server.stop()
 
-    def measure(self, server, size, queries):
+    def measure(self, server, size, signed, queries):
         args = self.args
         messages = f"{self.path}/messages"
         write_messages(messages, size, args.clients,
-                       int(MOST_A_SECOND * args.seconds), not args.unsigned)
+                       int(MOST_A_SECOND * args.seconds), signed)
         beside = queries and subprocess.Popen(
             [self.program("load"), "-t", str(args.seconds), "-r",
              str(args.queries), "-i", "-l", "1000", "-w", "4000", "udp",
@@ -201,7 +201,7 @@ class Bench:
             if beside else None
         return got
 
-    def row(self, kind, size, runs):
+    def row(self, kind, size, signed, runs):
         def mid(get, form="{:.1f}"):
             values = [get(run) for run in runs]
             return "" if None in values else form.format(
@@ -211,7 +211,8 @@ class Bench:
             return lambda run: run["queries"] and run["queries"][what] / scale
 
         return [
-            kind, f"{size:,}", "yes" if runs[0]["queries"] else "no",
+            kind, f"{size:,}", "yes" if signed else "no",
+            "yes" if runs[0]["queries"] else "no",
             mid(lambda run: run["in_time"] / run["seconds"], "{:,.0f}"),
             mid(lambda run: run["cpu"] / run["answered"] * 1e6, "{:.0f}"),
             mid(lambda run: run["p50"] / 1e3), mid(lambda run: run["p99"] / 1e3),
@@ -222,22 +223,24 @@ class Bench:
 
     def table(self):
         rows = []
-        for size in map(int, self.args.sizes.split(",")):
+        sizes = list(map(int, self.args.sizes.split(",")))
+        for size, signed in [*((size, True) for size in sizes),
+                             (sizes[0], False)]:
             write_zone(f"{self.path}/zone-{size}", size)
             write_queries(f"{self.path}/queries-{size}", size)
             runs = {kind: [] for kind in self.kinds}
             for _ in range(self.args.reps):
                 for kind in self.kinds:
                     try:
-                        runs[kind].append(self.run(kind, size))
+                        runs[kind].append(self.run(kind, size, signed))
                     except (ValueError, OSError) as error:
                         print(f"{kind}, {size}: {error}", file=sys.stderr)
             for kind in self.kinds:
                 for part in zip(*runs[kind]):
-                    rows.append(self.row(kind, size, part))
+                    rows.append(self.row(kind, size, signed, part))
                     print(rows[-1], file=sys.stderr, flush=True)
         return report.table([
-            "server", "names", "queries", "updates a second", "CPU, us",
+            "server", "names", "signed", "queries", "updates a second", "CPU, us",
             "p50, ms", "p99, ms", "max, ms", "sent again", "lost answers",
             "query p50, ms", "p99, ms", "max, ms"], rows)
 
@@ -252,7 +255,6 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--queries", type=int, default=5000)
-    parser.add_argument("--unsigned", action="store_true")
     parser.add_argument("--servers", default="ours,bind,knot")
     parser.add_argument("--doc")
     args = parser.parse_args()
@@ -268,8 +270,6 @@ def main():
         with open(args.doc, "w") as f:
             f.write(PAGE.format(
                 machine=machine.name(), clients=args.clients,
-                signed="none is signed" if args.unsigned else
-                "each is signed by HMAC-SHA256",
                 others=machine.others_text(others.get("dynamic")),
                 queries=args.queries, reps=args.reps, seconds=args.seconds,
                 table=table))
