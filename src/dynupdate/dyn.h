@@ -261,8 +261,10 @@ enum nsd_err dyn_rules_raise_serial(struct dynupdate *d) MUST_USE;
 
 /* ---- dyn_limits.c -------------------------------------------------------- */
 
-/* Refuses names and RRsets that have grown beyond the limits. */
-void dyn_limits_check(struct dynupdate *d, struct dynupdate_result *result);
+/* Refuses names and RRsets that have grown beyond the limits, and names with
+ * values that break a rule of their type. NSD_E_MEMORY. */
+enum nsd_err dyn_limits_check(struct dynupdate *d,
+	struct dynupdate_result *result) MUST_USE;
 
 /* ---- dyn_dname.c --------------------------------------------------------- */
 

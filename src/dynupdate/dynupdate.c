@@ -127,8 +127,9 @@ message_end(struct dynupdate *d, struct dynupdate_result *result)
 	result->changed = message_has_changed(d);
 	if (!result->changed)
 		return NSD_OK;
-	dyn_limits_check(d, result);
-	err = dyn_dname_check(d, result);
+	err = dyn_limits_check(d, result);
+	if (err == NSD_OK && result->rcode == RCODE_NOERROR)
+		err = dyn_dname_check(d, result);
 	if (err == NSD_OK && result->rcode == RCODE_NOERROR)
 		err = dyn_signed_check(d, result);
 	if (err != NSD_OK || result->rcode != RCODE_NOERROR)

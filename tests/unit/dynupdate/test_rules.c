@@ -592,6 +592,26 @@ dname_has_nothing_below(void **state)
 	batch_take();
 }
 
+/* Values of a zone file that break a rule, but are loaded with a warning: the
+ * build refuses a name with them that is made anew. */
+static void
+wrong_values_have_to_go_first(void **state)
+{
+	batch_load(HEAD "d 60 NS ns\nd 60 DS \\# 6 000108020102\n");
+	ASK("u in d 60 txt a", "REFUSED");
+	WHY("d.example. DS: the zone has a record with a wrong value, which has"
+		" to be removed first");
+	ASK("u in e 60 txt a", "NOERROR");
+	batch_take();
+	ASK("u in d 60 txt a\nu none d 0 DS \\# 6 000108020102", "NOERROR");
+	batch_take();
+	/* The apex is made anew with each update. */
+	batch_load(HEAD "@ 60 CDS \\# 6 000108020102\n");
+	ASK("u in e 60 txt a", "REFUSED");
+	ASK("u in e 60 txt a\nu any @ cds", "NOERROR");
+	batch_take();
+}
+
 /* A message that has no room goes into the next batch; one that never has any
  * is refused */
 static void
@@ -644,6 +664,7 @@ main(void)
 		cmocka_unit_test(messages_see_those_before),
 		cmocka_unit_test(limits_refuse_what_grows),
 		cmocka_unit_test(dname_has_nothing_below),
+		cmocka_unit_test(wrong_values_have_to_go_first),
 		cmocka_unit_test(octets_have_a_limit),
 	};
 
