@@ -92,6 +92,7 @@ struct dyn_name {
 	uint32_t plain_count;      /* of them: those not beside a CNAME */
 	uint32_t sig_count;        /* of them: of signatures */
 	uint32_t needed;           /* as of struct dyn_set */
+	uint32_t grown;            /* message that has brought it a type */
 	uint32_t checked;          /* message that has looked at it */
 	uint32_t cut_changed;      /* message that has made it a cut, or not */
 	uint32_t shifted;          /* message with a cut above that has come

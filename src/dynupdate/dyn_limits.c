@@ -28,17 +28,20 @@ check_limits_of_all(const struct dynupdate *d, struct dynupdate_result *result)
 	if (types == 0 || types > UINT16_MAX / 2)
 		types = UINT16_MAX / 2;
 	for (const struct dyn_set *set = d->touched; set != NULL;
-		set = set->touched)
+		set = set->touched) {
+		if (set->count_before == 0 && set->count > 0)
+			set->name->grown = d->message;
 		if (set->count > (set->type == TYPE_RRSIG && records
 					> UINT16_MAX ? UINT16_MAX : records)
 			&& set->count > set->count_before)
 			dyn_refuse_rr(result, RCODE_REFUSED, EDE_PROHIBITED,
 				set->name->owner, set->type,
 				"more records than max-records-per-type");
+	}
 	for (const struct dyn_name *name = d->touched_names; name != NULL;
 		name = name->touched)
 		if (name->used_count > types
-			&& name->used_count > name->used_before
+			&& name->grown == d->message
 			&& count_types(d, name) > types)
 			dyn_refuse_rr(result, RCODE_REFUSED, EDE_PROHIBITED,
 				name->owner, TYPE_ANY,

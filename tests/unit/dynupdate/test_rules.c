@@ -558,6 +558,8 @@ limits_refuse_what_grows(void **state)
 	WHY("www.example. ANY: more types than max-types-per-name");
 	ASK("u in www 1 aaaa ::\nu in www 1 RRSIG A 8 2 1 20300101000000 "
 		"20200101000000 1 example. AAAA", "NOERROR");
+	/* A signature that goes makes no room for a type. */
+	ASK("u any www.example. rrsig\nu in www 1 mx 1 a", "REFUSED");
 	batch_take();
 	batch_options.records_max = 2;
 	batch_options.types_max = 2;
