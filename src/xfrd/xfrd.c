@@ -60,6 +60,7 @@ xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
 static void
 xfrd_on_zones(struct role *role, uint64_t ticket)
 {
+	xfrd_client_update_drop_keys((struct xfrd *)role);
 	xfrd_follow((struct xfrd *)role, ticket);
 }
 

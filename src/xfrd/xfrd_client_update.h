@@ -69,6 +69,9 @@ struct xfrd_updated {
 /* NSD_E_MEMORY. */
 enum nsd_err xfrd_client_update_init(struct xfrd *xfrd) MUST_USE;
 
+/* Drops keys that were used: some may have other secrets by now. */
+void xfrd_client_update_drop_keys(struct xfrd *xfrd);
+
 /* Takes a CLIENT_UPDATE, and answers it, now or later. */
 void xfrd_client_update_take(struct xfrd *xfrd, const struct ipc_message *m);
 

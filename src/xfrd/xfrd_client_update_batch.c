@@ -143,6 +143,13 @@ batch_set_gone(struct client_update_end *end)
 		"the zone is not here any more");
 }
 
+static void
+batch_set_closed(struct client_update_end *end)
+{
+	batch_set_end(end, RCODE_REFUSED, EDE_PROHIBITED,
+		"the zone takes no updates any more");
+}
+
 /* Ends a request, which is the zone's. */
 static void
 batch_end_request(struct update_zone *z, struct client_update *update,
@@ -193,6 +200,30 @@ batch_note_last(struct update_zone *z)
 	z->last_sec = (int64_t)time(NULL);
 }
 
+/* Sets the outcome of requests whose version is not served. The zone may have
+ * gone meanwhile, or have other options. */
+static void
+batch_set_failed(struct update_zone *z, const struct xfrd_edit_end *edit,
+	struct client_update_end *end)
+{
+	struct xfrd_options options = xfrd_options_find(z->xfrd, z->apex);
+	bool is_there = options.entry != NULL
+		&& edit->err != NSD_E_NOT_FOUND;
+	bool takes = xfrd_options_take_updates(&options);
+
+	xfrd_read_end(z->xfrd);
+	if (!is_there) {
+		batch_set_gone(end);
+	} else if (!takes) {
+		batch_set_closed(end);
+	} else {
+		batch_set_end(end, RCODE_SERVFAIL, EDE_OTHER, "");
+		snprintf(end->why, sizeof(end->why),
+			"the update could not be kept and served: %s",
+			edit->why);
+	}
+}
+
 static void
 batch_on_end(void *ctx, const struct xfrd_edit_end *edit)
 {
@@ -210,14 +241,8 @@ batch_on_end(void *ctx, const struct xfrd_edit_end *edit)
 			end = update->end;
 			batch_end_request(z, update, &end);
 		}
-	} else if (edit->err == NSD_E_NOT_FOUND) {
-		batch_set_gone(&end);
-		batch_end_all(z, &z->taken, &end);
 	} else {
-		batch_set_end(&end, RCODE_SERVFAIL, EDE_OTHER, "");
-		snprintf(end.why, sizeof(end.why),
-			"the update could not be kept and served: %s",
-			edit->why);
+		batch_set_failed(z, edit, &end);
 		batch_end_all(z, &z->taken, &end);
 	}
 	batch_zone_go_on(z);
@@ -258,8 +283,7 @@ batch_begin(struct update_zone *z, const struct xfrd_options *options,
 	if (options->entry == NULL)
 		batch_set_gone(end);
 	else if (!xfrd_options_take_updates(options))
-		batch_set_end(end, RCODE_REFUSED, EDE_PROHIBITED,
-			"the zone takes no updates any more");
+		batch_set_closed(end);
 	else if (xfrd_freeze_has(xfrd, z->apex))
 		batch_set_end(end, RCODE_REFUSED, EDE_PROHIBITED,
 			"the zone is frozen");

@@ -99,6 +99,13 @@ check_free_key(struct xfrd_update_key **place)
 	*place = NULL;
 }
 
+void
+xfrd_client_update_drop_keys(struct xfrd *xfrd)
+{
+	for (unsigned i = 0; i < XFRD_UPDATE_KEYS; i++)
+		check_free_key(&xfrd->updates.keys[i]);
+}
+
 /* Makes a key ready in its place. False: its secret is gone, or there is no
  * memory. */
 static bool

@@ -32,8 +32,8 @@ fixture_end(void **state)
 	return 0;
 }
 
-static void
-fixture_publish_all(void)
+void
+fixture_republish(void)
 {
 	const struct conf *conf = fixture.server.conf;
 	struct load_zone *zones = calloc(conf->zone_count + 1, sizeof(*zones));
@@ -51,7 +51,7 @@ fixture_publish(const char *text)
 	conf_destroy(fixture.server.conf);
 	assert_int_equal(conf_load_text("t", text, strlen(text), false, NULL,
 		&fixture.server.conf), NSD_OK);
-	fixture_publish_all();
+	fixture_republish();
 }
 
 enum nsd_err
@@ -69,7 +69,7 @@ fixture_list(const char *name, const char *pattern)
 	else
 		err = conf_add_zone(conf, name, pattern, &zone);
 	if (err == NSD_OK)
-		fixture_publish_all();
+		fixture_republish();
 	return err;
 }
 

@@ -22,6 +22,8 @@ int fixture_end(void **state);
 
 /* The loader publishes a configuration: the text of nsd.conf. */
 void fixture_publish(const char *text);
+/* The same again: it was changed. */
+void fixture_republish(void);
 /* The loader adds a zone of the zone list with the options of a pattern; or
  * changes its pattern; or removes it (NULL). Returns as conf_add_zone and the
  * others. */

@@ -350,6 +350,18 @@ zone_that_cannot_change_says_so(void **state)
 }
 
 static void
+zone_that_is_closed_amid_a_batch_refuses(void **state)
+{
+	come("c");
+	turn();
+	serve(false);
+	fixture_publish("zone: name: c\n");
+	done(NSD_E_DENIED);
+	assert_ended("1:5 ");
+	fixture_publish("zone: name: c allow-update: 127.0.0.1 NOKEY\n");
+}
+
+static void
 version_of_the_last_xfrd_goes_first(void **state)
 {
 	resumes = true;
@@ -390,6 +402,7 @@ main(void)
 		TEST(request_that_is_not_allowed_ends_alone),
 		TEST(zone_that_goes_answers_what_waits),
 		TEST(zone_that_cannot_change_says_so),
+		TEST(zone_that_is_closed_amid_a_batch_refuses),
 		TEST(version_of_the_last_xfrd_goes_first),
 		TEST(last_update_is_known),
 	};
