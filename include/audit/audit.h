@@ -72,6 +72,7 @@ enum audit_kind { AUDIT_KINDS(AUDIT_ENUM) AUDIT_KIND_COUNT };
 struct audit_options {
 	const uint8_t *apex;    /* wire name, lower case */
 	uint64_t now_sec;       /* signatures are judged by; since 1970 */
+	uint32_t margin_sec;    /* for which signatures have to last more */
 	bool verify;            /* the cryptographic signatures as well */
 	bool strict;            /* findings that break are errors, and a zone
 				 * without keys is one. If false, what the

@@ -21,6 +21,7 @@
 	X(NSD_E_AGAIN, "try again")                                      \
 	X(NSD_E_INEXACT, "the differences do not fit")                   \
 	X(NSD_E_DIGEST, "the zone is not what its ZONEMD digest is of")   \
+	X(NSD_E_SIGNED, "its signatures or its chain of names are not right") \
 	X(NSD_E_BUG, "internal error")
 
 #define NSD_ERR_ENUM(code, text) code,

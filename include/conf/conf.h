@@ -362,6 +362,9 @@ enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
 #define CONF_INHERIT 2u
 #define CONF_INHERIT_TIMEOUT UINT32_MAX
 
+enum conf_dnssec_verify { CONF_DNSSEC_NO, CONF_DNSSEC_YES,
+	CONF_DNSSEC_IF_SIGNED };
+
 /* The options of a pattern, or of a zone with its patterns resolved. */
 struct conf_pattern {
 	struct conf_set set;
@@ -382,6 +385,8 @@ struct conf_pattern {
 	bool catalog_empty_deletes;
 	bool update_unchecked;      /* update-signed: no-check */
 	uint8_t serial_policy;      /* enum conf_serial */
+	uint8_t dnssec_verify;      /* enum conf_dnssec_verify */
+	uint32_t dnssec_verify_margin; /* seconds */
 	uint16_t rrl_whitelist;     /* enum answer_kind, or-ed */
 	uint64_t size_limit_xfr;
 	uint64_t ixfr_size;

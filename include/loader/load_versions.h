@@ -26,7 +26,10 @@ struct load_versions {
 					 * verified (load_verify.h); NULL: none
 					 * is */
 	uint64_t verify_records_max; /* verify in this call only if the zone has
-				      * at most so many records */
+				      * at most so many records, and no
+				      * signatures; UINT64_MAX: in any case */
+	bool is_kept; /* the journal has kept them: signatures were judged when
+		       * they came */
 	struct diag_sink *sink; /* for findings */
 	struct zone_update_result done; /* added up over all calls */
 };

@@ -25,6 +25,19 @@ struct store_heap;
 struct store_writer;
 struct zone_update;
 
+/* A version that was made, and is not published yet. All is lent. */
+struct update_candidate {
+	const struct zone *served; /* the version before */
+	const struct zone *zone;   /* with the cells of addresses of the served
+				    * version */
+	/* Whole names whose records come or go, or that such a change hides or
+	 * shows, in lower case. NULL: the zone was built anew. */
+	const uint8_t **owners;
+	size_t owner_count;
+	bool is_verified; /* set by the check: the version gets
+			   * ZONE_VERIFIED */
+};
+
 struct zone_update_options {
 	unsigned threads;
 	bool secondary; /* as in zone_build_input */
@@ -43,9 +56,8 @@ struct zone_update_options {
 	/* The heap of new objects. NULL: the writer's own. */
 	struct store_heap *heap;
 	/* Looks at the new version before it is published; or NULL. A result
-	 * other than NSD_OK is returned, and the served version stays. Cells of
-	 * addresses are still those of the served version. */
-	enum nsd_err (*check)(void *ctx, const struct zone *zone);
+	 * other than NSD_OK is returned, and the served version stays. */
+	enum nsd_err (*check)(void *ctx, struct update_candidate *candidate);
 	void *check_ctx;
 };
 

@@ -227,6 +227,7 @@ int64_t xfr_next_time(const struct xfr_machine *machine);
 	X(XFR_BEHIND, "its serial is older")                    \
 	X(XFR_NO_FIT, "the differences do not fit") /* TRANSFER */        \
 	X(XFR_BAD_DIGEST, "the ZONEMD digest is wrong") /* TRANSFER */    \
+	X(XFR_BAD_SIGNED, "the signatures are not right") /* TRANSFER */  \
 	X(XFR_LOCAL, "could not be kept or published") /* our fault */
 
 #define XFR_OUTCOME_ENUM(name, text) name,

@@ -333,6 +333,8 @@ enum zone_flags {
 	ZONE_NSEC3 = 4,     /* has a chain of NSEC3 records in use */
 	ZONE_WILDCARDS = 8, /* some name is a wildcard */
 	ZONE_DNAMES = 16,
+	ZONE_VERIFIED = 32, /* dnssec-verify has found its signatures right;
+			     * the writer's */
 };
 
 /* A version of a zone's data. */

@@ -182,7 +182,7 @@ sig_check_fields(const struct audit_options *options, const struct verdict *v,
 		return AUDIT_RRSIG_LABELS;
 	if (time_is_after(sig->inception, sig->expiration))
 		return AUDIT_RRSIG_PERIOD;
-	if (time_is_after(now, sig->expiration))
+	if (time_is_after(now + options->margin_sec, sig->expiration))
 		return AUDIT_RRSIG_EXPIRED;
 	if (time_is_after(sig->inception, now))
 		return AUDIT_RRSIG_EARLY;

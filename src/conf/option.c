@@ -61,6 +61,7 @@
 #define KEPT_ACL_SPEC(f) KEPT_ACL(f)
 #define KEPT_POLICY(f) _Generic(f, struct conf_policies: 0)
 #define KEPT_SERIAL(f) KEPT_INHERIT(f)
+#define KEPT_DNSSEC(f) KEPT_INHERIT(f)
 #define KEPT_UNCHECKED(f) KEPT_BOOL(f)
 
 /* ROW(clause, struct, field, name, type, default, min, max, flags) */
@@ -263,6 +264,8 @@ const struct conf_option conf_options[] = {
 	PATTERN("ixfr-size", ixfr_size, U64, "1048576", 0, INT64_MAX, 0)
 	PATTERN("create-ixfr", create_ixfr, BOOL, "no", 0, 0, 0)
 	PATTERN("zonemd-verify", zonemd_verify, BOOL, "no", 0, 0, IFSET)
+	PATTERN("dnssec-verify", dnssec_verify, DNSSEC, NULL, 0, 0, IFSET)
+	PATTERN("dnssec-verify-margin", dnssec_verify_margin, U32, "0", 0, I32_MAX, IFSET)
 	PATTERN("allow-update", allow_update, ACL_UPDATE, NULL, 0, 0, IFSET)
 	PATTERN("update-policy", update_policy, POLICY, NULL, 0, 0, IFSET)
 	PATTERN("update-forward", update_forward, ACL, NULL, 0, 0, IFSET)
@@ -309,11 +312,35 @@ const struct conf_rrl_name conf_rrl_names[] = {
 	{ "all", ANSWER_ALL }, { NULL, 0 },
 };
 
-const char *const conf_serial_names[] = {
+static const char *const words_empty[] = {"keep", "delete", NULL};
+static const char *const words_unchecked[] = {"check", "no-check", NULL};
+static const char *const words_serial[] = {
 	[CONF_SERIAL_INCREMENT] = "increment",
 	[CONF_SERIAL_UNIXTIME] = "unixtime",
 	[CONF_SERIAL_DATESERIAL] = "dateserial", NULL,
 };
+static const char *const words_dnssec[] = {
+	[CONF_DNSSEC_NO] = "no",
+	[CONF_DNSSEC_YES] = "yes",
+	[CONF_DNSSEC_IF_SIGNED] = "if-signed", NULL,
+};
+
+const char *const *
+option_words(enum conf_type type)
+{
+	switch (type) {
+	case TYPE_EMPTY:
+		return words_empty;
+	case TYPE_UNCHECKED:
+		return words_unchecked;
+	case TYPE_SERIAL:
+		return words_serial;
+	case TYPE_DNSSEC:
+		return words_dnssec;
+	default:
+		return NULL;
+	}
+}
 
 /* A zone's options have the rows of a pattern's. */
 static enum conf_clause
@@ -415,6 +442,7 @@ option_field_size(enum conf_type type)
 	case TYPE_INHERIT:
 	case TYPE_CATALOG:
 	case TYPE_SERIAL:
+	case TYPE_DNSSEC:
 		return sizeof(uint8_t);
 	case TYPE_RRL:
 		return sizeof(uint16_t);

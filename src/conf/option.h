@@ -55,6 +55,7 @@ enum conf_type {
 	TYPE_CATALOG,     /* uint8_t: enum conf_catalog */
 	TYPE_EMPTY,       /* bool: keep or delete, which is true */
 	TYPE_SERIAL,      /* uint8_t: enum conf_serial */
+	TYPE_DNSSEC,      /* uint8_t: enum conf_dnssec_verify */
 	TYPE_UNCHECKED,   /* bool: check or no-check, which is true */
 	TYPE_INCLUDE,     /* include-pattern */
 	TYPE_COUNT
@@ -120,8 +121,9 @@ struct conf_rrl_name {
 
 extern const struct conf_rrl_name conf_rrl_names[];
 
-/* The values of serial-policy, by enum conf_serial; then NULL. */
-extern const char *const conf_serial_names[];
+/* The words of a type whose field has the number of one of them, in an octet;
+ * then NULL. NULL: it is not such a type. */
+const char *const *option_words(enum conf_type type);
 
 /* Octets of the field of a type. */
 size_t option_field_size(enum conf_type type);

@@ -220,13 +220,11 @@ put_value(const struct printer *pr, const struct conf_option *option,
 		fputs(catalog_text(*(const uint8_t *)field), pr->out);
 		break;
 	case TYPE_EMPTY:
-		fputs(*(const bool *)field ? "delete" : "keep", pr->out);
-		break;
-	case TYPE_SERIAL:
-		fputs(conf_serial_names[*(const uint8_t *)field], pr->out);
-		break;
 	case TYPE_UNCHECKED:
-		fputs(*(const bool *)field ? "no-check" : "check", pr->out);
+	case TYPE_SERIAL:
+	case TYPE_DNSSEC:
+		fputs(option_words(option->type)[*(const uint8_t *)field],
+			pr->out);
 		break;
 	case TYPE_STRINGS:
 	case TYPE_NUMBERS:

@@ -499,41 +499,19 @@ set_catalog(const struct setting *s)
 	return true;
 }
 
-/* catalog-empty. */
+/* One of the words of the type (option_words), by its number. */
 static bool
-set_empty(const struct setting *s)
+set_word(const struct setting *s)
 {
-	bool *field = s->field;
-
-	*field = strcmp(s->words->text, "delete") == 0;
-	if (!*field && strcmp(s->words->text, "keep") != 0)
-		return set_refuse(s, NULL, s->words->text);
-	return true;
-}
-
-static bool
-set_serial(const struct setting *s)
-{
+	const char *const *words = option_words(s->option->type);
 	uint8_t *field = s->field;
 
-	for (unsigned i = 0; conf_serial_names[i] != NULL; i++)
-		if (strcmp(s->words->text, conf_serial_names[i]) == 0) {
+	for (unsigned i = 0; words[i] != NULL; i++)
+		if (strcmp(s->words->text, words[i]) == 0) {
 			*field = (uint8_t)i;
 			return true;
 		}
 	return set_refuse(s, NULL, s->words->text);
-}
-
-/* update-signed. */
-static bool
-set_unchecked(const struct setting *s)
-{
-	bool *field = s->field;
-
-	*field = strcmp(s->words->text, "no-check") == 0;
-	if (!*field && strcmp(s->words->text, "check") != 0)
-		return set_refuse(s, NULL, s->words->text);
-	return true;
 }
 
 #define YES_NO "yes or no"
@@ -583,10 +561,11 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_EXPIRE] = { 1, 1, set_expire, "an expire time in seconds or"
 		" \"refresh+retry+1\"" },
 	[TYPE_CATALOG] = { 1, 1, set_catalog, "consumer or producer" },
-	[TYPE_EMPTY] = { 1, 1, set_empty, "keep or delete" },
-	[TYPE_SERIAL] = { 1, 1, set_serial,
+	[TYPE_EMPTY] = { 1, 1, set_word, "keep or delete" },
+	[TYPE_SERIAL] = { 1, 1, set_word,
 		"increment, unixtime or dateserial" },
-	[TYPE_UNCHECKED] = { 1, 1, set_unchecked, "check or no-check" },
+	[TYPE_DNSSEC] = { 1, 1, set_word, "no, yes or if-signed" },
+	[TYPE_UNCHECKED] = { 1, 1, set_word, "check or no-check" },
 	[TYPE_INCLUDE] = { 1, 1, set_ignored, "the name of a pattern" },
 };
 

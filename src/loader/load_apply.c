@@ -22,11 +22,11 @@ struct apply {
 };
 
 static enum nsd_err
-apply_check(void *ctx, const struct zone *zone)
+apply_check(void *ctx, struct update_candidate *candidate)
 {
 	const struct apply *a = ctx;
 
-	return load_verify_zone(a->context, a->result->zone, zone);
+	return load_verify(a->context, a->result->zone, candidate);
 }
 
 static enum nsd_err

@@ -490,6 +490,7 @@ journal_init_versions(const struct journal_replay *r, bool last,
 		.cancelled = &r->context->cancelled,
 		.history = load_zone_get_history(r->zone),
 		.verify = last ? r->zone : NULL,
+		.is_kept = true,
 		.verify_records_max = r->heap == NULL ? LOAD_VERIFY_AT_ONCE
 						      : UINT64_MAX,
 		.sink = sink,

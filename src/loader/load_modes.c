@@ -166,7 +166,7 @@ modes_apply(const struct load_reading *r)
 	result->diff = NULL;
 	result->change_count = 0;
 	result->outcome = LOAD_UNCHANGED;
-	return err == NSD_E_DIGEST ? err : NSD_E_LIMIT;
+	return err == NSD_E_DIGEST || err == NSD_E_SIGNED ? err : NSD_E_LIMIT;
 }
 
 /* Finds the differences to the served version, and publishes them if they are

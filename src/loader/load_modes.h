@@ -9,8 +9,8 @@
  * Reads r->path or r->text. Of r, served and age are set here. Any thread.
  * returns NSD_OK: r->result is LOAD_COMPARED, LOAD_APPLIED, LOAD_BUILT or, if
  * the file is older than what is served, LOAD_KEPT; NSD_E_AGAIN: the file
- * changed while it was read; NSD_E_DIGEST; what zonefile_parse and
- * build_zone return for a file with errors, which are told to r->sink.
+ * changed while it was read; NSD_E_DIGEST, NSD_E_SIGNED; what zonefile_parse
+ * and build_zone return for a file with errors, which are told to r->sink.
  */
 enum nsd_err load_modes_run(struct load_reading *r) MUST_USE;
 

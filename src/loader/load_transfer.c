@@ -27,16 +27,26 @@ static enum nsd_err
 transfer_verify(const struct load_reading *r)
 {
 	const struct store_view *view = store_writer_view(r->context->writer);
+	struct update_candidate candidate = {.served = r->served};
 	struct load_result *result = r->result;
 	enum nsd_err err;
 
-	if (result->outcome == LOAD_COMPARED && result->change_count == 0)
-		return load_verify_zone(r->context, r->zone, r->served);
+	if (result->outcome == LOAD_COMPARED && result->change_count == 0) {
+		candidate.zone = r->served;
+		return (r->served->flags & ZONE_VERIFIED) != 0
+			? load_verify_digest(r->context, r->zone, r->served)
+			: load_verify(r->context, r->zone, &candidate);
+	}
 	if (result->outcome != LOAD_BUILT)
 		return NSD_OK;
 	assert(result->built != STORE_NONE);
-	err = load_verify_zone(r->context, r->zone,
-		store_get(view, result->built));
+	candidate.zone = store_get(view, result->built);
+	err = load_verify(r->context, r->zone, &candidate);
+	if (err == NSD_OK && candidate.is_verified) {
+		struct zone *built = store_edit(r->heap, result->built);
+
+		built->flags |= ZONE_VERIFIED;
+	}
 	if (err == NSD_OK)
 		return NSD_OK;
 	release_zone(r->heap, result->built);

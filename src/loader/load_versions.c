@@ -127,12 +127,15 @@ struct transaction {
 };
 
 static enum nsd_err
-version_change_check(void *ctx, const struct zone *zone)
+version_change_check(void *ctx, struct update_candidate *candidate)
 {
 	const struct load_versions *v = ctx;
 
-	return v->verify == NULL ? NSD_OK
-		: load_verify_zone(v->context, v->verify, zone);
+	if (v->verify == NULL)
+		return NSD_OK;
+	return v->is_kept
+		? load_verify_digest(v->context, v->verify, candidate->zone)
+		: load_verify(v->context, v->verify, candidate);
 }
 
 static enum nsd_err
@@ -271,8 +274,9 @@ versions_cost_too_much(const struct load_versions *v,
 	if (v->heap == NULL && load_retire_has(v->context->retire,
 			entry->name))
 		return true;
-	return v->verify != NULL && load_verify_is_wanted(v->verify)
-		&& served->rr_count > v->verify_records_max;
+	return v->verify != NULL && v->verify_records_max != UINT64_MAX
+		&& load_verify_takes_long(v->verify, served,
+			v->verify_records_max);
 }
 
 enum nsd_err

@@ -312,6 +312,39 @@ update_retire_chain(struct zone_update *u)
 		nsec3_edit_release(&u->chain_edit, &r);
 }
 
+/* Lists the dirty names in a candidate. */
+static enum nsd_err
+candidate_list(struct zone_update *u, struct update_candidate *candidate)
+{
+	candidate->owners = arena_alloc(&u->arena, (u->dirty_count + 1)
+		* sizeof(*candidate->owners));
+	if (candidate->owners == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < u->dirty_count; i++)
+		if (u->dirty[i].changed || u->dirty[i].chain_changed
+			|| u->dirty[i].replaced)
+			candidate->owners[candidate->owner_count++] =
+				u->dirty[i].owner.name;
+	return NSD_OK;
+}
+
+enum nsd_err
+update_check(struct zone_update *u, struct zone *zone, bool anew)
+{
+	struct update_candidate candidate = {.served = u->old, .zone = zone};
+	enum nsd_err err = NSD_OK;
+
+	if (u->options.check == NULL)
+		return NSD_OK;
+	if (!anew)
+		err = candidate_list(u, &candidate);
+	if (err == NSD_OK)
+		err = u->options.check(u->options.check_ctx, &candidate);
+	if (candidate.is_verified)
+		zone->flags |= ZONE_VERIFIED;
+	return err;
+}
+
 enum nsd_err
 update_apply(struct zone_update *u)
 {
@@ -334,7 +367,7 @@ update_apply(struct zone_update *u)
 	if (zone == NULL)
 		return NSD_E_MEMORY;
 	zone_fill(u, zone);
-	err = update_check(u, zone);
+	err = update_check(u, zone, false);
 	if (err != NSD_OK) {
 		store_free(u->heap, ref, sizeof(*zone));
 		return err;

@@ -200,13 +200,10 @@ update_is_too_long(const struct zone_update *u)
 		&& u->old->rr_count > u->options.names_max * UINT64_C(16);
 }
 
-/* Asks options.check, if there is one. */
-static inline enum nsd_err
-update_check(const struct zone_update *u, const struct zone *zone)
-{
-	return u->options.check == NULL ? NSD_OK
-		: u->options.check(u->options.check_ctx, zone);
-}
+/* Asks options.check, if there is one. anew: the dirty names do not say what
+ * has changed. */
+enum nsd_err update_check(struct zone_update *u, struct zone *zone, bool anew)
+	MUST_USE;
 
 /* True if the zone is to be built anew, as the changes touch nearly all names
  * or the choice of the NSEC3 chain. */

@@ -276,7 +276,7 @@ update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 		input.batches = r.first;
 		err = build_zone(&input, u->writer, u->heap, sink, &zone);
 		if (err == NSD_OK) {
-			err = update_check(u, store_get(u->view, zone));
+			err = update_check(u, store_edit(u->heap, zone), true);
 			if (err != NSD_OK)
 				release_zone(u->heap, zone);
 		}

@@ -365,10 +365,12 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		reply.outcome = XFR_LOCAL;
 		break;
 	case NSD_E_DIGEST:
+	case NSD_E_SIGNED:
 		/* Differences may lack records that the whole zone has. */
 		reply.outcome = job->reader.result.kind == XFR_DIFFS
 			? XFR_NO_FIT
-			: XFR_BAD_DIGEST;
+			: updated.err == NSD_E_DIGEST ? XFR_BAD_DIGEST
+			: XFR_BAD_SIGNED;
 		break;
 	default:
 		/* The transfer is to blame: a zone with errors, or one that

@@ -529,6 +529,8 @@ sample_value(const struct conf_option *option)
 		return "k *";
 	case TYPE_SERIAL:
 		return "unixtime";
+	case TYPE_DNSSEC:
+		return "if-signed";
 	case TYPE_UNCHECKED:
 		return "no-check";
 	case TYPE_CATALOG:

@@ -138,9 +138,9 @@ update_that_is_made_and_not_published_leaves_nothing(void **state)
 }
 
 static enum nsd_err
-on_check(void *ctx, const struct zone *zone)
+on_check(void *ctx, struct update_candidate *candidate)
 {
-	*(uint64_t *)ctx = zone->rr_count;
+	*(uint64_t *)ctx = candidate->zone->rr_count;
 	return NSD_E_DIGEST;
 }
 
