@@ -51,6 +51,7 @@ enum xfrd_changed {
 struct xfrd_change_end {
 	enum xfrd_changed outcome;
 	bool created;    /* PATTERN: the zone was not there, and was added */
+	bool is_later;   /* done, and its file may be read later */
 	const char *why; /* UNLISTED, FAILED; UNREAD: lines; MEMBER: its ID:
 			  * lent for the call */
 };

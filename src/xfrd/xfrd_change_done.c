@@ -32,6 +32,7 @@ xfrd_change_finish(struct xfrd_change *change, const struct zone_change *done)
 	/* No change is done, and reported, without its line in the list. */
 	assert(change->is_listed
 		&& xfrd->changes->step != XFRD_CHANGES_NONE);
+	change->file = done->file;
 	xfrd_change_forget(change);
 	if (xfrd_change_commit(change) != NSD_OK) {
 		log_error("zone %s: out of memory", change->name);

@@ -114,6 +114,7 @@ xfrd_change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	const struct xfrd_change_end end = {
 		.outcome = outcome,
 		.created = change->created,
+		.is_later = change->file == IPC_ZONE_LATER,
 		.why = why,
 	};
 	xfrd_change_on_end *on_end = change->on_end;

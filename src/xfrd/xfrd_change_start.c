@@ -39,6 +39,7 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 struct changes_read {
 	struct xfrd *xfrd;
 	bool *gone; /* by number: zones whose line is marked as deleted */
+	bool lacks; /* memory */
 };
 
 /* Takes a line of a zone that is not published. */
@@ -125,13 +126,13 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 }
 
 /* Takes a line of a zone that has been deleted: that of a catalog's member has
- * an ID, too. */
+ * an ID, too. The zone has the ID still, in case the deletion fails. */
 static void
 changes_on_free(void *ctx, const struct zonelist_line *line)
 {
-	const struct changes_read *read = ctx;
-	const struct xfrd_zone_table *table = &read->xfrd->zones.table;
-	const struct xfrd_zone *zone = xfrd_zone_find_text(table, line->name);
+	struct changes_read *read = ctx;
+	struct xfrd_zone_table *table = &read->xfrd->zones.table;
+	struct xfrd_zone *zone = xfrd_zone_find_text(table, line->name);
 	const char *space = strrchr(line->name, ' ');
 	char name[ZONELIST_LINE_MAX];
 
@@ -139,6 +140,9 @@ changes_on_free(void *ctx, const struct zonelist_line *line)
 		snprintf(name, sizeof(name), "%.*s",
 			(int)(space - line->name), line->name);
 		zone = xfrd_zone_find_text(table, name);
+		if (zone != NULL && zone->is_listed && zone->listed_at == 0)
+			read->lacks |= xfrd_zone_set_member(table, zone,
+				line->pattern) != NSD_OK;
 	}
 	if (zone != NULL) {
 		assert(zone->number < table->end);
@@ -232,6 +236,8 @@ changes_read_list(struct xfrd *xfrd, const char *path)
 	if (read.gone != NULL)
 		err = zonelist_open(path, xfrd->role.server->list, &reader,
 			&sink, &changes->list);
+	if (err == NSD_OK && read.lacks)
+		err = NSD_E_MEMORY;
 	/* Without a file it is not known which zones are to go. */
 	if (err == NSD_OK && changes->list->fd == -1)
 		changes_keep_unlisted(xfrd, path);

@@ -268,9 +268,26 @@ member_compare(struct xfrd_members *members, const struct xfrd_member_ask *ask)
 
 /* ---- changes end --------------------------------------------------------- */
 
+/* True if a zone that has come is to be transferred whatever its serial is: all
+ * state is reset (RFC 9432 section 5.6), also that in a file which an earlier
+ * zone of this name has left. The xfrd that had it go may have died since. */
+static bool
+change_is_reset(const struct members_change *change,
+	const struct xfrd_zone *zone, bool is_later)
+{
+	struct xfr_status status;
+
+	if (change->kind != XFRD_CHANGE_ADD || zone->handle == XFR_NONE
+		|| strcmp(change->id, XFRD_MEMBER_OF_FOLDER) == 0)
+		return false;
+	xfr_get_status(change->xfrd->zones.machine, zone->handle,
+		clock_now_msec(), &status);
+	return change->is_reset || is_later || status.has_data;
+}
+
 /* Marks the zone of a change that is done, and counts. */
 static void
-change_take(const struct members_change *change)
+change_take(const struct members_change *change, bool is_later)
 {
 	struct xfrd_members *members = change->members;
 	struct xfrd_zones *zones = &members->xfrd->zones;
@@ -282,9 +299,7 @@ change_take(const struct members_change *change)
 		if (change->had != NULL)
 			xfrd_members_on_moved(members, zone, change->had);
 	}
-	/* All state is reset (RFC 9432 section 5.6): the serial in the zone's
-	 * file, too, which may be there still. */
-	if (zone != NULL && change->is_reset && zone->handle != XFR_NONE) {
+	if (zone != NULL && change_is_reset(change, zone, is_later)) {
 		xfr_on_command(zones->machine, zone->handle, clock_now_msec(),
 			true);
 		xfrd_zones_go_on(members->xfrd);
@@ -370,7 +385,7 @@ members_on_changed(void *ctx, const struct xfrd_change_end *end)
 	cds_list_del(&change->node);
 	members->open--;
 	if (done)
-		change_take(change);
+		change_take(change, end->is_later);
 	else
 		change_fail(change, end);
 	free(change);

@@ -327,3 +327,30 @@ def test_reset_takes_a_lower_serial(start, primary, where):
     else:
         primary.give(server, ONE, *catalog(again))
     server.wait_serial("a.test", 2)
+
+
+@pytest.mark.parametrize("how", ("again", "xfrd died", "the same"))
+def test_member_that_comes_again_takes_a_lower_serial(start, primary, how):
+    """The file may be that of another zone; also if xfrd has died after the
+    old zone had gone, and before the new one came (RFC 9432 section 5.6)."""
+    server = start()
+    primary.refused.clear()
+    primary.serials["a.test."] = 9
+    primary.notify(server, "a.test")
+    server.wait_serial("a.test", 9)
+    assert control.ask(server, "write", "a.test")[0] == 0
+    primary.serials["a.test."] = 2
+    node = member("b9" if how == "again" else "a1", "a.test")
+    if how == "xfrd died":
+        assert server.stop() == 0
+        path = server.directory / "zone.list"
+        text = path.read_text()
+        assert "mem a.test " in text
+        path.write_text("".join(line for line in text.splitlines(True)
+                                if not line.startswith("mem a.test ")))
+        server.start()
+    else:
+        primary.give(server, ONE, *catalog(member("c1", "c.test")))
+        wait_gone(server, "a.test")
+        primary.give(server, ONE, *catalog(node))
+    server.wait_serial("a.test", 2)

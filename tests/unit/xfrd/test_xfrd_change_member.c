@@ -218,6 +218,27 @@ member_whose_new_pattern_was_left_stays_one(void **state)
 	files_assert(list_path, HEAD "mem x p " ONE "\n");
 }
 
+/* xfrd has died after the line of a deletion was marked, and the loader refuses
+ * it: the list, which is written anew, has no zone that was added by hand. */
+static void
+member_whose_deletion_was_left_and_fails_stays_one(void **state)
+{
+	add_member(ONE);
+	close_list();
+	fixture_close();
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	files_write(list_path, HEAD "del x p " ONE "\n");
+	fixture_open();
+	open_list();
+	flush(0);
+	assert_string_equal(asked[1].text, "x ");
+	answer(1, NSD_E_MEMORY);
+	for (unsigned i = 0; i < 4; i++)
+		flush(0);
+	files_assert(list_path, HEAD "mem x p " ONE "\n");
+	assert_string_equal(member("x"), ONE);
+}
+
 /* ---- IDs ----------------------------------------------------------------- */
 
 static void
@@ -274,6 +295,7 @@ main(void)
 		TEST(member_that_cannot_move_keeps_its_id),
 		TEST(move_that_was_left_is_done),
 		TEST(member_whose_new_pattern_was_left_stays_one),
+		TEST(member_whose_deletion_was_left_and_fails_stays_one),
 		cmocka_unit_test(id_is_printed_and_parsed),
 		cmocka_unit_test(id_that_is_no_name_is_empty),
 	};
