@@ -10,6 +10,11 @@
 #include "loader/load_expiry.h"
 #include "loader/load_journal.h"
 #include "loader/loader.h"
+#include "store/writer.h"
+#include "zone/sources.h"
+#include "zone/table.h"
+#include "zonedb/sources_edit.h"
+#include "zonedb/table_edit.h"
 
 struct loader_transfers *
 loader_choose_diffs(struct loader *loader)
@@ -44,11 +49,36 @@ loader_queue_transfer(struct loader_transfers *t,
 
 /* ---- the journal --------------------------------------------------------- */
 
+/* Notes that what is served of a zone came from xfrd, which it does not by its
+ * options any more: another process has served it so, and has not written its
+ * file. */
+static void
+replay_note_role(struct loader *loader, const struct load_zone *zone)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone *served = load_zone_published(view, zone);
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+	const struct zone_entry *entry = store_get(view, zone->entry);
+
+	if (load_zone_is_from_xfrd(zone) || served == NULL
+		|| !load_journal_has(&loader->context, zone)
+		|| (sources != NULL
+			&& (sources->flags & ZONE_SOURCES_SERIAL) != 0
+			&& sources->serial == served->serial))
+		return;
+	conf_note_role(loader->role.server->conf, zone->conf);
+	table_set_flags(loader->writer, zone->entry,
+		entry->flags | ZONE_ENTRY_WAS_FROM_XFRD);
+	sources_set(loader->writer, zone->entry, NULL, 0, 0);
+}
+
 void
 loader_end_replay(struct loader *loader, struct load_zone *zone)
 {
 	assert(zone->conf != NULL && zone->reading);
 	load_crashes_survive(&loader->context, zone);
+	replay_note_role(loader, zone);
 	load_settle_add(&loader->settle, zone->entry);
 	if (!zone->is_behind)
 		load_expiry_let_go(loader->writer, zone);

@@ -448,3 +448,174 @@ def test_file_of_another_serial_is_told_at_a_crash(served):
     assert reload(served) == (0, "ok\n")
     assert send(served, "w") == "NOERROR"
     assert served.serial("example") == 7
+
+
+# ---- other options -------------------------------------------------------------
+
+PLAIN = UPDATED.replace("\tallow-update: 127.0.0.1 NOKEY\n", "")
+SECONDARY = PLAIN + "\trequest-xfr: 127.0.0.1@1 NOKEY\n"
+
+
+def configure(server, extra):
+    at = server.extra.index("remote-control:")
+    server.extra = extra + server.extra[at:]
+    server.write_config()
+
+
+def reconfig(server, extra):
+    configure(server, extra)
+    status, text = control.ask(server, "reconfig")
+    assert status == 0, text
+
+
+def test_zone_that_begins_to_take_updates(make_server):
+    server = server_of(make_server, PLAIN)
+    write_file(server, 3)
+    server.start()
+    assert send(server, "u") == "NOTIMP"
+    reconfig(server, UPDATED)
+    assert send(server, "u") == "NOERROR"
+    assert server.serial("example") == 4
+    kill_all(server)
+    server.start()
+    assert server.serial("example") == 4
+    assert is_served(server) == "NOERROR"
+    assert b"www" not in journal_of(server)  # the file is the base
+
+
+def journal_of(server):
+    return b"".join(path.read_bytes() for path in server.directory.glob(
+        "xfrd.state.journal/*.seg"))
+
+
+def test_edit_before_a_zone_begins_to_take_updates(make_server):
+    """The file was not reloaded: it is not what updates lead on from."""
+    server = server_of(make_server, PLAIN)
+    write_file(server, 3)
+    server.start()
+    write_file(server, 4, "own TXT mine")
+    reconfig(server, UPDATED)
+    assert server.serial("example") == 3
+    assert send(server, "u") == "NOERROR"
+    wait_for("the whole zone", lambda: b"\3www\7example" in journal_of(server))
+    kill_all(server)
+    server.start()
+    assert server.serial("example") == 4
+    assert is_served(server) == "NOERROR" != is_served(server, "own")
+
+
+def test_zone_that_ceases_to_take_updates(served):
+    """The file gets all, and is the truth from then on."""
+    assert send(served, "u") == "NOERROR"
+    path = served.zone_file("example")
+    reconfig(served, PLAIN)
+    assert send(served, "v") == "NOTIMP"
+    wait_for("the file", lambda: serial_of(path) == 4)
+    path.write_text(re.sub(r"\b4(?=\s+7200)", "2", path.read_text())
+                    + "own 60 TXT mine\n")
+    assert reload(served) == (0, "ok\n")
+    assert served.serial("example") == 2
+    assert is_served(served) == is_served(served, "own") == "NOERROR"
+    kill_all(served)
+    served.start()
+    assert served.serial("example") == 2
+    reconfig(served, UPDATED)
+    assert send(served, "v") == "NOERROR"
+    kill_all(served)
+    served.start()
+    assert served.serial("example") == 3
+    assert is_served(served) == is_served(served, "v") == "NOERROR"
+
+
+@pytest.mark.parametrize("way", ("kill", "stop"))
+def test_zone_that_ceases_while_the_server_is_down(served, way):
+    assert send(served, "u") == "NOERROR"
+    if way == "kill":
+        kill_all(served)
+    else:
+        served.stop()
+    configure(served, PLAIN)
+    served.start()
+    assert served.serial("example") == 4
+    assert is_served(served) == "NOERROR"
+    assert reload(served) == (0, "ok\n")  # the file may be older
+    assert served.serial("example") == 4
+    write(served)
+    assert serial_of(served.zone_file("example")) == 4
+    served.stop()
+    served.start()
+    assert served.serial("example") == 4
+
+
+def test_zone_that_becomes_a_secondary_and_back(served):
+    assert send(served, "u") == "NOERROR"
+    reconfig(served, SECONDARY)
+    assert served.serial("example") == 4
+    reconfig(served, UPDATED)
+    assert send(served, "v") == "NOERROR"
+    assert served.serial("example") == 5
+    kill_all(served)
+    served.start()
+    assert served.serial("example") == 5
+    assert is_served(served) == is_served(served, "v") == "NOERROR"
+    write(served)
+    assert serial_of(served.zone_file("example")) == 5
+
+
+def test_zone_with_another_file(served):
+    """What is there of that name is the operator's."""
+    assert send(served, "u") == "NOERROR"
+    other = served.zone_file("other")
+    other.write_text(zone_text(9))
+    configure(served, UPDATED.replace("example.zone", "other.zone"))
+    control.ask(served, "reconfig")
+    assert served.serial("example") == 4
+    assert send(served, "v") == "NOERROR"
+    wait_for("the whole zone", lambda: b"\3www\7example" in journal_of(served))
+    write(served)
+    assert serial_of(other) == 5
+    assert serial_of(other.with_name("other.zone.edited")) == 9
+
+
+def test_removed_zone_is_forgotten(make_server):
+    """Another zone of its name begins with its file."""
+    server = server_of(make_server, "pattern:\n\tname: p\n" + UPDATED.replace(
+        "zone:\n\tname: example\n", "").replace("example.zone", "%s.zone"))
+    server.start()
+    for _ in range(2):
+        write_file(server, 3)
+        assert control.ask(server, "addzone", "example", "p") == (0, "ok\n")
+        assert server.serial("example") == 3
+        assert is_served(server) == "NXDOMAIN"
+        assert send(server, "u") == "NOERROR"
+        assert server.serial("example") == 4
+        assert control.ask(server, "delzone", "example") == (0, "ok\n")
+        assert send(server, "u") != "NOERROR"
+    kill_all(server)
+    write_file(server, 3)
+    server.start()
+    assert control.ask(server, "addzone", "example", "p") == (0, "ok\n")
+    assert server.serial("example") == 3
+    assert is_served(server) == "NXDOMAIN"
+
+
+@pytest.mark.parametrize("ends", (kill_all, lambda server: server.stop()),
+                         ids=("kill", "stop"))
+@pytest.mark.parametrize("store", ("no", "yes"))
+def test_every_version_is_sent_by_ixfr(make_server, store, ends):
+    server = server_of(make_server, UPDATED + f"\tstore-ixfr: {store}\n")
+    write_file(server, 3)
+    server.start()
+    for n in range(20):
+        assert send(server, f"u{n}") == "NOERROR"
+    for serial in range(3, 23):
+        steps = ixfr(server, serial)
+        assert steps[0][0] == serial and steps[-1][1] == 23, (serial, steps)
+    ends(server)
+    server.start()
+    assert send(server, "last") == "NOERROR"
+    # Without store-ixfr no files of differences are beside the zone file.
+    first = 3 if store == "yes" or ends is kill_all else 23
+    for serial in range(first, 24):
+        steps = ixfr(server, serial)
+        assert steps[0][0] == serial and steps[-1][1] == 24, (serial, steps)
