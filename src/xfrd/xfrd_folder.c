@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/log.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_folder.h"
@@ -204,35 +203,7 @@ folder_on_begin(void *ctx)
 	xfrd_members_begin(&folder->members, XFRD_ROUND_WHOLE);
 	folder->step = XFRD_FOLDER_READS;
 	xfrd_folder_drop_bad(folder);
-	free(folder->marks);
-	folder->marks = NULL;
-	folder->mark_room = 0;
 	return true;
-}
-
-/* Marks a member that has a file. Without memory it is looked for later. */
-static void
-folder_mark(struct xfrd_folder *folder, const struct xfrd_zone *zone)
-{
-	size_t had = folder->mark_room, at = zone->number / 8;
-	uint8_t *marks = grow_octets(folder->marks, at + 1,
-		&folder->mark_room);
-
-	if (marks == NULL)
-		return;
-	folder->marks = marks;
-	memset(marks + had, 0, folder->mark_room - had);
-	marks[at] |= (uint8_t)(1u << zone->number % 8);
-}
-
-static bool
-folder_is_marked(const struct xfrd_folder *folder,
-	const struct xfrd_zone *zone)
-{
-	size_t at = zone->number / 8;
-
-	return at < folder->mark_room
-		&& (folder->marks[at] >> zone->number % 8 & 1) != 0;
 }
 
 static bool
@@ -248,15 +219,17 @@ folder_on_found(void *ctx, const char *name)
 		return false;
 	}
 	zone = xfrd_zone_find(&folder->xfrd->zones.table, apex);
-	if (zone != NULL)
-		folder_mark(folder, zone);
+	/* Once for all that is read of a zone: each time has its cost. */
+	(void)xfrd_read_begin(folder->xfrd);
 	/* A file that is being written is waited for. */
 	if (zone != NULL || !xfrd_watch_is_fresh(&folder->watch, name))
 		folder_want(folder, apex);
+	xfrd_read_end(folder->xfrd);
 	return true;
 }
 
-/* Ends a reading whose files were all seen. */
+/* Ends a reading whose files were all seen. Zones without one are looked for
+ * once those that it brings have come. */
 static void
 folder_begin_misses(struct xfrd_folder *folder)
 {
@@ -323,23 +296,27 @@ folder_find_misses(struct xfrd_folder *folder)
 		const struct xfrd_zone *zone = xfrd_zone_at(table,
 			folder->next++);
 
-		if (zone == NULL || !zone->is_member
-			|| !folder_owns(folder, zone,
-				xfrd_zone_member(table, zone)))
+		if (zone == NULL || !zone->is_member)
 			continue;
-		folder->count++;
-		if (!folder_is_marked(folder, zone))
+		if (xfrd_members_has(&folder->members, zone)) {
+			folder->count++;
+		} else if (folder_owns(folder, zone,
+				xfrd_zone_member(table, zone))) {
+			folder->count++;
 			folder_miss(folder, zone);
+		}
 	}
 	return folder->next >= table->end;
 }
 
 /* Events tell of changes from when the folder was watched. Those from before,
- * and those of another folder that is here now, are for the loader to find. */
+ * and those of another folder that is here now, are for the loader to find; but
+ * files of zones that came later were read later. */
 static void
 folder_end_misses(struct xfrd_folder *folder)
 {
-	if (folder->count > 0)
+	folder->counted = folder->members.added;
+	if (folder->count > folder->counted)
 		folder->xfrd->folders.changed = 2;
 	xfrd_folder_read_changed(folder->xfrd);
 	if (!folder->is_read)
@@ -362,7 +339,8 @@ xfrd_folder_on_event(evutil_socket_t fd, short what, void *arg)
 		folder->failed = false;
 		xfrd_watch_read(&folder->watch);
 	}
-	if (folder->step != XFRD_FOLDER_MISSES)
+	if (folder->step != XFRD_FOLDER_MISSES
+		|| (folder->next == 0 && folder->members.open > 0))
 		return;
 	if (folder_find_misses(folder))
 		folder_end_misses(folder);
@@ -512,13 +490,11 @@ folder_on_end(void *ctx, bool failed)
 	const struct xfrd_members *members = &folder->members;
 	struct timeval retry = {.tv_sec = 0};
 
-	folder->count += members->added;
+	folder->count += members->added - folder->counted;
+	folder->counted = 0;
 	folder->count -= members->deleted < folder->count ? members->deleted
 							  : folder->count;
 	folder->step = XFRD_FOLDER_IDLE;
-	free(folder->marks);
-	folder->marks = NULL;
-	folder->mark_room = 0;
 	folder->retry_sec = !failed ? 0
 		: folder->retry_sec == 0 ? RETRY_SEC
 		: folder->retry_sec < RETRY_MAX_SEC ? 2 * folder->retry_sec

@@ -72,9 +72,8 @@ struct xfrd_folder {
 		XFRD_FOLDER_FILES,   /* a round of single files */
 		XFRD_FOLDER_WAITS,   /* for the end of the round */
 	} step;
-	uint8_t *marks;              /* of the round of all files: a bit a zone
-				      * by number: it has a file */
-	size_t mark_room;            /* octets */
+	uint64_t counted;            /* zones that have come in the round, and
+				      * are in count */
 	uint32_t next;               /* number of the zone to look at */
 	struct event *event;         /* more zones, or another try */
 };

@@ -20,7 +20,6 @@ folder_free(struct xfrd_folder *folder)
 	if (folder->event != NULL)
 		event_free(folder->event);
 	xfrd_folder_drop_bad(folder);
-	free(folder->marks);
 	free(folder->name);
 	free(folder->pattern);
 	free(folder);

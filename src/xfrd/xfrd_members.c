@@ -79,6 +79,13 @@ mark_is_set(const struct xfrd_members *members, const struct xfrd_zone *zone)
 		&& (members->marks[at] >> zone->number % 8 & 1) != 0;
 }
 
+bool
+xfrd_members_has(const struct xfrd_members *members,
+	const struct xfrd_zone *zone)
+{
+	return mark_is_set(members, zone);
+}
+
 /* ---- the source of a zone ------------------------------------------------ */
 
 static bool
@@ -479,13 +486,13 @@ xfrd_members_stop(struct xfrd_members *members)
 static void
 gone_look(struct xfrd_members *members, const struct xfrd_zone *zone)
 {
-	const char *id = xfrd_zone_member(&members->xfrd->zones.table, zone);
-	const struct xfrd_member_ask ask = {
-		.apex = xfrd_zone_apex(zone),
-		.id = id,
-	};
+	struct xfrd_member_ask ask = {.apex = xfrd_zone_apex(zone)};
+	const char *id;
 
-	if (mark_is_set(members, zone) || !source_owns(members, zone, id))
+	if (mark_is_set(members, zone))
+		return;
+	ask.id = id = xfrd_zone_member(&members->xfrd->zones.table, zone);
+	if (!source_owns(members, zone, id))
 		return;
 	members->unwanted++;
 	if (members->kind == XFRD_ROUND_WHOLE)

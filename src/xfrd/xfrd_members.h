@@ -150,6 +150,9 @@ void xfrd_members_begin(struct xfrd_members *members, enum xfrd_round kind);
 bool xfrd_members_want_more(const struct xfrd *xfrd);
 /* True if no more should be wanted or dropped until on_room. */
 bool xfrd_members_is_full(const struct xfrd_members *members);
+/* True if a zone is a member that was wanted in this round, or has come. */
+bool xfrd_members_has(const struct xfrd_members *members,
+	const struct xfrd_zone *zone);
 /* Wants a member. Borrows *ask. Constant time. */
 void xfrd_members_want(struct xfrd_members *members,
 	const struct xfrd_member_ask *ask);

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "conf/conf.h"
 #include "dns/name.h"
+#include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_zone.h"
 
 #define ZONES_A_CHUNK 1024u
@@ -204,7 +205,7 @@ member_find(const struct xfrd_zone_table *table, const struct xfrd_zone *zone)
 	struct xfrd_member **place = tfind(&zone->number, &table->members,
 		member_compare);
 
-	assert((place != NULL) == zone->is_member);
+	assert((place != NULL) == (zone->is_member && !zone->is_of_folder));
 	return place;
 }
 
@@ -213,12 +214,12 @@ member_drop(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 {
 	struct xfrd_member *member;
 
-	if (!zone->is_member)
-		return;
-	member = *member_find(table, zone);
-	tdelete(member, &table->members, member_compare);
-	free(member);
-	zone->is_member = false;
+	if (zone->is_member && !zone->is_of_folder) {
+		member = *member_find(table, zone);
+		tdelete(member, &table->members, member_compare);
+		free(member);
+	}
+	zone->is_member = zone->is_of_folder = false;
 }
 
 enum nsd_err
@@ -230,6 +231,11 @@ xfrd_zone_set_member(struct xfrd_zone_table *table, struct xfrd_zone *zone,
 
 	if (id == NULL) {
 		member_drop(table, zone);
+		return NSD_OK;
+	}
+	if (strcmp(id, XFRD_MEMBER_OF_FOLDER) == 0) {
+		member_drop(table, zone);
+		zone->is_member = zone->is_of_folder = true;
 		return NSD_OK;
 	}
 	member = malloc(sizeof(*member) + size);
@@ -247,6 +253,7 @@ xfrd_zone_set_member(struct xfrd_zone_table *table, struct xfrd_zone *zone,
 		*place = member;
 	}
 	zone->is_member = true;
+	zone->is_of_folder = false;
 	return NSD_OK;
 }
 
@@ -254,6 +261,8 @@ const char *
 xfrd_zone_member(const struct xfrd_zone_table *table,
 	const struct xfrd_zone *zone)
 {
+	if (zone->is_of_folder)
+		return XFRD_MEMBER_OF_FOLDER;
 	return zone->is_member ? (*member_find(table, zone))->id : NULL;
 }
 

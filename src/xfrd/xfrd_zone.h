@@ -101,6 +101,9 @@ struct xfrd_zone {
 	bool is_listed : 1;           /* in the zone list */
 	bool is_member : 1;           /* has an ID in its line:
 				       * xfrd_zone_member */
+	bool is_of_folder : 1;        /* and that is XFRD_MEMBER_OF_FOLDER, of
+				       * which there may be many: not of
+				       * table.members */
 	bool acts_from_xfrd : 1;      /* xfrd_zone_is_from_xfrd when xfrd
 				       * followed the last time: published
 				       * options may be ahead */

@@ -111,6 +111,26 @@ def test_restart_finds_the_same(make_server):
     assert folder.serial("a.test") == 1
 
 
+def test_zones_that_have_come_miss_no_files(make_server):
+    """Zones of the first reading are counted once, and not looked for."""
+    names = [f"z{i}.test" for i in range(12000)]
+    server = make_server(zones={"example": zone_text()}, extra=PATTERN)
+    folder = Folder(server)
+    folder.path.mkdir()
+    for name in names:
+        old(folder.write(name))
+    control.config(server).start()
+    server.wait_log("member zones: 12000 added, 0 changed, 0 deleted")
+    answer = control.ask(server, "catalogs")[1]
+    assert "\tmembers: 12000\n" in answer
+    assert "missing" not in answer
+    for name in names[::500]:
+        folder.wait(name, 1)
+    folder.file(names[0]).unlink()
+    folder.wait(names[0], None)
+    assert "\tmembers: 11999\n" in control.ask(server, "catalogs")[1]
+
+
 def test_many_files_change_at_once(make_server):
     names = [f"z{i}.test" for i in range(200)]
     folder = make_folder(make_server, *names)

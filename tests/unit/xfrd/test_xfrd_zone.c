@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_zone.h"
 
 #define ZONES 3000u
@@ -131,6 +132,33 @@ apex_is_a_copy_in_lower_case(void **state)
 	assert_ptr_equal(xfrd_zone_find_text(&table, "AB.c"), zone);
 }
 
+static void
+members_of_folders_are_members(void **state)
+{
+	static const char *const ids[] = {"one", XFRD_MEMBER_OF_FOLDER,
+		XFRD_MEMBER_OF_FOLDER, "other", XFRD_MEMBER_OF_FOLDER};
+
+	add(0);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(xfrd_zone_set_member(&table, zones[0],
+			ids[i]), NSD_OK);
+		assert_true(zones[0]->is_member);
+		assert_string_equal(xfrd_zone_member(&table, zones[0]),
+			ids[i]);
+	}
+	/* No memory is needed for that. */
+	assert_null(table.members);
+	assert_int_equal(xfrd_zone_set_member(&table, zones[0], NULL), NSD_OK);
+	assert_false(zones[0]->is_member);
+	assert_null(xfrd_zone_member(&table, zones[0]));
+	assert_int_equal(xfrd_zone_set_member(&table, zones[0], ids[1]),
+		NSD_OK);
+	xfrd_zone_remove(&table, zones[0]);
+	add(1);
+	assert_int_equal(zones[1]->number, 0);
+	assert_null(xfrd_zone_member(&table, zones[1]));
+}
+
 /* The line of a zone goes with it, and is not the line of the next zone with
  * its number. */
 static void
@@ -233,6 +261,7 @@ main(void)
 		TEST(names_are_found_in_any_case),
 		TEST(apex_is_a_copy_in_lower_case),
 		TEST(lines_and_members_go_with_their_zones),
+		TEST(members_of_folders_are_members),
 		TEST(table_without_zones_takes_no_memory_for_them),
 		TEST(pasts_take_no_memory_when_all_are_gone),
 	};
