@@ -120,7 +120,7 @@ stretch_owner(const struct chain_stretch *s)
 }
 
 /* Passes the edges of both up to where both end. NULL: they do; else where the
- * chain breaks. */
+ * chain breaks. An edge that leads back ends where no later one begins. */
 static const uint8_t *
 stretch_join(struct chain_stretch *gone, struct chain_stretch *come)
 {
@@ -135,31 +135,15 @@ stretch_join(struct chain_stretch *gone, struct chain_stretch *come)
 	}
 }
 
-/* Edges lead on, or to the begin of the chain. */
-static const uint8_t *
-edges_find_backward(const struct dyn_chain *chain,
-	const struct dyn_edges *edges)
-{
-	for (size_t i = 0; i < edges->count; i++) {
-		const struct dyn_edge *edge = &edges->edges[i];
-
-		if (chain_compare(chain, edge->next, chain->base) != 0
-			&& chain_compare(chain, edge->next, edge->owner) <= 0)
-			return edge->owner;
-	}
-	return NULL;
-}
-
 const uint8_t *
 dyn_chain_find_break(struct dyn_chain *chain)
 {
 	struct chain_stretch gone = {.chain = chain, .edges = &chain->gone};
 	struct chain_stretch come = {.chain = chain, .edges = &chain->come};
-	const uint8_t *at;
+	const uint8_t *at = NULL;
 
 	edges_sort(chain, &chain->gone);
 	edges_sort(chain, &chain->come);
-	at = edges_find_backward(chain, &chain->come);
 	while (at == NULL) {
 		const uint8_t *from = stretch_owner(&gone);
 

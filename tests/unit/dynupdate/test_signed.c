@@ -44,6 +44,7 @@ struct state {
 	bool is_cut, has_ds;
 	unsigned serial;
 	bool nsec3;
+	bool lacks_ents; /* records of empty non-terminals */
 };
 
 static uint64_t chance;
@@ -194,11 +195,11 @@ add_nsec3(struct lines *lines, const struct state *s)
 			hashed_add(all, &count, pool[i], types);
 		}
 	/* Empty non-terminals. */
-	if (s->is_there[7])
+	if (s->is_there[7] && !s->lacks_ents)
 		hashed_add(all, &count, "e.d", "");
-	if (s->is_there[7] && !s->is_there[6])
+	if (s->is_there[7] && !s->is_there[6] && !s->lacks_ents)
 		hashed_add(all, &count, "d", "");
-	if (s->is_there[8])
+	if (s->is_there[8] && !s->lacks_ents)
 		hashed_add(all, &count, "w", "");
 	qsort(all, count, sizeof(*all), hashed_compare);
 	for (size_t i = 0; i < count; i++) {
@@ -379,11 +380,117 @@ refusals_name_the_rrset(void **state)
 	batch_take();
 }
 
+/* RFC 5155 section 7.1: a chain that leads past an empty non-terminal */
+static void
+empty_non_terminals_are_hashed(void **state)
+{
+	static struct lines from, to, update;
+	struct state s = {.is_there = {[0] = true, [1] = true}, .serial = 1,
+		.nsec3 = true};
+
+	(void)state;
+	make_zone(&from, &s);
+	load_zone(&from);
+	s.serial = 2;
+	s.is_there[7] = true;
+	s.lacks_ents = true;
+	make_zone(&to, &s);
+	make_update(&update, &from, &to);
+	ask_without(&update, SIZE_MAX);
+	assert_int_equal(batch_result.rcode, RCODE_REFUSED);
+	assert_string_equal(batch_result.why, "e.d.example. NSEC3: the update "
+		"has no NSEC3 record that fits");
+	s.lacks_ents = false;
+	make_zone(&to, &s);
+	make_update(&update, &from, &to);
+	ask_without(&update, SIZE_MAX);
+	assert_int_equal(batch_result.rcode, RCODE_NOERROR);
+	batch_take();
+}
+
+/* RFC 4034 section 3.1: key tag and algorithm of a key of the zone */
+static void
+signatures_are_of_keys_of_the_zone(void **state)
+{
+	static struct lines from, to, update;
+	struct state s = {.is_there = {[0] = true, [1] = true}, .serial = 1};
+
+	(void)state;
+	make_zone(&from, &s);
+	load_zone(&from);
+	s.serial = 2;
+	s.address[1] = 2;
+	make_zone(&to, &s);
+	make_update(&update, &from, &to);
+	for (unsigned i = 0; i < 2; i++) {
+		struct lines other = update;
+
+		for (size_t j = 0; j < other.count; j++) {
+			char *line = other.line[j];
+			char *at = strstr(line, i == 0 ? " 2064 " : " 13 2 ");
+
+			if (strncmp(line, "u in a 300 RRSIG A ", 19) == 0)
+				at[i == 0 ? 4 : 2] = '5';
+		}
+		ask_without(&other, SIZE_MAX);
+		assert_int_equal(batch_result.rcode, RCODE_REFUSED);
+		assert_string_equal(batch_result.why,
+			"a.example. A: it is not signed by a key of the zone");
+	}
+	ask_without(&update, SIZE_MAX);
+	assert_int_equal(batch_result.rcode, RCODE_NOERROR);
+	batch_take();
+}
+
+/* An NSEC record that leads back, or nowhere */
+static void
+chains_lead_on(void **state)
+{
+	static struct lines from, to, update;
+	static const char *const ends[] = {"NSEC a.example. A",
+		"NSEC 0.example. A",
+		"NSEC z.example. A"};
+	struct state s = {.is_there = {[0] = true, [1] = true, [2] = true},
+		.serial = 1};
+
+	(void)state;
+	make_zone(&from, &s);
+	load_zone(&from);
+	s.serial = 2;
+	s.has_txt[2] = true;
+	make_zone(&to, &s);
+	make_update(&update, &from, &to);
+	for (unsigned i = 0; i < 3; i++) {
+		struct lines other = update;
+
+		for (size_t j = 0; j < other.count; j++) {
+			char *line = other.line[j];
+			char rest[LINE_MAX];
+			char *at = strstr(line, "NSEC example. A");
+
+			if (at == NULL || strncmp(line, "u in", 4) != 0)
+				continue;
+			strcpy(rest, at + strlen("NSEC example. A"));
+			sprintf(at, "%s%s", ends[i], rest);
+		}
+		ask_without(&other, SIZE_MAX);
+		assert_int_equal(batch_result.rcode, RCODE_REFUSED);
+		assert_non_null(strstr(batch_result.why,
+			".example. NSEC: the chain would break there"));
+	}
+	ask_without(&update, SIZE_MAX);
+	assert_int_equal(batch_result.rcode, RCODE_NOERROR);
+	batch_take();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals_name_the_rrset),
+		cmocka_unit_test(empty_non_terminals_are_hashed),
+		cmocka_unit_test(signatures_are_of_keys_of_the_zone),
+		cmocka_unit_test(chains_lead_on),
 		cmocka_unit_test(updates_lead_to_signed_zones),
 	};
 
