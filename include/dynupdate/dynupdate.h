@@ -18,6 +18,13 @@
  * 3.2). All records of an RRset get the TTL that was given last (RFC 2181
  * section 5.2).
  *
+ * Refused as a whole, beside what RFC 2136 refuses: what the build of a zone
+ * would refuse, which is data below a DNAME (RFC 6672 section 2.4), more
+ * records or types than the limits, and wrong values; what no message of a
+ * transfer could carry; and in a signed zone what does not bring a newer SOA,
+ * new signatures of the RRsets that change, and NSEC or NSEC3 records that fit
+ * (RFC 3007 section 4.3). Signatures are not verified.
+ *
  * Cost: a name or RRset is looked up in the store when a message of the batch
  * has it for the first time. An RRset is copied if a message asks for its
  * records, so time and memory grow with its records, once a batch. Beyond that,
