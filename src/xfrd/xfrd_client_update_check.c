@@ -1,8 +1,9 @@
 /*
  * xfrd_client_update_check.c - whether an UPDATE of a client is allowed. Its
  * worker has found that it is; this process has the keys, too, and finds it
- * once more: a worker that was taken over can say whose address a request is
- * from, but cannot sign it.
+ * once more, by the options of now: a worker cannot change a zone that takes no
+ * updates. One that was taken over can say whose address a request is from,
+ * and read the secrets of keys.
  */
 #include "config.h"
 
