@@ -2,6 +2,7 @@
 is lost, and none that was refused is there. SEED: of the run; ROUNDS: deaths
 in it."""
 import base64
+import errno
 import os
 import random
 import signal
@@ -17,7 +18,8 @@ import dns.update
 import pytest
 
 import control
-from harness import DEADLINE, wait_for, zone_text
+from harness import BUILD, DEADLINE, wait_for, zone_text
+from test_disk_fails import FLUSHES, WRITES, Disk
 
 SECRET = base64.b64encode(b"k" * 20).decode()
 RING = dns.tsigkeyring.from_text({"k": SECRET})
@@ -153,15 +155,22 @@ class Story:
                                      if of == zone}
 
 
-@pytest.fixture
-def story(make_server):
+def story_of(make_server, program=None, environment=(), **options):
     seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
     print("SEED", seed)
     server = control.config(make_server(
-        extra=EXTRA, options={"server-count": 2, "verbosity": 2}))
+        extra=EXTRA, options={"server-count": 2, "verbosity": 2, **options}))
+    if program is not None:
+        server.program = program
+    server.environment |= dict(environment)
     for zone in ZONES:
         server.zone_file(zone).write_text(zone_text(1))
     return Story(server.start(), seed)
+
+
+@pytest.fixture
+def story(make_server):
+    return story_of(make_server)
 
 
 def kill_all(server):
@@ -211,3 +220,30 @@ def test_death_of_the_server(story):
 def kill_and_start(server):
     kill_all(server)
     server.start()
+
+
+@pytest.mark.lasts(20)
+def test_full_disk(make_server, directory):
+    """Updates are refused, and never come; others do when there is room."""
+    disk = Disk(directory / "failing")
+    story = story_of(make_server, BUILD / "tests/lib/nsd_failing",
+                     {"NSD_FAILING": str(directory / "failing")}, sandbox="no")
+    story.work()
+    for error, calls in ((errno.ENOSPC, WRITES), (errno.EIO, FLUSHES),
+                         (errno.ENOSPC, WRITES | FLUSHES)):
+        disk.fail(error, "journal", calls)
+        client = Client(story.server, 9, story.chance)
+        for _ in range(20):
+            client.step()
+        # Deletion of a name that is not there changes nothing.
+        assert client.refused >= 10
+        assert client.unknown > 0 or all(
+            values == {None} for values in client.may_be.values())
+        story.may_be |= client.may_be
+        story.check()
+        disk.mend()
+        story.work()
+        story.check()
+    kill_all(story.server)
+    story.server.start()
+    story.check()

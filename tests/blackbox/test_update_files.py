@@ -563,7 +563,7 @@ def test_zone_that_becomes_a_secondary_and_back(served):
 
 
 def test_zone_with_another_file(served):
-    """What is there of that name is the operator's."""
+    """A file of that name that is there is the operator's."""
     assert send(served, "u") == "NOERROR"
     other = served.zone_file("other")
     other.write_text(zone_text(9))
