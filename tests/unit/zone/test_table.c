@@ -443,6 +443,14 @@ sources_are_kept_beside_the_zone(void **state)
 	s = zone_sources_next(s);
 	assert_string_equal(s->path, "included");
 	assert_true(s->mtime_sec == 9 && s->mtime_nsec == 999999999);
+	/* The serial is that of the last good try. */
+	sources_set(f.writer, ref, two_sources, 1, 0);
+	sources_set_serial(f.writer, ref, 7);
+	sources_set(f.writer, ref, two_sources, 2, ZONE_SOURCES_FAILED);
+	sources = zone_sources_get(f.view, ref);
+	assert_int_equal(sources->serial, 7);
+	assert_int_equal(sources->flags,
+		ZONE_SOURCES_FAILED | ZONE_SOURCES_SERIAL);
 	sources_set(f.writer, ref, two_sources, 1, 0);
 	assert_int_equal(entry->flags, 0);
 	/* Without another record, too. */
@@ -453,6 +461,8 @@ sources_are_kept_beside_the_zone(void **state)
 	assert_int_equal(entry->flags, 0);
 	assert_int_equal(zone_sources_get(f.view, ref)->count, 1);
 	sources_set(f.writer, ref, NULL, 0, 0);
+	assert_null(zone_sources_get(f.view, ref));
+	sources_set_serial(f.writer, ref, 7);
 	assert_null(zone_sources_get(f.view, ref));
 	assert_int_equal(reclaimed(), without);
 	sources_set(f.writer, ref, two_sources, 2, 0);
