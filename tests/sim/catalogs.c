@@ -200,26 +200,9 @@ model_on_death(void)
 	}
 }
 
-/* Notes zones whose deletion the last xfrd has left. If that fails, as the
- * loader has no room for it, the zone is one that was added by hand: its line
- * is gone, and with it the ID. */
-static void
-note_deletions(struct cds_list_head *changes)
-{
-	struct xfrd_change *change;
-
-	cds_list_for_each_entry(change, changes, node)
-		for (unsigned i = 0; i < NAMES; i++)
-			if (change->kind == XFRD_CHANGE_DELETE
-				&& strcmp(change->name, names[i]) == 0)
-				musts[i].may_hand = true;
-}
-
 static void
 on_start(void)
 {
-	note_deletions(&sim.xfrd->changes->waiting);
-	note_deletions(&sim.xfrd->changes->batch);
 	sources_begin();
 }
 
