@@ -619,3 +619,28 @@ def test_every_version_is_sent_by_ixfr(make_server, store, ends):
     for serial in range(first, 24):
         steps = ixfr(server, serial)
         assert steps[0][0] == serial and steps[-1][1] == 24, (serial, steps)
+
+
+def test_other_pattern(make_server):
+    """changezone in both directions, as reconfig."""
+    options = UPDATED.replace("zone:\n\tname: example\n", "").replace(
+        "example.zone", "%s.zone")
+    server = server_of(make_server, "".join(
+        f"pattern:\n\tname: {name}\n{options.replace(*change)}"
+        for name, change in (("updated", ("", "")), (
+            "plain", ("\tallow-update: 127.0.0.1 NOKEY\n", "")))))
+    server.start()
+    write_file(server, 3)
+    assert control.ask(server, "addzone", "example", "plain")[0] == 0
+    for serial in (4, 5):
+        assert send(server, f"u{serial}") == "NOTIMP"
+        assert control.ask(server, "changezone", "example", "updated")[0] == 0
+        assert send(server, f"u{serial}") == "NOERROR"
+        assert server.serial("example") == serial
+        assert control.ask(server, "changezone", "example", "plain")[0] == 0
+        wait_for("the file", lambda s=serial: serial_of(
+            server.zone_file("example")) == s)
+    kill_all(server)
+    server.start()
+    assert server.serial("example") == 5
+    assert is_served(server, "u4") == is_served(server, "u5") == "NOERROR"
