@@ -265,6 +265,28 @@ def test_pattern_that_changes_counts_for_zones_added_with_it(make):
     assert server.rcode(zone="added") == "NOTIMP"
 
 
+def test_zone_of_a_folder_takes_updates(make, tmp_path):
+    """The server writes the file of such a zone, which is no change from
+    outside."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in "added", "other":
+        (folder / f"{name}.zone").write_text(zone_text(1))
+    server = make("", f"pattern:\n\tname: folder\n\tzone-directory: {folder}\n"
+                  "\tupdate-policy: one * A\n")
+    wait_for("the zone", lambda: server.nsd.rcode("added", "SOA") == "NOERROR")
+    for name in "a", "b", "c":
+        assert server.rcode(name, zone="added") == "NOERROR"
+        assert server.ask("write", "added") == (0, "ok\n")
+        assert f"\n{name}\t60\t" in (folder / "added.zone").read_text()
+        assert server.nsd.answer(f"{name}.added", "A") == ["192.0.2.9"]
+    assert server.nsd.serial("added") == 4
+    assert "error" not in server.nsd.read_log()
+    # A file that goes takes its zone with it.
+    (folder / "added.zone").unlink()
+    wait_for("its end", lambda: server.rcode(zone="added") == "NOTAUTH")
+
+
 # ---- update-policy ----------------------------------------------------------
 
 POLICIES = """	update-policy: host.zone self A
