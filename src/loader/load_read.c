@@ -190,6 +190,10 @@ read_note_still_failed(const struct load_context *context,
 		log_error("zone %s file %s has not changed and is still set"
 			  " aside",
 			zone->conf->name, path);
+	else if (load_zone_takes_updates(zone))
+		log_error("zone %s file %s has not changed since it was not"
+			  " taken, nsd-control reload %s says why",
+			zone->conf->name, path, zone->conf->name);
 	else
 		log_error("zone %s file %s has not changed since it was read"
 			  " with errors, nsd-checkzone %s %s shows them",

@@ -208,6 +208,8 @@ def test_reload_of_an_updated_zone_reads_no_changed_file(served, serial):
     assert is_served(served) == "NOERROR" != is_served(served, "own")
     update(served, 5, "w")
     served.reload()
+    served.wait_log("has not changed since it was not taken, nsd-control"
+                    " reload example says why")
     assert served.serial("example") == 6
 
 
