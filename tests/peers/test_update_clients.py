@@ -157,9 +157,7 @@ def test_octodns(server, tmp_path):
     assert records(server, "mail", "MX") == []
 
 
-def test_dhcp(server, tmp_path):
-    """RFC 4703: the name is taken if nobody has it, kept from others by its
-    DHCID record, and given up with its lease."""
+def take_lease(server, tmp_path):
     require(update_clients.kea_lacks())
     name, address = "lease", "192.0.2.77"
     with update_clients.kea(tmp_path, server.port, ZONE) as change:
@@ -177,3 +175,17 @@ def test_dhcp(server, tmp_path):
         change(1, f"{name}.{ZONE}", "192.0.2.79", "ab")
         wait_for(server, name, "A", [], said)
         wait_for(server, name, "DHCID", [], said)
+
+
+def test_dhcp(server, tmp_path):
+    """RFC 4703: the name is taken if nobody has it, kept from others by its
+    DHCID record, and given up with its lease."""
+    take_lease(server, tmp_path)
+
+
+def test_dhcp_by_policy(tmp_path):
+    """The line of doc/update.md: names below the zone, no types."""
+    server = update_servers.Ours({ZONE: TEXT})
+    server.allows = [f"\tupdate-policy: good.key *.{ZONE}"]
+    with servers.started(server):
+        take_lease(server, tmp_path)
