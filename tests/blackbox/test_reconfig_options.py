@@ -32,7 +32,7 @@ VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
           "DOMAIN": '"agent.example"', "TEXT_EACH": "q", "SUFFIX": '"example"',
           "CATALOG": "consumer", "EMPTY": "delete",
           "ACL_UPDATE": "127.0.0.1 NOKEY", "SERIAL": "unixtime",
-          "UNCHECKED": "no-check"}
+          "UNCHECKED": "no-check", "DNSSEC": "yes"}
 # Options whose value depends on others, or without which no client could ask.
 SPECIAL = {
     "server-N-cpu-affinity": None,  # server-1-...: wants cpu-affinity
