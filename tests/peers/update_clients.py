@@ -214,7 +214,7 @@ def kea(folder, port, zone):
                         ("127.0.0.1", at))
 
     try:
-        wait_for_line(folder / "kea.log", "DHCP_DDNS_STARTED", process)
+        wait_for_line(folder / "kea.log", "DHCP_DDNS_QUEUE_MGR_STARTED", process)
         yield change
     finally:
         process.terminate()
