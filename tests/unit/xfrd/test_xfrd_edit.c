@@ -154,6 +154,7 @@ end(void **state)
 	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
 	assert_null(fixture.xfrd.edits.zones);
 	event_free(fixture.xfrd.edits.event);
+	event_free(fixture.xfrd.edits.pause_event);
 	journal_close(fixture.xfrd.journal);
 	fixture_close();
 	snprintf(command, sizeof(command), "rm -r %s", folder);
