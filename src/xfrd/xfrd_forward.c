@@ -20,8 +20,14 @@
 #include "xfrd/xfrd_client_updates.h"
 #include "xfrd/xfrd_forward.h"
 
-/* Connections at a time. */
+/* Connections at a time, of all zones and of one. */
 #define FORWARDS_MAX 64u
+#define FORWARDS_ZONE_MAX 32u
+/* Requests under way, with those that wait for a connection. Primaries that are
+ * silent hold them for long, and with each a worker's credit: other credits are
+ * for zones that are updated here. */
+#define UNDER_WAY_MAX 192u
+#define UNDER_WAY_ZONE_MAX 128u
 /* The time that a primary has to answer. */
 #define PRIMARY_SEC 10u
 
@@ -31,6 +37,7 @@
 /* A request on its way. */
 struct forward {
 	struct cds_list_head node;    /* of forwards.waiting, or of none */
+	struct cds_list_head all_node; /* of forwards.all */
 	struct xfrd *xfrd;
 	struct client_update *update;
 	struct net_client *client;    /* NULL: no connection */
@@ -122,6 +129,7 @@ static void
 forward_free(struct forward *f)
 {
 	forward_close(f);
+	cds_list_del(&f->all_node);
 	event_free(f->event);
 	free(f);
 }
@@ -268,6 +276,20 @@ forward_next(struct forward *f)
 		forward_go_on(f, why);
 }
 
+/* True if a request may have a connection. */
+static bool
+forward_has_room(const struct forward *f)
+{
+	const struct xfrd_forwards *forwards = &f->xfrd->updates.forwards;
+	const struct forward *other;
+	unsigned count = 0;
+
+	cds_list_for_each_entry(other, &forwards->all, all_node)
+		count += other->client != NULL
+			&& name_equal(other->update->apex, f->update->apex);
+	return forwards->count < FORWARDS_MAX && count < FORWARDS_ZONE_MAX;
+}
+
 static void
 forward_on_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -275,7 +297,7 @@ forward_on_event(evutil_socket_t fd, short what, void *arg)
 
 	if (f->client != NULL)
 		forward_go_on(f, "no answer in time");
-	else if (f->xfrd->updates.forwards.count < FORWARDS_MAX)
+	else if (forward_has_room(f))
 		forward_next(f);
 	else
 		cds_list_add_tail(&f->node, &f->xfrd->updates.forwards.waiting);
@@ -287,39 +309,70 @@ forward_on_room(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd *xfrd = arg;
 	struct xfrd_forwards *forwards = &xfrd->updates.forwards;
-	struct forward *f;
+	struct forward *f, *next;
 
-	while (forwards->count < FORWARDS_MAX
-		&& (f = list_first_or_null(&forwards->waiting, struct forward,
-			    node))
-			!= NULL) {
-		cds_list_del_init(&f->node);
-		forward_next(f);
-	}
+	cds_list_for_each_entry_safe(f, next, &forwards->waiting, node)
+		if (forward_has_room(f)) {
+			cds_list_del_init(&f->node);
+			forward_next(f);
+		}
 }
 
 /* ---- interface ----------------------------------------------------------- */
+
+/* True if a request is that of another, octet by octet, and from elsewhere: a
+ * primary has passed it on to us. */
+static bool
+forward_comes_back(const struct client_update *update,
+	const struct client_update *other)
+{
+	return update->len == other->len
+		&& memcmp(update->message, other->message, update->len) == 0
+		&& memcmp(&update->from, &other->from, sizeof(update->from))
+			!= 0;
+}
+
+/* Returns why a request is not taken; NULL: it is. */
+static const char *
+forward_refuse(const struct xfrd *xfrd, const struct client_update *update)
+{
+	unsigned count = 0, of_zone = 0;
+	const struct forward *f;
+
+	cds_list_for_each_entry(f, &xfrd->updates.forwards.all, all_node) {
+		if (forward_comes_back(update, f->update))
+			return "the update comes back: primaries pass it on"
+			       " to each other";
+		count++;
+		of_zone += name_equal(f->update->apex, update->apex);
+	}
+	return count >= UNDER_WAY_MAX || of_zone >= UNDER_WAY_ZONE_MAX
+		? "too many updates are being passed on" : NULL;
+}
 
 void
 xfrd_forward(struct xfrd *xfrd, struct client_update *update)
 {
 	struct client_update_end end = {.rcode = RCODE_SERVFAIL,
 		.ede = EDE_OTHER};
-	struct forward *f = calloc(1, sizeof(*f));
+	const char *why = forward_refuse(xfrd, update);
+	struct forward *f = why == NULL ? calloc(1, sizeof(*f)) : NULL;
 
 	if (f != NULL)
 		f->event = event_new(xfrd->role.base, -1, 0, forward_on_event,
 			f);
 	if (f == NULL || f->event == NULL) {
 		free(f);
-		snprintf(end.why, sizeof(end.why), "%s",
-			err_text(NSD_E_MEMORY));
+		snprintf(end.why, sizeof(end.why), "%s", why != NULL ? why
+			: err_text(NSD_E_MEMORY));
+		xfrd_client_update_log_refused(xfrd, update, &end);
 		xfrd_client_update_answer(xfrd, update, &end);
 		return;
 	}
 	f->xfrd = xfrd;
 	f->update = update;
 	CDS_INIT_LIST_HEAD(&f->node);
+	cds_list_add_tail(&f->all_node, &xfrd->updates.forwards.all);
 	event_active(f->event, EV_TIMEOUT, 0);
 }
 
@@ -329,6 +382,7 @@ xfrd_forward_init(struct xfrd *xfrd)
 	struct xfrd_forwards *forwards = &xfrd->updates.forwards;
 
 	CDS_INIT_LIST_HEAD(&forwards->waiting);
+	CDS_INIT_LIST_HEAD(&forwards->all);
 	forwards->event = event_new(xfrd->role.base, -1, 0, forward_on_room,
 		xfrd);
 	return forwards->event != NULL ? NSD_OK : NSD_E_MEMORY;

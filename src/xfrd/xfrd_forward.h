@@ -16,7 +16,8 @@ struct event;
 struct xfrd;
 
 struct xfrd_forwards {
-	struct cds_list_head waiting; /* struct forward: no connection yet */
+	struct cds_list_head all;     /* struct forward */
+	struct cds_list_head waiting; /* those without a connection yet */
 	uint32_t count;               /* of those that have one */
 	struct event *event;          /* requests that wait have room */
 };
@@ -25,7 +26,8 @@ struct xfrd_forwards {
 enum nsd_err xfrd_forward_init(struct xfrd *xfrd) MUST_USE;
 
 /* Passes a request on. Takes it, and answers it later: with the message of the
- * first primary that answers; SERVFAIL, if none does. */
+ * first primary that answers; SERVFAIL, if none does, if too many are under
+ * way, or if it is one of those and comes back. */
 void xfrd_forward(struct xfrd *xfrd, struct client_update *update);
 
 #endif

@@ -15,6 +15,7 @@ import dns.update
 import pytest
 
 import servers
+from catalog_servers import until
 from certificates import Authority
 from ports import free_port
 
@@ -233,6 +234,61 @@ def test_primary_that_is_silent(ours):
             assert time.monotonic() - began > 9
             assert reply.rcode() == dns.rcode.SERVFAIL
             assert texts_of(reply) == [f"127.0.0.1@{port}: no answer in time"]
+
+
+def test_silent_primary_leaves_room_for_other_zones(ours):
+    """More wait for it than may, and another zone is updated at once."""
+    replies = []
+
+    def ask(number):
+        try:
+            replies.append(send(server, change(f"h{number}"), tcp=True))
+        except (OSError, EOFError, dns.exception.DNSException):
+            pass
+
+    with socket.create_server(("127.0.0.1", 0), backlog=500) as silent:
+        port = silent.getsockname()[1]
+        here = Secondary([f"127.0.0.1@{ours.port} NOKEY"], [
+            "key:", "\tname: good.key", "\talgorithm: hmac-sha256",
+            f'\tsecret: "{SECRET}"',
+            "zone:", "\tname: here.", "\tzonefile: here.zone",
+            "\tallow-update: 127.0.0.1 good.key"])
+        with servers.started(here) as server:
+            server.end()
+            server.write("here.zone", TEXT)
+            server.zone_more[0] = f"\trequest-xfr: 127.0.0.1@{port} NOKEY"
+            server.start()
+            threads = [threading.Thread(target=ask, args=(n,), daemon=True)
+                       for n in range(300)]
+            for thread in threads:
+                thread.start()
+            until(lambda: any(
+                texts_of(r) == ["too many updates are being passed on"]
+                for r in list(replies)), lambda: f"{len(replies)} replies")
+            update = dns.update.UpdateMessage("here.")
+            update.use_tsig(KEYRING, "good.key",
+                            algorithm=dns.tsig.HMAC_SHA256)
+            update.add("www", 60, "A", "192.0.2.9")
+            began = time.monotonic()
+            assert send(server, update).rcode() == dns.rcode.NOERROR
+            # Half the time that the silent one has for each.
+            assert time.monotonic() - began < 5
+
+
+def test_primaries_of_each_other(ours):
+    """An update that comes back is not passed on again."""
+    both = [Secondary([f"127.0.0.1@{ours.port} NOKEY"]) for _ in range(2)]
+    one, other = both
+    with servers.started(one), servers.started(other):
+        for server, primary_port in (one, other.port), (other, one.port):
+            server.end()
+            server.zone_more[0] = \
+                f"\trequest-xfr: 127.0.0.1@{primary_port} NOKEY"
+            server.start()
+        reply = send(one, change(keyring=None), tcp=True)
+        assert reply.rcode() == dns.rcode.SERVFAIL
+        assert texts_of(reply) == ["the update comes back: primaries pass it"
+                                   " on to each other"]
 
 
 def test_clients_that_may_not(ours):
