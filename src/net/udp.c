@@ -304,9 +304,11 @@ take_later(struct net_udp *udp, size_t i)
 		later->udp = udp;
 		memcpy(&later->peer, in->msg_name, in->msg_namelen);
 		later->peer_len = in->msg_namelen;
-		if (udp->control != NULL)
+		if (udp->control != NULL) {
 			later->control_len = in->msg_controllen;
-		memcpy(later->control, in->msg_control, later->control_len);
+			memcpy(later->control, in->msg_control,
+				later->control_len);
+		}
 		cds_list_add_tail(&later->base.by_owner, &udp->laters);
 	}
 	udp->handler.on_later(udp->handler.ctx, of,

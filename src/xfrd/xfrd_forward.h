@@ -17,7 +17,7 @@ struct xfrd;
 
 struct xfrd_forwards {
 	struct cds_list_head all;     /* struct forward */
-	struct cds_list_head waiting; /* those without a connection yet */
+	struct cds_list_head waiting; /* struct forward without a connection */
 	uint32_t count;               /* of those that have one */
 	struct event *event;          /* requests that wait have room */
 };
