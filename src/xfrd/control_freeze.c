@@ -150,14 +150,17 @@ static void
 freeze_write(struct freeze_work *work)
 {
 	enum nsd_err err = xfrd_freeze_save(work->xfrd);
+	char why[200];
 
 	if (err == NSD_OK)
 		err = xfrd_write(work->xfrd, work->is_all ? NULL : work->apex,
 			freeze_on_written, work);
 	if (err == NSD_OK)
 		return;
+	/* The way back makes system calls, too. */
+	snprintf(why, sizeof(why), "%s", freeze_why(err));
 	freeze_undo(work);
-	freeze_end(work, freeze_why(err));
+	freeze_end(work, why);
 }
 
 /* Freezes the next zones. False: all are. */

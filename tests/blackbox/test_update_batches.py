@@ -238,6 +238,22 @@ def test_full_disk(make_server, directory):
     assert server.answer("kept.taken", "A") == ["192.0.2.9"]
 
 
+def test_freeze_on_a_full_disk(make_server, directory):
+    """The reason is told, and the zone goes on."""
+    disk = Disk(directory / "failing")
+    server = control.config(make(make_server, sandbox="no"))
+    server.program = BUILD / "tests/lib/nsd_failing"
+    server.environment["NSD_FAILING"] = str(directory / "failing")
+    server.start()
+    assert send(server, change()).rcode() == 0
+    disk.fail(errno.ENOSPC, "frozen", WRITES)
+    assert control.ask(server, "freeze", "taken") == (
+        1, "error No space left on device\n")
+    disk.mend()
+    assert send(server, change(name="kept")).rcode() == 0
+    assert control.ask(server, "freeze", "taken") == (0, "ok\n")
+
+
 def test_deaths_of_xfrd_amid_updates(server):
     """Updates that were answered are served, and each came once."""
     for step in range(6):
