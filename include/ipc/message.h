@@ -170,7 +170,7 @@ struct ipc_client_update {
 struct ipc_client_updated {
 	uint64_t ticket;
 	uint16_t rcode;    /* enum rcode */
-	uint16_t ede;      /* enum ede; EDE_NONE */
+	uint16_t ede;      /* enum ede_code */
 	uint32_t is_reply; /* not 0: the text is the message of a primary that
 			    * is to be sent to the client as it is, and the
 			    * two fields before do not count */

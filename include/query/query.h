@@ -73,8 +73,8 @@ void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
  * in: exchanges, borrowed; the requests may be any octets. The caller is online
  * as a reader of the store during the call.
  * out: each reply in its buffer, and its reply_len; 0: nothing may be sent.
- * Sets pass_on of each NOTIFY that is allowed, and of each UPDATE; the latter
- * has no reply yet: query_answer_update makes it. Returns their count. Replies
+ * Sets pass_on of each NOTIFY and each UPDATE that is allowed; an UPDATE has no
+ * reply yet: query_answer_update makes it. Returns their count. Replies
  * do not refer into the store. Cannot fail, does not block. Allocates nothing,
  * but for the first request of a key and for a zone transfer; these answer
  * SERVFAIL without memory. Its cost has a limit, for any requests and zones;

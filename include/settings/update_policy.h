@@ -93,7 +93,7 @@ enum nsd_err update_policy_make(const struct update_policy_line *lines,
 /*
  * Finds a line that allows a change of a record: whoever has signed a request
  * with the key may add such a record, and remove it, its RRset or (type ANY)
- * all that the owner has.
+ * all that the owner has, of whatever types.
  * policy: NULL allows nothing. key: of the request, verified; none: unsigned.
  * apex: the zone's, at or above owner; both are in wire form, in any case.
  * returns the number of the line, from 1; 0: no line allows it.

@@ -5,9 +5,9 @@
  *   batch -> name (by owner) -> RRset (by type) -> records
  *
  * A name gets its RRsets from the store when it is first looked at; an RRset
- * gets its records when one is asked for (dyn_set_load). What a message changes
- * is noted in the records and RRsets themselves, beside their state before that
- * message: it can be undone, and the two are what differs.
+ * gets its records when one is asked for (dyn_set_load). Records and RRsets
+ * have their state now, and beside it that before the message in hand: so what
+ * the message has changed can be undone, and written as differences.
  */
 #ifndef DYNUPDATE_DYN_H
 #define DYNUPDATE_DYN_H
@@ -38,7 +38,7 @@ struct dyn_record {
 	uint32_t at;      /* in set->records; DYN_ABSENT: not there */
 	uint32_t message; /* of the last touch */
 	uint32_t needed;  /* message with a prerequisite that has it */
-	bool was_there;   /* before that message; then as `before` */
+	bool was_there;   /* before that message, with the RDATA `before` */
 	const struct dyn_rdata *rdata; /* of equal ones, as given last */
 	const struct dyn_rdata *before;
 };

@@ -99,7 +99,7 @@ dyn_limits_check(struct dynupdate *d, struct dynupdate_result *result)
 		name != NULL && err == NSD_OK
 		&& result->rcode == RCODE_NOERROR; name = name->touched)
 		err = check_values_at(d, name, result);
-	/* Of any update, as it has a new SOA. */
+	/* The apex changes with each update, as its SOA does. */
 	return err == NSD_OK && result->rcode == RCODE_NOERROR
 		? check_values_at(d, d->apex_name, result) : err;
 }

@@ -70,7 +70,7 @@ known_put(struct dyn_set *set, struct dyn_record *r)
 	*slot = r;
 }
 
-/* Makes the table twice as large; the first one has one chain. */
+/* Makes the table four times as large; the first one has one chain. */
 static enum nsd_err
 known_grow(struct dynupdate *d, struct dyn_set *set)
 {

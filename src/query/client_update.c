@@ -33,7 +33,8 @@ count_refusal(struct query_ctx *ctx, const struct query *q)
 		ctx->counters->update_rcode[q->reply.rcode]++;
 }
 
-/* Refuses for a fault that no list is about; of: a name that the log has. */
+/* Notes a fault that is not of an access list, for the log. of: the name that
+ * its line has; NULL: none. Returns the note, as access_note. */
 static struct query_access *
 refuse_for(struct query_ctx *ctx, struct query *q, enum query_fault fault,
 	const struct message_name *of)
@@ -50,7 +51,8 @@ refuse_for(struct query_ctx *ctx, struct query *q, enum query_fault fault,
 	return access;
 }
 
-/* Says why no key has signed the request. The reply is chosen but for that. */
+/* Notes for the log and the extended error why a signature does not count. The
+ * RCODE is chosen. */
 static void
 explain_key(struct query_ctx *ctx, struct query *q)
 {
@@ -176,8 +178,8 @@ policy_allows(const struct update_policy *policy, struct query *q,
 
 /* ---- decisions ----------------------------------------------------------- */
 
-/* Has the request passed on. The reply to a stream may come again; the request
- * was passed on before. */
+/* Has the request passed on, unless that was done in an earlier batch
+ * (EXCHANGE_ANSWERED). */
 static void
 pass_on(struct query_ctx *ctx, struct query *q)
 {
@@ -188,8 +190,9 @@ pass_on(struct query_ctx *ctx, struct query *q)
 	ctx->passed_on += x->pass_on;
 }
 
-/* Of a zone whose updates are passed on to its primaries: an element with NOKEY
- * lets in who has signed with a key that is theirs, too. */
+/* Decides for a zone whose updates are passed on to its primaries. An element
+ * with NOKEY admits signed requests, too: primaries may know keys that this
+ * server does not. */
 static void
 decide_forward(struct query_ctx *ctx, struct query *q,
 	const struct settings_options *options)
@@ -209,8 +212,8 @@ decide_forward(struct query_ctx *ctx, struct query *q,
 	pass_on(ctx, q);
 }
 
-/* Of a zone that takes updates. An element that blocks the client does so
- * whatever update-policy allows. */
+/* Decides for a zone that takes updates. An element that blocks the client does
+ * so whatever update-policy allows. */
 static void
 decide_update(struct query_ctx *ctx, struct query *q,
 	const struct settings_options *options)

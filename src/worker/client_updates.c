@@ -1,8 +1,8 @@
 /*
  * client_updates.c - UPDATEs of clients on their way to xfrd, and back.
  *
- * System calls, for the filter of them: memfd_create, write and close, for a
- * message that is longer than one of ours.
+ * System calls that the sandbox must allow: memfd_create, write and close, for
+ * a request that a message between processes has no room for.
  */
 #include "config.h"
 
@@ -204,7 +204,8 @@ file_make(const struct pending_update *u)
 	return fd;
 }
 
-/* True if xfrd has it, or will have: it is not to be sent again. */
+/* Sends an UPDATE to xfrd. False: there is no xfrd, no credit or no memory, so
+ * it goes on waiting. */
 static bool
 pending_send(struct client_updates *updates, struct pending_update *u)
 {

@@ -1,7 +1,7 @@
 /*
- * xfrd_client_update.h - UPDATEs of clients (RFC 2136): they change zones of
- * ours. A worker has checked the sender, and that it may; but a worker may have
- * been taken over: what its message says of keys is checked again.
+ * xfrd_client_update.h - UPDATEs of clients (RFC 2136), which change zones that
+ * are served here. A worker has checked the signature, and that the client may
+ * do so; but it may have been taken over, so both are checked again.
  *
  *   xfrd_client_update.c         takes requests from workers
  *   xfrd_client_update_check.c   whether a request is allowed

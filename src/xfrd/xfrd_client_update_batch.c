@@ -32,8 +32,8 @@ struct update_zone {
 	uint32_t count;                /* of both */
 	bool is_busy;                  /* a batch is made durable and
 					* published */
-	bool is_looked;                /* updates of the last xfrd were looked
-					* for that it has not published */
+	bool is_looked;                /* updates were looked for that the last
+					* xfrd has left without publishing */
 	uint32_t last_serial;          /* of the last update */
 	int64_t last_sec;              /* of the epoch; 0: there was none */
 	char *last_source;             /* with last_sec */
@@ -337,7 +337,7 @@ batch_apply(struct update_zone *z, const struct xfrd_options *options,
 	update->added = result.added;
 	update->removed = result.removed;
 	batch_set_end(&update->end, result.rcode, result.ede, result.why);
-	/* An outcome that no request before it has led to is final. */
+	/* Without a change before it in the batch, the outcome is final. */
 	if (cds_list_empty(&z->taken) && !result.changed) {
 		end = update->end;
 		batch_end_request(z, update, &end);

@@ -1,9 +1,9 @@
 /*
  * xfrd_client_update_check.c - whether an UPDATE of a client is allowed. Its
- * worker has found that it is; this process has the keys, too, and finds it
- * once more, by the options of now: a worker cannot change a zone that takes no
- * updates. One that was taken over can say whose address a request is from,
- * and read the secrets of keys.
+ * worker has checked that; here it is checked again, by the options that are
+ * published now, so a worker that was taken over cannot change a zone that
+ * takes no updates. Other zones it can: it can say that a request is from any
+ * address, and sign with keys whose secrets it has read.
  */
 #include "config.h"
 
@@ -209,8 +209,8 @@ check_signer(struct xfrd *xfrd, const struct store_view *view,
 
 /* ---- the zone ------------------------------------------------------------ */
 
-/* True if a policy allows each change of a request. Names that are not in the
- * zone are refused later. */
+/* True if a policy allows each change of a request. A name outside the zone is
+ * left to dynupdate, which refuses it, too. */
 static bool
 check_by_policy(const struct update_policy *policy,
 	const struct client_update *update, store_ref key)

@@ -47,8 +47,8 @@ struct client_update {
 
 /* ---- xfrd_client_update_answer.c ----------------------------------------- */
 
-/* Answers a request, and frees it. text: for the client; empty: none. A worker
- * that is gone gets no answer. */
+/* Answers a request with its outcome, and frees it. end->why is the text for
+ * the client; empty: none. A worker that is gone gets no answer. */
 void xfrd_client_update_answer(struct xfrd *xfrd, struct client_update *update,
 	const struct client_update_end *end);
 

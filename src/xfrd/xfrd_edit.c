@@ -16,8 +16,8 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_edits.h"
 
-/* As in xfrd_keep.c; a zone that is here is written anew sooner, as that asks
- * nobody. */
+/* The bound of what the journal has of a zone, as in xfrd_keep.c, but smaller:
+ * here the zone is written to the journal whole, and no primary is asked. */
 #define JOURNAL_OCTETS_MAX (1u << 20)
 
 static void edit_zone_go_on(struct edit_zone *z);
@@ -204,8 +204,8 @@ edit_zone_accept(struct edit_zone *z)
 		xfrd_zones_hear(xfrd, zone);
 }
 
-/* True if the journal has differences to a version that a start would not find:
- * the file that it came from is the zone's no more, or was changed by hand
+/* True if a start would not find the version that the journal's differences
+ * begin at: the zone has no file any more, or it was changed by hand
  * (lacks_file). */
 static bool
 edit_lacks_base(struct xfrd *xfrd, const struct xfrd_zone *zone,

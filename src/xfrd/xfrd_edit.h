@@ -68,8 +68,7 @@ struct xfrd_edit_ask {
 	size_t len;             /* octets */
 	const char *source;     /* for the log, and for the comment of the
 				 * zone's file: who has made it */
-	bool is_told;           /* the log is told of it by the asker, and only
-				 * by it */
+	bool is_told;           /* the asker writes the line of the log */
 	xfrd_edit_on_end *on_end;
 	void *ctx;
 };
