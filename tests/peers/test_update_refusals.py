@@ -28,7 +28,7 @@ WORDS = {"Z": r"\S+", "A": r"127\.0\.0\.1( key \S+)?", "K": r"\S+",
          "N": r"\d+", "NAME": r"\S+",
          "TYPE": r"\S+", "REASON": ".+", "RCODE": "[A-Z]+", "ELEMENT": ".+"}
 ELSEWHERE = ("the disk", "too many at once", "it is not known", "signed zone",
-             "takes no updates")
+             "takes no updates", "forwarding")
 """Reasons that other tests give."""
 PATIENCE = 60
 
