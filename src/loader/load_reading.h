@@ -19,7 +19,8 @@ struct load_age {
 	/* Of a zone that takes updates (doc/decisions/0168), else false: */
 	bool guards;     /* a file with other records is refused, and not passed
 			  * over, unless its serial is newer */
-	bool is_updated; /* load_zone_is_updated: any newer file is, too */
+	bool is_updated; /* load_zone_is_updated: also one with a newer serial
+			  * is refused */
 	bool is_behind;  /* struct load_zone: `served` is what it lacks */
 	bool is_same;    /* the file has the serial that is served */
 	bool is_refused;

@@ -1,5 +1,7 @@
-/* loader_written.c - zone files that the writer has written: they need not be
- * read, and another change of theirs is somebody else's. */
+/*
+ * loader_written.c - notes zone files that the writer has written: they need
+ * not be read, and a file that differs from its note was changed by others.
+ */
 #include "config.h"
 
 #include <limits.h>

@@ -43,7 +43,7 @@ void xfrd_freeze_forget(struct xfrd *xfrd, const uint8_t *apex);
 
 /* Returns the apex of a frozen zone, lent until it is thawed; NULL: none is. */
 const uint8_t *xfrd_freeze_first(const struct xfrd *xfrd);
-/* Has others come first. */
+/* Puts a frozen zone behind all others: xfrd_freeze_first returns another. */
 void xfrd_freeze_put_last(struct xfrd *xfrd, const uint8_t *apex);
 
 #endif
