@@ -135,7 +135,8 @@ bool
 audit_types_differ(const uint8_t *have, size_t have_len, const uint8_t *want,
 	size_t want_len, char out[AUDIT_DIFFERENCE_MAX])
 {
-	if (have_len == want_len && memcmp(have, want, have_len) == 0)
+	if (have_len == want_len
+		&& (have_len == 0 || memcmp(have, want, have_len) == 0))
 		return false;
 	return sets_differ(have, have_len, want, want_len, out);
 }

@@ -285,6 +285,23 @@ is_signed(const struct dynupdate *d, uint16_t type, uint16_t covered)
 							  : set->count) > 0;
 }
 
+/* Refuses what would make a zone a signed one: no message brings all that such
+ * a zone needs, and each later one would be refused for what it lacks. */
+static enum nsd_err
+check_unsigned(const struct dyn_check *c)
+{
+	const struct dynupdate *d = c->d;
+	const struct dyn_set *soa = dyn_name_find(d, d->apex_name, TYPE_RRSIG,
+		TYPE_SOA);
+
+	if (dyn_name_has(d, d->apex_name, TYPE_DNSKEY))
+		return refuse_sigs(c, d->apex_name, TYPE_DNSKEY,
+			"the zone is not signed, and no update signs it");
+	return soa == NULL || soa->count == 0 ? NSD_OK
+		: refuse_sigs(c, d->apex_name, TYPE_RRSIG,
+			"the zone is not signed, and no update signs it");
+}
+
 static enum nsd_err
 check_touched(struct dyn_check *c)
 {
@@ -343,9 +360,11 @@ dyn_signed_check(struct dynupdate *d, struct dynupdate_result *result)
 	struct dyn_check c = {.d = d, .result = result};
 	enum nsd_err err;
 
-	if (d->options.no_check || (!is_signed(d, TYPE_DNSKEY, 0)
-			&& !is_signed(d, TYPE_RRSIG, TYPE_SOA)))
+	if (d->options.no_check)
 		return NSD_OK;
+	if (!is_signed(d, TYPE_DNSKEY, 0)
+		&& !is_signed(d, TYPE_RRSIG, TYPE_SOA))
+		return check_unsigned(&c);
 	err = check_run(&c);
 	free(c.names);
 	free(c.keys);

@@ -263,13 +263,15 @@ loader_change_zones(struct loader *loader, struct zone_message *asked,
 	struct load_turn turn = load_turn_begin();
 	bool again = asked->payload.request.again != 0;
 	struct zone_change change;
+	bool is_over = false;
 
 	while (zone_message_next(asked, &change)) {
+		if (is_over)
+			return false;
 		loader_change_zone(loader, batch, &change, again, reasons);
 		loader_note_change(answer, &change);
 		loader->changes_count++;
-		if (*reasons != NULL || load_turn_is_over(&turn))
-			return false;
+		is_over = *reasons != NULL || load_turn_is_over(&turn);
 	}
 	return true;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "zonefile/writer.h"
 
 #define BUFFER (256u << 10)
+#define NAMES_EXCHANGE 2u /* RENAME_EXCHANGE of renameat2(2) */
 /* RFC 1035 section 3.3.13: five numbers end the SOA's RDATA. */
 #define SOA_NUMBERS 20u
 
@@ -196,20 +198,31 @@ write_new(struct written_file *w, const struct writeback *writeback,
 	return say_error(sink, w->file.temp, "write");
 }
 
+/* Exchanges the names of two files. The C library may lack the call (musl). */
+static int
+exchange_names(const char *one, const char *other)
+{
+#ifdef SYS_renameat2
+	return (int)syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, other,
+		NAMES_EXCHANGE);
+#else
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
 /* Puts the new file into the place of the old one, which gets another name. At
  * no time is none there. */
 static enum nsd_err
 take_aside(struct written_file *w, const char *aside)
 {
 	const char *temp = w->file.temp;
-	int failed = renameat2(AT_FDCWD, temp, AT_FDCWD, w->path,
-		RENAME_EXCHANGE);
+	int failed = exchange_names(temp, w->path);
 
 	if (failed == 0) {
 		failed = rename(temp, aside);
 		if (failed != 0)
-			(void)renameat2(AT_FDCWD, temp, AT_FDCWD, w->path,
-				RENAME_EXCHANGE);
+			(void)exchange_names(temp, w->path);
 	}
 	/* Removes the new file, if it has not come to its place. */
 	fs_replace_abort(&w->file);

@@ -109,6 +109,7 @@ change_begin(struct xfrd_change *change)
 	}
 	xfrd_change_move(change, &changes->batch);
 	changes->batch_count++;
+	changes->in_a_row++;
 	xfrd_change_note(change);
 	return true;
 }
@@ -203,7 +204,6 @@ changes_begin(struct xfrd *xfrd)
 	changes->batch_count = 0;
 	changes->begun_msec = clock_now_msec();
 	changes->more = 0;
-	changes->turned = false;
 	zonelist_look(changes->list);
 	if (xfrd_change_wants_renewal(xfrd) && xfrd_change_renew(xfrd))
 		changes->step = XFRD_CHANGES_RENEWAL;

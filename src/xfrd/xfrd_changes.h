@@ -99,7 +99,8 @@ struct xfrd_changes {
 	int64_t begun_msec;        /* when the batch began */
 	unsigned asked_count;         /* messages to it; these have theirs */
 	enum xfrd_changes_step step;
-	bool turned;               /* fetches had their turn beside the batch
+	unsigned in_a_row;         /* changes since there were none */
+	int64_t held_msec;         /* when fetches last had a turn beside them
 				    * (xfrd_turn.c) */
 	uint64_t flush;            /* number of the one that is waited for */
 	struct cds_list_head same[XFRD_CHANGE_BUCKETS]; /* changes of the

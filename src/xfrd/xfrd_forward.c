@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/fold.h"
 #include "net/client.h"
 #include "net/socket.h"
 #include "tls/client.h"
@@ -28,6 +30,8 @@
  * for zones that are updated here. */
 #define UNDER_WAY_MAX 192u
 #define UNDER_WAY_ZONE_MAX 128u
+/* The time for which a request is remembered that is under way no more. */
+#define ENDED_MSEC 30000
 /* The time that a primary has to answer. */
 #define PRIMARY_SEC 10u
 
@@ -107,6 +111,66 @@ forward_find_primary(const struct xfrd_options *options, uint32_t index,
 	return true;
 }
 
+/* ---- requests that come back --------------------------------------------- */
+
+/* Hashes the octets of a request. */
+static uint64_t
+forward_hash(const struct xfrd *xfrd, const struct client_update *update)
+{
+	uint64_t hash = xfrd->updates.seed ^ update->len;
+
+	for (size_t i = 0; i < update->len; i++)
+		hash = fold_words(hash ^ update->message[i],
+			UINT64_C(0x9e3779b97f4a7c15)) + i;
+	return hash;
+}
+
+/* Remembers a request that is under way no more: it may still go round. */
+static void
+forward_note_ended(const struct forward *f)
+{
+	struct xfrd_forwards *forwards = &f->xfrd->updates.forwards;
+
+	forwards->ended[forwards->next_ended++ % FORWARDS_ENDED]
+		= (struct forward_ended){
+			.hash = forward_hash(f->xfrd, f->update),
+			.at_msec = clock_now_msec(),
+			.from = f->update->from,
+		};
+}
+
+static bool
+forward_is_from(const struct client_update *update,
+	const struct sockaddr_storage *from)
+{
+	return memcmp(&update->from, from, sizeof(*from)) == 0;
+}
+
+/* True if a request is that of another, octet by octet, and from elsewhere: a
+ * primary has passed it on to us. */
+static bool
+forward_comes_back(struct xfrd *xfrd, const struct client_update *update)
+{
+	const struct xfrd_forwards *forwards = &xfrd->updates.forwards;
+	uint64_t hash = forward_hash(xfrd, update);
+	int64_t since = clock_now_msec() - ENDED_MSEC;
+	const struct forward *f;
+
+	cds_list_for_each_entry(f, &forwards->all, all_node)
+		if (f->update->len == update->len
+			&& memcmp(f->update->message, update->message,
+				   update->len)
+				== 0
+			&& !forward_is_from(update, &f->update->from))
+			return true;
+	for (unsigned i = 0; i < FORWARDS_ENDED; i++)
+		if (forwards->ended[i].hash == hash
+			&& forwards->ended[i].at_msec > since
+			&& !forward_is_from(update, &forwards->ended[i].from))
+			return true;
+	return false;
+}
+
 /* ---- the end of a request ------------------------------------------------ */
 
 static void
@@ -142,6 +206,7 @@ forward_fail(struct forward *f, enum rcode rcode, uint16_t ede, const char *why)
 
 	snprintf(end.why, sizeof(end.why), "%s", why);
 	xfrd_client_update_log_refused(f->xfrd, f->update, &end);
+	forward_note_ended(f);
 	xfrd_client_update_answer(f->xfrd, f->update, &end);
 	forward_free(f);
 }
@@ -183,6 +248,7 @@ forward_on_message(void *ctx, const uint8_t *message, size_t len)
 	}
 	xfrd_client_update_log_forwarded(f->xfrd, f->update, &f->to,
 		(enum rcode)message_get_rcode(message));
+	forward_note_ended(f);
 	xfrd_client_update_pass_back(f->xfrd, f->update, message, len);
 	forward_free(f);
 }
@@ -320,29 +386,17 @@ forward_on_room(evutil_socket_t fd, short what, void *arg)
 
 /* ---- interface ----------------------------------------------------------- */
 
-/* True if a request is that of another, octet by octet, and from elsewhere: a
- * primary has passed it on to us. */
-static bool
-forward_comes_back(const struct client_update *update,
-	const struct client_update *other)
-{
-	return update->len == other->len
-		&& memcmp(update->message, other->message, update->len) == 0
-		&& memcmp(&update->from, &other->from, sizeof(update->from))
-			!= 0;
-}
-
 /* Returns why a request is not taken; NULL: it is. */
 static const char *
-forward_refuse(const struct xfrd *xfrd, const struct client_update *update)
+forward_refuse(struct xfrd *xfrd, const struct client_update *update)
 {
 	unsigned count = 0, of_zone = 0;
 	const struct forward *f;
 
+	if (forward_comes_back(xfrd, update))
+		return "the update comes back: primaries pass it on to each"
+		       " other";
 	cds_list_for_each_entry(f, &xfrd->updates.forwards.all, all_node) {
-		if (forward_comes_back(update, f->update))
-			return "the update comes back: primaries pass it on"
-			       " to each other";
 		count++;
 		of_zone += name_equal(f->update->apex, update->apex);
 	}

@@ -7,6 +7,7 @@
 #define XFRD_XFRD_FORWARD_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -15,11 +16,23 @@ struct client_update;
 struct event;
 struct xfrd;
 
+/* Requests whose end is remembered. */
+#define FORWARDS_ENDED 256u
+
+/* A request that was passed on. */
+struct forward_ended {
+	uint64_t hash;  /* of its octets */
+	int64_t at_msec;
+	struct sockaddr_storage from;
+};
+
 struct xfrd_forwards {
 	struct cds_list_head all;     /* struct forward */
 	struct cds_list_head waiting; /* struct forward without a connection */
 	uint32_t count;               /* of those that have one */
 	struct event *event;          /* requests that wait have room */
+	struct forward_ended ended[FORWARDS_ENDED];
+	uint32_t next_ended;
 };
 
 /* NSD_E_MEMORY. */

@@ -23,8 +23,10 @@
 #define TURN_ZONES 500
 /* The time between looks at the machine, at least: more often is no use. */
 #define WAIT_MIN_MSEC 1
-/* A batch of that many changes of zones goes before fetches. */
-#define CHANGES_MIN 1024u
+/* From so many changes of zones on that follow each other, they go before
+ * fetches, for so long at most: changes may wait for a disk. */
+#define CHANGES_MIN 256u
+#define CHANGES_MSEC 2000
 
 /* ---- looking at what is served ------------------------------------------- */
 
@@ -268,20 +270,41 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 }
 
 /* True if many changes of zones go first: zones that come are all listed
- * before they are fetched. With each batch of changes fetches have one turn, so
- * that no stream of changes stops them. */
+ * before they are fetched. Now and then fetches have a turn, so that no stream
+ * of changes stops them. now: clock_now_msec. */
 static bool
-turn_is_for_changes(const struct xfrd *xfrd)
+turn_is_for_changes(const struct xfrd *xfrd, int64_t now)
 {
 	struct xfrd_changes *changes = xfrd->changes;
 
-	if (changes == NULL || changes->step == XFRD_CHANGES_NONE
-		|| changes->batch_count < CHANGES_MIN)
+	if (changes == NULL)
 		return false;
-	if (changes->turned)
+	if (changes->step == XFRD_CHANGES_NONE
+		&& (changes->paused || cds_list_empty(&changes->waiting))) {
+		changes->in_a_row = 0;
+		return false;
+	}
+	if (changes->in_a_row < CHANGES_MIN) {
+		changes->held_msec = now;
+		return false;
+	}
+	if (now < changes->held_msec + CHANGES_MSEC)
 		return true;
-	changes->turned = true;
+	changes->held_msec = now;
 	return false;
+}
+
+/* Has the next turn of the machine done after so long. */
+static void
+turn_wait(const struct xfrd_zones *zones, int64_t msec)
+{
+	struct timeval wait;
+
+	if (msec < WAIT_MIN_MSEC)
+		msec = WAIT_MIN_MSEC;
+	wait.tv_sec = msec / 1000;
+	wait.tv_usec = msec % 1000 * 1000;
+	event_add(zones->event, &wait);
 }
 
 /* Does a turn of the machine: the actions that are due, and expiries; then
@@ -293,14 +316,14 @@ turn_on_time(evutil_socket_t fd, short what, void *arg)
 	struct xfrd_zones *zones = &xfrd->zones;
 	struct xfr_action action;
 	int64_t now = clock_now_msec(), next;
-	struct timeval wait;
 
 	/* The machine goes on when a transfer has been published, or when the
 	 * batch of changes has ended; at the end nothing is begun. */
 	if (xfrd_keep_is_full(xfrd) || xfrd->writes.ending)
 		return;
-	if (turn_is_for_changes(xfrd)) {
+	if (turn_is_for_changes(xfrd, now)) {
 		turn_tell_expiries(xfrd);
+		turn_wait(zones, xfrd->changes->held_msec + CHANGES_MSEC - now);
 		return;
 	}
 	for (unsigned i = 0; i < TURN_ACTIONS; i++) {
@@ -309,11 +332,7 @@ turn_on_time(evutil_socket_t fd, short what, void *arg)
 			next = xfr_next_time(zones->machine);
 			if (next == XFR_NEVER)
 				return;
-			now = clock_now_msec();
-			next = next > now ? next - now : WAIT_MIN_MSEC;
-			wait.tv_sec = next / 1000;
-			wait.tv_usec = next % 1000 * 1000;
-			event_add(zones->event, &wait);
+			turn_wait(zones, next - clock_now_msec());
 			return;
 		}
 		turn_act(xfrd, &action);

@@ -38,6 +38,10 @@ zone:
 	name: told
 	zonefile: told.zone
 	notify: 127.0.0.1@{port} NOKEY
+zone:
+	name: taken
+	zonefile: taken.zone
+	allow-update: 127.0.0.1 k
 """
 # For verbs that do something with a zone that has come from a primary.
 FED = """\
@@ -105,6 +109,14 @@ def tells_progress(server):
         server, "progress")[1] == "addzones: begun\n"
 
 
+def is_frozen(server):
+    return "frozen: yes" in control.ask(server, "zonestatus", "taken")[1]
+
+
+def prepare_frozen(server):
+    assert control.ask(server, "freeze", "taken") == (0, "ok\n")
+
+
 def prepare_reconfig(server):
     server.options["identity"] = '"two"'
     server.write_config()
@@ -141,6 +153,8 @@ def nothing(_):
 VERBS = {
     "reload": ("", None, prepare_reload, lambda s: s.serial("example") == 2, 0),
     "write": ("", None, prepare_fed, has_written, 0),
+    "freeze": ("taken", None, None, is_frozen, 0),
+    "thaw": ("taken", None, prepare_frozen, lambda s: not is_frozen(s), 0),
     "log_reopen": ("", None, None, nothing, 0),
     "status": ("", None, None, nothing, 0),
     "notify": ("told", None, None, nothing, 0),
@@ -199,7 +213,7 @@ ANSWERS = {
     # A NOTIFY under way stands before the state.
     "zonestatus": [rf"^zone:\t{zone}\n(?:\tnotify: .+\n)?\tstate: "
                    for zone in ("away", "example", "told")],
-    "listzones": [r"\A(?:.+\n){3}\Z"],
+    "listzones": [r"\A(?:.+\n){4}\Z"],
     "dumpzone": [r"\A; zone example, serial \d,",
                  r"^; end of zone example, 6 records\n\Z"],
     "progress": [r"\A(?:addzones: begun\n)?\Z"],
@@ -234,7 +248,7 @@ def test_all_verbs_are_here():
 def is_done_again(code, text):
     """A command that was done before its answer was lost says so."""
     return code == 0 or any(what in text for what in (
-        "already exists", "not present", "does not exist",
+        "already exists", "not present", "does not exist", "is not frozen",
         "can not drop the currently active"))
 
 
@@ -277,7 +291,8 @@ def run_verb(make_server, primary, verb, role, amid):
     control.config(server)
     for zone in "xy":
         server.zone_file(zone).write_text(zone_text(1))
-    server.zone_file("told").write_text(zone_text(1))
+    for zone in "told", "taken":
+        server.zone_file(zone).write_text(zone_text(1))
     server.start()
     if prepare is not None:
         prepare(server)

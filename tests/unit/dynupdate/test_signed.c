@@ -380,6 +380,29 @@ refusals_name_the_rrset(void **state)
 	batch_take();
 }
 
+/* A key alone would have all later updates refused. */
+static void
+unsigned_zone_is_not_signed_by_an_update(void **state)
+{
+	static struct lines from;
+
+	(void)state;
+	from.count = 0;
+	add_line(&from, "@ 300 SOA ns. host. 1 2 3 4 5");
+	add_line(&from, "@ 300 NS ns.");
+	load_zone(&from);
+	assert_string_equal(batch_ask("u in @ 300 DNSKEY " KEY), "REFUSED");
+	assert_string_equal(batch_result.why, "example. DNSKEY: the zone is "
+		"not signed, and no update signs it");
+	assert_string_equal(batch_ask("u in @ 300 RRSIG SOA 13 1 300 "
+		"20300101000000 20200101000000 1 example. AAAA"), "REFUSED");
+	assert_string_equal(batch_ask("u in b 300 a 192.0.2.1"), "NOERROR");
+	batch_take();
+	batch_options.no_check = true;
+	assert_string_equal(batch_ask("u in @ 300 DNSKEY " KEY), "NOERROR");
+	batch_take();
+}
+
 /* RFC 5155 section 7.1: a chain that leads past an empty non-terminal */
 static void
 empty_non_terminals_are_hashed(void **state)
@@ -488,6 +511,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals_name_the_rrset),
+		cmocka_unit_test(unsigned_zone_is_not_signed_by_an_update),
 		cmocka_unit_test(empty_non_terminals_are_hashed),
 		cmocka_unit_test(signatures_are_of_keys_of_the_zone),
 		cmocka_unit_test(chains_lead_on),
