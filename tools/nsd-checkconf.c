@@ -1,13 +1,18 @@
 /* nsd-checkconf.c - checks nsd.conf, and prints values of it. */
 #include "config.h"
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "checkconf_around.h"
+#include "checkconf_report.h"
+#include "conf/anchors.h"
 #include "conf/conf.h"
+#include "conf/migrate.h"
+#include "zonefile/anchors.h"
 
 /* Exit codes (doc/surface.md 2.3). */
 #define EXIT_USAGE 1
@@ -25,6 +30,8 @@ struct question {
 	const char *secret;    /* name of a key: its secret */
 	const char *algorithm; /* name of a key: its algorithm */
 	const char *tls_auth;
+	bool migrate;
+	bool json;
 };
 
 static void
@@ -34,6 +41,7 @@ usage(void)
 		"usage: nsd-checkconf [-v] [-f] [-o option] [-z zone] "
 		"[-p pattern]\n"
 		"                     [-s key] [-a key] [-t tls-auth] FILE\n"
+		"       nsd-checkconf --migrate [--json] FILE\n"
 		"Checks FILE, a configuration of nsd, for errors.\n"
 		"\n"
 		"-v            print the configuration in effect; -vv: and "
@@ -48,6 +56,11 @@ usage(void)
 		"-a key        print the algorithm of a TSIG key\n"
 		"-t tls-auth   print the authentication domain name of a "
 		"tls-auth\n"
+		"--migrate     say what becomes of FILE, of an NSD 4, and "
+		"of the files around it;\n"
+		"              the exit status is 3 if there is something "
+		"to do\n"
+		"--json        the same as JSON\n"
 		"-h            print this help\n"
 		"Version " PACKAGE_VERSION ".\n");
 }
@@ -237,6 +250,26 @@ asks_for_a_value(const struct question *q)
 		|| q->tls_auth != NULL;
 }
 
+/* Reads a file of trust anchors. */
+static void
+check_anchors(void *sink, const char *path)
+{
+	struct anchors_file file;
+
+	if (anchors_read(path, NULL, sink, &file) == NSD_OK)
+		anchors_fini(&file);
+}
+
+/* Looks whether all that was printed could be written, and says if not. */
+static bool
+output_is_whole(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	fprintf(stderr, "cannot write to the standard output\n");
+	return false;
+}
+
 static int
 check_and_answer(const struct question *q)
 {
@@ -248,8 +281,11 @@ check_and_answer(const struct question *q)
 	if (conf_load(q->file, NULL, &sink, &conf) != NSD_OK)
 		return EXIT_BAD_CONF;
 	errors = conf_check(conf, &sink);
-	if (!asks_for_a_value(q))
+	if (!asks_for_a_value(q)) {
 		conf_list_without_effect(conf, NULL, &sink);
+		conf_walk_anchors(conf, check_anchors, &sink);
+		errors = sink.errors;
+	}
 	if (errors > 0) {
 		fprintf(stderr, "%s: %u semantic errors in %zu zones, "
 			"%zu keys, %zu tls-auth.\n", q->file, errors,
@@ -260,12 +296,41 @@ check_and_answer(const struct question *q)
 		exit_code = answer(conf, q);
 	}
 	conf_destroy(conf);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "cannot write to the standard output\n");
-		exit_code = EXIT_BAD_CONF;
-	}
-	return exit_code;
+	return output_is_whole() ? exit_code : EXIT_BAD_CONF;
 }
+
+static int
+migrate_and_report(const struct question *q)
+{
+	struct checkconf_report report = { .json = q->json, .file = q->file };
+	const struct conf_migrate_reader reader = {
+		.ctx = &report, .on_note = checkconf_report_note };
+	struct conf *conf;
+	enum nsd_err err;
+	int exit_code;
+
+	checkconf_report_begin(&report);
+	err = conf_migrate(q->file, &report.sink, &reader, &conf);
+	if (err == NSD_E_MEMORY && report.errors == 0)
+		diag_emit(&report.sink, DIAG_ERROR, NULL, 0, 0,
+			"out of memory");
+	if (err == NSD_OK) {
+		(void)conf_check(conf, &report.sink);
+		conf_walk_anchors(conf, check_anchors, &report.sink);
+		checkconf_around(conf, &report);
+		conf_destroy(conf);
+	}
+	exit_code = checkconf_report_end(&report);
+	return output_is_whole() ? exit_code : EXIT_BAD_CONF;
+}
+
+enum { FLAG_MIGRATE = 256, FLAG_JSON };
+
+static const struct option long_options[] = {
+	{ "migrate", no_argument, NULL, FLAG_MIGRATE },
+	{ "json", no_argument, NULL, FLAG_JSON },
+	{ NULL, 0, NULL, 0 },
+};
 
 int
 main(int argc, char *argv[])
@@ -273,8 +338,15 @@ main(int argc, char *argv[])
 	struct question q = { .file = NULL };
 	int c;
 
-	while ((c = getopt(argc, argv, "vfo:z:p:s:a:t:h")) != -1) {
+	while ((c = getopt_long(argc, argv, "vfo:z:p:s:a:t:h", long_options,
+		NULL)) != -1) {
 		switch (c) {
+		case FLAG_MIGRATE:
+			q.migrate = true;
+			break;
+		case FLAG_JSON:
+			q.json = true;
+			break;
 		case 'v':
 			q.verbose++;
 			break;
@@ -304,10 +376,11 @@ main(int argc, char *argv[])
 			return EXIT_USAGE;
 		}
 	}
-	if (argc - optind != 1) {
+	if (argc - optind != 1 || (q.json && !q.migrate)
+		|| (q.migrate && (asks_for_a_value(&q) || q.verbose > 0))) {
 		usage();
 		return EXIT_USAGE;
 	}
 	q.file = argv[optind];
-	return check_and_answer(&q);
+	return q.migrate ? migrate_and_report(&q) : check_and_answer(&q);
 }

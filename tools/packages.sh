@@ -2,7 +2,8 @@
 # quickstart and check.
 
 BUILD_PACKAGES="autoconf automake make gcc libc6-dev pkg-config flex bison
-	liburcu-dev libevent-dev libssl-dev libseccomp-dev"
+	liburcu-dev libevent-dev libssl-dev libseccomp-dev
+	protobuf-c-compiler libprotobuf-c-dev libfstrm-dev"
 
 # packages_need NAME... : installs those that are absent. No service of any of
 # them is started: a policy-rc.d that forbids it stands for the duration.

@@ -11,6 +11,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "dns/anchor.h"
 #include "dns/rrbatch.h"
 #include "store/store.h"
 #include "zone/zone.h"
@@ -23,12 +24,14 @@
 	/* kind, breaks, what N of them are called */                \
 	X(UNSIGNED, true, "zones without keys")                      \
 	X(KEY_NONE, true, "zones without a usable key")              \
-	X(KEY_BROKEN, true, "broken keys")                           \
+	X(KEY_BROKEN, false, "broken keys")                          \
 	X(KEY_PROTOCOL, false, "keys of a wrong protocol")           \
 	X(KEY_PLACE, false, "DNSKEY RRsets below the apex")          \
 	X(KEY_SEP, true,  "DNSKEY RRsets not signed by a SEP key")   \
+	X(KEY_ANCHOR, true, "DNSKEY RRsets without a trust anchor's key") \
 	X(KEY_REVOKED, false, "revoked keys that do not say so")     \
 	X(KEY_UNKNOWN, false, "algorithms that are not verified")    \
+	X(KEY_UNUSED, false, "algorithms that do not sign")          \
 	X(DS_NO_NS, true, "DS RRsets without NS")                    \
 	X(DS_APEX, true, "DS RRsets at the apex")                    \
 	X(RRSIG_MISSING, true, "RRsets without RRSIG")               \
@@ -81,6 +84,9 @@ struct audit_options {
 				 * or next hashes, or several at a name;
 				 * iterations beyond the limit; parameters
 				 * without a chain */
+	const struct anchors *anchors; /* the DNSKEY RRset has to be signed by
+				* a key that one names; NULL: by any. With
+				* verify */
 	unsigned threads;       /* at most, with the caller's */
 	unsigned shown_max;     /* findings of a kind told; 0: AUDIT_SHOWN */
 	/* The records that the zone was built of, and the names of their files:

@@ -26,6 +26,8 @@ struct digest;
  * NSD_OK; NSD_E_MEMORY. */
 enum nsd_err digest_create(enum digest_kind kind, struct digest **digest)
 	MUST_USE;
+/* The same of SHA-256, of 32 octets: no kind of zone digests. */
+enum nsd_err digest_create_sha256(struct digest **digest) MUST_USE;
 void digest_destroy(struct digest *digest); /* NULL is fine */
 
 /* Adds octets. Without memory it fails, which digest_end reports. Cost: linear

@@ -22,6 +22,8 @@
 	X(NSD_E_INEXACT, "the differences do not fit")                   \
 	X(NSD_E_DIGEST, "the zone is not what its ZONEMD digest is of")   \
 	X(NSD_E_SIGNED, "its signatures or its chain of names are not right") \
+	X(NSD_E_REFUSED, "its verifier has refused it")                  \
+	X(NSD_E_CHANGE, "more of the zone would go than xfr-max-change says") \
 	X(NSD_E_BUG, "internal error")
 
 #define NSD_ERR_ENUM(code, text) code,

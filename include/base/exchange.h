@@ -66,6 +66,10 @@ struct exchange {
 	const struct sockaddr_storage *peer;
 	/* The proxy's, if it has named the client; else NULL. */
 	const struct sockaddr *proxy;
+	/* The address that the client asked: that of the socket, or what the
+	 * proxy says. NULL: not known, or nobody wants it (wants_local of
+	 * net/server.h). */
+	const struct sockaddr *local;
 	/* The certificate of the client; NULL: none was shown. */
 	const struct exchange_identity *identity;
 	/* NULL when the request is handed over. On TCP the handler may set it

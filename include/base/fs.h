@@ -29,6 +29,12 @@
  */
 enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
 	struct stat *st) MUST_USE;
+/* The same without streams, of a path where the caller has just seen a regular
+ * file: the look before opening, a call for each of many files, is its. If a
+ * FIFO or device has come there meanwhile, it is refused when it is open. */
+enum nsd_err fs_open_seen(const char *path, int *fd, struct stat *st)
+	MUST_USE;
+
 /* Makes an absolute path of a path, for use from another folder; free() it.
  * Links in it stay: they may lead to another file by then. Without a current
  * folder the path stays as it is. NULL: no memory. */

@@ -21,6 +21,7 @@ enum verify_scheme {
 	VERIFY_ECDSA_P384, /* with SHA-384 */
 	VERIFY_ED25519,
 	VERIFY_ED448,
+	VERIFY_ML_DSA_44, /* since OpenSSL 3.5 */
 };
 
 #define VERIFY_RSA_BITS_MIN 512u /* RFC 3110 section 3 */

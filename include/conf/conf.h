@@ -237,6 +237,8 @@ struct conf_server {
 	uint32_t ipv6_edns_size;
 	const char *pidfile;   /* "": none */
 	uint32_t statistics;
+	const char *query_log; /* FILE or "syslog:"; NULL, "": none */
+	const char *query_log_format; /* dns/log_field.h; NULL: default */
 	const char *chroot;    /* NULL or "": none */
 	const char *username;  /* "": stay */
 	const char *worker_username; /* NULL or "": as username */
@@ -307,6 +309,9 @@ struct conf_dnstap {
 	bool dnstap_send_version;
 	bool dnstap_log_auth_query_messages;
 	bool dnstap_log_auth_response_messages;
+	bool dnstap_log_update_messages;
+	bool dnstap_log_notify_messages;
+	uint32_t dnstap_sample; /* one of so many queries; 1: all */
 	const char *dnstap_socket_path;
 	const char *dnstap_ip;
 	const char *dnstap_tls_server_name;
@@ -315,6 +320,7 @@ struct conf_dnstap {
 	const char *dnstap_tls_client_cert_file;
 	const char *dnstap_identity;
 	const char *dnstap_version;
+	struct conf_strings dnstap_zones; /* domain names; none: all */
 };
 
 struct conf_key {
@@ -387,13 +393,14 @@ struct conf_pattern {
 	uint8_t serial_policy;      /* enum conf_serial */
 	uint8_t dnssec_verify;      /* enum conf_dnssec_verify */
 	uint32_t dnssec_verify_margin; /* seconds */
+	const char *dnssec_verify_anchor; /* a file; NULL, "": none */
+	uint32_t xfr_max_change;    /* per cent of the records; 100: any */
 	uint16_t rrl_whitelist;     /* enum answer_kind, or-ed */
 	uint64_t size_limit_xfr;
 	uint64_t ixfr_size;
 	uint32_t ixfr_number;
 	uint32_t notify_retry;
-	uint32_t max_refresh_time;
-	uint32_t min_refresh_time;
+	uint32_t max_refresh_time, min_refresh_time;
 	uint32_t max_retry_time;
 	uint32_t min_retry_time;
 	uint32_t min_expire_time;   /* or CONF_EXPIRE_FROM_SOA */
@@ -467,8 +474,7 @@ struct conf {
 	size_t key_count;
 	struct conf_tls_auth **tls_auths;
 	size_t tls_auth_count;
-	/* Patterns without the implicit ones, by name. */
-	struct conf_pattern **patterns;
+	struct conf_pattern **patterns; /* by name; not the implicit ones */
 	size_t pattern_count;
 	/* Zones in canonical order, until conf_add_zone or conf_remove_zone
 	 * changes it. */
@@ -642,7 +648,8 @@ const char *conf_path_in_chroot(const char *chroot, const char *path);
  * a line if it does not stand in the file. Errors are: a primary zone without
  * zonefile, allow-notify without request-xfr, texts that are too long, paths
  * outside of the chroot, port 0. A provide-xfr with tls-auth is a warning if
- * there is no tls-auth-port. Returns the count of errors. sink may be NULL.
+ * there is no tls-auth-port, and so is what can match nothing of update-policy
+ * and allow-update. Returns the count of errors. sink may be NULL.
  */
 unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
 

@@ -61,10 +61,10 @@ struct zonelist_reader {
 
 /*
  * Reads the lines of a list. text is written to. Lines that make no sense are
- * reported to the sink and skipped. A list that was cut short, as it is empty
- * or ends within a line, is reported, too. *whole: octets up to the end of the
- * last line that has a newline.
- * returns NSD_OK, also for no octets at all; NSD_E_SYNTAX: it does not begin as
+ * reported to the sink and skipped. A list that was cut short, as it is empty,
+ * has NULs alone or ends within a line, is reported, too. *whole: octets up to
+ * the end of the last line that has a newline.
+ * returns NSD_OK, also for an empty list; NSD_E_SYNTAX: it does not begin as
  *     a zone list, which the sink was told; what on_zone returns.
  */
 enum nsd_err zonelist_parse(const char *path, char *text, size_t len,

@@ -73,6 +73,11 @@ struct ctl_call_hooks *ctl_hooks(struct ctl_call *call);
 const struct ctl_command *ctl_command(const struct ctl_call *call);
 /* An argument, from 0; NULL: it was not given. Lent as the command. */
 const char *ctl_argument(const struct ctl_call *call, unsigned index);
+/* Prints who has sent the command: the address, or the user of a client on this
+ * machine (`uid N`). size: CTL_CLIENT_MAX does. Returns out. */
+#define CTL_CLIENT_MAX 80
+const char *ctl_print_client(const struct ctl_call *call, char *out,
+	size_t size);
 /* True if the client has gone. */
 bool ctl_is_gone(const struct ctl_call *call);
 

@@ -40,6 +40,7 @@ struct statistics {
 	struct counters all;      /* of all servers */
 	struct latency_block latency; /* of all servers, since the start */
 	uint64_t primary_zones, secondary_zones;
+	uint64_t refused_zones; /* zones whose last version was refused */
 };
 
 /* Appends the lines of `stats` from server0.queries to zone.slave. */
@@ -87,6 +88,8 @@ enum {
 /* The counts of troubles that `status` shows. */
 struct statistics_trouble {
 	uint64_t zones[STATISTICS_ZONE_TROUBLES];
+	uint64_t refused_zones; /* zones whose last version was refused */
+	uint64_t refusals;      /* of versions, so far */
 	int64_t oldest_refresh_msec; /* time since a secondary zone with data
 				      * was last known to be fresh: the longest
 				      * of all */
@@ -116,6 +119,27 @@ void statistics_print_trouble(struct statistics_text *out,
 /* Appends the sources of member zones; nothing, if there are none. */
 void statistics_print_sources(struct statistics_text *out,
 	const struct statistics_source *sources, size_t count);
+
+/* ---- records of queries -------------------------------------------------- */
+
+/* The figures of the collector of records, since the server's start. */
+struct statistics_records {
+	bool has_dnstap;
+	uint64_t sent;      /* messages of dnstap */
+	uint64_t dropped;
+	bool is_connected;  /* to the receiver */
+	bool has_log;
+	uint64_t lines;     /* of the query log */
+	uint64_t lines_dropped;
+};
+
+/* Appends the lines dnstap.NAME and querylog.NAME; nothing of what is not
+ * enabled. */
+void statistics_print_records(struct statistics_text *out,
+	const struct statistics_records *r);
+/* The same in the format of metrics. */
+void statistics_print_records_metrics(struct statistics_text *out,
+	const struct statistics_records *r);
 
 /* ---- metrics ------------------------------------------------------------- */
 

@@ -63,6 +63,10 @@ enum ctl_verb_flag {
 		"read the zone's file, and take UPDATEs again")              \
 	X(LOG_REOPEN, "log_reopen", 0, 0, CTL_SAYS_OK, "",                   \
 		"open the log file anew, after it was rotated")              \
+	X(DNSTAP_ON, "dnstap_on", 0, 0, CTL_SAYS_OK | CTL_LOUD, "",          \
+		"send and log queries, also with dnstap-enable: no")         \
+	X(DNSTAP_OFF, "dnstap_off", 0, 0, CTL_SAYS_OK | CTL_LOUD, "",        \
+		"send no messages to dnstap, and log no queries")            \
 	X(STATUS, "status", 0, 0, CTL_QUICK, "",                             \
 		"show the version and what matters of the server")           \
 	X(NOTIFY, "notify", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
@@ -71,6 +75,8 @@ enum ctl_verb_flag {
 		"ask the primaries for a newer version")                     \
 	X(FORCE_TRANSFER, "force_transfer", 0, 1, CTL_SAYS_OK, CTL_ZONE,     \
 		"have the whole zone transferred, whatever its serial")      \
+	X(ACCEPT, "accept", 1, 1, CTL_SAYS_OK | CTL_LOUD, "ZONE",            \
+		"serve the version that was refused, this once")             \
 	X(ZONESTATUS, "zonestatus", 0, 1, CTL_MAY_BE_EMPTY, CTL_ZONE,        \
 		"show the state, serials and activity of zones")             \
 	X(LISTZONES, "listzones", 0, 0, CTL_MAY_BE_EMPTY, "",                \

@@ -10,6 +10,10 @@
 
 #define RCODE_TEXT_MAX 64u
 
+/* The name of an RCODE of a header, extended or not, such as "REFUSED"; NULL:
+ * it has none. */
+const char *rcode_text_name(uint16_t rcode);
+
 /* Prints the name of an RCODE of a header, extended or not, such as "REFUSED"
  * or "NOTAUTH (server not authoritative for zone)"; "rcode N" if it has none.
  * Returns out. */

@@ -46,6 +46,12 @@
 #define IPC_TO_WRITER(name, sender, receiver, least, most, fds, credits, \
 	answer, meaning)                                                 \
 	IPC_BIT_IF((receiver) & ROLE_WRITER, IPC_##name)
+#define IPC_TO_VERIFIER(name, sender, receiver, least, most, fds,        \
+	credits, answer, meaning)                                        \
+	IPC_BIT_IF((receiver) & ROLE_VERIFIER, IPC_##name)
+#define IPC_TO_COLLECTOR(name, sender, receiver, least, most, fds,       \
+	credits, answer, meaning)                                        \
+	IPC_BIT_IF((receiver) & ROLE_COLLECTOR, IPC_##name)
 
 #define IPC_CHECK_HANDLERS(list, to_role)                                     \
 	_Static_assert((0 list(IPC_TAKES)) == (0 IPC_MESSAGES(to_role)),      \

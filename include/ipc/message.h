@@ -19,6 +19,10 @@
 
 #include "base/log.h"
 #include "base/trial.h"
+#include "ipc/command.h"
+#include "ipc/request.h"
+#include "ipc/sink.h"
+#include "ipc/verify.h"
 
 enum ipc_role {
 	ROLE_MAIN = 1,
@@ -26,9 +30,13 @@ enum ipc_role {
 	ROLE_WORKER = 4,
 	ROLE_XFRD = 8,
 	ROLE_WRITER = 16,
+	ROLE_VERIFIER = 32,
+	ROLE_COLLECTOR = 64,
 };
 
-#define ROLE_CHILDREN (ROLE_LOADER | ROLE_WORKER | ROLE_XFRD | ROLE_WRITER)
+#define ROLE_CHILDREN                                                        \
+	(ROLE_LOADER | ROLE_WORKER | ROLE_XFRD | ROLE_WRITER | ROLE_VERIFIER   \
+		| ROLE_COLLECTOR)
 
 /* The result of a pass over the zone files. */
 struct ipc_load_result {
@@ -77,11 +85,13 @@ struct ipc_tls_texts {
 					   * of xfrd by enum control_pem */
 };
 
-/* The head of each request: a ticket, which its answer bears. */
-struct ipc_request {
-	uint64_t ticket; /* the sender's, comes back */
-	uint32_t again;  /* not 0: a receiver that has died had it before, and
-			  * may have carried it out */
+/* The checks of a version before it is served, in their order; bits. */
+enum ipc_check {
+	IPC_CHECK_CHANGE = 1,   /* xfr-max-change */
+	IPC_CHECK_DIGEST = 2,   /* zonemd-verify */
+	IPC_CHECK_SIGNED = 4,   /* dnssec-verify */
+	IPC_CHECK_VERIFIER = 8, /* verifier */
+	IPC_CHECK_ALL = 15,
 };
 
 /* Changes of a zone, in the file that comes with the message. */
@@ -92,9 +102,12 @@ struct ipc_update {
 	uint64_t is_back; /* not 0: a whole zone that may be older than the
 			   * served one. When it comes again, a newer served
 			   * version does not show that it was published */
+	uint64_t accepted; /* enum ipc_check, or-ed: an operator takes the
+			    * version without these checks */
 };
 
-/* The result of an ipc_update. */
+/* The result of an ipc_update. The payload ends where the text ends. */
+#define IPC_WHY_MAX 400
 struct ipc_updated {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err, see loader/load_update.h; NSD_E_AGAIN:
@@ -109,7 +122,10 @@ struct ipc_updated {
 	uint32_t loaded; /* not 0: the zone has a version */
 	uint32_t lacks_file; /* not 0: the zone takes updates, and its file is
 			      * not (any more) what these lead on from */
+	uint32_t refused; /* enum ipc_check that was not passed; 0: none */
+	uint32_t refused_serial;  /* of the version that it has judged */
 	uint32_t unused;
+	char why[IPC_WHY_MAX]; /* the fault of that; no final NUL */
 };
 
 /* The time when a zone expires. May be sent again at any time. */
@@ -181,10 +197,19 @@ struct ipc_client_updated {
 enum ipc_broadcast_what {
 	BROADCAST_LOG_REOPEN, /* write to the log file that has the name now */
 	BROADCAST_VERBOSITY,  /* value: from now on */
+	BROADCAST_TAP,        /* value: 0: write no records of queries; 1: those
+			       * that nsd.conf chooses, also with
+			       * dnstap-enable: no */
 	BROADCAST_SETTINGS,   /* not the operator's: new settings are published;
 			   * those of connections are to be read, and keys made
 			   * of former secrets to be dropped. value: not 0:
 			   * zones may have changed, too */
+	BROADCAST_SAVE,      /* nor this, to xfrd alone: nsd.conf is about to be
+			      * read, so zones that take UPDATEs are to be
+			      * written to their files. UPDATEs wait until: */
+	BROADCAST_SAVED,     /* nsd.conf has been read. value: not 0: zones may
+			      * go once xfrd follows it, and UPDATEs wait until
+			      * then */
 };
 
 /* A broadcast on its way to main, and from there to each child. */
@@ -230,6 +255,8 @@ struct ipc_file_noted {
  * ends. */
 struct ipc_read {
 	struct ipc_request request;
+	uint32_t accepts; /* not 0: an operator takes the file of the zone as
+			   * it is: it is read, and not judged */
 	uint8_t apex[255]; /* wire name in lower case; empty: all zones */
 };
 
@@ -245,96 +272,6 @@ struct ipc_read_done {
 	uint32_t failed_len; /* octets of reasons of zones that failed; the rest
 			      * is about zones that had failed before */
 	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
-};
-
-/* A request to read nsd.conf anew. */
-struct ipc_reconfig {
-	struct ipc_request request;
-	uint32_t no_wait; /* 1: answer once the file is taken */
-	uint32_t unused;
-};
-
-/* The result of a RECONFIG. */
-enum ipc_reconfigured_what {
-	RECONFIGURED_NOTHING, /* nsd.conf is as before */
-	RECONFIGURED_WAITS,   /* as NOTHING, but options in the text wait for a
-			       * restart */
-	RECONFIGURED_CHANGED, /* differences are in effect, but for those that
-			       * the text says */
-	RECONFIGURED_REFUSED, /* no change was made; the text says why */
-	RECONFIGURED_LATE,    /* as CHANGED, but not in all processes yet; the
-			       * last line is an error that says why */
-	RECONFIGURED_UNREAD,  /* as CHANGED, but zones are not as their files
-			       * say; the last line has their count */
-	RECONFIGURED_BEGUN,   /* main has taken the file, and goes on; for a
-			       * request that does not wait */
-};
-#define IPC_RECONFIGURED_TEXT_MAX 2000
-struct ipc_reconfigured {
-	uint64_t ticket; /* 0: no request: the text has the options that wait
-			  * for a restart now */
-	uint32_t what; /* enum ipc_reconfigured_what */
-	/* Whole lines; the payload ends with them. */
-	char text[IPC_RECONFIGURED_TEXT_MAX];
-};
-
-/* A change of a TSIG key (conf/key_edit.h). */
-#define IPC_KEY_TEXT_MAX 2000
-struct ipc_key {
-	struct ipc_request request;
-	uint32_t err;        /* of answers: enum nsd_err */
-	uint32_t what;       /* enum key_edit_what */
-	uint32_t handle_at;   /* of the secret; not in KEY, which has the secret
-			      * itself */
-	uint32_t handle_id;
-	uint32_t secret_len;
-	uint32_t unused;
-	/* The names of zone, key and algorithm, each with a final NUL; then the
-	 * octets of the secret. The payload ends there. */
-	char text[IPC_KEY_TEXT_MAX];
-};
-
-/* The source of the secrets of cookies. */
-enum ipc_cookie_source {
-	COOKIES_NOWHERE,
-	COOKIES_RANDOM,     /* made at the start */
-	COOKIES_OF_FILE,    /* cookie-secret-file */
-	COOKIES_CONFIGURED, /* cookie-secret */
-};
-
-/* The operator's command about cookie secrets. */
-enum ipc_cookies_what {
-	COOKIES_SHOW,
-	COOKIES_ADD,      /* stages the secret */
-	COOKIES_ACTIVATE, /* the staged secret and the active one swap roles */
-	COOKIES_DROP,     /* drops the staged secret */
-};
-#define IPC_COOKIE_SECRET_LEN 16
-#define IPC_COOKIE_SECRETS 2
-struct ipc_cookies {
-	struct ipc_request request;
-	uint32_t what; /* enum ipc_cookies_what */
-	uint8_t secret[IPC_COOKIE_SECRET_LEN]; /* of ADD */
-};
-
-/* The result of an ipc_cookies. */
-enum ipc_cookies_result {
-	COOKIES_OK,
-	COOKIES_UNKNOWN,     /* an unknown command */
-	COOKIES_NOT_OF_FILE, /* nsd.conf has the secrets */
-	COOKIES_NO_FILE,     /* nsd.conf names no file */
-	COOKIES_NONE_STAGED,
-	COOKIES_ONLY_ACTIVE, /* the only secret, an active one, stays */
-	COOKIES_NOT_WRITTEN, /* the file; error says why */
-};
-struct ipc_cookies_done {
-	uint64_t ticket;
-	uint32_t result; /* enum ipc_cookies_result; the other fields are set
-			  * with COOKIES_OK */
-	uint32_t error;  /* errno */
-	uint32_t source; /* enum ipc_cookie_source */
-	uint32_t count;  /* of secrets, the active one first */
-	uint8_t secrets[IPC_COOKIE_SECRETS][IPC_COOKIE_SECRET_LEN];
 };
 
 /* A zone to be written: the served version, to the file that nsd.conf names. */
@@ -442,6 +379,8 @@ struct ipc_credit {
 #define IPC_ZONE_MIN offsetof(struct ipc_zone, text)
 #define IPC_LOADED_MIN offsetof(struct ipc_loaded, reasons)
 #define IPC_LOADED_MAX IPC_TEXT_END(ipc_loaded, reasons)
+#define IPC_UPDATED_MIN offsetof(struct ipc_updated, why)
+#define IPC_UPDATED_MAX IPC_TEXT_END(ipc_updated, why)
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
 #define IPC_EXPIRY_MAX (offsetof(struct ipc_expiry, apex) + 255)
 #define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
@@ -461,6 +400,8 @@ struct ipc_credit {
 #define IPC_KEY_MIN (offsetof(struct ipc_key, text) + 3)
 #define IPC_RECONFIGURED_MIN offsetof(struct ipc_reconfigured, text)
 #define IPC_RECONFIGURED_MAX IPC_TEXT_END(ipc_reconfigured, text)
+#define IPC_VERIFY_MIN (offsetof(struct ipc_verify, apex) + 1)
+#define IPC_VERIFY_END (offsetof(struct ipc_verify, apex) + 255)
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, credits,
@@ -522,9 +463,13 @@ struct ipc_credit {
 		sizeof(struct ipc_update), 1, 128, UPDATED,                  \
 		"changes of a zone (loader/load_update.h), to be published "   \
 		"at once")                                                   \
-	X(UPDATED, ROLE_LOADER, ROLE_XFRD, sizeof(struct ipc_updated),       \
-		sizeof(struct ipc_updated), 0, 0, NO_ANSWER,                 \
+	X(UPDATED, ROLE_LOADER, ROLE_XFRD, IPC_UPDATED_MIN, IPC_UPDATED_MAX, \
+		0, 0, NO_ANSWER,                                             \
 		"what became of an UPDATE")                                  \
+	X(UPDATE_WAITS, ROLE_LOADER, ROLE_XFRD, sizeof(uint64_t),            \
+		sizeof(uint64_t), 0, 0, NO_ANSWER,                           \
+		"the UPDATE with this ticket waits for a verifier, and does "\
+		"not count among those under way")                           \
 	X(EXPIRY, ROLE_XFRD, ROLE_LOADER, IPC_EXPIRY_MIN, IPC_EXPIRY_MAX, 0, \
 		256, NO_ANSWER,                                              \
 		"a zone is answered from for so long, and then no more "     \
@@ -582,6 +527,19 @@ struct ipc_credit {
 		sizeof(struct ipc_files_found),                              \
 		sizeof(struct ipc_files_found), 0, 0, NO_ANSWER,             \
 		"what came of a FIND_FILES")                                 \
+	X(WANT_VERIFIER, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,   \
+		NO_ANSWER,                                                   \
+		"zones are to be verified: have a verifier of this store")   \
+	X(VERIFY, ROLE_LOADER, ROLE_VERIFIER, IPC_VERIFY_MIN,                \
+		IPC_VERIFY_END, 0, 64, VERIFIED,                             \
+		"run the program that judges the candidate of a zone")       \
+	X(VERIFY_STOP, ROLE_LOADER, ROLE_VERIFIER,                           \
+		sizeof(struct ipc_verify_stop),                              \
+		sizeof(struct ipc_verify_stop), 0, 0, NO_ANSWER,             \
+		"the VERIFY with this ticket is not wanted any more")        \
+	X(VERIFIED, ROLE_VERIFIER, ROLE_LOADER, sizeof(struct ipc_verified), \
+		sizeof(struct ipc_verified), 0, 0, NO_ANSWER,                \
+		"the verdict on a VERIFY")                                   \
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64, NO_ANSWER,                 \
 		"a client has sent a NOTIFY, and may")                       \
@@ -650,10 +608,18 @@ struct ipc_credit {
 		sizeof(struct ipc_holder), 0, 0, NO_ANSWER,                  \
 		"a reader keeps old versions beyond its bounds; said again " \
 		"each second while it does")                                 \
-	X(LET_GO, ROLE_MAIN, ROLE_WORKER | ROLE_XFRD | ROLE_WRITER,          \
+	X(LET_GO, ROLE_MAIN,                                                 \
+		ROLE_WORKER | ROLE_XFRD | ROLE_WRITER | ROLE_VERIFIER,       \
 		sizeof(struct ipc_let_go), sizeof(struct ipc_let_go), 0, 0,  \
 		NO_ANSWER,                                                   \
-		"end what pins versions up to this epoch")
+		"end what pins versions up to this epoch")                   \
+	X(WANT_SINK, ROLE_COLLECTOR, ROLE_MAIN,                              \
+		sizeof(struct ipc_want_sink), sizeof(struct ipc_want_sink),  \
+		0, 0, NO_ANSWER,                                             \
+		"connect to the receiver, or open the file, and say SINK")   \
+	X(SINK, ROLE_MAIN, ROLE_COLLECTOR, sizeof(struct ipc_sink),          \
+		sizeof(struct ipc_sink), 1, 0, NO_ANSWER,                    \
+		"write to this from now on; a file may come unasked")
 
 #define IPC_ENUM(name, sender, receiver, least, most, fds, credits, answer,  \
 	meaning)                                                             \

@@ -120,6 +120,10 @@ struct journal_end {
 	enum journal_kind kind;
 	uint32_t from;      /* serial: see struct journal_entry */
 	bool is_back;       /* see struct journal_entry; JOURNAL_WHOLE only */
+	bool is_doubtful;   /* see struct journal_entry; journal_accept ends
+			     * it */
+	bool is_update;     /* see struct journal_entry */
+	bool is_taken;      /* see struct journal_entry */
 	uint32_t to;        /* serial */
 	int64_t time_sec;   /* of the epoch: received at */
 	const char *source; /* for the comment of a zone file, such as
@@ -176,9 +180,9 @@ enum nsd_err journal_check_text(const struct journal *journal,
  * A change is effective in this process at once, and on disk soon. An apex that
  * the journal does not know is fine. */
 
-/* Accepts an entry that was published: if it is a whole zone, earlier entries
- * end. To be repeated after a restart for the version that is served then:
- * until then earlier entries stay. */
+/* Accepts an entry that was published: it is not doubtful any more; if it is a
+ * whole zone, earlier entries end. To be repeated after a restart for the
+ * version that is served then: until then earlier entries stay. */
 void journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id);
 
 /* Refuses an entry that does not apply: it and the later entries of the zone
@@ -211,6 +215,12 @@ bool journal_find_newest(const struct journal *journal, const uint8_t *apex,
  * there are none. */
 bool journal_find_oldest(const struct journal *journal, const uint8_t *apex,
 	struct journal_entry *entry) MUST_USE;
+
+/* Calls fn for the live entries of a zone, the oldest first, until it returns
+ * false. fn changes nothing in the journal. Returns fn's last result; true: the
+ * zone has none. */
+bool journal_each(const struct journal *journal, const uint8_t *apex,
+	bool (*fn)(void *ctx, const struct journal_entry *entry), void *ctx);
 
 /* Finds the newest live entry of a zone that leads to this serial. False: there
  * is none. Cost: the entries behind it. */

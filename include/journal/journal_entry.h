@@ -29,6 +29,10 @@ struct journal_entry {
 	uint32_t head_len; /* octets of the record before a text in it */
 	enum journal_kind kind;
 	bool in_file;      /* the text is in a file of its own */
+	bool is_doubtful;  /* to be judged before it is served, and not known
+			    * to have been: a start leaves it out */
+	bool is_update;    /* clients have sent it: no primary has it */
+	bool is_taken;     /* an operator takes it, whatever its digest */
 	bool is_back;      /* a whole zone that is not newer than `from`: it was
 			    * forced (RFC 1982 has no way back) */
 };

@@ -16,11 +16,11 @@ struct journal_index;
 
 /*
  * Reads all segments of the folder behind dirfd, and remembers the live
- * entries. Writes nothing. Warnings about damage go to the sink (NULL: to
- * none). Octets behind the last whole record of the newest segment may be of a
- * record that is being written: they are not looked at. Keeps dirfd until
- * journal_index_close. Memory: some 200 octets a live entry with its
- * zone.
+ * entries that are not doubtful. Writes nothing. Warnings about damage go to
+ * the sink (NULL: to none). Octets behind the last whole record of the newest
+ * segment may be of a record that is being written: they are not looked at.
+ * Keeps dirfd until journal_index_close. Memory: some 200 octets a live entry
+ * with its zone.
  * returns NSD_OK and gives *index; NSD_E_SYSTEM with errno; NSD_E_MEMORY;
  *     NSD_E_AGAIN: segments were replaced as fast as they were read.
  */

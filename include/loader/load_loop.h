@@ -24,6 +24,12 @@ void load_loop_destroy(struct load_loop *loop);
  * loop's own thread, and without a loop (NULL), calls it at once. */
 void load_loop_call(struct load_loop *loop, void (*run)(void *arg), void *arg);
 
+/* Waits until the loop has called load_loop_release for this flag, which lies
+ * on the thread's stack. */
+void load_loop_await(struct load_loop *loop, const bool *done);
+/* Has the thread go on; the flag is the thread's again. */
+void load_loop_release(struct load_loop *loop, bool *done);
+
 /* True in the loop's own thread, and without a loop. */
 bool load_loop_is_own(const struct load_loop *loop);
 

@@ -27,9 +27,16 @@ struct load_text {
 			* The reader looks again: the head may have changed
 			* since */
 	bool is_back; /* of xfrd: see struct ipc_update */
+	uint32_t accepted; /* checks that are left out; see struct ipc_update */
 	bool is_rest; /* no text here: all entries of the journal beyond the
 		       * served version (load_journal_catch_up) */
 };
+
+/* Returns the text of an entry, kept, of the journal whose folder dirfd is. It
+ * was judged when it came, or it would not be there; its digest is looked at
+ * once more, unless an operator has taken it as it is. */
+struct load_text load_text_of_entry(int dirfd,
+	const struct journal_entry *entry);
 
 /*
  * Reads the records of a text that is XFR_WHOLE. Of options it follows apex,

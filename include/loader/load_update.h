@@ -44,9 +44,13 @@ enum load_update_kind {
 	LOAD_UPDATE_DIFFS = XFR_DIFFS, /* differences between versions of it */
 };
 
-/* The most octets of differences. They are applied at some 4 us a record: a
- * zone with more is better built anew from a whole transfer. */
+/* The most octets of differences of a zone with few records, and for each
+ * record of one with many: about one of eight records may differ. They are
+ * applied at some 4 us a record, and take some 14 octets of memory for each of
+ * theirs meanwhile, so a zone with more is better built anew from a whole
+ * transfer. */
 #define LOAD_UPDATE_DIFFS_MAX (16u << 20)
+#define LOAD_UPDATE_DIFFS_RECORD 5u
 /* The most octets of a text that is read at once when it comes. Differences of
  * that length, some 600 records, are then applied in the loader's loop, in some
  * 3 ms, if no more names are to be made anew than below; else by a thread. */
@@ -59,29 +63,42 @@ enum load_update_action {
 	LOAD_UPDATE_REMOVE_RRSET, /* TYPE 255: all of the name; no RDATA */
 };
 
+/* Returns the most octets of differences of a zone that has so many records. */
+static inline uint64_t
+load_update_diffs_max(uint64_t records)
+{
+	return records > LOAD_UPDATE_DIFFS_MAX / LOAD_UPDATE_DIFFS_RECORD
+		? records * LOAD_UPDATE_DIFFS_RECORD : LOAD_UPDATE_DIFFS_MAX;
+}
+
+/* The same of what is served for an entry; STORE_NONE: there is none. */
+uint64_t load_update_served_max(const struct store_view *view,
+	store_ref entry) MUST_USE;
+
 /*
  * Reads the octets of a message. They are read and not mapped, because their
  * sender could still change or cut them. *data: gives text->len octets; free()
  * them.
- * returns NSD_OK; NSD_E_LIMIT: too many octets for that kind; NSD_E_MEMORY;
+ * returns NSD_OK; NSD_E_LIMIT: there are more than max; NSD_E_MEMORY;
  * NSD_E_SYSTEM: the file cannot be read, or has fewer.
- * is given.
  */
-enum nsd_err load_update_read(const struct load_text *text, uint8_t kind,
+enum nsd_err load_update_read(const struct load_text *text, uint64_t max,
 	uint8_t **data) MUST_USE;
 
 /*
  * Takes the octets of a message into memory: small ones of any kind, and
  * changes that are applied at once. A whole zone stays in its file, as it may
  * be of any size, and so do differences that a thread is to read.
+ * view: has the zone's served version, by which differences are bounded.
  * out: kind, len, data and text of *change, where data and text were none;
  *      after an error, too, load_wait_free is due. apex (room for NAME_MAX_LEN
  *      octets): in lower case. What is in memory is of that kind and apex.
  * returns NSD_OK; NSD_E_WIRE: the octets are of no kind; or as
  * load_update_read.
  */
-enum nsd_err load_update_take(const struct load_text *text,
-	struct load_change *change, uint8_t *apex) MUST_USE;
+enum nsd_err load_update_take(const struct store_view *view,
+	const struct load_text *text, struct load_change *change,
+	uint8_t *apex) MUST_USE;
 
 /* True if the served version is newer than a whole zone that comes again, by
  * its SOA. Then the loader that had it before has published it, and later
@@ -95,7 +112,7 @@ void load_update_fill(const struct load_context *context,
 	const uint8_t *apex, struct ipc_updated *result);
 
 /*
- * Applies the changes in a file (not LOAD_UPDATE_WHOLE), all or none, and
+ * Applies the changes in memory (not LOAD_UPDATE_WHOLE), all or none, and
  * publishes them. Findings go to the log. zones: those of the configuration, by
  * the id of their entry. settle: the changed zone is noted there. For the main
  * thread.
@@ -108,11 +125,12 @@ void load_update_fill(const struct load_context *context,
  *   NSD_E_ZONE       the zone would break a rule
  *   NSD_E_INEXACT    differences do not fit (load_versions.h)
  *   NSD_E_LIMIT      they take too long for the loop: nothing is done
+ *   NSD_E_CHANGE and others of load_verify: it is refused
  *   NSD_E_MEMORY, or others of update/update.h
  */
 void load_update_apply(const struct load_context *context,
 	const struct load_zone *zones, size_t zone_count,
-	struct load_settle *settle, const uint8_t *data, uint64_t len,
+	struct load_settle *settle, const struct load_change *change,
 	struct ipc_updated *result);
 
 #endif

@@ -12,6 +12,8 @@
 #include "update/update.h"
 #include "zonedb/history_edit.h"
 
+struct load_refusal;
+
 /* The zone that versions are applied to, and how. All is borrowed. */
 struct load_versions {
 	const struct load_context *context;
@@ -25,11 +27,11 @@ struct load_versions {
 	const struct load_zone *verify; /* the zone whose last version is
 					 * verified (load_verify.h); NULL: none
 					 * is */
+	uint32_t accepted;             /* checks that are left out */
+	struct load_refusal *refusal;  /* set if it is refused; with verify */
 	uint64_t verify_records_max; /* verify in this call only if the zone has
 				      * at most so many records, and no
 				      * signatures; UINT64_MAX: in any case */
-	bool is_kept; /* the journal has kept them: signatures were judged when
-		       * they came */
 	struct diag_sink *sink; /* for findings */
 	struct zone_update_result done; /* added up over all calls */
 };
@@ -53,10 +55,11 @@ struct load_octets {
  * returns NSD_OK: the zone is at the last serial. After any other result it is
  * as it was. NSD_E_WIRE: the octets are no differences, or those of another
  * zone. NSD_E_INEXACT: the zone has no version, or one of another serial, or a
- * version has a difference that does not fit; NSD_E_ZONE, NSD_E_DIGEST: the
- * last version is at fault; NSD_E_MEMORY. NSD_E_LIMIT: too much would have to
- * be looked at (names_max, verify_records_max), or, without a heap, the version
- * before is still being retired. NSD_E_AGAIN: it was cancelled.
+ * version has a difference that does not fit; NSD_E_ZONE: the last version is
+ * at fault; the errors of load_verify: it was refused; NSD_E_MEMORY.
+ * NSD_E_LIMIT: too much would have to be looked at (names_max,
+ * verify_records_max), or, without a heap, the version before is still being
+ * retired. NSD_E_AGAIN: it was cancelled.
  */
 enum nsd_err load_versions_apply(struct load_versions *v,
 	const struct load_octets *parts, size_t count) MUST_USE;

@@ -22,6 +22,7 @@ struct load_change {
 	uint64_t channel; /* of the asker: struct ipc_message */
 	uint64_t ticket;
 	uint8_t kind;          /* enum load_update_kind */
+	bool is_late;          /* UPDATE_WAITS was sent */
 	uint64_t len;
 	uint8_t *data;         /* octets of IPC_UPDATE; NULL: the octets are
 				* still in the file of text */

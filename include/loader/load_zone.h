@@ -17,6 +17,7 @@
 #include "zonedb/history_edit.h"
 #include "zonefile/zonefile.h"
 
+struct load_refusal;
 struct load_text;
 struct store_writer;
 
@@ -41,9 +42,16 @@ struct load_zone {
 	bool is_behind;    /* takes updates, of which the journal has some that
 			    * are not served, up to `lacks`: only a newer file
 			    * counts */
+	bool is_refused;   /* a version with the serial `refused` was not served
+			    * last, and the log has it; the loop's */
+	uint32_t refused;
+	bool accepts;      /* an operator takes the file as it is: not judged;
+			    * the loop sets it before and after a reading */
 	uint32_t lacks;    /* serial */
 	uint32_t expires_sec; /* while held: expires_sec of the entry, to be
 			       * restored */
+	bool judged;       /* waits for a verifier, or for a thread that may:
+			    * of the loop */
 	const struct load_text *transfer; /* to be read, or being read; NULL:
 					   * none */
 };
@@ -68,6 +76,8 @@ enum load_outcome {
 	LOAD_APPLIED,   /* changes of the served version are published
 			 * already */
 	LOAD_BUILT,     /* a new version is ready to be published */
+	LOAD_PUT_OFF,   /* to be read by a thread that may wait for a verifier;
+			 * the zone stays claimed */
 	LOAD_AGAIN,     /* the zone's files changed while they were read */
 	LOAD_FAILED,    /* said in the log */
 };
@@ -107,6 +117,8 @@ struct load_result {
 				       * for people; owned; NULL: the log has
 				       * them */
 	enum nsd_err err;             /* of a transfer that is LOAD_FAILED */
+	struct load_refusal *refusal; /* of a transfer that was refused; owned;
+				       * NULL: none, or no memory */
 	struct diff *diff;            /* of LOAD_COMPARED: owned */
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
@@ -133,6 +145,7 @@ enum load_which {
 struct load_journal;
 struct load_retire;
 struct load_loop;
+struct load_judging;
 
 /* The context in which zones are read. */
 struct load_context {
@@ -144,6 +157,11 @@ struct load_context {
 	enum load_which which;
 	bool beside_answers;         /* workers serve already */
 	bool of_transfers;           /* transfers are read, not files */
+	bool is_start;               /* of files: none are verified by a
+				      * program */
+	bool awaits;                 /* threads that may wait for a verifier;
+				      * zones are claimed before */
+	const struct load_judging *judging; /* NULL: no program does */
 	bool cancelled;              /* no more zones are begun; atomic */
 	bool timed;                  /* rssac002: log how long loads take */
 	const struct load_journal *journal; /* for a first pass; or NULL */

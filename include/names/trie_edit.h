@@ -56,6 +56,9 @@ struct trie_owned {
 };
 /* Frees all these branches, for a transaction that is abandoned. */
 void trie_owned_free(struct trie_owned *owned, struct store_heap *heap);
+/* The same by a function: some reader has seen them. */
+void trie_owned_release(struct trie_owned *owned,
+	void (*release)(void *ctx, store_ref ref, size_t len), void *ctx);
 
 /*
  * Adds an object, or replaces the one with the same name.

@@ -17,6 +17,7 @@
 #ifndef NET_PROXY_H
 #define NET_PROXY_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,11 @@ struct proxy_header {
 	bool has_client; /* false: the proxy speaks for itself (LOCAL), or does
 			  * not know for whom (family unspecified) */
 	struct sockaddr_storage client; /* if has_client: address and port */
+	union {                         /* the same of the client's server */
+		struct sockaddr sa;
+		struct sockaddr_in ip4;
+		struct sockaddr_in6 ip6;
+	} server;
 };
 
 enum proxy_outcome {

@@ -74,6 +74,9 @@ struct net_handler {
 	/* Raised before octets of clients are read, once for a turn of a
 	 * socket, or of all connections. */
 	uint64_t *turns;
+	/* exchange.local is set while this is not 0; atomic. NULL: it never
+	 * is. */
+	const uint32_t *wants_local;
 	/* The times from before requests were received (on streams: from when
 	 * they were handed over for the last time) until the replies were given
 	 * to the system. Requests without a reply, and messages of on_stream,

@@ -14,6 +14,9 @@
  *           these have no zone any more: the loader's
  *   limits  of the rate of answers (guard/rrl.h): all workers share them
  *   cookies their secrets (guard/cookie.h): main's; no core file has them
+ *   switch  the records of queries that are wanted (tap/ring.h): main's
+ *   rings   of each worker, with these records; no core file has them
+ *   cursors of each ring, and tap: what came of the records; the collector's
  *
  * It outlasts every process but main, so counters go on when a process is
  * replaced. Each part begins at a page of its own. A child unmaps the parts
@@ -37,6 +40,7 @@
 #include "guard/rrl.h"
 #include "ipc/message.h"
 #include "query/rssac.h"
+#include "tap/ring.h"
 
 /* Groups of zones that have counters of their own. */
 #define COUNTS_GROUPS_MAX (UINT32_C(1) << 20)
@@ -90,6 +94,8 @@ struct counts_options {
 			      * fewer */
 	uint32_t limits;     /* buckets, at least 1; there may be room for
 			      * more */
+	unsigned hidden;     /* workers behind the others, which count and are
+			      * in no statistics: 1 with a verify server */
 };
 
 /* Makes the counters, all zeros. NSD_E_SYSTEM: said in the log;
@@ -162,5 +168,19 @@ void counts_get_limits(const struct counts *counts, uint32_t buckets,
 	struct rrl *limits);
 /* Gets the secrets of cookies: for main to write; for workers to read. */
 struct cookie_share *counts_get_cookies(const struct counts *counts);
+
+/* Gets the switch of records of queries: for main to write; for workers, the
+ * collector and xfrd to read. */
+struct tap_switch *counts_get_switch(const struct counts *counts);
+/* Gets the ring of a worker: for itself to write; for the collector to read. */
+struct tap_ring *counts_get_ring(const struct counts *counts,
+	unsigned worker);
+/* Gets the cursor of a worker's ring: for the collector to write; for workers
+ * to read. */
+struct tap_cursor *counts_get_cursor(const struct counts *counts,
+	unsigned worker);
+/* Gets the figures of the collector: for itself to write; for main and xfrd to
+ * read. */
+struct tap_counts *counts_get_tap(const struct counts *counts);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * peers.h - the other children that a role talks to directly.
  *
- * Main makes a channel between xfrd and the loader, and between xfrd and each
- * worker, and gives each end away (PEER). When the process at the other end has
- * died (PEER_GONE), its last messages are taken, and the channel is closed. Its
- * successor comes with a channel of its own.
+ * Main makes a channel between xfrd and the loader, the writer and each worker,
+ * and between the loader and the verifier, and gives each end away (PEER). When
+ * the process at the other end has died (PEER_GONE), its last messages are
+ * taken, and the channel is closed. Its successor comes with a channel of its
+ * own.
  */
 #ifndef PROCESS_PEERS_H
 #define PROCESS_PEERS_H

@@ -17,6 +17,11 @@
  * with is given up; a READ after the first. Every death counts: no loader is
  * ended without its own fault.
  *
+ * A request that takes as long as a program of the operator's is late: the
+ * other side says so, and gives its credit back. It then counts among the
+ * requests no more, and others go on; it is answered, and sent to the next
+ * loader, as any other.
+ *
  * Main does not die before xfrd does.
  */
 #ifndef PROCESS_REQUESTS_H
@@ -46,7 +51,8 @@ struct requests {
 				* at first */
 	struct request *unsent; /* the first unsent one; in one order, those
 				 * behind it are unsent, too */
-	unsigned count;
+	unsigned count;        /* without those that are late */
+	struct request *late;  /* the latest first */
 	uint64_t ticket;       /* of the latest */
 	struct link *link;     /* to the other side; NULL: there is none now */
 };
@@ -67,7 +73,7 @@ enum nsd_err requests_add(struct requests *requests,
 static inline bool
 requests_are_full(const struct requests *requests)
 {
-	return requests->count == REQUESTS_MAX;
+	return requests->count >= REQUESTS_MAX;
 }
 
 /* Sends requests that wait: the other side is there, or takes more. The link is
@@ -75,6 +81,10 @@ requests_are_full(const struct requests *requests)
 void requests_go_on(struct requests *requests, struct link *link);
 /* Notes that the other side has died, and its last answers are taken. */
 void requests_stop(struct requests *requests);
+/* Takes the word of the other side that the request with a ticket is late.
+ * Returns its ctx if on_end is what ends it, else NULL. */
+void *requests_take_delay(struct requests *requests, uint64_t ticket,
+	request_on_end *on_end);
 /* Takes an answer of the other side. An answer to no request is refused, and
  * the log says so. */
 void requests_take_answer(struct requests *requests,

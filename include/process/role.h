@@ -1,6 +1,6 @@
 /*
- * role.h - the part that loader, workers, xfrd and the writer have in common: a
- * child of main with a channel to it and a libevent loop.
+ * role.h - the part that all children of main have in common: a channel to it
+ * and a libevent loop.
  */
 #ifndef PROCESS_ROLE_H
 #define PROCESS_ROLE_H
@@ -44,7 +44,9 @@ struct role_start {
 	unsigned index;             /* of a worker, from 0 */
 	unsigned reader_slot;       /* in the store; not of the loader */
 	struct child_page *page;    /* NULL: main does not look */
+	int proc_fd;                /* of the verifier: /proc; -1: none */
 	/* Of a worker: */
+	bool verifies;   /* the verify server: answers from candidates */
 	bool stands_by;  /* a standby: serves once it is told to */
 	bool is_careful; /* workers before this one have died of messages */
 	/* Of the loader: */
@@ -86,6 +88,10 @@ struct role {
 	 * OBEYED with the ticket once the role follows them. NULL: as
 	 * on_settings. */
 	void (*on_zones)(struct role *role, uint64_t ticket);
+	/* BROADCAST_SAVE: sends OBEYED with the ticket once it is done; and
+	 * BROADCAST_SAVED with its value. NULL: nothing is done. */
+	void (*on_save)(struct role *role, uint64_t ticket);
+	void (*on_saved)(struct role *role, bool is_followed);
 	/* on_peer: there is a channel to another role, or more can be sent on
 	 * it. on_peer_gone: that role has died. NULL: nothing is done. */
 	void (*on_peer)(struct role *role, struct peer *peer);
@@ -162,6 +168,9 @@ struct role_answer {
 };
 void role_answer(struct role *role, uint64_t channel,
 	const struct role_answer *answer);
+/* The same for a request whose credit was given back before. */
+void role_answer_late(struct role *role, uint64_t channel,
+	const struct role_answer *answer);
 
 /* True if an answer on that channel waits. */
 bool role_answer_waits(struct role *role, uint64_t channel);
@@ -171,5 +180,7 @@ void loader_main(const struct role_start *start) __attribute__((noreturn));
 void worker_main(const struct role_start *start) __attribute__((noreturn));
 void xfrd_main(const struct role_start *start) __attribute__((noreturn));
 void writer_main(const struct role_start *start) __attribute__((noreturn));
+void collector_main(const struct role_start *start) __attribute__((noreturn));
+void verifier_main(const struct role_start *start) __attribute__((noreturn));
 
 #endif

@@ -47,4 +47,10 @@ enum nsd_err sandbox_enter_folders(const struct sandbox *sandbox,
 enum nsd_err sandbox_enter_calls(const struct sandbox *sandbox,
 	enum ipc_role role) MUST_USE;
 
+/* In a process that becomes a program of the operator's: it, and what it
+ * starts, can send signals to each other alone, and look into nobody else; as
+ * far as the kernel can do that (landlock, version 6). Files, sockets and calls
+ * stay as they are. Needs PR_SET_NO_NEW_PRIVS. */
+void sandbox_enter_program(const struct sandbox *sandbox);
+
 #endif

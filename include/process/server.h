@@ -16,6 +16,7 @@
 #include "process/sandbox.h"
 #include "process/sockets.h"
 
+struct conf_commands;
 struct counts;
 struct role_hooks;
 
@@ -33,6 +34,7 @@ struct server_assoc {
 struct server {
 	struct conf *conf;        /* with the flags folded in; of main: without
 				   * zones (loader/conf_zones.h) */
+	struct conf_commands *commands; /* conf/command.h; NULL: none */
 	int zones;                /* main's image of the zones of nsd.conf, for
 				   * the loader alone; 0: none */
 	struct server_assoc *assocs; /* for the next loader */

@@ -36,6 +36,8 @@ struct query_options {
 	const struct cookie_share *cookies; /* NULL: no cookies */
 	struct store_reader *reader; /* of the caller, to pin versions that
 				      * are transferred; NULL: no transfers */
+	bool candidates; /* answers from the version of a zone that is being
+			  * verified, if there is one */
 };
 
 struct query_ctx;
@@ -82,6 +84,11 @@ void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
  */
 size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
+
+/* The octets of the name of the zone that request i of the last batch was for,
+ * the last ones of the question's name; 0: there is no such zone. The caller is
+ * still online. */
+uint8_t query_zone_len(const struct query_ctx *ctx, size_t i);
 
 /* The outcome of an UPDATE (RFC 2136) that was passed on. */
 struct query_outcome {
@@ -138,6 +145,7 @@ enum query_fault {
 	QUERY_FAULT_KEY,       /* no such key */
 	QUERY_FAULT_SIGNATURE,
 	QUERY_FAULT_TIME,      /* signed at another time than ours */
+	QUERY_FAULT_UNSIGNED,  /* update-policy is for signed ones alone */
 };
 
 /* A decision of an access list: a request that was refused, or a transfer that
@@ -150,9 +158,11 @@ struct query_access {
 	struct sockaddr_storage client;
 	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
 	uint8_t name[NAME_MAX_LEN]; /* of the question */
+	uint8_t key[NAME_MAX_LEN]; /* of an UPDATE's signature, which is right;
+				    * the root: none */
 	enum query_fault fault;
-	uint8_t of[NAME_MAX_LEN]; /* POLICY: the owner; the others but ZONE: the
-				   * key */
+	uint8_t of[NAME_MAX_LEN]; /* POLICY: the owner; KEY, SIGNATURE, TIME:
+				   * the key */
 	uint16_t type;            /* POLICY: of the record */
 	uint64_t signed_sec;      /* TIME: the request's, since 1970 */
 	uint64_t now_sec;         /* TIME: ours */
@@ -176,6 +186,9 @@ const struct query_access *query_accesses(const struct query_ctx *ctx,
 size_t query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
 	size_t capacity);
 void query_stream_end(struct query_ctx *ctx, void *stream);
+
+/* A pointer of the caller's own that goes with a stream: NULL at first. */
+void **query_stream_note(void *stream);
 
 /* Finds the apex of a stream's zone, if the stream's version was pinned up to
  * an epoch of the store (store_reader_has_pinned); else NULL. Lent until the

@@ -17,6 +17,14 @@
 
 #include "settings/settings.h"
 
+/* Checks of versions from elsewhere before they are served. */
+enum settings_checks {
+	SETTINGS_CHECKS = 1,           /* by the server itself */
+	SETTINGS_VERIFIES = 2,         /* verify-zone: yes */
+	SETTINGS_VERIFIES_AS_ALL = 4,  /* by a verifier, if verify-zones says
+					* so */
+};
+
 /* The numbers of doc/surface.md 1.5. */
 struct settings_storing {
 	uint64_t size_limit_xfr; /* octets; 0: any number */
@@ -24,6 +32,8 @@ struct settings_storing {
 	uint32_t ixfr_number;
 	uint16_t store_ixfr;
 	uint16_t create_ixfr;
+	uint16_t checks;         /* enum settings_checks, or-ed */
+	uint16_t unused[3];      /* 0 */
 };
 
 /* The role of a zone among catalogs (RFC 9432), and whose member it becomes.

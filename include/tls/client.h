@@ -17,6 +17,10 @@ struct tls_client_options {
 	const char *name;         /* of nsd.conf, for messages */
 	const char *domain;       /* name in the server's certificate */
 	struct tls_text bundle;   /* trusted certificates */
+	/* Another protocol than DNS: TLS 1.2 or later, without ALPN. Then
+	 * domain may be NULL: any name will do; and bundle empty: any
+	 * certificate will. */
+	bool not_dns;
 	struct tls_text chain;    /* own certificate; empty: none */
 	struct tls_text key;
 	const char *password;     /* of the key; NULL: none */

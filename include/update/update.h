@@ -36,6 +36,8 @@ struct update_candidate {
 	size_t owner_count;
 	bool is_verified; /* set by the check: the version gets
 			   * ZONE_VERIFIED */
+	uint64_t data_count; /* set by the check: of the version; 0: not
+			      * counted */
 };
 
 struct zone_update_options {
@@ -129,13 +131,21 @@ enum nsd_err update_commit(struct zone_update *update,
 void update_abort(struct zone_update *update);
 
 /*
- * Makes, publishes and ends an update in three steps, for changes that would
+ * Makes, publishes and ends an update in steps, for changes that would
  * hold up the writer's thread. From update_begin to update_end no other code
  * may change the zone, settle it, let go of the served version, or look at its
  * parts that only the writer reads (holders, the index of contents).
  *
  *	update_make     any thread, which options.heap is for: all that can
  *	                fail. returns as update_commit; nothing is published.
+ *	update_show     the writer's thread, after NSD_OK, if the version is
+ *	                to be verified first: makes it the entry's candidate,
+ *	                which it gives. STORE_NONE: nothing changes. From
+ *	                here on, other threads may do as much as with any
+ *	                version, but for that zone.
+ *	update_withdraw the writer's thread, in place of update_publish: the
+ *	                version was refused. Gives what is to be retired
+ *	                whole, as update_publish does.
  *	update_publish  the writer's thread; only after NSD_OK. Fast. Gives the
  *	                version that was served if the zone was built anew: the
  *	                caller lets go of it (zonedb/retire.h). STORE_NONE:
@@ -146,6 +156,8 @@ void update_abort(struct zone_update *update);
  */
 enum nsd_err update_make(struct zone_update *update,
 	struct diag_sink *sink) MUST_USE;
+store_ref update_show(struct zone_update *update) MUST_USE;
+store_ref update_withdraw(struct zone_update *update) MUST_USE;
 store_ref update_publish(struct zone_update *update) MUST_USE;
 /* Ends an update. result: as of update_commit; set if it was published. */
 void update_end(struct zone_update *update,
@@ -194,7 +206,8 @@ enum nsd_err update_prepare_step(struct store_writer *writer,
  * Builds a zone anew from its own records and publishes it in place, if it has
  * 4000 records at most. Its objects then lie in holes that they fit, or close
  * together, and the spans that it was scattered over may become free. A larger
- * zone stays as it is. *records grows by the records that were read.
+ * zone, or one with a candidate, stays as it is. *records grows by the records
+ * that were read.
  * NSD_OK: also if the zone is not loaded, or could not be built. NSD_E_MEMORY:
  * the zone stays as it was.
  */

@@ -228,6 +228,8 @@ int64_t xfr_next_time(const struct xfr_machine *machine);
 	X(XFR_NO_FIT, "the differences do not fit") /* TRANSFER */        \
 	X(XFR_BAD_DIGEST, "the ZONEMD digest is wrong") /* TRANSFER */    \
 	X(XFR_BAD_SIGNED, "the signatures are not right") /* TRANSFER */  \
+	X(XFR_REFUSED, "the version is refused") /* TRANSFER; another transfer \
+						  * of it would be, too */ \
 	X(XFR_LOCAL, "could not be kept or published") /* our fault */
 
 #define XFR_OUTCOME_ENUM(name, text) name,
@@ -279,6 +281,12 @@ bool xfr_wants(const struct xfr_machine *machine, uint64_t ticket,
  */
 void xfr_on_notify(struct xfr_machine *machine, uint32_t zone, int64_t now,
 	uint32_t primary, bool has_serial, uint32_t serial);
+
+/* Begins a check now, for the operator, that is to bring a version that was
+ * refused: of the primary, if it is not XFR_NONE, or else of others. A version
+ * that is not newer than the zone's is transferred whole, as if forced. */
+void xfr_on_accept(struct xfr_machine *machine, uint32_t zone, int64_t now,
+	uint32_t primary, uint32_t serial);
 
 /* Begins a check now, for the operator; forced: AXFR, with any serial. */
 void xfr_on_command(struct xfr_machine *machine, uint32_t zone, int64_t now,

@@ -360,6 +360,8 @@ struct zone {
 	store_ref share;         /* struct share_index, or none */
 	store_ref pending_first; /* struct glue_change, the oldest first */
 	store_ref pending_last;
+	uint64_t data_count;     /* records that xfr-max-change counts
+				  * (loader/load_change.h); 0: not counted */
 };
 
 /* The addresses of a cell from some version on. The writer copies them into the
@@ -426,6 +428,9 @@ enum zone_entry_flags {
 	/* Versions come from files, and came from xfrd before, since the start:
 	 * the last one of these may still have to be written to its file. */
 	ZONE_ENTRY_WAS_FROM_XFRD = 64,
+	/* The zone's file waits for a verifier: the next loader reads it. Not
+	 * of the configuration. */
+	ZONE_ENTRY_FILE_WAITS = 128,
 };
 
 struct settings_storing;
@@ -451,8 +456,13 @@ const char *zone_own_file(const struct zone_own *own);
 
 /*
  * A configured zone: a leaf of the table. It lives as long as the zone is
- * configured. `flags`, `zone`, `options`, `pattern`, `own`, `history` and
- * `expires_sec` are replaced in place.
+ * configured. `flags`, `zone`, `candidate`, `options`, `pattern`, `own`,
+ * `history` and `expires_sec` are replaced in place.
+ *
+ * A candidate is a version that is being verified. Only a reader whose view has
+ * candidates looks at it, by zone_entry_version; all others look at `zone`. It
+ * ends in `zone`, or is retired. A loader that dies leaves it to the next one,
+ * which takes it away.
  *
  * expires_sec (RFC 1035 section 3.3.13, EXPIRE) is a time of CLOCK_MONOTONIC,
  * which cannot be set: seconds since this boot, so it has no meaning in a store
@@ -475,8 +485,20 @@ struct zone_entry {
 				* too; 0: none. Atomic */
 	store_ref history;     /* struct zone_changeset (zone/history.h); none:
 				* no differences are kept */
+	store_ref candidate;   /* struct zone that is being verified; none */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
 };
+
+/* Loads the version of a zone for a view, with candidates or without. none: not
+ * loaded. */
+static inline store_ref
+zone_entry_version(const struct zone_entry *entry, bool candidates)
+{
+	store_ref ref = candidates ? store_load_ref(&entry->candidate)
+				   : STORE_NONE;
+
+	return ref != STORE_NONE ? ref : store_load_ref(&entry->zone);
+}
 
 /* True if the zone is not to be answered from. now_sec: of CLOCK_MONOTONIC. */
 static inline bool

@@ -76,10 +76,18 @@ enum nsd_err table_adopt(struct store_writer *writer,
  * Returns as table_adopt. */
 enum nsd_err table_set_up(struct store_writer *writer, store_ref entry,
 	const struct zone_setup *setup) MUST_USE;
+/* Sets or takes away ZONE_ENTRY_FILE_WAITS. Cannot fail. */
+void table_set_file_waits(struct store_writer *writer, store_ref entry,
+	bool waits);
 /* Publishes a version of a zone's data and retires the old one. zone none: the
  * zone becomes "not loaded". Cannot fail. */
 void table_set_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone);
+/* Sets the version of a zone that is being verified, or none. Retires nothing:
+ * the one before is in `zone` by now, or is for the caller to retire. Cannot
+ * fail. */
+void table_set_candidate(struct store_writer *writer, store_ref entry,
+	store_ref candidate);
 /* Publishes a version as table_set_zone, but returns the old one: the caller
  * retires it, unless it is none. */
 store_ref table_swap_zone(struct store_writer *writer, store_ref entry,

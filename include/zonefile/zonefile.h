@@ -43,6 +43,9 @@ struct zonefile_options {
 	 * $INCLUDE. Otherwise a pipe that the program was started with may be
 	 * read, too, as /dev/stdin or /dev/fd/N. */
 	bool only_files;
+	/* The caller has just seen that the file is a regular one, so the
+	 * parser does not look before it opens it. With only_files. */
+	bool is_seen;
 	/* Called behind each piece, from the calling thread; or NULL. */
 	void (*on_progress)(void *ctx, uint64_t octets_done,
 		uint64_t octets_total);

@@ -213,6 +213,7 @@ enum nsd_err
 audit_apex_read(struct audit *audit, const struct audit_owner *o)
 {
 	const struct audit_group *g = audit_owner_find(o, TYPE_DNSKEY);
+	uint8_t sigs[32];
 	struct audit_rrs rrs;
 	enum nsd_err err;
 
@@ -222,7 +223,8 @@ audit_apex_read(struct audit *audit, const struct audit_owner *o)
 	}
 	audit->has_keys = true;
 	rrs = (struct audit_rrs){o->data + g->at, g->len};
-	err = audit_keys_read(audit, &rrs);
+	audit_owner_find_algorithms(o, TYPE_DNSKEY, sigs);
+	err = audit_keys_read(audit, &rrs, sigs);
 	g = audit_owner_find(o, TYPE_NSEC3PARAM);
 	if (err == NSD_OK && g != NULL) {
 		rrs = (struct audit_rrs){o->data + g->at, g->len};

@@ -239,6 +239,43 @@ chain_is_simple(const struct audit_touched *t)
 			== 0;
 }
 
+/* Finds the algorithms that sign the DNSKEY RRset of a version. */
+static enum nsd_err
+touched_find_algorithms(const struct audit_touched *t, const struct zone *zone,
+	uint8_t bits[32])
+{
+	const uint8_t *apex = t->audit->options->apex;
+	struct zone_cursor *cursor;
+	struct zone_rr rr;
+	enum nsd_err err = zone_cursor_create(t->view, zone, apex, &cursor);
+
+	if (err != NSD_OK)
+		return err;
+	memset(bits, 0, 32);
+	zone_cursor_seek(cursor, apex);
+	while (zone_cursor_next(cursor, &rr))
+		if (rr.type == TYPE_RRSIG && rr.rdlen >= RRSIG_HEAD
+			&& octets_get_u16(rr.rdata) == TYPE_DNSKEY)
+			bits[rr.rdata[2] / 8] |=
+				(uint8_t)(1u << rr.rdata[2] % 8);
+	zone_cursor_destroy(cursor);
+	return NSD_OK;
+}
+
+/* NSD_E_LIMIT: other algorithms sign the DNSKEY RRset than before, so that
+ * other RRSIGs are needed. */
+static enum nsd_err
+touched_check_algorithms(const struct audit_touched *t)
+{
+	uint8_t before[32], now[32];
+	enum nsd_err err = touched_find_algorithms(t, t->served, before);
+
+	if (err == NSD_OK)
+		err = touched_find_algorithms(t, t->zone, now);
+	return err == NSD_OK && memcmp(before, now, sizeof(now)) != 0
+		? NSD_E_LIMIT : err;
+}
+
 /* Reads the apex. NSD_E_LIMIT: all of the zone is to be audited. */
 static enum nsd_err
 touched_read_apex(struct audit_touched *t)
@@ -252,7 +289,9 @@ touched_read_apex(struct audit_touched *t)
 		|| ((t->served->flags ^ t->zone->flags)
 			& (ZONE_NSEC | ZONE_NSEC3)) != 0)
 		return NSD_E_LIMIT;
-	err = touched_read(t, audit->options->apex);
+	err = touched_check_algorithms(t);
+	if (err == NSD_OK)
+		err = touched_read(t, audit->options->apex);
 	if (err == NSD_OK)
 		err = audit_apex_read(audit, &audit->owner);
 	if (err != NSD_OK)

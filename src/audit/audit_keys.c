@@ -6,26 +6,6 @@
 
 #include "audit/audit_part.h"
 
-enum dnskey_flags {
-	DNSKEY_SEP = 0x0001,    /* RFC 4034 section 2.1.1 */
-	DNSKEY_REVOKE = 0x0080, /* RFC 5011 section 7 */
-	DNSKEY_ZONE = 0x0100,
-};
-
-#define DNSKEY_PROTOCOL 3u
-
-/* RFC 4034 appendix B. The tag of algorithm 1 is computed in another way
- * (appendix B.1), which is left out: the algorithm is not in use any more. */
-static uint16_t
-key_compute_tag(const uint8_t *rdata, size_t len)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < len; i++)
-		sum += i % 2 != 0 ? rdata[i] : (uint32_t)rdata[i] << 8;
-	return (uint16_t)(sum + (sum >> 16));
-}
-
 /* Finds the scheme of an algorithm (RFC 3110, RFC 5702, RFC 6605, RFC 8080).
  * False: signatures of the algorithm are not verified here. */
 static bool
@@ -39,6 +19,7 @@ algorithm_find_scheme(uint8_t algorithm, enum verify_scheme *scheme)
 		{8, VERIFY_RSA_SHA256}, {10, VERIFY_RSA_SHA512},
 		{13, VERIFY_ECDSA_P256}, {14, VERIFY_ECDSA_P384},
 		{15, VERIFY_ED25519}, {16, VERIFY_ED448},
+		{18, VERIFY_ML_DSA_44},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -97,15 +78,19 @@ audit_key_read(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
 {
 	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
 		NULL, audit->order};
+	const struct audit_octets octets = {rdata, len};
 	enum verify_scheme scheme;
+	enum nsd_err err = audit_anchors_match(audit->options, &octets,
+		&k->anchored);
 
+	if (err != NSD_OK)
+		return err;
 	k->flags = octets_get_u16(rdata);
 	k->algorithm = rdata[3];
-	k->tag = key_compute_tag(rdata, len);
+	k->tag = dnskey_tag(rdata, len);
 	k->revoked = (k->flags & DNSKEY_REVOKE) != 0;
 	/* RFC 4034 section 2.1.1: only a key with the zone flag may sign */
-	k->usable = (k->flags & DNSKEY_ZONE) != 0
-		&& rdata[2] == DNSKEY_PROTOCOL;
+	k->usable = dnskey_may_sign(rdata);
 	/* RFC 4034 section 2.1.2 */
 	if (rdata[2] != DNSKEY_PROTOCOL)
 		audit_add(audit, AUDIT_KEY_PROTOCOL, false, &place,
@@ -127,21 +112,53 @@ audit_key_compare(const void *a, const void *b)
 	return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-/* Each RRset needs a signature of each algorithm that has a key
- * (RFC 4035 section 2.2). Revoked keys do not count. */
-static void
-keys_find_needed(struct audit *audit)
+/* True if an algorithm signs the DNSKEY RRset that can be verified here. sigs:
+ * see audit_keys_read. */
+static bool
+keys_any_signs(const struct audit *audit, const uint8_t sigs[32])
 {
-	struct audit_keys *keys = &audit->keys;
-	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
-		NULL, audit->order};
+	const struct audit_keys *keys = &audit->keys;
 
 	for (size_t i = 0; i < keys->count; i++) {
 		const struct audit_key *k = &keys->keys[i];
 
-		if (!k->usable || k->revoked
-			|| audit_keys_need(keys, k->algorithm))
+		if (k->usable && !k->revoked
+			&& (!audit->options->verify || k->key != NULL)
+			&& audit_keys_have(sigs, k->algorithm))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Each RRset needs a signature of each algorithm that has a key
+ * (RFC 4035 section 2.2). Validators must not insist on that (RFC 6840 section
+ * 5.11), and a signer may publish a key that does not sign yet. So algorithms
+ * count that sign the DNSKEY RRset; all of them, if none does. Revoked keys do
+ * not count.
+ */
+static void
+keys_find_needed(struct audit *audit, const uint8_t sigs[32])
+{
+	struct audit_keys *keys = &audit->keys;
+	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
+		NULL, audit->order};
+	bool any_signs = keys_any_signs(audit, sigs);
+	int unused = -1;
+
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct audit_key *k = &keys->keys[i];
+
+		if (!k->usable || k->revoked || k->algorithm == unused
+			|| audit_keys_have(keys->needed, k->algorithm))
 			continue;
+		if (any_signs && !audit_keys_have(sigs, k->algorithm)) {
+			unused = k->algorithm;
+			audit_add(audit, AUDIT_KEY_UNUSED, false, &place,
+				"algorithm %u has a DNSKEY and does not sign "
+				"the DNSKEY RRset", k->algorithm);
+			continue;
+		}
 		keys->needed[k->algorithm / 8] |=
 			(uint8_t)(1u << k->algorithm % 8);
 		/* Keys are ascending by algorithm. */
@@ -157,7 +174,8 @@ keys_find_needed(struct audit *audit)
 }
 
 enum nsd_err
-audit_keys_read(struct audit *audit, const struct audit_rrs *rrs)
+audit_keys_read(struct audit *audit, const struct audit_rrs *rrs,
+	const uint8_t sigs[32])
 {
 	struct audit_keys *keys = &audit->keys;
 	size_t count = 0;
@@ -183,7 +201,7 @@ audit_keys_read(struct audit *audit, const struct audit_rrs *rrs)
 			return err;
 	}
 	qsort(keys->keys, keys->count, sizeof(*keys->keys), audit_key_compare);
-	keys_find_needed(audit);
+	keys_find_needed(audit, sigs);
 	return NSD_OK;
 }
 
@@ -218,8 +236,9 @@ audit_keys_find(const struct audit_keys *keys, uint8_t algorithm,
 /*
  * Validators ignore the SEP flag (RFC 4034 section 2.1.1), but tools that make
  * the DS RRset do not: if no key with the flag signs the DNSKEY RRset, the DS
- * leads nowhere. A revocation counts only if the revoked key itself signs the
- * RRset (RFC 5011 section 2.1).
+ * leads nowhere, also if the last such key is revoked. A revocation counts only
+ * if the revoked key itself signs the RRset (RFC 5011 section 2.1); neither DS
+ * records nor trust anchors lead to a revoked key.
  */
 void
 audit_keys_finish(struct audit *audit)
@@ -227,7 +246,7 @@ audit_keys_finish(struct audit *audit)
 	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
 		NULL, 0};
 	const struct audit_keys *keys = &audit->keys;
-	size_t sep = 0, sep_signing = 0, signing = 0;
+	size_t sep = 0, sep_signing = 0, signing = 0, revoked_signing = 0;
 
 	for (size_t i = 0; i < keys->count; i++) {
 		const struct audit_key *k = &keys->keys[i];
@@ -236,15 +255,18 @@ audit_keys_finish(struct audit *audit)
 			audit_add(audit, AUDIT_KEY_REVOKED, false, &place,
 				"DNSKEY %u is revoked but does not sign the "
 				"DNSKEY RRset", k->tag);
+		revoked_signing += k->usable && k->revoked && k->self_signed;
+		sep += k->usable && (k->flags & DNSKEY_SEP) != 0;
 		if (!k->usable || k->revoked)
 			continue;
 		signing += k->self_signed;
-		if ((k->flags & DNSKEY_SEP) != 0) {
-			sep++;
-			sep_signing += k->self_signed;
-		}
+		sep_signing += k->self_signed && (k->flags & DNSKEY_SEP) != 0;
 	}
-	/* If nothing signs the RRset, AUDIT_RRSIG_MISSING says so. */
+	audit_anchors_finish(audit);
+	/* If nothing signs the RRset, that was said of its signatures. */
+	if (signing == 0 && revoked_signing > 0)
+		audit_add(audit, AUDIT_RRSIG_MISSING, false, &place,
+			"the DNSKEY RRset is signed by revoked keys alone");
 	if (sep > 0 && sep_signing == 0 && signing > 0)
 		audit_add(audit, AUDIT_KEY_SEP, false, &place,
 			"the DNSKEY RRset is signed by no key with the SEP "

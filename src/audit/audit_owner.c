@@ -16,6 +16,21 @@ audit_owner_find(const struct audit_owner *owner, uint16_t type)
 	return NULL;
 }
 
+void
+audit_owner_find_algorithms(const struct audit_owner *owner, uint16_t type,
+	uint8_t bits[32])
+{
+	memset(bits, 0, 32);
+	for (size_t i = 0; i < owner->group_count; i++) {
+		const struct audit_group *g = &owner->groups[i];
+		const uint8_t *p = owner->data + g->at, *end = p + g->len;
+
+		for (; g->sigs && g->type == type && p < end;
+			p += 6u + octets_get_u16(p + 4))
+			bits[p[8] / 8] |= (uint8_t)(1u << p[8] % 8);
+	}
+}
+
 /* The group that the next record belongs to: the last one, or a new one. NULL
  * without memory. */
 static struct audit_group *

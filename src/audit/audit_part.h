@@ -7,6 +7,7 @@
  * audit_owner.c   the records of the owner at hand
  * audit_types.c   sets of types and their bitmaps
  * audit_keys.c    the DNSKEY RRset
+ * audit_anchors.c its trust anchors
  * audit_sigs.c    the RRSIGs of an RRset; in any thread
  * audit_nsec.c    the NSEC chain
  * audit_names.c   the names that should have an NSEC3 record; all are kept
@@ -30,12 +31,12 @@
 #include "base/arena.h"
 #include "base/threads.h"
 #include "base/verify.h"
+#include "dns/dnskey.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"
 
 #define AUDIT_THREADS_MAX 16u
 #define RRSIG_HEAD 18u  /* octets before the signer's name, RFC 4034 3.1 */
-#define DNSKEY_HEAD 4u
 #define BITMAP_MAX (256u * 34u)
 
 struct audit;
@@ -129,6 +130,7 @@ struct audit_worker {
 	struct verify_context **contexts; /* of each key, made when needed */
 	uint8_t *message; /* the octets that a signature covers */
 	size_t message_room;
+	unsigned tries; /* of keys, for the RRset at hand */
 	uint64_t verified;
 };
 
@@ -205,6 +207,10 @@ void audit_owner_fini(struct audit_owner *o);
 const struct audit_group *audit_owner_find(const struct audit_owner *owner,
 	uint16_t type);
 
+/* Sets bit a for each algorithm a of an RRSIG over the type. */
+void audit_owner_find_algorithms(const struct audit_owner *owner,
+	uint16_t type, uint8_t bits[32]);
+
 /* ---- sets of types (audit_types.c) ------------------------------------- */
 
 struct audit_types {
@@ -243,6 +249,7 @@ struct audit_key {
 	bool usable;  /* a zone key of protocol 3 */
 	bool revoked;
 	bool broken;
+	bool anchored;          /* a trust anchor names it */
 	bool self_signed;       /* signs the DNSKEY RRset; audit_sigs.c sets
 				 * it */
 	struct verify_key *key; /* NULL: signatures of it are not verified */
@@ -257,9 +264,10 @@ struct audit_keys {
 	unsigned needed_count;
 };
 
-/* Takes the DNSKEY RRset apart. */
-enum nsd_err audit_keys_read(struct audit *audit,
-	const struct audit_rrs *rrs) MUST_USE;
+/* Takes the DNSKEY RRset apart. sigs: bit a: an RRSIG over it is of algorithm
+ * a. */
+enum nsd_err audit_keys_read(struct audit *audit, const struct audit_rrs *rrs,
+	const uint8_t sigs[32]) MUST_USE;
 void audit_keys_fini(struct audit_keys *keys);
 
 /* The first key with algorithm and tag; others with the same follow it. NULL:
@@ -270,11 +278,27 @@ struct audit_key *audit_keys_find(const struct audit_keys *keys,
 /* Checks which keys sign the DNSKEY RRset; after all signatures. */
 void audit_keys_finish(struct audit *audit);
 
+/* True if bit a is set for algorithm a. */
 static inline bool
-audit_keys_need(const struct audit_keys *keys, unsigned algorithm)
+audit_keys_have(const uint8_t bits[32], unsigned algorithm)
 {
-	return (keys->needed[algorithm / 8] >> algorithm % 8 & 1) != 0;
+	return (bits[algorithm / 8] >> algorithm % 8 & 1) != 0;
 }
+
+/* ---- trust anchors (audit_anchors.c) ----------------------------------- */
+
+/* RDATA of a DNSKEY record. */
+struct audit_octets {
+	const uint8_t *data;
+	size_t len;
+};
+
+/* Finds whether a trust anchor names a key. NSD_E_MEMORY. */
+enum nsd_err audit_anchors_match(const struct audit_options *options,
+	const struct audit_octets *key, bool *matches) MUST_USE;
+/* Checks that a key with an anchor signs the DNSKEY RRset; after all
+ * signatures. */
+void audit_anchors_finish(struct audit *audit);
 
 /* ---- signatures (audit_sigs.c) ----------------------------------------- */
 

@@ -40,6 +40,10 @@ struct verdict {
 
 /* A signature is judged as one of enum audit_kind, or as this. */
 #define SIG_GOOD (-1)
+/* The most signatures of an RRset that are verified. A zone may have many keys
+ * with one tag, and many signatures of each, to make this take long
+ * (CVE-2023-50387); of a real one there are few. */
+#define TRIES_MAX 32u
 #define JUDGED_MAX 64u /* judgements kept; further ones are made again */
 
 static bool
@@ -228,7 +232,8 @@ sig_check_keys(struct audit_worker *w, const struct verdict *v,
 				judged = AUDIT_RRSIG_REVOKED;
 			continue;
 		}
-		if (k->key != NULL && !sig_verify(w, v, sig, k)) {
+		if (k->broken || (k->key != NULL && (++w->tries > TRIES_MAX
+				|| !sig_verify(w, v, sig, k)))) {
 			if (judged != SIG_GOOD)
 				judged = AUDIT_RRSIG_WRONG;
 			continue;
@@ -367,6 +372,7 @@ rrset_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 	size_t faults = 0, i = 0;
 	struct rrsig sig;
 
+	worker->tries = 0;
 	for (const uint8_t *p = sigs; p < end;
 		p += 6u + octets_get_u16(p + 4)) {
 		uint8_t bit;

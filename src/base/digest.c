@@ -28,23 +28,34 @@ digest_len(enum digest_kind kind)
 	return kinds[kind].len;
 }
 
-enum nsd_err
-digest_create(enum digest_kind kind, struct digest **digest)
+static enum nsd_err
+digest_create_md(const EVP_MD *md, struct digest **digest)
 {
 	struct digest *d = calloc(1, sizeof(*d));
 
-	assert((size_t)kind < DIGEST_KIND_COUNT);
 	if (d == NULL)
 		return NSD_E_MEMORY;
 	d->ctx = EVP_MD_CTX_new();
-	if (d->ctx == NULL
-		|| EVP_DigestInit_ex(d->ctx, kinds[kind].get(), NULL) != 1) {
+	if (d->ctx == NULL || EVP_DigestInit_ex(d->ctx, md, NULL) != 1) {
 		ERR_clear_error();
 		digest_destroy(d);
 		return NSD_E_MEMORY;
 	}
 	*digest = d;
 	return NSD_OK;
+}
+
+enum nsd_err
+digest_create(enum digest_kind kind, struct digest **digest)
+{
+	assert((size_t)kind < DIGEST_KIND_COUNT);
+	return digest_create_md(kinds[kind].get(), digest);
+}
+
+enum nsd_err
+digest_create_sha256(struct digest **digest)
+{
+	return digest_create_md(EVP_sha256(), digest);
 }
 
 void

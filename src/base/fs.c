@@ -91,19 +91,12 @@ fs_check_opened(const char *path, bool streams, int fd, struct stat *st)
 	return error;
 }
 
-enum nsd_err
-fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
+/* As fs_open_to_read, for a path that was looked at. */
+static enum nsd_err
+fs_open_checked(const char *path, bool streams, int *fd, struct stat *st)
 {
 	int error;
 
-	*fd = -1;
-	if (stat(path, st) == -1)
-		return NSD_E_SYSTEM;
-	error = fs_check(path, streams, -1, st);
-	if (error != 0) {
-		errno = error;
-		return NSD_E_SYSTEM;
-	}
 	*fd = fs_open_at_once(path);
 	if (*fd == -1) {
 		if (errno == ENXIO) /* a device without driver */
@@ -118,6 +111,27 @@ fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
 	*fd = -1;
 	errno = error;
 	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
+{
+	int error;
+
+	*fd = -1;
+	if (stat(path, st) == -1)
+		return NSD_E_SYSTEM;
+	error = fs_check(path, streams, -1, st);
+	if (error == 0)
+		return fs_open_checked(path, streams, fd, st);
+	errno = error;
+	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+fs_open_seen(const char *path, int *fd, struct stat *st)
+{
+	return fs_open_checked(path, false, fd, st);
 }
 
 enum nsd_err

@@ -33,7 +33,7 @@ static const struct {
 	const char *group;
 	const EVP_MD *(*digest)(void); /* NULL: in the scheme itself */
 	size_t len; /* octets of an ECDSA coordinate or of a raw key */
-	int raw;    /* EVP_PKEY id of schemes with raw keys */
+	int raw;    /* EVP_PKEY id of schemes with raw keys, or 0: by type */
 } schemes[] = {
 	[VERIFY_RSA_SHA1] = {"RSA", NULL, EVP_sha1, 0, 0},
 	[VERIFY_RSA_SHA256] = {"RSA", NULL, EVP_sha256, 0, 0},
@@ -42,6 +42,7 @@ static const struct {
 	[VERIFY_ECDSA_P384] = {"EC", "secp384r1", EVP_sha384, 48, 0},
 	[VERIFY_ED25519] = {NULL, NULL, NULL, 32, EVP_PKEY_ED25519},
 	[VERIFY_ED448] = {NULL, NULL, NULL, 57, EVP_PKEY_ED448},
+	[VERIFY_ML_DSA_44] = {"ML-DSA-44", NULL, NULL, 1312, 0},
 };
 
 static EVP_PKEY *
@@ -149,6 +150,11 @@ verify_key_create(enum verify_scheme scheme,
 				NULL, octets->key, octets->key_len);
 	else if (schemes[scheme].group != NULL)
 		pkey = pkey_from_ec(scheme, octets);
+	else if (schemes[scheme].digest == NULL)
+		pkey = octets->key_len != schemes[scheme].len ? NULL
+			: EVP_PKEY_new_raw_public_key_ex(NULL,
+				schemes[scheme].type, NULL, octets->key,
+				octets->key_len);
 	else
 		pkey = pkey_from_rsa(octets);
 	ERR_clear_error();

@@ -304,6 +304,7 @@ conf_check(const struct conf *conf, struct diag_sink *sink)
 	for (i = 0; i < conf->zone_count; i++)
 		if (conf->zones[i]->file != NULL)
 			check_zone(conf, conf->zones[i], to);
+	policy_match_check(conf, to);
 	(void)conf_check_texts(conf, to);
 	check_chroot(conf, to);
 	if (conf->server.port == 0)

@@ -69,6 +69,7 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 					    : &p->owner->arena;
 	memset(&p->here, 0, sizeof(p->here));
 	p->stray = false;
+	line_begin_clause(p);
 	switch ((enum conf_clause)p->clause) {
 	case CLAUSE_KEY:
 		p->object = &p->key;
@@ -191,6 +192,7 @@ clause_include_pattern(struct conf_parser *p, const struct conf_word *word)
 			"stands above", word->text);
 		return;
 	}
+	line_note_included(p, from);
 	if (p->clause == CLAUSE_ZONE) {
 		if (from->zonefile != NULL)
 			p->zonefile = from->zonefile;
@@ -259,6 +261,7 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 	struct conf_token taken = *words;
 	const struct conf_word *word;
 	uint32_t least, most, i;
+	unsigned errors;
 	char name[80];
 
 	p->stray = false;
@@ -277,7 +280,10 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 	}
 	if (taken.count > most)
 		taken.count = most;
+	errors = p->errors;
 	clause_apply(p, option, &taken, token->number);
+	if (p->errors == errors)
+		line_note(p, option, &token->place, words->first);
 	if (words->count > most) {
 		word = words->first;
 		for (i = 0; i < most; i++)

@@ -46,6 +46,7 @@ enum conf_type {
 	TYPE_POLICY,      /* struct conf_policies: KEY NAME [TYPE...], recurs */
 	TYPE_NSID,        /* const char *, and nsid_data, nsid_len */
 	TYPE_COOKIE,      /* const char *: 32 hex digits */
+	TYPE_LOG_FORMAT,  /* const char *: fields (dns/log_field.h) */
 	TYPE_DOMAIN,      /* const char *, and the name in wire form */
 	TYPE_ALGORITHM,   /* const char *: of TSIG */
 	TYPE_BASE64,      /* const char *: secret of a key */
@@ -72,6 +73,7 @@ enum conf_type {
 #define OPTION_PRINT_IF_SET 0x80u/* -v shows it only if it is given */
 #define OPTION_NOT_INCLUDED 0x400u/* a pattern that includes another one does
 				* not take it */
+#define OPTION_OURS 0x800u       /* no NSD 4 knows it */
 /* The event by which a change has effect while the server runs; one of
  * these. */
 #define OPTION_AT_ONCE 0x100u    /* a reconfig */
@@ -136,6 +138,7 @@ option_is_text(enum conf_type type)
 	case TYPE_STRING:
 	case TYPE_NSID:
 	case TYPE_COOKIE:
+	case TYPE_LOG_FORMAT:
 	case TYPE_DOMAIN:
 	case TYPE_ALGORITHM:
 	case TYPE_BASE64:

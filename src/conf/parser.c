@@ -234,10 +234,10 @@ parser_load(struct conf_parser *p, const char *file, const char *text,
 			: p->errors > 0 ? NSD_E_SYNTAX : NSD_OK;
 	}
 	parser_fini(p);
-	if (err != NSD_OK)
-		conf_destroy(&p->owner->conf);
-	else
+	if (err == NSD_OK || (err == NSD_E_SYNTAX && p->lines != NULL))
 		*conf = &p->owner->conf;
+	else
+		conf_destroy(&p->owner->conf);
 	return err;
 }
 
@@ -260,6 +260,20 @@ parser_load_limited(const char *path, const struct conf_origin *origin,
 		.origin = origin != NULL ? *origin : here,
 		.files = true,
 		.limits = *limits,
+	};
+
+	return parser_load(&p, path, NULL, 0, conf);
+}
+
+enum nsd_err
+parser_load_lines(const char *path, struct conf_lines *lines,
+	struct diag_sink *sink, struct conf **conf)
+{
+	struct conf_parser p = {
+		.sink = sink,
+		.files = true,
+		.limits = parser_limits,
+		.lines = lines,
 	};
 
 	return parser_load(&p, path, NULL, 0, conf);

@@ -3,9 +3,9 @@
  * layer do for it. Private to the layer.
  *
  * From below to above: error, option, map, decode, list, address, acl and
- * interface, value, compare, pack, image, effect, stray; then clause and
- * source;
- * lexer above source; grammar above lexer and clause; check; parser on top.
+ * interface, value, compare, pack, image, effect, line, stray; then clause and
+ * source; lexer above source; grammar above lexer and clause; check; parser;
+ * migrate on top.
  */
 #ifndef CONF_PARSER_H
 #define CONF_PARSER_H
@@ -43,6 +43,26 @@ struct conf_assoc {
 	char *key_name;                  /* a copy: keys go before it */
 	size_t name_room;
 	struct conf_pattern options;
+};
+
+/* A line of an option, as it was read. */
+struct conf_line {
+	struct conf_place place;
+	const struct conf_option *option;
+	const char *word; /* the first one behind the name; arena of the
+			   * configuration */
+	uint32_t clause;  /* a number of its own; 0: a clause that is there
+			   * once */
+	bool replaced;    /* a later line of the clause has the value */
+};
+
+/* The lines of some options, in the order in which they were read. */
+struct conf_lines {
+	const bool *wanted;      /* by row of the table */
+	size_t *last;            /* the same: the last line, from 1; all 0 */
+	struct conf_line *items; /* malloc */
+	size_t count, room;
+	uint32_t clauses;        /* begun by now, of those that may recur */
 };
 
 /* The whole of a configuration. The public struct conf is its first field. */
@@ -154,6 +174,7 @@ struct conf_parser {
 	struct conf_origin origin;
 	bool files;             /* include: may read files */
 	struct conf_limits limits;
+	struct conf_lines *lines; /* filled; NULL: no lines are wanted */
 	uint64_t octets;        /* of files, read by now */
 	uint32_t includes;      /* read by now */
 	uint32_t deep;          /* includes at CONF_INCLUDE_DEEP or deeper */
@@ -269,6 +290,13 @@ void policy_warn_open(struct conf_parser *p, const struct conf_acl *acl);
  * that takes updates cannot have. */
 void policy_check(struct conf_parser *p, const struct conf_pattern *pattern);
 
+/* Warns of lines and elements that match nothing in any zone that has them: a
+ * name that is in none of the zones, self with such a key, a type that is not
+ * known, addresses that are BLOCKED (policy_match.c). Patterns without a zone
+ * are not looked at. Without memory no warning is given. Cost: linear in zones,
+ * and in lines by the labels of their names. */
+void policy_match_check(const struct conf *conf, struct diag_sink *sink);
+
 bool interface_set(struct conf_parser *p, const struct conf_option *option,
 	struct conf_interfaces *list, const struct conf_word *words,
 	uint32_t count);
@@ -304,6 +332,18 @@ bool compare_option(const struct conf_option *option, const void *a,
  * stand in it. object: its struct; name: the clause's. */
 void effect_note_clause(struct conf_parser *p, const void *object,
 	const char *name);
+
+/* ---- lines of options (line.c) */
+
+/* Counts a clause that begins. */
+void line_begin_clause(struct conf_parser *p);
+/* Notes a line of an option, if it is wanted, and that the line before it has
+ * the value no more. */
+void line_note(struct conf_parser *p, const struct conf_option *option,
+	const struct conf_place *place, const struct conf_word *word);
+/* The same of the lines of a clause that includes a pattern behind them. */
+void line_note_included(struct conf_parser *p,
+	const struct conf_pattern *from);
 
 /* ---- words where they should not be (stray.c) */
 
@@ -362,6 +402,25 @@ enum nsd_err parser_load_limited(const char *path,
 	const struct conf_origin *origin,
 	const struct conf_limits *limits, struct diag_sink *sink,
 	struct conf **conf) MUST_USE;
+/* As conf_load, and fills lines. With NSD_E_SYNTAX the configuration is given,
+ * too: what is wrong of it is as if it did not stand there. */
+enum nsd_err parser_load_lines(const char *path, struct conf_lines *lines,
+	struct diag_sink *sink, struct conf **conf) MUST_USE;
+
+/* ---- differences from NSD 4 (migrate_rows.c below migrate.c) */
+
+/* An option whose line is worth a word to who comes from NSD 4. */
+struct migrate_row {
+	uint8_t clause; /* enum conf_clause */
+	uint8_t kind;   /* enum conf_migrate_kind */
+	const char *name;
+	/* True if the line is one; NULL: each is. */
+	bool (*applies)(const struct conf_line *line, const struct conf *conf);
+	const char *text;
+};
+
+extern const struct migrate_row migrate_rows[];
+extern const size_t migrate_row_count;
 
 /* ---- shared bits of conf.c */
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "conf/parser.h"
+#include "dns/log_field.h"
 #include "dns/name.h"
 
 /* The arguments of a setter. */
@@ -180,6 +181,16 @@ set_strings(const struct setting *s)
 }
 
 static bool
+set_log_format(const struct setting *s)
+{
+	struct log_format format;
+
+	if (log_field_parse(s->words->text, &format) != NSD_OK)
+		return set_refuse(s, NULL, s->words->text);
+	return set_string(s);
+}
+
+static bool
 set_text_each(const struct setting *s)
 {
 	const char **item = list_add_item(s->p, s->field, sizeof(*item));
@@ -188,7 +199,7 @@ set_text_each(const struct setting *s)
 		&& set_text(s, s->words->text, s->words->len, item);
 }
 
-/* catalog-allow: the root stands for all names. */
+/* catalog-allow, for which the root stands for all names; dnstap-zones. */
 static bool
 set_suffix(const struct setting *s)
 {
@@ -551,6 +562,8 @@ static const struct value_type value_types[TYPE_COUNT] = {
 		"a key, a name and types" },
 	[TYPE_NSID] = { 1, 1, set_nsid, "pairs of hex digits, or ascii_TEXT" },
 	[TYPE_COOKIE] = { 1, 1, set_cookie, "32 hex digits" },
+	[TYPE_LOG_FORMAT] = { 1, 1, set_log_format,
+		"fields of the query log" },
 	[TYPE_DOMAIN] = { 1, 1, set_domain, "a domain name" },
 	[TYPE_ALGORITHM] = { 1, 1, set_algorithm, "hmac-md5, hmac-sha1,"
 		" hmac-sha224, hmac-sha256, hmac-sha384 or hmac-sha512" },

@@ -105,6 +105,16 @@ list_read_line(const struct list_parse *p, char *text,
 	return NSD_OK;
 }
 
+/* True for a list without octets, and for one of NULs alone: file systems leave
+ * those of a list that was just made when the power failed. */
+static bool
+list_is_blank(const char *text, size_t len)
+{
+	while (len > 0 && text[len - 1] == '\0')
+		len--;
+	return len == 0;
+}
+
 enum nsd_err
 zonelist_parse(const char *path, char *text, size_t len,
 	const struct zonelist_reader *reader, struct diag_sink *sink,
@@ -115,7 +125,7 @@ zonelist_parse(const char *path, char *text, size_t len,
 	enum nsd_err err = NSD_OK;
 
 	*whole = 0;
-	if (len == 0) {
+	if (list_is_blank(text, len)) {
 		diag_emit(sink, DIAG_WARNING, NULL, 0, 0, "zone list %s is"
 			" empty, and has no header: zones that it had are"
 			" lost", path);

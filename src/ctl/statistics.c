@@ -128,6 +128,23 @@ statistics_print(struct statistics_text *out, const struct statistics *s)
 	print_value(out, "", "zone.secondary", s->secondary_zones);
 	print_value(out, "", "zone.master", s->primary_zones);
 	print_value(out, "", "zone.slave", s->secondary_zones);
+	if (s->refused_zones > 0)
+		print_value(out, "", "zone.refused", s->refused_zones);
+}
+
+void
+statistics_print_records(struct statistics_text *out,
+	const struct statistics_records *r)
+{
+	if (r->has_dnstap) {
+		print_value(out, "dnstap.", "sent", r->sent);
+		print_value(out, "dnstap.", "dropped", r->dropped);
+		print_value(out, "dnstap.", "connected", r->is_connected);
+	}
+	if (r->has_log) {
+		print_value(out, "querylog.", "written", r->lines);
+		print_value(out, "querylog.", "dropped", r->lines_dropped);
+	}
 }
 
 void

@@ -263,6 +263,11 @@ statistics_print_trouble(struct statistics_text *out,
 	};
 
 	print_trouble_of_zones(out, t);
+	print_metric(out, "zones_refused",
+		"Zones whose last version was refused.", "gauge",
+		t->refused_zones);
+	print_metric(out, "refusals_total", "Versions that were refused.",
+		"counter", t->refusals);
 	metric_of_time(out, "zones_oldest_refresh_seconds",
 		"Since a secondary zone was known to be fresh, the longest.",
 		"gauge", t->oldest_refresh_msec * 1000);
@@ -381,5 +386,37 @@ statistics_print_sources(struct statistics_text *out,
 				: f == 1 ? s->refused
 				: s->is_invalid);
 		}
+	}
+}
+
+static void
+metric_of_records(struct statistics_text *out, const char *family,
+	const char *help, const char *type, uint64_t value)
+{
+	print_head(out, "", family, help, type);
+	print_sample(out, family, "", NULL, value);
+}
+
+void
+statistics_print_records_metrics(struct statistics_text *out,
+	const struct statistics_records *r)
+{
+	if (r->has_dnstap) {
+		metric_of_records(out, "dnstap_sent_total",
+			"Messages sent to the receiver of dnstap.", "counter",
+			r->sent);
+		metric_of_records(out, "dnstap_dropped_total",
+			"Messages of dnstap that were lost.", "counter",
+			r->dropped);
+		metric_of_records(out, "dnstap_connected",
+			"1: there is a connection to the receiver of dnstap.",
+			"gauge", r->is_connected);
+	}
+	if (r->has_log) {
+		metric_of_records(out, "querylog_written_total",
+			"Lines of the query log.", "counter", r->lines);
+		metric_of_records(out, "querylog_dropped_total",
+			"Lines of the query log that were lost.", "counter",
+			r->lines_dropped);
 	}
 }

@@ -58,6 +58,15 @@ names_find(const struct rcode_names *names, size_t count, uint16_t number)
 }
 
 const char *
+rcode_text_name(uint16_t rcode)
+{
+	const struct rcode_names *names = names_find(rcodes, COUNT(rcodes),
+		rcode);
+
+	return names != NULL ? names->name : NULL;
+}
+
+const char *
 rcode_text_print(uint16_t rcode, char out[RCODE_TEXT_MAX])
 {
 	const struct rcode_names *names = names_find(rcodes, COUNT(rcodes),

@@ -8,101 +8,7 @@
 /* Names below cuts that come or go with a message. */
 #define STEPS_MAX 1000u
 
-/* ---- keys ---------------------------------------------------------------- */
-
-/* RFC 4034 appendix B. */
-static uint16_t
-key_make_tag(const struct dyn_rdata *rdata)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < rdata->len; i++)
-		sum += (i & 1) != 0 ? rdata->octets[i]
-				    : (uint32_t)rdata->octets[i] << 8;
-	return (uint16_t)(sum + (sum >> 16));
-}
-
-static enum nsd_err
-check_read_keys(struct dyn_check *c)
-{
-	struct dyn_set *set = dyn_name_find(c->d, c->d->apex_name, TYPE_DNSKEY,
-		0);
-	enum nsd_err err;
-
-	if (set == NULL || set->count == 0)
-		return NSD_OK;
-	err = dyn_set_load(c->d, set);
-	if (err != NSD_OK)
-		return err;
-	c->keys = malloc(set->count * sizeof(*c->keys));
-	if (c->keys == NULL)
-		return NSD_E_MEMORY;
-	for (uint32_t i = 0; i < set->count; i++) {
-		const struct dyn_rdata *rdata = set->records[i]->rdata;
-
-		c->keys[i].tag = key_make_tag(rdata);
-		c->keys[i].algorithm = rdata->octets[3];
-	}
-	c->key_count = set->count;
-	return NSD_OK;
-}
-
-static bool
-sig_has_key(const struct dyn_check *c, const struct dyn_rdata *sig)
-{
-	for (size_t i = 0; i < c->key_count; i++)
-		if (c->keys[i].tag == octets_get_u16(sig->octets + 16)
-			&& c->keys[i].algorithm == sig->octets[2])
-			return true;
-	return false;
-}
-
-/* ---- signatures ---------------------------------------------------------- */
-
-static enum nsd_err
-refuse_sigs(const struct dyn_check *c, const struct dyn_name *name,
-	uint16_t type, const char *why)
-{
-	return dyn_refuse_rr(c->result, RCODE_REFUSED, EDE_PROHIBITED,
-		name->owner, type, why);
-}
-
-/* True if the message has changed records, and not only their TTL. */
-static bool
-set_has_other_records(const struct dynupdate *d, const struct dyn_set *set)
-{
-	if (set->message != d->message)
-		return false;
-	for (const struct dyn_record *r = set->changed; r != NULL;
-		r = r->touched)
-		if (dyn_record_differs(r))
-			return true;
-	return false;
-}
-
-/* Checks the signatures of an RRset that has some. Of records that are others
- * now, all signatures are new. */
-static enum nsd_err
-check_sigs(struct dyn_check *c, const struct dyn_set *set,
-	struct dyn_set *sigs)
-{
-	bool is_new = set_has_other_records(c->d, set), has_key = false;
-	enum nsd_err err = dyn_set_load(c->d, sigs);
-
-	if (err != NSD_OK)
-		return err;
-	for (uint32_t i = 0; i < sigs->count; i++) {
-		const struct dyn_record *r = sigs->records[i];
-
-		has_key |= sig_has_key(c, r->rdata);
-		if (is_new && (r->message != c->d->message
-				|| !dyn_record_differs(r)))
-			return refuse_sigs(c, set->name, set->type,
-				"a signature of its former records remains");
-	}
-	return has_key ? NSD_OK : refuse_sigs(c, set->name, set->type,
-		"it is not signed by a key of the zone");
-}
+/* ---- an RRset and its signatures ----------------------------------------- */
 
 /* Checks an RRset of a signed zone and its signatures: both may be absent. */
 static enum nsd_err
@@ -114,7 +20,7 @@ check_pair(struct dyn_check *c, const struct dyn_name *name, uint16_t type)
 	enum nsd_err err;
 
 	if (set == NULL || set->count == 0)
-		return !has_sigs ? NSD_OK : refuse_sigs(c, name, type,
+		return !has_sigs ? NSD_OK : dyn_sigs_refuse(c, name, type,
 			"there is a signature of it, but no such RRset");
 	err = dyn_denial_is_hidden(c->d, name, &is_hidden);
 	if (err != NSD_OK)
@@ -122,10 +28,10 @@ check_pair(struct dyn_check *c, const struct dyn_name *name, uint16_t type)
 	/* RFC 4035 section 2.2: NS at a cut, and glue, are not signed. */
 	if (is_hidden || (dyn_denial_is_cut(c->d, name) && type != TYPE_DS
 			&& type != TYPE_NSEC))
-		return !has_sigs ? NSD_OK : refuse_sigs(c, name, type,
+		return !has_sigs ? NSD_OK : dyn_sigs_refuse(c, name, type,
 			"it is of a zone cut, and must not be signed");
-	return has_sigs ? check_sigs(c, set, sigs)
-			: refuse_sigs(c, name, type, "it is not signed");
+	return has_sigs ? dyn_sigs_check(c, set, sigs)
+			: dyn_sigs_refuse(c, name, type, "it is not signed");
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -187,7 +93,7 @@ check_add_below(struct dyn_check *c, const struct dyn_name *cut)
 		const struct node *node = store_get(c->d->view, ref);
 
 		if (++c->steps > STEPS_MAX)
-			return refuse_sigs(c, cut, TYPE_NS,
+			return dyn_sigs_refuse(c, cut, TYPE_NS,
 				"too many names are below it");
 		if ((node->flags & NODE_EMPTY) == 0)
 			err = check_add_node(c, node);
@@ -295,10 +201,10 @@ check_unsigned(const struct dyn_check *c)
 		TYPE_SOA);
 
 	if (dyn_name_has(d, d->apex_name, TYPE_DNSKEY))
-		return refuse_sigs(c, d->apex_name, TYPE_DNSKEY,
+		return dyn_sigs_refuse(c, d->apex_name, TYPE_DNSKEY,
 			"the zone is not signed, and no update signs it");
 	return soa == NULL || soa->count == 0 ? NSD_OK
-		: refuse_sigs(c, d->apex_name, TYPE_RRSIG,
+		: dyn_sigs_refuse(c, d->apex_name, TYPE_RRSIG,
 			"the zone is not signed, and no update signs it");
 }
 
@@ -337,12 +243,12 @@ check_run(struct dyn_check *c)
 	enum nsd_err err;
 
 	if (dyn_soa_serial(dyn_soa(d)) == d->to)
-		return refuse_sigs(c, d->apex_name, TYPE_SOA,
+		return dyn_sigs_refuse(c, d->apex_name, TYPE_SOA,
 			"the zone is signed, so the update needs a newer one");
 	if (!dyn_name_has(d, d->apex_name, TYPE_DNSKEY))
-		return refuse_sigs(c, d->apex_name, TYPE_DNSKEY,
+		return dyn_sigs_refuse(c, d->apex_name, TYPE_DNSKEY,
 			"the zone is signed, so one must stay");
-	err = check_read_keys(c);
+	err = dyn_sigs_read_keys(c);
 	if (err == NSD_OK)
 		err = check_touched(c);
 	if (err != NSD_OK || c->result->rcode != RCODE_NOERROR)

@@ -32,12 +32,15 @@ struct dyn_chain {
  * of sorting. */
 const uint8_t *dyn_chain_find_break(struct dyn_chain *chain);
 
-/* ---- dyn_denial.c -------------------------------------------------------- */
+/* ---- the check ----------------------------------------------------------- */
 
-/* A key that signs. */
+/* A key of the zone, now or before the message in hand. */
 struct dyn_key {
 	uint16_t tag;
 	uint8_t algorithm;
+	bool may_sign;  /* records of a zone */
+	bool is_sep;    /* the same, with the SEP flag, and not revoked */
+	bool is_there, was_there;
 };
 
 struct dyn_check {
@@ -48,7 +51,7 @@ struct dyn_check {
 	struct dyn_name **names;
 	size_t count, room;
 	unsigned steps; /* to find those below cuts */
-	struct dyn_key *keys;
+	struct dyn_key *keys; /* of dyn_sigs_read_keys */
 	size_t key_count;
 	struct dyn_chain chain;
 	/* The chain of NSEC3 in use; NULL: none. */
@@ -56,6 +59,21 @@ struct dyn_check {
 	unsigned hashes; /* names hashed */
 	uint8_t apex_hash[NSEC3_HASH_LEN];
 };
+
+/* ---- dyn_sigs.c ---------------------------------------------------------- */
+
+/* Refuses for an RRset. Returns NSD_OK, as a refusal is a result. */
+enum nsd_err dyn_sigs_refuse(const struct dyn_check *c,
+	const struct dyn_name *name, uint16_t type, const char *why);
+/* Reads the keys of the zone. NSD_E_MEMORY. */
+enum nsd_err dyn_sigs_read_keys(struct dyn_check *c) MUST_USE;
+/* Checks the signatures of an RRset that has some: one has all that RFC 4035
+ * section 2.2 asks for; of records that are others now, all are new; a key with
+ * the SEP flag goes on signing the DNSKEY RRset. NSD_E_MEMORY. */
+enum nsd_err dyn_sigs_check(struct dyn_check *c, const struct dyn_set *set,
+	struct dyn_set *sigs) MUST_USE;
+
+/* ---- dyn_denial.c -------------------------------------------------------- */
 
 /* True if the name is below a cut or DNAME. NSD_E_MEMORY. */
 enum nsd_err dyn_denial_is_hidden(struct dynupdate *d,

@@ -202,6 +202,10 @@ ipc_role_name(enum ipc_role role)
 		return "xfrd";
 	case ROLE_WRITER:
 		return "writer";
+	case ROLE_VERIFIER:
+		return "verifier";
+	case ROLE_COLLECTOR:
+		return "collector";
 	}
 	return "unknown";
 }

@@ -278,6 +278,8 @@ append_copy(struct append *append, const struct journal_entry *entry,
 	if (!entry->in_file)
 		err = as_damage(copy_text(append, entry, fd, head));
 	if (err == NSD_OK) {
+		/* The note that it is judged stays behind. */
+		head->entry.is_doubtful = entry->is_doubtful;
 		put_head(append, head);
 		append->used += (size_t)format_record_size(entry);
 	}

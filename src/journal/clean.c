@@ -25,6 +25,21 @@ remove_file(struct journal *journal, uint64_t id)
 }
 
 void
+clean_note_judged(struct journal *journal, const uint8_t *apex, uint64_t id)
+{
+	struct journal_job *job = jobs_create(JOB_DEAD, 0);
+
+	live_clear_doubt(&journal->live, apex, id, id);
+	if (job == NULL)
+		return; /* the entry is judged again, if this process ends */
+	job->head.record = FORMAT_JUDGED;
+	memcpy(job->head.apex, apex, name_len(apex));
+	name_lower(job->head.apex);
+	job->head.entry.id = job->head.last = id;
+	commit_push(&journal->commit, job);
+}
+
+void
 clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 	uint64_t last)
 {
@@ -42,7 +57,7 @@ clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 		memcpy(job->head.apex, apex, name_len(apex));
 		name_lower(job->head.apex);
 		job->head.entry.id = first;
-		job->head.dead_last = last;
+		job->head.last = last;
 		commit_push(&journal->commit, job);
 	}
 	while ((entry = live_find_between(&journal->live, apex, first, last))
@@ -166,9 +181,14 @@ find_copied(struct journal *journal, const struct journal_job *job)
 static bool
 on_copied(struct journal *journal, struct journal_job *job)
 {
+	const struct live_entry *copied = find_copied(journal, job);
+
 	journal->copies--;
-	if (find_copied(journal, job) == NULL)
+	if (copied == NULL)
 		return false;
+	/* The entry may have been judged meanwhile: the note is behind the
+	 * copy. */
+	job->head.entry.is_doubtful = copied->entry.is_doubtful;
 	switch (job->err) {
 	case NSD_OK:
 		/* Without memory the entry stays where it is. */

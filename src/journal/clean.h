@@ -10,6 +10,10 @@
 
 #include "journal/state.h"
 
+/* Notes that an entry is not doubtful any more, in the log, too. */
+void clean_note_judged(struct journal *journal, const uint8_t *apex,
+	uint64_t id);
+
 /* Ends the lives of a zone's entries with these ids, in the log, too, even if
  * none was live. */
 void clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,

@@ -14,6 +14,12 @@ static const char record_magic[4] = "Jrec";
 #define AT_SEGMENT_SUM 48u
 #define AT_RECORD_SUM 80u
 
+/* Of an entry. */
+#define FLAG_BACK 1u
+#define FLAG_DOUBTFUL 2u
+#define FLAG_TAKEN 4u
+#define FLAG_UPDATE 8u
+
 static void
 put_u64(uint8_t *p, uint64_t v)
 {
@@ -127,7 +133,7 @@ format_put_head(uint8_t *out, const struct format_head *head,
 	const struct journal_entry *entry = &head->entry;
 	uint32_t head_len = format_head_len(head);
 	size_t apex_len = name_len(head->apex);
-	bool dead = head->record == FORMAT_DEAD;
+	bool note = format_is_note(head->record);
 
 	assert(head->source_len <= JOURNAL_SOURCE_MAX);
 	memset(out, 0, head_len);
@@ -135,16 +141,19 @@ format_put_head(uint8_t *out, const struct format_head *head,
 	octets_put_u32(out + 4, head_len);
 	octets_put_u32(out + 8, entry->segment);
 	out[12] = (uint8_t)head->record;
-	out[13] = dead ? 0 : (uint8_t)entry->kind;
+	out[13] = note ? 0 : (uint8_t)entry->kind;
 	octets_put_u16(out + 14, head->source_len);
 	put_u64(out + 16, entry->offset);
 	put_u64(out + 24, entry->id);
-	put_u64(out + 32, dead ? head->dead_last : entry->text_len);
+	put_u64(out + 32, note ? head->last : entry->text_len);
 	put_u64(out + 40, (uint64_t)entry->time_sec);
 	octets_put_u32(out + 48, entry->from);
 	octets_put_u32(out + 52, entry->to);
 	out[56] = (uint8_t)apex_len;
-	out[57] = !dead && entry->is_back;
+	out[57] = note ? 0 : (uint8_t)(entry->is_back * FLAG_BACK
+		| entry->is_doubtful * FLAG_DOUBTFUL
+		| entry->is_taken * FLAG_TAKEN
+		| entry->is_update * FLAG_UPDATE);
 	memcpy(out + 64, head->table_sum, FORMAT_SUM);
 	memcpy(out + FORMAT_RECORD_HEAD, head->apex, apex_len);
 	if (head->source_len > 0)
@@ -175,9 +184,8 @@ entry_is_sound(const struct format_head *head)
 {
 	const struct journal_entry *entry = &head->entry;
 
-	if (head->record == FORMAT_DEAD)
-		return entry->id <= head->dead_last
-			&& head->dead_last <= FORMAT_ID_MAX;
+	if (format_is_note(head->record))
+		return entry->id <= head->last && head->last <= FORMAT_ID_MAX;
 	if (entry->kind != JOURNAL_WHOLE && entry->kind != JOURNAL_DIFFS)
 		return false;
 	if (entry->id < 1 || entry->id > FORMAT_ID_MAX || entry->text_len < 1)
@@ -193,23 +201,26 @@ get_fields(const uint8_t *data, uint32_t head_len, struct format_head *head)
 	struct journal_entry *entry = &head->entry;
 
 	memset(head, 0, sizeof(*head));
-	if (data[12] < FORMAT_TEXT_HERE || data[12] > FORMAT_DEAD)
+	if (data[12] < FORMAT_TEXT_HERE || data[12] > FORMAT_JUDGED)
 		return NSD_E_WIRE;
 	head->record = data[12];
 	head->source_len = octets_get_u16(data + 14);
-	head->dead_last = get_u64(data + 32);
+	head->last = get_u64(data + 32);
 	memcpy(head->table_sum, data + 64, FORMAT_SUM);
 	entry->kind = data[13];
 	entry->segment = octets_get_u32(data + 8);
 	entry->offset = get_u64(data + 16);
 	entry->id = get_u64(data + 24);
-	entry->text_len = head->dead_last;
+	entry->text_len = head->last;
 	entry->time_sec = (int64_t)get_u64(data + 40);
 	entry->from = octets_get_u32(data + 48);
 	entry->to = octets_get_u32(data + 52);
 	entry->head_len = head_len;
 	entry->in_file = head->record == FORMAT_TEXT_IN_FILE;
-	entry->is_back = data[57] == 1;
+	entry->is_back = (data[57] & FLAG_BACK) != 0;
+	entry->is_doubtful = (data[57] & FLAG_DOUBTFUL) != 0;
+	entry->is_taken = (data[57] & FLAG_TAKEN) != 0;
+	entry->is_update = (data[57] & FLAG_UPDATE) != 0;
 	if (head->source_len > JOURNAL_SOURCE_MAX || !entry_is_sound(head)
 		|| !get_names(data, head_len, head))
 		return NSD_E_WIRE;

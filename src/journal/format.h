@@ -17,15 +17,19 @@
  *   +0  magic 4      "Jrec"
  *   +4  head_len 4   octets up to the text
  *   +8  segment 4    where the record is: so what is left of another file
- *   +12 record 1       is no record; 1 text follows, 2 text in a file, 3 dead
- *   +13 kind 1       of the text (enum journal_kind); 3 dead: 0
+ *   +12 record 1       is no record; 1 text follows, 2 text in a file, 3 dead,
+ *                      4 judged
+ *   +13 kind 1       of the text (enum journal_kind); 3, 4: 0
  *   +14 source_len 2
  *   +16 offset 8     of the record in the segment
- *   +24 id 8         of the entry; 3 dead: the first one that is
- *   +32 text_len 8   3 dead: the last id that is
+ *   +24 id 8         of the entry; 3, 4: the first one that is
+ *   +32 text_len 8   3, 4: the last id that is
  *   +40 time 8
  *   +48 from 4, to 4 serials
- *   +56 apex_len 1, zero 7
+ *   +56 apex_len 1
+ *   +57 flags 1      1 goes back, 2 doubtful, 4 taken, 8 update
+ *                      (struct journal_entry); 3, 4: 0
+ *   +58 zero 6
  *   +64 table sum 16 the sum of the table of the text's sums
  *   +80 sum 16       of the head, with zeros in its place
  *   +96 apex, source, zeros
@@ -68,13 +72,21 @@ enum format_record {
 	FORMAT_TEXT_HERE = 1,
 	FORMAT_TEXT_IN_FILE = 2,
 	FORMAT_DEAD = 3,
+	FORMAT_JUDGED = 4, /* entries are not doubtful any more */
 };
+
+/* True for a record without an entry, that is about others. */
+static inline bool
+format_is_note(enum format_record record)
+{
+	return record >= FORMAT_DEAD;
+}
 
 /* The head of a record, decoded. */
 struct format_head {
 	enum format_record record;
-	struct journal_entry entry; /* FORMAT_DEAD: id is the first */
-	uint64_t dead_last;         /* FORMAT_DEAD only */
+	struct journal_entry entry; /* of a note: id is the first */
+	uint64_t last;              /* of a note only: the last id */
 	uint8_t apex[NAME_MAX_LEN];
 	uint8_t table_sum[FORMAT_SUM];
 	uint16_t source_len;

@@ -18,7 +18,7 @@ enum job_kind {
 	JOB_BLOCK,          /* a block of a text goes to its file */
 	JOB_ABANDON,        /* a text with a file is thrown away */
 	JOB_TEXT,           /* an entry has ended */
-	JOB_DEAD,           /* entries are not live any more */
+	JOB_DEAD,           /* entries are not live any more, or are judged */
 	JOB_COPY,           /* an entry moves to the end of the log */
 	JOB_REMOVE_SEGMENT, /* the file goes, once the jobs before are
 			     * durable */

@@ -262,7 +262,7 @@ note_record(struct journal *journal, const struct journal_job *job)
 	const struct journal_entry *entry = &job->head.entry;
 	struct live_segment *segment = live_get_segment(&journal->live,
 		entry->segment);
-	uint64_t end = entry->offset + (job->head.record == FORMAT_DEAD
+	uint64_t end = entry->offset + (format_is_note(job->head.record)
 		? entry->head_len : format_record_size(entry));
 
 	if (segment != NULL && segment->octets < end)
@@ -422,6 +422,8 @@ journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id)
 {
 	const struct live_entry *entry = live_find(&journal->live, apex, id);
 
+	if (entry != NULL && entry->entry.is_doubtful)
+		clean_note_judged(journal, apex, id);
 	if (entry != NULL && entry->entry.kind == JOURNAL_WHOLE)
 		kill_live(journal, apex, 0, id - 1);
 }
@@ -486,6 +488,21 @@ journal_drop_others(struct journal *journal,
 }
 
 /* ---- look-ups */
+
+bool
+journal_each(const struct journal *journal, const uint8_t *apex,
+	bool (*fn)(void *ctx, const struct journal_entry *entry), void *ctx)
+{
+	const struct live_zone *zone = live_find_zone(&journal->live, apex);
+	const struct live_entry *live;
+
+	if (zone == NULL)
+		return true;
+	cds_list_for_each_entry(live, &zone->entries, in_zone)
+		if (!fn(ctx, &live->entry))
+			return false;
+	return true;
+}
 
 bool
 journal_find_serial(const struct journal *journal, const uint8_t *apex,

@@ -16,6 +16,20 @@ struct journal_index {
 	struct live live;
 };
 
+/* Drops entries that are still to be judged: xfrd brings them again. */
+static void
+index_drop_doubtful(struct live *live)
+{
+	struct live_segment *segment;
+	struct live_entry *entry, *next;
+
+	cds_list_for_each_entry(segment, &live->segments, node)
+		cds_list_for_each_entry_safe(entry, next, &segment->entries,
+			in_segment)
+			if (entry->entry.is_doubtful)
+				live_remove(live, entry);
+}
+
 enum nsd_err
 journal_index_open(int dirfd, struct diag_sink *sink,
 	struct journal_index **result)
@@ -39,6 +53,7 @@ journal_index_open(int dirfd, struct diag_sink *sink,
 		free(index);
 		return err == NSD_E_NOT_FOUND ? NSD_E_AGAIN : err;
 	}
+	index_drop_doubtful(&index->live);
 	*result = index;
 	return NSD_OK;
 }

@@ -141,6 +141,9 @@ journal_end(struct journal_transfer *transfer, const struct journal_end *end)
 	entry->time_sec = end->time_sec;
 	entry->kind = end->kind;
 	entry->is_back = end->kind == JOURNAL_WHOLE && end->is_back;
+	entry->is_doubtful = end->is_doubtful;
+	entry->is_taken = end->is_taken;
+	entry->is_update = end->is_update;
 	entry->from = end->kind == JOURNAL_DIFFS || entry->is_back ? end->from
 								   : 0;
 	entry->to = end->to;

@@ -248,6 +248,23 @@ live_find_between(const struct live *live, const uint8_t *apex,
 	return NULL;
 }
 
+void
+live_clear_doubt(struct live *live, const uint8_t *apex, uint64_t first,
+	uint64_t last)
+{
+	const struct live_zone *zone = live_find_zone(live, apex);
+	struct live_entry *entry;
+
+	if (zone == NULL)
+		return;
+	cds_list_for_each_entry_reverse(entry, &zone->entries, in_zone) {
+		if (entry->entry.id < first)
+			return;
+		if (entry->entry.id <= last)
+			entry->entry.is_doubtful = false;
+	}
+}
+
 /* Adds (sign 1) or takes away (-1) the octets of an entry on disk. */
 static void
 live_account(struct live *live, struct live_entry *entry, int sign)

@@ -70,6 +70,11 @@ struct live_entry *live_newest(const struct live_zone *zone);
 struct live_entry *live_find_between(const struct live *live,
 	const uint8_t *apex, uint64_t first, uint64_t last) MUST_USE;
 
+/* Notes that entries of a zone, whose ids are from first to last, are not
+ * doubtful. Cost: the zone's entries from first on. */
+void live_clear_doubt(struct live *live, const uint8_t *apex, uint64_t first,
+	uint64_t last);
+
 /*
  * Adds an entry; if there is one of this id, it gets the place of the new one.
  * Its segment is made if it is not there. Cost: constant if ids come in order,

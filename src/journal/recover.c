@@ -201,20 +201,33 @@ reading_get_record(struct segment_reading *r, struct format_head *head,
 		? NSD_OK : NSD_E_WIRE;
 }
 
+/* Takes a record about entries that are dead, or judged. */
+static void
+take_note(const struct segment_reading *r, const struct format_head *head)
+{
+	struct live_entry *entry;
+
+	if (head->record == FORMAT_JUDGED) {
+		live_clear_doubt(r->live, head->apex, head->entry.id,
+			head->last);
+		return;
+	}
+	while ((entry = live_find_between(r->live, head->apex, head->entry.id,
+		head->last)) != NULL)
+		live_remove(r->live, entry);
+}
+
 static enum nsd_err
 take_record(struct segment_reading *r, const struct format_head *head)
 {
-	struct live_entry *entry;
-	uint64_t id = head->record == FORMAT_DEAD ? head->dead_last
-						  : head->entry.id;
+	bool note = format_is_note(head->record);
+	uint64_t id = note ? head->last : head->entry.id;
 
 	if (id > r->result->id_last)
 		r->result->id_last = id;
-	if (head->record != FORMAT_DEAD)
+	if (!note)
 		return live_add(r->live, head->apex, &head->entry);
-	while ((entry = live_find_between(r->live, head->apex, head->entry.id,
-		head->dead_last)) != NULL)
-		live_remove(r->live, entry);
+	take_note(r, head);
 	return NSD_OK;
 }
 

@@ -5,6 +5,8 @@
 #include <assert.h>
 
 #include "loader/load_apply.h"
+#include "loader/load_candidate.h"
+#include "loader/load_digest.h"
 #include "loader/load_loop.h"
 #include "loader/load_retire.h"
 #include "loader/load_verify.h"
@@ -16,6 +18,8 @@
 struct apply {
 	const struct load_context *context;
 	const struct load_result *result;
+	const struct load_digest_file *file;
+	const struct load_apply_options *options;
 	struct zone_update *update;
 	struct history_draft draft;
 	struct history_limits keep;
@@ -26,19 +30,24 @@ apply_check(void *ctx, struct update_candidate *candidate)
 {
 	const struct apply *a = ctx;
 
-	return load_verify(a->context, a->result->zone, candidate);
+	if (a->file != NULL)
+		return load_digest_check(a->file, candidate->zone);
+	return load_verify(a->context, a->result->zone, a->options->accepted,
+		candidate, a->options->refusal);
 }
 
 static enum nsd_err
-apply_begin(struct apply *a, const struct load_apply_options *options)
+apply_begin(struct apply *a)
 {
+	const struct load_apply_options *options = a->options;
 	struct zone_update_options o = {
 		.threads = a->context->threads_max,
 		.secondary = load_zone_is_lenient(a->result->zone),
 		.nsec3_iterations_max = a->context->nsec3_iterations_max,
 		.limits = options->limits,
 		.heap = options->heap,
-		.check = options->verify ? apply_check : NULL,
+		.check = options->verify || a->file != NULL ? apply_check
+			: NULL,
 		.check_ctx = a,
 	};
 
@@ -91,23 +100,52 @@ apply_publish(void *arg)
 		a->result->zone->conf->wire, old);
 }
 
+static enum nsd_err
+apply_verify(const struct apply *a, const struct load_apply_options *options)
+{
+	struct load_candidate candidate = {
+		.zone = a->result->zone,
+		.update = a->update,
+	};
+	enum nsd_err err = NSD_OK;
+
+	if ((options->accepted & IPC_CHECK_VERIFIER) == 0)
+		err = load_candidate_check(a->context, &candidate);
+	if (err == NSD_E_REFUSED && options->refusal != NULL)
+		load_refusal_set(options->refusal, IPC_CHECK_VERIFIER,
+			candidate.serial, "%s", candidate.why);
+	else if (err == NSD_E_REFUSED && options->sink != NULL)
+		diag_emit(options->sink, DIAG_ERROR, options->path, 0, 0,
+			"%s", candidate.why);
+	return err;
+}
+
 enum nsd_err
 load_apply_diff(const struct load_context *context,
 	const struct load_result *result,
 	const struct load_apply_options *options,
 	struct zone_update_result *done)
 {
-	struct apply a = {.context = context, .result = result};
+	const struct load_digest_file file = {context, result->zone,
+		options->path, options->sink};
+	struct apply a = {
+		.context = context,
+		.result = result,
+		.file = options->path != NULL ? &file : NULL,
+		.options = options,
+	};
 	struct diag_sink sink = {.on_diag = NULL};
 	enum nsd_err err;
 
 	assert(result->outcome == LOAD_COMPARED);
-	err = apply_begin(&a, options);
+	err = apply_begin(&a);
 	if (err != NSD_OK)
 		return err;
 	err = apply_note(&a);
 	if (err == NSD_OK)
 		err = update_make(a.update, &sink);
+	if (err == NSD_OK)
+		err = apply_verify(&a, options);
 	if (err == NSD_OK) {
 		apply_draft(&a);
 		load_loop_call(context->loop, apply_publish, &a);

@@ -187,11 +187,8 @@ journal_build_entry(const struct load_context *context,
 	struct load_zone *zone, const struct journal_entry *entry,
 	const struct load_task *task, struct load_result *result)
 {
-	const struct load_text text = {
-		.fd = context->journal->dirfd,
-		.len = entry->text_len,
-		.entry = entry,
-	};
+	const struct load_text text = load_text_of_entry(
+		context->journal->dirfd, entry);
 	const struct load_task of_text = {
 		.heap = task->heap,
 		.large = task->large,
@@ -206,6 +203,12 @@ journal_build_entry(const struct load_context *context,
 	zonefile_result_fini(&result->files);
 	if (result->outcome != LOAD_FAILED)
 		return true;
+	if (result->refusal != NULL)
+		log_error("zone %s: serial %u in the journal is not served:"
+			  " %s", zone->conf->name, (unsigned)entry->to,
+			result->refusal->why);
+	free(result->refusal);
+	result->refusal = NULL;
 	result->outcome = LOAD_UNCHANGED;
 	return false;
 }
@@ -478,7 +481,7 @@ struct journal_replay {
 /* Prepares to apply entries. Only the last one is verified: those before it
  * were accepted when they came, or they would not be there. */
 static void
-journal_init_versions(const struct journal_replay *r, bool last,
+journal_init_versions(const struct journal_replay *r, size_t end,
 	struct diag_sink *sink, struct load_versions *v)
 {
 	*v = (struct load_versions){
@@ -489,8 +492,9 @@ journal_init_versions(const struct journal_replay *r, bool last,
 		.names_max = r->heap == NULL ? LOAD_UPDATE_NAMES_AT_ONCE : 0,
 		.cancelled = &r->context->cancelled,
 		.history = load_zone_get_history(r->zone),
-		.verify = last ? r->zone : NULL,
-		.is_kept = true,
+		.verify = end == r->chain.count ? r->zone : NULL,
+		.accepted = load_text_of_entry(r->context->journal->dirfd,
+			&r->chain.entries[end - 1]).accepted,
 		.verify_records_max = r->heap == NULL ? LOAD_VERIFY_AT_ONCE
 						      : UINT64_MAX,
 		.sink = sink,
@@ -498,17 +502,16 @@ journal_init_versions(const struct journal_replay *r, bool last,
 }
 
 static enum nsd_err
-journal_read_entry(const struct load_context *context,
+journal_read_entry(const struct journal_replay *r,
 	const struct journal_entry *entry, struct load_octets *part,
 	uint8_t **data)
 {
-	const struct load_text text = {
-		.fd = context->journal->dirfd,
-		.len = entry->text_len,
-		.entry = entry,
-	};
+	const struct load_text text = load_text_of_entry(
+		r->context->journal->dirfd, entry);
+	uint64_t max = load_update_served_max(
+		store_writer_view(r->context->writer), r->zone->entry);
 	enum nsd_err err = entry->kind != JOURNAL_DIFFS ? NSD_E_INEXACT
-		: load_update_read(&text, LOAD_UPDATE_DIFFS, data);
+		: load_update_read(&text, max, data);
 
 	if (err == NSD_OK)
 		*part = (struct load_octets){*data, entry->text_len};
@@ -523,14 +526,16 @@ journal_apply_at_once(const struct journal_replay *r, size_t first,
 	struct load_octets *parts = calloc(count, sizeof(*parts));
 	uint8_t **data = calloc(count, sizeof(*data));
 	struct diag_sink sink = {.on_diag = journal_on_diag};
+	struct load_refusal refusal = {.check = 0};
 	struct load_versions v;
 	enum nsd_err err = parts != NULL && data != NULL ? NSD_OK
 							 : NSD_E_MEMORY;
 
-	journal_init_versions(r, first + count == r->chain.count, &sink, &v);
+	journal_init_versions(r, first + count, &sink, &v);
+	v.refusal = &refusal;
 	for (size_t i = 0; i < count && err == NSD_OK; i++)
-		err = journal_read_entry(r->context,
-			&r->chain.entries[first + i], &parts[i], &data[i]);
+		err = journal_read_entry(r, &r->chain.entries[first + i],
+			&parts[i], &data[i]);
 	if (err == NSD_OK)
 		err = load_versions_apply(&v, parts, count);
 	for (size_t i = 0; data != NULL && i < count; i++)

@@ -121,6 +121,26 @@ load_loop_call(struct load_loop *loop, void (*run)(void *arg), void *arg)
 	pthread_mutex_unlock(&loop->lock);
 }
 
+void
+load_loop_await(struct load_loop *loop, const bool *done)
+{
+	assert(!load_loop_is_own(loop));
+	pthread_mutex_lock(&loop->lock);
+	while (!*done)
+		pthread_cond_wait(&loop->done, &loop->lock);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void
+load_loop_release(struct load_loop *loop, bool *done)
+{
+	assert(load_loop_is_own(loop));
+	pthread_mutex_lock(&loop->lock);
+	*done = true;
+	pthread_cond_broadcast(&loop->done);
+	pthread_mutex_unlock(&loop->lock);
+}
+
 static void
 loop_begin_edit(void *arg)
 {

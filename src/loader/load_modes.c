@@ -6,6 +6,7 @@
 
 #include "compile/build.h"
 #include "loader/load_apply.h"
+#include "loader/load_change.h"
 #include "loader/load_diff.h"
 #include "loader/load_loop.h"
 #include "loader/load_modes.h"
@@ -66,7 +67,8 @@ modes_look(struct load_reading *r, struct load_age *age)
 	};
 	if (r->text == NULL)
 		modes_guard(context, zone, served != NULL, age);
-	zone->busy = comparable;
+	zone->busy = comparable || (served != NULL && r->text != NULL
+		&& load_change_is_wanted(zone));
 	pthread_mutex_unlock(context->busy_lock);
 	r->served = served;
 	r->age = age;
@@ -137,7 +139,9 @@ modes_applies(const struct load_reading *r)
 {
 	return r->result->change_count > 0
 		&& (r->result->change_count > LOAD_APPLY_AT_ONCE
-			|| (r->text != NULL && load_verify_is_wanted(r->zone)));
+			|| r->context->awaits
+			|| (r->text != NULL ? load_verify_is_wanted(r->zone)
+				: r->zone->conf->options->zonemd_verify));
 }
 
 /* Publishes the changes. NSD_E_LIMIT: that failed, and the zone is to be built
@@ -148,6 +152,11 @@ modes_apply(const struct load_reading *r)
 	struct load_apply_options options = {
 		.heap = r->heap,
 		.verify = r->text != NULL,
+		.sink = r->sink,
+		.path = r->text == NULL ? r->path : NULL,
+		.accepted = r->text != NULL ? r->text->accepted
+			: r->zone->accepts ? IPC_CHECK_ALL : 0,
+		.refusal = r->refusal,
 	};
 	struct load_result *result = r->result;
 	enum nsd_err err;
@@ -166,7 +175,7 @@ modes_apply(const struct load_reading *r)
 	result->diff = NULL;
 	result->change_count = 0;
 	result->outcome = LOAD_UNCHANGED;
-	return err == NSD_E_DIGEST || err == NSD_E_SIGNED ? err : NSD_E_LIMIT;
+	return load_refusal_is(err) || err == NSD_E_PEER ? err : NSD_E_LIMIT;
 }
 
 /* Finds the differences to the served version, and publishes them if they are

@@ -323,7 +323,9 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 			EV_READ | EV_PERSIST, pool_on_wake, p);
 	if (p->large == NULL || p->wake_event == NULL || p->take_event == NULL
 		|| event_add(p->wake_event, NULL) == -1
-		|| event_add(p->take_event, &period) == -1)
+		/* The one result of a thread that waits comes at its end. */
+		|| (!context->awaits
+			&& event_add(p->take_event, &period) == -1))
 		goto fail;
 	store_end_epoch(context->writer);
 	err = pool_start_threads(p, threads);

@@ -50,6 +50,16 @@ load_prepare_is_wanted(const struct load_prepare *prepare)
 	return prepare->at_one || prepare->next < prepare->count;
 }
 
+static bool
+prepare_is_held(const struct load_prepare *prepare,
+	struct store_writer *writer)
+{
+	const struct zone_entry *entry = store_get(store_writer_view(writer),
+		prepare->zone.entry);
+
+	return entry->candidate != STORE_NONE;
+}
+
 bool
 load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 {
@@ -57,10 +67,15 @@ load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 	if (!prepare->at_one && prepare->next < prepare->count) {
 		store_ref entry = prepare->entries[prepare->next++];
 
-		prepare->at_one = update_prepare_begin(writer, entry,
+		prepare->zone.entry = entry;
+		prepare->at_one = !prepare_is_held(prepare, writer)
+			&& update_prepare_begin(writer, entry,
 					  &prepare->zone)
 			== NSD_OK;
 	}
+	/* A candidate has the index: what it lacks costs memory only. */
+	if (prepare->at_one && prepare_is_held(prepare, writer))
+		prepare->at_one = false;
 	if (prepare->at_one)
 		prepare->at_one = update_prepare_step(writer,
 					  &prepare->zone, STEP_NAMES)

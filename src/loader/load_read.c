@@ -13,7 +13,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compile/build.h"
+#include "loader/load_candidate.h"
 #include "loader/load_crashes.h"
+#include "loader/load_digest.h"
 #include "loader/load_files.h"
 #include "loader/load_findings.h"
 #include "loader/load_history.h"
@@ -33,6 +35,15 @@
 
 /* ---- whether ------------------------------------------------------------- */
 
+/* True if a loader has died while the file waited for a verifier. */
+static bool
+read_is_awaited(const struct store_view *view, const struct load_zone *zone)
+{
+	const struct zone_entry *entry = store_get(view, zone->entry);
+
+	return (entry->flags & ZONE_ENTRY_FILE_WAITS) != 0;
+}
+
 /* True if the zone's file is to be read in this pass, as its kind (enum
  * load_which) has it. */
 static bool
@@ -46,7 +57,7 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 
 	switch (context->which) {
 	case LOAD_MISSING:
-		if (!loaded)
+		if (!loaded || read_is_awaited(view, zone))
 			return load_files_have_changed(sources, path);
 		/* A zone whose file has another name now counts as missing, and
 		 * so does a zone that was transferred, and is primary now. */
@@ -86,6 +97,7 @@ read_choose_note(enum nsd_err err)
 	case NSD_E_SYSTEM:
 		return LOAD_NOTE_UNREADABLE;
 	case NSD_E_MEMORY: /* the files are not to blame */
+	case NSD_E_PEER:
 	case NSD_E_AGAIN:
 		return LOAD_NOTE_NOTHING;
 	default:
@@ -93,12 +105,45 @@ read_choose_note(enum nsd_err err)
 	}
 }
 
+/* Has a version that was built from the file judged by a program. */
+static enum nsd_err
+read_verify(const struct load_reading *r)
+{
+	struct load_candidate candidate = {
+		.zone = r->zone,
+		.built = r->result->built,
+	};
+	enum nsd_err err;
+
+	if (r->result->outcome != LOAD_BUILT || r->zone->accepts)
+		return NSD_OK;
+	err = load_candidate_check(r->context, &candidate);
+	r->result->built = candidate.built;
+	if (err == NSD_E_REFUSED)
+		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0, "%s",
+			candidate.why);
+	return err;
+}
+
+/* The plan of what to do with a zone. */
+struct load_plan {
+	const char *path; /* NULL: the zone has no file */
+	struct stat st;   /* of the file */
+	bool due;         /* the file is to be read */
+	bool absent;      /* but is not there */
+	bool rehash;      /* the served zone is to be hashed anew, if the file
+			   * gives nothing new */
+	bool large;       /* the file, if it is to be read; else the served
+			   * zone */
+};
+
 /* Reads the file, and logs its findings. */
 static void
 read_file(const struct load_context *context, struct load_zone *zone,
-	const char *path, struct store_heap *heap, bool large,
+	const struct load_plan *plan, struct store_heap *heap, bool large,
 	struct load_result *result)
 {
+	const char *path = plan->path;
 	struct load_findings findings;
 	struct load_reading r = {
 		.context = context,
@@ -110,6 +155,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.threads = large ? context->threads_max : 1,
 			.secondary = load_zone_is_lenient(zone),
 			.only_files = true,
+			.is_seen = S_ISREG(plan->st.st_mode),
 			.on_progress = large ? load_modes_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
@@ -125,11 +171,15 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
 	err = load_modes_run(&r);
+	if (err == NSD_OK)
+		err = load_digest_check_read(&r);
+	if (err == NSD_OK)
+		err = read_verify(&r);
 	result->note = read_choose_note(err);
 	if (err == NSD_OK && result->outcome != LOAD_KEPT) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);
 		load_history_read(context, path, result);
-	} else if (err == NSD_E_AGAIN) {
+	} else if (err == NSD_E_AGAIN || err == NSD_E_PEER) {
 		result->outcome = LOAD_AGAIN;
 	} else if (err != NSD_OK) {
 		result->outcome = LOAD_FAILED;
@@ -272,18 +322,6 @@ read_find_path(const struct load_context *context,
 	return NULL;
 }
 
-/* The plan of what to do with a zone. */
-struct load_plan {
-	const char *path; /* NULL: the zone has no file */
-	struct stat st;   /* of the file */
-	bool due;         /* the file is to be read */
-	bool absent;      /* but is not there */
-	bool rehash;      /* the served zone is to be hashed anew, if the file
-			   * gives nothing new */
-	bool large;       /* the file, if it is to be read; else the served
-			   * zone */
-};
-
 static void
 read_make_plan(const struct load_context *context,
 	const struct load_zone *zone, const char *path, struct load_plan *plan)
@@ -297,6 +335,20 @@ read_make_plan(const struct load_context *context,
 	plan->absent = stat(path, &plan->st) == -1 && errno == ENOENT;
 	if (plan->due && !plan->absent)
 		plan->large = plan->st.st_size >= LARGE_FILE;
+}
+
+/* True if the file is for a thread that may wait for a verifier: it differs
+ * from what is served. What the journal leads on from is not verified, and
+ * neither is a zone at a start. */
+static bool
+read_is_put_off(const struct load_context *context,
+	const struct load_zone *zone, const struct load_plan *plan)
+{
+	return plan->due && !plan->absent && !context->awaits
+		&& !context->is_start
+		&& load_candidate_is_wanted(context, zone)
+		&& !load_journal_has(context, zone)
+		&& (context->journal == NULL || !load_zone_is_from_xfrd(zone));
 }
 
 /* Follows the plan: the file first, as it may have other records than the
@@ -320,7 +372,7 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 	if (read) {
 		/* Updates would keep the old hashes. */
 		zone->whole |= plan->rehash;
-		read_file(context, zone, plan->path, heap, large, result);
+		read_file(context, zone, plan, heap, large, result);
 	}
 	if (plan->rehash && result->outcome != LOAD_BUILT)
 		load_rehash_run(context, zone, heap, large, result);
@@ -367,6 +419,8 @@ read_zone(const struct load_context *context, struct load_zone *zone,
 	if (!plan.due && !plan.rehash) {
 		if (path != NULL)
 			read_note_unchanged(context, zone, path, result);
+	} else if (read_is_put_off(context, zone, &plan)) {
+		result->outcome = LOAD_PUT_OFF;
 	} else if (plan.large && !large) {
 		result->outcome = LOAD_LARGE;
 	} else {
@@ -394,6 +448,12 @@ load_read_zone(const struct load_context *context, struct load_zone *zone,
 		} else {
 			load_transfer_read(context, zone, &task, result);
 		}
+		return;
+	}
+	if (context->awaits) {
+		read_zone(context, zone, heap, large, result);
+		if (result->outcome == LOAD_UNCHANGED)
+			result->outcome = LOAD_KEPT;
 		return;
 	}
 	if (!load_zone_claim(zone, true))

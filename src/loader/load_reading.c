@@ -54,10 +54,17 @@ load_reading_find_serial(const struct rrbatch *batch, const uint8_t *apex,
 
 /* ---- zones that take updates --------------------------------------------- */
 
-/* Refuses the file of a zone that takes updates. Returns NSD_E_DENIED. */
+/* Refuses the file of a zone that takes updates, and says all that is to be
+ * done about it. why: the fault, if that is of the file alone. Returns
+ * NSD_E_DENIED. */
 static enum nsd_err
 age_refuse_file(struct load_age *age, uint32_t serial, const char *why)
 {
+	if (age->is_updated)
+		why = "and was changed by hand, and is not read, as it lacks"
+		      " updates: first nsd-control freeze, then change the file"
+		      " that this has written, with a newer serial, then"
+		      " nsd-control thaw";
 	age->is_refused = true;
 	diag_emit(age->sink, DIAG_ERROR, NULL, 0, 0,
 		"zone %s takes updates, and is at serial %u: its file %s has"
@@ -83,12 +90,7 @@ reading_guard(struct load_age *age, uint32_t serial)
 	if (!serial_is_newer(serial, age->served))
 		return age_refuse_file(age, serial,
 			"and is not read: give it a newer one");
-	if (age->is_updated)
-		return age_refuse_file(age, serial,
-			"and was changed by hand, and is not read, as it lacks"
-			" updates: first nsd-control freeze, then change the"
-			" file that this has written, then nsd-control thaw");
-	return NSD_OK;
+	return age->is_updated ? age_refuse_file(age, serial, NULL) : NSD_OK;
 }
 
 enum nsd_err

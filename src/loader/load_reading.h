@@ -8,6 +8,7 @@
 #include "loader/load_text.h"
 #include "loader/load_zone.h"
 
+struct load_refusal;
 struct store_heap;
 
 /* The served version of a secondary, which is never taken back: its file may be
@@ -42,6 +43,7 @@ struct load_reading {
 	struct zonefile_options options; /* of a parse */
 	struct store_heap *heap;
 	struct diag_sink *sink;
+	struct load_refusal *refusal; /* of a text: set if it is refused */
 	uint32_t lacks; /* store_count_lacks when it began */
 	struct load_result *result; /* files: empty before the first reading */
 };

@@ -225,15 +225,30 @@ options_make(struct settings_edit *edit, const struct conf_pattern *pattern,
 
 #define TEXT_LISTS ((unsigned)SETTINGS_LIST_COUNT - SETTINGS_CLIENT_LISTS)
 
+static uint16_t
+checks_convert(const struct conf_pattern *from)
+{
+	uint16_t checks = from->verify_zone == CONF_INHERIT
+		? SETTINGS_VERIFIES_AS_ALL
+		: from->verify_zone != 0 ? SETTINGS_VERIFIES : 0;
+
+	if (from->zonemd_verify || from->dnssec_verify != CONF_DNSSEC_NO
+		|| from->xfr_max_change < 100)
+		checks |= SETTINGS_CHECKS;
+	return checks;
+}
+
 static struct settings_storing
 storing_convert(const struct conf_pattern *from)
 {
+
 	return (struct settings_storing){
 		.size_limit_xfr = from->size_limit_xfr,
 		.ixfr_size = from->ixfr_size,
 		.ixfr_number = from->ixfr_number,
 		.store_ixfr = from->store_ixfr,
 		.create_ixfr = from->create_ixfr,
+		.checks = checks_convert(from),
 	};
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ipc/message.h"
 #include "journal/journal_index.h"
 #include "loader/load_text.h"
 #include "xfr/changes.h"
@@ -25,6 +26,18 @@ _Static_assert(BUFFER_SIZE > CHANGES_HEAD_MAX + CHANGES_RECORD_MAX
 	"a record fits");
 _Static_assert(SMALL_ROOM > SMALL_TEXT + NAME_MAX_LEN
 	+ sizeof(struct rrbatch_rr) + 3, "so does one of a small text");
+
+struct load_text
+load_text_of_entry(int dirfd, const struct journal_entry *entry)
+{
+	return (struct load_text){
+		.fd = dirfd,
+		.len = entry->text_len,
+		.entry = entry,
+		.accepted = entry->is_taken ? IPC_CHECK_ALL
+			: IPC_CHECK_ALL & ~(uint32_t)IPC_CHECK_DIGEST,
+	};
+}
 
 /* ---- octets -------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "loader/load_candidate.h"
 #include "loader/load_findings.h"
 #include "loader/load_loop.h"
 #include "loader/load_modes.h"
@@ -22,6 +23,24 @@
 /* From this many octets on, several threads build a zone faster. */
 #define LARGE_TEXT (4u << 20)
 
+static enum nsd_err
+transfer_verify_by_program(const struct load_reading *r)
+{
+	struct load_candidate candidate = {
+		.zone = r->zone,
+		.built = r->result->built,
+	};
+	enum nsd_err err = NSD_OK;
+
+	if ((r->text->accepted & IPC_CHECK_VERIFIER) == 0)
+		err = load_candidate_check(r->context, &candidate);
+	r->result->built = candidate.built;
+	if (err == NSD_E_REFUSED)
+		load_refusal_set(r->refusal, IPC_CHECK_VERIFIER,
+			candidate.serial, "%s", candidate.why);
+	return err;
+}
+
 /* Verifies the version; changes were verified when they were applied. */
 static enum nsd_err
 transfer_verify(const struct load_reading *r)
@@ -29,29 +48,44 @@ transfer_verify(const struct load_reading *r)
 	const struct store_view *view = store_writer_view(r->context->writer);
 	struct update_candidate candidate = {.served = r->served};
 	struct load_result *result = r->result;
+	uint32_t accepted = r->text->accepted;
 	enum nsd_err err;
 
 	if (result->outcome == LOAD_COMPARED && result->change_count == 0) {
 		candidate.zone = r->served;
-		return (r->served->flags & ZONE_VERIFIED) != 0
-			? load_verify_digest(r->context, r->zone, r->served)
-			: load_verify(r->context, r->zone, &candidate);
+		if ((r->served->flags & ZONE_VERIFIED) != 0)
+			accepted |= IPC_CHECK_SIGNED;
+		return load_verify(r->context, r->zone, accepted, &candidate,
+			r->refusal);
 	}
 	if (result->outcome != LOAD_BUILT)
 		return NSD_OK;
 	assert(result->built != STORE_NONE);
 	candidate.zone = store_get(view, result->built);
-	err = load_verify(r->context, r->zone, &candidate);
-	if (err == NSD_OK && candidate.is_verified) {
+	err = load_verify(r->context, r->zone, accepted, &candidate,
+		r->refusal);
+	if (err == NSD_OK) {
 		struct zone *built = store_edit(r->heap, result->built);
 
-		built->flags |= ZONE_VERIFIED;
+		built->flags |= candidate.is_verified ? ZONE_VERIFIED : 0;
+		built->data_count = candidate.data_count;
+		return transfer_verify_by_program(r);
 	}
-	if (err == NSD_OK)
-		return NSD_OK;
 	release_zone(r->heap, result->built);
 	result->built = STORE_NONE;
 	return err;
+}
+
+/* Keeps why a version was refused for the loop. */
+static void
+transfer_note_refusal(const struct load_refusal *refusal,
+	struct load_result *result)
+{
+	if (refusal->check == 0)
+		return;
+	result->refusal = malloc(sizeof(*refusal));
+	if (result->refusal != NULL)
+		*result->refusal = *refusal;
 }
 
 static void
@@ -68,8 +102,11 @@ transfer_run(struct load_reading *r)
 		err = transfer_verify(r);
 	if (err == NSD_OK)
 		return;
-	log_error("zone %s: what a transfer has brought cannot be served: %s",
-		name, err_reason(err));
+	transfer_note_refusal(r->refusal, result);
+	/* The loop tells of a refusal. */
+	if (!load_refusal_is(err))
+		log_error("zone %s: what a transfer has brought cannot be"
+			  " served: %s", name, err_reason(err));
 	result->outcome = LOAD_FAILED;
 	/* A text that changed meanwhile (NSD_E_AGAIN) is not the one that its
 	 * sender has checked. */
@@ -89,8 +126,9 @@ transfer_on_diag(struct diag_sink *sink, const struct diag *d)
 
 static enum nsd_err
 transfer_apply(const struct load_context *context, struct load_zone *zone,
-	const struct load_task *task, struct zone_update_result *done)
+	const struct load_task *task, struct load_result *result)
 {
+	struct load_refusal refusal = {.check = 0};
 	struct diag_sink sink = {.on_diag = transfer_on_diag};
 	struct load_versions v = {
 		.context = context,
@@ -98,14 +136,17 @@ transfer_apply(const struct load_context *context, struct load_zone *zone,
 		.secondary = load_zone_is_lenient(zone),
 		.history = load_zone_get_history(zone),
 		.verify = zone,
+		.accepted = task->text->accepted,
+		.refusal = &refusal,
 		.verify_records_max = UINT64_MAX,
 		.heap = task->heap,
 		.cancelled = &context->cancelled,
 		.sink = &sink,
 	};
 	uint8_t *data;
-	enum nsd_err err = load_update_read(task->text, LOAD_UPDATE_DIFFS,
-		&data);
+	enum nsd_err err = load_update_read(task->text,
+		load_update_served_max(store_writer_view(context->writer),
+			zone->entry), &data);
 
 	if (err != NSD_OK)
 		return err;
@@ -114,7 +155,8 @@ transfer_apply(const struct load_context *context, struct load_zone *zone,
 		&(struct load_octets){data, task->text->len}, 1);
 	load_loop_end_edit(context->loop);
 	free(data);
-	*done = v.done;
+	result->done = v.done;
+	transfer_note_refusal(&refusal, result);
 	return err;
 }
 
@@ -145,7 +187,7 @@ transfer_read_diffs(const struct load_context *context,
 	served = load_zone_published(view, zone);
 	result->old_serial = served != NULL ? served->serial : 0;
 	pthread_mutex_unlock(context->busy_lock);
-	result->err = transfer_apply(context, zone, task, &result->done);
+	result->err = transfer_apply(context, zone, task, result);
 	if (result->err == NSD_E_MEMORY)
 		transfer_tell_no_room(context, zone, lacks);
 	result->outcome = result->err == NSD_OK ? LOAD_APPLIED : LOAD_FAILED;
@@ -157,6 +199,7 @@ void
 load_transfer_read(const struct load_context *context, struct load_zone *zone,
 	const struct load_task *task, struct load_result *result)
 {
+	struct load_refusal refusal = {.check = 0};
 	struct load_findings findings;
 	struct load_reading r = {
 		.context = context,
@@ -173,6 +216,7 @@ load_transfer_read(const struct load_context *context, struct load_zone *zone,
 		.large = task->large,
 		.heap = task->heap,
 		.sink = &findings.sink,
+		.refusal = &refusal,
 		.lacks = store_count_lacks(context->writer),
 		.result = result,
 	};

@@ -10,6 +10,7 @@
 #include "dns/name.h"
 #include "loader/load_expiry.h"
 #include "loader/load_records.h"
+#include "loader/load_refusal.h"
 #include "loader/load_room.h"
 #include "loader/load_update.h"
 #include "loader/load_verify.h"
@@ -27,6 +28,7 @@ struct update_file {
 	struct cursor cursor;
 	uint8_t kind;
 	uint8_t apex[NAME_MAX_LEN];
+	uint32_t accepted;
 	struct diag_sink sink;
 	struct ipc_updated *result;
 	struct load_settle *settle;
@@ -128,8 +130,11 @@ update_change(struct update_file *f)
 static enum nsd_err
 update_apply_versions(struct update_file *f)
 {
+	struct load_refusal refusal = {.check = 0};
 	struct load_versions v = {
 		.context = f->context,
+		.accepted = f->accepted,
+		.refusal = &refusal,
 		.sink = &f->sink,
 	};
 	const struct load_zone *zone;
@@ -152,6 +157,7 @@ update_apply_versions(struct update_file *f)
 	f->result->removed = v.done.removed;
 	f->result->names = (uint32_t)v.done.names;
 	load_settle_add(f->settle, v.entry);
+	load_refusal_tell(&refusal, f->result);
 	if (err == NSD_OK)
 		load_expiry_end(f->context, v.entry);
 	return err;
@@ -246,12 +252,11 @@ update_tell_no_room(const struct update_file *f, uint32_t lacks)
 }
 
 enum nsd_err
-load_update_read(const struct load_text *text, uint8_t kind, uint8_t **data)
+load_update_read(const struct load_text *text, uint64_t max, uint8_t **data)
 {
 	enum nsd_err err;
 
-	if (text->len > (kind == LOAD_UPDATE_DIFFS ? LOAD_UPDATE_DIFFS_MAX
-						   : LEN_MAX))
+	if (text->len > max)
 		return NSD_E_LIMIT;
 	*data = malloc(text->len + 1);
 	if (*data == NULL)
@@ -264,14 +269,35 @@ load_update_read(const struct load_text *text, uint8_t kind, uint8_t **data)
 	return err;
 }
 
+uint64_t
+load_update_served_max(const struct store_view *view, store_ref entry)
+{
+	store_ref served = entry == STORE_NONE ? STORE_NONE
+		: ((const struct zone_entry *)store_get(view, entry))->zone;
+
+	return load_update_diffs_max(served == STORE_NONE ? 0
+		: ((const struct zone *)store_get(view, served))->rr_count);
+}
+
+/* The same, of a name that may be no zone's. */
+static uint64_t
+update_apex_max(const struct store_view *view, const uint8_t *apex)
+{
+	store_ref entry;
+
+	if (table_find_apex(view, apex, &entry) != NSD_OK)
+		entry = STORE_NONE;
+	return load_update_served_max(view, entry);
+}
+
 /* Takes all octets into memory, and reads there what they are: their sender may
  * have changed the file since it was looked at. */
 static enum nsd_err
-update_take_octets(const struct load_text *text, uint8_t kind,
-	struct load_change *change, uint8_t *apex)
+update_take_octets(const struct load_text *text, struct load_change *change,
+	uint8_t *apex)
 {
 	struct load_text copy = {.fd = -1, .len = text->len};
-	enum nsd_err err = load_update_read(text, kind, &change->data);
+	enum nsd_err err = load_update_read(text, LEN_MAX, &change->data);
 
 	if (err != NSD_OK)
 		return err;
@@ -284,22 +310,22 @@ update_take_octets(const struct load_text *text, uint8_t kind,
 }
 
 enum nsd_err
-load_update_take(const struct load_text *text, struct load_change *change,
-	uint8_t *apex)
+load_update_take(const struct store_view *view, const struct load_text *text,
+	struct load_change *change, uint8_t *apex)
 {
 	uint8_t kind;
 	enum nsd_err err;
 
 	if (text->len <= LOAD_UPDATE_AT_ONCE)
-		return update_take_octets(text, LOAD_UPDATE_WHOLE, change,
-			apex);
+		return update_take_octets(text, change, apex);
 	err = update_read_head(text, &kind, apex);
 	if (err != NSD_OK)
 		return err;
-	if (kind == LOAD_UPDATE_DIFFS && text->len > LOAD_UPDATE_DIFFS_MAX)
+	if (kind == LOAD_UPDATE_DIFFS
+		&& text->len > update_apex_max(view, apex))
 		return NSD_E_LIMIT;
 	if (kind < LOAD_UPDATE_WHOLE) {
-		err = update_take_octets(text, kind, change, apex);
+		err = update_take_octets(text, change, apex);
 		return err == NSD_OK && change->kind != kind ? NSD_E_WIRE
 							     : err;
 	}
@@ -335,13 +361,14 @@ load_update_fill(const struct load_context *context, const uint8_t *apex,
 void
 load_update_apply(const struct load_context *context,
 	const struct load_zone *zones, size_t zone_count,
-	struct load_settle *settle, const uint8_t *data, uint64_t len,
+	struct load_settle *settle, const struct load_change *change,
 	struct ipc_updated *result)
 {
 	struct update_file f = {
 		.context = context,
 		.zones = zones,
 		.zone_count = zone_count,
+		.accepted = change->text.accepted,
 		.sink = {.on_diag = update_on_diag},
 		.result = result,
 		.settle = settle,
@@ -351,7 +378,7 @@ load_update_apply(const struct load_context *context,
 
 	/* No thread begins to read the zone's version meanwhile. */
 	pthread_mutex_lock(context->busy_lock);
-	result->err = load_run_update(&f, data, len);
+	result->err = load_run_update(&f, change->data, change->len);
 	pthread_mutex_unlock(context->busy_lock);
 	if (result->err == NSD_E_MEMORY)
 		update_tell_no_room(&f, lacks);

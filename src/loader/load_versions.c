@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "dns/name.h"
+#include "loader/load_candidate.h"
 #include "loader/load_loop.h"
 #include "loader/load_retire.h"
 #include "loader/load_verify.h"
@@ -131,11 +132,8 @@ version_change_check(void *ctx, struct update_candidate *candidate)
 {
 	const struct load_versions *v = ctx;
 
-	if (v->verify == NULL)
-		return NSD_OK;
-	return v->is_kept
-		? load_verify_digest(v->context, v->verify, candidate->zone)
-		: load_verify(v->context, v->verify, candidate);
+	return v->verify == NULL ? NSD_OK : load_verify(v->context, v->verify,
+		v->accepted, candidate, v->refusal);
 }
 
 static enum nsd_err
@@ -219,6 +217,26 @@ change_publish(void *arg)
 	load_retire_add(v->context->retire, writer, entry->name, old);
 }
 
+/* Has the new version judged by a program. */
+static enum nsd_err
+change_verify(struct transaction *c)
+{
+	const struct load_versions *v = c->v;
+	struct load_candidate candidate = {
+		.zone = v->verify,
+		.update = c->update,
+	};
+	enum nsd_err err;
+
+	if (v->verify == NULL || (v->accepted & IPC_CHECK_VERIFIER) != 0)
+		return NSD_OK;
+	err = load_candidate_check(v->context, &candidate);
+	if (err == NSD_E_REFUSED)
+		load_refusal_set(v->refusal, IPC_CHECK_VERIFIER,
+			candidate.serial, "%s", candidate.why);
+	return err;
+}
+
 /* Makes the new version, and has the loop publish it. */
 static enum nsd_err
 change_commit(struct transaction *c)
@@ -227,6 +245,8 @@ change_commit(struct transaction *c)
 	struct zone_update_result done;
 	enum nsd_err err = update_make(c->update, v->sink);
 
+	if (err == NSD_OK)
+		err = change_verify(c);
 	if (err == NSD_OK)
 		load_loop_call(v->context->loop, change_publish, c);
 	update_end(c->update, &done);
@@ -273,6 +293,10 @@ versions_cost_too_much(const struct load_versions *v,
 {
 	if (v->heap == NULL && load_retire_has(v->context->retire,
 			entry->name))
+		return true;
+	if (v->heap == NULL && v->verify != NULL
+		&& (v->accepted & IPC_CHECK_VERIFIER) == 0
+		&& load_candidate_is_wanted(v->context, v->verify))
 		return true;
 	return v->verify != NULL && v->verify_records_max != UINT64_MAX
 		&& load_verify_takes_long(v->verify, served,

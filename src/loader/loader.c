@@ -47,6 +47,7 @@ loader_on_stop(struct role *role)
 	if (loader->pool != NULL)
 		load_pool_cancel(loader->pool);
 	loader_cancel_transfers(loader);
+	loader_drop_verdict(loader, NULL);
 	loader_end_threads(loader);
 }
 
@@ -108,7 +109,8 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 	X(CHANGE_ZONE, loader_on_change_zone)                                \
 	X(CHANGE_KEY, loader_on_change_key)                                  \
 	X(READ, loader_on_read)                                              \
-	X(FILE_WRITTEN, loader_on_file_written)
+	X(FILE_WRITTEN, loader_on_file_written)                              \
+	X(VERIFIED, loader_on_verified)
 
 static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {LOADER_HANDLERS(IPC_HANDLER)};
@@ -227,6 +229,7 @@ loader_init_context(struct loader *loader)
 		.retire = &loader->retire,
 		.loop = loader->loop,
 	};
+	loader_init_verdicts(loader);
 	loader_set_options(loader);
 }
 

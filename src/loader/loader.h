@@ -8,6 +8,7 @@
 
 #include "base/textlist.h"
 #include "loader/load_batch.h"
+#include "loader/load_candidate.h"
 #include "loader/load_compact.h"
 #include "loader/load_follow.h"
 #include "loader/load_pool.h"
@@ -66,13 +67,31 @@ struct loader_kinds {
 
 /* The number of threads for long differences of other zones. */
 #define LOADER_DIFFS 4u
+/* The most threads that wait for verifiers (verifier-count), and zones that
+ * wait for these, each with a descriptor. */
+#define LOADER_VERDICTS 64u
+#define LOADER_VERDICTS_WAITING 128u
+#define LOADER_TRANSFERS (1u + LOADER_DIFFS + LOADER_VERDICTS)
 
-/* A transfer that is to be read, or being read. */
+/* A transfer that is to be read, or being read; or a file that is to be
+ * verified. */
 struct loader_transfer {
 	struct loader_transfer *next;
 	struct load_change change; /* zone->transfer is its text; owned */
 	struct load_zone *zone;
 	bool replay; /* the journal has it, not change */
+	bool is_file; /* the zone's file, not change */
+	enum load_which which; /* of a file */
+};
+
+/* Versions that are to be verified: see loader_verdicts.c. */
+struct loader_verdicts {
+	struct loader_transfer *first, *last; /* no thread for them yet */
+	size_t count;
+	struct loader_transfer *dropped; /* to be sent again by who asked */
+	struct load_candidate *candidates; /* threads wait for the verdict */
+	unsigned waiting; /* threads with a candidate */
+	uint64_t ticket;  /* of the latest candidate */
 };
 
 /* Transfers that threads of their own read: see loader_transfers.c. */
@@ -126,9 +145,12 @@ struct loader {
 	bool crowded; /* in the pass, a version had no room beside the one
 		       * that is served */
 
-	/* The first is for whole zones, the others are for differences: what
-	 * takes long in one holds up none of the others. */
-	struct loader_transfers transfers[1 + LOADER_DIFFS];
+	/* The first is for whole zones, the next are for differences: what
+	 * takes long in one holds up none of the others. Those behind have a
+	 * thread each, which may wait for a verifier. */
+	struct loader_transfers transfers[LOADER_TRANSFERS];
+	struct loader_verdicts verdicts;
+	struct load_judging judging;
 	size_t replays; /* zones that threads bring further by the journal */
 	struct load_loop *loop; /* for all threads */
 	struct load_journal *journal; /* in the first pass; or NULL */
@@ -169,15 +191,16 @@ struct loader {
 	struct event *changes_event; /* no more have followed */
 };
 
-/* True if threads read zones: versions that they look at must stay. */
+/* True if threads read zones: versions that they look at must stay. Threads
+ * that wait for a verdict do not count: their zones have candidates. */
 static inline bool
 loader_has_threads(const struct loader *loader)
 {
-	bool any = loader->pool != NULL;
+	unsigned count = loader->pool != NULL;
 
-	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++)
-		any |= loader->transfers[i].pool != NULL;
-	return any;
+	for (unsigned i = 0; i < LOADER_TRANSFERS; i++)
+		count += loader->transfers[i].pool != NULL;
+	return count > loader->verdicts.waiting;
 }
 
 /* Ends the loader, if all threads are done. */
@@ -321,6 +344,13 @@ void loader_check_follows(enum nsd_err err);
 /* A zone is no longer busy: has it follow another configuration, and the
  * changes applied that waited for it. */
 void loader_retry_updates(struct loader *loader);
+/* Tells xfrd that a change waits for a verifier: it does not count among those
+ * under way any more. */
+void loader_say_late(struct loader *loader, struct load_change *change);
+/* Finds a zone of the configuration that is published. apex: in lower case.
+ * NULL: there is none. */
+struct load_zone *loader_find_zone(struct loader *loader,
+	const uint8_t *apex);
 /* Answers the UPDATE that has come with a ticket on a channel, and sets what is
  * left of *result. apex: in lower case. */
 void loader_answer_update(struct loader *loader,
@@ -339,6 +369,35 @@ void loader_queue_transfer(struct loader_transfers *t,
 void loader_replay(struct loader *loader, struct load_zone *zone);
 /* Ends the claim, once the zone is as far as the journal leads. */
 void loader_end_replay(struct loader *loader, struct load_zone *zone);
+
+/* ---- loader_verdicts.c: versions that are verified by programs ----------- */
+
+/* Prepares to have versions verified. */
+void loader_init_verdicts(struct loader *loader);
+/* Follows the configuration. */
+void loader_set_judging(struct loader *loader);
+/* True if the threads of t wait for verifiers. */
+bool loader_transfers_await(const struct loader_transfers *t);
+/* True if no more may wait there: changes wait in load_wait.h. */
+bool loader_verdicts_are_full(const struct loader *loader);
+/* Has a thread read a transfer of a claimed zone, and wait for the verifier. */
+void loader_queue_judged(struct loader *loader, struct loader_transfer *one);
+/* The same with the zone's file. False: no memory. */
+bool loader_queue_file(struct loader *loader, struct load_zone *zone);
+/* Starts threads for zones that wait. */
+void loader_verdicts_go_on(struct loader *loader);
+/* Goes on with a verifier that has come, or has gone. */
+void loader_on_verifier(struct loader *loader);
+void loader_on_verifier_gone(struct loader *loader,
+	const struct peer *peer);
+/* Follows another configuration, server->conf: zones that are gone, or need no
+ * verifier any more, do not wait for one. */
+void loader_follow_verdicts(struct loader *loader);
+/* Withdraws the version of a zone that is being verified; NULL: all. Threads
+ * that wait go on. */
+void loader_drop_verdict(struct loader *loader, const struct load_zone *zone);
+/* The message VERIFIED. */
+void loader_on_verified(struct role *role, const struct ipc_message *m);
 
 /* ---- loader_transfers.c: transfers that threads read --------------------- */
 

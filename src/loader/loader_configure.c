@@ -53,6 +53,7 @@ loader_on_configure(struct role *role, const struct ipc_message *m)
 	loader_check_follows(err);
 	server->conf = new;
 	server->conf_number = configure.number;
+	loader_follow_verdicts(loader);
 	loader_count_zones(loader);
 	loader_start_configured_pass(loader);
 	loader_reclaim(loader);

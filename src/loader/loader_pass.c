@@ -105,6 +105,7 @@ loader_end_pass(struct loader *loader)
 		load_journal_close(loader->journal);
 		loader->journal = NULL;
 		loader->context.beside_answers = true;
+		loader->context.is_start = false;
 		priority_publish();
 	}
 	if (pass == LOADER_PASS_FIRST || loader->result.read > 0) {
@@ -285,6 +286,9 @@ loader_set_options(struct loader *loader)
 	const struct conf_server *o = &loader->role.server->conf->server;
 
 	loader->context.timed = o->rssac002;
+	loader->context.is_start = loader->pass == LOADER_PASS_FIRST
+		&& loader->past < STORE_PAST_LOADED;
+	loader_set_judging(loader);
 	loader->context.nsec3_iterations_max = o->nsec3_max_iterations;
 	loader->context.limits = (struct zone_limits){
 		.records_per_type = o->max_records_per_type,

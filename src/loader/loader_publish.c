@@ -187,7 +187,9 @@ loader_drop_older(struct loader *loader, struct load_result *result)
 	made = store_get(view, result->built);
 	if ((int32_t)(made->serial - old->serial) >= 0)
 		return;
-	release_zone(store_writer_heap(loader->writer), result->built);
+	table_set_candidate(loader->writer, result->zone->entry, STORE_NONE);
+	load_retire_add(&loader->retire, loader->writer,
+		result->zone->conf->wire, result->built);
 	result->outcome = LOAD_KEPT;
 }
 
@@ -356,6 +358,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 		break;
 	case LOAD_UNCHANGED:
 	case LOAD_LARGE:
+	case LOAD_PUT_OFF:
 		return;
 	}
 	loader_note_files(loader, result);
@@ -372,6 +375,10 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	/* The claim has kept the zone from being changed or removed
 	 * meanwhile. */
 	assert(zone->conf != NULL && zone->reading);
+	table_set_file_waits(loader->writer, zone->entry,
+		result->outcome == LOAD_PUT_OFF);
+	if (result->outcome == LOAD_PUT_OFF && loader_queue_file(loader, zone))
+		return;
 	pthread_mutex_lock(context->busy_lock);
 	zone->busy = false;
 	pthread_mutex_unlock(context->busy_lock);
@@ -392,5 +399,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	if (!journal && !zone->is_behind)
 		load_expiry_let_go(loader->writer, zone);
 	load_crashes_survive(&loader->context, zone);
-	(void)load_zone_release(zone);
+	/* A pass leaves out a zone that waits for a verifier. */
+	if (load_zone_release(zone))
+		loader_push_again(loader, zone, 0);
 }

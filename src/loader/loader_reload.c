@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/octets.h"
 #include "dns/name.h"
 #include "loader/load_set.h"
@@ -23,6 +24,7 @@ struct loader_read {
 	uint64_t channel;      /* to the asker */
 	struct load_zone *zone; /* NULL: all */
 	bool begun;            /* the pass that runs is for it */
+	bool accepts;          /* the file of zone, whatever is wrong with it */
 	struct ipc_read_done done;
 	size_t before_len;
 	char before[IPC_REASONS_MAX + 1]; /* reasons of those that had failed
@@ -67,11 +69,13 @@ reload_answer(struct loader *loader, struct loader_read *one)
 }
 
 /* True if the pass has left the zone out, as a transfer of it is being read:
- * its file is looked at in a later pass. */
+ * its file is looked at in a later pass. No request waits for a verifier, but
+ * one by which an operator takes the file. */
 static bool
 reload_is_put_off(const struct loader_read *one)
 {
 	return one->zone != NULL && one->zone->conf != NULL
+		&& (one->accepts || !one->zone->judged)
 		&& __atomic_load_n(&one->zone->skipped, __ATOMIC_SEQ_CST);
 }
 
@@ -87,6 +91,8 @@ loader_end_reload(struct loader *loader)
 		}
 		assert(loader->pass == LOADER_PASS_NONE);
 		*at = one->next;
+		if (one->accepts && one->zone != NULL)
+			one->zone->accepts = false;
 		reload_answer(loader, one);
 		free(one);
 	}
@@ -181,6 +187,12 @@ loader_begin_reload(struct loader *loader, bool all)
 		one = one->next) {
 		one->begun = true;
 		all |= one->zone == NULL;
+		if (one->accepts && one->zone->conf != NULL) {
+			log_notice("zone %s: its file is read and not judged:"
+				   " an operator takes it",
+				one->zone->conf->name);
+			one->zone->accepts = true;
+		}
 	}
 	return all;
 }
@@ -259,6 +271,7 @@ loader_add_reload(struct loader *loader, const struct ipc_message *m)
 	one->channel = m->channel;
 	one->zone = zone;
 	one->done.ticket = read.request.ticket;
+	one->accepts = zone != NULL && read.accepts != 0;
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = one;

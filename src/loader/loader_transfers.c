@@ -14,11 +14,13 @@
 #include "base/platform.h"
 #include "loader/load_expiry.h"
 #include "loader/load_read.h"
+#include "loader/load_refusal.h"
 #include "loader/load_turn.h"
 #include "loader/load_update.h"
 #include "loader/loader.h"
 #include "store/writer.h"
 #include "zone/table.h"
+#include "zonedb/sources_edit.h"
 
 /* A transfer of up to this many octets is read at once, in the loop, if the
  * served zone is small, too: that takes about a millisecond. */
@@ -46,6 +48,8 @@ whole_publish(struct loader *loader, struct load_result *result,
 	updated->added = result->done.added;
 	updated->removed = result->done.removed;
 	updated->names = (uint32_t)result->done.names;
+	if (result->refusal != NULL)
+		load_refusal_tell(result->refusal, updated);
 	return result->err;
 }
 
@@ -65,6 +69,7 @@ whole_end(struct loader *loader, struct load_result *result,
 	err = whole_publish(loader, result, updated);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
+	free(result->refusal);
 	if (err != NSD_OK && result->outcome == LOAD_COMPARED) {
 		zone->whole = true;
 		return NSD_E_AGAIN;
@@ -110,7 +115,23 @@ transfers_init_context(struct loader *loader, struct load_progress *progress,
 	context->beside_answers |= loader->replays == 0;
 	context->which = LOAD_CHANGED;
 	context->timed = false;
+	context->is_start = false;
 	context->progress = progress;
+}
+
+/* Prepares a thread that may wait for a verifier. */
+static void
+transfers_init_await(struct loader_transfers *t)
+{
+	const struct loader_transfer *one = t->waiting;
+
+	assert(t->waiting_count == 1 && one->next == NULL);
+	t->context.awaits = true;
+	if (!one->is_file)
+		return;
+	t->context.of_transfers = false;
+	t->context.which = one->which;
+	t->context.journal = NULL; /* closed with the first pass */
 }
 
 static enum nsd_err
@@ -156,13 +177,16 @@ transfers_copy(const struct load_change *change, struct load_change *copy)
 		.len = change->len,
 		.data = copy->data,
 		.is_diffs = change->kind == LOAD_UPDATE_DIFFS,
+		.accepted = change->text.accepted,
 	};
 	return NSD_OK;
 }
 
+/* Queues a transfer for the threads t; NULL: for one that may wait for a
+ * verifier. */
 static enum nsd_err
-transfers_queue(struct loader_transfers *t, struct load_zone *zone,
-	const struct load_change *change)
+transfers_queue(struct loader *loader, struct loader_transfers *t,
+	struct load_zone *zone, const struct load_change *change)
 {
 	struct loader_transfer *one = calloc(1, sizeof(*one));
 	enum nsd_err err;
@@ -177,7 +201,12 @@ transfers_queue(struct loader_transfers *t, struct load_zone *zone,
 		return err;
 	}
 	zone->transfer = &one->change.text;
-	loader_queue_transfer(t, one);
+	if (t != NULL) {
+		loader_queue_transfer(t, one);
+		return NSD_OK;
+	}
+	loader_say_late(loader, &one->change);
+	loader_queue_judged(loader, one);
 	return NSD_OK;
 }
 
@@ -228,6 +257,16 @@ transfers_end_replay(struct loader *loader, struct loader_transfer *one)
 		event_add(loader->results_event, &at_once);
 }
 
+/* Takes the file of a zone that a pass has put off. */
+static void
+transfers_end_file(struct loader *loader, struct loader_transfer *one,
+	struct load_result *result)
+{
+	transfers_forget(one);
+	loader_take_result(loader, result);
+	loader_tell_served(loader);
+}
+
 static void
 transfers_take_result(struct loader_transfers *t, struct load_result *result)
 {
@@ -235,9 +274,15 @@ transfers_take_result(struct loader_transfers *t, struct load_result *result)
 	struct ipc_updated updated = {.err = NSD_E_BUG};
 	struct load_zone *zone = result->zone;
 	struct loader_transfer *one = transfers_take(t, zone);
+	bool is_left = false;
 
 	if (one->replay) {
 		transfers_end_replay(loader, one);
+		return;
+	}
+	zone->judged = false;
+	if (one->is_file) {
+		transfers_end_file(loader, one, result);
 		return;
 	}
 	updated.err = whole_end(loader, result, &updated);
@@ -247,7 +292,11 @@ transfers_take_result(struct loader_transfers *t, struct load_result *result)
 	}
 	/* A wait without a result means that the loader ends: the next loader
 	 * is asked again. */
-	if (updated.err == NSD_E_AGAIN)
+	if (updated.err == NSD_E_PEER && !loader->stopping)
+		updated.err = NSD_E_AGAIN;
+	else if (updated.err == NSD_E_AGAIN || updated.err == NSD_E_PEER)
+		is_left = true;
+	if (is_left)
 		transfers_forget(one);
 	else
 		transfers_answer(loader, one, &updated);
@@ -289,29 +338,54 @@ transfers_on_results(void *ctx)
 	transfers_run(t);
 }
 
+/* Refuses a transfer, or leaves a file as it is: no thread reads it. */
+static void
+transfers_refuse_one(struct loader *loader, struct loader_transfer *one,
+	enum nsd_err err)
+{
+	struct ipc_updated updated = {.err = err};
+	struct load_zone *zone = one->zone;
+
+	zone->judged = false;
+	zone->transfer = NULL;
+	zone->whole = false;
+	if (!one->is_file) {
+		transfers_answer(loader, one, &updated);
+	} else {
+		sources_set_failed(loader->writer, zone->entry, true);
+		transfers_forget(one);
+	}
+	whole_release(loader, zone);
+}
+
 /* Refuses all waiting transfers, as none can be read. */
 static void
 transfers_refuse(struct loader_transfers *t, enum nsd_err err)
 {
-	struct loader *loader = t->loader;
 	struct loader_transfer *one;
 
 	log_error("cannot read what transfers have brought: %s",
 		err_text(err));
 	while ((one = t->working) != NULL) {
-		struct ipc_updated updated = {.err = err};
-		struct load_zone *zone = one->zone;
-
 		t->working = one->next;
-		if (one->replay) {
-			transfers_end_replay(loader, one);
-			continue;
-		}
-		zone->transfer = NULL;
-		zone->whole = false;
-		transfers_answer(loader, one, &updated);
-		whole_release(loader, zone);
+		if (one->replay)
+			transfers_end_replay(t->loader, one);
+		else
+			transfers_refuse_one(t->loader, one, err);
 	}
+}
+
+/* Has those that no verifier is waited for any more sent again. */
+static void
+transfers_drop(struct loader *loader)
+{
+	struct loader_transfer *one;
+
+	while ((one = loader->verdicts.dropped) != NULL) {
+		loader->verdicts.dropped = one->next;
+		transfers_refuse_one(loader, one, NSD_E_AGAIN);
+	}
+	loader_retry_updates(loader);
 }
 
 /* Has threads read all transfers that wait. Those that come meanwhile are
@@ -327,13 +401,17 @@ transfers_run(struct loader_transfers *t)
 		loader_end_threads(loader);
 		return;
 	}
-	if (t->waiting == NULL)
+	if (t->waiting == NULL) {
+		loader_verdicts_go_on(loader);
 		return;
+	}
 	/* The transfers before have ended, each with a result. */
 	assert(t->pool == NULL && t->todo == NULL && t->results == NULL
 		&& t->working == NULL);
 	assert(t->waiting_count > 0);
 	transfers_init_context(loader, &t->progress, &t->context);
+	if (loader_transfers_await(t))
+		transfers_init_await(t);
 	t->todo = calloc(t->waiting_count, sizeof(struct load_zone *));
 	t->working = t->waiting;
 	t->waiting = NULL;
@@ -355,6 +433,8 @@ transfers_run(struct loader_transfers *t)
 static void
 transfers_go_on(struct loader_transfers *t)
 {
+	if (t->loader->verdicts.dropped != NULL)
+		transfers_drop(t->loader);
 	if (t->pool != NULL)
 		transfers_on_results(t);
 	else
@@ -370,7 +450,7 @@ transfers_on_event(evutil_socket_t fd, short what, void *arg)
 enum nsd_err
 loader_init_transfers(struct loader *loader)
 {
-	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++) {
+	for (unsigned i = 0; i < LOADER_TRANSFERS; i++) {
 		struct loader_transfers *t = &loader->transfers[i];
 
 		t->loader = loader;
@@ -385,7 +465,7 @@ loader_init_transfers(struct loader *loader)
 void
 loader_cancel_transfers(struct loader *loader)
 {
-	for (unsigned i = 0; i < 1 + LOADER_DIFFS; i++) {
+	for (unsigned i = 0; i < LOADER_TRANSFERS; i++) {
 		struct loader_transfers *t = &loader->transfers[i];
 
 		__atomic_store_n(&t->context.cancelled, true,
@@ -397,34 +477,23 @@ loader_cancel_transfers(struct loader *loader)
 
 /* ---- the message --------------------------------------------------------- */
 
-static struct load_zone *
-transfers_find_zone(struct loader *loader, const uint8_t *apex)
-{
-	const struct store_view *view = store_writer_view(loader->writer);
-	const struct zone_entry *entry;
-	struct load_zone *zone;
-	store_ref ref;
-
-	if (table_find_apex(view, apex, &ref) != NSD_OK)
-		return NULL;
-	entry = store_get(view, ref);
-	if (entry->id >= loader->set.count)
-		return NULL;
-	zone = &loader->set.zones[entry->id];
-	return zone->conf != NULL && zone->entry == ref ? zone : NULL;
-}
-
 void
 loader_take_transfer(struct loader *loader, const struct load_change *change,
 	const uint8_t *apex, struct ipc_updated *result, bool *later)
 {
 	struct loader_transfers *t = transfers_get(loader, change);
-	struct load_zone *zone = transfers_find_zone(loader, apex);
+	struct load_zone *zone = loader_find_zone(loader, apex);
+	bool judged = zone != NULL
+		&& load_candidate_is_wanted(&loader->context, zone);
 
 	*later = false;
 	result->err = zone == NULL ? NSD_E_NOT_FOUND : NSD_E_AGAIN;
-	if (zone == NULL || loader->stopping || !load_zone_claim(zone, false))
+	if (zone == NULL || loader->stopping
+		|| (judged && loader_verdicts_are_full(loader))
+		|| !load_zone_claim(zone, false))
 		return;
+	if (judged)
+		t = NULL;
 	if (t == &loader->transfers[0]
 		&& whole_is_small(loader, zone, &change->text)) {
 		result->err = whole_read_at_once(loader, zone,
@@ -432,7 +501,7 @@ loader_take_transfer(struct loader *loader, const struct load_change *change,
 		whole_release(loader, zone);
 		return;
 	}
-	result->err = transfers_queue(t, zone, change);
+	result->err = transfers_queue(loader, t, zone, change);
 	if (result->err != NSD_OK) {
 		whole_release(loader, zone);
 		return;

@@ -71,8 +71,7 @@ loader_apply_small(struct loader *loader, const struct load_change *change,
 		&& updates_lack_file(loader, zone);
 
 	load_update_apply(&loader->context, loader->set.zones,
-		loader->set.count, &loader->settle, change->data, change->len,
-		result);
+		loader->set.count, &loader->settle, change, result);
 	result->lacks_file = lacks_file;
 	/* xfrd tells of clients' updates, so many in a second. */
 	if (served != NULL && result->err == NSD_OK
@@ -148,10 +147,21 @@ loader_is_behind(struct loader *loader, const uint8_t *apex)
 	return zone != NULL && zone->is_behind;
 }
 
+/* True if changes of the zone wait for a verifier, or until fewer do. */
+static bool
+loader_is_judging(struct loader *loader, const uint8_t *apex)
+{
+	const struct load_zone *zone = updates_find_zone(loader, apex);
+
+	return zone != NULL && (zone->judged
+		|| (loader_verdicts_are_full(loader)
+			&& load_candidate_is_wanted(&loader->context, zone)));
+}
+
 /* Applies a change, or has it wait. True: the change is taken, and will be
  * answered. False: *result is the answer. */
 static bool
-loader_take_update(struct loader *loader, const struct load_change *change,
+loader_take_update(struct loader *loader, struct load_change *change,
 	const uint8_t *apex, struct ipc_updated *result)
 {
 	bool later = false;
@@ -167,6 +177,8 @@ loader_take_update(struct loader *loader, const struct load_change *change,
 		loader_apply(loader, change, apex, result, &later);
 	if (later)
 		load_wait_free(change);
+	if (result->err == NSD_E_AGAIN && loader_is_judging(loader, apex))
+		loader_say_late(loader, change);
 	return later
 		|| (result->err == NSD_E_AGAIN
 			&& load_wait_add(&loader->wait, apex, change));
@@ -234,7 +246,10 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 			.len = update.len,
 		};
 
-		result.err = load_update_take(&text, &change, apex);
+		result.err = load_update_take(
+			store_writer_view(loader->context.writer), &text,
+			&change, apex);
+		change.text.accepted = (uint32_t)update.accepted;
 		if (result.err == NSD_OK
 			&& !loader_wants_update(loader, &change, apex))
 			result.err = NSD_E_DENIED;
@@ -299,6 +314,10 @@ loader_on_peer(struct role *role, struct peer *peer)
 {
 	struct loader *loader = (struct loader *)role;
 
+	if (peer->link.channel.peer == ROLE_VERIFIER) {
+		loader_on_verifier(loader);
+		return;
+	}
 	if (peer->link.channel.peer == ROLE_XFRD
 		&& peer->link.channel.id != loader->told)
 		loader_tell_served(loader);
@@ -310,6 +329,10 @@ loader_on_peer_gone(struct role *role, struct peer *peer)
 {
 	struct loader *loader = (struct loader *)role;
 
+	if (peer->link.channel.peer == ROLE_VERIFIER) {
+		loader_on_verifier_gone(loader, peer);
+		return;
+	}
 	/* The next xfrd looks at what is published. */
 	loader_publish_zones(loader);
 	loader_retry_updates(loader);

@@ -3,11 +3,14 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "loader/load_update.h"
 #include "loader/loader.h"
+#include "store/writer.h"
+#include "zone/table.h"
 
 void
 loader_check_follows(enum nsd_err err)
@@ -33,6 +36,63 @@ loader_retry_updates(struct loader *loader)
 		event_add(loader->updates_event, &at_once);
 }
 
+struct load_zone *
+loader_find_zone(struct loader *loader, const uint8_t *apex)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone_entry *entry;
+	struct load_zone *zone;
+	store_ref ref;
+
+	if (table_find_apex(view, apex, &ref) != NSD_OK)
+		return NULL;
+	entry = store_get(view, ref);
+	if (entry->id >= loader->set.count)
+		return NULL;
+	zone = &loader->set.zones[entry->id];
+	return zone->conf != NULL && zone->entry == ref ? zone : NULL;
+}
+
+/* Logs that a version is refused, once for each serial until a version is
+ * served: the primary is asked for it again and again. xfrd logs the refused
+ * updates of clients, so many in a second. */
+static void
+answer_note(struct loader *loader, const uint8_t *apex,
+	const struct ipc_updated *result)
+{
+	struct load_zone *zone = loader_find_zone(loader, apex);
+
+	if (zone == NULL)
+		return;
+	if (result->refused != 0 && !load_zone_takes_updates(zone)
+		&& (!zone->is_refused
+			|| zone->refused != result->refused_serial))
+		log_error("zone %s: serial %u is not served: %.*s",
+			zone->conf->name, (unsigned)result->refused_serial,
+			IPC_WHY_MAX, result->why);
+	if (result->refused != 0 || result->err == NSD_OK) {
+		zone->is_refused = result->refused != 0;
+		zone->refused = result->refused_serial;
+	}
+}
+
+void
+loader_say_late(struct loader *loader, struct load_change *change)
+{
+	const struct link_message message = {
+		.type = IPC_UPDATE_WAITS,
+		.payload = &change->ticket,
+		.len = sizeof(change->ticket),
+	};
+	struct peer *xfrd = peers_find(&loader->role.peers, change->channel);
+
+	if (xfrd == NULL || change->is_late
+		|| link_send(&xfrd->link, &message) != NSD_OK)
+		return;
+	change->is_late = true;
+	link_return(&xfrd->link, IPC_UPDATE);
+}
+
 void
 loader_answer_update(struct loader *loader, const struct load_change *change,
 	const uint8_t *apex, struct ipc_updated *result)
@@ -40,10 +100,14 @@ loader_answer_update(struct loader *loader, const struct load_change *change,
 	const struct role_answer answer = {
 		.of = IPC_UPDATE,
 		.payload = result,
-		.len = sizeof(*result),
+		.len = IPC_UPDATED_MIN + strnlen(result->why, IPC_WHY_MAX),
 	};
 
 	result->ticket = change->ticket;
 	load_update_fill(&loader->context, apex, result);
-	role_answer(&loader->role, change->channel, &answer);
+	answer_note(loader, apex, result);
+	if (change->is_late)
+		role_answer_late(&loader->role, change->channel, &answer);
+	else
+		role_answer(&loader->role, change->channel, &answer);
 }

@@ -58,6 +58,7 @@ loader_check_file(const struct load_result *result, bool served)
 		return result->awaited ? IPC_ZONE_NO_FILE : IPC_ZONE_BROKEN;
 	case LOAD_LARGE:
 	case LOAD_AGAIN:
+	case LOAD_PUT_OFF:
 		return IPC_ZONE_LATER;
 	default:
 		if (result->note == LOAD_NOTE_NONE)
@@ -80,6 +81,7 @@ loader_read_zone(struct loader *loader, struct load_zone *zone,
 
 	assert(zone->conf != NULL && zone->entry != STORE_NONE);
 	context.which = LOAD_STALE;
+	context.is_start = false;
 	loader_count_zone(loader, zone);
 	load_read_zone(&context, zone,
 		store_writer_heap(loader->writer), false, &result);
@@ -94,6 +96,21 @@ loader_read_zone(struct loader *loader, struct load_zone *zone,
 	change->file = loader_check_file(&result, served);
 	if (change->file == IPC_ZONE_BROKEN)
 		change->reasons = *reasons;
+}
+
+/* Has a zone that is being verified end that, as it is to change or go: its
+ * verifier may take for ever. */
+static void
+loader_hurry_zone(struct loader *loader, const char *name)
+{
+	const struct conf_zone *conf = conf_find_zone_text(
+		loader->role.server->conf, name);
+	const struct load_zone *zone = conf == NULL ? NULL
+		: load_set_find(&loader->set,
+			store_writer_view(loader->writer), conf);
+
+	if (zone != NULL && zone->judged)
+		loader_drop_verdict(loader, zone);
 }
 
 static enum nsd_err
@@ -189,6 +206,7 @@ loader_change_zone(struct loader *loader, struct load_batch *batch,
 	change->file = IPC_ZONE_NO_FILE;
 	change->reasons = NULL;
 	change->err = NSD_OK;
+	loader_hurry_zone(loader, change->name);
 	if (!again || !loader_change_was_done(loader, change))
 		change->err = *change->pattern != '\0'
 			? loader_add_zone(loader, batch, change, reasons)

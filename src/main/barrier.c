@@ -85,45 +85,53 @@ barrier_on_late(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the begin ----------------------------------------------------------- */
 
-struct barrier_telling {
-	struct barrier *barrier;
-	struct ipc_broadcast broadcast;
-	unsigned roles;
-};
+static bool
+barrier_is_for(const struct barrier *barrier, const struct child *child)
+{
+	return (child->role & barrier->roles) != 0 && !child->reaped
+		&& !child->told_stop;
+}
 
 static void
-barrier_tell(struct child *child, void *arg)
+barrier_tell(const struct barrier *barrier, struct child *child)
 {
-	const struct barrier_telling *telling = arg;
-	struct barrier *barrier = telling->barrier;
-
-	if ((child->role & telling->roles) == 0 || child->reaped
-		|| child->told_stop)
-		return;
-	/* A child that cannot be told is dead or killed, and is counted as done
-	 * when it is reaped. */
+	/* A child that cannot be told is dead or killed, and is counted when it
+	 * is reaped. */
 	child->pending[barrier->kind] = barrier->number;
+	(void)child_send(child, IPC_OBEY, &barrier->broadcast,
+		sizeof(barrier->broadcast), NULL, 0);
+}
+
+static void
+barrier_tell_each(struct child *child, void *arg)
+{
+	struct barrier *barrier = arg;
+
+	if (!barrier_is_for(barrier, child))
+		return;
 	barrier->left++;
-	(void)child_send(child, IPC_OBEY, &telling->broadcast,
-		sizeof(telling->broadcast), NULL, 0);
+	barrier_tell(barrier, child);
 }
 
 enum nsd_err
 barrier_begin(struct supervisor *s, enum barrier_kind kind,
 	const struct ipc_broadcast *broadcast, unsigned roles)
 {
-	struct barrier_telling telling = {&s->barriers[kind], *broadcast,
-		roles};
-	struct barrier *barrier = telling.barrier;
+	struct barrier *barrier = &s->barriers[kind];
 
 	assert(barrier->on_end != NULL && (roles & ~ROLE_CHILDREN) == 0);
 	barrier_forget(s, kind);
 	if (event_add(barrier->late_event, &late_wait) == -1)
 		return NSD_E_MEMORY;
 	barrier->is_late = false;
+	barrier->lost = 0;
 	barrier->number = ++s->barrier_numbers;
-	telling.broadcast.request.ticket = barrier->number;
-	children_walk(s, barrier_tell, &telling);
+	barrier->broadcast = *broadcast;
+	barrier->broadcast.request.ticket = barrier->number;
+	barrier->roles = roles;
+	children_walk(s, barrier_tell_each, barrier);
+	if (barrier->left == 0 && kind == BARRIER_SAVE)
+		barrier->left = barrier->lost = 1; /* the next one */
 	if (barrier->left == 0)
 		barrier_end(barrier, NULL);
 	return NSD_OK;
@@ -150,8 +158,25 @@ barrier_on_obeyed(struct supervisor *s, struct child *child,
 void
 barrier_lose(struct supervisor *s, struct child *child)
 {
+	struct barrier *save = &s->barriers[BARRIER_SAVE];
+
+	if (save->left > 0 && child->pending[BARRIER_SAVE] == save->number) {
+		child->pending[BARRIER_SAVE] = 0;
+		save->lost++;
+	}
 	for (unsigned i = 0; i < BARRIER_COUNT; i++)
 		barrier_count(&s->barriers[i], child);
+}
+
+void
+barrier_join(struct supervisor *s, struct child *child)
+{
+	struct barrier *save = &s->barriers[BARRIER_SAVE];
+
+	if (save->left == 0 || save->lost == 0 || !barrier_is_for(save, child))
+		return;
+	save->lost--;
+	barrier_tell(save, child);
 }
 
 enum nsd_err

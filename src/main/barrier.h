@@ -5,7 +5,8 @@
  * A child that has died counts as done: its successor is forked from main,
  * where the change is made. So does a child that is killed because it takes no
  * message (watch.h). The end of a barrier reports any other child that does not
- * answer.
+ * answer. Only BARRIER_SAVE is for what a child does, not for what it knows:
+ * there the successor is told, and waited for.
  */
 #ifndef MAIN_BARRIER_H
 #define MAIN_BARRIER_H
@@ -26,6 +27,7 @@ enum barrier_kind {
 	BARRIER_BROADCAST, /* the operator: broadcast.h */
 	BARRIER_SETTINGS,  /* a reconfig, for workers and xfrd: reconfig.h */
 	BARRIER_SECRETS,   /* old secrets of keys, to be wiped: key_change.h */
+	BARRIER_SAVE,      /* zones that take UPDATEs are written: hup.h */
 	BARRIER_COUNT
 };
 
@@ -35,7 +37,11 @@ struct barrier {
 	enum barrier_kind kind;
 	uint64_t number; /* of this one alone */
 	unsigned left;   /* children that have not done it; 0: there is none */
+	unsigned lost;   /* of them: those that have died, and whose successors
+			  * are to be told; kept behind the end */
 	bool is_late;    /* waits a second time, for an unresponsive child */
+	struct ipc_broadcast broadcast;
+	unsigned roles;
 	struct event *late_event;
 	/* late: a child that has not answered; NULL: children are all done. */
 	void (*on_end)(struct supervisor *s, const struct child *late);
@@ -63,5 +69,7 @@ void barrier_on_obeyed(struct supervisor *s, struct child *child,
 	const struct ipc_message *m);
 /* A child has died. */
 void barrier_lose(struct supervisor *s, struct child *child);
+/* A child has been forked, and serves. */
+void barrier_join(struct supervisor *s, struct child *child);
 
 #endif

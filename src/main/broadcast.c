@@ -32,16 +32,32 @@ broadcast_on_done(struct supervisor *s, const struct child *late)
 	broadcast_answer(s, &done);
 }
 
+/* Opens both logs, whatever becomes of the first. */
+static enum nsd_err
+broadcast_reopen(struct supervisor *s)
+{
+	enum nsd_err err = log_change_reopen(s), other;
+	int error = errno;
+
+	other = sinks_reopen_log(s);
+	if (err == NSD_OK)
+		return other;
+	errno = error;
+	return err;
+}
+
 /* Does main's part of a broadcast. */
 static enum nsd_err
 broadcast_obey(struct supervisor *s, const struct ipc_broadcast *broadcast)
 {
 	switch (broadcast->what) {
 	case BROADCAST_LOG_REOPEN:
-		return log_change_reopen(s);
+		return broadcast_reopen(s);
 	case BROADCAST_VERBOSITY:
 		log_set_verbosity(broadcast->value);
 		return NSD_OK;
+	case BROADCAST_TAP:
+		return sinks_switch(s, broadcast->value != 0);
 	default:
 		errno = EINVAL;
 		return NSD_E_SYSTEM;

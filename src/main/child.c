@@ -18,6 +18,9 @@
 
 /* A child is killed if it has not ended this long after it was told to. */
 #define STOP_WAIT_SEC 15
+/* The number of times that an xfrd with a heartbeat gets that time once more:
+ * together less than service managers wait. */
+#define STOP_LOOKS_XFRD 4u
 /* The same for a writer while the server runs: it may be writing a large
  * zone. */
 #define STOP_WAIT_WRITER_SEC 3600
@@ -32,6 +35,8 @@ child_name(const struct child *child)
 
 	if (child->role != ROLE_WORKER)
 		return ipc_role_name(child->role);
+	if (child->verifies)
+		return "verify server";
 	snprintf(name, sizeof(name), "%s %u",
 		child->stands_by ? "standby" : "server", child->index + 1);
 	return name;
@@ -49,8 +54,18 @@ child_choose_slot(const struct service *service,
 		service->leaving, service->next};
 	unsigned first = service->index;
 
-	if (service->role != ROLE_WORKER)
-		return s->worker_count + (service->role != ROLE_XFRD);
+	switch (service->role) {
+	case ROLE_WORKER:
+		if (first == s->worker_count)
+			return s->worker_count + 3;
+		break;
+	case ROLE_WRITER:
+		return s->worker_count + 1;
+	case ROLE_VERIFIER:
+		return s->worker_count + 2;
+	default:
+		return s->worker_count;
+	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (others[i] != NULL && others[i]->generation == generation
 			&& others[i]->reader_slot == first)
@@ -64,7 +79,8 @@ child_create(struct service *service, struct generation *generation)
 	struct supervisor *s = service->supervisor;
 	struct child *child = calloc(1, sizeof(*child));
 
-	assert(generation != NULL && service->role != ROLE_MAIN);
+	assert((generation == NULL) == (service->role == ROLE_COLLECTOR));
+	assert(service->role != ROLE_MAIN);
 	if (child == NULL)
 		return NULL;
 	child->supervisor = s;
@@ -72,7 +88,8 @@ child_create(struct service *service, struct generation *generation)
 	child->index = service->index;
 	child->number = ++s->children;
 	child->generation = generation;
-	child->is_reader = service->role != ROLE_LOADER;
+	child->is_reader = generation != NULL && service->role != ROLE_LOADER;
+	child->verifies = service == &s->verify_server;
 	child->reader_slot = child_choose_slot(service, generation);
 	child->started_msec = clock_now_msec();
 	child->link.channel.fd = -1;
@@ -129,11 +146,37 @@ child_give_up(struct child *child)
 	child_kill(child);
 }
 
+static uint64_t
+child_heartbeat(const struct child *child)
+{
+	return child->page == NULL ? 0
+		: __atomic_load_n(&child->page->heartbeat, __ATOMIC_RELAXED);
+}
+
+/* True if a child that was told to end is at work, and is given more time: an
+ * xfrd that writes xfrdfile for very many zones. */
+static bool
+child_goes_on(struct child *child)
+{
+	static const struct timeval more = {.tv_sec = STOP_WAIT_SEC};
+	uint64_t heartbeat = child_heartbeat(child);
+	bool lives = heartbeat != child->stop_heartbeat;
+
+	if (child->role != ROLE_XFRD || !lives
+		|| child->stop_looks >= STOP_LOOKS_XFRD)
+		return false;
+	child->stop_heartbeat = heartbeat;
+	child->stop_looks++;
+	return event_add(child->overdue_event, &more) == 0;
+}
+
 static void
 child_on_overdue(evutil_socket_t fd, short what, void *arg)
 {
 	struct child *child = arg;
 
+	if (child_goes_on(child))
+		return;
 	log_warning("%s (pid %ld) does not end, killing it",
 		child_name(child), (long)child->pid);
 	child_give_up(child);
@@ -171,6 +214,7 @@ child_stop(struct child *child)
 		&& (child->generation == s->in_file || s->kept != NULL))
 		wait.tv_sec = STOP_WAIT_DATABASE_SEC;
 	child->told_stop = true;
+	child->stop_heartbeat = child_heartbeat(child);
 	link_forget(&child->link, IPC_DATABASE);
 	child_say_stop(child);
 	if (event_add(child->overdue_event, &wait) == -1)
@@ -181,13 +225,11 @@ void
 child_log_end(const struct child *child, int status)
 {
 	bool stopping = child->supervisor->stopping;
-	const char *then = stopping || child->role == ROLE_WRITER
-		? ""
-		: ", replacing it";
+	bool on_demand = (child->role & CHILD_ON_DEMAND) != 0;
+	const char *then = stopping || on_demand ? "" : ", replacing it";
 
-	/* A writer ends by itself when it has nothing to do. */
-	if (child->told_stop
-		|| (status == 0 && (stopping || child->role == ROLE_WRITER)))
+	/* A writer or a verifier ends by itself when it has nothing to do. */
+	if (child->told_stop || (status == 0 && (stopping || on_demand)))
 		return;
 	if (!stopping)
 		counts_note_death(child->supervisor->server.counts,

@@ -4,6 +4,9 @@
 
 #include "main/supervisor.h"
 
+/* Roles that are there only while there is work for them. */
+#define CHILD_ON_DEMAND (ROLE_WRITER | ROLE_VERIFIER)
+
 /* Returns a child for a service, not forked yet and without a channel; NULL: no
  * memory or descriptor. child_unwatch and free() it. */
 struct child *child_create(struct service *service,
@@ -35,8 +38,8 @@ enum nsd_err child_send(struct child *child, enum ipc_type type,
 
 /* Tells a child to end by its eventfd, however full its channel is. Messages
  * that wait for it are dropped, but for DATABASE. A timer kills the child if it
- * does not end within 15 s (a loader that keeps a file: 90 s; a writer while
- * the server runs: an hour). */
+ * does not end within 15 s (an xfrd that shows a heartbeat: 75 s; a loader that
+ * keeps a file: 90 s; a writer while the server runs: an hour). */
 void child_stop(struct child *child);
 /* Kills a child, whatever user it runs as. */
 void child_kill(const struct child *child);

@@ -26,8 +26,11 @@ children_walk(struct supervisor *s, void (*fn)(struct child *, void *),
 {
 	for (unsigned i = 0; i < s->worker_count; i++)
 		children_walk_service(&s->workers[i], fn, arg);
+	children_walk_service(&s->verify_server, fn, arg);
 	children_walk_service(&s->xfrd, fn, arg);
 	children_walk_service(&s->writer, fn, arg);
+	children_walk_service(&s->verifier, fn, arg);
+	children_walk_service(&s->collector, fn, arg);
 	children_walk_service(&s->loader, fn, arg);
 }
 
@@ -46,15 +49,27 @@ children_tell(struct supervisor *s, enum ipc_type type)
 	children_walk(s, children_tell_one, &type);
 }
 
-/* Tells a child to end, with two exceptions: a writer ends after xfrd, which
- * may have zones to write, and a loader whose store goes into a file ends after
- * the readers of that file. */
+bool
+children_have_worker(const struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++)
+		if (s->workers[i].current != NULL || s->workers[i].next != NULL
+			|| s->workers[i].leaving != NULL)
+			return true;
+	return false;
+}
+
+/* Tells a child to end, with three exceptions: a writer ends after xfrd, which
+ * may have zones to write; a collector after workers; and a loader whose store
+ * goes into a file ends after the readers of that file. */
 static void
 children_stop_one(struct child *child, void *arg)
 {
 	const struct supervisor *s = child->supervisor;
 
 	if (child->role == ROLE_WRITER && s->xfrd.current != NULL)
+		return;
+	if (child->role == ROLE_COLLECTOR && children_have_worker(s))
 		return;
 	if (child->role == ROLE_LOADER && generation_file_is_left(s))
 		return;

@@ -16,6 +16,8 @@ void children_stop(struct supervisor *s);
 void children_kill_workers(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
+/* True if there is a worker, whether it serves or not. */
+bool children_have_worker(const struct supervisor *s);
 /* True if a worker serves, as far as is known: not one whose heartbeat is
  * overdue and that is stopped, asleep or traced (watch.h). */
 bool children_serve(const struct supervisor *s);

@@ -157,7 +157,7 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	int64_t now = clock_now_msec();
 
 	assert(child->reaped);
-	if (!crash_is_one(status) || g->damaged || s->stopping)
+	if (!crash_is_one(status) || g == NULL || g->damaged || s->stopping)
 		return;
 	/* SIGBUS on a database means that its file was cut short, or that the
 	 * disk fails. Readers would crash again and again, and the loader may

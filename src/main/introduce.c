@@ -23,31 +23,53 @@ introduce_one(struct child *child, const struct child *other,
 	return child_send(child, IPC_PEER, &peer, sizeof(peer), &end->fd, 1);
 }
 
-static void
-introduce_pair(struct supervisor *s, struct child *xfrd, struct child *other)
+/* Connects two children; returns the id of the channel. If that fails, the
+ * first one is killed: its successor comes after a pause, and is connected. */
+static uint64_t
+introduce_two(struct supervisor *s, struct child *one, struct child *other)
 {
 	struct ipc_channel a, b;
 
+	if (ipc_channel_open_pair(one->role, other->role, &a, &b) != NSD_OK) {
+		log_error("cannot connect %s and %s: %s",
+			ipc_role_name(one->role), ipc_role_name(other->role),
+			strerror(errno));
+		child_kill(one);
+		return 0;
+	}
+	a.id = b.id = ++s->channels;
+	/* The dead are reaped soon. */
+	(void)introduce_one(one, other, &a);
+	(void)introduce_one(other, one, &b);
+	ipc_channel_close(&a);
+	ipc_channel_close(&b);
+	return a.id;
+}
+
+static void
+introduce_pair(struct supervisor *s, struct child *xfrd, struct child *other)
+{
 	assert(xfrd->role == ROLE_XFRD && other->role != ROLE_XFRD);
 	/* A process that ends still has zone files written: only a writer is
 	 * connected to an xfrd that was told to stop. */
 	if ((xfrd->told_stop && other->role != ROLE_WRITER)
+		|| (other->role & (ROLE_VERIFIER | ROLE_COLLECTOR)) != 0
+		|| other->verifies
 		|| other->told_stop || xfrd->reaped || other->reaped)
 		return;
-	if (ipc_channel_open_pair(ROLE_XFRD, other->role, &a, &b) != NSD_OK) {
-		log_error("cannot connect xfrd and %s: %s",
-			ipc_role_name(other->role), strerror(errno));
-		/* The successor of xfrd comes after a pause, and is
-		 * connected. */
-		child_kill(xfrd);
-		return;
-	}
-	a.id = b.id = other->channel_to_xfrd = ++s->channels;
-	/* The dead are reaped soon. */
-	(void)introduce_one(xfrd, other, &a);
-	(void)introduce_one(other, xfrd, &b);
-	ipc_channel_close(&a);
-	ipc_channel_close(&b);
+	other->channel_to_xfrd = introduce_two(s, xfrd, other);
+}
+
+/* The verifier is one loader's: it ends with that. */
+static void
+introduce_verifier(struct supervisor *s, struct child *verifier)
+{
+	struct child *loader = s->loader.current;
+
+	if (loader != NULL && !loader->told_stop && !loader->reaped
+		&& loader->generation == verifier->generation)
+		verifier->channel_to_loader = introduce_two(s, verifier,
+			loader);
 }
 
 static void
@@ -64,6 +86,8 @@ introduce_child(struct supervisor *s, struct child *child)
 {
 	if (child->role == ROLE_XFRD)
 		children_walk(s, introduce_to_xfrd, child);
+	else if (child->role == ROLE_VERIFIER)
+		introduce_verifier(s, child);
 	else if (s->xfrd.current != NULL)
 		introduce_pair(s, s->xfrd.current, child);
 }
@@ -95,10 +119,25 @@ introduce_end_of_xfrd(struct child *child, void *arg)
 	child->channel_to_xfrd = 0;
 }
 
+static void
+introduce_end_of_pair(struct supervisor *s, const struct child *dead)
+{
+	struct child *verifier = s->verifier.current;
+	struct child *loader = s->loader.current;
+
+	if (dead == verifier && loader != NULL)
+		introduce_tell_end(loader, dead->channel_to_loader, dead);
+	if (dead != loader || verifier == NULL)
+		return;
+	introduce_tell_end(verifier, verifier->channel_to_loader, dead);
+	verifier->channel_to_loader = 0;
+}
+
 void
 introduce_end(struct supervisor *s, const struct child *child)
 {
 	assert(child->reaped);
+	introduce_end_of_pair(s, child);
 	if (child->role == ROLE_XFRD)
 		children_walk(s, introduce_end_of_xfrd,
 			(void *)(uintptr_t)child);

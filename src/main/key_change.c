@@ -18,7 +18,8 @@
 void
 key_change_sweep(struct supervisor *s)
 {
-	if (!s->reconfig.under_way && !s->key_change.under_way)
+	if (!s->reconfig.under_way && !s->key_change.under_way
+		&& s->barriers[BARRIER_SECRETS].left == 0)
 		secret_keys_sweep(s->server.conf, s->server.key_store);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "main/child.h"
+#include "main/children.h"
 #include "main/crash.h"
 #include "main/generation.h"
 #include "main/inhand.h"
@@ -34,6 +35,26 @@ reap_save(struct supervisor *s)
 	service_start_to_close(s);
 	if (s->loader.current != NULL)
 		child_stop(s->loader.current);
+}
+
+/* A process that was forked with this store is gone. */
+static void
+reap_leave_store(struct supervisor *s, struct generation *g)
+{
+	assert(g->users > 0);
+	g->users--;
+	if (generation_release(s, g) && s->stopping)
+		reap_save(s);
+}
+
+/* At a stop the collector ends behind the workers, whose records it has to
+ * send. */
+static void
+reap_end_collector(struct supervisor *s)
+{
+	if (s->stopping && s->collector.current != NULL
+		&& !children_have_worker(s))
+		child_stop(s->collector.current);
 }
 
 static void
@@ -74,12 +95,10 @@ reap_child(struct service *service, struct child *child, int status)
 	if (service_drop_adopter(s, child, crash_is_one(status)))
 		service->failures = 0; /* clients of a lent socket may have
 				     * killed it */
-	assert(g->users > 0);
-	g->users--;
-	if (generation_release(s, g) && s->stopping)
-		reap_save(s);
-	if (service->role == ROLE_WRITER)
-		service_rest_writer(service, child, status);
+	if (g != NULL)
+		reap_leave_store(s, g);
+	if ((service->role & CHILD_ON_DEMAND) != 0)
+		service_rest(service, child, status);
 	else if (was_current)
 		service_respawn(service, child);
 	else if (was_next)
@@ -94,6 +113,7 @@ reap_child(struct service *service, struct child *child, int status)
 	if (service->role == ROLE_XFRD && s->stopping
 		&& s->writer.current != NULL)
 		child_stop(s->writer.current);
+	reap_end_collector(s);
 	free(child);
 }
 
@@ -113,8 +133,11 @@ reap_pid(struct supervisor *s, pid_t pid, int status)
 {
 	for (unsigned i = 0; i < s->worker_count; i++)
 		reap_from_service(&s->workers[i], pid, status);
+	reap_from_service(&s->verify_server, pid, status);
 	reap_from_service(&s->xfrd, pid, status);
 	reap_from_service(&s->writer, pid, status);
+	reap_from_service(&s->verifier, pid, status);
+	reap_from_service(&s->collector, pid, status);
 	reap_from_service(&s->loader, pid, status);
 }
 

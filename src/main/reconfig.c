@@ -10,10 +10,12 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "conf/command.h"
 #include "conf/compare.h"
 #include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "loader/conf_zones.h"
+#include "main/anchors_check.h"
 #include "main/barrier.h"
 #include "main/child.h"
 #include "main/key_change.h"
@@ -36,18 +38,22 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 {
 	struct reconfig *r = &s->reconfig;
 	struct reconfig_new old = {.conf = s->server.conf,
-		.flags = r->applied};
+		.commands = s->server.commands, .flags = r->applied};
 	const struct conf *before = old.conf;
+	bool verifies_same = conf_commands_are_same(s->server.commands,
+		new->commands);
 
 	assert(new->conf != old.conf && r->under_way);
 	conf_keep_waiting(new->conf, r->first);
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
+	s->server.commands = new->commands;
 	s->server.conf_number++;
 	conf_zones_take(&s->server, new->zones);
 	log_change_take(s, before, &new->log);
 	periods_follow(s, before);
+	sinks_follow(s, before);
 	sockets_follow(&s->server.listeners, &before->server,
 		&s->server.conf->server);
 	certificates_follow_settings(s, before);
@@ -65,6 +71,10 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	 * zone files: without one of those it ends by itself. */
 	if (!conf_options_are_same(before, s->server.conf, "server", "xfrdir"))
 		service_restart(&s->writer);
+	/* The next verifier judges again what this one has begun. */
+	if (!verifies_same || !conf_options_are_same(before, s->server.conf,
+			"verify", "verifier-count"))
+		service_restart(&s->verifier);
 	reconfig_new_drop(&old);
 }
 
@@ -341,9 +351,13 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	/* Options without effect first: those of the running configuration have
 	 * been reported. Options that wait for a restart come last. */
 	conf_list_without_effect(new->conf, s->server.conf, &report->sink);
+	anchors_check(new->conf, s->server.chroot, &report->sink);
 	reconfig_say_what_waits(s, new, report);
 	conf_compare(s->server.conf, new->conf, &d);
 	s->server.may_write |= conf_zones_may_write(new->conf);
+	if (conf_commands_collect(new->conf, &new->commands) != NSD_OK)
+		log_error("reconfig: out of memory for verifiers: none will"
+			  " run");
 	conf_drop_zones(s->server.conf);
 	conf_drop_zones(new->conf);
 	certificates = reconfig_take_certificates(s, new, report);

@@ -49,8 +49,8 @@ bool reconfig_init(struct supervisor *s, const struct flags *flags);
 /* Prepares for barriers, once there is a loop. NSD_E_MEMORY. */
 enum nsd_err reconfig_init_events(struct supervisor *s) MUST_USE;
 
-/* Reads nsd.conf anew for a signal, and reports to the log. A reconfig that is
- * under way gives way, and its asker is told. */
+/* Reads nsd.conf anew for a signal (hup.h), and reports to the log. A reconfig
+ * that is under way gives way, and its asker is told. */
 void reconfig_begin(struct supervisor *s);
 
 /* The message RECONFIG. It is answered in any case, unless that xfrd dies: once

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/command.h"
 #include "conf/compare.h"
 #include "conf/image.h"
 #include "conf/secret_keys.h"
@@ -295,6 +296,7 @@ reconfig_new_drop(struct reconfig_new *new)
 	conf_destroy(new->conf);
 	if (new->zones > 0)
 		close(new->zones);
+	conf_commands_destroy(new->commands);
 	secrets_drop(new->tls);
 	log_change_drop(&new->log);
 	cookie_keeper_wipe(&new->cookies);

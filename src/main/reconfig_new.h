@@ -25,6 +25,7 @@ struct report;
 struct reconfig_new {
 	struct conf *conf;   /* with its zones, until they are compared */
 	int zones;           /* image of its zones; 0: none */
+	struct conf_commands *commands; /* of all zones; NULL: no memory */
 	struct flags *flags;
 	struct cookie_choice cookies;
 	bool cookies_differ;

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "main/barrier.h"
 #include "main/child.h"
 #include "main/children.h"
 #include "main/generation.h"
@@ -19,6 +21,7 @@
 #include "main/key_change.h"
 #include "main/service.h"
 #include "main/standby.h"
+#include "main/tap_wants.h"
 #include "process/counts.h"
 #include "process/role.h"
 #include "store/store.h"
@@ -100,6 +103,10 @@ service_run_role(const struct service *service, const struct role_start *start)
 		xfrd_main(start);
 	case ROLE_WRITER:
 		writer_main(start);
+	case ROLE_VERIFIER:
+		verifier_main(start);
+	case ROLE_COLLECTOR:
+		collector_main(start);
 	case ROLE_MAIN:
 		break;
 	}
@@ -114,7 +121,6 @@ service_run(struct service *service, struct child *self,
 	struct supervisor *s = service->supervisor;
 	struct role_start start = {
 		.server = &s->server,
-		.store = self->generation->store,
 		.channel = channel,
 		.stop_fd = self->stop_fd,
 		.index = service->index,
@@ -122,16 +128,25 @@ service_run(struct service *service, struct child *self,
 		.page = self->page,
 		.stands_by = self->stands_by,
 		.is_careful = service->wants_next,
-		.past = self->generation->past,
-		.in_file = self->generation == s->in_file,
+		.proc_fd = -1,
+		.verifies = self->verifies,
 		.is_behind = s->building != NULL
 			&& s->building != self->generation,
 	};
+	const struct generation *g = self->generation;
+
+	if (g != NULL) {
+		start.store = g->store;
+		start.past = g->past;
+		start.in_file = g == s->in_file;
+	}
 
 	assert(self->stop_fd != -1 && self->page != NULL);
 	assert(!self->stands_by || service->role == ROLE_WORKER);
 	self->stop_fd = -1;
 	self->page = NULL;
+	if (service->role == ROLE_VERIFIER && s->proc_fd > 0)
+		start.proc_fd = fcntl(s->proc_fd, F_DUPFD_CLOEXEC, 3);
 	service_leave_main(s, self);
 	service_leave_privileges(service);
 	if (service->role != ROLE_LOADER && s->server.zones > 0)
@@ -263,7 +278,8 @@ service_fork(struct service *service, struct generation *generation,
 		service_run(service, child, theirs);
 	child_keep_page(child);
 	ipc_channel_close(&theirs);
-	generation->users++;
+	if (generation != NULL)
+		generation->users++;
 	standby_pay(service->supervisor, clock_now_usec(),
 		(clock_thread_nsec() - before) / 1000);
 	return child;
@@ -283,6 +299,7 @@ service_start(struct service *service, struct generation *generation)
 	counts_set_process(service->supervisor->server.counts, service->role,
 		service->index, child->pid, child->started_msec);
 	introduce_child(service->supervisor, child);
+	barrier_join(service->supervisor, child);
 }
 
 static unsigned
@@ -408,6 +425,18 @@ service_tend(struct service *service)
 		introduce_child(s, service->next);
 }
 
+/* Starts a collector, if one is still wanted. */
+static void
+service_start_collector(struct service *service)
+{
+	struct supervisor *s = service->supervisor;
+
+	if (!s->stopping && service->current == NULL
+		&& tap_wants_collector(s->server.conf,
+			s->sinks.said))
+		service_start(service, NULL);
+}
+
 static void
 service_on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -418,9 +447,18 @@ service_on_timer(evutil_socket_t fd, short what, void *arg)
 		service_want_writer(s);
 		return;
 	}
+	if (service->role == ROLE_VERIFIER) {
+		service_want_verifier(s);
+		return;
+	}
+	if (service->role == ROLE_COLLECTOR) {
+		service_start_collector(service);
+		return;
+	}
 	if (s->stopping)
 		return;
-	if (service->role == ROLE_WORKER && s->serving != NULL) {
+	if (service->role == ROLE_WORKER && s->serving != NULL
+		&& service != &s->verify_server) {
 		service_tend(service);
 		/* If the fork failed, another worker serves its clients. */
 		service_lend_left_sockets(s);
@@ -445,10 +483,33 @@ service_init(struct service *service, struct supervisor *s, enum ipc_role role,
 	return service->timer != NULL;
 }
 
-/* ---- the writer ---------------------------------------------------------- */
+/* ---- the writer and the verifier ----------------------------------------- */
 
 /* The shortest pause between two writers, however often xfrd asks for one. */
 #define WRITER_PAUSE_MSEC 1000
+/* The longest pause after a verifier that has died, perhaps by a program that
+ * judges one zone: other zones wait for the next one. */
+#define VERIFIER_PAUSE_MSEC 1000
+
+/* Starts a service on demand: once its pause is over. */
+static void
+service_want(struct service *service, struct generation *generation)
+{
+	int64_t left = service->rests_until - clock_now_msec();
+	struct timeval when;
+
+	if (service->current != NULL
+		|| event_pending(service->timer, EV_TIMEOUT, NULL))
+		return;
+	if (left <= 0) {
+		service_start(service, generation);
+		return;
+	}
+	when = (struct timeval){.tv_sec = left / 1000,
+		.tv_usec = left % 1000 * 1000};
+	if (event_add(service->timer, &when) == -1)
+		log_error("out of memory for a timer");
+}
 
 /* At a stop one is forked for xfrd alone, which ends when all is written. */
 static bool
@@ -461,31 +522,38 @@ service_may_start_writer(const struct supervisor *s)
 void
 service_want_writer(struct supervisor *s)
 {
-	struct service *service = &s->writer;
-	int64_t left = service->rests_until - clock_now_msec();
-	struct timeval when;
-
-	if (!service_may_start_writer(s) || service->current != NULL
-		|| event_pending(service->timer, EV_TIMEOUT, NULL))
-		return;
-	if (left <= 0) {
-		service_start(service, s->serving);
-		return;
-	}
-	when = (struct timeval){.tv_sec = left / 1000,
-		.tv_usec = left % 1000 * 1000};
-	if (event_add(service->timer, &when) == -1)
-		log_error("out of memory for a timer");
+	if (service_may_start_writer(s))
+		service_want(&s->writer, s->serving);
 }
 
 void
-service_rest_writer(struct service *service, const struct child *lost,
-	int status)
+service_want_verifier(struct supervisor *s)
+{
+	struct child *verifier = s->verifier.current;
+	struct child *loader = s->loader.current;
+
+	s->verifier_wanted = false;
+	if (s->stopping || loader == NULL)
+		return;
+	if (verifier == NULL) {
+		service_want(&s->verifier, loader->generation);
+		return;
+	}
+	/* A verifier that ends, or was another loader's, has a
+	 * successor. */
+	s->verifier_wanted = verifier->told_stop
+		|| verifier->channel_to_loader == 0;
+	if (s->verifier_wanted)
+		child_stop(verifier);
+}
+
+void
+service_rest(struct service *service, const struct child *lost, int status)
 {
 	int64_t now = clock_now_msec();
-	unsigned pause = WRITER_PAUSE_MSEC;
+	unsigned pause = service->role == ROLE_WRITER ? WRITER_PAUSE_MSEC : 0;
 
-	assert(service->role == ROLE_WRITER && lost->reaped);
+	assert((service->role & CHILD_ON_DEMAND) != 0 && lost->reaped);
 	if (status == 0 || lost->told_stop
 		|| now - lost->started_msec > SERVICE_LIVED_WELL_MSEC)
 		service->failures = 0;
@@ -493,7 +561,12 @@ service_rest_writer(struct service *service, const struct child *lost,
 		service->failures++;
 	if (service->failures > 0 && service_choose_pause(service) > pause)
 		pause = service_choose_pause(service);
+	if (service->role == ROLE_VERIFIER && pause > VERIFIER_PAUSE_MSEC)
+		pause = VERIFIER_PAUSE_MSEC;
 	service->rests_until = now + pause;
+	if (service->role == ROLE_VERIFIER
+		&& service->supervisor->verifier_wanted)
+		service_want_verifier(service->supervisor);
 }
 
 void
@@ -539,14 +612,15 @@ service_restart(struct service *service)
 	if (service->next != NULL && service->next->generation != serving)
 		child_stop(service->next);
 	if (service->current == NULL) {
-		if (service->role != ROLE_WRITER
+		if ((service->role & CHILD_ON_DEMAND) == 0
 			&& !event_pending(service->timer, EV_TIMEOUT, NULL))
 			service_start(service, serving);
 		return;
 	}
-	if (service->role != ROLE_WORKER) {
+	if (service->role != ROLE_WORKER
+		|| service == &service->supervisor->verify_server) {
 		/* The service is started again when this process has ended; the
-		 * writer when xfrd asks for one. */
+		 * writer and the verifier when one is asked for. */
 		child_stop(service->current);
 		return;
 	}
@@ -573,9 +647,14 @@ service_respawn(struct service *service, const struct child *lost)
 	int64_t now = clock_now_msec();
 	bool lived_well;
 
-	assert(lost->reaped && service->role != ROLE_WRITER);
+	assert(lost->reaped && (service->role & CHILD_ON_DEMAND) == 0);
 	if (s->stopping)
 		return;
+	if (service->role == ROLE_COLLECTOR && lost->told_stop) {
+		service->failures = 0;
+		service_start_collector(service);
+		return;
+	}
 	lived_well = now - lost->started_msec > SERVICE_LIVED_WELL_MSEC;
 	if (lost->told_stop) {
 		service->failures = 0;
@@ -587,7 +666,7 @@ service_respawn(struct service *service, const struct child *lost)
 		service->failures = 0;
 		service->deadly = false;
 	}
-	if (lost->has_read) {
+	if (lost->has_read && !lost->verifies) {
 		service->failures = 0;
 		service->wants_next |= !lived_well && service->killed_msec != 0
 			&& now - service->killed_msec < SERVICE_LIVED_WELL_MSEC;
@@ -595,7 +674,8 @@ service_respawn(struct service *service, const struct child *lost)
 		service_tend(service);
 		return;
 	}
-	if (service->role == ROLE_WORKER && !standby_promote(service)
+	if (service->role == ROLE_WORKER && !lost->verifies
+		&& !standby_promote(service)
 		&& service->failures > 0 && service->leaving == NULL)
 		service_lend_sockets(service);
 	service_start_later(service);

@@ -34,9 +34,12 @@ void service_start_to_close(struct supervisor *s);
 /* Xfrd has zones to write: starts the writer unless it runs; later, if the last
  * writer ended less than a pause ago. Also at a stop. */
 void service_want_writer(struct supervisor *s);
-/* The writer has ended: none runs until service_want_writer. status: of
- * waitpid. */
-void service_rest_writer(struct service *service, const struct child *lost,
+/* The loader has versions to be judged: starts a verifier for its store, unless
+ * there is one that it talks to. Does nothing at a stop. */
+void service_want_verifier(struct supervisor *s);
+/* The writer or the verifier has ended: none runs until it is wanted. status:
+ * of waitpid. */
+void service_rest(struct service *service, const struct child *lost,
 	int status);
 /* At a stop: forks a writer, as xfrd may have zones to write. It asks for
  * another one itself if that ends too early. */

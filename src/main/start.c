@@ -17,11 +17,13 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "conf/command.h"
 #include "conf/image.h"
 #include "conf/secret_keys.h"
 #include "conf/zonelist.h"
 #include "dns/name.h"
 #include "loader/conf_zones.h"
+#include "main/anchors_check.h"
 #include "main/flags.h"
 #include "main/private_folder.h"
 #include "main/start.h"
@@ -33,6 +35,7 @@
 #include "process/privilege.h"
 #include "process/role.h"
 #include "process/title.h"
+#include "process/verify_sockets.h"
 #include "worker/proxies.h"
 
 /* How long to wait for the ports of processes that have just ended; and if none
@@ -262,6 +265,9 @@ main_put_zones_away(struct server *server)
 	}
 	conf_zones_take(server, fd);
 	server->may_write = conf_zones_may_write(server->conf);
+	err = conf_commands_collect(server->conf, &server->commands);
+	if (err != NSD_OK)
+		return err;
 	conf_drop_zones(server->conf);
 	return NSD_OK;
 }
@@ -287,6 +293,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		return NSD_E_SYSTEM;
 	}
 	conf_list_without_effect(s->server.conf, NULL, &sink);
+	anchors_check(s->server.conf, s->server.chroot, &sink);
 	if ((err = main_put_zones_away(&s->server)) != NSD_OK)
 		return err;
 	start->lifeline_key = "nsd";
@@ -307,6 +314,9 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		: PORTS_WAIT_MSEC;
 	start->until_msec += clock_now_msec();
 	err = sockets_open(o, start->until_msec, &s->server.listeners);
+	if (err == NSD_OK)
+		err = verify_sockets_open(s->server.conf, start->until_msec,
+			&s->server.listeners);
 	s->server.forces_buffers = net_may_force_buffers();
 	if (err == NSD_OK)
 		err = proxies_create(o, &s->server.proxies);
@@ -320,7 +330,8 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 	err = counts_create(&(struct counts_options){
 			.workers = o->server_count,
 			.groups_max = COUNTS_GROUPS_MAX,
-			.limits = o->rrl_size},
+			.limits = o->rrl_size,
+			.hidden = s->server.conf->verify.enable},
 		&s->server.counts);
 	return err != NSD_OK ? err : main_use_cookies(s);
 }

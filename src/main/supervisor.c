@@ -19,11 +19,14 @@
 #include "main/child.h"
 #include "main/children.h"
 #include "main/generation.h"
+#include "main/hup.h"
 #include "main/log_change.h"
 #include "main/periods.h"
 #include "main/reap.h"
+#include "main/reload.h"
 #include "main/service.h"
 #include "main/supervisor.h"
+#include "main/tap_wants.h"
 #include "process/counts.h"
 #include "process/hooks.h"
 #include "process/tls_texts.h"
@@ -103,6 +106,8 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 	s->fill_ended_msec = old != NULL ? clock_now_msec() : 0;
 	for (unsigned i = 0; i < s->worker_count; i++)
 		service_restart(&s->workers[i]);
+	if (s->server.conf->verify.enable)
+		service_restart(&s->verify_server);
 	service_restart(&s->xfrd);
 	service_restart(&s->writer);
 	if (old != NULL)
@@ -110,23 +115,6 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 }
 
 /* ---- messages ----------------------------------------------------------- */
-
-static void
-supervisor_reload(struct supervisor *s)
-{
-	/* One reload runs at a time; requests meanwhile are one more behind it.
-	 * Without a loader, the next one is told once it is ready. */
-	if (s->reloading || s->loader.current == NULL) {
-		s->reload_wanted = true;
-		return;
-	}
-	/* The message may wait in main for a loader that does not read. */
-	s->reloading = child_send(s->loader.current, IPC_RELOAD, NULL, 0, NULL,
-			       0)
-		== NSD_OK;
-	/* The loader may be dead and not reaped yet. */
-	s->reload_wanted = !s->reloading;
-}
 
 static void
 supervisor_on_loaded(struct supervisor *s, struct child *loader,
@@ -165,7 +153,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	if (s->untried == 0)
 		systemd_ready(&s->systemd, result.zones, result.failed);
 	if (s->reload_wanted)
-		supervisor_reload(s);
+		reload_begin(s);
 }
 
 static void
@@ -217,7 +205,7 @@ supervisor_on_reloaded(struct supervisor *s, struct child *loader,
 
 	s->reloading = false;
 	if (s->reload_wanted) {
-		supervisor_reload(s);
+		reload_begin(s);
 		return;
 	}
 	memcpy(&result, m->payload, sizeof(result));
@@ -232,11 +220,21 @@ supervisor_on_want_writer(struct supervisor *s, struct child *xfrd,
 }
 
 static void
+supervisor_on_want_verifier(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	if (!loader->reaped)
+		service_want_verifier(s);
+}
+
+static void
 supervisor_on_serving(struct supervisor *s, struct child *worker,
 	const struct ipc_message *m)
 {
 	struct service *service = &s->workers[worker->index];
 
+	if (worker->verifies)
+		return;
 	assert(worker->role == ROLE_WORKER && worker->index < s->worker_count);
 	/* A dead worker serves no client. */
 	if (service->current == worker && !worker->reaped)
@@ -258,11 +256,13 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(RELOADED, supervisor_on_reloaded)                                  \
 	X(DAMAGED, supervisor_on_damaged)                                    \
 	X(WANT_WRITER, supervisor_on_want_writer)                            \
+	X(WANT_VERIFIER, supervisor_on_want_verifier)                        \
 	X(RECONFIG, reconfig_on_reconfig)                                    \
 	X(KEY, key_change_on_key)                                            \
 	X(KEY_DONE, key_change_on_done)                                      \
 	X(COOKIES, cookie_keeper_on_cookies)                                 \
 	X(SERVING, supervisor_on_serving)                                    \
+	X(WANT_SINK, sinks_on_want)                                          \
 	X(HOLDER, holder_on_holder)                                          \
 	X(TLS_TRIED, supervisor_on_tls_tried)                                \
 	X(STOP, supervisor_on_stop)                                          \
@@ -323,24 +323,6 @@ supervisor_on_end(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
-supervisor_hup(struct supervisor *s)
-{
-	if (s->stopping)
-		return;
-	log_warning("SIGHUP received, reloading...");
-	(void)log_change_reopen(s); /* logs its failure */
-	systemd_reloading(&s->systemd);
-	certificates_renew(s);
-	/* A configuration that loaders die of can be taken back by a SIGHUP. */
-	if (s->server.conf->server.reload_config)
-		reconfig_begin(s);
-	if (s->server.conf->server.zonefiles_check)
-		supervisor_reload(s);
-	else
-		systemd_reloaded(&s->systemd);
-}
-
-static void
 supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervisor *s = arg;
@@ -353,7 +335,7 @@ supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
 			supervisor_stop(s);
 			break;
 		case SIGHUP:
-			supervisor_hup(s);
+			hup_take(s);
 			break;
 		case SIGUSR1:
 		case SIGILL:
@@ -412,12 +394,16 @@ supervisor_init_events(struct supervisor *s)
 		|| event_add(s->signal_event, NULL) == -1
 		|| watch_open(s) != NSD_OK || broadcast_init(s) != NSD_OK
 		|| reconfig_init_events(s) != NSD_OK
-		|| key_change_init(s) != NSD_OK
+		|| key_change_init(s) != NSD_OK || hup_init(s) != NSD_OK
 		|| certificates_init(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!service_init(&s->loader, s, ROLE_LOADER, 0)
 		|| !service_init(&s->xfrd, s, ROLE_XFRD, 0)
-		|| !service_init(&s->writer, s, ROLE_WRITER, 0))
+		|| !service_init(&s->writer, s, ROLE_WRITER, 0)
+		|| !service_init(&s->verifier, s, ROLE_VERIFIER, 0)
+		|| !service_init(&s->collector, s, ROLE_COLLECTOR, 0))
+		return NSD_E_MEMORY;
+	if (!service_init(&s->verify_server, s, ROLE_WORKER, s->worker_count))
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (!service_init(&s->workers[i], s, ROLE_WORKER, i))
@@ -455,11 +441,17 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 unsigned
 supervisor_count_descriptors(const struct supervisor *s, bool all)
 {
+	const struct conf *conf = s->server.conf;
 	unsigned store = s->database == NULL ? STORE_DESCRIPTORS : 0;
+	unsigned children = s->worker_count + 2; /* loader and xfrd */
 
+	if (conf->verify.enable)
+		children += 2; /* verifier and verify server */
+	if (tap_wants_collector(conf, s->sinks.said))
+		children++;
 	/* Each child has a channel, and another end of it until it is forked,
 	 * and a word to stop; two are made known to each other. */
-	return all ? store + 2 * (s->worker_count + 2) + 2 : store + 2 * 2 + 1;
+	return all ? store + 2 * children + 2 : store + 2 * 2 + 1;
 }
 
 bool
@@ -476,6 +468,7 @@ supervisor_run(struct supervisor *s)
 	event_add(s->start_event, &wait);
 	periods_begin(s);
 	service_start_loader(s);
+	sinks_begin(s);
 	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)
 		s->server.hooks->on_main(s);
 	event_base_dispatch(s->base);

@@ -24,6 +24,7 @@
 #include "main/pidfile.h"
 #include "main/reconfig.h"
 #include "main/rssac_log.h"
+#include "main/sinks.h"
 #include "main/systemd.h"
 #include "main/watch.h"
 #include "process/link.h"
@@ -34,8 +35,9 @@ struct event;
 struct event_base;
 struct store;
 
-/* Readers of a store beside workers: xfrd and the writer. */
-#define SUPERVISOR_READERS 2u
+/* Readers of a store beside workers: xfrd, the writer, the verifier and the
+ * verify server. */
+#define SUPERVISOR_READERS 4u
 /* Of each worker's service: one that serves, and one that stands by or ends. */
 #define SERVICE_READERS 2u
 
@@ -77,9 +79,13 @@ struct child {
 	bool is_reader;
 	uint64_t channel_to_xfrd; /* the id of that, unless this is xfrd; 0:
 				   * it has none */
+	uint64_t channel_to_loader; /* of a verifier; 0: its loader is gone */
+	bool verifies;  /* of a worker: the verify server */
 	bool stands_by; /* of a worker: it waits to be told to serve */
 	bool serving;   /* of a worker: reads its sockets */
 	bool told_stop;
+	uint64_t stop_heartbeat; /* of an xfrd that was told: as it was */
+	unsigned stop_looks;     /* times that it got more time */
 	bool reaped;    /* only its last messages are being taken */
 	bool has_read;  /* of a worker that is reaped: it had turned to what
 			 * its clients sent */
@@ -114,7 +120,8 @@ struct service {
 	unsigned failures;     /* in a row: deaths that no message explains,
 				* and processes that could not be made */
 	int64_t started_msec;  /* when it was last started, or tried to be */
-	int64_t rests_until;   /* of the writer: not started before, in msec */
+	int64_t rests_until;   /* of the writer and the verifier: not started
+				* before, in msec */
 	struct event *timer;   /* to start it again */
 	int64_t due_msec;      /* when it will, if it is pending */
 };
@@ -159,6 +166,7 @@ struct supervisor {
 					 * standby.h */
 	struct barrier barriers[BARRIER_COUNT];
 	uint64_t barrier_numbers;       /* number of barriers so far */
+	unsigned hup_tells;             /* to xfrd, since the last SIGHUP */
 	struct broadcast broadcast;     /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
 	const struct generation *in_file; /* the one of `database:`; or NULL */
@@ -169,6 +177,14 @@ struct supervisor {
 	struct service loader;
 	struct service xfrd;
 	struct service writer;  /* empty, unless xfrd has something to write */
+	struct service verifier; /* empty, unless the loader has something to
+				  * be judged */
+	struct service collector; /* while there are records to collect */
+	struct sinks sinks;
+	bool verifier_wanted;    /* when the one that ends has ended */
+	struct service verify_server; /* a worker that has its own sockets and
+				       * answers from candidates; its index is
+				       * worker_count; empty without verify: */
 	struct service *workers;
 	unsigned worker_count;
 	uint64_t children;   /* made so far */

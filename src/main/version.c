@@ -20,6 +20,7 @@ static const struct {
 #ifdef USE_SECCOMP
 	{ "seccomp", 1 },
 #endif
+	{ "dnstap", USE_DNSTAP },
 #ifdef USE_WESTMERE
 	{ "sse4.2", 1 },
 #endif

@@ -237,17 +237,24 @@ watch_on_silence(struct child *child, const struct watch_sight *sight)
 			(long long)w->silent_msec, sight->state);
 }
 
-/* A child that has a heartbeat and a barrier pending has to have come to it
- * after WATCH_UNRESPONSIVE_LOOKS, except for new settings in xfrd, which may
- * have many zones to look at. */
+/* True if a child has to come to a barrier soon. xfrd may have many zones to
+ * look at, or to have written. */
+static bool
+watch_is_pressing(const struct child *child, enum barrier_kind kind)
+{
+	return child->pending[kind] != 0 && (child->role != ROLE_XFRD
+		|| (kind != BARRIER_SETTINGS && kind != BARRIER_SAVE));
+}
+
+/* A child that has a heartbeat and a pressing barrier pending has to have come
+ * to it after WATCH_UNRESPONSIVE_LOOKS. */
 static void
 watch_on_unresponsive(struct child *child)
 {
 	bool pending = false;
 
 	for (unsigned i = 0; i < BARRIER_COUNT; i++)
-		pending |= child->pending[i] != 0
-			&& (child->role != ROLE_XFRD || i != BARRIER_SETTINGS);
+		pending |= watch_is_pressing(child, (enum barrier_kind)i);
 	if (!pending || child->told_stop || child->supervisor->stopping
 		|| (child->role & (ROLE_WORKER | ROLE_XFRD)) == 0) {
 		child->unresponsive_looks = 0;

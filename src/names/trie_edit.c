@@ -79,16 +79,29 @@ owned_reserve(struct trie_owned *owned, size_t count)
 }
 
 void
-trie_owned_free(struct trie_owned *owned, struct store_heap *heap)
+trie_owned_release(struct trie_owned *owned,
+	void (*release)(void *ctx, store_ref ref, size_t len), void *ctx)
 {
 	if (owned->slots == NULL)
 		return;
 	for (size_t i = 0; i <= owned->mask; i++)
 		if (owned->slots[i].len != 0)
-			store_free(heap, owned->slots[i].ref,
+			release(ctx, owned->slots[i].ref,
 				owned->slots[i].len);
 	owned->slots = NULL;
 	owned->used = 0;
+}
+
+static void
+owned_on_free(void *ctx, store_ref ref, size_t len)
+{
+	store_free(ctx, ref, len);
+}
+
+void
+trie_owned_free(struct trie_owned *owned, struct store_heap *heap)
+{
+	trie_owned_release(owned, owned_on_free, heap);
 }
 
 /* ---- a change ---------------------------------------------------------- */

@@ -1,7 +1,9 @@
-/* count.h - the counters of struct net_handler, which may be NULL. */
+/* count.h - the counters and flags of struct net_handler, which may be
+ * NULL. */
 #ifndef NET_COUNT_H
 #define NET_COUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +22,13 @@ static inline int64_t
 net_count_begin(const struct net_handler *handler)
 {
 	return handler->latency != NULL ? clock_now_usec() : 0;
+}
+
+static inline bool
+net_wants_local(const struct net_handler *handler)
+{
+	return handler->wants_local != NULL
+		&& __atomic_load_n(handler->wants_local, __ATOMIC_RELAXED) != 0;
 }
 
 #endif

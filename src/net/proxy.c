@@ -91,27 +91,40 @@ additions_are_right(const uint8_t *header, size_t len, size_t at)
 	return sum == NULL || crc_is_right(header, len, sum);
 }
 
+/* Writes an address to *out, which has room for a struct sockaddr_in6. */
 static void
-read_client(const uint8_t *addresses, unsigned family,
-	struct sockaddr_storage *client)
+read_address(const uint8_t *address, const uint8_t *port, unsigned family,
+	void *out)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)client;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)client;
+	struct sockaddr_in *in = out;
+	struct sockaddr_in6 *in6 = out;
+	bool is_mapped = family == FAMILY_IP6
+		&& memcmp(address, mapped, sizeof(mapped)) == 0;
 
-	memset(client, 0, sizeof(*client));
-	if (family == FAMILY_IP4) {
+	if (family == FAMILY_IP4 || is_mapped) {
 		in->sin_family = AF_INET;
-		memcpy(&in->sin_addr, addresses, 4);
-		memcpy(&in->sin_port, addresses + 8, 2);
-	} else if (memcmp(addresses, mapped, sizeof(mapped)) == 0) {
-		in->sin_family = AF_INET;
-		memcpy(&in->sin_addr, addresses + sizeof(mapped), 4);
-		memcpy(&in->sin_port, addresses + 32, 2);
+		memcpy(&in->sin_addr, address
+				+ (is_mapped ? sizeof(mapped) : 0), 4);
+		memcpy(&in->sin_port, port, 2);
 	} else {
 		in6->sin6_family = AF_INET6;
-		memcpy(&in6->sin6_addr, addresses, 16);
-		memcpy(&in6->sin6_port, addresses + 32, 2);
+		memcpy(&in6->sin6_addr, address, 16);
+		memcpy(&in6->sin6_port, port, 2);
 	}
+}
+
+/* Reads the addresses of client and server. */
+static void
+read_addresses(const uint8_t *addresses, unsigned family,
+	struct proxy_header *header)
+{
+	size_t len = family == FAMILY_IP4 ? 4 : 16;
+
+	memset(&header->client, 0, sizeof(header->client));
+	memset(&header->server, 0, sizeof(header->server));
+	read_address(addresses, addresses + 2 * len, family, &header->client);
+	read_address(addresses + len, addresses + 2 * len + 2, family,
+		&header->server);
 }
 
 enum proxy_outcome
@@ -150,6 +163,6 @@ proxy_read_header(const uint8_t *data, size_t len, struct proxy_header *header)
 		return PROXY_WHOLE;
 	if (!additions_are_right(data, total, at))
 		return PROXY_MALFORMED;
-	read_client(data + PROXY_HEAD_LEN, family, &header->client);
+	read_addresses(data + PROXY_HEAD_LEN, family, header);
 	return PROXY_WHOLE;
 }

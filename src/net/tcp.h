@@ -229,6 +229,8 @@ struct tcp_conn {
 	union tcp_address peer;
 	union tcp_address proxy; /* the proxy that has named the peer; or
 				  * AF_UNSPEC */
+	union tcp_address local; /* the address that the peer asked;
+				  * AF_UNSPEC: nobody has wanted it */
 };
 
 struct tcp_listener {

@@ -164,6 +164,7 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->peer = &tcp->peer[i];
 	x->proxy = conn->proxy.sa.sa_family != AF_UNSPEC ? &conn->proxy.sa
 							 : NULL;
+	x->local = tcp_io_find_local(conn);
 	x->stream = NULL;
 	x->later = NULL;
 	x->put_off = false;
@@ -208,6 +209,7 @@ tcp_conn_read_header(struct tcp_conn *conn, const uint8_t *data, size_t len,
 	if (header.has_client) {
 		conn->proxy = conn->peer;
 		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
+		memcpy(&conn->local, &header.server, sizeof(conn->local));
 	}
 	if (tcp_cpu_is_over(conn)) {
 		net_count_add(conn->tcp->handler.dropped, 1);

@@ -1,6 +1,7 @@
 /* tcp_io.c - the filter of a TCP connection. */
 #include "config.h"
 
+#include "net/count.h"
 #include "tcp_cpu.h"
 #include "tcp_io.h"
 
@@ -68,4 +69,17 @@ tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size)
 	conn->phase = TCP_SILENT;
 	tcp_conn_touch(conn);
 	return got;
+}
+
+const struct sockaddr *
+tcp_io_find_local(struct tcp_conn *conn)
+{
+	socklen_t len = sizeof(conn->local);
+
+	if (!net_wants_local(&conn->tcp->handler))
+		return NULL;
+	if (conn->local.sa.sa_family == AF_UNSPEC
+		&& getsockname(conn->fd, &conn->local.sa, &len) == -1)
+		conn->local.sa.sa_family = AF_UNSPEC;
+	return conn->local.sa.sa_family != AF_UNSPEC ? &conn->local.sa : NULL;
 }

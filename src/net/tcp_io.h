@@ -20,6 +20,11 @@ void tcp_io_close(struct tcp_conn *conn);
  * more. */
 bool tcp_io_end(struct tcp_conn *conn) MUST_USE;
 
+/* Finds the address that the client asked; NULL: nobody wants it, or it is not
+ * known. Lent as long as the connection is there. Cost: a system call, for the
+ * first request. */
+const struct sockaddr *tcp_io_find_local(struct tcp_conn *conn);
+
 /* As filter.h says; the connection is open from when its filter is. */
 ssize_t tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size);
 

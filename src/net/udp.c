@@ -64,6 +64,9 @@ struct net_udp {
 	struct net_udp_room *own_room; /* NULL: the caller gave it */
 	uint8_t *replies;
 	uint8_t *control; /* NULL unless bound to a wildcard address */
+	struct sockaddr_in6 address; /* or sockaddr_in: of the socket */
+	struct sockaddr_in6 locals[EXCHANGE_BATCH_MAX]; /* the same, asked on
+						  * a wildcard address */
 	struct mmsghdr in[EXCHANGE_BATCH_MAX];
 	struct iovec in_iov[EXCHANGE_BATCH_MAX];
 	bool for_proxies;
@@ -154,6 +157,28 @@ receive_batch(struct net_udp *udp)
 	return 0;
 }
 
+/* Finds the address that a datagram was sent to; it is lent until the next
+ * batch. */
+static const struct sockaddr *
+find_local(struct net_udp *udp, size_t i)
+{
+	struct sockaddr_in6 *local = &udp->locals[i];
+	struct cmsghdr *cmsg = udp->control != NULL
+		? CMSG_FIRSTHDR(&udp->in[i].msg_hdr) : NULL;
+
+	if (cmsg == NULL)
+		return (const struct sockaddr *)&udp->address;
+	*local = udp->address;
+	if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO)
+		((struct sockaddr_in *)local)->sin_addr
+			= ((struct in_pktinfo *)CMSG_DATA(cmsg))->ipi_addr;
+	else if (cmsg->cmsg_level == IPPROTO_IPV6
+		&& cmsg->cmsg_type == IPV6_PKTINFO)
+		local->sin6_addr
+			= ((struct in6_pktinfo *)CMSG_DATA(cmsg))->ipi6_addr;
+	return (const struct sockaddr *)local;
+}
+
 /* Takes the header of a proxy off its datagram. False: it is to be dropped. */
 static bool
 take_header(struct net_udp *udp, size_t i, struct exchange *x)
@@ -171,6 +196,7 @@ take_header(struct net_udp *udp, size_t i, struct exchange *x)
 	if (header->has_client) {
 		x->peer = &header->client;
 		x->proxy = (const struct sockaddr *)&udp->peer[i];
+		x->local = &header->server.sa;
 	}
 	return true;
 }
@@ -179,6 +205,7 @@ take_header(struct net_udp *udp, size_t i, struct exchange *x)
 static size_t
 prepare_batch(struct net_udp *udp, size_t got)
 {
+	bool local = net_wants_local(&udp->handler);
 	size_t count = 0;
 
 	for (size_t i = 0; i < got; i++) {
@@ -203,6 +230,7 @@ prepare_batch(struct net_udp *udp, size_t got)
 			&& x->identity == NULL && x->later == NULL);
 		x->peer = &udp->peer[i];
 		x->proxy = NULL; /* a former batch may have set it */
+		x->local = local ? find_local(udp, i) : NULL;
 		x->stream = NULL;
 		if (udp->for_proxies && !take_header(udp, i, x)) {
 			net_count_add(udp->handler.rx_err, 1);
@@ -443,8 +471,10 @@ control_begin(struct net_udp *udp)
 	socklen_t len = sizeof(address);
 	int on = 1, failed = 0;
 
+	memset(&address, 0, sizeof(address));
 	if (getsockname(udp->fd, (struct sockaddr *)&address, &len) != 0)
 		return NSD_E_SYSTEM;
+	memcpy(&udp->address, &address, sizeof(udp->address));
 	if (address.ss_family == AF_INET
 	    && ip4->sin_addr.s_addr == htonl(INADDR_ANY))
 		failed = setsockopt(udp->fd, SOL_IP, IP_PKTINFO, &on,

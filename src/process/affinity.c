@@ -18,6 +18,14 @@ affinity_has(const struct conf_numbers *cpus, uint32_t cpu)
 	return false;
 }
 
+/* Tells whether processes are bound to a processor each: without cpu-affinity
+ * none is, as in NSD. */
+static bool
+affinity_is_used(const struct conf_server *options)
+{
+	return options->cpu_affinity.count > 0;
+}
+
 enum nsd_err
 affinity_check(const struct conf_server *options, struct diag_sink *sink)
 {
@@ -25,9 +33,15 @@ affinity_check(const struct conf_server *options, struct diag_sink *sink)
 	const struct conf_server_cpus *servers = &options->server_cpu_affinity;
 	cpu_set_t present;
 
+	if (!affinity_is_used(options)) {
+		if (servers->count > 0 || options->xfrd_cpu_affinity >= 0)
+			diag_emit(sink, DIAG_WARNING, NULL, 0, 0,
+				"server-N-cpu-affinity and xfrd-cpu-affinity"
+				" have no effect without cpu-affinity");
+		return NSD_OK;
+	}
 	CPU_ZERO(&present);
-	if (cpus->count > 0
-		&& sched_getaffinity(0, sizeof(present), &present) == -1) {
+	if (sched_getaffinity(0, sizeof(present), &present) == -1) {
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"sched_getaffinity: %s", strerror(errno));
 		return NSD_E_SYNTAX;
@@ -114,7 +128,8 @@ affinity_find_cpu(const struct conf_server *options, unsigned server,
 	bool found = false;
 
 	for (uint32_t i = 0; i < servers->count; i++) {
-		if (servers->items[i].server != server + 1)
+		if (servers->items[i].server != server + 1
+			|| !affinity_is_used(options))
 			continue;
 		*cpu = servers->items[i].cpu;
 		found = true;
@@ -134,7 +149,7 @@ affinity_set_server(const struct conf_server *options, unsigned server)
 void
 affinity_set_xfrd(const struct conf_server *options)
 {
-	if (options->xfrd_cpu_affinity >= 0)
+	if (affinity_is_used(options) && options->xfrd_cpu_affinity >= 0)
 		affinity_set_one((uint32_t)options->xfrd_cpu_affinity);
 }
 
@@ -144,7 +159,7 @@ affinity_follow_xfrd(const struct conf_server *options, pid_t pid)
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	if (options->xfrd_cpu_affinity >= 0)
+	if (affinity_is_used(options) && options->xfrd_cpu_affinity >= 0)
 		CPU_SET((uint32_t)options->xfrd_cpu_affinity, &set);
 	else if (sched_getaffinity(0, sizeof(set), &set) == -1)
 		return;

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "ipc/channel.h"
 #include "process/counts.h"
+#include "process/counts_part.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
@@ -26,22 +27,6 @@
 /* Buckets that the table of limits may grow to, unless more are there from the
  * start: of addresses, 128 MiB. */
 #define LIMITS_ROOM (UINT32_C(1) << 24)
-/* Processes beside workers: main, loader, xfrd. */
-#define OTHERS 3u
-
-enum counts_part {
-	PART_BLOCKS,
-	PART_RSSAC,
-	PART_LATENCY,
-	PART_BASE,  /* the blocks of xfrd */
-	PART_RESET,
-	PART_STORE,
-	PART_PROCESSES,
-	PART_NAMES,
-	PART_LIMITS,
-	PART_COOKIES,
-	PART_COUNT,
-};
 
 /* Items of one size, each of whole pages. */
 struct counts_area {
@@ -55,6 +40,7 @@ struct counts {
 	uint8_t *to_read; /* the same memory */
 	size_t size;
 	unsigned workers;
+	unsigned hidden; /* workers behind those, which statistics leave out */
 	uint32_t room; /* groups */
 	uint32_t limits; /* the most buckets */
 	uint8_t limits_key[RRL_KEY_LEN];
@@ -82,24 +68,29 @@ round_to_page(size_t size)
 static bool
 counts_lay_out(struct counts *c, uint32_t room)
 {
+	unsigned all = c->workers + c->hidden;
 	const struct {
 		size_t size;
 		unsigned count;
 	} parts[PART_COUNT] = {
-		[PART_BLOCKS] = {counters_block_size(room), c->workers},
-		[PART_RSSAC] = {sizeof(struct rssac), c->workers},
-		[PART_LATENCY] = {sizeof(struct latency_block), c->workers},
+		[PART_BLOCKS] = {counters_block_size(room), all},
+		[PART_RSSAC] = {sizeof(struct rssac), all},
+		[PART_LATENCY] = {sizeof(struct latency_block), all},
 		[PART_BASE] = {counters_block_size(room), 2},
 		[PART_RESET] = {sizeof(struct counts_reset)
 				+ c->workers * sizeof(uint64_t), 1},
 		[PART_STORE] = {sizeof(struct counts_store), 1},
-		[PART_PROCESSES] = {(c->workers + OTHERS)
+		[PART_PROCESSES] = {(all + COUNTS_OTHERS)
 				* sizeof(struct counts_process), 1},
 		/* Behind the names is an octet for each group: it is empty. */
 		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS) + room,
 				1},
 		[PART_LIMITS] = {rrl_octets(c->limits), 1},
 		[PART_COOKIES] = {sizeof(struct cookie_share), 1},
+		[PART_SWITCH] = {sizeof(struct tap_switch), 1},
+		[PART_RINGS] = {sizeof(struct tap_ring), all},
+		[PART_CURSORS] = {sizeof(struct tap_cursor), all},
+		[PART_TAP] = {sizeof(struct tap_counts), 1},
 	};
 	size_t octets;
 
@@ -279,8 +270,37 @@ grown_open_all(struct counts *c, const struct counts_options *options)
 static bool
 counts_map(struct counts *c, int fd)
 {
-	return ftruncate(fd, (off_t)c->size) == 0
+	return ftruncate(fd, (off_t)c->parts[PART_RINGS].at) == 0
 		&& map_twice(fd, c->size, &c->to_write, &c->to_read);
+}
+
+/* Maps a file in the place of each ring: the size of one file may be
+ * limited. */
+static bool
+counts_map_rings(struct counts *c)
+{
+	const struct counts_area *part = &c->parts[PART_RINGS];
+	bool done = true;
+
+	for (unsigned i = 0; done && i < part->count; i++) {
+		size_t at = part->at + part->size * i;
+		uint8_t *to_write = c->to_write + at;
+		uint8_t *to_read = c->to_read + at;
+		int fd = memfd_create("nsd-ring", MFD_CLOEXEC);
+
+		done = fd != -1 && ftruncate(fd, (off_t)part->size) == 0
+			&& map_twice(fd, part->size, &to_write, &to_read);
+		if (fd != -1)
+			close(fd);
+	}
+	return done;
+}
+
+/* The rings have one size, however many groups there are. */
+static size_t
+rings_size(const struct counts *c)
+{
+	return c->parts[PART_RINGS].size * c->parts[PART_RINGS].count;
 }
 
 /* The octets that both mappings may take: where address space is limited, zones
@@ -317,7 +337,7 @@ counts_open(struct counts *c, const struct counts_options *options)
 	c->limits = options->limits;
 	for (; fd != -1 && !mapped; room /= 2) {
 		mapped = counts_lay_out(c, room)
-			&& (c->size <= limit / 2 || room == 0)
+			&& (c->size - rings_size(c) <= limit / 2 || room == 0)
 			&& counts_map(c, fd);
 		if (room == 0)
 			break;
@@ -350,8 +370,10 @@ counts_make_keys(struct counts *c)
 static void
 part_hide(const struct counts *c, const struct counts_area *part)
 {
-	(void)madvise(c->to_write + part->at, part->size, MADV_DONTDUMP);
-	(void)madvise(c->to_read + part->at, part->size, MADV_DONTDUMP);
+	size_t size = part->size * part->count;
+
+	(void)madvise(c->to_write + part->at, size, MADV_DONTDUMP);
+	(void)madvise(c->to_read + part->at, size, MADV_DONTDUMP);
 }
 
 enum nsd_err
@@ -363,16 +385,20 @@ counts_create(const struct counts_options *options, struct counts **out)
 	if (c == NULL)
 		return NSD_E_MEMORY;
 	c->workers = options->workers;
+	c->hidden = options->hidden;
 	c->reads_store = true;
 	err = counts_open(c, options);
-	if (err == NSD_OK && !grown_open_all(c, options)) {
+	if (err == NSD_OK
+		&& (!grown_open_all(c, options) || !counts_map_rings(c))) {
 		log_error("no memory for statistics: %s", strerror(errno));
 		err = NSD_E_SYSTEM;
 	}
 	if (err == NSD_OK)
 		err = counts_make_keys(c);
-	if (err == NSD_OK)
+	if (err == NSD_OK) {
 		part_hide(c, &c->parts[PART_COOKIES]);
+		part_hide(c, &c->parts[PART_RINGS]);
+	}
 	if (err != NSD_OK) {
 		counts_destroy(c);
 		return err;
@@ -411,6 +437,10 @@ static const struct {
 	[PART_NAMES] = {ROLE_LOADER, ROLE_XFRD},
 	[PART_LIMITS] = {ROLE_WORKER, 0},
 	[PART_COOKIES] = {0, ROLE_WORKER},
+	[PART_SWITCH] = {0, ROLE_WORKER | ROLE_COLLECTOR | ROLE_XFRD},
+	[PART_RINGS] = {ROLE_WORKER, ROLE_COLLECTOR},
+	[PART_CURSORS] = {ROLE_COLLECTOR, ROLE_WORKER},
+	[PART_TAP] = {ROLE_COLLECTOR, ROLE_XFRD},
 };
 
 static void
@@ -459,8 +489,8 @@ counts_leave(struct counts *c, enum ipc_role role, unsigned index)
 
 /* ---- access -------------------------------------------------------------- */
 
-static void *
-part_get(const struct counts *c, enum counts_part which, unsigned index)
+void *
+counts_part_get(const struct counts *c, enum counts_part which, unsigned index)
 {
 	const struct counts_area *part = &c->parts[which];
 
@@ -494,33 +524,33 @@ void
 counts_get_block(const struct counts *c, unsigned worker,
 	struct counters_block *block)
 {
-	block_init(c, block, part_get(c, PART_BLOCKS, worker));
+	block_init(c, block, counts_part_get(c, PART_BLOCKS, worker));
 }
 
 struct rssac *
 counts_get_rssac(const struct counts *c, unsigned worker)
 {
-	return part_get(c, PART_RSSAC, worker);
+	return counts_part_get(c, PART_RSSAC, worker);
 }
 
 struct latency_block *
 counts_get_latency(const struct counts *c, unsigned worker)
 {
-	return part_get(c, PART_LATENCY, worker);
+	return counts_part_get(c, PART_LATENCY, worker);
 }
 
 void
 counts_get_base(const struct counts *c, struct counters_block *block)
 {
 	block_init(c, block,
-		part_get(c, PART_BASE, counts_get_reset(c)->which & 1));
+		counts_part_get(c, PART_BASE, counts_get_reset(c)->which & 1));
 }
 
 void
 counts_get_next_base(const struct counts *c, struct counters_block *block)
 {
 	block_init(c, block,
-		part_get(c, PART_BASE, ~counts_get_reset(c)->which & 1));
+		counts_part_get(c, PART_BASE, ~counts_get_reset(c)->which & 1));
 }
 
 void
@@ -532,19 +562,19 @@ counts_take_next_base(const struct counts *c)
 struct counts_reset *
 counts_get_reset(const struct counts *c)
 {
-	return part_get(c, PART_RESET, 0);
+	return counts_part_get(c, PART_RESET, 0);
 }
 
 struct counts_store *
 counts_get_store(const struct counts *c)
 {
-	return part_get(c, PART_STORE, 0);
+	return counts_part_get(c, PART_STORE, 0);
 }
 
 void
 counts_get_names(const struct counts *c, struct textlist *names)
 {
-	textlist_init(names, part_get(c, PART_NAMES, 0), c->room,
+	textlist_init(names, counts_part_get(c, PART_NAMES, 0), c->room,
 		c->room * NAME_OCTETS);
 }
 
@@ -552,7 +582,7 @@ counts_get_names(const struct counts *c, struct textlist *names)
 static uint8_t *
 counts_find_empty(const struct counts *c, uint32_t group)
 {
-	uint8_t *names = part_get(c, PART_NAMES, 0);
+	uint8_t *names = counts_part_get(c, PART_NAMES, 0);
 
 	return group >= 1 && group <= c->room
 		? names + textlist_size(c->room, c->room * NAME_OCTETS) + group
@@ -584,91 +614,12 @@ counts_get_limits(const struct counts *c, uint32_t buckets,
 	struct rrl *limits)
 {
 	buckets = buckets < 1 ? 1 : buckets > c->limits ? c->limits : buckets;
-	rrl_init(limits, part_get(c, PART_LIMITS, 0), buckets, c->limits_key);
+	rrl_init(limits, counts_part_get(c, PART_LIMITS, 0), buckets,
+		c->limits_key);
 }
 
 struct cookie_share *
 counts_get_cookies(const struct counts *c)
 {
-	return part_get(c, PART_COOKIES, 0);
-}
-
-/* ---- processes ----------------------------------------------------------- */
-
-/* The place of a role's process. NULL: the role is the writer, which is there
- * only at times. */
-static struct counts_process *
-counts_find_process(const struct counts *c, enum ipc_role role, unsigned index)
-{
-	struct counts_process *all = part_get(c, PART_PROCESSES, 0);
-
-	switch (role) {
-	case ROLE_MAIN:
-		return &all[0];
-	case ROLE_LOADER:
-		return &all[1];
-	case ROLE_XFRD:
-		return &all[2];
-	case ROLE_WORKER:
-		return &all[OTHERS + index];
-	case ROLE_WRITER:
-		break;
-	}
-	return NULL;
-}
-
-void
-counts_set_process(const struct counts *c, enum ipc_role role, unsigned index,
-	int64_t pid, int64_t started_msec)
-{
-	struct counts_process *process = counts_find_process(c, role, index);
-
-	if (process == NULL)
-		return;
-	if (role == ROLE_WORKER)
-		snprintf(process->name, sizeof(process->name), "server%u",
-			index);
-	else
-		snprintf(process->name, sizeof(process->name), "%s",
-			ipc_role_name(role));
-	process->restarts += process->pid != 0;
-	process->pid = pid;
-	process->started_msec = started_msec;
-}
-
-void
-counts_note_death(const struct counts *c, enum ipc_role role, unsigned index,
-	int64_t died_msec)
-{
-	struct counts_process *process = counts_find_process(c, role, index);
-
-	if (process == NULL)
-		return;
-	process->deaths++;
-	process->died_msec = died_msec;
-}
-
-void
-counts_note_in_hand(const struct counts *c, enum ipc_role role, unsigned index,
-	unsigned number, int64_t now_msec)
-{
-	struct counts_process *process = counts_find_process(c, role, index);
-
-	if (process == NULL)
-		return;
-	process->in_hand = number;
-	process->in_hand_msec = now_msec;
-}
-
-bool
-counts_get_process(const struct counts *c, unsigned place,
-	struct counts_process *process)
-{
-	const struct counts_process *all = part_get(c, PART_PROCESSES, 0);
-
-	if (place >= c->workers + OTHERS || all[place].pid == 0)
-		return false;
-	*process = all[place];
-	process->name[sizeof(process->name) - 1] = '\0';
-	return true;
+	return counts_part_get(c, PART_COOKIES, 0);
 }

@@ -90,10 +90,12 @@ peer_create(struct peers *peers, const struct ipc_peer *what, int fd)
 		.calls = &peer_calls,
 		.owner = peer,
 		.turn = what->role == ROLE_WORKER ? WORKER_TURN : LINK_TURN,
-		/* The loader and the writer answer only. Main gets the loader's
-		 * messages before an answer is given. */
+		/* The loader, the writer and the verifier answer xfrd or the
+		 * loader. Main gets the loader's messages before an answer is
+		 * given. */
 		.answers = peers->self == ROLE_LOADER
-			|| peers->self == ROLE_WRITER,
+			|| peers->self == ROLE_WRITER
+			|| peers->self == ROLE_VERIFIER,
 		.behind = peers->self == ROLE_LOADER ? peers->main : NULL,
 	};
 	if (peer->link.channel.fd != -1 && link_open(&peer->link, peers->base))

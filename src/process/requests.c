@@ -160,9 +160,9 @@ requests_add(struct requests *requests, const struct link_message *message,
 
 /* ---- ends ---------------------------------------------------------------- */
 
-static void
-requests_end(struct requests *requests, struct request **at,
-	const struct ipc_message *answer)
+/* Takes a request out of the list. */
+static struct request *
+requests_remove(struct requests *requests, struct request **at)
 {
 	struct request *one = *at;
 
@@ -172,27 +172,82 @@ requests_end(struct requests *requests, struct request **at,
 	if (*at == NULL)
 		requests->tail = at;
 	requests->count--;
+	return one;
+}
+
+static void
+request_end(struct request *one, const struct ipc_message *answer)
+{
 	one->on_end(one->ctx, answer);
 	request_free(one);
+}
+
+static struct request **
+requests_find(struct request **at, uint64_t ticket)
+{
+	while (*at != NULL && request_head(*at)->ticket != ticket)
+		at = &(*at)->next;
+	return at;
+}
+
+void *
+requests_take_delay(struct requests *requests, uint64_t ticket,
+	request_on_end *on_end)
+{
+	struct request **at = requests_find(&requests->first, ticket), *one;
+
+	if (*at == NULL || !(*at)->sent) {
+		log_error("refused a delay of nothing");
+		return NULL;
+	}
+	one = requests_remove(requests, at);
+	one->next = requests->late;
+	requests->late = one;
+	requests_step(requests);
+	return one->on_end == on_end ? one->ctx : NULL;
+}
+
+/* Has the next process be asked what was late, before all else. */
+static void
+requests_bring_back(struct requests *requests)
+{
+	struct request *one;
+
+	while ((one = requests->late) != NULL) {
+		requests->late = one->next;
+		one->next = requests->first;
+		requests->first = one;
+		if (one->next == NULL)
+			requests->tail = &one->next;
+		requests->count++;
+	}
 }
 
 void
 requests_take_answer(struct requests *requests, const struct ipc_message *m)
 {
-	struct request **at = &requests->first;
+	struct request **at, *one;
 	uint64_t ticket;
+	bool is_late;
 
 	assert(m->len >= sizeof(ticket));
 	memcpy(&ticket, m->payload, sizeof(ticket));
-	while (*at != NULL && request_head(*at)->ticket != ticket)
-		at = &(*at)->next;
+	at = requests_find(&requests->late, ticket);
+	is_late = *at != NULL;
+	if (!is_late)
+		at = requests_find(&requests->first, ticket);
 	if (*at == NULL || !(*at)->sent
 		|| m->from != requests->link->channel.peer
 		|| ipc_rows[(*at)->type].answer != m->type) {
 		log_error("refused an answer to nothing");
 		return;
 	}
-	requests_end(requests, at, m);
+	one = *at;
+	if (is_late)
+		*at = one->next;
+	else
+		one = requests_remove(requests, at);
+	request_end(one, m);
 	requests_step(requests);
 }
 
@@ -216,6 +271,7 @@ requests_stop(struct requests *requests)
 	struct request **at;
 
 	requests->link = NULL;
+	requests_bring_back(requests);
 	requests->unsent = requests->first;
 	for (struct request *one = requests->first; one != NULL;
 		one = one->next) {
@@ -230,6 +286,6 @@ requests_stop(struct requests *requests)
 			  " given up", (*at)->deaths, role,
 			ipc_rows[(*at)->type].name,
 			(unsigned long long)request_head(*at)->ticket);
-		requests_end(requests, at, NULL);
+		request_end(requests_remove(requests, at), NULL);
 	}
 }

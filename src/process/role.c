@@ -109,7 +109,13 @@ role_on_obey(struct role *role, const struct ipc_message *m)
 		role->on_zones(role, broadcast.request.ticket);
 		return;
 	}
-	if (broadcast.what == BROADCAST_VERBOSITY)
+	if (broadcast.what == BROADCAST_SAVE && role->on_save != NULL) {
+		role->on_save(role, broadcast.request.ticket);
+		return;
+	}
+	if (broadcast.what == BROADCAST_SAVED && role->on_saved != NULL)
+		role->on_saved(role, broadcast.value != 0);
+	else if (broadcast.what == BROADCAST_VERBOSITY)
 		log_set_verbosity(broadcast.value);
 	else if (broadcast.what == BROADCAST_SETTINGS
 		&& role->on_settings != NULL)
@@ -253,9 +259,9 @@ role_on_peer_end(void *owner, struct peer *peer)
 		role->on_peer_gone(role, peer);
 }
 
-void
-role_answer(struct role *role, uint64_t channel,
-	const struct role_answer *answer)
+static void
+role_send_answer(struct role *role, uint64_t channel,
+	const struct role_answer *answer, bool is_late)
 {
 	struct peer *peer = peers_find(&role->peers, channel);
 	const struct link_message message = {
@@ -270,7 +276,22 @@ role_answer(struct role *role, uint64_t channel,
 	err = link_send(&peer->link, &message);
 	if (err != NSD_OK && err != NSD_E_PEER)
 		role_give_up(message.type, peer->link.channel.peer, err);
-	link_return(&peer->link, answer->of);
+	if (!is_late)
+		link_return(&peer->link, answer->of);
+}
+
+void
+role_answer(struct role *role, uint64_t channel,
+	const struct role_answer *answer)
+{
+	role_send_answer(role, channel, answer, false);
+}
+
+void
+role_answer_late(struct role *role, uint64_t channel,
+	const struct role_answer *answer)
+{
+	role_send_answer(role, channel, answer, true);
 }
 
 bool

@@ -98,6 +98,14 @@ sandbox_enter_calls(const struct sandbox *sandbox, enum ipc_role role)
 	return sandbox->calls ? sandbox_seccomp_enter(role) : NSD_OK;
 }
 
+void
+sandbox_enter_program(const struct sandbox *sandbox)
+{
+	/* The program is the operator's, and runs without that as well. */
+	if (sandbox->landlock > 0)
+		(void)!sandbox_landlock_leave_others(sandbox->landlock);
+}
+
 enum nsd_err
 sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
 	const char *const *folders)

@@ -21,7 +21,9 @@
 #define WORKER ROLE_WORKER
 #define XFRD ROLE_XFRD
 #define WRITER ROLE_WRITER
-#define ALL ROLE_CHILDREN
+/* The verifier is in none: its programs would be confined, too. */
+#define COLLECTOR ROLE_COLLECTOR
+#define ALL (LOADER | WORKER | XFRD | WRITER | COLLECTOR)
 #define MAY SANDBOX_ALLOW
 #define KILL SANDBOX_KILL
 #define IF(...) {__VA_ARGS__}
@@ -73,7 +75,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"accept4", WORKER, MAY, ANY, "TCP; whoever asks by the lifeline"},
 	{"recvfrom", WORKER, MAY, ANY, "TCP"},
 	/* SHUT_WR only: the sockets are main's too, and outlast us. */
-	{"shutdown", WORKER | XFRD, MAY, IF(IS(1, SHUT_WR)),
+	{"shutdown", WORKER | XFRD | COLLECTOR, MAY, IF(IS(1, SHUT_WR)),
 		"ends a TCP connection"},
 	/* Sockets that a worker is lent. */
 	{"epoll_create1", WORKER, MAY, ANY, "for their connections"},
@@ -147,9 +149,10 @@ const struct sandbox_call sandbox_calls[] = {
 	{"bind", XFRD, MAY, ANY, "outgoing-interface"},
 	{"setsockopt", XFRD, MAY, IF(IS(1, IPPROTO_TCP), IS(2, TCP_MAXSEG)), "outgoing-tcp-mss"},
 	{"setsockopt", XFRD, MAY, IF(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)), "outgoing-interface"},
-	{"getsockopt", XFRD, MAY, IF(IS(1, SOL_SOCKET), IS(2, SO_ERROR)), "is it connected?"},
-	{"ioctl", XFRD, MAY, IF(IS(1, FIONREAD)), "libevent: how much has come?"},
-	{"readv", XFRD, MAY, ANY, "libevent: messages over TCP"},
+	{"getsockopt", XFRD | COLLECTOR, MAY, IF(IS(1, SOL_SOCKET), IS(2, SO_ERROR)), "is it connected?"},
+	{"getsockopt", XFRD, MAY, IF(IS(1, SOL_SOCKET), IS(2, SO_PEERCRED)), "whose is a command?"},
+	{"ioctl", XFRD | COLLECTOR, MAY, IF(IS(1, FIONREAD)), "libevent: how much has come?"},
+	{"readv", XFRD | COLLECTOR, MAY, ANY, "libevent: messages over TCP"},
 	{"recvfrom", XFRD, MAY, ANY, "messages over UDP"},
 
 	/* The control channel, whose listeners main has opened. */

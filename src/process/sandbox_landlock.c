@@ -126,6 +126,18 @@ landlock_restrict(const struct sandbox_ruleset *handled, uint64_t below,
 }
 
 enum nsd_err
+sandbox_landlock_leave_others(unsigned version)
+{
+	struct sandbox_ruleset handled = {
+		.scoped = landlock_know(version).scoped & SCOPE_SIGNAL,
+	};
+
+	errno = ENOSYS;
+	return handled.scoped != 0 && landlock_restrict(&handled, 0, NULL)
+		? NSD_OK : NSD_E_SYSTEM;
+}
+
+enum nsd_err
 sandbox_landlock_enter(unsigned version, enum ipc_role role,
 	const char *const *folders, bool lists)
 {

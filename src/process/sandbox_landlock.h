@@ -25,4 +25,9 @@ unsigned sandbox_landlock_version(void);
 enum nsd_err sandbox_landlock_enter(unsigned version, enum ipc_role role,
 	const char *const *folders, bool lists) MUST_USE;
 
+/* Confines this process, and those that it makes, to each other: no signal to
+ * others, none of their memory and descriptors. NSD_E_SYSTEM (errno): ENOSYS:
+ * the version cannot do that; else the kernel refuses. */
+enum nsd_err sandbox_landlock_leave_others(unsigned version) MUST_USE;
+
 #endif

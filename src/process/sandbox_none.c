@@ -35,3 +35,9 @@ sandbox_enter_calls(const struct sandbox *sandbox, enum ipc_role role)
 {
 	return sandbox_enter(sandbox, role, NULL);
 }
+
+void
+sandbox_enter_program(const struct sandbox *sandbox)
+{
+	(void)sandbox;
+}

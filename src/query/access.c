@@ -16,6 +16,20 @@ copy_address(const struct sockaddr *address)
 	return copy;
 }
 
+/* Notes the key of an UPDATE. Other requests are logged as NSD does. */
+static void
+note_key(struct query_access *access, const struct query_ctx *ctx,
+	const struct query *q)
+{
+	const struct settings_key *key;
+
+	access->key[0] = 0;
+	if (access->kind < QUERY_ACCESS_UPDATE || q->key == STORE_NONE)
+		return;
+	key = store_get(ctx->view, q->key);
+	memcpy(access->key, key->name, key->name_len);
+}
+
 __attribute__((noinline, cold)) struct query_access *
 access_note(struct query_ctx *ctx, const struct query *q,
 	enum query_access_kind kind, bool allowed)
@@ -46,5 +60,6 @@ access_note(struct query_ctx *ctx, const struct query *q,
 	if (access->blocked && access->block.of_proxy)
 		access->proxy = copy_address(q->exchange->proxy);
 	memcpy(access->name, q->question.name.name, q->question.name.len);
+	note_key(access, ctx, q);
 	return access;
 }

@@ -12,7 +12,7 @@
 #include "query/acl.h"
 #include "query/keys.h"
 #include "query/parse.h"
-#include "settings/update_policy.h"
+#include "query/policy.h"
 
 /* The cost of a search in the policy, in the unit of proof_spent.steps. */
 #define COST_SEARCH 8u
@@ -114,13 +114,16 @@ refuse_client(struct query_ctx *ctx, struct query *q,
 			: "No element of allow-update fits");
 }
 
-/* ---- update-policy ------------------------------------------------------- */
+/* Refuses an unsigned request to a zone that has update-policy. */
+static void
+refuse_unsigned(struct query_ctx *ctx, struct query *q)
+{
+	(void)refuse_for(ctx, q, QUERY_FAULT_UNSIGNED, NULL);
+	query_fail(q, RCODE_REFUSED, EDE_PROHIBITED,
+		"The update is not signed: update-policy needs a key");
+}
 
-/* A record that a policy does not allow. */
-struct policy_fault {
-	struct message_name owner;
-	uint16_t type;
-};
+/* ---- update-policy ------------------------------------------------------- */
 
 static void
 refuse_record(struct query_ctx *ctx, struct query *q,
@@ -141,39 +144,23 @@ refuse_record(struct query_ctx *ctx, struct query *q,
 	query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, text);
 }
 
-/* True if a policy allows each change of the update section, and there is one.
- * *fault: the first that it does not allow, if any. */
+/* True if update-policy allows all changes of a request. *fault: see
+ * query/policy.h. */
 static bool
-policy_allows(const struct update_policy *policy, struct query *q,
+is_allowed_by_policy(const struct update_policy *policy, struct query *q,
 	struct policy_fault *fault)
 {
-	const struct exchange *x = q->exchange;
-	unsigned before = message_get_count(x->request, MESSAGE_ANCOUNT);
-	unsigned count = message_get_count(x->request, MESSAGE_NSCOUNT);
-	const uint8_t *apex = q->search.entry->name;
-	struct message_rr rr;
-	struct cursor c;
+	const struct policy_request request = {
+		.message = q->exchange->request,
+		.len = q->exchange->request_len,
+		.apex = q->search.entry->name,
+		.key = q->key,
+	};
+	unsigned searches;
+	bool is = policy_allows(policy, &request, fault, &searches);
 
-	cursor_init(&c, x->request, x->request_len);
-	c.at += MESSAGE_HEADER_LEN + q->question.name.len
-		+ MESSAGE_QUESTION_TAIL;
-	for (unsigned i = 0; i < before + count; i++) {
-		/* These records were read before. */
-		if (message_read_rr(&c, &rr) != NSD_OK)
-			return false;
-		if (i < before)
-			continue;
-		fault->type = rr.type;
-		if (message_expand_name(x->request, x->request_len,
-				rr.owner_at, &fault->owner) != NSD_OK)
-			return false;
-		q->spent.steps += COST_SEARCH;
-		if (!name_is_within(fault->owner.name, apex)
-			|| update_policy_find(policy, q->key, apex,
-				fault->owner.name, rr.type) == 0)
-			return false;
-	}
-	return count > 0;
+	q->spent.steps += COST_SEARCH * searches;
+	return is;
 }
 
 /* ---- decisions ----------------------------------------------------------- */
@@ -226,15 +213,19 @@ decide_update(struct query_ctx *ctx, struct query *q,
 
 	if (acl_list_allows(&list, &client)) {
 		pass_on(ctx, q);
-	} else if (q->key == STORE_NONE || policy == NULL
+	} else if (policy == NULL
 		|| acl_list_find_block(&list, &client, &block)) {
 		refuse_client(ctx, q, QUERY_ACCESS_UPDATE);
-	} else if (policy_allows(policy, q, &fault)) {
+	} else if (q->key == STORE_NONE) {
+		refuse_unsigned(ctx, q);
+	} else if (is_allowed_by_policy(policy, q, &fault)) {
 		pass_on(ctx, q);
 	} else if (fault.owner.len > 0) {
 		refuse_record(ctx, q, &fault);
 	} else {
-		refuse_client(ctx, q, QUERY_ACCESS_UPDATE);
+		(void)access_note(ctx, q, QUERY_ACCESS_UPDATE, false);
+		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED,
+			"update-policy allows changes, and there are none");
 	}
 }
 

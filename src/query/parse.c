@@ -400,7 +400,9 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 			| MESSAGE_OPCODE_MASK | MESSAGE_RD));
 		if (q->question.type != TYPE_SOA)
 			end_with_formerr(q, flags);
-		else if (q->question.rrclass == CLASS_IN)
+		/* The verify server has no xfrd that would look at it. */
+		else if (q->question.rrclass == CLASS_IN
+			&& !ctx->options.candidates)
 			q->step = STEP_NOTIFY;
 		return;
 	}
@@ -471,8 +473,9 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	if (opcode != OPCODE_QUERY && opcode != OPCODE_NOTIFY) {
 		/* The reply is a header alone: the rest of a message of an
 		 * unknown opcode may mean anything. */
-		if (opcode == OPCODE_UPDATE && (ctx->settings->takes_updates
-			|| ctx->outcome != NULL))
+		if (opcode == OPCODE_UPDATE && !ctx->options.candidates
+			&& (ctx->settings->takes_updates
+				|| ctx->outcome != NULL))
 			parse_update(ctx, q, flags);
 		else
 			parse_refuse_opcode(ctx, q);

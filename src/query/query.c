@@ -443,6 +443,26 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	return ctx->passed_on;
 }
 
+uint8_t
+query_zone_len(const struct query_ctx *ctx, size_t i)
+{
+	const struct query *q = &ctx->queries[i];
+	const struct message_name *name = &q->question.name;
+	unsigned labels;
+
+	ASSERT_HOT(i < EXCHANGE_BATCH_MAX);
+	/* Behind a CNAME the search is in another zone. */
+	if (q->zone != NULL)
+		labels = q->zone_labels;
+	else if (q->search.entry != NULL)
+		labels = q->search.entry->leaf.labels;
+	else
+		return 0;
+	return labels <= name->count
+		? (uint8_t)(name->len - name->label_at[name->count - labels])
+		: 0;
+}
+
 void
 query_answer_update(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *x, const struct query_outcome *outcome)
@@ -489,6 +509,12 @@ void
 query_stream_end(struct query_ctx *ctx, void *stream)
 {
 	transfer_end(ctx, stream);
+}
+
+void **
+query_stream_note(void *stream)
+{
+	return transfer_note(stream);
 }
 
 const uint8_t *

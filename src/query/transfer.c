@@ -112,6 +112,12 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 	free(t);
 }
 
+void **
+transfer_note(struct transfer *t)
+{
+	return &t->note;
+}
+
 const uint8_t *
 transfer_find_pinned(const struct query_ctx *ctx, const struct transfer *t,
 	uint64_t epoch)

@@ -23,6 +23,8 @@ bool transfer_begin(struct query_ctx *ctx, struct query *q);
 size_t transfer_next(struct query_ctx *ctx, struct transfer *transfer,
 	uint8_t *out, size_t capacity);
 void transfer_end(struct query_ctx *ctx, struct transfer *transfer);
+/* See query_stream_note. */
+void **transfer_note(struct transfer *transfer);
 /* See query_stream_find_pinned. */
 const uint8_t *transfer_find_pinned(const struct query_ctx *ctx,
 	const struct transfer *transfer, uint64_t epoch);

@@ -51,6 +51,7 @@ enum item_kind { ITEM_RRSET, ITEM_SIGS, ITEM_NSEC3, ITEM_STEP };
 struct transfer {
 	const struct store_view *view;
 	struct store_pin pin;
+	void *note; /* the caller's */
 	const struct zone *zone;
 	uint8_t apex[NAME_MAX_LEN];
 	/* Header and question, the same in each message. */

@@ -83,6 +83,16 @@ find_entries(struct query_ctx *ctx, struct query *const *queries, size_t count)
 			queries[i]->search.entry = only;
 }
 
+/* True if the version of an entry has expired: a candidate cannot. */
+static bool
+version_is_expired(const struct query_ctx *ctx, const struct zone_entry *entry,
+	store_ref version)
+{
+	return zone_entry_is_expired(entry, ctx->uptime_sec)
+		&& (!ctx->options.candidates
+			|| version == store_load_ref(&entry->zone));
+}
+
 /* Goes to the zone of the entry. False: the zone is not loaded or has expired,
  * and the request has failed. */
 static inline __attribute__((always_inline)) bool
@@ -90,14 +100,14 @@ open_search(struct query_ctx *ctx, struct query *q)
 {
 	struct search *s = &q->search;
 	const struct zone_entry *entry = s->entry;
-	store_ref zone = store_load_ref(&entry->zone);
+	store_ref zone = zone_entry_version(entry, ctx->options.candidates);
 
 	if (zone == STORE_NONE) {
 		query_fail(q, RCODE_SERVFAIL, EDE_NOT_READY,
 			"Zone is configured but not loaded");
 		return false;
 	}
-	if (zone_entry_is_expired(entry, ctx->uptime_sec)) {
+	if (version_is_expired(ctx, entry, zone)) {
 		query_fail(q, RCODE_SERVFAIL, EDE_INVALID_DATA,
 			"Zone has expired");
 		return false;
@@ -222,10 +232,9 @@ static const struct zone *
 open_zone(const struct query_ctx *ctx, const struct query *q,
 	const struct zone_entry *entry)
 {
-	store_ref ref = store_load_ref(&entry->zone);
+	store_ref ref = zone_entry_version(entry, ctx->options.candidates);
 
-	if (ref == STORE_NONE
-		|| zone_entry_is_expired(entry, ctx->uptime_sec)
+	if (ref == STORE_NONE || version_is_expired(ctx, entry, ref)
 		|| !acl_allows_query(ctx->view, entry,
 			&QUERY_CLIENT(ctx, q),
 			false))

@@ -28,8 +28,9 @@ client_fail(const struct tls_client_options *o, const char *what,
 {
 	char reason[128];
 
-	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "tls-auth %s: %s: %s", o->name,
-		what, tls_print_reason(reason, sizeof(reason)));
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%s%s: %s: %s",
+		o->not_dns ? "" : "tls-auth ", o->name, what,
+		tls_print_reason(reason, sizeof(reason)));
 	return NSD_E_SYNTAX;
 }
 
@@ -37,7 +38,9 @@ static enum nsd_err
 client_use_texts(SSL_CTX *ctx, const struct tls_client_options *o,
 	struct diag_sink *sink)
 {
-	if (!tls_use_authorities(ctx, o->bundle))
+	if (o->not_dns && o->bundle.len == 0)
+		SSL_CTX_set_verify(ctx, SSL_VERIFY_NONE, NULL);
+	else if (!tls_use_authorities(ctx, o->bundle))
 		return client_fail(o, "tls-cert-bundle has no certificates"
 				      " that can be used", sink);
 	if (o->chain.len == 0)
@@ -53,7 +56,7 @@ client_use_texts(SSL_CTX *ctx, const struct tls_client_options *o,
 }
 
 static bool
-client_set_options(SSL_CTX *ctx)
+client_set_options(SSL_CTX *ctx, bool not_dns)
 {
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
@@ -61,6 +64,8 @@ client_set_options(SSL_CTX *ctx)
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_verify_depth(ctx, SERVER_DEPTH_MAX);
 	SSL_CTX_set_max_cert_list(ctx, SERVER_CHAIN_MAX);
+	if (not_dns)
+		return true;
 	return SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) == 1
 		&& SSL_CTX_set_alpn_protos(ctx, tls_alpn_dot,
 			   sizeof(tls_alpn_dot))
@@ -76,10 +81,11 @@ tls_client_create(const struct tls_client_options *o, struct diag_sink *sink,
 
 	if (made == NULL)
 		return NSD_E_MEMORY;
-	made->domain = strdup(o->domain);
+	if (o->domain != NULL)
+		made->domain = strdup(o->domain);
 	made->ctx = tls_create_context(TLS_client_method());
-	if (made->domain != NULL && made->ctx != NULL
-		&& client_set_options(made->ctx))
+	if ((made->domain != NULL || o->domain == NULL) && made->ctx != NULL
+		&& client_set_options(made->ctx, o->not_dns))
 		err = client_use_texts(made->ctx, o, sink);
 	if (err != NSD_OK) {
 		tls_client_destroy(made);
@@ -114,8 +120,9 @@ tls_client_open(const struct tls_client *client, struct event_base *base,
 	if (ssl == NULL)
 		return NULL;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT);
-	if (SSL_set1_host(ssl, client->domain) == 1
-		&& SSL_set_tlsext_host_name(ssl, client->domain) == 1)
+	if (client->domain == NULL
+		|| (SSL_set1_host(ssl, client->domain) == 1
+			&& SSL_set_tlsext_host_name(ssl, client->domain) == 1))
 		stream = bufferevent_openssl_socket_new(base, fd, ssl,
 			BUFFEREVENT_SSL_CONNECTING,
 			BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);

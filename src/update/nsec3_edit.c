@@ -586,11 +586,11 @@ void
 nsec3_edit_abandon(struct nsec3_edit *edit, struct releaser *releaser)
 {
 	for (size_t i = 0; i < edit->made_pages.count; i++)
-		store_free(edit->heap, edit->made_pages.items[i],
+		release_object(releaser, edit->made_pages.items[i],
 			page_size(edit, edit->made_pages.items[i]));
 	for (size_t i = 0; i < edit->made_records.count; i++)
 		release_nsec3_record(releaser, edit->made_records.items[i]);
 	if (edit->made != STORE_NONE)
-		store_free(edit->heap, edit->made,
+		release_object(releaser, edit->made,
 			nsec3_chain_size(edit_get_old(edit)));
 }

@@ -210,6 +210,34 @@ update_make(struct zone_update *u, struct diag_sink *sink)
 }
 
 store_ref
+update_show(struct zone_update *u)
+{
+	assert(!u->was_shown && !u->published);
+	if (u->made == STORE_NONE)
+		return STORE_NONE;
+	u->was_shown = true;
+	if (!u->anew)
+		update_publish_cells(u, store_edit(u->heap, u->made));
+	table_set_candidate(u->writer, u->entry, u->made);
+	return u->made;
+}
+
+store_ref
+update_withdraw(struct zone_update *u)
+{
+	store_ref made = u->made;
+
+	assert(u->was_shown && !u->published);
+	table_set_candidate(u->writer, u->entry, STORE_NONE);
+	if (!u->anew) {
+		update_withdraw_cells(u);
+		return STORE_NONE;
+	}
+	u->made = STORE_NONE;
+	return made;
+}
+
+store_ref
 update_publish(struct zone_update *u)
 {
 	struct zone_entry *entry = store_edit(u->heap, u->entry);
@@ -220,8 +248,11 @@ update_publish(struct zone_update *u)
 	assert(entry->zone == u->old_ref);
 	if (u->anew)
 		return table_swap_zone(u->writer, u->entry, u->made);
-	update_publish_cells(u, store_edit(u->heap, u->made));
+	if (!u->was_shown)
+		update_publish_cells(u, store_edit(u->heap, u->made));
 	store_publish_ref(u->writer, &entry->zone, u->made);
+	if (u->was_shown)
+		table_set_candidate(u->writer, u->entry, STORE_NONE);
 	/* No whole zone has gone: update_end retires what was replaced. */
 	return STORE_NONE;
 }
@@ -278,7 +309,8 @@ update_compact(struct store_writer *writer, store_ref entry_ref,
 	entry = store_get(u->view, entry_ref);
 	u->old_ref = entry->zone;
 	u->old = store_edit(u->heap, u->old_ref);
-	if (u->old->rr_count <= COMPACT_MAX) {
+	if (u->old->rr_count <= COMPACT_MAX
+		&& entry->candidate == STORE_NONE) {
 		update_cells_settle(u->writer, u->old);
 		*records += u->old->rr_count;
 		err = update_rebuild(u, true, &sink);
@@ -295,6 +327,7 @@ update_settle(struct store_writer *writer, store_ref entry_ref)
 	struct store_heap *heap = store_writer_heap(writer);
 	const struct zone_entry *entry = store_edit(heap, entry_ref);
 
-	if (entry->zone != STORE_NONE)
+	/* A candidate goes on from what is pending. */
+	if (entry->zone != STORE_NONE && entry->candidate == STORE_NONE)
 		update_cells_settle(writer, store_edit(heap, entry->zone));
 }

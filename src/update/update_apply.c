@@ -334,6 +334,7 @@ update_check(struct zone_update *u, struct zone *zone, bool anew)
 	struct update_candidate candidate = {.served = u->old, .zone = zone};
 	enum nsd_err err = NSD_OK;
 
+	zone->data_count = 0;
 	if (u->options.check == NULL)
 		return NSD_OK;
 	if (!anew)
@@ -342,6 +343,7 @@ update_check(struct zone_update *u, struct zone *zone, bool anew)
 		err = u->options.check(u->options.check_ctx, &candidate);
 	if (candidate.is_verified)
 		zone->flags |= ZONE_VERIFIED;
+	zone->data_count = candidate.data_count;
 	return err;
 }
 
@@ -391,13 +393,21 @@ update_retire(struct zone_update *u)
 
 /* ---- undoing ----------------------------------------------------------- */
 
+/* Retires what some reader may have seen, and frees what none has. */
+static struct releaser
+undo_releaser(struct zone_update *u)
+{
+	return (struct releaser){u->view, u->heap,
+		u->was_shown ? u->writer : NULL, &u->zone.share};
+}
+
 /* Lets go of entries that were made, except for signatures of the old node.
  * Both lists ascend. */
 static void
 undo_entries(struct zone_update *u, const struct node_rrset *made,
 	size_t count, const struct node_rrset *old, size_t old_count)
 {
-	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
+	struct releaser r = undo_releaser(u);
 	size_t at = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -414,6 +424,7 @@ undo_entries(struct zone_update *u, const struct node_rrset *made,
 static void
 undo_node(struct zone_update *u, const struct dirty_name *t, store_ref ref)
 {
+	struct releaser r = undo_releaser(u);
 	const struct node *node, *old = NULL;
 	const struct node_rrset *kept = t->kept;
 	size_t kept_count = t->kept_count;
@@ -428,7 +439,7 @@ undo_node(struct zone_update *u, const struct dirty_name *t, store_ref ref)
 	}
 	undo_entries(u, node_entries(node), node->entry_count, kept,
 		kept_count);
-	store_free(u->heap, ref, node_size(node));
+	release_object(&r, ref, node_size(node));
 }
 
 /* Takes back the holders of targets that new RRsets are: these go next. */
@@ -453,11 +464,11 @@ undo_uses(struct zone_update *u)
 void
 update_undo(struct zone_update *u)
 {
-	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
+	struct releaser r = undo_releaser(u);
 	struct packer *p = &u->packer;
 
 	if (u->made != STORE_NONE)
-		store_free(u->heap, u->made, sizeof(struct zone));
+		release_object(&r, u->made, sizeof(struct zone));
 	u->made = STORE_NONE;
 	pack_sigs_flush(p);
 	if (u->chain_begun)
@@ -471,11 +482,11 @@ update_undo(struct zone_update *u)
 		undo_node(u, &u->dirty[i], u->dirty[i].made_hash);
 	}
 	for (size_t i = 0; i < u->cell_change_count; i++)
-		store_free(u->heap, u->cell_changes[i].change,
+		release_object(&r, u->cell_changes[i].change,
 			sizeof(struct glue_change));
 	for (size_t i = 0; i < u->made_targets.count; i++)
-		store_free(u->heap, u->made_targets.items[i],
+		release_object(&r, u->made_targets.items[i],
 			glue_target_size(store_get(u->view,
 				u->made_targets.items[i])));
-	trie_owned_free(&u->owned, u->heap);
+	trie_owned_release(&u->owned, release_branch, &r);
 }

@@ -1,5 +1,6 @@
 /* update_cells.c - the names that RRsets have as targets, and their addresses:
  * makes new targets, and changes the cells whose addresses change. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/grow.h"
@@ -185,6 +186,27 @@ update_publish_cells(struct zone_update *u, struct zone *zone)
 		__atomic_store_n(&last->link, (last->link & GLUE_CELL_HIDDEN)
 			| since | pending->change, __ATOMIC_RELEASE);
 	}
+}
+
+/* Cuts the link of a cell to a change, which is the last one. */
+static void
+cell_cut(const struct zone_update *u, const struct cell_change *pending)
+{
+	struct glue_cell *cell = store_edit(u->heap, pending->cell);
+
+	while ((store_ref)cell->link != pending->change) {
+		assert((store_ref)cell->link != STORE_NONE);
+		cell = store_edit(u->heap, (store_ref)cell->link);
+	}
+	__atomic_store_n(&cell->link, cell->link & GLUE_CELL_HIDDEN,
+		__ATOMIC_RELEASE);
+}
+
+void
+update_withdraw_cells(struct zone_update *u)
+{
+	for (size_t i = 0; i < u->cell_change_count; i++)
+		cell_cut(u, &u->cell_changes[i]);
 }
 
 /*

@@ -111,6 +111,7 @@ struct zone_update {
 	store_ref made;   /* the new version; none: nothing changes */
 	bool anew;        /* built anew: shares no object with the old
 			   * version */
+	bool was_shown; /* as a candidate: readers may have seen it */
 	bool published;
 	struct packer packer;
 	struct dirty_name *dirty; /* in canonical order */
@@ -238,6 +239,8 @@ void update_cells_settle(struct store_writer *writer, struct zone *zone);
 void update_forget_cell(struct zone_update *u, store_ref cell);
 /* Publishes the changes of cells, for the version of the new zone. */
 void update_publish_cells(struct zone_update *u, struct zone *zone);
+/* Takes them off their cells again: that version will not be published. */
+void update_withdraw_cells(struct zone_update *u);
 
 /* Opens the zone's index of contents; makes it if there is none. */
 enum nsd_err update_open_share(struct store_heap *heap, struct zone *zone,

@@ -35,6 +35,7 @@ struct pending_update {
 	enum exchange_transport transport;
 	uint16_t idle_100ms;
 	uint32_t capacity; /* of the reply */
+	struct tap_record record; /* of the reply; no parts: none is written */
 	uint32_t len;
 	uint8_t request[];
 };
@@ -124,6 +125,15 @@ reply_make(struct client_updates *updates, const struct pending_update *u,
 	return x.reply_len;
 }
 
+static void
+pending_send_reply(struct client_updates *updates, struct pending_update *u,
+	const uint8_t *reply, size_t len)
+{
+	if (u->record.parts != 0)
+		worker_tap_write_later(updates->tap, &u->record, reply, len);
+	net_later_send(u->later, reply, len);
+}
+
 /* Ends an UPDATE whose outcome is known. */
 static void
 pending_answer(struct client_updates *updates, struct pending_update *u,
@@ -133,7 +143,7 @@ pending_answer(struct client_updates *updates, struct pending_update *u,
 		? reply_make(updates, u, outcome) : 0;
 
 	if (len > 0)
-		net_later_send(u->later, updates->reply, len);
+		pending_send_reply(updates, u, updates->reply, len);
 	else
 		net_later_drop(u->later, true);
 	pending_remove(updates, u);
@@ -158,7 +168,7 @@ pending_relay(struct client_updates *updates, struct pending_update *u,
 		return;
 	}
 	updates->counters->update_rcode[message_get_rcode(reply)]++;
-	net_later_send(u->later, reply, len);
+	pending_send_reply(updates, u, reply, len);
 	pending_remove(updates, u);
 }
 
@@ -335,6 +345,15 @@ client_updates_take(struct client_updates *updates, struct exchange *x,
 	}
 	x->later = u;
 	client_updates_go_on(updates);
+}
+
+void
+client_updates_note(void *later, const struct tap_record *record)
+{
+	struct pending_update *u = later;
+
+	u->record = *record;
+	u->record.query = u->request;
 }
 
 void

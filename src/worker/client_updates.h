@@ -21,6 +21,7 @@
 #include "net/later.h"
 #include "process/peers.h"
 #include "query/query.h"
+#include "worker/worker_tap.h"
 
 /* The most UPDATEs of a worker, and the octets of all of them. */
 #define CLIENT_UPDATES_MAX 4096u
@@ -37,6 +38,7 @@ struct client_updates {
 	struct store_reader *reader;
 	struct counters *counters;
 	struct peers *peers;
+	struct worker_tap *tap;
 	/* private */
 	bool is_ready;
 	uint64_t ticket; /* the last one */
@@ -63,6 +65,10 @@ struct client_updates_now {
  */
 void client_updates_take(struct client_updates *updates, struct exchange *x,
 	const struct client_updates_now *now);
+
+/* Notes the record that is to be written with the reply: copies it; its query
+ * is that of the request. later: exchange.later. */
+void client_updates_note(void *later, const struct tap_record *record);
 
 /* The way to the client of such a request: on_later of net/server.h. */
 void client_updates_on_later(struct client_updates *updates, void *later,

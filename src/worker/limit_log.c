@@ -186,6 +186,22 @@ access_print_end(const struct query_access *access, char *text, size_t size)
 		snprintf(text, size, "blocked");
 }
 
+/* "192.0.2.1 key K." */
+#define SOURCE_TEXT_MAX (INET6_ADDRSTRLEN + sizeof(" key ") + NAME_TEXT_MAX)
+
+/* Prints who has sent a request: an address, and a key that was checked. */
+static void
+requester_print(const struct query_access *access, char text[SOURCE_TEXT_MAX])
+{
+	char address[INET6_ADDRSTRLEN], key[NAME_TEXT_MAX] = "";
+
+	address_print(&access->client, address);
+	if (access->key[0] != 0)
+		(void)name_print_text(access->key, key);
+	snprintf(text, SOURCE_TEXT_MAX, "%s%s%s", address,
+		key[0] != '\0' ? " key " : "", key);
+}
+
 /* Prints the fault of an UPDATE. */
 static void
 update_fault_print(const struct query_access *access, const char *zone,
@@ -220,6 +236,10 @@ update_fault_print(const struct query_access *access, const char *zone,
 			source, of, (unsigned long long)access->signed_sec,
 			(unsigned long long)access->now_sec);
 		break;
+	case QUERY_FAULT_UNSIGNED:
+		log_info("update for %s from %s refused: it is not signed, and"
+			 " update-policy needs a key", zone, source);
+		break;
 	}
 }
 
@@ -234,11 +254,11 @@ access_print(const struct query_access *access)
 		[QUERY_ACCESS_UPDATE] = "update for",
 		[QUERY_ACCESS_FORWARD] = "update for",
 	};
-	char source[INET6_ADDRSTRLEN], name[NAME_TEXT_MAX];
+	char source[SOURCE_TEXT_MAX], name[NAME_TEXT_MAX];
 	char proxy[INET6_ADDRSTRLEN], end[ELEMENT_TEXT_MAX + 16];
 	const char *kind = kinds[access->kind];
 
-	address_print(&access->client, source);
+	requester_print(access, source);
 	(void)name_print_text(access->name, name);
 	if (access->allowed) {
 		log_info("%s %s from %s", kind, name, source);

@@ -30,10 +30,23 @@
  * careful: only the message that it dies of is lost. */
 #define CAREFUL_HEARTBEATS 8
 
+static void
+worker_take_update(struct worker *worker, struct exchange *exchanges, size_t i,
+	const struct client_updates_now *now, bool tapped)
+{
+	struct tap_record record;
+
+	client_updates_take(&worker->updates, &exchanges[i], now);
+	if (tapped && exchanges[i].later != NULL
+		&& worker_tap_keep(&worker->tap, exchanges, i, &record))
+		client_updates_note(exchanges[i].later, &record);
+}
+
 /* Passes NOTIFYs and UPDATEs on to xfrd. A NOTIFY that cannot be passed on gets
  * no reply. */
 static void
-worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
+worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count,
+	bool tapped)
 {
 	const struct client_updates_now now = {(uint64_t)time(NULL),
 		clock_coarse_msec()};
@@ -44,7 +57,7 @@ worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
 		if (!x->pass_on)
 			continue;
 		if (message_get_opcode(x->request) == OPCODE_UPDATE)
-			client_updates_take(&worker->updates, x, &now);
+			worker_take_update(worker, exchanges, i, &now, tapped);
 		else if (!notify_pass_on(&worker->notifies,
 				&worker->role.peers, x))
 			x->reply_len = 0;
@@ -57,6 +70,7 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 {
 	struct worker *worker = ctx;
 	uint64_t now_msec = clock_coarse_msec();
+	bool tapped = worker_tap_begin(&worker->tap, count);
 	size_t passed_on;
 
 	role_heartbeat(&worker->role);
@@ -67,9 +81,14 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 	child_page_set_requests(worker->role.page, exchanges, count);
 	passed_on = query_answer_batch(worker->query, worker->view, exchanges,
 		count);
+	if (tapped)
+		worker_tap_note_zones(&worker->tap, worker->query, exchanges,
+			count);
 	store_reader_offline(worker->reader);
 	if (passed_on > 0)
-		worker_pass_on(worker, exchanges, count);
+		worker_pass_on(worker, exchanges, count, tapped);
+	if (tapped)
+		worker_tap_write(&worker->tap, exchanges, count);
 	limit_log_write_batch(&worker->limit_log, &worker->access_log,
 		worker->query, now_msec / 1000);
 	child_page_set_requests(worker->role.page, NULL, 0);
@@ -85,6 +104,8 @@ worker_on_stream(void *ctx, void *stream, uint8_t *reply, size_t capacity)
 
 	query_set_time(worker->query, (uint64_t)time(NULL), now_sec);
 	len = query_stream_next(worker->query, stream, reply, capacity);
+	if (len > 0)
+		worker_tap_write_stream(&worker->tap, stream, reply, len);
 	unsent = query_take_unsent(worker->query);
 	if (unsent != NULL)
 		limit_log_write_unsent(&worker->access_log, unsent, now_sec);
@@ -104,6 +125,7 @@ worker_on_stream_end(void *ctx, void *stream)
 {
 	struct worker *worker = ctx;
 
+	worker_tap_end_stream(stream);
 	query_stream_end(worker->query, stream);
 }
 
@@ -348,6 +370,11 @@ worker_init_name(const struct role_start *start, char *name, size_t size)
 {
 	char log_name[32], title[32];
 
+	if (start->verifies) {
+		snprintf(name, size, "verify server");
+		role_init_name("verify", name);
+		return;
+	}
 	snprintf(name, size, "server %u", start->index + 1);
 	snprintf(log_name, sizeof(log_name), "srv%u", start->index + 1);
 	snprintf(title, sizeof(title), "standby %u", start->index + 1);
@@ -365,6 +392,16 @@ worker_set_handlers(struct role *role)
 	role->on_peer_gone = worker_on_peer_gone;
 }
 
+static void
+worker_init_updates(struct worker *worker)
+{
+	worker->updates.query = worker->query;
+	worker->updates.reader = worker->reader;
+	worker->updates.counters = worker->counters;
+	worker->updates.tap = &worker->tap;
+	worker->updates.peers = &worker->role.peers;
+}
+
 static enum nsd_err
 worker_init(struct worker *worker, const struct role_start *start)
 {
@@ -376,6 +413,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	enum nsd_err err;
 
 	worker->index = start->index;
+	worker->verifies = start->verifies;
 	worker->careful_heartbeats = start->is_careful ? CAREFUL_HEARTBEATS : 0;
 	worker->counts = server->counts;
 	counts_get_block(server->counts, start->index, &worker->block);
@@ -397,13 +435,15 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.dropped = &worker->counters->dropped,
 		.requests = &worker->requests,
 		.turns = start->page != NULL ? &start->page->turns : NULL,
+		.wants_local = &counts_get_switch(server->counts)->wants,
 		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker_set_handlers(&worker->role);
 
 	worker_init_name(start, title, sizeof(title));
-	role_init_death(server, false);
-	affinity_set_server(&server->conf->server, start->index);
+	role_init_death(server, start->verifies);
+	if (!start->verifies)
+		affinity_set_server(&server->conf->server, start->index);
 	priority_answer();
 	err = store_reader_open(start->store, start->reader_slot, title,
 		&worker->reader);
@@ -421,6 +461,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	options.rssac = worker->rssac;
 	options.block = &worker->block;
 	options.reader = worker->reader;
+	options.candidates = start->verifies;
 	options.key_store = server->key_store;
 	options.limits = RATELIMIT ? &worker->limits : NULL;
 	options.cookies = counts_get_cookies(server->counts);
@@ -430,10 +471,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		return NSD_E_SYSTEM;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
-	worker->updates.query = worker->query;
-	worker->updates.reader = worker->reader;
-	worker->updates.counters = worker->counters;
-	worker->updates.peers = &worker->role.peers;
+	worker_init_updates(worker);
 	if (err == NSD_OK)
 		err = role_init_loop(&worker->role, start);
 	if (err == NSD_OK)
@@ -453,8 +491,9 @@ worker_main(const struct role_start *start)
 					  : NSD_E_MEMORY;
 
 	if (err != NSD_OK) {
-		log_error("server %u cannot start: %s", start->index + 1,
-			err_text(err));
+		log_error("%s %u cannot start: %s", start->verifies
+				? "verify server" : "server",
+			start->verifies ? 1 : start->index + 1, err_text(err));
 		_exit(1);
 	}
 	if (start->server->hooks != NULL

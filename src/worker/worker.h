@@ -18,6 +18,7 @@
 #include "worker/limit_log.h"
 #include "worker/notify.h"
 #include "worker/proxies.h"
+#include "worker/worker_tap.h"
 
 /* Sockets of one server that are served: our own, or adopted. */
 struct socket_group {
@@ -32,6 +33,7 @@ struct socket_group {
 
 struct worker {
 	struct role role;
+	bool verifies; /* the verify server, which is one behind the others */
 	unsigned index;
 	struct store_reader *reader;
 	const struct store_view *view;
@@ -44,6 +46,7 @@ struct worker {
 	struct limit_log limit_log;
 	struct limit_log cpu_log;
 	struct limit_log access_log;
+	struct worker_tap tap;
 	uint64_t requests; /* of all sockets; net_handler has what it is for */
 	uint64_t requests_then; /* when lost datagrams were counted last */
 	struct net_tcp_options tcp_options;

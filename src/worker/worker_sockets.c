@@ -136,14 +136,23 @@ worker_set_careful(const struct worker *worker, bool careful)
 enum nsd_err
 worker_serve(struct worker *worker)
 {
-	if (worker->own == NULL)
+	const struct counts *counts = worker->counts;
+
+	if (worker->own == NULL) {
+		worker_tap_serve(&worker->tap, counts_get_switch(counts),
+			counts_get_ring(counts, worker->index),
+			counts_get_cursor(counts, worker->index));
 		worker->own = worker_open_own(worker,
 			&worker->role.server->listeners);
+	}
 	if (worker->own == NULL)
 		return NSD_E_MEMORY;
 	if (worker->careful_heartbeats > 0)
 		worker_set_careful(worker, true);
-	title_set("nsd: server %u", worker->index + 1);
+	if (worker->verifies)
+		title_set("nsd: verify server");
+	else
+		title_set("nsd: server %u", worker->index + 1);
 	return NSD_OK;
 }
 

@@ -266,14 +266,14 @@ xfr_on_notify(struct xfr_machine *m, uint32_t zone, int64_t now,
 	check_on_notify(m, zone, now, has_serial ? &serial : NULL);
 }
 
-void
-xfr_on_command(struct xfr_machine *m, uint32_t zone, int64_t now, bool forced)
+/* Begins a check of a secondary zone for the operator. serial: of the version
+ * that it is to bring, or NULL. */
+static void
+begin_command(struct xfr_machine *m, uint32_t zone, int64_t now, bool forced,
+	const uint32_t *serial)
 {
 	struct xfr_zone *z = table_zone(m, zone);
 
-	assert_zone(m, zone);
-	if (!is_secondary(m, z))
-		return;
 	z->vain_until = 0;
 	z->vain = 0;
 	if (z->flags & ZONE_CHECKING) {
@@ -284,7 +284,31 @@ xfr_on_command(struct xfr_machine *m, uint32_t zone, int64_t now, bool forced)
 		z->flags |= ZONE_FORCED;
 		z->flags &= (uint16_t)~ZONE_URGENT;
 	}
-	check_on_notify(m, zone, now, NULL);
+	check_on_notify(m, zone, now, serial);
+}
+
+void
+xfr_on_command(struct xfr_machine *m, uint32_t zone, int64_t now, bool forced)
+{
+	assert_zone(m, zone);
+	if (is_secondary(m, table_zone(m, zone)))
+		begin_command(m, zone, now, forced, NULL);
+}
+
+void
+xfr_on_accept(struct xfr_machine *m, uint32_t zone, int64_t now,
+	uint32_t primary, uint32_t serial)
+{
+	struct xfr_zone *z = table_zone(m, zone);
+	bool forced;
+
+	assert_zone(m, zone);
+	if (!is_secondary(m, z))
+		return;
+	forced = !choose_is_wanted(z, serial);
+	if (primary < table_config(m, z)->given.primary_count)
+		z->hint = (uint8_t)primary;
+	begin_command(m, zone, now, forced, forced ? NULL : &serial);
 }
 
 void

@@ -2,9 +2,7 @@
 #include "config.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,50 +13,80 @@ struct state_text {
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static void
-add_line(struct state_text *t, const char *format, ...)
+/* The text of a zone is made of parts and not by printf(), which took half of
+ * the time: with many zones there are millions of parts. */
+static void
+state_add_text(struct state_text *t, const char *text)
 {
-	va_list args;
-	int len;
+	size_t len = strlen(text);
 
-	va_start(args, format);
-	len = vsnprintf(t->out + t->len, XFR_STATE_TEXT_MAX - t->len, format,
-		args);
-	va_end(args);
-	assert(len >= 0 && (size_t)len < XFR_STATE_TEXT_MAX - t->len);
-	t->len += (size_t)len;
+	assert(len < XFR_STATE_TEXT_MAX - t->len);
+	memcpy(t->out + t->len, text, len + 1);
+	t->len += len;
+}
+
+static void
+state_add_number(struct state_text *t, int64_t number)
+{
+	char text[24], *at = text + sizeof(text) - 1;
+	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + rest % 10);
+	while ((rest /= 10) > 0);
+	if (number < 0)
+		*--at = '-';
+	state_add_text(t, at);
 }
 
 /* Adds a period as " 1d 1h 1m 1s", without parts that are zero; or " 0s". */
 static void
-add_period(struct state_text *t, int64_t sec)
+state_add_period(struct state_text *t, int64_t sec)
 {
 	static const struct {
 		int64_t sec;
-		char letter;
-	} units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+		const char *letter;
+	} units[] = {{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}};
 
 	if (sec == 0)
-		add_line(t, " 0s");
+		state_add_text(t, " 0s");
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (sec / units[i].sec > 0)
-			add_line(t, " %" PRId64 "%c", sec / units[i].sec,
-				units[i].letter);
+		if (sec / units[i].sec > 0) {
+			state_add_text(t, " ");
+			state_add_number(t, sec / units[i].sec);
+			state_add_text(t, units[i].letter);
+		}
 		sec %= units[i].sec;
 	}
 }
 
+/* Adds a comment of a period, as "what 1h". */
 static void
-add_name(struct state_text *t, const uint8_t *name)
+state_add_named(struct state_text *t, const char *what, int64_t sec)
+{
+	state_add_text(t, what);
+	state_add_period(t, sec);
+}
+
+/* Adds a word and a number behind it. */
+static void
+state_add_value(struct state_text *t, const char *what, int64_t number)
+{
+	state_add_text(t, what);
+	state_add_number(t, number);
+}
+
+static void
+state_add_name(struct state_text *t, const uint8_t *name)
 {
 	char text[NAME_TEXT_MAX];
 
 	name_print_text(name, text);
 	/* A '#' at the start of a word would begin a comment. */
 	if (text[0] == '#')
-		add_line(t, "\\035%s", text + 1);
-	else
-		add_line(t, "%s", text);
+		state_add_text(t, "\\035");
+	state_add_text(t, text + (text[0] == '#'));
 }
 
 size_t
@@ -71,7 +99,7 @@ xfr_state_print_head(int64_t filetime_sec, uint32_t zone_count,
 
 	if (ctime_r(&when, date) == NULL)
 		strcpy(date, "unknown\n");
-	add_line(&t, "NSDXFRD2\n"
+	state_add_text(&t, "NSDXFRD2\n"
 		"# Times and states of secondary zones. The server reads them\n"
 		"# when it starts, and writes them once a minute (of many zones\n"
 		"# once an hour) and when it stops: changes that others make are\n"
@@ -79,41 +107,47 @@ xfr_state_print_head(int64_t filetime_sec, uint32_t zone_count,
 		"#\n"
 		"# A zone that is left out is checked at the next start.\n"
 		"# Without the file all are.\n\n");
-	add_line(&t, "filetime: %" PRId64 "\t# %s\n", filetime_sec, date);
-	add_line(&t, "numzones: %" PRIu32 "\n\n", zone_count);
+	state_add_value(&t, "filetime: ", filetime_sec);
+	state_add_text(&t, "\t# ");
+	state_add_text(&t, date);
+	state_add_value(&t, "\nnumzones: ", zone_count);
+	state_add_text(&t, "\n\n");
 	return t.len;
 }
 
 static void
-add_soa(struct state_text *t, const struct xfr_state_soa *soa,
+state_add_soa(struct state_text *t, const struct xfr_state_soa *soa,
 	const char *which, int64_t filetime_sec)
 {
-	add_line(t, "\t%s_acquired: %" PRId64, which, soa->acquired_sec);
+	state_add_text(t, "\t");
+	state_add_text(t, which);
+	state_add_value(t, "_acquired: ", soa->acquired_sec);
 	if (soa->acquired_sec == 0) {
-		add_line(t, "\n");
+		state_add_text(t, "\n");
 		return;
 	}
 	if (soa->acquired_sec <= filetime_sec) {
-		add_line(t, "\t# was");
-		add_period(t, filetime_sec - soa->acquired_sec);
-		add_line(t, " ago");
+		state_add_named(t, "\t# was",
+			filetime_sec - soa->acquired_sec);
+		state_add_text(t, " ago");
 	}
-	add_line(t, "\n\t%s: 6 1 %" PRIu32 " 7 ", which, soa->ttl_sec);
-	add_name(t, soa->mname);
-	add_line(t, " ");
-	add_name(t, soa->rname);
-	add_line(t, " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
-		"\n\t# refresh =",
-		soa->serial, soa->refresh_sec, soa->retry_sec,
-		soa->expire_sec, soa->minimum_sec);
-	add_period(t, soa->refresh_sec);
-	add_line(t, " retry =");
-	add_period(t, soa->retry_sec);
-	add_line(t, " expire =");
-	add_period(t, soa->expire_sec);
-	add_line(t, " minimum =");
-	add_period(t, soa->minimum_sec);
-	add_line(t, "\n");
+	state_add_text(t, "\n\t");
+	state_add_text(t, which);
+	state_add_value(t, ": 6 1 ", soa->ttl_sec);
+	state_add_text(t, " 7 ");
+	state_add_name(t, soa->mname);
+	state_add_text(t, " ");
+	state_add_name(t, soa->rname);
+	state_add_value(t, " ", soa->serial);
+	state_add_value(t, " ", soa->refresh_sec);
+	state_add_value(t, " ", soa->retry_sec);
+	state_add_value(t, " ", soa->expire_sec);
+	state_add_value(t, " ", soa->minimum_sec);
+	state_add_named(t, "\n\t# refresh =", soa->refresh_sec);
+	state_add_named(t, " retry =", soa->retry_sec);
+	state_add_named(t, " expire =", soa->expire_sec);
+	state_add_named(t, " minimum =", soa->minimum_sec);
+	state_add_text(t, "\n");
 }
 
 size_t
@@ -133,21 +167,22 @@ xfr_state_print_zone(const struct xfr_state_zone *zone, int64_t filetime_sec,
 	struct state_text t = {.out = out};
 
 	assert(zone->state <= XFR_STATE_EXPIRED);
-	add_line(&t, "zone: \tname: ");
-	add_name(&t, zone->name);
-	add_line(&t, "\n\tstate: %" PRIu32 " # %s\n\tmaster: %" PRIu32
-		"\n\tnext_master: %" PRId32 "\n\tround_num: %" PRId32
-		"\n\tnext_timeout: %" PRIu32,
-		zone->state, states[zone->state], zone->master,
-		zone->next_master, zone->round_num, zone->next_timeout_sec);
-	if (zone->next_timeout_sec > 0) {
-		add_line(&t, "\t# =");
-		add_period(&t, zone->next_timeout_sec);
-	}
-	add_line(&t, "\n\tbackoff: %" PRIu32 "\n", zone->backoff);
+	state_add_text(&t, "zone: \tname: ");
+	state_add_name(&t, zone->name);
+	state_add_value(&t, "\n\tstate: ", zone->state);
+	state_add_text(&t, " # ");
+	state_add_text(&t, states[zone->state]);
+	state_add_value(&t, "\n\tmaster: ", zone->master);
+	state_add_value(&t, "\n\tnext_master: ", zone->next_master);
+	state_add_value(&t, "\n\tround_num: ", zone->round_num);
+	state_add_value(&t, "\n\tnext_timeout: ", zone->next_timeout_sec);
+	if (zone->next_timeout_sec > 0)
+		state_add_named(&t, "\t# =", zone->next_timeout_sec);
+	state_add_value(&t, "\n\tbackoff: ", zone->backoff);
+	state_add_text(&t, "\n");
 	for (unsigned i = 0; i < XFR_STATE_SOAS; i++)
-		add_soa(&t, &zone->soas[i], which[i], filetime_sec);
-	add_line(&t, "\n");
+		state_add_soa(&t, &zone->soas[i], which[i], filetime_sec);
+	state_add_text(&t, "\n");
 	return t.len;
 }
 
@@ -156,6 +191,6 @@ xfr_state_print_tail(char out[XFR_STATE_TEXT_MAX])
 {
 	struct state_text t = {.out = out};
 
-	add_line(&t, "NSDXFRD2\n");
+	state_add_text(&t, "NSDXFRD2\n");
 	return t.len;
 }

@@ -71,10 +71,13 @@ struct control {
 	X(FREEZE, control_on_freeze)                                         \
 	X(THAW, control_on_thaw)                                             \
 	X(LOG_REOPEN, control_on_log_reopen)                                 \
+	X(DNSTAP_ON, control_on_dnstap_on)                                   \
+	X(DNSTAP_OFF, control_on_dnstap_off)                                 \
 	X(STATUS, control_on_status)                                         \
 	X(NOTIFY, control_on_notify)                                         \
 	X(TRANSFER, control_on_transfer)                                     \
 	X(FORCE_TRANSFER, control_on_transfer)                               \
+	X(ACCEPT, control_on_accept)                                         \
 	X(ZONESTATUS, control_on_zonestatus)                                 \
 	X(LISTZONES, control_on_listzones)                                   \
 	X(CATALOGS, control_on_catalogs)                                     \
@@ -130,8 +133,9 @@ void control_finish(struct xfrd *xfrd);
 typedef void control_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	const struct ipc_message *answer);
 /* Asks main for what a command wants (role_ask). on_answer ends the call; if
- * main cannot be asked, that is the answer, and it is ended here. */
-void control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
+ * main cannot be asked, that is the answer, and it is ended here. False: so it
+ * was. */
+bool control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
 	const struct link_message *message, control_on_answer *on_answer);
 /* Ends the call of a command that cannot be asked for. err: of role_ask. */
 void control_refuse(struct ctl_call *call, enum nsd_err err);
@@ -175,6 +179,20 @@ void control_print_updates(struct xfrd *xfrd, struct ctl_call *call,
 	const struct xfrd_zone *zone, const struct xfrd_options *options);
 void control_json_updates(struct xfrd *xfrd, struct ctl_json *json,
 	const struct xfrd_zone *zone, const struct xfrd_options *options);
+
+/* ---- control_refused.c --------------------------------------------------- */
+
+/* Print the version of a zone that was refused last; nothing, if there is
+ * none. */
+void control_print_refused(const struct xfrd *xfrd, struct ctl_call *call,
+	const struct xfrd_zone *zone);
+void control_json_refused(const struct xfrd *xfrd, struct ctl_json *json,
+	const struct xfrd_zone *zone);
+
+/* ---- control_reload.c ---------------------------------------------------- */
+
+/* Ends a call with the loader's answer to READ; ctx: the call. */
+void control_on_read(void *ctx, const struct ipc_message *answer);
 
 /* ---- control_progress.c -------------------------------------------------- */
 

@@ -33,7 +33,7 @@ control_refuse(struct ctl_call *call, enum nsd_err err)
 	ctl_end(call);
 }
 
-void
+bool
 control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
 	const struct link_message *message, control_on_answer *on_answer)
 {
@@ -45,7 +45,8 @@ control_ask_main(struct xfrd *xfrd, struct ctl_call *call,
 		err = role_ask(&xfrd->role, message, question_on_end, question);
 	}
 	if (err == NSD_OK)
-		return;
+		return true;
 	free(question);
 	control_refuse(call, err);
+	return false;
 }

@@ -24,6 +24,10 @@ broadcast_print(const struct ipc_broadcast_done *done, char out[TEXT_MAX])
 	case NSD_OK:
 		snprintf(out, TEXT_MAX, "ok");
 		break;
+	case NSD_E_NOT_FOUND:
+		snprintf(out, TEXT_MAX, "error nsd.conf chooses no messages "
+			"for dnstap, and has no query-log");
+		break;
 	case NSD_E_AGAIN:
 		if (done->role == ROLE_WORKER)
 			snprintf(out, TEXT_MAX, NOT_ALL "server %u does not"
@@ -72,7 +76,8 @@ broadcast_on_answer_unheard(void *ctx, const struct ipc_message *answer)
 	if (done.err != NSD_OK)
 		log_error("control: %s: %s",
 			done.what == BROADCAST_LOG_REOPEN ? "log_reopen"
-						      : "verbosity",
+			: done.what == BROADCAST_TAP ? "dnstap_on, dnstap_off"
+						     : "verbosity",
 			text);
 }
 
@@ -111,6 +116,18 @@ void
 control_on_log_reopen(struct xfrd *xfrd, struct ctl_call *call)
 {
 	broadcast_add(xfrd, call, BROADCAST_LOG_REOPEN, 0);
+}
+
+void
+control_on_dnstap_on(struct xfrd *xfrd, struct ctl_call *call)
+{
+	broadcast_add(xfrd, call, BROADCAST_TAP, 1);
+}
+
+void
+control_on_dnstap_off(struct xfrd *xfrd, struct ctl_call *call)
+{
+	broadcast_add(xfrd, call, BROADCAST_TAP, 0);
 }
 
 void

@@ -142,7 +142,7 @@ source_print_refused(struct ctl_json *json, bool is_json,
 	const struct xfrd_members *members, unsigned most)
 {
 	char name[NAME_TEXT_MAX], why[WHY_MAX];
-	const struct xfrd_refused *refused;
+	const struct xfrd_refused_member *refused;
 
 	cds_list_for_each_entry(refused, &members->refused, node) {
 		if (most-- == 0)

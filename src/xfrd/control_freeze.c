@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@
 #define TURN_ZONES 500u
 /* Octets of reasons why zones cannot be thawed. */
 #define REASONS_MAX 2000
+/* Zones that a command names in the log: there may be a million. */
+#define NAMES_MAX 100u
 
 /* A command that is carried out. */
 struct freeze_work {
@@ -33,10 +36,13 @@ struct freeze_work {
 	struct ctl_call *call;
 	struct event *event;
 	bool is_all;
+	bool is_adding;        /* freeze of all: zones are left */
 	bool was_frozen;       /* before, the zone */
 	uint32_t next;         /* of all: number of a zone */
 	uint32_t left;         /* of all: zones that are still to be thawed */
 	uint32_t failed;       /* of these, zones that stay frozen */
+	uint32_t done;         /* zones that were frozen, or thawed */
+	uint32_t named;        /* lines of the log with a name */
 	char reasons[REASONS_MAX];
 	uint8_t apex[NAME_MAX_LEN]; /* of the zone at hand */
 };
@@ -110,6 +116,27 @@ freeze_log(const uint8_t *apex, const char *what)
 	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s %s", name, what);
 }
 
+/* Logs that a zone was frozen or thawed, or why not. */
+static void
+freeze_log_next(struct freeze_work *work, const uint8_t *apex, const char *what)
+{
+	if (work->named++ < NAMES_MAX)
+		freeze_log(apex, what);
+}
+
+/* Logs the sum of a command for all zones. */
+static void
+freeze_log_sum(const struct freeze_work *work, const char *what)
+{
+	uint32_t more = work->named > NAMES_MAX ? work->named - NAMES_MAX : 0;
+
+	if (work->is_all)
+		log_at(1, LOG_LEVEL_INFO, "xfrd: %u zone%s %s%s",
+			(unsigned)work->done, work->done == 1 ? " is"
+				: "s are", what,
+			more > 0 ? "; not all are named above" : "");
+}
+
 /* ---- freeze -------------------------------------------------------------- */
 
 /* The zone takes updates again, if it did before. */
@@ -124,6 +151,8 @@ freeze_undo(struct freeze_work *work)
 			" cannot be written");
 }
 
+#define IS_FROZEN "is frozen: updates are refused until it is thawed"
+
 static void
 freeze_on_written(void *ctx, const struct xfrd_write_result *result)
 {
@@ -131,8 +160,7 @@ freeze_on_written(void *ctx, const struct xfrd_write_result *result)
 
 	if (result->failed == 0) {
 		if (!work->is_all)
-			freeze_log(work->apex, "is frozen: updates are"
-				" refused until it is thawed");
+			freeze_log(work->apex, IS_FROZEN);
 		freeze_end(work, NULL);
 		return;
 	}
@@ -163,6 +191,21 @@ freeze_write(struct freeze_work *work)
 	freeze_end(work, why);
 }
 
+/* Freezes one of all zones. */
+static void
+freeze_add(struct freeze_work *work, const uint8_t *apex)
+{
+	bool was_frozen = xfrd_freeze_has(work->xfrd, apex);
+
+	if (xfrd_freeze_add(work->xfrd, apex) != NSD_OK) {
+		work->failed++;
+		return;
+	}
+	work->done++;
+	if (!was_frozen)
+		freeze_log_next(work, apex, IS_FROZEN);
+}
+
 /* Freezes the next zones. False: all are. */
 static bool
 freeze_add_next(struct freeze_work *work)
@@ -181,11 +224,13 @@ freeze_add_next(struct freeze_work *work)
 		options = xfrd_options_begin(xfrd, zone);
 		takes = xfrd_options_take_updates(&options);
 		xfrd_read_end(xfrd);
-		if (takes && xfrd_freeze_add(xfrd, xfrd_zone_apex(zone))
-			!= NSD_OK)
-			work->failed++;
+		if (takes)
+			freeze_add(work, xfrd_zone_apex(zone));
 	}
-	return work->next < table->end;
+	if (work->next < table->end)
+		return true;
+	freeze_log_sum(work, "frozen");
+	return false;
 }
 
 static void
@@ -195,9 +240,12 @@ freeze_on_event(evutil_socket_t fd, short what, void *arg)
 	static const struct timeval at_once = {.tv_sec = 0};
 	struct freeze_work *work = arg;
 
-	if (work->is_all && freeze_add_next(work))
+	if (work->is_adding && freeze_add_next(work)) {
 		event_add(work->event, &at_once);
-	else if (xfrd_client_update_is_busy(work->xfrd,
+		return;
+	}
+	work->is_adding = false;
+	if (xfrd_client_update_is_busy(work->xfrd,
 			 work->is_all ? NULL : work->apex))
 		event_add(work->event, &wait);
 	else if (work->failed > 0)
@@ -229,6 +277,7 @@ control_on_freeze(struct xfrd *xfrd, struct ctl_call *call)
 			return;
 		}
 	}
+	work->is_adding = work->is_all;
 	event_active(work->event, EV_TIMEOUT, 0);
 }
 
@@ -239,7 +288,12 @@ static void
 thaw_add_reason(struct freeze_work *work, const char *reason, size_t len)
 {
 	size_t at = strlen(work->reasons);
+	const char *end = memchr(reason, '\n', len);
+	char what[300];
 
+	snprintf(what, sizeof(what), "stays frozen: %.*s",
+		(int)(end != NULL ? end - reason : (ptrdiff_t)len), reason);
+	freeze_log_next(work, work->apex, what);
 	if (len > 0 && at + len + 2 < sizeof(work->reasons)) {
 		memcpy(work->reasons + at, reason, len);
 		if (reason[len - 1] != '\n')
@@ -264,7 +318,9 @@ thaw_on_read(void *ctx, const struct ipc_message *answer)
 		memcpy(&done, answer->payload, answer->len);
 		if (done.err == NSD_OK && done.before == 0) {
 			xfrd_freeze_remove(work->xfrd, work->apex);
-			freeze_log(work->apex, "is thawed: it takes updates");
+			work->done++;
+			freeze_log_next(work, work->apex,
+				"is thawed: it takes updates");
 		} else if (done.err == NSD_OK || done.err == NSD_E_ZONE) {
 			thaw_add_reason(work, done.reasons, answer->len
 				- offsetof(struct ipc_read_done, reasons));
@@ -281,6 +337,8 @@ thaw_end(struct freeze_work *work)
 {
 	enum nsd_err err = xfrd_freeze_save(work->xfrd);
 
+	freeze_log_sum(work, work->failed > 0
+		? "thawed, others stay frozen" : "thawed");
 	if (work->failed > 0) {
 		ctl_printf(work->call, "error %u zone%s stay%s frozen:\n%s",
 			(unsigned)work->failed, work->failed == 1 ? "" : "s",

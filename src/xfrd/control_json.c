@@ -229,6 +229,7 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		ctl_json_text(json, "serial", NULL);
 	}
 	control_json_updates(xfrd, json, zone, options);
+	control_json_refused(xfrd, json, zone);
 	if (secondary && is_known)
 		json_print_secondary(xfrd, json, options, &status, now);
 	ctl_json_number(json, "notifying", status.notifying);

@@ -2,11 +2,13 @@
  * anew. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ctl/call.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_save.h"
 
 /* Prints the answer: its text names changes, options that wait, or the reason
  * of a refusal. */
@@ -17,6 +19,11 @@ reconfig_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	struct ipc_reconfigured what;
 
 	memcpy(&what, answer->payload, answer->len);
+	/* Zones go later, when xfrd follows: updates wait until then. */
+	if (what.what == RECONFIGURED_BEGUN)
+		xfrd_follow_release_later(xfrd);
+	else
+		xfrd_client_update_release(xfrd, NULL);
 	ctl_write(call, what.text, answer->len - IPC_RECONFIGURED_MIN);
 	switch ((enum ipc_reconfigured_what)what.what) {
 	case RECONFIGURED_NOTHING:
@@ -46,20 +53,58 @@ reconfig_on_answer(struct xfrd *xfrd, struct ctl_call *call,
 	ctl_end(call);
 }
 
-void
-control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
+/* A reconfig that waits for files to be written. */
+struct reconfig_save {
+	struct xfrd *xfrd;
+	struct ctl_call *call;
+};
+
+static void
+reconfig_ask(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const struct ipc_reconfig ask = {
 		.no_wait = ctl_command(call)->no_wait,
 	};
 
+	if (!control_ask_main(xfrd, call, &(struct link_message){
+		    .type = IPC_RECONFIG,
+		    .payload = &ask,
+		    .len = sizeof(ask),
+	    }, reconfig_on_answer))
+		xfrd_client_update_release(xfrd, NULL);
+}
+
+/* Files that cannot be written hold nothing up: what is wrong with them may be
+ * what the operator mends. */
+static void
+reconfig_on_saved(void *ctx, const char *why)
+{
+	struct reconfig_save *save = ctx;
+	struct xfrd *xfrd = save->xfrd;
+	struct ctl_call *call = save->call;
+
+	free(save);
+	if (*why != '\0')
+		ctl_printf(call, "warning %s\n", why);
+	reconfig_ask(xfrd, call);
+}
+
+void
+control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
+{
+	struct reconfig_save *save = malloc(sizeof(*save));
+	enum nsd_err err = NSD_E_MEMORY;
+
 	ctl_printf(call, "reconfig start, read %s\n",
 		xfrd->role.server->conf->file);
 	ctl_hooks(call)->ctx = xfrd;
 	ctl_hooks(call)->on_progress = control_progress_of_loader;
-	control_ask_main(xfrd, call, &(struct link_message){
-		.type = IPC_RECONFIG,
-		.payload = &ask,
-		.len = sizeof(ask),
-	}, reconfig_on_answer);
+	if (save != NULL) {
+		*save = (struct reconfig_save){xfrd, call};
+		err = xfrd_save(xfrd, NULL, reconfig_on_saved, save);
+	}
+	if (err != NSD_OK) {
+		free(save);
+		control_refuse(call, err);
+	}
 }

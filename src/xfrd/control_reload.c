@@ -29,8 +29,8 @@ reload_print(struct ctl_call *call, const struct ipc_read_done *done,
 
 /* Takes the loader's answer: ok, or the number of zones that have failed, and
  * why. */
-static void
-reload_on_end(void *ctx, const struct ipc_message *answer)
+void
+control_on_read(void *ctx, const struct ipc_message *answer)
 {
 	struct ctl_call *call = ctx;
 	struct ipc_read_done done;
@@ -68,7 +68,7 @@ control_on_reload(struct xfrd *xfrd, struct ctl_call *call)
 	if (!control_find_apex(xfrd, call, &apex))
 		return;
 	err = xfrd_loader_read(xfrd, apex,
-		waits ? reload_on_end : reload_on_end_unheard,
+		waits ? control_on_read : reload_on_end_unheard,
 		waits ? call : NULL);
 	if (apex == NULL)
 		xfrd_folder_read_all(xfrd);

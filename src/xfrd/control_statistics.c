@@ -37,15 +37,20 @@ static bool
 statistics_print_next(struct control_statistics *s)
 {
 	char name[STATISTICS_NAME_MAX + 1];
+	struct statistics_records records;
 	struct counters counters;
 
 	s->text.len = 0;
-	if (s->group == 0)
+	if (s->group == 0) {
 		statistics_print(&s->text, &s->look->all);
-	else if (!xfrd_statistics_get_group(s->look, s->group, name, &counters))
+		xfrd_statistics_get_records(s->look->xfrd, &records);
+		statistics_print_records(&s->text, &records);
+	} else if (!xfrd_statistics_get_group(s->look, s->group, name,
+			&counters)) {
 		return false;
-	else if (*name != '\0')
+	} else if (*name != '\0') {
 		statistics_print_group(&s->text, name, &counters);
+	}
 	s->group++;
 	return true;
 }

@@ -388,6 +388,7 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 		ctl_printf(call, "\t\tserial: none\n");
 	}
 	control_print_updates(xfrd, call, zone, options);
+	control_print_refused(xfrd, call, zone);
 	status_print_folder(xfrd, call, zone);
 	status_print_failing(xfrd, call, zone, options, clock_now_msec());
 	if (secondary && is_known)

@@ -17,6 +17,7 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
+#include "xfrd/xfrd_refused.h"
 
 /* Zones in one turn of the loop. */
 #define TURN_ZONES 500u
@@ -88,8 +89,17 @@ trouble_explain(const struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfr_status *status, enum statistics_zone_trouble trouble,
 	char error[XFRD_ERROR_MAX])
 {
+	const struct xfrd_refused_version *refused = xfrd_refused_find(
+		&xfrd->zones.table, zone);
+
 	if (trouble == STATISTICS_ZONE_NOT_WRITTEN)
 		return xfrd_written_why(&zone->written);
+	if (refused != NULL) {
+		snprintf(error, XFRD_ERROR_MAX, "serial %u is refused by %s:"
+			" %.300s", (unsigned)refused->serial,
+			xfrd_refused_check_word(refused->check), refused->why);
+		return error;
+	}
 	return status->has_error
 		? xfrd_print_error(xfrd, status, error, XFRD_ERROR_MAX)
 		: NULL;
@@ -270,6 +280,29 @@ trouble_on_gone(struct ctl_call *call)
 
 /* ---- the verb ------------------------------------------------------------ */
 
+/* True if nsd.conf or the operator wants records of queries, or he wants none
+ * any more. */
+static bool
+status_has_dnstap(const struct xfrd *xfrd)
+{
+	const struct tap_switch *tap =
+		counts_get_switch(xfrd->role.server->counts);
+
+	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0
+		|| __atomic_load_n(&tap->said, __ATOMIC_RELAXED)
+			!= TAP_SAID_NOTHING;
+}
+
+static const char *
+status_dnstap(const struct xfrd *xfrd)
+{
+	const struct tap_switch *tap =
+		counts_get_switch(xfrd->role.server->counts);
+
+	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0 ? "on"
+								   : "off";
+}
+
 /* Keys stay; others may come. doc/nsd-control.8 lists them. */
 static void
 status_begin_json(struct control_trouble *t)
@@ -281,6 +314,8 @@ status_begin_json(struct control_trouble *t)
 	ctl_json_number(&t->json, "verbosity", log_verbosity());
 	ctl_json_number(&t->json, "pid", server->main_pid);
 	ctl_json_number(&t->json, "boot", (long long)server->boot);
+	if (status_has_dnstap(t->xfrd))
+		ctl_json_text(&t->json, "dnstap", status_dnstap(t->xfrd));
 	ctl_json_number(&t->json, "zones",
 		(long long)t->xfrd->zones.table.count);
 	ctl_json_open(&t->json, "trouble", '[');
@@ -297,6 +332,8 @@ status_begin(struct xfrd *xfrd, struct ctl_call *call)
 		ctl_printf(call, "ratelimit: %u\n",
 			settings->rrl_ratelimit);
 	xfrd_read_end(xfrd);
+	if (status_has_dnstap(xfrd))
+		ctl_printf(call, "dnstap: %s\n", status_dnstap(xfrd));
 }
 
 void

@@ -1,7 +1,8 @@
 /*
- * control_wait.c - transfer, force_transfer and notify: has the machine of
- * zones (xfr/machine.h) do it, and waits until transfers are done. The command
- * notify does not wait for targets: one that is down never answers.
+ * control_wait.c - transfer, force_transfer, accept and notify: has the machine
+ * of zones (xfr/machine.h) do it, and waits until transfers are done. notify
+ * does not wait for targets: one that is down never answers. And nobody waits
+ * for a verifier, which takes as long as it likes.
  *
  * A command may be about all zones, a million of them. So zones are begun a few
  * in a turn of the loop, and looked at in the order in which they were begun.
@@ -15,9 +16,12 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/log.h"
+#include "dns/serial.h"
 #include "net/socket.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_refused.h"
 
 /* Zones that are begun, or looked at, in one turn. */
 #define TURN_ZONES 500
@@ -38,10 +42,12 @@ struct control_wait {
 	struct ctl_call *call;
 	enum ctl_verb verb;
 	bool all;
+	uint32_t refused;          /* of accept: the serial that was refused */
 	uint32_t begun;            /* of all: number of the next one */
 	struct wait_zone *zones;
 	size_t count, room;
 	size_t removed;            /* of these, meanwhile */
+	size_t judged;             /* of these: a verifier has the version */
 	size_t looked;             /* of these, that are done with */
 	unsigned failed;
 	char reasons[TOLD_MAX][REASON_MAX]; /* of the first */
@@ -64,17 +70,52 @@ wait_concerns(struct xfrd *xfrd, enum ctl_verb verb,
 			? SETTINGS_NOTIFY : SETTINGS_REQUEST_XFR) > 0;
 }
 
+/* Has a version that was refused fetched once more, and taken as it is. */
 static void
-wait_begin_zone(const struct control_wait *w, uint32_t handle)
+wait_begin_accept(struct control_wait *w, const struct xfrd_zone *zone)
+{
+	struct xfrd_refused_version *refused = xfrd_refused_find(
+		&w->xfrd->zones.table, zone);
+
+	assert(refused != NULL);
+	refused->is_accepted = true;
+	w->refused = refused->serial;
+	xfr_on_accept(w->xfrd->zones.machine, zone->handle, clock_now_msec(),
+		refused->primary, refused->serial);
+}
+
+static void
+wait_begin_zone(struct control_wait *w, const struct xfrd_zone *zone)
 {
 	struct xfr_machine *machine = w->xfrd->zones.machine;
+	uint32_t handle = zone->handle;
 	int64_t now = clock_now_msec();
 
 	if (wait_is_notify(w))
 		xfr_send_notifies(machine, handle, !w->all);
+	else if (w->verb == CTL_ACCEPT)
+		wait_begin_accept(w, zone);
 	else
 		xfr_on_command(machine, handle, now,
 			w->verb == CTL_FORCE_TRANSFER);
+}
+
+/* Prints why the version that was fetched is refused, if that is why. */
+static bool
+wait_print_refused(const struct control_wait *w, const struct xfrd_zone *zone,
+	const struct xfr_status *status, char *reason)
+{
+	const struct xfrd_refused_version *refused = xfrd_refused_find(
+		&w->xfrd->zones.table, zone);
+
+	if (refused == NULL || (status->error != XFR_REFUSED
+			&& status->error != XFR_BAD_DIGEST
+			&& status->error != XFR_BAD_SIGNED))
+		return false;
+	snprintf(reason, REASON_MAX, "serial %u is refused by %s: %s",
+		(unsigned)refused->serial,
+		xfrd_refused_check_word(refused->check), refused->why);
+	return true;
 }
 
 /* Prints the last error, and the server of that request. */
@@ -97,6 +138,20 @@ wait_print_error(const struct control_wait *w, const struct xfrd_zone *zone,
 	xfrd_read_end(w->xfrd);
 }
 
+/* True if the zone has come neither to the version that was refused nor to a
+ * newer one. */
+static bool
+wait_lacks_refused(const struct control_wait *w,
+	const struct xfr_status *status, char *reason)
+{
+	if (status->has_data && (status->soa.serial == w->refused
+			|| serial_is_newer(status->soa.serial, w->refused)))
+		return false;
+	snprintf(reason, REASON_MAX, "the primaries do not have serial %u any"
+		" more", (unsigned)w->refused);
+	return true;
+}
+
 /* Finds the fault of a zone that is done with; false: there is none. */
 static bool
 wait_find_fault(const struct control_wait *w, const struct xfrd_zone *zone,
@@ -107,11 +162,13 @@ wait_find_fault(const struct control_wait *w, const struct xfrd_zone *zone,
 			snprintf(reason, REASON_MAX, "it is not loaded");
 		return !status->has_data;
 	}
+	if (status->failed_rounds == 0 && w->verb == CTL_ACCEPT)
+		return wait_lacks_refused(w, status, reason);
 	if (status->failed_rounds == 0)
 		return false;
 	if (!status->has_error)
 		snprintf(reason, REASON_MAX, "no primary has answered");
-	else
+	else if (!wait_print_refused(w, zone, status, reason))
 		wait_print_error(w, zone, status, reason);
 	return true;
 }
@@ -153,8 +210,10 @@ wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 	}
 	xfr_get_status(w->xfrd->zones.machine, zone->handle,
 		clock_now_msec(), &status);
-	if (!wait_is_notify(w) && status.is_checking)
-		return false;
+	if (!wait_is_notify(w) && status.is_checking) {
+		w->judged += zone->is_judged;
+		return zone->is_judged;
+	}
 	if (wait_find_fault(w, zone, &status, reason))
 		wait_note_zone(w, zone, reason);
 	return true;
@@ -163,12 +222,28 @@ wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 /* ---- the answer ---------------------------------------------------------- */
 
 static void
+wait_print_judged(const struct control_wait *w)
+{
+	if (w->all)
+		ctl_printf(w->call, "ok, %zu zones, of which %zu wait for their"
+			" verifier\n", w->count - w->removed, w->judged);
+	else if (w->verb == CTL_ACCEPT)
+		ctl_printf(w->call, "ok, once its verifier has judged the"
+			" version that it has\n");
+	else
+		ctl_printf(w->call, "ok, its new version waits for its"
+			" verifier\n");
+}
+
+static void
 wait_print(const struct control_wait *w)
 {
 	unsigned told = w->failed < TOLD_MAX ? w->failed : TOLD_MAX;
 
 	assert(w->removed <= w->looked && w->looked == w->count);
-	if (w->failed == 0 && w->all && !wait_is_notify(w))
+	if (w->failed == 0 && w->judged > 0)
+		wait_print_judged(w);
+	else if (w->failed == 0 && w->all && !wait_is_notify(w))
 		ctl_printf(w->call, "ok, %zu zones\n", w->count - w->removed);
 	else if (w->failed == 0)
 		ctl_printf(w->call, "ok\n");
@@ -214,7 +289,7 @@ wait_add_zone(struct control_wait *w, const struct xfrd_zone *zone)
 		return false;
 	w->zones = zones;
 	zones[w->count++] = (struct wait_zone){zone->number, zone->incarnation};
-	wait_begin_zone(w, zone->handle);
+	wait_begin_zone(w, zone);
 	return true;
 }
 
@@ -354,6 +429,63 @@ void
 control_on_transfer(struct xfrd *xfrd, struct ctl_call *call)
 {
 	wait_for(xfrd, call, "zone not secondary");
+}
+
+/* Logs who has a refused version served. */
+static void
+accept_note(struct xfrd *xfrd, const struct ctl_call *call,
+	const struct xfrd_zone *zone)
+{
+	char name[NAME_TEXT_MAX], client[CTL_CLIENT_MAX];
+
+	log_notice("xfrd: zone %s: %s accepts what is refused",
+		xfrd_zone_print_name(xfrd, zone, name),
+		ctl_print_client(call, client, sizeof(client)));
+}
+
+/* Has the file of a zone read once more, and taken as it is. */
+static void
+accept_file(struct xfrd *xfrd, struct ctl_call *call, struct xfrd_zone *zone)
+{
+	struct xfrd_soa soa;
+	enum nsd_err err;
+
+	/* A zone that is not loaded may have a file that was refused. */
+	if (xfrd_zones_get_soa(xfrd, zone, &soa) && !soa.file_failed) {
+		wait_refuse(call, xfrd_refused_find(&xfrd->zones.table, zone)
+			!= NULL ? "what was refused is an update of a client,"
+				  " who may send it again"
+				: "nothing of the zone is refused");
+		return;
+	}
+	accept_note(xfrd, call, zone);
+	err = xfrd_loader_accept_file(xfrd, xfrd_zone_apex(zone),
+		control_on_read, call);
+	if (err == NSD_E_AGAIN)
+		wait_refuse(call, "the loader has too much to do");
+	else if (err != NSD_OK)
+		wait_refuse(call, err_text(err));
+}
+
+void
+control_on_accept(struct xfrd *xfrd, struct ctl_call *call)
+{
+	struct xfrd_zone *zone = control_find_zone(xfrd, call,
+		ctl_argument(call, 0));
+
+	if (zone == NULL)
+		return;
+	if (!xfrd_zone_is_secondary(xfrd, zone)) {
+		accept_file(xfrd, call, zone);
+	} else if (zone->handle == XFR_NONE) {
+		wait_refuse(call, "zone is not ready yet, zone files are being"
+				  " read: try again");
+	} else if (xfrd_refused_find(&xfrd->zones.table, zone) == NULL) {
+		wait_refuse(call, "nothing of the zone is refused");
+	} else {
+		accept_note(xfrd, call, zone);
+		wait_start(xfrd, call, zone);
+	}
 }
 
 void

@@ -40,6 +40,15 @@ xfrd_on_answer(struct role *role, const struct ipc_message *m)
 }
 
 static void
+xfrd_on_update_waits(struct role *role, const struct ipc_message *m)
+{
+	uint64_t ticket;
+
+	memcpy(&ticket, m->payload, sizeof(ticket));
+	xfrd_keep_take_delay((struct xfrd *)role, ticket);
+}
+
+static void
 xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
 {
 	struct ipc_reconfigured what;
@@ -62,6 +71,18 @@ xfrd_on_zones(struct role *role, uint64_t ticket)
 {
 	xfrd_client_update_drop_keys((struct xfrd *)role);
 	xfrd_follow((struct xfrd *)role, ticket);
+}
+
+static void
+xfrd_on_save(struct role *role, uint64_t ticket)
+{
+	xfrd_save_on_ask((struct xfrd *)role, ticket);
+}
+
+static void
+xfrd_on_saved(struct role *role, bool is_followed)
+{
+	xfrd_save_on_over((struct xfrd *)role, is_followed);
 }
 
 static void
@@ -214,6 +235,7 @@ xfrd_on_term(struct role *role)
 #define XFRD_HANDLERS(X)                                                     \
 	ROLE_HANDLERS(X)                                                     \
 	X(UPDATED, xfrd_on_answer)                                           \
+	X(UPDATE_WAITS, xfrd_on_update_waits)                                \
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
 	X(READ_DONE, xfrd_on_answer)                                         \
 	X(FILE_NOTED, xfrd_on_answer)                                        \
@@ -263,7 +285,9 @@ xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_keep_init(xfrd);
-	xfrd_freeze_init(xfrd);
+	err = xfrd_freeze_init(xfrd);
+	if (err != NSD_OK)
+		return err;
 	if (changes)
 		xfrd_change_init(xfrd);
 	xfrd_folder_follow(xfrd);
@@ -280,6 +304,7 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
+	CDS_INIT_LIST_HEAD(&xfrd->judged_waiting);
 	CDS_INIT_LIST_HEAD(&xfrd->sources);
 	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
 }
@@ -321,6 +346,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	xfrd->role.handlers = xfrd_handlers;
 	xfrd->first = start->server->conf;
 	xfrd->role.on_zones = xfrd_on_zones;
+	xfrd->role.on_save = xfrd_on_save;
+	xfrd->role.on_saved = xfrd_on_saved;
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
 	xfrd->role.on_stop = xfrd_on_stop;
@@ -391,6 +418,7 @@ xfrd_main(const struct role_start *start)
 		start->server->hooks->on_xfrd(xfrd);
 	role_run(&xfrd->role);
 	xfrd_state_save(xfrd);
+	xfrd_freeze_end(xfrd);
 	xfrd_keep_fini(xfrd);
 	_exit(0);
 }

@@ -8,7 +8,11 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has transfers made durable, and published
  *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
+ *   xfrd_refused.c  versions that the loader has refused, for accept
  *   xfrd_client_update.c  UPDATEs of clients; xfrd_freeze.c: not for a while
+ *   xfrd_client_update_*.c  its parts: see xfrd_client_updates.h
+ *   xfrd_forward.c  passes UPDATEs of clients on to primaries
+ *   xfrd_save.c    has files of zones that take UPDATEs written, before they go
  *   xfrd_shorten.c  has the journal forget
  *   xfrd_produce.c  catalogs that are produced here: xfrd_produce.h
  *   xfrd_resume.c  has transfers of the last xfrd published
@@ -34,6 +38,7 @@
  *   xfrd_walk.c    finds zones that are published
  *   xfrd_follow.c  follows the settings that a reconfig has published
  *   xfrd_zone.c    zones, and the table of all (xfrd_zone.h)
+ *   xfrd_apexes.c  trees of what xfrd has of zones beside that
  *   xfrd_zones.c   joins them to the machine that decides what to do
  *                  (xfr/machine.h), and to their served versions
  *   xfrd_options.c  the configuration of a zone
@@ -64,11 +69,14 @@
 #include "xfrd/xfrd_client_update.h"
 #include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_folder.h"
+#include "xfrd/xfrd_follow.h"
 #include "xfrd/xfrd_freeze.h"
+#include "xfrd/xfrd_loader.h"
 #include "xfrd/xfrd_options.h"
 #include "xfrd/xfrd_produce.h"
 #include "xfrd/xfrd_reasons.h"
 #include "xfrd/xfrd_said.h"
+#include "xfrd/xfrd_save.h"
 #include "xfrd/xfrd_tls.h"
 #include "xfrd/xfrd_trouble.h"
 #include "xfrd/xfrd_zone.h"
@@ -166,28 +174,6 @@ struct xfrd_writes {
 	struct xfrd_changesets changesets;
 };
 
-/* A walk over the zones that are published, in their order: xfrd_walk. */
-struct xfrd_walk {
-	bool has_last;
-	bool is_over;
-	uint8_t last[NAME_MAX_LEN]; /* apex that was looked at */
-};
-
-/* The change to another configuration: see xfrd_follow.c. */
-struct xfrd_follow {
-	enum {
-		XFRD_FOLLOW_NONE,
-		XFRD_FOLLOW_WANTED,  /* when a batch of changes has ended */
-		XFRD_FOLLOW_ZONES,   /* zones of the table, by number */
-		XFRD_FOLLOW_ENTRIES, /* zones of the store, in its order */
-	} step;
-	struct event *event;        /* the next turn */
-	uint64_t ticket;            /* of the broadcast, for the answer */
-	uint32_t next;              /* number */
-	struct xfrd_walk walk;
-	size_t gone;
-};
-
 /* Sockets of operators that have come, and are not listened to yet. */
 struct xfrd_coming_listeners {
 	struct control_listeners control; /* without keys */
@@ -215,8 +201,11 @@ struct xfrd {
 	struct xfrd_reasons reasons;  /* why they have failed */
 	/* Of these, in the order in which they ended: */
 	unsigned kept;                /* jobs that have ended */
+	unsigned judged;              /* of these, is_judged */
 	struct cds_list_head ended;   /* not durable yet */
 	struct cds_list_head waiting; /* durable; the loader takes no more */
+	struct cds_list_head judged_waiting; /* the same, of those that are
+				       * is_judged: others go before them */
 	struct journal *journal;  /* NULL: cannot be used, */
 	char journal_why[128];    /* for this reason */
 	bool is_lost;             /* the journal's folder was removed */
@@ -229,6 +218,7 @@ struct xfrd {
 	struct xfrd_edits edits;
 	struct xfrd_client_updates updates;
 	struct xfrd_freezer freezer;
+	struct xfrd_save_asked save_asked;
 	struct xfrd_produce produce;
 	struct cds_list_head sources; /* of member zones: xfrd_members.h */
 	struct cds_list_head catalogs; /* struct xfrd_catalog */
@@ -241,58 +231,6 @@ struct xfrd {
 					 * back; or NULL */
 	struct xfrd_trouble trouble;    /* counts of it, for metrics */
 };
-
-/* ---- xfrd_loader.c ------------------------------------------------------- */
-
-/*
- * Asks the loader to publish a transfer, or changes of a zone: see
- * loader/load_update.h. Borrows the text, whose octets must stay as they are
- * until on_end gets UPDATED (struct ipc_updated); see requests.h.
- * returns as requests_add.
- */
-enum nsd_err xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
-	request_on_end *on_end, void *ctx) MUST_USE;
-
-/*
- * Tells the loader how long a zone may be answered from (struct ipc_expiry).
- * apex: a whole wire name. The next loader has to be told again.
- * returns NSD_OK; NSD_E_AGAIN: there is no loader, or no credit: on_peer says
- * when to try again; NSD_E_MEMORY.
- */
-enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
-	uint64_t left_msec) MUST_USE;
-
-/*
- * Asks the loader to serve zones with the options of a pattern, from the files
- * that follow from them; or to serve them no more. Borrows the message, of one
- * change at least. on_end gets ZONE_CHANGED (zone_message_read) with one change
- * at least, and as many of the first ones as are done; ask for the others
- * again. The err of each:
- *   NSD_OK           done. A zone whose file is absent or broken is there all
- *                    the same, and not loaded: file says so.
- *   NSD_E_SYNTAX     not the name of a zone
- *   NSD_E_NOT_FOUND  no such pattern, or no such zone to remove
- *   NSD_E_ZONE       the zone is there already
- *   NSD_E_LIMIT      no more zones can be added
- *   NSD_E_AGAIN      the zone's file is being read: try again soon
- *   NSD_E_MEMORY
- *
- * returns as requests_add.
- * Cost, with the loader's part: that of each zone itself, and for the set of
- * zones in proportion to the logarithm of their number.
- */
-enum nsd_err xfrd_loader_change_zones(struct xfrd *xfrd,
-	const struct zone_message *message, request_on_end *on_end, void *ctx)
-	MUST_USE;
-
-/*
- * Asks the loader to read the file of a zone, by its apex in lower case, or of
- * all (NULL), if it has changed. on_end gets READ_DONE (struct ipc_read_done);
- * or NULL: the loader died of it, and the request was not repeated.
- * returns as requests_add.
- */
-enum nsd_err xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex,
-	request_on_end *on_end, void *ctx) MUST_USE;
 
 /* ---- xfrd_zones.c -------------------------------------------------------- */
 
@@ -398,6 +336,8 @@ struct xfrd_job {
 	struct xfr_reader reader;
 	struct journal_transfer *text;
 	uint64_t entry;            /* in the journal; 0: not yet */
+	bool is_judged;            /* the loader has said that it waits for a
+				    * program that judges */
 	bool was_served;           /* a version of the entry's serial was
 				    * served when that was put there */
 	/* Of xfrd.ended, xfrd.waiting or, before it is sent, asks.waiting; or
@@ -493,12 +433,19 @@ bool xfrd_keep_is_lost(struct xfrd *xfrd);
  * entries if they do not lead to the served version any more. Until then they
  * may be all there is of it. */
 void xfrd_keep_look(struct xfrd *xfrd, struct xfrd_zone *zone);
+/* At the start, drops entries of zones that have left the configuration since
+ * the last one; updates of clients are written to files in the journal's folder
+ * before. */
+void xfrd_keep_drop_others(struct xfrd *xfrd, const char *folder);
 /* True if no other transfer is to be begun now. */
 bool xfrd_keep_is_full(const struct xfrd *xfrd);
 /* Reads no more from primaries for a while, if the disk does not keep up. */
 void xfrd_keep_slow_down(struct xfrd *xfrd);
 /* Has a complete transfer made durable, then published. */
 void xfrd_keep_begin(struct xfrd_job *job);
+/* Takes the loader's word that the request with a ticket waits for a program
+ * that judges. If it is a transfer, its zone is marked. */
+void xfrd_keep_take_delay(struct xfrd *xfrd, uint64_t ticket);
 
 /* ---- xfrd_resume.c ------------------------------------------------------- */
 
@@ -685,16 +632,5 @@ void xfrd_detach_suspend(struct xfrd *xfrd, struct xfrd_zone *zone);
 void xfrd_detach_purge(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Removes a zone from this process. */
 void xfrd_detach_remove(struct xfrd *xfrd, struct xfrd_zone *zone);
-
-/* ---- xfrd_follow.c ------------------------------------------------------- */
-
-/* NSD_E_MEMORY. */
-enum nsd_err xfrd_follow_init(struct xfrd *xfrd) MUST_USE;
-/* Another configuration is published. Follows it, once no batch of changes is
- * under way, and sends OBEYED with the ticket; from the start, if it does so
- * already. */
-void xfrd_follow(struct xfrd *xfrd, uint64_t ticket);
-/* Begins to follow if that is wanted: no batch of changes is under way. */
-void xfrd_follow_begin(struct xfrd *xfrd);
 
 #endif

@@ -71,7 +71,7 @@ catalog_owns(void *ctx, const struct xfrd_zone *zone, const char *id)
 
 /* Notes a member that is to be looked at again. */
 static void
-catalog_on_free(void *ctx, const struct xfrd_refused *refused)
+catalog_on_free(void *ctx, const struct xfrd_refused_member *refused)
 {
 	struct xfrd_catalog *catalog = ctx;
 	uint8_t label[64], apex[NAME_MAX_LEN], (*again)[64] = NULL;

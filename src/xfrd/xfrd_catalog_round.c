@@ -148,7 +148,7 @@ static const char *
 name_get_id(const struct xfrd_catalog *catalog, const uint8_t *name)
 {
 	const struct xfrd_zone_table *table = &catalog->xfrd->zones.table;
-	const struct xfrd_refused *refused = xfrd_members_find_refused(
+	const struct xfrd_refused_member *refused = xfrd_members_find_refused(
 		&catalog->members, name);
 	const struct xfrd_zone *zone;
 
@@ -241,8 +241,9 @@ nodes_join(struct catalog_round *round)
 
 	for (size_t i = 0; i < round->node_count; i++)
 		round->nodes[i].order = i;
-	qsort(round->nodes, round->node_count, sizeof(*round->nodes),
-		nodes_compare);
+	if (round->node_count > 1)
+		qsort(round->nodes, round->node_count, sizeof(*round->nodes),
+			nodes_compare);
 	for (size_t i = 0; i < round->node_count; i++) {
 		struct catalog_node *node = &round->nodes[i];
 		struct catalog_node *last = &round->nodes[kept - (kept > 0)];

@@ -95,6 +95,8 @@ change_begin(struct xfrd_change *change)
 	}
 	if (xfrd_change_find(changes, change->wire) != NULL)
 		return false;
+	if (!change->is_listed && xfrd_change_save(change))
+		return true;
 	if (!change->is_listed) {
 		enum nsd_err err = change_list(change);
 
@@ -463,8 +465,20 @@ changes_end_failed(struct xfrd_changes *changes, int error)
 	}
 }
 
+/* The list on the disk has the lines of the batch: the loader may do it. */
+static void
+changes_note_durable(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change;
+
+	cds_list_for_each_entry(change, &changes->batch, node)
+		change->is_durable = change->was_asked = true;
+	changes->step = XFRD_CHANGES_LOADER;
+}
+
 /* Refuses a batch that could not be flushed: some of its lines may be on the
- * disk. */
+ * disk. A change that a dead loader has published cannot fail, and is not done
+ * before its line is durable. */
 static void
 changes_refuse(struct xfrd_changes *changes, int error)
 {
@@ -474,9 +488,16 @@ changes_refuse(struct xfrd_changes *changes, int error)
 		|| changes->step == XFRD_CHANGES_MOVE);
 	log_error("cannot write %s: %s", changes->list->path, strerror(error));
 	while ((change = list_first_or_null(&changes->batch, struct xfrd_change,
-			node)) != NULL)
+			node)) != NULL) {
+		if (change->was_asked && !change->is_durable
+			&& xfrd_change_is_published(change)) {
+			xfrd_change_list_anew(change);
+			xfrd_change_move(change, &changes->busy);
+			continue;
+		}
 		xfrd_change_fail(change, XFRD_CHANGED_UNLISTED,
 			strerror(error));
+	}
 	changes_return(changes);
 }
 
@@ -576,7 +597,7 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 			changes_flush(changes, XFRD_CHANGES_MOVE);
 			return;
 		}
-		changes->step = XFRD_CHANGES_LOADER;
+		changes_note_durable(changes);
 		break;
 	case XFRD_CHANGES_RETURN:
 		if (changes_drop_new(changes, error == 0) && error == 0) {

@@ -38,11 +38,9 @@ change_has_pattern(const struct xfrd_change *change,
 	return has;
 }
 
-/* True if who asks may change a zone that is there. Changes that a dead xfrd
- * has left were checked by it. */
-static bool
-change_may(const struct xfrd_change *change, const struct xfrd_zone *zone,
-	enum xfrd_changed *outcome)
+bool
+xfrd_change_check_asker(const struct xfrd_change *change,
+	const struct xfrd_zone *zone, enum xfrd_changed *outcome)
 {
 	const char *id = xfrd_zone_member(&change->xfrd->zones.table, zone);
 
@@ -72,7 +70,7 @@ xfrd_change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 			change->kind = XFRD_CHANGE_ADD;
 		return change->created;
 	}
-	if (!change_may(change, zone, outcome))
+	if (!xfrd_change_check_asker(change, zone, outcome))
 		return false;
 	*outcome = XFRD_CHANGED;
 	/* A change that a dead xfrd has left may be done by the loader, but not

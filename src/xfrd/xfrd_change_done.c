@@ -24,6 +24,20 @@ change_is_done(const struct xfrd_change *change, enum nsd_err err)
 		&& err == NSD_E_ZONE;
 }
 
+bool
+xfrd_change_is_published(const struct xfrd_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+	struct xfrd_options options = xfrd_options_find(xfrd, change->wire);
+	const char *pattern = xfrd_options_pattern(&options);
+	bool is = change->kind == XFRD_CHANGE_DELETE ? options.entry == NULL
+		: pattern != NULL && strcmp(pattern, change->pattern) == 0;
+
+	xfrd_read_end(xfrd);
+	/* Another store has what has come and gone. */
+	return is && !xfrd->is_behind;
+}
+
 void
 xfrd_change_finish(struct xfrd_change *change, const struct zone_change *done)
 {
@@ -52,22 +66,6 @@ xfrd_change_finish(struct xfrd_change *change, const struct zone_change *done)
 		xfrd_change_end(change, XFRD_CHANGED, NULL);
 }
 
-/* True if what the change asks for is published. A loader may have made the
- * change, and have died before it could say so. */
-static bool
-change_is_published(const struct xfrd_change *change)
-{
-	struct xfrd *xfrd = change->xfrd;
-	struct xfrd_options options = xfrd_options_find(xfrd, change->wire);
-	const char *pattern = xfrd_options_pattern(&options);
-	bool is = change->kind == XFRD_CHANGE_DELETE ? options.entry == NULL
-		: pattern != NULL && strcmp(pattern, change->pattern) == 0;
-
-	xfrd_read_end(xfrd);
-	/* Another store has what has come and gone. */
-	return is && !xfrd->is_behind;
-}
-
 void
 xfrd_change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
 	const char *why)
@@ -76,7 +74,7 @@ xfrd_change_fail(struct xfrd_change *change, enum xfrd_changed outcome,
 	static const struct zone_change done = {.file = IPC_ZONE_LATER};
 	struct xfrd_changes *changes = change->xfrd->changes;
 
-	if (!change->has_old && change_is_published(change)) {
+	if (!change->has_old && xfrd_change_is_published(change)) {
 		xfrd_change_finish(change, &done);
 		return;
 	}

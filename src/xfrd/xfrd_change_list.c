@@ -228,6 +228,17 @@ xfrd_change_unlist(struct xfrd_change *change)
 	list->renew |= err != NSD_OK;
 }
 
+void
+xfrd_change_list_anew(struct xfrd_change *change)
+{
+	xfrd_change_unlist(change);
+	/* Both lines are there. */
+	change->xfrd->changes->list->renew |= change->has_old;
+	change->has_old = false;
+	change->is_listed = false;
+	change->at = 0;
+}
+
 /* ---- the zone in xfrd ---------------------------------------------------- */
 
 enum nsd_err

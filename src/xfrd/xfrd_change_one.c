@@ -120,6 +120,8 @@ xfrd_change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	xfrd_change_on_end *on_end = change->on_end;
 	void *ctx = change->ctx;
 
+	if (change->is_held)
+		xfrd_client_update_release(change->xfrd, change->wire);
 	xfrd_change_free(change);
 	if (on_end != NULL)
 		on_end(ctx, &end);

@@ -221,6 +221,7 @@ changes_list_again(struct xfrd_changes *changes)
 
 	cds_list_for_each_entry(change, &changes->waiting, node) {
 		change->is_listed = false;
+		change->is_durable = false;
 		change->at = 0;
 	}
 }

@@ -284,6 +284,7 @@ xfrd_change_init(struct xfrd *xfrd)
 	xfrd->changes = changes;
 	if (changes != NULL) {
 		CDS_INIT_LIST_HEAD(&changes->waiting);
+		CDS_INIT_LIST_HEAD(&changes->saving);
 		CDS_INIT_LIST_HEAD(&changes->batch);
 		CDS_INIT_LIST_HEAD(&changes->busy);
 		CDS_INIT_LIST_HEAD(&changes->failed);

@@ -5,6 +5,7 @@
  *   xfrd_change_start.c  opens the zone list, and finds changes that the last
  *                        xfrd has left
  *   xfrd_change.c        gathers changes, and takes batches from step to step
+ *   xfrd_change_save.c   zones that take updates are written before they go
  *   xfrd_change_list.c   the lines of changes
  *   xfrd_change_renew.c  the list is written anew
  *   xfrd_change_read.c   waits for large files of zones that have come
@@ -40,10 +41,15 @@ struct xfrd_change {
 	bool no_wait;
 	bool alone;                /* the loader is asked for it alone: it, or
 				    * others with it, were the death of some */
+	bool is_held;              /* updates of the zone wait (xfrd_save.h) */
 	bool is_listed;            /* the line is written: */
 	uint64_t at;               /* there; 0: it has none, as with DELETE */
 	bool has_old;              /* the line that the zone had before is
 				    * there, too */
+	bool is_durable;           /* the list on the disk has what the change
+				    * asks for, and no more */
+	bool was_asked;            /* the loader was asked for it, and may have
+				    * made it */
 	xfrd_change_on_end *on_end; /* NULL: no user waits for it */
 	void *ctx;
 	char *pattern;             /* NULL with DELETE */
@@ -88,6 +94,7 @@ struct xfrd_changes {
 	struct event *begin_event; /* next step: at the end of the turn, or
 				    * after a while */
 	struct cds_list_head waiting; /* for the next batch */
+	struct cds_list_head saving;  /* files of their zones are written */
 	struct cds_list_head batch;   /* the loader is to be asked for these */
 	struct cds_list_head busy;    /* the loader could not do these yet */
 	struct cds_list_head failed;  /* and these not at all */
@@ -153,8 +160,23 @@ bool xfrd_change_parse(struct xfrd_change *change, enum xfrd_changed *outcome);
 bool xfrd_change_check(struct xfrd_change *change, const struct xfrd_zone *zone,
 	enum xfrd_changed *outcome);
 
+/* True if who asks may change a zone that is there. Changes that a dead xfrd
+ * has left were checked by it. *outcome: if not, why. */
+bool xfrd_change_check_asker(const struct xfrd_change *change,
+	const struct xfrd_zone *zone, enum xfrd_changed *outcome);
+
+/* ---- xfrd_change_save.c -------------------------------------------------- */
+
+/* Has the file of the zone of a change written, if the zone may lose updates by
+ * it, and takes the change until then: it comes back as the first that waits,
+ * or ends. False: nothing is to be written. */
+bool xfrd_change_save(struct xfrd_change *change) MUST_USE;
+
 /* ---- xfrd_change_done.c -------------------------------------------------- */
 
+/* True if what the change asks for is published. A loader may have made the
+ * change, and have died before it could say so. */
+bool xfrd_change_is_published(const struct xfrd_change *change);
 /* Ends a change that all other processes have made. If xfrd cannot make it, the
  * next xfrd has it. */
 void xfrd_change_finish(struct xfrd_change *change,
@@ -181,6 +203,9 @@ enum nsd_err xfrd_change_drop_old(struct xfrd_change *change) MUST_USE;
 /* The change has failed: its line becomes what it was, or else the whole list
  * is written anew. With change->has_old, xfrd_change_drop_new is to follow. */
 void xfrd_change_unlist(struct xfrd_change *change);
+/* The same of a change that cannot fail: its line is to be written again, with
+ * another batch. */
+void xfrd_change_list_anew(struct xfrd_change *change);
 /* Removes the new line of a zone whose old line is durable. Where the old line
  * could not be flushed, both stay until the whole list is written anew. */
 void xfrd_change_drop_new(struct xfrd_change *change, bool old_is_durable);

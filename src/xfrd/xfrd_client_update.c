@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_client_updates.h"
 #include "xfrd/xfrd_forward.h"
@@ -40,11 +41,37 @@ update_create(const struct ipc_message *m, const uint8_t *message, size_t len)
 		return NULL;
 	memset(update, 0, sizeof(*update));
 	update->channel = m->channel;
+	update->came_msec = clock_now_msec();
 	memcpy(&update->ticket, &from->request.ticket, sizeof(update->ticket));
 	memcpy(&update->from, from->address, sizeof(from->address));
 	update->len = len;
 	memcpy(update->message, message, len);
 	return update;
+}
+
+/* Takes a message that repeats a request which is under way. False: it does
+ * not. Without memory it gets no answer, as one whose outcome is not known: it
+ * must not be carried out a second time. */
+static bool
+update_is_repeat(struct xfrd *xfrd, const struct ipc_message *m,
+	const uint8_t *message, size_t len)
+{
+	const struct ipc_client_update *payload
+		= (const struct ipc_client_update *)m->payload;
+	struct peer *worker = peers_find(&xfrd->role.peers, m->channel);
+	struct sockaddr_storage from = {.ss_family = 0};
+	struct client_update *first;
+	uint64_t ticket;
+
+	memcpy(&from, payload->address, sizeof(payload->address));
+	first = xfrd_client_update_repeats_find(xfrd, &from, message, len);
+	if (first == NULL)
+		return false;
+	memcpy(&ticket, &payload->request.ticket, sizeof(ticket));
+	if (xfrd_client_update_repeats_note(first, m->channel, ticket) != NSD_OK
+		&& worker != NULL)
+		link_return(&worker->link, IPC_CLIENT_UPDATE);
+	return true;
 }
 
 /* Answers a message that no request is made of. */
@@ -101,6 +128,8 @@ xfrd_client_update_take(struct xfrd *xfrd, const struct ipc_message *m)
 		update_refuse(xfrd, m, RCODE_FORMERR, "no UPDATE of a zone");
 		return;
 	}
+	if (update_is_repeat(xfrd, m, message, len))
+		return;
 	update = xfrd->updates.octets > OCTETS_MAX ? NULL
 		: update_create(m, message, len);
 	if (update == NULL) {
@@ -110,6 +139,7 @@ xfrd_client_update_take(struct xfrd *xfrd, const struct ipc_message *m)
 	}
 	memcpy(update->apex, apex, name_len(apex));
 	xfrd->updates.octets += len;
+	xfrd_client_update_repeats_add(xfrd, update);
 	if (update_is_forwarded(xfrd, apex))
 		xfrd_forward(xfrd, update);
 	else

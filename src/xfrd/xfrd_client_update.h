@@ -5,8 +5,10 @@
  *
  *   xfrd_client_update.c         takes requests from workers
  *   xfrd_client_update_check.c   whether a request is allowed
+ *   xfrd_client_update_zone.c    zones, and who holds them
  *   xfrd_client_update_batch.c   makes a version of the requests of a zone
  *   xfrd_client_update_answer.c  answers workers
+ *   xfrd_client_update_repeat.c  repeats of a request that is under way
  *   xfrd_client_update_log.c     log lines
  *   xfrd_forward.c               passes requests on to primaries
  *
@@ -29,6 +31,7 @@
 
 struct event;
 struct ipc_message;
+struct save_work;
 struct xfrd;
 struct xfrd_update_key;
 struct xfrd_zone;
@@ -42,9 +45,15 @@ struct xfrd_updates_said {
 
 /* Keys that were used last, ready to make MACs. */
 #define XFRD_UPDATE_KEYS 64u
+/* Lists of requests that are under way, by the ID of the message. */
+#define XFRD_UPDATE_LISTS 256u
 
 struct xfrd_client_updates {
-	void *zones;              /* struct update_zone, of <search.h> */
+	void *zones;              /* struct update_zone, of xfrd_apexes.h */
+	struct cds_list_head all; /* the same */
+	uint32_t holds;           /* of all zones */
+	uint64_t saves;           /* begun by xfrd_save */
+	struct save_work *saver;  /* of all zones, whose turn it is; or NULL */
 	struct cds_list_head due; /* of these, those that have requests, and no
 				   * batch under way */
 	struct event *event;      /* the next batch */
@@ -54,6 +63,7 @@ struct xfrd_client_updates {
 	struct xfrd_updates_said said;
 	struct xfrd_update_key *keys[XFRD_UPDATE_KEYS];
 	struct xfrd_forwards forwards;
+	struct cds_list_head under_way[XFRD_UPDATE_LISTS];
 };
 
 /* Text that stands between the address and the key's name in a source. */
@@ -90,6 +100,12 @@ void xfrd_client_update_forget(struct xfrd *xfrd, const uint8_t *apex);
 /* True if versions of a zone, or of any zone (NULL), are being made durable and
  * published. */
 bool xfrd_client_update_is_busy(const struct xfrd *xfrd, const uint8_t *apex);
+
+/* Has requests of a zone, or of all zones (NULL), wait, until as many releases
+ * have come. A batch under way comes to its end: see _is_busy. NSD_E_MEMORY. */
+enum nsd_err xfrd_client_update_hold(struct xfrd *xfrd, const uint8_t *apex)
+	MUST_USE;
+void xfrd_client_update_release(struct xfrd *xfrd, const uint8_t *apex);
 
 /* Counts requests of a zone that are here. */
 uint32_t xfrd_client_update_count(const struct xfrd *xfrd,

@@ -8,26 +8,40 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_client_updates.h"
 
-/* Sends an answer, and frees the request. len: octets of the text. */
+/* Sends an answer to a worker. */
 static void
-answer_send(struct xfrd *xfrd, struct client_update *update,
+answer_send(struct xfrd *xfrd, uint64_t channel,
+	const struct link_message *answer)
+{
+	struct peer *worker = peers_find(&xfrd->role.peers, channel);
+
+	/* The credit comes first: the worker may have the next request sent
+	 * when it reads the answer. */
+	if (worker != NULL)
+		link_return(&worker->link, IPC_CLIENT_UPDATE);
+	if (worker != NULL && link_send(&worker->link, answer) != NSD_OK)
+		link_end(&worker->link);
+}
+
+/* Answers a request and its repeats, and frees it. len: octets of the text. */
+static void
+answer_all(struct xfrd *xfrd, struct client_update *update,
 	struct ipc_client_updated *updated, size_t len)
 {
-	struct peer *worker = peers_find(&xfrd->role.peers, update->channel);
 	const struct link_message answer = {
 		.type = IPC_CLIENT_UPDATED,
 		.payload = updated,
 		.len = IPC_CLIENT_UPDATED_MIN + len,
 	};
+	uint64_t channel = update->channel;
 
 	updated->ticket = update->ticket;
-	/* The credit comes first: the worker may have the next request sent
-	 * when it reads the answer. */
-	if (worker != NULL)
-		link_return(&worker->link, IPC_CLIENT_UPDATE);
-	if (worker != NULL && link_send(&worker->link, &answer) != NSD_OK)
-		link_end(&worker->link);
+	do
+		answer_send(xfrd, channel, &answer);
+	while (xfrd_client_update_repeats_take(update, &channel,
+		&updated->ticket));
 	xfrd->updates.octets -= update->len;
+	cds_list_del(&update->id_node);
 	free(update);
 }
 
@@ -44,7 +58,7 @@ xfrd_client_update_answer(struct xfrd *xfrd, struct client_update *update,
 	_Static_assert(CLIENT_UPDATE_WHY_MAX <= IPC_CLIENT_UPDATED_MAX,
 		"a text has room");
 	memcpy(updated.text, end->why, len);
-	answer_send(xfrd, update, &updated, len);
+	answer_all(xfrd, update, &updated, len);
 }
 
 void
@@ -55,5 +69,5 @@ xfrd_client_update_pass_back(struct xfrd *xfrd, struct client_update *update,
 
 	assert(len <= sizeof(updated.text));
 	memcpy(updated.text, message, len);
-	answer_send(xfrd, update, &updated, len);
+	answer_all(xfrd, update, &updated, len);
 }

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,73 +22,10 @@
 /* A batch takes no other request after so long: the loop has other work. */
 #define TURN_USEC 4000
 
-/* A zone whose clients have sent updates. */
-struct update_zone {
-	struct cds_list_head due_node; /* of updates.due, or of none */
-	struct xfrd *xfrd;
-	struct cds_list_head waiting;  /* in the order in which they came */
-	struct cds_list_head taken;    /* of the batch under way */
-	uint32_t count;                /* of both */
-	bool is_busy;                  /* a batch is made durable and
-					* published */
-	bool is_looked;                /* updates were looked for that the last
-					* xfrd has left without publishing */
-	uint32_t last_serial;          /* of the last update */
-	int64_t last_sec;              /* of the epoch; 0: there was none */
-	char *last_source;             /* with last_sec */
-	uint8_t apex[NAME_MAX_LEN];
-};
+/* Workers give requests up that have taken so long: nobody waits for these. */
+#define WAIT_MSEC 30000
 
 /* ---- zones --------------------------------------------------------------- */
-
-static int
-batch_order_zones(const void *a, const void *b)
-{
-	const struct update_zone *one = a, *other = b;
-
-	return name_compare(one->apex, other->apex);
-}
-
-static struct update_zone *
-batch_find_zone(const struct xfrd *xfrd, const uint8_t *apex)
-{
-	struct update_zone key, **place;
-
-	memcpy(key.apex, apex, name_len(apex));
-	place = tfind(&key, &xfrd->updates.zones, batch_order_zones);
-	return place != NULL ? *place : NULL;
-}
-
-/* Finds a zone, or makes it. NULL: no memory. */
-static struct update_zone *
-batch_get_zone(struct xfrd *xfrd, const uint8_t *apex)
-{
-	struct update_zone *z = batch_find_zone(xfrd, apex);
-
-	if (z != NULL)
-		return z;
-	z = calloc(1, sizeof(*z));
-	if (z == NULL)
-		return NULL;
-	z->xfrd = xfrd;
-	memcpy(z->apex, apex, name_len(apex));
-	CDS_INIT_LIST_HEAD(&z->due_node);
-	CDS_INIT_LIST_HEAD(&z->waiting);
-	CDS_INIT_LIST_HEAD(&z->taken);
-	if (tsearch(z, &xfrd->updates.zones, batch_order_zones) != NULL)
-		return z;
-	free(z);
-	return NULL;
-}
-
-static void
-batch_free_zone(struct update_zone *z)
-{
-	assert(!z->is_busy && z->count == 0 && cds_list_empty(&z->due_node));
-	(void)tdelete(z, &z->xfrd->updates.zones, batch_order_zones);
-	free(z->last_source);
-	free(z);
-}
 
 static void
 batch_set_busy(struct update_zone *z, bool is_busy)
@@ -97,32 +33,6 @@ batch_set_busy(struct update_zone *z, bool is_busy)
 	z->xfrd->updates.busy += is_busy;
 	z->xfrd->updates.busy -= z->is_busy;
 	z->is_busy = is_busy;
-}
-
-/* Has the next batch of a zone made soon, if there are requests and none is
- * under way. */
-static void
-batch_zone_soon(struct update_zone *z)
-{
-	static const struct timeval at_once = {.tv_sec = 0};
-	struct xfrd_client_updates *updates = &z->xfrd->updates;
-
-	if (z->is_busy || cds_list_empty(&z->waiting)
-		|| !cds_list_empty(&z->due_node))
-		return;
-	cds_list_add_tail(&z->due_node, &updates->due);
-	event_add(updates->event, &at_once);
-}
-
-/* The same; a zone that is not here any more, and has no requests, goes. */
-static void
-batch_zone_go_on(struct update_zone *z)
-{
-	if (!z->is_busy && z->count == 0
-		&& xfrd_zone_find(&z->xfrd->zones.table, z->apex) == NULL)
-		batch_free_zone(z);
-	else
-		batch_zone_soon(z);
 }
 
 /* ---- the end of requests ------------------------------------------------- */
@@ -167,7 +77,7 @@ batch_end_request(struct update_zone *z, struct client_update *update,
 
 /* Ends requests of a list with the same outcome. */
 static void
-batch_end_all(struct update_zone *z, struct cds_list_head *list,
+batch_end_list(struct update_zone *z, struct cds_list_head *list,
 	const struct client_update_end *end)
 {
 	struct client_update *update;
@@ -175,6 +85,20 @@ batch_end_all(struct update_zone *z, struct cds_list_head *list,
 	while ((update = list_first_or_null(list, struct client_update, node))
 		!= NULL)
 		batch_end_request(z, update, end);
+}
+
+static void
+batch_end_taken(struct update_zone *z, const struct client_update_end *end)
+{
+	batch_end_list(z, &z->taken, end);
+	z->taken_count = 0;
+}
+
+static void
+batch_end_waiting(struct update_zone *z, const struct client_update_end *end)
+{
+	batch_end_list(z, &z->waiting, end);
+	z->suspects = 0;
 }
 
 /* Notes the last update of the batch that was published. */
@@ -200,6 +124,15 @@ batch_note_last(struct update_zone *z)
 	z->last_sec = (int64_t)time(NULL);
 }
 
+/* True if a version was refused for what is in it: its digest or signatures are
+ * wrong, it changes too much, or its verifier says no. */
+static bool
+batch_is_judged(enum nsd_err err)
+{
+	return err == NSD_E_DIGEST || err == NSD_E_SIGNED
+		|| err == NSD_E_CHANGE || err == NSD_E_REFUSED;
+}
+
 /* Sets the outcome of requests whose version is not served. The zone may have
  * gone meanwhile, or have other options. */
 static void
@@ -216,6 +149,10 @@ batch_set_failed(struct update_zone *z, const struct xfrd_edit_end *edit,
 		batch_set_gone(end);
 	} else if (!takes) {
 		batch_set_closed(end);
+	} else if (batch_is_judged(edit->err)) {
+		batch_set_end(end, RCODE_REFUSED, EDE_PROHIBITED, "");
+		snprintf(end->why, sizeof(end->why),
+			"the zone would not be served with it: %s", edit->why);
 	} else {
 		batch_set_end(end, RCODE_SERVFAIL, EDE_OTHER, "");
 		snprintf(end->why, sizeof(end->why),
@@ -224,28 +161,55 @@ batch_set_failed(struct update_zone *z, const struct xfrd_edit_end *edit,
 	}
 }
 
+/* Ends the requests of a batch that is served. */
+static void
+batch_end_served(struct update_zone *z)
+{
+	struct client_update *update;
+
+	batch_note_last(z);
+	while ((update = list_first_or_null(&z->taken, struct client_update,
+			node)) != NULL) {
+		struct client_update_end end = update->end;
+
+		batch_end_request(z, update, &end);
+	}
+	z->taken_count = 0;
+	if (z->batch_max < z->suspects)
+		z->batch_max *= 2;
+}
+
+/* Has the requests of a refused batch tried again, half as many at a time, so
+ * that the one that is the cause comes to be alone. They are suspects from now
+ * on; those of a larger batch before that have not been tried are, still. */
+static void
+batch_halve(struct update_zone *z)
+{
+	assert(z->taken_count > 1);
+	z->batch_max = z->taken_count / 2;
+	z->suspects += z->taken_count;
+	cds_list_splice(&z->taken, &z->waiting);
+	CDS_INIT_LIST_HEAD(&z->taken);
+	z->taken_count = 0;
+}
+
 static void
 batch_on_end(void *ctx, const struct xfrd_edit_end *edit)
 {
 	struct update_zone *z = ctx;
-	struct client_update *update;
 	struct client_update_end end;
 
 	assert(z->is_busy);
 	batch_set_busy(z, false);
 	if (edit->err == NSD_OK) {
-		batch_note_last(z);
-		while ((update = list_first_or_null(&z->taken,
-				struct client_update, node))
-			!= NULL) {
-			end = update->end;
-			batch_end_request(z, update, &end);
-		}
+		batch_end_served(z);
+	} else if (batch_is_judged(edit->err) && z->taken_count > 1) {
+		batch_halve(z);
 	} else {
 		batch_set_failed(z, edit, &end);
-		batch_end_all(z, &z->taken, &end);
+		batch_end_taken(z, &end);
 	}
-	batch_zone_go_on(z);
+	xfrd_client_update_zone_go_on(z);
 }
 
 /* ---- a batch ------------------------------------------------------------- */
@@ -305,6 +269,19 @@ batch_begin(struct update_zone *z, const struct xfrd_options *options,
 	return false;
 }
 
+/* Checks a request before it is carried out. False: *end is its outcome. */
+static bool
+batch_check_request(struct update_zone *z, const struct xfrd_options *options,
+	struct client_update *update, struct client_update_end *end)
+{
+	if (clock_now_msec() - update->came_msec > WAIT_MSEC) {
+		batch_set_end(end, RCODE_SERVFAIL, EDE_OTHER,
+			"the update has waited for too long; it is not made");
+		return false;
+	}
+	return xfrd_client_update_check(z->xfrd, options, update, end);
+}
+
 /* Carries a request out. True: it is in the batch now, or has ended; false: it
  * goes into the next one. is_first: the batch is as it began. */
 static bool
@@ -315,7 +292,7 @@ batch_apply(struct update_zone *z, const struct xfrd_options *options,
 	struct client_update_end end = {.ede = EDE_NONE};
 	enum nsd_err err;
 
-	if (!xfrd_client_update_check(z->xfrd, options, update, &end)) {
+	if (!batch_check_request(z, options, update, &end)) {
 		batch_end_request(z, update, &end);
 		return true;
 	}
@@ -345,6 +322,7 @@ batch_apply(struct update_zone *z, const struct xfrd_options *options,
 	}
 	cds_list_del(&update->node);
 	cds_list_add_tail(&update->node, &z->taken);
+	z->taken_count++;
 	return true;
 }
 
@@ -358,6 +336,7 @@ batch_ask(struct update_zone *z, const struct dynupdate *d)
 		.kind = XFR_DIFFS,
 		.source = source,
 		.is_told = true,
+		.is_update = true,
 		.on_end = batch_on_end,
 		.ctx = z,
 	};
@@ -377,7 +356,7 @@ batch_ask(struct update_zone *z, const struct dynupdate *d)
 	if (err == NSD_OK)
 		return;
 	batch_set_end(&end, RCODE_SERVFAIL, EDE_OTHER, err_text(err));
-	batch_end_all(z, &z->taken, &end);
+	batch_end_taken(z, &end);
 }
 
 /* Makes the next batch of a zone. */
@@ -389,18 +368,23 @@ batch_make(struct update_zone *z)
 	struct client_update *update;
 	struct client_update_end end;
 	struct dynupdate *d = NULL;
+	uint32_t max = z->suspects > 0 ? z->batch_max : UINT32_MAX;
 	bool is_first = true;
 
-	assert(cds_list_empty(&z->taken));
+	assert(cds_list_empty(&z->taken) && z->taken_count == 0 && max > 0);
 	if (!batch_begin(z, &options, &d, &end)) {
-		batch_end_all(z, &z->waiting, &end);
+		batch_end_waiting(z, &end);
 	} else {
 		while ((update = list_first_or_null(&z->waiting,
 				struct client_update, node))
 				!= NULL
-			&& batch_apply(z, &options, d, update, is_first)
-			&& clock_now_usec() - began < TURN_USEC)
+			&& batch_apply(z, &options, d, update, is_first)) {
+			z->suspects -= z->suspects > 0;
 			is_first = false;
+			if (z->taken_count == max
+				|| clock_now_usec() - began >= TURN_USEC)
+				break;
+		}
 		batch_ask(z, d);
 		dynupdate_end(d);
 	}
@@ -416,19 +400,38 @@ batch_on_resumed(void *ctx, const struct xfrd_edit_end *edit)
 
 	assert(z->is_busy && cds_list_empty(&z->taken));
 	batch_set_busy(z, false);
-	batch_zone_go_on(z);
+	xfrd_client_update_zone_go_on(z);
 }
 
 /* Has updates that the last xfrd has made durable published, before all
- * else. */
-static void
+ * else. False: there is no memory for that now. */
+static bool
 batch_resume(struct update_zone *z)
 {
+	enum nsd_err err;
+
 	if (z->is_looked || z->is_busy)
-		return;
-	z->is_looked = true;
-	batch_set_busy(z, xfrd_edit_resume(z->xfrd, z->apex, batch_on_resumed,
-		z));
+		return true;
+	err = xfrd_edit_resume(z->xfrd, z->apex, batch_on_resumed, z);
+	batch_set_busy(z, err == NSD_OK);
+	z->is_looked = err != NSD_E_MEMORY;
+	return z->is_looked;
+}
+
+/* Takes the next step of a zone that is due. */
+static void
+batch_go_on(struct update_zone *z)
+{
+	struct client_update_end end;
+
+	if (!batch_resume(z)) {
+		batch_set_end(&end, RCODE_SERVFAIL, EDE_OTHER,
+			err_text(NSD_E_MEMORY));
+		batch_end_waiting(z, &end);
+	} else if (!z->is_busy) {
+		batch_make(z);
+	}
+	xfrd_client_update_zone_go_on(z);
 }
 
 static void
@@ -443,10 +446,7 @@ batch_on_event(evutil_socket_t fd, short what, void *arg)
 	if (z == NULL)
 		return;
 	cds_list_del_init(&z->due_node);
-	batch_resume(z);
-	if (!z->is_busy)
-		batch_make(z);
-	batch_zone_go_on(z);
+	batch_go_on(z);
 	if (!cds_list_empty(&updates->due))
 		event_add(updates->event, &at_once);
 }
@@ -456,7 +456,7 @@ batch_on_event(evutil_socket_t fd, short what, void *arg)
 void
 xfrd_client_update_queue(struct xfrd *xfrd, struct client_update *update)
 {
-	struct update_zone *z = batch_get_zone(xfrd, update->apex);
+	struct update_zone *z = xfrd_client_update_zone_get(xfrd, update->apex);
 	struct client_update_end end;
 
 	if (z == NULL) {
@@ -467,7 +467,7 @@ xfrd_client_update_queue(struct xfrd *xfrd, struct client_update *update)
 	}
 	cds_list_add_tail(&update->node, &z->waiting);
 	z->count++;
-	batch_zone_soon(z);
+	xfrd_client_update_zone_soon(z);
 }
 
 void
@@ -485,71 +485,25 @@ xfrd_client_update_look(struct xfrd *xfrd, const struct xfrd_zone *zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
 	/* Without memory, the first request has it looked for. */
-	z = batch_get_zone(xfrd, apex);
+	z = xfrd_client_update_zone_get(xfrd, apex);
 	if (z != NULL)
-		batch_resume(z);
+		(void)batch_resume(z);
 }
 
 void
 xfrd_client_update_forget(struct xfrd *xfrd, const uint8_t *apex)
 {
-	struct update_zone *z = batch_find_zone(xfrd, apex);
+	struct update_zone *z = xfrd_client_update_zone_find(xfrd, apex);
 	struct client_update_end end;
 
 	if (z == NULL)
 		return;
 	batch_set_gone(&end);
-	batch_end_all(z, &z->waiting, &end);
+	batch_end_waiting(z, &end);
 	cds_list_del_init(&z->due_node);
 	/* With a batch under way, its end frees the zone. */
 	if (!z->is_busy)
-		batch_free_zone(z);
-}
-
-bool
-xfrd_client_update_find_last(const struct xfrd *xfrd, const uint8_t *apex,
-	struct xfrd_updated *last)
-{
-	const struct update_zone *z = batch_find_zone(xfrd, apex);
-	struct journal_entry entry;
-	uint64_t octets;
-
-	if (z != NULL && z->last_sec != 0) {
-		last->serial = z->last_serial;
-		last->at_sec = z->last_sec;
-		snprintf(last->source, sizeof(last->source), "%s",
-			z->last_source);
-		return true;
-	}
-	if (xfrd->journal == NULL
-		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
-		|| entry.kind != JOURNAL_DIFFS
-		|| journal_read_source(xfrd->journal, apex, entry.id,
-			   last->source)
-			!= NSD_OK)
-		return false;
-	last->serial = entry.to;
-	last->at_sec = entry.time_sec;
-	return true;
-}
-
-uint32_t
-xfrd_client_update_count(const struct xfrd *xfrd, const uint8_t *apex)
-{
-	const struct update_zone *z = batch_find_zone(xfrd, apex);
-
-	return z != NULL ? z->count : 0;
-}
-
-bool
-xfrd_client_update_is_busy(const struct xfrd *xfrd, const uint8_t *apex)
-{
-	const struct update_zone *z;
-
-	if (apex == NULL)
-		return xfrd->updates.busy > 0;
-	z = batch_find_zone(xfrd, apex);
-	return z != NULL && z->is_busy;
+		xfrd_client_update_zone_free(z);
 }
 
 enum nsd_err
@@ -559,6 +513,8 @@ xfrd_client_update_init(struct xfrd *xfrd)
 		!= (ssize_t)sizeof(xfrd->updates.seed))
 		xfrd->updates.seed = (uint64_t)clock_now_usec();
 	CDS_INIT_LIST_HEAD(&xfrd->updates.due);
+	CDS_INIT_LIST_HEAD(&xfrd->updates.all);
+	xfrd_client_update_repeats_init(xfrd);
 	xfrd->updates.event = event_new(xfrd->role.base, -1, 0,
 		batch_on_event, xfrd);
 	return xfrd->updates.event != NULL ? NSD_OK : NSD_E_MEMORY;

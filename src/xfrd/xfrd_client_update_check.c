@@ -14,8 +14,8 @@
 
 #include "dns/rrtype.h"
 #include "dns/tsig.h"
+#include "query/policy.h"
 #include "settings/acl.h"
-#include "settings/update_policy.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_client_updates.h"
 
@@ -209,42 +209,20 @@ check_signer(struct xfrd *xfrd, const struct store_view *view,
 
 /* ---- the zone ------------------------------------------------------------ */
 
-/* True if a policy allows each change of a request. A name outside the zone is
- * left to dynupdate, which refuses it, too. */
 static bool
 check_by_policy(const struct update_policy *policy,
 	const struct client_update *update, store_ref key)
 {
-	const uint8_t *message = update->message;
-	uint32_t skipped = message_get_count(message, MESSAGE_ANCOUNT);
-	uint32_t count = message_get_count(message, MESSAGE_NSCOUNT);
-	struct message_question zone;
-	struct message_name owner;
-	struct message_rr rr;
-	struct cursor c;
+	const struct policy_request request = {
+		.message = update->message,
+		.len = update->len,
+		.apex = update->apex,
+		.key = key,
+	};
+	struct policy_fault fault;
+	unsigned searches;
 
-	if (policy == NULL || key == STORE_NONE)
-		return false;
-	cursor_init(&c, message, update->len);
-	(void)cursor_read_octets(&c, MESSAGE_HEADER_LEN);
-	if (message_read_question(&c, &zone) != NSD_OK)
-		return false;
-	for (uint32_t i = 0; i < skipped + count; i++) {
-		if (message_read_rr(&c, &rr) != NSD_OK)
-			return false;
-		if (i < skipped)
-			continue;
-		if (message_expand_name(message, update->len, rr.owner_at,
-			    &owner)
-			!= NSD_OK)
-			return false;
-		if (name_is_within(owner.name, update->apex)
-			&& update_policy_find(policy, key, update->apex,
-				   owner.name, rr.type)
-				== 0)
-			return false;
-	}
-	return true;
+	return policy_allows(policy, &request, &fault, &searches);
 }
 
 static bool

@@ -15,6 +15,7 @@
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_edits.h"
+#include "xfrd/xfrd_refused.h"
 
 /* The bound of what the journal has of a zone, as in xfrd_keep.c, but smaller:
  * here the zone is written to the journal whole, and no primary is asked. */
@@ -125,6 +126,16 @@ edit_zone_put(struct edit_zone *z, struct journal_transfer *text)
 	return err;
 }
 
+/* True if versions of the zone are judged before they are served. */
+static bool
+edit_zone_is_checked(const struct edit_zone *z)
+{
+	const struct xfrd_zone *zone = xfrd_zone_find(&z->xfrd->zones.table,
+		z->apex);
+
+	return zone != NULL && xfrd_options_are_checked(z->xfrd, zone);
+}
+
 /* Has the edits that wait written to the journal. */
 static void
 edit_zone_begin(struct edit_zone *z)
@@ -155,6 +166,8 @@ edit_zone_begin(struct edit_zone *z)
 	end.from = first->from;
 	end.to = last->to;
 	end.source = last->source;
+	end.is_doubtful = edit_zone_is_checked(z);
+	end.is_update = first->is_update;
 	xfrd_edit_zone_flush(z, text, &end);
 	z->step = EDIT_FLUSH;
 }
@@ -261,18 +274,37 @@ edit_zone_is_served(const struct edit_zone *z)
 		&& soa.numbers.serial == last->to;
 }
 
+/* Notes that the version was refused, or that a version is served. Returns the
+ * refusal, or NULL. */
+static const struct xfrd_refused_version *
+edit_note_refused(struct edit_zone *z, const struct ipc_updated *updated)
+{
+	struct xfrd_zone_table *table = &z->xfrd->zones.table;
+	struct xfrd_zone *zone = xfrd_zone_find(table, z->apex);
+
+	if (zone == NULL)
+		return NULL;
+	if (updated->err == NSD_OK)
+		xfrd_refused_drop(table, zone);
+	if (updated->err == NSD_OK || updated->refused == 0)
+		return NULL;
+	xfrd_refused_note(table, zone, updated, XFR_NONE);
+	return xfrd_refused_find(table, zone);
+}
+
 static void
 edit_on_updated(void *ctx, const struct ipc_message *answer)
 {
 	struct edit_zone *z = ctx;
-	struct ipc_updated updated = {.err = NSD_E_BUG};
+	const struct xfrd_refused_version *refused;
+	struct ipc_updated updated;
 
 	assert(z->step == EDIT_LOADER);
-	if (answer != NULL)
-		memcpy(&updated, answer->payload, sizeof(updated));
+	xfrd_loader_read_updated(answer, &updated);
 	if (updated.err != NSD_OK && updated.err != NSD_E_AGAIN
 		&& edit_zone_is_served(z))
 		updated.err = NSD_OK;
+	refused = edit_note_refused(z, &updated);
 	switch (updated.err) {
 	case NSD_OK:
 		edit_zone_accept(z);
@@ -285,9 +317,10 @@ edit_on_updated(void *ctx, const struct ipc_message *answer)
 		return;
 	default:
 		journal_refuse(z->xfrd->journal, z->apex, z->entry);
-		edit_zone_end(z, (enum nsd_err)updated.err, answer != NULL
-			? err_text((enum nsd_err)updated.err)
-			: "loaders have died of it");
+		edit_zone_end(z, (enum nsd_err)updated.err, answer == NULL
+			? "loaders have died of it"
+			: refused != NULL ? refused->why
+			: err_text((enum nsd_err)updated.err));
 	}
 }
 
@@ -388,6 +421,7 @@ edit_create(const struct xfrd_edit_ask *ask)
 	edit->from = ask->from;
 	edit->to = ask->to;
 	edit->is_told = ask->is_told;
+	edit->is_update = ask->is_update;
 	edit->on_end = ask->on_end;
 	edit->ctx = ask->ctx;
 	edit->len = ask->len;
@@ -439,7 +473,7 @@ edit_leads_on(struct xfrd *xfrd, const uint8_t *apex,
 		: entry->from == soa.numbers.serial;
 }
 
-bool
+enum nsd_err
 xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_edit_on_end *on_end, void *ctx)
 {
@@ -460,7 +494,7 @@ xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	if (xfrd->journal == NULL
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
 		|| !edit_leads_on(xfrd, apex, &entry))
-		return false;
+		return NSD_E_NOT_FOUND;
 	ask.kind = entry.kind == JOURNAL_WHOLE ? XFR_WHOLE : XFR_DIFFS;
 	ask.from = entry.from;
 	ask.to = entry.to;
@@ -468,14 +502,14 @@ xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	z = edit != NULL ? xfrd_edit_zone_get(xfrd, apex) : NULL;
 	if (z == NULL) {
 		free(edit);
-		return false;
+		return NSD_E_MEMORY;
 	}
 	cds_list_add_tail(&edit->node, &z->taken);
 	z->entry = entry.id;
 	z->len = entry.text_len;
 	z->step = EDIT_PUBLISH;
 	xfrd_edit_zone_soon(z);
-	return true;
+	return NSD_OK;
 }
 
 enum nsd_err

@@ -34,8 +34,8 @@ struct xfrd;
 #define XFRD_EDIT_DIFFS_MAX (4u << 20)
 
 struct xfrd_edits {
-	void *zones;                /* struct edit_zone, of <search.h>: those
-				     * with edits */
+	void *zones;                /* struct edit_zone, of xfrd_apexes.h:
+				     * those with edits */
 	/* Of these: */
 	struct cds_list_head ready;   /* a step is to be taken */
 	struct cds_list_head paused;  /* a step is to be tried again */
@@ -69,6 +69,7 @@ struct xfrd_edit_ask {
 	const char *source;     /* for the log, and for the comment of the
 				 * zone's file: who has made it */
 	bool is_told;           /* the asker writes the line of the log */
+	bool is_update;         /* clients have sent it: no other has it */
 	xfrd_edit_on_end *on_end;
 	void *ctx;
 };
@@ -88,10 +89,13 @@ enum nsd_err xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
 
 /*
  * Has the newest entry of the journal published, if it leads on from the served
- * version: the last xfrd may have died before that. True: on_end will be
- * called, as of xfrd_edit. To be called for a zone that has no edits.
+ * version: the last xfrd may have died before that. To be called for a zone
+ * that has no edits.
+ * returns NSD_OK: on_end will be called, as of xfrd_edit; NSD_E_NOT_FOUND:
+ *     there is no such entry; NSD_E_MEMORY: to be called again before any
+ *     version is made, or the next entry would not fit behind that one.
  */
-bool xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
+enum nsd_err xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_edit_on_end *on_end, void *ctx) MUST_USE;
 
 /* Takes an entry that is durable, or could not be written. False: it is no

@@ -21,10 +21,14 @@ edit_renew_end(struct edit_zone *z, enum nsd_err err)
 		.time_sec = (int64_t)time(NULL),
 		.source = XFRD_EDIT_SOURCE,
 	};
+	struct journal_entry newest;
+	uint64_t octets;
 
 	zone_cursor_destroy(z->cursor);
 	z->cursor = NULL;
 	if (err == NSD_OK) {
+		end.is_update = journal_find_newest(z->xfrd->journal, z->apex,
+				&newest, &octets) && newest.is_update;
 		xfrd_edit_zone_flush(z, z->text, &end);
 		z->step = EDIT_RENEWED;
 	} else {

@@ -3,32 +3,20 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_apexes.h"
 #include "xfrd/xfrd_edits.h"
 
 /* The pause before a step is tried again that could not be taken. */
 #define AGAIN_MSEC 100
 
-static int
-edit_zone_order(const void *a, const void *b)
-{
-	const struct edit_zone *one = a, *other = b;
-
-	return name_compare(one->apex, other->apex);
-}
-
 struct edit_zone *
 xfrd_edit_zone_find(const struct xfrd *xfrd, const uint8_t *apex)
 {
-	struct edit_zone key, **place;
-
-	memcpy(key.apex, apex, name_len(apex));
-	place = tfind(&key, &xfrd->edits.zones, edit_zone_order);
-	return place != NULL ? *place : NULL;
+	return xfrd_apexes_find(&xfrd->edits.zones, apex);
 }
 
 struct edit_zone *
@@ -47,7 +35,7 @@ xfrd_edit_zone_get(struct xfrd *xfrd, const uint8_t *apex)
 	CDS_INIT_LIST_HEAD(&z->waiting);
 	CDS_INIT_LIST_HEAD(&z->taken);
 	memcpy(z->apex, apex, name_len(apex));
-	if (tsearch(z, &xfrd->edits.zones, edit_zone_order) != NULL)
+	if (xfrd_apexes_add(&xfrd->edits.zones, z))
 		return z;
 	free(z);
 	return NULL;
@@ -58,7 +46,7 @@ xfrd_edit_zone_free(struct edit_zone *z)
 {
 	assert(cds_list_empty(&z->flush_node));
 	cds_list_del(&z->node);
-	(void)tdelete(z, &z->xfrd->edits.zones, edit_zone_order);
+	xfrd_apexes_remove(&z->xfrd->edits.zones, z);
 	free(z);
 }
 

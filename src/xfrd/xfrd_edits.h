@@ -27,6 +27,7 @@ struct xfrd_edit {
 	uint32_t from, to;
 	char source[JOURNAL_SOURCE_MAX + 1];
 	bool is_told;
+	bool is_update;
 	xfrd_edit_on_end *on_end;
 	void *ctx;
 	size_t len;
@@ -35,6 +36,7 @@ struct xfrd_edit {
 
 /* A zone that has edits. */
 struct edit_zone {
+	uint8_t apex[NAME_MAX_LEN];   /* must be first: it is looked for */
 	struct cds_list_head node;    /* of edits.ready, .paused or .full, or
 				       * of none */
 	struct cds_list_head flush_node; /* of edits.flushed, or of none */
@@ -55,7 +57,6 @@ struct edit_zone {
 	struct journal_transfer *text;
 	struct zone_cursor *cursor;
 	uint32_t serial;
-	uint8_t apex[NAME_MAX_LEN];
 };
 
 /* ---- xfrd_edit_zone.c ---------------------------------------------------- */

@@ -458,7 +458,7 @@ const struct xfrd_watch_hooks xfrd_folder_watch_hooks = {
 /* ---- hooks of the members ------------------------------------------------ */
 
 static void
-folder_on_free(void *ctx, const struct xfrd_refused *refused)
+folder_on_free(void *ctx, const struct xfrd_refused_member *refused)
 {
 	struct xfrd_folder *folder = ctx;
 	char name[NAME_TEXT_MAX];

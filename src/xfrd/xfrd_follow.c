@@ -21,6 +21,9 @@
 
 /* Zones in a turn of the loop. */
 #define TURN_ZONES 500u
+/* Updates of clients wait so long for a configuration that is on its way: a
+ * reconfig may turn out to change no zones, and none is followed then. */
+#define RELEASE_SEC 10
 
 /* ---- zones that xfrd has ------------------------------------------------- */
 
@@ -94,6 +97,32 @@ follow_entries(struct xfrd *xfrd, bool *end)
 
 /* ---- turns --------------------------------------------------------------- */
 
+/* Lets updates of clients go on that wait for the end. */
+static void
+follow_release(struct xfrd *xfrd)
+{
+	struct xfrd_follow *follow = &xfrd->follow;
+
+	for (; follow->releases > 0; follow->releases--)
+		xfrd_client_update_release(xfrd, NULL);
+	event_del(follow->release_event);
+}
+
+static void
+follow_on_release(evutil_socket_t fd, short what, void *arg)
+{
+	follow_release(arg);
+}
+
+void
+xfrd_follow_release_later(struct xfrd *xfrd)
+{
+	static const struct timeval limit = {.tv_sec = RELEASE_SEC};
+
+	xfrd->follow.releases++;
+	event_add(xfrd->follow.release_event, &limit);
+}
+
 static void
 follow_end(struct xfrd *xfrd)
 {
@@ -116,6 +145,7 @@ follow_end(struct xfrd *xfrd)
 		event_active(xfrd->folders.follow_event, EV_TIMEOUT,
 			0);
 	xfrd_zones_go_on(xfrd);
+	follow_release(xfrd);
 	role_send_obeyed(&xfrd->role, follow->ticket);
 	if (xfrd->changes != NULL)
 		event_active(xfrd->changes->begin_event, EV_TIMEOUT, 0);
@@ -194,5 +224,8 @@ xfrd_follow_init(struct xfrd *xfrd)
 {
 	xfrd->follow.event = event_new(xfrd->role.base, -1, 0, follow_on_turn,
 		xfrd);
-	return xfrd->follow.event != NULL ? NSD_OK : NSD_E_MEMORY;
+	xfrd->follow.release_event = event_new(xfrd->role.base, -1, 0,
+		follow_on_release, xfrd);
+	return xfrd->follow.event != NULL && xfrd->follow.release_event != NULL
+		? NSD_OK : NSD_E_MEMORY;
 }

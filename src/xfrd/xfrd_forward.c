@@ -32,8 +32,14 @@
 #define UNDER_WAY_ZONE_MAX 128u
 /* The time for which a request is remembered that is under way no more. */
 #define ENDED_MSEC 30000
-/* The time that a primary has to answer. */
+/* The time that a primary has to answer, at most. */
 #define PRIMARY_SEC 10u
+/* The time of a request, for all of its primaries and the wait for a
+ * connection. A worker forgets requests after 30 s (CLIENT_UPDATES_MSEC), and
+ * clients of these get no reply. */
+#define FORWARD_MSEC 25000
+/* A request that waits, and has less time left, gets no connection. */
+#define LEAST_MSEC 1000
 
 #define DNS_PORT 53u
 #define TLS_PORT 853u /* RFC 9103 section 7.3 */
@@ -45,8 +51,10 @@ struct forward {
 	struct xfrd *xfrd;
 	struct client_update *update;
 	struct net_client *client;    /* NULL: no connection */
-	struct event *event;          /* the primary's time is over; or the next
-				       * one is to be asked */
+	struct event *event;          /* the primary's time is over, or the
+				       * request's; or the next one is to be
+				       * asked */
+	int64_t end_msec;             /* of clock_now_msec: its time is over */
 	uint32_t next;                /* index of the primary behind that one */
 	bool uses_tls;
 	struct sockaddr_storage to;   /* address of the primary */
@@ -58,6 +66,7 @@ struct forward_primary {
 	struct sockaddr_storage to;
 	struct sockaddr_storage from;    /* family 0: the system's choice */
 	const char *tls_auth;            /* NULL: none; lent as the options */
+	uint32_t left;                   /* count of primaries from it on */
 };
 
 static void
@@ -90,12 +99,15 @@ forward_find_primary(const struct xfrd_options *options, uint32_t index,
 	const struct acl_element *elements, *ours;
 	uint32_t count = 0;
 
-	if (lists == NULL
-		|| index >= xfrd_options_count(options, SETTINGS_REQUEST_XFR))
+	if (lists == NULL)
 		return false;
 	elements = settings_options_list(lists, SETTINGS_REQUEST_XFR, &count);
+	/* More than these are never asked. */
+	if (count > xfrd_options_count(options, SETTINGS_REQUEST_XFR))
+		count = xfrd_options_count(options, SETTINGS_REQUEST_XFR);
 	if (index >= count)
 		return false;
+	primary->left = count - index;
 	primary->tls_auth = xfrd_options_texts(options, SETTINGS_REQUEST_XFR,
 		index).tls_auth;
 	forward_make_address(&elements[index],
@@ -146,6 +158,26 @@ forward_is_from(const struct client_update *update,
 	return memcmp(&update->from, from, sizeof(*from)) == 0;
 }
 
+/* The same without regard to the port, which a client that repeats its request
+ * may have another of. */
+static bool
+forward_is_of_host(const struct client_update *update,
+	const struct sockaddr_storage *from)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+	const void *ours = &update->from;
+
+	if (update->from.ss_family != from->ss_family)
+		return false;
+	if (from->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)ours)->sin_addr.s_addr
+			== v4->sin_addr.s_addr;
+	return IN6_ARE_ADDR_EQUAL(
+		&((const struct sockaddr_in6 *)ours)->sin6_addr,
+		&v6->sin6_addr);
+}
+
 /* True if a request is that of another, octet by octet, and from elsewhere: a
  * primary has passed it on to us. */
 static bool
@@ -166,7 +198,8 @@ forward_comes_back(struct xfrd *xfrd, const struct client_update *update)
 	for (unsigned i = 0; i < FORWARDS_ENDED; i++)
 		if (forwards->ended[i].hash == hash
 			&& forwards->ended[i].at_msec > since
-			&& !forward_is_from(update, &forwards->ended[i].from))
+			&& !forward_is_of_host(update,
+				&forwards->ended[i].from))
 			return true;
 	return false;
 }
@@ -193,6 +226,7 @@ static void
 forward_free(struct forward *f)
 {
 	forward_close(f);
+	cds_list_del(&f->node);
 	cds_list_del(&f->all_node);
 	event_free(f->event);
 	free(f);
@@ -225,6 +259,37 @@ forward_go_on(struct forward *f, const char *why)
 		at > 0 ? "; " : "", address, why);
 	forward_close(f);
 	event_add(f->event, &at_once);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+/* Returns the time that a request has left; 0: none. */
+static int64_t
+forward_left_msec(const struct forward *f)
+{
+	int64_t left = f->end_msec - clock_now_msec();
+
+	return left > 0 ? left : 0;
+}
+
+static void
+forward_wait(struct forward *f, int64_t msec)
+{
+	struct timeval wait = {.tv_sec = msec / 1000,
+		.tv_usec = msec % 1000 * 1000};
+
+	event_add(f->event, &wait);
+}
+
+/* Returns the time for the primary at hand. With many of them it is short, so
+ * that silent ones leave time for the last. primaries: count of those from
+ * this one on, not 0. */
+static int64_t
+forward_share_msec(const struct forward *f, uint32_t primaries)
+{
+	int64_t share = forward_left_msec(f) / primaries;
+
+	return share < PRIMARY_SEC * 1000 ? share : PRIMARY_SEC * 1000;
 }
 
 /* ---- a primary ----------------------------------------------------------- */
@@ -282,7 +347,6 @@ forward_open_tls(void *ctx, struct event_base *base, int fd)
 static const char *
 forward_open(struct forward *f, const struct forward_primary *primary)
 {
-	static const struct timeval wait = {.tv_sec = PRIMARY_SEC};
 	struct xfrd *xfrd = f->xfrd;
 	const struct tls_client *tls = primary->tls_auth == NULL ? NULL
 		: xfrd_tls_find(&xfrd->tls, primary->tls_auth);
@@ -311,7 +375,7 @@ forward_open(struct forward *f, const struct forward_primary *primary)
 	err = net_client_send(f->client, f->update->message, f->update->len);
 	if (err != NSD_OK)
 		return err_reason(err);
-	event_add(f->event, &wait);
+	forward_wait(f, forward_share_msec(f, primary->left));
 	return NULL;
 }
 
@@ -360,13 +424,20 @@ static void
 forward_on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct forward *f = arg;
+	bool has_waited = !cds_list_empty(&f->node);
 
-	if (f->client != NULL)
+	cds_list_del_init(&f->node);
+	if (f->client != NULL) {
 		forward_go_on(f, "no answer in time");
-	else if (forward_has_room(f))
+	} else if (has_waited || forward_left_msec(f) == 0) {
+		forward_fail(f, RCODE_SERVFAIL, EDE_OTHER, f->why[0] != '\0'
+			? f->why : "no connection was free in time");
+	} else if (forward_has_room(f)) {
 		forward_next(f);
-	else
+	} else {
 		cds_list_add_tail(&f->node, &f->xfrd->updates.forwards.waiting);
+		forward_wait(f, forward_left_msec(f));
+	}
 }
 
 /* There is room for requests that wait. */
@@ -378,8 +449,9 @@ forward_on_room(evutil_socket_t fd, short what, void *arg)
 	struct forward *f, *next;
 
 	cds_list_for_each_entry_safe(f, next, &forwards->waiting, node)
-		if (forward_has_room(f)) {
+		if (forward_left_msec(f) >= LEAST_MSEC && forward_has_room(f)) {
 			cds_list_del_init(&f->node);
+			event_del(f->event);
 			forward_next(f);
 		}
 }
@@ -425,6 +497,7 @@ xfrd_forward(struct xfrd *xfrd, struct client_update *update)
 	}
 	f->xfrd = xfrd;
 	f->update = update;
+	f->end_msec = clock_now_msec() + FORWARD_MSEC;
 	CDS_INIT_LIST_HEAD(&f->node);
 	cds_list_add_tail(&f->all_node, &xfrd->updates.forwards.all);
 	event_active(f->event, EV_TIMEOUT, 0);

@@ -2,9 +2,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,29 +14,18 @@
 #include "base/log.h"
 #include "dns/name.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_apexes.h"
 #include "xfrd/xfrd_freeze.h"
 
 struct frozen_zone {
-	struct cds_list_head node; /* of freezer.list */
-	uint8_t apex[NAME_MAX_LEN];
+	uint8_t apex[NAME_MAX_LEN]; /* must be first: it is looked for */
+	struct cds_list_head node;  /* of freezer.list */
 };
-
-static int
-frozen_order(const void *a, const void *b)
-{
-	const struct frozen_zone *one = a, *other = b;
-
-	return name_compare(one->apex, other->apex);
-}
 
 static struct frozen_zone *
 frozen_find(const struct xfrd *xfrd, const uint8_t *apex)
 {
-	struct frozen_zone key, **place;
-
-	memcpy(key.apex, apex, name_len(apex));
-	place = tfind(&key, &xfrd->freezer.zones, frozen_order);
-	return place != NULL ? *place : NULL;
+	return xfrd_apexes_find(&xfrd->freezer.zones, apex);
 }
 
 bool
@@ -56,7 +45,7 @@ xfrd_freeze_add(struct xfrd *xfrd, const uint8_t *apex)
 	if (zone == NULL)
 		return NSD_E_MEMORY;
 	memcpy(zone->apex, apex, name_len(apex));
-	if (tsearch(zone, &xfrd->freezer.zones, frozen_order) == NULL) {
+	if (!xfrd_apexes_add(&xfrd->freezer.zones, zone)) {
 		free(zone);
 		return NSD_E_MEMORY;
 	}
@@ -73,7 +62,7 @@ xfrd_freeze_remove(struct xfrd *xfrd, const uint8_t *apex)
 	if (zone == NULL)
 		return;
 	cds_list_del(&zone->node);
-	(void)tdelete(zone, &xfrd->freezer.zones, frozen_order);
+	xfrd_apexes_remove(&xfrd->freezer.zones, zone);
 	xfrd->freezer.count--;
 	free(zone);
 }
@@ -133,15 +122,34 @@ xfrd_freeze_save(struct xfrd *xfrd)
 	return fs_flush_folder(xfrd->freezer.path);
 }
 
+static void
+frozen_on_save(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	if (xfrd_freeze_save(xfrd) != NSD_OK)
+		log_error("xfrd: %s cannot be written: zones that have gone"
+			  " are frozen when they are added again",
+			xfrd->freezer.path);
+}
+
 void
 xfrd_freeze_forget(struct xfrd *xfrd, const uint8_t *apex)
 {
+	static const struct timeval at_once = {.tv_sec = 0};
+
 	if (!xfrd_freeze_has(xfrd, apex))
 		return;
 	xfrd_freeze_remove(xfrd, apex);
-	if (xfrd_freeze_save(xfrd) != NSD_OK)
-		log_error("xfrd: %s cannot be written: a zone is frozen when it"
-			  " is added again", xfrd->freezer.path);
+	/* Many zones may go in this turn of the loop. */
+	event_add(xfrd->freezer.save_event, &at_once);
+}
+
+void
+xfrd_freeze_end(struct xfrd *xfrd)
+{
+	if (event_pending(xfrd->freezer.save_event, EV_TIMEOUT, NULL))
+		frozen_on_save(-1, EV_TIMEOUT, xfrd);
 }
 
 static void
@@ -172,21 +180,25 @@ frozen_read(struct xfrd *xfrd, FILE *in)
 	free(line);
 }
 
-void
+enum nsd_err
 xfrd_freeze_init(struct xfrd *xfrd)
 {
 	char folder[PATH_MAX], path[PATH_MAX + 8];
 	FILE *in;
 
 	CDS_INIT_LIST_HEAD(&xfrd->freezer.list);
+	xfrd->freezer.save_event = event_new(xfrd->role.base, -1, 0,
+		frozen_on_save, xfrd);
+	if (xfrd->freezer.save_event == NULL)
+		return NSD_E_MEMORY;
 	if (xfrd->journal == NULL
 		|| !server_find_journal(xfrd->role.server, folder,
 			sizeof(folder)))
-		return;
+		return NSD_OK;
 	snprintf(path, sizeof(path), "%s/frozen", folder);
 	xfrd->freezer.path = strdup(path);
 	if (xfrd->freezer.path == NULL)
-		return;
+		return NSD_E_MEMORY;
 	in = fopen(path, "re");
 	if (in != NULL) {
 		frozen_read(xfrd, in);
@@ -195,4 +207,5 @@ xfrd_freeze_init(struct xfrd *xfrd)
 		log_error("xfrd: %s: %s: no zone is frozen", path,
 			strerror(errno));
 	}
+	return NSD_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_refused.h"
 
 /* ---- the beginning ------------------------------------------------------- */
 
@@ -202,6 +203,12 @@ xfrd_job_free(struct xfrd_job *job)
 		assert(job->xfrd->kept > 0);
 		job->xfrd->kept--;
 	}
+	if (job->is_judged) {
+		assert(job->xfrd->judged > 0);
+		job->xfrd->judged--;
+		if (job->zone != NULL)
+			job->zone->is_judged = false;
+	}
 	xfrd_ask_close(job->ask);
 	if (job->event != NULL)
 		event_free(job->event);
@@ -221,6 +228,24 @@ xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry)
 	return false;
 }
 
+/* At the end of a check: an acceptance holds no longer; and if the check went
+ * well, the primaries do not have the version any more that was refused. */
+static void
+job_look_at_refused(struct xfrd_job *job, int64_t now)
+{
+	struct xfrd_zone_table *table = &job->xfrd->zones.table;
+	struct xfr_status status;
+
+	xfr_get_status(job->xfrd->zones.machine, job->action.zone, now,
+		&status);
+	if (status.is_checking || job->action.act == XFR_NOTIFY)
+		return;
+	if (status.failed_rounds == 0)
+		xfrd_refused_drop(table, job->zone);
+	else
+		xfrd_refused_find(table, job->zone)->is_accepted = false;
+}
+
 void
 xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why)
@@ -235,6 +260,8 @@ xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 		told.reason = xfrd_reasons_add(&xfrd->reasons, why);
 		if (xfr_on_reply(xfrd->zones.machine, job->ticket, now, &told))
 			xfrd_failure_tell(job, &told, why, now);
+		if (job->zone->is_refused)
+			job_look_at_refused(job, now);
 	}
 	xfrd_job_free(job);
 	xfrd_zones_go_on(xfrd);
@@ -264,6 +291,7 @@ xfrd_job_detach_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 	struct xfrd_job *job, *next;
 
 	assert(zone != NULL); /* jobs of removed zones have none */
+	zone->is_judged = false;
 	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
 		if (job->zone != zone)
 			continue;

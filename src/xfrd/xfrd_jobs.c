@@ -315,7 +315,7 @@ jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 	if (jobs_takes_too_much(job, job->put + len))
 		return NSD_E_DENIED;
 	job->put += len;
-	if (job->is_diffs && job->put > LOAD_UPDATE_DIFFS_MAX)
+	if (job->is_diffs && job->put > load_update_diffs_max(job->soa.records))
 		return NSD_E_LIMIT;
 	err = journal_put(job->text, octets, len);
 	job->sink_error = errno;

@@ -22,6 +22,7 @@
 #include "net/socket.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
+#include "xfrd/xfrd_refused.h"
 
 /* Durable entries that are taken in a turn of the loop. */
 #define TURN_ENTRIES 64
@@ -34,8 +35,12 @@
 /* Zone files are written within this, where the journal is lost. */
 #define LOST_SEC 10
 /* Transfers on their way from the journal to the loader, above which no others
- * are begun. */
+ * are begun. Those that wait for programs that judge do not count: programs may
+ * never end. */
 #define KEPT_MAX 2000u
+/* Of those that wait for such a program, and that the loader has no room for:
+ * how many are given to it again after a pause. */
+#define JUDGED_AGAIN 8u
 /* The bound of what the journal has of a zone is this, and some octets for each
  * record (xfrd_shorten.c). At the bound, as there is no file or it cannot be
  * written, the zone is transferred whole. */
@@ -131,6 +136,11 @@ xfrd_keep_begin(struct xfrd_job *job)
 	keep_write_source(job, source, sizeof(source));
 	if (end.kind == JOURNAL_WHOLE)
 		end.is_back = keep_goes_back(job, end.to, &end.from);
+	job->at.accepted = xfrd_refused_accepts(&job->xfrd->zones.table,
+		job->zone, end.to);
+	end.is_taken = (job->at.accepted & IPC_CHECK_DIGEST) != 0;
+	end.is_doubtful = job->at.accepted != IPC_CHECK_ALL
+		&& xfrd_options_are_checked(job->xfrd, job->zone);
 	event_del(job->event);
 	job->was_served = keep_serves(job, end.to);
 	job->ended_usec = clock_now_usec();
@@ -147,7 +157,8 @@ xfrd_keep_begin(struct xfrd_job *job)
 bool
 xfrd_keep_is_full(const struct xfrd *xfrd)
 {
-	return xfrd->kept >= KEPT_MAX;
+	assert(xfrd->judged <= xfrd->kept);
+	return xfrd->kept - xfrd->judged >= KEPT_MAX;
 }
 
 void
@@ -183,13 +194,15 @@ keep_wait(struct xfrd_job *job, bool first)
 {
 	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
 	struct xfrd *xfrd = job->xfrd;
+	struct cds_list_head *waiting = job->is_judged ? &xfrd->judged_waiting
+						       : &xfrd->waiting;
 
 	assert(job->text == NULL && job->at.fd == -1 && job->zone != NULL);
 	assert(cds_list_empty(&job->keep_node));
 	if (first)
-		cds_list_add(&job->keep_node, &xfrd->waiting);
+		cds_list_add(&job->keep_node, waiting);
 	else
-		cds_list_add_tail(&job->keep_node, &xfrd->waiting);
+		cds_list_add_tail(&job->keep_node, waiting);
 	if (!event_pending(xfrd->again_event, EV_TIMEOUT, NULL))
 		event_add(xfrd->again_event, &wait);
 }
@@ -252,10 +265,29 @@ keep_go_on(struct xfrd *xfrd)
 	}
 }
 
+/* Has so many jobs that wait for programs be given to the loader. */
+static void
+keep_try_judged(struct xfrd *xfrd, unsigned count)
+{
+	struct xfrd_job *job;
+
+	while (count-- > 0 && (job = list_first_or_null(&xfrd->judged_waiting,
+			struct xfrd_job, keep_node)) != NULL) {
+		cds_list_del(&job->keep_node);
+		cds_list_add_tail(&job->keep_node, &xfrd->waiting);
+	}
+}
+
 static void
 keep_on_again(evutil_socket_t fd, short what, void *arg)
 {
-	keep_go_on(arg);
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+	struct xfrd *xfrd = arg;
+
+	keep_try_judged(xfrd, JUDGED_AGAIN);
+	keep_go_on(xfrd);
+	if (!cds_list_empty(&xfrd->judged_waiting))
+		event_add(xfrd->again_event, &wait);
 }
 
 static void
@@ -272,6 +304,21 @@ keep_log(const struct xfrd_job *job)
 	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
 		job->name, text);
 	xfrd_received_note(job, text);
+}
+
+/* Logs that a version is served since an operator takes it. */
+static void
+keep_log_accepted(const struct xfrd_job *job)
+{
+	const struct xfrd_refused_version *refused = xfrd_refused_find(
+		&job->xfrd->zones.table, job->zone);
+
+	if (job->at.accepted != 0 && refused != NULL)
+		log_notice("xfrd: zone %s: serial %u is served as an operator"
+			   " has accepted it; %s had refused serial %u: %s",
+			job->name, (unsigned)job->reader.result.to,
+			xfrd_refused_check_word(refused->check),
+			(unsigned)refused->serial, refused->why);
 }
 
 /* Keeps the journal of a zone from growing without an end. */
@@ -312,12 +359,28 @@ keep_is_served(const struct xfrd_job *job)
 		&& keep_serves(job, job->reader.result.to);
 }
 
+/* Notes that the version was refused. Returns the outcome of the transfer. */
+static enum xfr_outcome
+keep_outcome_refused(const struct xfrd_job *job,
+	const struct ipc_updated *updated)
+{
+	if (job->zone != NULL && updated->refused != 0)
+		xfrd_refused_note(&job->xfrd->zones.table, job->zone, updated,
+			job->action.primary);
+	if (updated->err == NSD_E_CHANGE || updated->err == NSD_E_REFUSED)
+		return XFR_REFUSED;
+	/* Differences may lack records that the whole zone has. */
+	if (job->reader.result.kind == XFR_DIFFS)
+		return XFR_NO_FIT;
+	return updated->err == NSD_E_DIGEST ? XFR_BAD_DIGEST : XFR_BAD_SIGNED;
+}
+
 /* Takes the loader's answer. False: the job waits, for a while. */
 static bool
 keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 {
 	struct journal *journal = job->xfrd->journal;
-	struct ipc_updated updated = {.err = NSD_E_BUG};
+	struct ipc_updated updated;
 	struct xfr_reply reply = {
 		.outcome = XFR_DONE,
 		.soa = job->reader.result.soa,
@@ -329,8 +392,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 	/* A job is of no list while the loader has it in hand. */
 	assert(job->at.fd != -1 && cds_list_empty(&job->keep_node));
 	keep_close(job);
-	if (answer != NULL)
-		memcpy(&updated, answer->payload, sizeof(updated));
+	xfrd_loader_read_updated(answer, &updated);
 	/* The next loader may lack memory for what is done. */
 	if (answer != NULL && updated.err != NSD_E_AGAIN && keep_is_served(job))
 		updated.err = NSD_OK;
@@ -341,6 +403,8 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 			return true;
 		}
 		journal_accept(journal, job->apex, job->entry);
+		keep_log_accepted(job);
+		xfrd_refused_drop(&job->xfrd->zones.table, job->zone);
 		keep_log(job);
 		keep_shorten(job->xfrd, job);
 		xfrd_catalog_hear(job->xfrd, job->zone);
@@ -366,11 +430,9 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		break;
 	case NSD_E_DIGEST:
 	case NSD_E_SIGNED:
-		/* Differences may lack records that the whole zone has. */
-		reply.outcome = job->reader.result.kind == XFR_DIFFS
-			? XFR_NO_FIT
-			: updated.err == NSD_E_DIGEST ? XFR_BAD_DIGEST
-			: XFR_BAD_SIGNED;
+	case NSD_E_CHANGE:
+	case NSD_E_REFUSED:
+		reply.outcome = keep_outcome_refused(job, &updated);
 		break;
 	default:
 		/* The transfer is to blame: a zone with errors, or one that
@@ -392,10 +454,28 @@ keep_on_updated(void *ctx, const struct ipc_message *answer)
 {
 	struct xfrd_job *job = ctx;
 	struct xfrd *xfrd = job->xfrd;
+	bool is_judged = job->is_judged;
 
 	/* The loader has room for another transfer. */
-	if (keep_take_answer(job, answer))
-		keep_go_on(xfrd);
+	if (!keep_take_answer(job, answer))
+		return;
+	if (is_judged)
+		keep_try_judged(xfrd, 1);
+	keep_go_on(xfrd);
+}
+
+void
+xfrd_keep_take_delay(struct xfrd *xfrd, uint64_t ticket)
+{
+	struct xfrd_job *job = requests_take_delay(&xfrd->requests, ticket,
+		keep_on_updated);
+
+	if (job == NULL)
+		return;
+	xfrd->judged += !job->is_judged;
+	job->is_judged = true;
+	if (job->zone != NULL)
+		job->zone->is_judged = true;
 }
 
 /* Gives a text to the loader. False: it is to be tried again. */
@@ -469,32 +549,6 @@ keep_on_diag(struct diag_sink *sink, const struct diag *d)
 			"%s: %s", d->file, d->text);
 	else
 		log_write(log_diag_level(d), "xfrd: %s: %s", d->file, d->text);
-}
-
-/* True if the zone is there, also if it is no secondary any more: its file may
- * not be written yet. */
-static bool
-keep_has_zone(void *ctx, const uint8_t *apex)
-{
-	const struct xfrd *xfrd = ctx;
-
-	return xfrd_zone_find(&xfrd->zones.table, apex) != NULL;
-}
-
-/* Drops entries of zones that have left nsd.conf since the last start; but not
- * of zones that a zone list that was cut short has lost, nor of zones that are
- * in another store. */
-static void
-keep_drop_others(struct xfrd *xfrd)
-{
-	size_t count = 0;
-
-	if (!xfrd->role.server->list_was_cut && !xfrd->is_behind)
-		count = journal_drop_others(xfrd->journal, keep_has_zone,
-			xfrd);
-	if (count > 0)
-		log_notice("xfrd: the journal forgets %zu zones that are not"
-			   " in the configuration any more", count);
 }
 
 static void
@@ -607,7 +661,7 @@ xfrd_keep_init(struct xfrd *xfrd)
 		xfrd->journal = NULL;
 		return;
 	}
-	keep_drop_others(xfrd);
+	xfrd_keep_drop_others(xfrd, path);
 }
 
 void

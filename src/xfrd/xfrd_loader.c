@@ -16,6 +16,7 @@ xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 		.offset = text->offset,
 		.len = text->len,
 		.is_back = text->is_back,
+		.accepted = text->accepted,
 	};
 	const struct link_message outgoing = {
 		.type = IPC_UPDATE,
@@ -47,11 +48,11 @@ xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
 	return link_send(&loader->link, &outgoing);
 }
 
-enum nsd_err
-xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
-	void *ctx)
+static enum nsd_err
+loader_ask_read(struct xfrd *xfrd, const uint8_t *apex, bool accepts,
+	request_on_end *on_end, void *ctx)
 {
-	struct ipc_read read = {.request = {.ticket = 0}};
+	struct ipc_read read = {.accepts = accepts};
 	size_t len = apex != NULL ? name_len(apex) : 0;
 	const struct link_message outgoing = {
 		.type = IPC_READ,
@@ -62,6 +63,20 @@ xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
 	if (apex != NULL)
 		memcpy(read.apex, apex, len);
 	return requests_add(&xfrd->requests, &outgoing, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
+	void *ctx)
+{
+	return loader_ask_read(xfrd, apex, false, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_loader_accept_file(struct xfrd *xfrd, const uint8_t *apex,
+	request_on_end *on_end, void *ctx)
+{
+	return loader_ask_read(xfrd, apex, true, on_end, ctx);
 }
 
 enum nsd_err

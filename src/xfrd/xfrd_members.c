@@ -102,8 +102,8 @@ member_refuse(struct xfrd_members *members, const struct xfrd_member_ask *ask,
 	enum xfrd_refusal why, const char *text)
 {
 	char name[NAME_TEXT_MAX], reason[NAME_TEXT_MAX + 100];
-	const struct xfrd_refused *refused = xfrd_members_keep_refused(members,
-		ask, why, text);
+	const struct xfrd_refused_member *refused = xfrd_members_keep_refused(
+		members, ask, why, text);
 
 	if (why == XFRD_REFUSAL_MOVED)
 		return;

@@ -50,15 +50,13 @@ enum xfrd_refusal {
 };
 
 /* A member that was refused. */
-struct xfrd_refused {
-	const uint8_t *apex;       /* in lower case; must be first: it is looked
-				    * for */
+struct xfrd_refused_member {
+	uint8_t apex[NAME_MAX_LEN]; /* must be first: it is looked for */
 	struct cds_list_head node; /* of members.refused */
 	enum xfrd_refusal why;
 	char *text;                /* the pattern, the ID of the other member,
 				    * why it failed; or NULL */
 	char *id;
-	uint8_t wire[NAME_MAX_LEN];
 };
 
 /* A member that a source wants. */
@@ -94,7 +92,7 @@ struct xfrd_source_hooks {
 	 * were only counted (NULL); or another source has taken a zone. The
 	 * source is to look again, with another round. May be called during a
 	 * round. refused: lent for the call. */
-	void (*on_free)(void *ctx, const struct xfrd_refused *refused);
+	void (*on_free)(void *ctx, const struct xfrd_refused_member *refused);
 	/* A change has ended, and xfrd_members_is_full is not true. */
 	void (*on_room)(void *ctx);
 	/* A round has ended. failed: some changes have failed for a reason that
@@ -109,7 +107,7 @@ struct xfrd_members {
 	void *ctx;
 	const char *name;             /* for the log: "catalog NAME" */
 	struct cds_list_head refused; /* in the order in which they came */
-	void *refused_tree;           /* the same, of <search.h>, by apex */
+	void *refused_tree;           /* the same, of xfrd_apexes.h */
 	unsigned refused_count;
 	uint64_t refused_more;        /* not kept */
 	/* Of the round: */
@@ -182,7 +180,7 @@ void xfrd_members_on_moved(const struct xfrd_members *to,
 
 /* Finds a refused member by its name, in lower case. NULL: it was not refused,
  * or is not kept. */
-const struct xfrd_refused *xfrd_members_find_refused(
+const struct xfrd_refused_member *xfrd_members_find_refused(
 	const struct xfrd_members *members, const uint8_t *apex);
 /* Copies a text, of which other people's catalogs or file names have a part:
  * octets that are no printable ASCII become \DDD (RFC 1035 section 5.1), or
@@ -190,14 +188,14 @@ const struct xfrd_refused *xfrd_members_find_refused(
  * size. Returns out. */
 const char *xfrd_members_print_text(const char *text, char *out, size_t size);
 /* Prints why a member was refused, for people; cut to size. Returns out. */
-const char *xfrd_members_print_refusal(const struct xfrd_refused *refused,
-	char *out, size_t size);
+const char *xfrd_members_print_refusal(
+	const struct xfrd_refused_member *refused, char *out, size_t size);
 
 /* ---- xfrd_members_refused.c: for xfrd_members.c -------------------------- */
 
 /* Keeps a refused member, in place of an earlier refusal of its name. NULL:
  * it is only counted. */
-const struct xfrd_refused *xfrd_members_keep_refused(
+const struct xfrd_refused_member *xfrd_members_keep_refused(
 	struct xfrd_members *members, const struct xfrd_member_ask *ask,
 	enum xfrd_refusal why, const char *text);
 /* Forgets the refusal of a name, if there is one; or if it has this ID, too; or

@@ -3,36 +3,22 @@
 #include "config.h"
 
 #include <assert.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_apexes.h"
 #include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_members.h"
 
-/* The apex is looked for by itself. */
-static int
-refused_compare(const void *a, const void *b)
+static struct xfrd_refused_member *
+refused_find(const struct xfrd_members *members, const uint8_t *apex)
 {
-	const uint8_t *one = *(const uint8_t *const *)a;
-	const uint8_t *other = *(const uint8_t *const *)b;
-
-	return name_compare(one, other);
+	return xfrd_apexes_find(&members->refused_tree, apex);
 }
 
-static struct xfrd_refused *
-refused_find(const struct xfrd_members *members,
-	const uint8_t *apex)
-{
-	struct xfrd_refused **place = tfind(&apex, &members->refused_tree,
-		refused_compare);
-
-	return place != NULL ? *place : NULL;
-}
-
-const struct xfrd_refused *
+const struct xfrd_refused_member *
 xfrd_members_find_refused(const struct xfrd_members *members,
 	const uint8_t *apex)
 {
@@ -40,10 +26,10 @@ xfrd_members_find_refused(const struct xfrd_members *members,
 }
 
 static void
-refused_free(struct xfrd_members *members, struct xfrd_refused *refused)
+refused_free(struct xfrd_members *members, struct xfrd_refused_member *refused)
 {
 	assert(members->refused_count > 0);
-	tdelete(refused, &members->refused_tree, refused_compare);
+	xfrd_apexes_remove(&members->refused_tree, refused);
 	cds_list_del(&refused->node);
 	members->refused_count--;
 	free(refused->text);
@@ -54,7 +40,7 @@ refused_free(struct xfrd_members *members, struct xfrd_refused *refused)
 void
 xfrd_members_forget_refused(struct xfrd_members *members, const uint8_t *apex)
 {
-	struct xfrd_refused *refused = members->refused_count > 0
+	struct xfrd_refused_member *refused = members->refused_count > 0
 		? refused_find(members, apex) : NULL;
 
 	if (refused != NULL)
@@ -65,7 +51,7 @@ void
 xfrd_members_forget_refused_id(struct xfrd_members *members,
 	const uint8_t *apex, const char *id)
 {
-	struct xfrd_refused *refused = members->refused_count > 0
+	struct xfrd_refused_member *refused = members->refused_count > 0
 		? refused_find(members, apex) : NULL;
 
 	if (refused != NULL && strcmp(refused->id, id) == 0)
@@ -75,26 +61,25 @@ xfrd_members_forget_refused_id(struct xfrd_members *members,
 void
 xfrd_members_forget_all_refused(struct xfrd_members *members)
 {
-	struct xfrd_refused *refused;
+	struct xfrd_refused_member *refused;
 
 	while ((refused = list_first_or_null(&members->refused,
-			struct xfrd_refused, node)) != NULL)
+			struct xfrd_refused_member, node)) != NULL)
 		refused_free(members, refused);
 	members->refused_more = 0;
 }
 
 /* Makes a refused member. NULL: no memory. */
-static struct xfrd_refused *
+static struct xfrd_refused_member *
 refused_create(const struct xfrd_member_ask *ask, enum xfrd_refusal why,
 	const char *text)
 {
-	struct xfrd_refused *refused = calloc(1, sizeof(*refused));
+	struct xfrd_refused_member *refused = calloc(1, sizeof(*refused));
 
 	if (refused == NULL)
 		return NULL;
 	refused->why = why;
-	refused->apex = refused->wire;
-	memcpy(refused->wire, ask->apex, name_len(ask->apex));
+	memcpy(refused->apex, ask->apex, name_len(ask->apex));
 	refused->id = strdup(ask->id);
 	refused->text = text != NULL ? strdup(text) : NULL;
 	if (refused->id != NULL && (text == NULL || refused->text != NULL))
@@ -105,19 +90,18 @@ refused_create(const struct xfrd_member_ask *ask, enum xfrd_refusal why,
 	return NULL;
 }
 
-const struct xfrd_refused *
+const struct xfrd_refused_member *
 xfrd_members_keep_refused(struct xfrd_members *members,
 	const struct xfrd_member_ask *ask, enum xfrd_refusal why,
 	const char *text)
 {
-	struct xfrd_refused *refused = NULL;
+	struct xfrd_refused_member *refused = NULL;
 
 	xfrd_members_forget_refused(members, ask->apex);
 	if (members->refused_count < XFRD_REFUSED_MAX)
 		refused = refused_create(ask, why, text);
 	if (refused != NULL
-		&& tsearch(refused, &members->refused_tree, refused_compare)
-			== NULL) {
+		&& !xfrd_apexes_add(&members->refused_tree, refused)) {
 		free(refused->id);
 		free(refused->text);
 		free(refused);
@@ -149,7 +133,7 @@ xfrd_members_print_text(const char *text, char *out, size_t size)
 }
 
 const char *
-xfrd_members_print_refusal(const struct xfrd_refused *refused, char *out,
+xfrd_members_print_refusal(const struct xfrd_refused_member *refused, char *out,
 	size_t size)
 {
 	char text[NAME_TEXT_MAX];
@@ -197,7 +181,7 @@ xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex)
 	struct xfrd_members *members;
 
 	cds_list_for_each_entry(members, &xfrd->sources, node) {
-		struct xfrd_refused *refused
+		struct xfrd_refused_member *refused
 			= refused_find(members, apex);
 
 		if (refused != NULL)
@@ -212,13 +196,14 @@ xfrd_members_on_moved(const struct xfrd_members *to,
 	const struct xfrd_zone *zone, const char *id)
 {
 	char had[XFRD_MEMBER_ID_MAX];
-	const struct xfrd_refused moved = {
-		.apex = xfrd_zone_apex(zone),
+	struct xfrd_refused_member moved = {
 		.why = XFRD_REFUSAL_MOVED,
 		.id = had,
 	};
 	struct xfrd_members *members;
 
+	memcpy(moved.apex, xfrd_zone_apex(zone),
+		name_len(xfrd_zone_apex(zone)));
 	snprintf(had, sizeof(had), "%s", id);
 	cds_list_for_each_entry(members, &to->xfrd->sources, node)
 		if (members != to

@@ -87,6 +87,7 @@ static bool
 page_print(void *arg, struct statistics_text *out)
 {
 	struct page *page = arg;
+	struct statistics_records records;
 
 	if (!page->has_statistics) {
 		page->has_statistics = !statistics_print_metrics(out,
@@ -97,6 +98,8 @@ page_print(void *arg, struct statistics_text *out)
 		return true;
 	statistics_print_trouble(out, &page->trouble);
 	page_print_sources(page->look->xfrd, out);
+	xfrd_statistics_get_records(page->look->xfrd, &records);
+	statistics_print_records_metrics(out, &records);
 	return false;
 }
 

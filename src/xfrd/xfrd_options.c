@@ -250,3 +250,18 @@ xfrd_zone_print_file(struct xfrd *xfrd, const struct xfrd_zone *zone,
 	xfrd_read_end(xfrd);
 	return out;
 }
+
+bool
+xfrd_options_are_checked(struct xfrd *xfrd, const struct xfrd_zone *zone)
+{
+	const struct conf_verify *verify = &xfrd->role.server->conf->verify;
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	uint16_t checks = options.pattern != NULL
+		? options.pattern->storing.checks : 0;
+
+	xfrd_read_end(xfrd);
+	return (checks & SETTINGS_CHECKS) != 0
+		|| (verify->enable && ((checks & SETTINGS_VERIFIES) != 0
+			|| (verify->verify_zones
+				&& (checks & SETTINGS_VERIFIES_AS_ALL) != 0)));
+}

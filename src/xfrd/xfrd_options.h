@@ -103,4 +103,8 @@ const char *xfrd_zone_print_name(struct xfrd *xfrd,
 const char *xfrd_zone_print_file(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, char *out, size_t size);
 
+/* True if versions of the zone from elsewhere are judged before they are
+ * served. Begins and ends by itself. */
+bool xfrd_options_are_checked(struct xfrd *xfrd, const struct xfrd_zone *zone);
+
 #endif

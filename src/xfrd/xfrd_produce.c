@@ -360,16 +360,30 @@ produce_end_expiry(struct produce_zone *z)
 			== NSD_OK;
 }
 
+/* Tries the step again after a while. */
+static void
+produce_step_later(struct produce_zone *z)
+{
+	z->pause_sec = PAUSE_SEC;
+	produce_step_soon(z);
+	z->pause_sec = 0;
+}
+
 /* Has what the last xfrd has left published, before all else. */
 static void
 produce_resume(struct produce_zone *z)
 {
-	z->step = PRODUCE_RESUME;
-	z->busy = xfrd_edit_resume(z->xfrd, z->apex, produce_on_end, z);
-	if (z->busy)
+	enum nsd_err err = xfrd_edit_resume(z->xfrd, z->apex, produce_on_end,
+		z);
+
+	z->busy = err == NSD_OK;
+	if (err == NSD_E_MEMORY) {
+		produce_step_later(z);
 		return;
-	z->step = PRODUCE_SERVED;
-	produce_step_soon(z);
+	}
+	z->step = z->busy ? PRODUCE_RESUME : PRODUCE_SERVED;
+	if (!z->busy)
+		produce_step_soon(z);
 }
 
 /* Goes on with the comparison, or makes a version. */
@@ -385,9 +399,7 @@ produce_step(struct produce_zone *z)
 	if (z->again && z->step > PRODUCE_RESUME)
 		produce_zone_restart(z);
 	if (z->step < PRODUCE_ZONES && !produce_end_expiry(z)) {
-		z->pause_sec = PAUSE_SEC;
-		produce_step_soon(z);
-		z->pause_sec = 0;
+		produce_step_later(z);
 		return;
 	}
 	switch (z->step) {

@@ -13,6 +13,7 @@
 #include "dns/serial.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_refused.h"
 
 /* An entry, until the loader has answered. */
 struct resume_rest {
@@ -28,11 +29,13 @@ resume_on_answer(void *ctx, const struct ipc_message *answer)
 	struct resume_rest *rest = ctx;
 	struct xfrd_zone *zone = xfrd_zone_find(&rest->xfrd->zones.table,
 		rest->apex);
-	struct ipc_updated updated = {.err = NSD_E_BUG};
+	struct ipc_updated updated;
 	struct xfrd_soa soa;
 
-	if (answer != NULL)
-		memcpy(&updated, answer->payload, sizeof(updated));
+	xfrd_loader_read_updated(answer, &updated);
+	if (updated.refused != 0 && zone != NULL)
+		xfrd_refused_note(&rest->xfrd->zones.table, zone, &updated,
+			XFR_NONE);
 	/* A loader that has died may have published it. */
 	if (updated.err == NSD_OK || (answer != NULL && zone != NULL
 			&& xfrd_zones_get_soa(rest->xfrd, zone, &soa)
@@ -97,9 +100,9 @@ xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
 		return;
-	/* The journal does not remember which entries were accepted. */
-	if (soa != NULL && entry.kind == JOURNAL_WHOLE
-		&& entry.to == soa->numbers.serial)
+	/* The journal does not remember which entries were accepted; nor that
+	 * one was judged, if no note of it came to the disk. */
+	if (soa != NULL && entry.to == soa->numbers.serial)
 		journal_accept(xfrd->journal, apex, entry.id);
 	if (!resume_leads_on(&entry, soa) || !resume_check(xfrd, zone, &entry))
 		return;
@@ -110,6 +113,9 @@ xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 		.to = entry.to};
 	memcpy(rest->apex, apex, name_len(apex));
 	text.len = entry.text_len;
+	/* No check is made of an entry that an operator takes. */
+	if (entry.is_taken && !entry.is_doubtful)
+		text.accepted = IPC_CHECK_ALL;
 	err = journal_open_text(xfrd->journal, apex, entry.id, &text.fd,
 		&text.offset);
 	if (err == NSD_OK) {

@@ -31,8 +31,9 @@
 #define SAVE_SEC 60
 #define SAVE_MANY_SEC 3600
 #define MANY 20000u
-/* Zones in a turn of the loop. */
-#define TURN_ZONES 200
+/* Zones in a turn of the loop, 0.1 ms: a transfer takes some ten turns, and
+ * each waits for this. */
+#define TURN_ZONES 40
 #define MINIMUM_LEN 4u
 
 /* ---- reading ------------------------------------------------------------- */
@@ -373,7 +374,8 @@ xfrd_state_save(struct xfrd *xfrd)
 	if (xfrd->state.event == NULL || !xfrd->zones.told)
 		return;
 	state_begin(xfrd);
-	(void)state_step(xfrd, SIZE_MAX);
+	while (state_step(xfrd, TURN_ZONES))
+		role_heartbeat(&xfrd->role);
 }
 
 /* ---- start --------------------------------------------------------------- */

@@ -120,6 +120,7 @@ measure_xfrd(const struct xfrd *xfrd, struct statistics *s)
 	s->config_disk = list != NULL ? list->end : 0;
 	s->config_mem = __atomic_load_n(&store->config, __ATOMIC_RELAXED);
 	assert(xfrd->zones.secondary_count <= xfrd->zones.table.count);
+	s->refused_zones = xfrd->zones.table.refused_count;
 	s->secondary_zones = xfrd->zones.secondary_count;
 	s->primary_zones = xfrd->zones.table.count - s->secondary_zones;
 }
@@ -197,4 +198,33 @@ xfrd_statistics_close(struct xfrd_statistics *look)
 	free(look->sums);
 	free(look->queries);
 	free(look);
+}
+
+/* ---- records of queries -------------------------------------------------- */
+
+static uint64_t
+record_count(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void
+xfrd_statistics_get_records(const struct xfrd *xfrd,
+	struct statistics_records *r)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	const struct tap_counts *c = counts_get_tap(xfrd->role.server->counts);
+	const char *log = conf->server.query_log;
+
+	*r = (struct statistics_records){
+		.sent = record_count(&c->sent),
+		.dropped = record_count(&c->dropped),
+		.is_connected = record_count(&c->connected) != 0,
+		.lines = record_count(&c->lines),
+		.lines_dropped = record_count(&c->lines_dropped),
+	};
+	r->has_dnstap = USE_DNSTAP
+		&& (conf->dnstap.dnstap_enable || r->sent + r->dropped > 0);
+	r->has_log = (log != NULL && *log != '\0')
+		|| r->lines + r->lines_dropped > 0;
 }

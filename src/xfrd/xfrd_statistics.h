@@ -43,4 +43,8 @@ bool xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
  * logged, and leave xfrd without them. */
 void xfrd_metrics_follow(struct xfrd *xfrd);
 
+/* Gets the figures of the collector of records. */
+void xfrd_statistics_get_records(const struct xfrd *xfrd,
+	struct statistics_records *records);
+
 #endif

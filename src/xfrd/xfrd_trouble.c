@@ -128,6 +128,8 @@ trouble_count_rest(const struct xfrd *xfrd, struct statistics_trouble *found)
 		found->catalogs += *xfrd_folder_print_fault(folder, why,
 			sizeof(why)) != '\0';
 	trouble_count_processes(xfrd->role.server->counts, found);
+	found->refused_zones = xfrd->zones.table.refused_count;
+	found->refusals = xfrd->zones.table.refusals;
 	found->no_journal = xfrd->journal == NULL;
 	found->no_changes = xfrd->changes == NULL;
 	while (*line != '\0') {

@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "dns/name.h"
 #include "xfrd/xfrd_member_id.h"
+#include "xfrd/xfrd_refused.h"
 #include "xfrd/xfrd_zone.h"
 
 #define ZONES_A_CHUNK 1024u
@@ -328,6 +329,7 @@ xfrd_zone_remove(struct xfrd_zone_table *table, struct xfrd_zone *zone)
 	assert(!zone->changesets_due); /* due_count would keep it */
 	xfrd_zone_set_listed(table, zone, false, 0);
 	member_drop(table, zone);
+	xfrd_refused_drop(table, zone);
 	while (*at != zone->number) {
 		assert(*at != XFR_NONE); /* the zone is in its bucket */
 		at = &zone_place(table, *at)->next;
@@ -396,6 +398,7 @@ xfrd_zone_table_fini(struct xfrd_zone_table *table)
 	while (table->chunk_count > 0)
 		free(table->chunks[--table->chunk_count]);
 	tdestroy(table->members, free);
+	tdestroy(table->refused, free);
 	free(table->chunks);
 	free(table->buckets);
 	arena_fini(&table->pasts);

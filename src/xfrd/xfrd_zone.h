@@ -108,6 +108,10 @@ struct xfrd_zone {
 				       * followed the last time: published
 				       * options may be ahead */
 	bool is_catalog : 1;          /* of xfrd.catalogs */
+	bool is_refused : 1;          /* has a version in table.refused */
+	bool is_judged : 1;           /* a transfer of it waits in the loader
+				       * for a program that judges, or for its
+				       * turn */
 	/* Of changesets: */
 	bool had_changesets : 1;
 	bool changesets_known : 1;    /* the zone was looked at */
@@ -159,6 +163,9 @@ struct xfrd_zone_table {
 	uint32_t past_count; /* zones that have one */
 	void *members; /* struct xfrd_member, of <search.h>: most zones are no
 			* members of a catalog */
+	void *refused; /* struct xfrd_refused_version, of <search.h> */
+	uint32_t refused_count; /* zones in it */
+	uint64_t refusals;      /* versions that were refused so far */
 };
 
 /* Begins a table without zones. key: random octets, copied. */

@@ -9,7 +9,7 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-#define ZONE_LAYOUT_VERSION 7u
+#define ZONE_LAYOUT_VERSION 8u
 
 uint64_t
 table_layout(void)

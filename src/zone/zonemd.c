@@ -1,4 +1,5 @@
 /* zonemd.c - digests of a zone (RFC 8976). */
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "dns/rdata.h"
 #include "zone/zonemd.h"
 
-#define SCHEME_SIMPLE 1u
 #define ZONEMD_HEAD 6u /* serial 4, scheme 1, hash 1 (section 2.2) */
 #define SOA_NUMBERS_LEN 20u
 /* Octets of an RR that stand between its owner and RDATA. */
@@ -27,12 +27,14 @@ struct digest_item {
 	const uint8_t *rdata; /* once all are there */
 };
 
-/* A hash that the zone is said to have. */
+/* A hash that the zone is said to have, or that was asked for. */
 struct digest_expected {
 	struct digest *digest; /* NULL: not computed */
 	unsigned count;        /* ZONEMD records of it */
 	bool usable;           /* one record, with the zone's serial */
+	bool asked;            /* zonemd_compute */
 	uint8_t wanted[DIGEST_LEN_MAX];
+	uint8_t found[DIGEST_LEN_MAX];
 };
 
 struct zonemd {
@@ -40,6 +42,9 @@ struct zonemd {
 	bool apex_done;  /* the records of the apex were looked at */
 	bool decided;    /* and they decide the verdict */
 	enum zonemd_verdict verdict; /* unless a hash is right */
+	bool has_serial; /* the two fields below are set */
+	uint32_t serial;
+	uint32_t ttl_sec; /* of the SOA */
 	struct digest_expected expected[DIGEST_KIND_COUNT];
 	/* the owner at hand; in lower case */
 	uint8_t owner[NAME_MAX_LEN];
@@ -75,77 +80,73 @@ item_is_digest(const struct digest_item *item)
 			&& octets_get_u16(item->rdata) == TYPE_ZONEMD);
 }
 
-static bool
-apex_find_serial(const struct zonemd *z, uint32_t *serial)
+static void
+apex_note_soa(struct zonemd *z)
 {
-	for (size_t i = 0; i < z->count; i++) {
+	for (size_t i = 0; i < z->count && !z->has_serial; i++) {
 		const struct digest_item *item = &z->items[i];
 
 		if (item->type != TYPE_SOA || item->rdlen < SOA_NUMBERS_LEN)
 			continue;
-		*serial = octets_get_u32(item->rdata + item->rdlen
+		z->serial = octets_get_u32(item->rdata + item->rdlen
 			- SOA_NUMBERS_LEN);
-		return true;
+		z->ttl_sec = item->ttl_sec;
+		z->has_serial = true;
 	}
-	return false;
 }
 
-/* The hash of a ZONEMD record, by the IANA registry; DIGEST_KIND_COUNT: one
- * that is not known. */
+/* The hash of a ZONEMD record, by the IANA registry (RFC 8976 section 5);
+ * DIGEST_KIND_COUNT: the scheme or the hash is not known. */
 static enum digest_kind
 expected_find_kind(const struct digest_item *item)
 {
-	enum digest_kind kind;
-
-	if (item->rdata[4] != SCHEME_SIMPLE || item->rdata[5] == 0
-		|| item->rdata[5] > DIGEST_KIND_COUNT)
+	if (item->rdlen < ZONEMD_HEAD || item->rdata[4] != ZONEMD_SIMPLE
+		|| item->rdata[5] == 0 || item->rdata[5] > DIGEST_KIND_COUNT)
 		return DIGEST_KIND_COUNT;
-	kind = (enum digest_kind)(item->rdata[5] - 1);
-	return item->rdlen == ZONEMD_HEAD + digest_len(kind)
-		? kind : DIGEST_KIND_COUNT;
+	return (enum digest_kind)(item->rdata[5] - 1);
 }
 
-/* Looks at a ZONEMD record of the apex. Section 4: each one is good by itself,
- * if it can be used. */
+/* Notes a ZONEMD record of the apex. RFC 8976 section 4: each one is good by
+ * itself, if it can be used; several of one scheme and hash cannot (step 4),
+ * whatever else they are. */
 static void
-zonemd_record_note(struct zonemd *z, const struct digest_item *item,
-	uint32_t serial)
+zonemd_record_note(struct zonemd *z, const struct digest_item *item)
 {
-	enum digest_kind kind = item->rdlen < ZONEMD_HEAD
-		? DIGEST_KIND_COUNT : expected_find_kind(item);
+	enum digest_kind kind = expected_find_kind(item);
 	struct digest_expected *expected;
 
-	if (kind == DIGEST_KIND_COUNT) {
+	if (kind == DIGEST_KIND_COUNT) { /* steps 5b and 5c */
 		if (z->verdict == ZONEMD_ABSENT)
 			z->verdict = ZONEMD_UNKNOWN;
 		return;
 	}
 	expected = &z->expected[kind];
-	expected->usable = expected->count++ == 0
-		&& octets_get_u32(item->rdata) == serial;
-	if (expected->count > 1)
+	if (expected->count++ > 0) {
+		expected->usable = false;
 		z->verdict = ZONEMD_TWICE;
-	else if (!expected->usable)
+	} else if (octets_get_u32(item->rdata) != z->serial) { /* step 5a */
 		z->verdict = ZONEMD_SERIAL;
-	else
+	} else if (item->rdlen != ZONEMD_HEAD + digest_len(kind)) { /* 5d */
+		z->verdict = ZONEMD_LENGTH;
+	} else {
+		expected->usable = true;
 		memcpy(expected->wanted, item->rdata + ZONEMD_HEAD,
 			digest_len(kind));
+	}
 }
 
 /* Decides which hashes are to be computed. */
 static enum nsd_err
 apex_look(struct zonemd *z)
 {
-	uint32_t serial = 0;
-	bool known = apex_find_serial(z, &serial);
-
+	apex_note_soa(z);
 	z->apex_done = true;
 	z->decided = true;
-	for (size_t i = 0; known && i < z->count; i++)
+	for (size_t i = 0; z->has_serial && i < z->count; i++)
 		if (z->items[i].type == TYPE_ZONEMD)
-			zonemd_record_note(z, &z->items[i], serial);
+			zonemd_record_note(z, &z->items[i]);
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++) {
-		if (!z->expected[k].usable)
+		if (!z->expected[k].usable && !z->expected[k].asked)
 			continue;
 		if (digest_create((enum digest_kind)k, &z->expected[k].digest)
 			!= NSD_OK)
@@ -310,6 +311,13 @@ zonemd_destroy(struct zonemd *zonemd)
 	free(zonemd);
 }
 
+void
+zonemd_compute(struct zonemd *zonemd, enum digest_kind kind)
+{
+	assert((size_t)kind < DIGEST_KIND_COUNT && zonemd->owner_len == 0);
+	zonemd->expected[kind].asked = true;
+}
+
 enum nsd_err
 zonemd_finish(struct zonemd *z, enum zonemd_verdict *verdict)
 {
@@ -322,14 +330,15 @@ zonemd_finish(struct zonemd *z, enum zonemd_verdict *verdict)
 	block_flush(z);
 	for (unsigned k = 0; k < DIGEST_KIND_COUNT; k++) {
 		struct digest_expected *expected = &z->expected[k];
-		uint8_t found[DIGEST_LEN_MAX];
 
 		if (expected->digest == NULL)
 			continue;
-		err = digest_end(expected->digest, found);
+		err = digest_end(expected->digest, expected->found);
 		if (err != NSD_OK)
 			return err;
-		if (memcmp(found, expected->wanted,
+		if (!expected->usable)
+			continue;
+		if (memcmp(expected->found, expected->wanted,
 			    digest_len((enum digest_kind)k)) == 0)
 			good = true;
 		else
@@ -337,6 +346,21 @@ zonemd_finish(struct zonemd *z, enum zonemd_verdict *verdict)
 	}
 	*verdict = good ? ZONEMD_GOOD : z->verdict;
 	return NSD_OK;
+}
+
+bool
+zonemd_get_record(const struct zonemd *zonemd, enum digest_kind kind,
+	struct zonemd_record *record)
+{
+	assert((size_t)kind < DIGEST_KIND_COUNT
+		&& zonemd->expected[kind].asked);
+	if (!zonemd->has_serial)
+		return false;
+	record->ttl_sec = zonemd->ttl_sec;
+	record->serial = zonemd->serial;
+	record->kind = kind;
+	memcpy(record->digest, zonemd->expected[kind].found, DIGEST_LEN_MAX);
+	return true;
 }
 
 static enum nsd_err

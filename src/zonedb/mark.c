@@ -383,6 +383,18 @@ mark_history(struct marker *m, store_ref ref)
 	}
 }
 
+/* Takes away the version that a dead loader had verified: it is not reached any
+ * more, and so it is retired with all that it alone has. */
+static void
+mark_drop_candidate(struct marker *m, store_ref ref)
+{
+	struct zone_entry *entry = store_edit(m->heap, ref);
+
+	if (entry->candidate != STORE_NONE)
+		__atomic_store_n(&entry->candidate, STORE_NONE,
+			__ATOMIC_RELEASE);
+}
+
 static void
 mark_entry(struct marker *m, store_ref ref)
 {
@@ -402,6 +414,7 @@ mark_entry(struct marker *m, store_ref ref)
 	mark_history(m, entry->history);
 	if (entry->zone != STORE_NONE)
 		mark_zone(m, entry->zone);
+	mark_drop_candidate(m, ref);
 }
 
 static void

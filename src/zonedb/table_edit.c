@@ -240,6 +240,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->expires_sec = 0;
 	entry->group = 0;
 	entry->history = STORE_NONE;
+	entry->candidate = STORE_NONE;
 	entry->options = setup->options;
 	entry_hold(heap, setup->options);
 	entry->pattern = setup->pattern;
@@ -533,6 +534,8 @@ table_swap_zone(struct store_writer *writer, store_ref ref, store_ref zone)
 	store_ref old = entry->zone;
 
 	store_publish_ref(writer, &entry->zone, zone);
+	if (entry->candidate != STORE_NONE && entry->candidate == zone)
+		store_publish_ref(writer, &entry->candidate, STORE_NONE);
 	return old;
 }
 
@@ -543,12 +546,22 @@ table_set_zone(struct store_writer *writer, store_ref ref, store_ref zone)
 }
 
 void
+table_set_candidate(struct store_writer *writer, store_ref ref,
+	store_ref candidate)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+
+	store_publish_ref(writer, &entry->candidate, candidate);
+}
+
+void
 table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
 {
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
 	flags |= entry->flags
-		& (ZONE_ENTRY_FILE_FAILED | ZONE_ENTRY_CHANGESETS_STALE);
+		& (ZONE_ENTRY_FILE_FAILED | ZONE_ENTRY_CHANGESETS_STALE
+			| ZONE_ENTRY_FILE_WAITS);
 	if (flags != entry->flags)
 		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
 }
@@ -562,6 +575,18 @@ table_set_changesets_stale(struct store_writer *writer, store_ref ref,
 
 	if (stale)
 		flags |= ZONE_ENTRY_CHANGESETS_STALE;
+	if (flags != entry->flags)
+		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
+}
+
+void
+table_set_file_waits(struct store_writer *writer, store_ref ref, bool waits)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+	uint32_t flags = entry->flags & ~(uint32_t)ZONE_ENTRY_FILE_WAITS;
+
+	if (waits)
+		flags |= ZONE_ENTRY_FILE_WAITS;
 	if (flags != entry->flags)
 		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
 }

@@ -46,6 +46,19 @@ read_all(struct input *in)
 }
 
 enum nsd_err
+input_open_seen(struct input *in, const char *path)
+{
+	enum nsd_err err;
+
+	memset(in, 0, sizeof(*in));
+	in->path = path;
+	err = fs_open_seen(path, &in->fd, &in->before);
+	if (err == NSD_OK)
+		in->size = (uint64_t)in->before.st_size;
+	return err;
+}
+
+enum nsd_err
 input_open(struct input *in, const char *path, bool only_files)
 {
 	enum nsd_err err;

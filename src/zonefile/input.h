@@ -30,6 +30,8 @@ struct input {
  */
 enum nsd_err input_open(struct input *in, const char *path, bool only_files)
 	MUST_USE;
+/* The same with only_files, as fs_open_seen does. */
+enum nsd_err input_open_seen(struct input *in, const char *path) MUST_USE;
 /* Text in memory, borrowed until input_close. */
 void input_open_text(struct input *in, const char *text, size_t len);
 void input_close(struct input *in);

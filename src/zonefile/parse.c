@@ -498,7 +498,8 @@ parse_path(const char *path, const struct zonefile_options *options,
 
 	parse_init(&p, options, tuning, sink, result);
 	file_init(&f, &p);
-	err = input_open(&f.in, path, options->only_files);
+	err = options->is_seen ? input_open_seen(&f.in, path)
+		: input_open(&f.in, path, options->only_files);
 	if (err == NSD_OK) {
 		err = run_main_file(&p, &f, path);
 	} else {

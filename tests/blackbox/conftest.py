@@ -154,6 +154,20 @@ def directory():
     shutil.rmtree(path, ignore_errors=True)
 
 
+def tell_end(server):
+    """Prints the ends of a server's log and output, which pytest shows if the
+    test has failed. Returns what sanitizers have reported: a process that they
+    ended was replaced, and no test need have noticed. A damaged store may ask
+    for more memory than there is."""
+    output = server.output if server.output_file.exists() else ""
+    for text in (server.read_log(), output):
+        print(*text.splitlines()[-40:], sep="\n")
+    return [line for line in output.splitlines()
+            if ("Sanitizer: " in line or ": runtime error: " in line)
+            and "allocator is out of memory" not in line
+            and "Sanitizer: out-of-memory" not in line]
+
+
 @pytest.fixture
 def make_server(directory):
     """Makes servers without starting them."""
@@ -166,11 +180,13 @@ def make_server(directory):
         return server
 
     yield make
+    reports = [line for server in servers for line in tell_end(server)]
     left = {}
     with contextlib.ExitStack() as all_of_them:  # even if a stop raises
         for server in servers:
             all_of_them.callback(lambda s=server: left.update(s.clean_up()))
     assert not left, f"processes left behind: {left}"
+    assert not reports, reports
 
 
 @pytest.fixture

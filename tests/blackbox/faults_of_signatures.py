@@ -174,11 +174,44 @@ def signed_by_a_revoked_key(z):
     z.sign_one("mail", "A", key=key)
 
 
-@fault("nsec", r"DNSKEY \d+ of algorithm 13 is no key of it", step="chain")
+NO_KEY = r"~DNSKEY \d+ of algorithm 13 is no key of it"
+
+
+def add_no_point(z):
+    """A key that is no point of the curve."""
+    key = Key(256)
+    key.octets = bytes(63) + b"\1"
+    z.add("@", "DNSKEY", key.text())
+    return key
+
+
+@fault("nsec", NO_KEY, step="chain", peers="k")
 def key_that_is_no_point(z):
-    z.remove("@", "DNSKEY")
-    z.zsk.octets = bytes(63) + b"\1"
+    add_no_point(z)
+
+
+@fault("nsec", NO_KEY, SIG_MAIL + "does not verify", step="chain")
+def signed_by_no_point(z):
+    z.sign_one("mail", "A", key=add_no_point(z))
+
+
+@fault("nsec", r"~algorithm 15 has a DNSKEY and does not sign the DNSKEY "
+       "RRset", step="chain", peers="")
+def algorithm_that_signs_nothing(z):
+    """RFC 4035 section 2.2, RFC 6840 section 5.11"""
+    key = Key(257, algorithm=15)
+    key.octets = key.octets[:32]
+    z.add("@", "DNSKEY", key.text())
+
+
+@fault("nsec", "the DNSKEY RRset is signed by no key with the SEP flag",
+       step="chain", peers="kb")
+def keys_signed_by_the_zsk_and_a_revoked_ksk(z):
+    """RFC 5011 section 2.1"""
+    z.ksk.flags |= 0x80
     z.set("@", "DNSKEY", z.ksk.text(), z.zsk.text())
+    z.sign_one("@", "DNSKEY", key=z.ksk)
+    z.sign_one("@", "DNSKEY", key=z.zsk)
 
 
 @fault("nsec", r"~mail\.example\.org\. has DNSKEY but is not the apex of the "

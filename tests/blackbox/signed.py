@@ -41,18 +41,26 @@ class Zone:
                       if name != self.apex and types & {"NS", "DNAME"}}
         self.cuts = {name for name in self.hides if "NS" in self.types[name]}
         seen = [name for name in self.types if not self.hider(name)]
-        self.existing = {dns.name.Name(name.labels[i:]) for name in seen
-                         for i in range(len(name) - len(self.apex) + 1)}
+        self.existing = self.with_those_above(seen)
+        # With opt-out, names above nothing but insecure cuts have no record.
+        self.secure = self.with_those_above(
+            name for name in seen
+            if name not in self.cuts or "DS" in self.types[name])
         self.make_chain()
 
     def name(self, text):
         return dns.name.from_text(text, self.apex)
 
+    def with_those_above(self, names):
+        """Names, and all between them and the apex."""
+        return {dns.name.Name(name.labels[i:]) for name in names
+                for i in range(len(name) - len(self.apex) + 1)}
+
     def hider(self, name):
         """The topmost cut or DNAME above a name."""
-        above = [hider for hider in self.hides
-                 if name != hider and name.is_subdomain(hider)]
-        return min(above, key=len, default=None)
+        above = (dns.name.Name(name.labels[i:])
+                 for i in range(len(name) - 1, 0, -1))
+        return next((one for one in above if one in self.hides), None)
 
     # ---- the chain
 
@@ -62,11 +70,7 @@ class Zone:
             return False
         if not self.nsec3:
             return name in self.types
-        if not self.nsec3.opt_out:
-            return True
-        return any(other.is_subdomain(name) and not (
-            other in self.cuts and "DS" not in self.types[other])
-                   for other in self.existing if other in self.types)
+        return not self.nsec3.opt_out or name in self.secure
 
     def key(self, name):
         """Where a name stands in the chain."""
@@ -79,13 +83,14 @@ class Zone:
         self.chain = sorted((self.key(name), name) for name in self.existing
                             if self.is_proven(name))
         self.keys = [key for key, _ in self.chain]
+        self.chained = set(self.keys)
 
     def match(self, name):
-        assert self.key(name) in self.keys
+        assert self.key(name) in self.chained
         return self.owner(self.key(name))
 
     def cover(self, name):
-        assert self.key(name) not in self.keys
+        assert self.key(name) not in self.chained
         return self.owner(self.keys[bisect.bisect(self.keys, self.key(name))
                                     - 1])
 

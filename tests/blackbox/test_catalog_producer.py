@@ -18,9 +18,9 @@ import dns.zone
 import pytest
 
 import control
-from harness import BUILD, DEADLINE, is_alive, wait_for, zone_text
+from harness import BUILD, DEADLINE, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, reply, soa, whole
-from test_disk_fails import FLUSHES, MAKES, WRITES, Disk
+from test_disk_fails import FLUSHES, MAKES, WRITES, Disk, kill_all
 
 CATALOG = "cat.example."
 ORIGIN = dns.name.from_text(CATALOG)
@@ -345,6 +345,8 @@ def test_secondary_becomes_a_producer(make_server):
             f" 127.0.0.1@{primary.port} NOKEY\n")).start()
         server.wait_serial(CATALOG, 7)
     reconfigure(server, PATTERNS + PRODUCER + member("a.test"))
+    # The primary's version is served until the first of ours is made.
+    wait_for("a catalog", lambda: server.serial(CATALOG) != 7)
     wait_members(server, a_test="member")
     # Longer than the zone would have had left.
     for _ in range(16):
@@ -431,15 +433,6 @@ def listed(server):
     lines = (server.directory / "zone.list").read_text().splitlines()
     words = [line.split() for line in lines]
     return {w[1] + ".": w[3] for w in words if w and w[0] == "cat"}
-
-
-def kill_all(server):
-    pids = list(server.roles().values())
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    server.process.wait()
-    wait_for("the end of all", lambda: not any(map(is_alive, pids)))
 
 
 @pytest.mark.parametrize("role", ["xfrd", "loader", "all"])
@@ -529,12 +522,26 @@ def test_journal_does_not_grow_without_an_end(make_server):
     assert last - first < 20
 
 
+def test_catalog_that_a_start_does_not_know(server):
+    """No client has sent what is in it: nothing is kept of it."""
+    wait_members(server, a_test="member")
+    control.ask(server, "addzone", "b.test", "member")
+    wait_members(server, a_test="member", b_test="member")
+    kill_all(server)
+    server.extra = PATTERNS.replace("\tcatalog-producer-zone: cat.example\n",
+                                    "")
+    server.write_config()
+    server.start()
+    server.wait_log("the journal forgets 1 zones")
+    assert "clients have sent" not in server.read_log()
+
+
 def start_failing(make_server, directory):
     """A server on a disk that can be made to fail."""
     disk = Disk(directory / "failing")
     server = control.config(make_server(
         zones={"example": zone_text()}, extra=PATTERNS + PRODUCER
-        + member("a.test"), options={"sandbox": "no"}))
+        + member("a.test"), options={"sandbox": "no", "replace-hung": "no"}))
     for name in "bc":
         server.zone_file(f"{name}.test").write_text(zone_text(3))
     server.program = BUILD / "tests/lib/nsd_failing"

@@ -107,10 +107,12 @@ def test_good_configuration_is_silent(conf):
 
 def test_options_without_effect_are_warnings(conf):
     check = conf("server:\n port: 5353\n xdp-force-copy: yes\n"
-                 "zone:\n name: x\n zonefile: x\n verify-zone: yes\n")
-    warnings = ("c:3: warning: server: xdp-force-copy has no effect in this "
+                 "zone:\n name: x\n zonefile: x\n"
+                 "server:\n xdp-program-load: no\n")
+    warnings = ("c:8: warning: server: xdp-program-load has no effect in this "
                 "program\n"
-                "c:7: warning: zone x: verify-zone has no effect in this program\n")
+                "c:3: warning: server: xdp-force-copy has no effect in this "
+                "program\n")
     assert check() == (0, "", warnings)
     code, out, err = check("-v")
     assert (code, err) == (0, warnings)

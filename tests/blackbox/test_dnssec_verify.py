@@ -235,6 +235,18 @@ def test_zone_that_loses_its_signatures(nsd):
     assert server.update(whole(UNSIGNED))[0] == "ok"
 
 
+def test_keys_signed_by_a_revoked_key_alone(nsd):
+    """No DS record and no anchor leads to such a key: RFC 5011 section 2.1."""
+    def revoke(zone):
+        zone.ksk.flags |= 0x80
+        zone.set("@", "DNSKEY", zone.ksk.text(), zone.zsk.text())
+    zone = make_signed(damage=revoke)
+    zone.resign("@", "DNSKEY", zone.ksk)
+    server = make_server(nsd)
+    assert server.update(whole(zone))[0] == REFUSED
+    server.wait_log("the DNSKEY RRset is signed by revoked keys alone")
+
+
 @pytest.mark.parametrize("days, outcome", ((29, "ok"), (31, REFUSED)))
 def test_margin(nsd, days, outcome):
     """Signatures of the tests last thirty days."""

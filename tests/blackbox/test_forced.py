@@ -168,7 +168,7 @@ def is_forced_amid_a_write(server, primary):
 def test_version_that_is_forced_amid_a_write_is_not_forgotten(controlled,
                                                               primary):
     """The file has the one before, of the same serial."""
-    primary.records = [f"h{i} TXT {'x' * 200}" for i in range(20000)]
+    primary.records = [f"h{i} TXT {'x' * 200}" for i in range(8000)]
     server = controlled(zones=secondary(primary)
                         + secondary(primary, "t.test", "t.test.zone"))
     end = time.monotonic() + DEADLINE

@@ -2,6 +2,7 @@
 while, and its file can be edited."""
 import contextlib
 import os
+import re
 import signal
 
 import pytest
@@ -105,14 +106,29 @@ def test_all_zones(server):
     assert is_frozen(server, "open.test")
     assert is_frozen(server, "other.test")
     assert not is_frozen(server, "closed.test")
+    log = server.read_log()
+    for name in "open.test", "other.test":
+        assert f"xfrd: zone {name} is frozen: updates are refused until it" \
+            " is thawed" in log
+    assert "xfrd: 2 zones are frozen" in log
+    assert control.ask(server, "freeze") == (0, "ok\n")
+    assert server.read_log().count("xfrd: zone open.test is frozen") == 1
     write_file(server, "other.test", "@ A\n")
     code, text = control.ask(server, "thaw")
     assert code == 1 and text.startswith("error 1 zone stays frozen:\n"), text
     assert not is_frozen(server, "open.test")
     assert is_frozen(server, "other.test")
+    log = server.read_log()
+    assert "xfrd: zone open.test is thawed: it takes updates" in log
+    assert re.search(r"xfrd: zone other.test stays frozen: .*other.test.zone:1:",
+                     log)
+    assert "xfrd: 1 zone is thawed, others stay frozen" in log
     write_file(server, "other.test", zone_text(serial=2))
     assert control.ask(server, "thaw") == (0, "ok\n")
     assert not is_frozen(server, "other.test")
+    log = server.read_log()
+    assert "xfrd: zone other.test is thawed: it takes updates" in log
+    assert log.count("xfrd: 1 zone is thawed") == 2
 
 
 def test_zone_without_updates(server):

@@ -19,6 +19,8 @@ TABLE = pathlib.Path(__file__).resolve().parents[2] / "include/ctl/verbs.h"
 FIRST, SECOND = "0123456789abcdef" * 2, "fedcba9876543210" * 2
 OLD, NEW = "K2tf3TRjvQkVCmJF3/Z9vA==", "AAECAwQFBgcICQoLDA0ODw=="
 CONF = """\
+dnstap:
+	dnstap-log-auth-query-messages: yes
 key:
 	name: k
 	secret: {old}
@@ -156,11 +158,16 @@ VERBS = {
     "freeze": ("taken", None, None, is_frozen, 0),
     "thaw": ("taken", None, prepare_frozen, lambda s: not is_frozen(s), 0),
     "log_reopen": ("", None, None, nothing, 0),
+    "dnstap_on": ("", None, None, lambda s: "dnstap: on" in control.ask(
+        s, "status")[1], 0),
+    "dnstap_off": ("", None, None, lambda s: "dnstap: off" in control.ask(
+        s, "status")[1], 0),
     "status": ("", None, None, nothing, 0),
     "notify": ("told", None, None, nothing, 0),
     "transfer": ("away", None, None, nothing, 1),
     "force_transfer": ("fed", None, prepare_fed, lambda s: s.answer(
         "v.fed", "TXT") == ['"new"'], 0),
+    "accept": ("away", None, None, nothing, 1),
     "zonestatus": ("", None, None, nothing, 0),
     "listzones": ("", None, None, nothing, 0),
     "catalogs": ("", None, None, nothing, 0),

@@ -58,7 +58,8 @@ def server(make_server):
     """A server with a pattern "p" for zones added at run time."""
     made = control.config(make_server(
         zones={"example": zone_text()},
-        options={"verbosity": 2, "zonelistfile": '"zone.list"'}))
+        options={"verbosity": 2, "zonelistfile": '"zone.list"',
+                 "replace-hung": "no"}))
     made.base = made.extra + PATTERN.format("p")
     configure(made)
     return made

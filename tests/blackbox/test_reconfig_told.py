@@ -208,18 +208,17 @@ NO_EFFECT = " has no effect in this program"
 
 def test_options_without_effect_do_not_wait(server):
     extra = server.extra
-    server.extra += "dnstap:\n\tdnstap-enable: yes\n"
+    server.extra += "server:\n\txdp-force-copy: yes\n"
     server.options["xfrd-reload-timeout"] = 7
     server.write_config()
-    told = [f"{line_of(server, option)}warning: {clause}: {option}{NO_EFFECT}"
-            for clause, option in (("server", "xfrd-reload-timeout"),
-                                   ("dnstap", "dnstap-enable"))]
+    options = "xfrd-reload-timeout", "xdp-force-copy"
+    told = [f"{line_of(server, option)}warning: server: {option}{NO_EFFECT}"
+            for option in options]
     known = len(server.read_log())
     assert reconfig(server) == (0, [
         *told, "reconfig completed: no changes detected", "ok"])
-    for clause, option in (("server", "xfrd-reload-timeout"),
-                           ("dnstap", "dnstap-enable")):
-        assert (f"warning: {line_of(server, option)}{clause}: {option}"
+    for option in options:
+        assert (f"warning: {line_of(server, option)}server: {option}"
                 f"{NO_EFFECT}\n") in server.read_log()[known:]
     assert "trouble:" not in control.ask(server, "status")[1]
     # The server runs with them once it takes something else, and from then on
@@ -227,7 +226,7 @@ def test_options_without_effect_do_not_wait(server):
     server.options["identity"] = '"two"'
     server.write_config()
     place = server.place("identity")
-    told = [re.sub(r"(?<=:)\d+(?=: warning: dnstap)", lambda n:
+    told = [re.sub(r"(?<=:)\d+(?=: warning: server: xdp)", lambda n:
                    str(int(n[0]) + 1), one) for one in told]
     assert reconfig(server) == (0, [
         *told, f"{place}server: identity has changed",
@@ -240,24 +239,3 @@ def test_options_without_effect_do_not_wait(server):
     server.write_config()
     assert reconfig(server) == (0, [
         "reconfig completed: no changes detected", "ok"])
-
-
-def test_options_of_zones_without_effect_are_told_once(server):
-    server.extra += ("pattern:\n\tname: p\n\tzonefile: x\n"
-                     "\tverify-zone: yes\n")
-    server.write_config()
-    assert reconfig(server) == (0, [
-        f"{line_of(server, 'verify-zone')}warning: pattern p: verify-zone"
-        f"{NO_EFFECT}", "patterns: 1 new, gone or changed",
-        "reconfig completed: changes applied", "ok"])
-    assert reconfig(server) == (0, [
-        "reconfig completed: no changes detected", "ok"])
-    server.extra += ("pattern:\n\tname: q\n\tzonefile: x\n"
-                     "\tverify-zone: yes\n\tverifier-timeout: 5\n")
-    server.write_config()
-    code, lines = reconfig(server)
-    assert code == 0
-    assert [line.split("warning: ")[1] for line in lines
-            if "warning" in line] == [
-        f"pattern p: verify-zone{NO_EFFECT}, nor has it in 1 more clause",
-        f"pattern q: verifier-timeout{NO_EFFECT}"]

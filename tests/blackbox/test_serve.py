@@ -244,6 +244,17 @@ def test_each_server_runs_on_its_cpu(nsd):
     assert os.sched_getaffinity(roles["loader"]) == {first, second}
 
 
+def test_without_cpu_affinity_nobody_is_bound(nsd):
+    """NSD starts so, and binds nobody, whatever the processors are."""
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-1-cpu-affinity": 300,
+                          "xfrd-cpu-affinity": 301})
+    everything = os.sched_getaffinity(0)
+    for name in ("server 1", "xfrd", "loader"):
+        assert os.sched_getaffinity(server.role(name)) == everything
+    assert "have no effect without cpu-affinity" in server.read_log()
+
+
 def test_servers_share_the_clients(nsd):
     """SO_REUSEPORT: both workers see queries."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})

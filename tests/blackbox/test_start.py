@@ -176,7 +176,8 @@ def test_start_without_descriptors_exits_1(make_server, workers):
         # start would have none, and count one descriptor less.
         wait_for("its end", lambda: not processes_in(server.directory))
         needed = int(said[1])
-        least = needed - 1 - 2 * workers  # xfrd, and all workers but one
+        # The other processes: xfrd, and all workers but one.
+        least = needed - 1 - 2 * workers
         assert not server.pidfile.exists()
         few = max(few + 1, least - 1)
     for count in least, needed:

@@ -501,9 +501,12 @@ def test_processes_have_mapped_what_is_theirs(make_server):
     assert len(spans) == 10
     spans.sort()
     assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))
-    cookies = readable["server 1"]  # the page of their secrets
-    assert [end - start_ for start_, end, _ in cookies] == [mmap.PAGESIZE]
-    assert readable["server 2"] == readable["server 3"] == cookies
+    # The page of secrets of cookies; the pages of the switch of records with
+    # its set of zones, and a page with the cursor of each ring of them.
+    parts = readable["server 1"]
+    assert [end - start_ for start_, end, _ in parts] == [
+        mmap.PAGESIZE, 5 * mmap.PAGESIZE]
+    assert readable["server 2"] == readable["server 3"] == parts
     for role in ("xfrd", "loader"):
         for start_, end, _ in writable[role]:
             assert all(end <= s or start_ >= e for s, e in spans), role

@@ -16,6 +16,7 @@ import seccomp
 
 from harness import (BUILD, DEADLINE, is_sanitized, open_files, wait_for,
                      zone_text)
+from ports import free_port
 
 NOBODY = 65534
 AT_FDCWD = -100
@@ -29,8 +30,13 @@ OTHERS = ("main", "loader", "xfrd", "server-1", "server-2")
 REFUSED = {errno.ENOSYS, errno.EACCES, errno.EPERM}
 
 
-READERS = ("server-1", "xfrd", "writer")
-EVERYBODY = ("server-1", "loader", "xfrd", "writer")
+# A build without dnstap has no collector to be taken over here.
+COLLECTOR = ("collector",) if "#define USE_DNSTAP 1" in (
+    BUILD / "config.h").read_text() else ()
+READERS = ("server-1", "verify-server", "xfrd", "writer")
+CONFINED = (*READERS, *COLLECTOR)
+EVERYBODY = ("server-1", "verify-server", "loader", "xfrd", "writer",
+             *COLLECTOR)
 
 
 def rows():
@@ -60,19 +66,19 @@ def file_rows(everybody):
         yield "links", everybody, \
             f"linkat {AT_FDCWD} {path} {AT_FDCWD} ={{folder}}/other 0"
         yield "lets others write", everybody, f"fchmodat {AT_FDCWD} {path} 511"
-        yield "opens to read", READERS, \
+        yield "opens to read", CONFINED, \
             f"openat {AT_FDCWD} {path} {os.O_RDONLY}"
     yield "makes a file", everybody, \
         f"openat {AT_FDCWD} ={{folder}}/made {os.O_RDWR | os.O_CREAT} 384"
     yield "makes a folder", everybody, f"mkdirat {AT_FDCWD} ={{folder}}/made 448"
-    yield "reads a folder", READERS, \
+    yield "reads a folder", CONFINED, \
         f"openat {AT_FDCWD} ={{folder}} {os.O_RDONLY | os.O_DIRECTORY}"
     yield "a file in memory", everybody, "memfd_create =name 0"
     yield "its own memory as a file", everybody, \
         f"openat {AT_FDCWD} =/proc/self/mem {os.O_RDWR}"
-    yield "cuts the log", READERS, "ftruncate @log 0"
+    yield "cuts the log", CONFINED, "ftruncate @log 0"
     yield "the start of the log", everybody, "lseek @log 0 0"
-    yield "the log without O_APPEND", READERS, "fcntl @log 4 0"
+    yield "the log without O_APPEND", CONFINED, "fcntl @log 4 0"
 
 
 def other_rows(pid, others):
@@ -116,7 +122,7 @@ def own_rows(everybody):
     yield "its code", everybody, f"mprotect @code 4096 {RWX}"
     yield "more code", everybody, \
         f"mmap 0 4096 {RWX} {PRIVATE | ANONYMOUS} -1 0"
-    yield "shared memory", READERS, \
+    yield "shared memory", CONFINED, \
         f"mmap 0 4096 {RW} {SHARED | ANONYMOUS} -1 0"
     for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX,
                    socket.AF_NETLINK, socket.AF_PACKET):
@@ -147,6 +153,8 @@ KILLED = {
     "loader": "execve =/bin/true @zeros @zeros",
     "xfrd": "clone 17 0 0 0 0",
     "writer": "execve =/bin/true @zeros @zeros",
+    "verify-server": "execve =/bin/true @zeros @zeros",
+    **{role: "execve =/bin/true @zeros @zeros" for role in COLLECTOR},
 }
 
 
@@ -210,7 +218,13 @@ class Maker:
             zones={"example": zone_text()}, updates=True, options={
                 "server-count": 6, "xfrdir": f'"{self.directory}/spool"',
                 "database": f'"{self.directory}/zones.db"',
-                **options})
+                **options},
+            # No receiver is there.
+            extra=f"verify:\n\tenable: yes\n\tport: {free_port()}\n"
+            "\tip-address: 127.0.0.1\n\tverifier: /bin/true\n"
+            "dnstap:\n\tdnstap-enable: yes\n\tdnstap-socket-path: "
+            f"{self.directory}/tap.sock\n"
+            "\tdnstap-log-auth-query-messages: yes\n")
         server.program = BUILD / "tests/lib/nsd_taken"
         (self.directory / "spool").mkdir()  # the writer's
         # The sandbox must refuse, not the files' modes.
@@ -262,9 +276,9 @@ def is_its_own(server, role, text):
 
 
 def lasting(server):
-    """The processes, without the writer, which comes when it is wanted."""
+    """The processes, without those that come when they are wanted."""
     return {role: pid for role, pid in server.roles().items()
-            if role != "writer"}
+            if role not in ("writer", "verifier")}
 
 
 def test_nothing_comes_of_it(taken):
@@ -308,11 +322,60 @@ def test_what_no_library_does_ends_the_process(taken):
         assert taken.call(role, text) == "died", (role, text)
         server.wait_log(r"writer \(pid \d+\) was killed by signal 31"
                         if role == "writer" else
-                        rf"\(pid {pids[role]}\) was killed by signal 31, "
+                        # The name of a process is cut.
+                        rf"\(pid {pids[role[:10]]}\) was killed by signal 31, "
                         "replacing it")
     server.wait_serving()
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     assert server.role("main") == pids["main"]
+
+
+def verifier_rows():
+    """Calls that a verifier may not make, though nothing confines it."""
+    yield f"mprotect @store 4096 {RW}"
+    yield "setuid 0"
+    yield "setgid 0"
+    for name in OTHERS:
+        pid = f"{{{name}}}"
+        yield f"ptrace 16 {pid} 0 0"
+        for file in ("mem", "maps", "environ", "fd"):
+            yield f"openat {AT_FDCWD} =/proc/{pid}/{file} {os.O_RDONLY}"
+        yield f"openat {AT_FDCWD} =/proc/{pid}/mem {os.O_RDWR}"
+        for number in range(3, 12):
+            yield f"openat {AT_FDCWD} =/proc/{pid}/fd/{number} {os.O_RDWR}"
+
+
+def take_descriptor(taken, number):
+    """The outcome of taking one of main's. A verifier ends when it has had
+    nothing to do for a while, and with it the handle."""
+    while True:
+        handle, _ = taken.call("verifier", "pidfd_open {main} 0")
+        assert handle >= 0
+        outcome = taken.call("verifier", f"pidfd_getfd {handle} {number} 0")
+        if outcome != (-1, errno.EBADF):
+            return outcome
+
+
+def test_verifier_gets_no_further(taken):
+    """A verifier may do what its user may, as its programs; but the store, and
+    the memory and descriptors of others, are out of its reach."""
+    server = taken.server
+    if not has_sandbox(server):
+        return
+    wrong = []
+    for text in verifier_rows():
+        result, error = taken.call("verifier", text)
+        if result != -1 or error not in REFUSED:
+            wrong.append((text.format(**taken.names), result,
+                          errno.errorcode.get(error, error)))
+    assert wrong == [], wrong
+    for number in range(3, 12):
+        assert take_descriptor(taken, number) == (-1, errno.EPERM)
+    # Neither the store nor anything else that others could see altered.
+    for number in range(3, 20):
+        assert taken.call("verifier", f"mmap 0 4096 {RW} {SHARED} {number} 0"
+                          )[0] == -1, number
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
 
 
 def test_abort_still_says_what_it_is(taken):

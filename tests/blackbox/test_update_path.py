@@ -1,6 +1,7 @@
 """The way of an UPDATE (RFC 2136) from a client to xfrd and back: over UDP, TCP
 and TLS, through proxies, when xfrd dies, and beside queries."""
 import base64
+import collections
 import contextlib
 import os
 import re
@@ -38,6 +39,8 @@ ZONES = (
     "\tallow-update: 127.0.0.0/8 k\n"
     "\tallow-update: 127.0.0.7 BLOCKED\n"
     "\tupdate-policy: acme _acme-challenge.* TXT\n"
+    "zone:\n\tname: by-key\n\tzonefile: taken.zone\n"
+    "\tallow-update: 127.0.0.0/8 k\n"
     "zone:\n\tname: open\n\tzonefile: taken.zone\n"
     "\tallow-update: 127.0.0.0/8 NOKEY\n"
     "\tallow-update: 192.0.2.1 NOKEY\n")
@@ -148,20 +151,25 @@ def test_update_by_policy_and_by_address(server):
 
 
 REFUSALS = [
-    ("no element", {"key": None}, "REFUSED",
+    ("no element", {"zone": "by-key", "key": None}, "REFUSED",
      (18, "No element of allow-update fits"),
-     "update for taken. from 127.0.0.1 refused, no acl matches"),
+     "update for by-key. from 127.0.0.1 refused, no acl matches"),
+    ("no signature", {"key": None}, "REFUSED",
+     (18, "The update is not signed: update-policy needs a key"),
+     "update for taken. from 127.0.0.1 refused: it is not signed, and"
+     " update-policy needs a key"),
     ("not by this key", {"zone": "open"}, "REFUSED",
      (18, "No element of allow-update fits"),
-     "update for open. from 127.0.0.1 refused, no acl matches"),
+     "update for open. from 127.0.0.1 key k. refused, no acl matches"),
     ("a policy", {"key": "acme", "rdtype": "A"}, "REFUSED",
      (18, "update-policy does not allow A of new.taken."),
-     "update for taken. from 127.0.0.1 refused: update-policy does not allow"
+     "update for taken. from 127.0.0.1 key acme. refused: update-policy does"
+     " not allow"
      " A of new.taken."),
     ("not here", {"zone": "elsewhere"}, "NOTAUTH", (20, ""),
-     "update for elsewhere. from 127.0.0.1 refused: no such zone here"),
+     "update for elsewhere. from 127.0.0.1 key k. refused: no such zone here"),
     ("not the apex", {"zone": "sub.taken"}, "NOTAUTH", (20, ""),
-     "update for sub.taken. from 127.0.0.1 refused: no such zone here"),
+     "update for sub.taken. from 127.0.0.1 key k. refused: no such zone here"),
 ]
 
 
@@ -184,8 +192,9 @@ def test_blocked_client(server):
                                    rdtype="TXT", data="x"):
         reply = send(server, update, source="127.0.0.7")
         assert reply.rcode() == dns.rcode.REFUSED
-    server.wait_log("update for taken. from 127.0.0.7 refused, BLOCKED"
-                    " 127.0.0.7", count=2)
+    for key in "k", "acme":
+        server.wait_log(f"update for taken. from 127.0.0.7 key {key}. refused,"
+                        " BLOCKED 127.0.0.7")
     assert server.serial("taken") == 1
 
 
@@ -362,6 +371,19 @@ def test_long_messages(server, tcp, size):
         f'"{size - 1:040}"']
 
 
+@pytest.mark.parametrize("octets, rcode", [(4096, NOERROR),
+                                           (4097, dns.rcode.FORMERR)])
+def test_longest_datagram(server, octets, rcode):
+    """Longer ones go over TCP."""
+    update = change("open", key=None)
+    rest = octets - len(update.to_wire()) - len(b"\3pad\xc0\x0c") - 10
+    update.add("pad", 60, "TYPE65280", f"\\# {rest} {'00' * rest}")
+    wire = update.to_wire(max_size=65535)
+    assert len(wire) == octets
+    reply = dns.message.from_wire(raw(server, wire))
+    assert reply.rcode() == rcode
+
+
 def stop_xfrd(server):
     """Has xfrd stand still; and main, which would replace it. Returns its
     process."""
@@ -485,3 +507,27 @@ def test_flood(make_server):
     load.finish()
     assert load.lost == 0
     assert send(server, change()).rcode() == NOERROR
+
+
+def test_refusals_are_rate_limited(make_server):
+    """Datagrams with a forged address lead to few of them. Updates
+    that are taken are all answered."""
+    server = prepare(make_server(
+        zones={"example": zone_text(1)},
+        options={"server-count": 1, "rrl-ratelimit": 5, "rrl-slip": 0,
+                 "rrl-whitelist-ratelimit": 5})).start()
+    refused = change("taken", key=None)
+    begin = time.monotonic()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect((server.address, server.port))
+        client.settimeout(DEADLINE)
+        for _ in range(200):
+            client.send(refused.to_wire())
+        taken = [change("open", f"n{i}", key=None) for i in range(50)]
+        for update in taken:
+            client.send(update.to_wire())
+        codes = collections.Counter()
+        while codes[NOERROR] < len(taken):
+            codes[client.recv(4096)[3] & 15] += 1
+    limit = 2 * 5 + 5 * (time.monotonic() - begin) + 1
+    assert 1 <= codes[dns.rcode.REFUSED] <= limit, codes

@@ -402,7 +402,8 @@ def test_lost_answer_is_no_ok(controlled, primary):
         with contextlib.suppress(ProcessLookupError):  # may end here
             os.kill(writer, signal.SIGSTOP)
     with begin(server, "write") as waits:
-        time.sleep(0.2)
+        # By this xfrd; the next one would wait for the writer.
+        server.wait_log("control cmd:  write\n", count=2)
         server.kill("xfrd")
         code = waits.wait(DEADLINE)
         # Without a writer that is stopped, all may be done by then.

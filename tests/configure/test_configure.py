@@ -41,15 +41,15 @@ SWITCHES = [
     "--disable-ratelimit-default-on", "--disable-westmere",
     "--disable-haswell", "--enable-pie", "--enable-relro-now",
     "--enable-checking", "--enable-log-role", "--enable-tcp-fastopen",
+    "--enable-dnstap", "--with-protobuf-c=/opt/p", "--with-libfstrm=/opt/f",
 ]
 IN_VAIN = [
     "--enable-flto", "--disable-bind8-stats", "--disable-zone-stats",
     "--disable-nsec3", "--disable-minimal-responses",
-    "--disable-radix-tree", "--enable-dnstap", "--disable-recvmmsg",
+    "--disable-radix-tree", "--disable-recvmmsg",
     "--enable-root-server", "--enable-memclean", "--enable-mmap",
     "--enable-packed", "--enable-xdp", "--disable-systemd",
-    "--without-libevent", "--without-ssl", "--with-protobuf-c=/opt/p",
-    "--with-libfstrm=/opt/f",
+    "--without-libevent", "--without-ssl",
 ]
 AS_WE_ARE = [
     "--disable-flto", "--enable-bind8-stats", "--enable-zone-stats",
@@ -218,6 +218,19 @@ def test_rate_limits_are_on_unless_switched_off(tmp_path, known, limit,
         in (tmp_path / "nsd.conf.sample").read_text()
 
 
+@pytest.mark.parametrize("enable, switches", [
+    ("no", []), ("yes", ["--enable-control-default-on"]),
+    ("no", ["--disable-control-default-on"]),
+])
+def test_control_channel_is_off_unless_switched_on(tmp_path, known, enable,
+                                                   switches):
+    """Debian's NSD has it on where nothing is said."""
+    header = header_of(tmp_path, f"--cache-file={known}", *switches)
+    assert f'#define CONTROL_ENABLE "{enable}"\n' in header
+    assert f"# control-enable: {enable}\n" \
+        in (tmp_path / "nsd.conf.sample").read_text()
+
+
 def test_version_tells_how_it_was_built(tree):
     text = run(tree.nsd, "-v").stderr
     line = re.search(r"^Configure line: (.*)$", text, re.M)[1]
@@ -226,8 +239,8 @@ def test_version_tells_how_it_was_built(tree):
     assert re.search(r"^Event loop: libevent [\d.]+.* \(uses \w+\)$", text,
                      re.M)
     assert re.search(r"^Linked with OpenSSL \d", text, re.M)
-    assert re.search(r"^Built with: tcp-fastopen checking log-role seccomp$", text,
-                     re.M)
+    assert re.search(r"^Built with: tcp-fastopen checking log-role seccomp"
+                     " dnstap$", text, re.M)
 
 
 def test_quotes_of_the_configure_line_are_kept(tmp_path):
@@ -275,6 +288,22 @@ def test_build_without_libseccomp_warns(tmp_path):
                        "--disable-dependency-tracking")
     check_unfiltered(tmp_path, result)
     assert "WARNING: no libseccomp" in result.stderr
+
+
+@pytest.mark.parametrize("argument", [
+    "--disable-dnstap", "--without-libfstrm", "--without-protobuf-c"])
+def test_dnstap_is_left_out(tmp_path, known, argument):
+    result = configure(tmp_path, f"--cache-file={known}", "--no-create",
+                       argument)
+    assert result.returncode == 0, result.stderr
+    assert "#define USE_DNSTAP 0" in header_of(tmp_path, argument)
+
+
+def test_dnstap_that_is_wanted_has_to_be_there(tmp_path, known):
+    result = configure(tmp_path, f"--cache-file={known}", "--enable-dnstap",
+                       "--without-libfstrm")
+    assert result.returncode != 0
+    assert "libfstrm is missing" in result.stderr
 
 
 @pytest.mark.parametrize("argument", [

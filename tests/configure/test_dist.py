@@ -1,7 +1,8 @@
-"""A tarball that builds: make dist takes everything along, make distcheck
-passes in a path with a space in it, and what was unpacked elsewhere builds in
-its own tree by the line that Debian configures NSD with, without flex, bison
-and autoconf, and leaves nothing behind when it is uninstalled."""
+"""A tarball that builds: make dist takes everything along, and makes the same
+octets each time; make distcheck passes in a path with a space in it, and what
+was unpacked elsewhere builds in its own tree by the line that Debian configures
+NSD with, without flex, bison and autoconf, and leaves nothing behind when it is
+uninstalled."""
 
 import os
 import pathlib
@@ -89,6 +90,27 @@ def test_tarball_has_the_whole_tree_and_no_more(tarball):
     assert sorted(tree - names) == []
     assert [n for n in sorted(names - tree)
             if not GENERATED.fullmatch(n)] == []
+
+
+def test_tarball_is_the_same_elsewhere_later_and_by_another(clone, tarball):
+    """Octet by octet: made in another place, from files with another time and
+    other modes, with other settings of whoever makes it."""
+    with tarfile.open(tarball) as archive:
+        times = {member.mtime for member in archive}
+    assert len(times) == 1
+    with tempfile.TemporaryDirectory(prefix="nsd-elsewhere-") as directory:
+        top = pathlib.Path(directory) / "copy"
+        shutil.copytree(clone, top, symlinks=True,
+                        ignore=shutil.ignore_patterns("nsd-*.tar.gz"))
+        run("chmod", "-R", "go-rwx", top, cwd=directory)
+        run("find", ".", "-exec", "touch", "-h", "-d", "2 hours ago", "{}", "+",
+            cwd=top)
+        (top / "debian/files").touch()
+        run("make", "dist", cwd=top, umask=0o077, env={
+            **os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C",
+            "SOURCE_DATE_EPOCH": str(times.pop())})
+        again = (top / tarball.name).read_bytes()
+    assert again == tarball.read_bytes()
 
 
 def test_tarball_builds_in_its_tree_as_debian_builds_nsd(tarball):

@@ -5,14 +5,16 @@
  *   nsd_taken -d -c nsd.conf ...        as nsd; -d is needed
  *
  *   ROLE NUMBER ARGUMENT...    the process ("loader", "xfrd", "writer",
- *                              "server-1") makes the call of that number
- *                              once it has begun to wait for events. An
+ *                              "verifier", "verify-server", "server-1") makes
+ *                              the call of that number once it has begun to
+ *                              wait for events. An
  *                              argument is a number, or
  *                              =TEXT    a text that the call finds in memory
  *                              @zeros   4096 octets of zeros
  *                              @code    a page of the program
  *                              @store   where the process has mapped the store
  *                              @log     the descriptor of the log file
+ *                              @ring    of a worker: its ring of records
  *   ROLE abort                 it aborts
  *
  * Each line is answered by one: "done RESULT", "refused ERRNO", or "died" if
@@ -26,6 +28,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +40,7 @@
 #include "main/service.h"
 #include "main/start.h"
 #include "main/supervisor.h"
+#include "process/counts.h"
 #include "process/hooks.h"
 #include "process/role.h"
 #include "store/store.h"
@@ -59,11 +63,15 @@ struct box {
 
 enum { BOX_EMPTY, BOX_ASKED, BOX_TAKEN, BOX_DONE };
 
-static struct box *boxes;
+static struct {
+	atomic_flag is_held; /* for a look */
+	struct box boxes[BOXES];
+} *table;
 
 /* The box of this process. */
 static struct box *own;
 static const uint8_t *store_base;
+static void *ring;
 static uint8_t zeros[4096] __attribute__((aligned(4096)));
 
 void __real_role_init_name(const char *log_name, const char *title);
@@ -82,19 +90,27 @@ die(const char *what)
 	abort();
 }
 
-/* The box of a process, or the first free one. */
+/* The box of a process, or the first free one. Processes that start at the same
+ * time look for theirs one after the other. */
 static struct box *
 find_box(const char *name)
 {
-	for (int i = 0; i < BOXES; i++) {
-		if (boxes[i].name[0] == '\0')
-			snprintf(boxes[i].name, sizeof(boxes[i].name), "%s",
-				name);
-		if (strcmp(boxes[i].name, name) == 0)
-			return &boxes[i];
+	struct box *found = NULL;
+
+	while (atomic_flag_test_and_set(&table->is_held))
+		sched_yield();
+	for (int i = 0; i < BOXES && found == NULL; i++) {
+		struct box *box = &table->boxes[i];
+
+		if (box->name[0] == '\0')
+			snprintf(box->name, sizeof(box->name), "%s", name);
+		if (strcmp(box->name, name) == 0)
+			found = box;
 	}
-	die("too many processes");
-	return NULL;
+	atomic_flag_clear(&table->is_held);
+	if (found == NULL)
+		die("too many processes");
+	return found;
 }
 
 /* ---- in a process -------------------------------------------------------- */
@@ -128,12 +144,13 @@ static long
 read_argument(char *word)
 {
 	static const char *const names[] = {"@zeros", "@code", "@store",
-		"@log"};
+		"@log", "@ring"};
 	const long values[] = {
 		(long)(uintptr_t)zeros,
 		(long)((uintptr_t)die & ~(uintptr_t)4095),
 		(long)(uintptr_t)store_base,
 		log_fd(),
+		(long)(uintptr_t)ring,
 	};
 
 	if (*word == '=')
@@ -178,11 +195,14 @@ void
 __wrap_role_run(struct role *role)
 {
 	struct timeval tick = {.tv_usec = TICK_USEC};
+	unsigned number;
 	struct event *event = event_new(role->base, -1, EV_PERSIST, on_tick,
 		NULL);
 
 	if (event == NULL || event_add(event, &tick) == -1)
 		die("no event");
+	if (sscanf(own->name, "server-%u", &number) == 1)
+		ring = counts_get_ring(role->server->counts, number - 1);
 	__real_role_run(role);
 }
 
@@ -233,6 +253,13 @@ has_died(struct supervisor *s, pid_t pid)
 		return false;
 	if (s->writer.current != NULL && s->writer.current->pid == pid)
 		return false;
+	if (s->verifier.current != NULL && s->verifier.current->pid == pid)
+		return false;
+	if (s->collector.current != NULL && s->collector.current->pid == pid)
+		return false;
+	if (s->verify_server.current != NULL
+		&& s->verify_server.current->pid == pid)
+		return false;
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (s->workers[i].current != NULL
 			&& s->workers[i].current->pid == pid)
@@ -245,9 +272,12 @@ on_look(evutil_socket_t fd, short what, void *arg)
 {
 	if (asked == NULL)
 		return;
-	/* The writer runs on demand and ends when idle: ask for one. */
+	/* The writer and the verifier run on demand and end when idle: ask for
+	 * one. */
 	if (asked->state == BOX_ASKED && strcmp(asked->name, "writer") == 0)
 		service_want_writer(arg);
+	if (asked->state == BOX_ASKED && strcmp(asked->name, "verifier") == 0)
+		service_want_verifier(arg);
 	if (asked->state == BOX_DONE) {
 		if (asked->result == -1)
 			printf("refused %d\n", asked->error);
@@ -284,9 +314,9 @@ main(int argc, char **argv)
 {
 	static const struct role_hooks hooks = {.on_main = on_main};
 
-	boxes = mmap(NULL, BOXES * sizeof(*boxes), PROT_READ | PROT_WRITE,
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (boxes == MAP_FAILED)
+	if (table == MAP_FAILED)
 		die("no memory");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return start_server(argc, argv, &hooks);

@@ -30,11 +30,12 @@
  *
  * tickets counted from 1, usec from the sending to the loader's answer. Those
  * of one zone are answered in order. "TICKET given up": loaders have died of
- * it. "TICKET too long": it was not sent. While PENDING_MAX are not answered,
- * no more lines are read: the sender waits.
+ * it. "TICKET too long": it was not sent. While SENT_MAX are not answered, or
+ * PENDING_MAX with those that wait for verifiers, the sender waits.
  *
  * A loader that is asked to change a zone and finds the octets "die-before" or
- * "die-after" in the change dies before it has done it, or behind that.
+ * "die-after" in the change dies before it has done it, or behind that; of
+ * "die-third" two die before it is done, and the third behind that.
  *
  * With NSD_TAKES_NO_CHANGES in the environment, it takes of these what that of
  * nsd takes.
@@ -77,7 +78,10 @@
 #include "xfrd/xfrd.h"
 #include "zonefile/zonefile.h"
 
-#define PENDING_MAX 100 /* less than REQUESTS_MAX */
+/* More than REQUESTS_MAX: those that wait for verifiers do not count there. */
+#define PENDING_MAX 400
+/* Less than REQUESTS_MAX. */
+#define SENT_MAX 100
 #define SERVERS_MAX 64
 
 /* Not answered. */
@@ -90,7 +94,8 @@ struct pending {
 struct updater {
 	struct xfrd *xfrd;
 	struct event *event;
-	bool waits; /* for an answer, before it reads on */
+	struct event *again_event; /* looks whether it may read on */
+	bool waits; /* before it reads on */
 	char *line;       /* unread input */
 	size_t line_len, line_room;
 	uint8_t apex[NAME_MAX_LEN];
@@ -272,7 +277,7 @@ on_updated(void *ctx, const struct ipc_message *answer)
 		end_pending(pending);
 		return;
 	}
-	memcpy(&r, answer->payload, sizeof(r));
+	xfrd_loader_read_updated(answer, &r);
 	printf("%llu %s added %llu removed %llu names %u usec %lld"
 		" serial %u%s\n",
 		(unsigned long long)pending->ticket,
@@ -443,7 +448,8 @@ on_lines(struct updater *u)
 {
 	char *start = u->line, *end;
 
-	while ((u->waits = find_pending(u, 0) == NULL) == false
+	while (!(u->waits = u->xfrd->requests.count >= SENT_MAX
+			|| find_pending(u, 0) == NULL)
 		&& (end = memchr(start, '\n',
 			    u->line_len - (size_t)(start - u->line)))
 			!= NULL) {
@@ -489,17 +495,28 @@ read_on(struct updater *u)
 		die("no event");
 }
 
+static void
+on_again(evutil_socket_t fd, short what, void *arg)
+{
+	read_on(arg);
+}
+
 /* ---- in xfrd ------------------------------------------------------------- */
 
 static void
 on_xfrd(struct xfrd *xfrd)
 {
+	static const struct timeval again = {.tv_usec = 10000};
 	struct updater *u = &updater;
 
 	u->xfrd = xfrd;
 	u->event = event_new(xfrd->role.base, STDIN_FILENO,
 		EV_READ | EV_PERSIST, on_input, u);
-	if (u->event == NULL || event_add(u->event, NULL) == -1)
+	u->again_event = event_new(xfrd->role.base, -1, EV_PERSIST, on_again,
+		u);
+	if (u->event == NULL || u->again_event == NULL
+		|| event_add(u->event, NULL) == -1
+		|| event_add(u->again_event, &again) == -1)
 		die("no event");
 }
 
@@ -603,12 +620,25 @@ on_worker(struct role *role)
 
 /* ---- in the loader ------------------------------------------------------- */
 
+/* Loaders that have found "die-third", of the server. */
+static unsigned *thirds;
+
+static bool
+has_word(const uint8_t *data, uint64_t len, const char *word)
+{
+	return memmem(data, len, word, strlen(word)) != NULL;
+}
+
 static void
 on_update(const uint8_t *data, uint64_t len, bool applied)
 {
-	const char *word = applied ? "die-after" : "die-before";
-
-	if (memmem(data, len, word, strlen(word)) != NULL)
+	if (has_word(data, len, applied ? "die-after" : "die-before"))
+		raise(SIGKILL);
+	if (!has_word(data, len, "die-third"))
+		return;
+	if (!applied)
+		++*thirds;
+	if (applied == (*thirds == 3))
 		raise(SIGKILL);
 }
 
@@ -661,6 +691,10 @@ main(int argc, char **argv)
 	};
 
 	heap_report_init();
+	thirds = mmap(NULL, sizeof(*thirds), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (thirds == MAP_FAILED)
+		die("no memory");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return start_server(argc, argv, &hooks);
 }

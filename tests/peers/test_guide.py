@@ -1,57 +1,18 @@
-"""The commands of doc/primary.md, secondary.md, guarding.md, catalogs.md and
-update.md do what they say."""
-import os
-import pathlib
+"""The commands of doc/primary.md, secondary.md, guarding.md, catalogs.md,
+update.md, judging.md and dnstap.md do what they say."""
 import re
-import signal
-import subprocess
 
 import pytest
 
-from ports import free_port
+from paste import end_all, paste
 
 pytestmark = pytest.mark.lasts(20)
-
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["NSD_BUILD"])
-PORTS = ("5300", "5301", "5302", "5310", "5320", "5330", "5853")
-
-
-def end(path):
-    """The process that a pid file names, if it was left."""
-    try:
-        os.kill(int(path.read_text()), signal.SIGKILL)
-    except (OSError, ValueError):
-        pass
 
 
 @pytest.fixture
 def folder(tmp_path):
     yield tmp_path
-    for name in ("primary/nsd.pid", "secondary/nsd.pid", "primary/named.pid",
-                 "first/nsd.pid", "second/nsd.pid", "one/nsd.pid",
-                 "two/nsd.pid", "nsd.pid"):
-        end(tmp_path / name)
-
-
-def paste(name, folder):
-    """Runs each block of commands of a page; returns their output."""
-    text = (SOURCE / "doc" / name).read_text()
-    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
-    ports = {port: str(free_port()) for port in PORTS}
-    said = []
-    for block in blocks:
-        for port, other in ports.items():
-            block = re.sub(rf"\b{port}\b", other, block)
-        result = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block], cwd=folder,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
-            env={**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"
-                                       ":/usr/sbin:/sbin"})
-        assert result.returncode == 0, result.stdout
-        said.append(result.stdout)
-    return said
+    end_all(tmp_path)
 
 
 def test_primary_can_be_pasted(folder):
@@ -122,3 +83,33 @@ def test_update_can_be_pasted(folder):
     assert "update failed: REFUSED\n" in refused
     assert "update-policy does not allow A of www.example." in refused
     assert refused.endswith("ok\n")
+
+
+def test_judging_can_be_pasted(folder):
+    """RFC 8976, RFC 4035"""
+    served, refused, accepted, repaired, judged = paste("judging.md", folder)
+    lines = served.splitlines()
+    record = next(line for line in lines if "\tZONEMD\t1 1 1 " in line)
+    assert record.startswith("example.\t300\tIN\t")
+    assert lines[-2:] == ["; zone example is ok", "192.0.2.11"]
+    assert "zone example: serial 2 is not served: its ZONEMD record is for" \
+        " another serial" in refused
+    assert refused.splitlines()[-1].split()[2] == "1"
+    lines = accepted.splitlines()
+    assert lines[0].startswith('\t\trefused: "serial 2, by zonemd-verify: ')
+    assert lines[1:3] == ["zone.refused=1", "ok"]
+    assert lines[3].split()[2] == "2"
+    assert repaired.splitlines() == ["ok", "192.0.2.13"]
+    assert "verifier: ns has another address" in judged
+    assert judged.splitlines()[-3:] == ["192.0.2.1", "ok", "ok"]
+
+
+def test_dnstap_can_be_pasted(folder):
+    asked, figures, read = paste("dnstap.md", folder)
+    assert asked.endswith("192.0.2.2\n")
+    assert re.fullmatch(r"dnstap.sent=[1-9]\d*\ndnstap.dropped=0\n"
+                        r"dnstap.connected=1\n", figures)
+    assert read.startswith("ok\n")
+    first, second = read.splitlines()[-2:]
+    assert " AQ 127.0.0.1:" in first and "www.example/IN/A" in first
+    assert " AR 127.0.0.1:" in second and "www.example/IN/A" in second

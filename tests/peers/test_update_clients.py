@@ -157,6 +157,23 @@ def test_octodns(server, tmp_path):
     assert records(server, "mail", "MX") == []
 
 
+def test_external_dns(server):
+    """Records of a service, and the TXT record that says whose they are."""
+    require(update_clients.external_dns_lacks())
+    owner = ['"heritage=external-dns,external-dns/owner=me"']
+
+    def change(how, addresses, txt):
+        update_clients.external_dns(server.port, ZONE, how)
+        assert records(server, "svc", "A") == addresses
+        assert records(server, "svc", "TXT") == txt
+    change("create", ["192.0.2.50", "192.0.2.51"], owner)
+    change("update", ["192.0.2.51", "192.0.2.52"], owner)
+    # The provider compares its next change with what a transfer brings.
+    assert "svc.updates.test A 120 192.0.2.51;192.0.2.52" \
+        in update_clients.external_dns(server.port, ZONE, "list")
+    change("delete", [], [])
+
+
 def take_lease(server, tmp_path):
     require(update_clients.kea_lacks())
     name, address = "lease", "192.0.2.77"

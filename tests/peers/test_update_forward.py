@@ -1,6 +1,7 @@
 """Updates that a secondary of ours passes on (update-forward) to the real BIND
 and Knot, and to ours, as primaries. Clients sign with a key that the primary
 alone knows."""
+import contextlib
 import socket
 import threading
 import time
@@ -236,13 +237,38 @@ def test_primary_that_is_silent(ours):
             assert texts_of(reply) == [f"127.0.0.1@{port}: no answer in time"]
 
 
+def test_many_silent_primaries(ours):
+    """The time is shared out, so that the last primary is asked, too, and clients
+    have a reply before workers forget the request, after 30 s."""
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                  for _ in range(4)]
+        ports = [s.getsockname()[1] for s in silent]
+        server = stack.enter_context(servers.started(
+            Secondary([f"127.0.0.1@{ours.port} NOKEY"])))
+        for last, update, rcode in (
+                (ports[3], change(keyring=None), dns.rcode.SERVFAIL),
+                (ours.port, change(), dns.rcode.NOERROR)):
+            server.end()
+            server.zone_more[0] = "\n".join(
+                f"\trequest-xfr: 127.0.0.1@{port} NOKEY"
+                for port in ports[:3] + [last])
+            server.start()
+            assert send(server, update, tcp=True).rcode() == rcode
+        failed = "; ".join(f"127.0.0.1@{port}: no answer in time"
+                           for port in ports)
+        assert f"update for example from 127.0.0.1: SERVFAIL: {failed}" \
+            in said(server)
+        assert serves(ours, "www")
+
+
 def test_silent_primary_leaves_room_for_other_zones(ours):
     """More wait for it than may, and another zone is updated at once."""
     replies = []
 
     def ask(number):
         try:
-            replies.append(send(server, change(f"h{number}"), tcp=True))
+            replies.append(send(server, change(f"h{number}", None)))
         except (OSError, EOFError, dns.exception.DNSException):
             pass
 
@@ -273,6 +299,10 @@ def test_silent_primary_leaves_room_for_other_zones(ours):
             assert send(server, update).rcode() == dns.rcode.NOERROR
             # Half the time that the silent one has for each.
             assert time.monotonic() - began < 5
+            # Workers would forget whoever waits longer.
+            until(lambda: any(
+                texts_of(r) == ["no connection was free in time"]
+                for r in list(replies)), lambda: f"{len(replies)} replies")
 
 
 def test_primaries_of_each_other(ours):

@@ -3,15 +3,20 @@ each, and the real BIND, Knot and NSD have each version from ours by IXFR."""
 import contextlib
 import random
 import re
+import socket
+import struct
 import time
 
+import dns.name
 import dns.query
 import dns.update
+import dns.zone
 import pytest
 
 import secondaries
 import servers
 import test_ixfr
+import test_update_random
 import update_messages
 import update_rules
 import update_servers
@@ -77,10 +82,10 @@ def failures(secondary):
 
 
 @contextlib.contextmanager
-def running(kinds):
+def running(kinds, text=update_rules.ZONE):
     """(our primary, secondaries of it)"""
     with contextlib.ExitStack() as stack:
-        primary = Ours({ZONE: update_rules.ZONE})
+        primary = Ours({ZONE: text})
         others = [kind(primary) for kind in kinds]
         for other in others:
             other.how = ""
@@ -122,3 +127,42 @@ def test_nsd_keeps_up():
     with running((secondaries.Nsd,)) as (primary, (other,)):
         last = change(primary, random.Random("pace of NSD"))
         check_secondary(primary, other, last)
+
+
+def send_many(primary, messages):
+    """Sends them at once on one connection. The count of those that were
+    taken."""
+    wires = [update_messages.make(text, dns.name.from_text(ZONE), {}, number)[0]
+             for number, text in enumerate(messages)]
+    taken = 0
+    with socket.create_connection(("127.0.0.1", primary.port), 60) as sock, \
+            sock.makefile("rb") as stream:
+        sock.sendall(b"".join(struct.pack("!H", len(wire)) + wire
+                              for wire in wires))
+        for _ in wires:
+            reply = stream.read(*struct.unpack("!H", stream.read(2)))
+            taken += reply[3] & 15 == 0
+    return taken
+
+
+def test_random_changes_over_the_last_serial():
+    """RFC 1982: serials go on behind 4294967295. Secondaries follow from batch
+    to batch, whatever is changed."""
+    rng = random.Random("over the last serial")
+    before = 2**32 - 100
+    with contextlib.ExitStack() as stack:
+        kinds = secondaries.Bind, secondaries.Knot, secondaries.Nsd
+        primary, others = stack.enter_context(running(
+            kinds, update_rules.ZONE.replace("ns h 100 ", f"ns h {before} ")))
+        sent = taken = 0
+        while sent < 500:
+            messages = [text for text in map(
+                test_update_random.message, [rng] * rng.choice((1, 4, 16)))
+                if "SOA" not in text]
+            taken += send_many(primary, messages)
+            sent += len(messages)
+        last = update_servers.contents(dns.zone.from_xfr(dns.query.xfr(
+            "127.0.0.1", ZONE, port=primary.port, lifetime=60)))[1]
+        assert last < taken
+        for other in others:
+            check_secondary(primary, other, last)

@@ -9,6 +9,8 @@ import dns.query
 import dns.zone
 import pytest
 
+import compare
+import questions
 import servers
 import update_messages
 import update_rules
@@ -95,3 +97,32 @@ def test_as_bind(seed):
                 ours, bind = map(contents, both)
                 assert ours == bind, since
                 since = []
+
+
+def answers(server, path):
+    """Answers to questions about each name of a file, and names around it."""
+    asked = questions.make({ZONE: path})
+    return dict(zip(asked, compare.ask_all(server, asked, compare.How(
+        tcp=True, size=1232, dnssec=True))))
+
+
+@pytest.mark.parametrize("seed", [int(os.environ.get("NSD_SEED", "0"))])
+def test_as_a_fresh_server(seed, tmp_path):
+    """A thousand random changes leave a zone that answers as one that was read
+    from a file, however often that is done."""
+    rng = random.Random(seed)
+    with servers.started(update_servers.Ours(
+            {ZONE: update_rules.ZONE})) as server:
+        for thousand in range(3):
+            for number in range(1000):
+                wire, mac = update_messages.make(message(rng), APEX, {},
+                                                 number)
+                update_servers.answer(server.port, wire, mac, {})
+            zone = dns.zone.from_xfr(dns.query.xfr(
+                "127.0.0.1", APEX, port=server.port, relativize=False,
+                lifetime=update_servers.LIMIT), relativize=False)
+            path = tmp_path / f"{thousand}.zone"
+            zone.to_file(str(path), relativize=False)
+            with servers.started(update_servers.Ours(
+                    {ZONE: path.read_text()})) as fresh:
+                assert answers(server, path) == answers(fresh, path)

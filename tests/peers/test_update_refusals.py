@@ -28,7 +28,7 @@ WORDS = {"Z": r"\S+", "A": r"127\.0\.0\.1( key \S+)?", "K": r"\S+",
          "N": r"\d+", "NAME": r"\S+",
          "TYPE": r"\S+", "REASON": ".+", "RCODE": "[A-Z]+", "ELEMENT": ".+"}
 ELSEWHERE = ("the disk", "too many at once", "it is not known", "signed zone",
-             "takes no updates", "forwarding")
+             "takes no updates", "forwarding", "dnssec-verify")
 """Reasons that other tests give."""
 PATIENCE = 60
 
@@ -74,8 +74,8 @@ def signed(zone=ZONE, key=GOOD):
     return update
 
 
-def plain():
-    update = dns.update.UpdateMessage(ZONE)
+def plain(zone=ZONE):
+    update = dns.update.UpdateMessage(zone)
     update.use_edns(0)
     update.add("x", 60, "A", "192.0.2.1")
     return update
@@ -108,6 +108,7 @@ CASES = {
                lambda: adding(at=time.time() + 3600)],
     "address or key": [plain,
                        lambda: adding(key=update_messages.KEYS["other"])],
+    "not signed, and the zone has `update-policy`": [lambda: plain(POLICY)],
     "blocked": [lambda: adding(BLOCKED)],
     "name or type": [lambda: adding(POLICY)],
     "frozen": [lambda: adding(FROZEN)],

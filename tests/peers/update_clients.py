@@ -172,6 +172,24 @@ def octodns(folder, port, zone, text):
     return run([octodns_sync(), "--config-file", conf, "--doit", "--force"])
 
 
+# ---- external-dns, for services of Kubernetes
+
+def external_dns_program():
+    """Program that calls its provider (external_dns/main.go): in PATH, or where
+    EXTERNAL_DNS says."""
+    return os.environ.get("EXTERNAL_DNS", "external_dns")
+
+
+def external_dns_lacks():
+    return lacks(external_dns_program())
+
+
+def external_dns(port, zone, how):
+    """create, update, delete or list: what is printed."""
+    return run([external_dns_program(), port, zone.rstrip("."), KEY, SECRET,
+                how])
+
+
 # ---- a DHCP server's client (RFC 4703)
 
 def kea_lacks():

@@ -73,18 +73,49 @@ def signed(wire, key, at=None, name=None):
             + rdata, tsig.mac)
 
 
+def long(message, zone, how):
+    """(prerequisites, updates) that fill a message."""
+    if "big" in how:
+        return [], big(zone)
+    pre, updates = sections(message, zone)
+    return pre * (BIG // len(pre[0])), updates
+
+
+def looping(how, updates, at):
+    """Updates with a name that has no end, or points forwards; at: where the
+    first one begins."""
+    record = updates[0]
+    rest = record[record.index(b"\0") + 1:]
+    pointer = struct.pack("!H", 0xc000 | at)
+    if how["loop"] == "itself":
+        return [pointer + rest]
+    if how["loop"] == "label":
+        return [b"\1x" + pointer + rest]
+    if how["loop"] == "each-other":
+        second = struct.pack("!H", 0xc000 | at + 2 + len(rest))
+        return [second + rest, pointer + rest]
+    if how["loop"] == "forwards":
+        return [struct.pack("!H", 0xc000 | at + 2 + len(rest)) + rest, record]
+    assert how["loop"] == "rdata"
+    owner = record[:record.index(b"\0") + 1]
+    inner = struct.pack("!H", 0xc000 | at + len(owner) + 12)
+    return [owner + struct.pack("!HHIHH", dns.rdatatype.MX, 1, 60, 4, 10)
+            + inner]
+
+
 def make(message, zone, how, number):
     """(wire, MAC or None) of a message for a zone; how: {word: value}."""
-    pre, updates = ([], big(zone)) if "big" in how else \
-        sections(message, zone)
+    pre, updates = long(message, zone, how) if "big" in how \
+        or "bigpre" in how else sections(message, zone)
     zones = int(how.get("zones", 1))
     apex = dns.name.from_text(how["zone"], zone) if "zone" in how else zone
     question = apex.to_wire() + struct.pack(
         "!HH", dns.rdatatype.from_text(how.get("ztype", "SOA")),
         CLASSES[how.get("zclass", "IN")])
+    if "zloop" in how:
+        question = struct.pack("!H", 0xc000 | 12) + question[-4:]
     if "loop" in how:
-        updates = [struct.pack("!H", 0xc000 | 12 + len(question) * zones)
-                   + updates[0][updates[0].index(b"\0") + 1:]]
+        updates = looping(how, updates, 12 + len(question))
     if "long" in how:
         updates = [updates[0][:-6] + struct.pack("!H", 400) + updates[0][-4:]]
     flags = UPDATE << 11 | (0x8000 if "qr" in how else 0)
@@ -106,7 +137,38 @@ def _sign(wire, how, zone):
     if sign == "changed":
         last = len(wire) - 1
         made = made[:last] + bytes([made[last] ^ 1]) + made[last + 1:]
-    if "behind" in how:
+    if "moved" in how:
+        at = 12 + wire[12]
+        made = made[:at] + bytes([made[at] ^ 1]) + made[at + 1:]
+    if "id" in how:
+        made = bytes([made[0] ^ 1]) + made[1:]
+    if "mac" in how or "tclass" in how or "tttl" in how or "tloop" in how:
+        made = _other_tsig(made, len(wire), how)
+        mac = mac[:int(how.get("mac", len(mac)))]
+    if how.get("behind") == "TSIG":
+        made, mac = signed(made, key, at)
+    elif "behind" in how:
         made = (made[:10] + struct.pack("!H", 2) + made[12:]
                 + record(f"x 0 {how['behind']} 192.0.2.1", zone))
     return made, mac
+
+
+def _other_tsig(made, at, how):
+    """The message with another TSIG, which begins at an index."""
+    head, record = made[:at], made[at:]
+    name_end = record.index(b"\0") + 1
+    name, fixed = record[:name_end], record[name_end:name_end + 10]
+    rdata = record[name_end + 10:]
+    rdtype, rdclass, ttl, _ = struct.unpack("!HHIH", fixed)
+    if "tloop" in how:
+        name = struct.pack("!H", 0xc000 | at)
+    if "mac" in how:
+        mac_at = rdata.index(b"\0") + 1 + 6 + 2
+        size = struct.unpack("!H", rdata[mac_at:mac_at + 2])[0]
+        kept = int(how["mac"])
+        rdata = (rdata[:mac_at] + struct.pack("!H", kept)
+                 + rdata[mac_at + 2:mac_at + 2 + kept]
+                 + rdata[mac_at + 2 + size:])
+    return head + name + struct.pack(
+        "!HHIH", rdtype, CLASSES[how.get("tclass", "ANY")] if "tclass" in how
+        else rdclass, int(how.get("tttl", ttl)), len(rdata)) + rdata

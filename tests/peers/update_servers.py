@@ -95,7 +95,8 @@ ALL = Ours, Bind, Knot
 
 
 PEER_ERRORS = {dns.tsig.PeerBadKey: "BADKEY", dns.tsig.PeerBadTime: "BADTIME",
-               dns.tsig.PeerBadSignature: "BADSIG"}
+               dns.tsig.PeerBadSignature: "BADSIG",
+               dns.tsig.PeerBadTruncation: "BADTRUNC"}
 
 
 def ask(port, wire, how):

@@ -258,7 +258,7 @@ source_may_take(void *ctx, const struct xfrd_zone *zone, const char *id,
 }
 
 static void
-source_on_free(void *ctx, const struct xfrd_refused *refused)
+source_on_free(void *ctx, const struct xfrd_refused_member *refused)
 {
 	struct source *source = ctx;
 

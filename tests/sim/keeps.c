@@ -211,6 +211,7 @@ xfrd_begin(void)
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
+	CDS_INIT_LIST_HEAD(&xfrd->judged_waiting);
 	CDS_INIT_LIST_HEAD(&xfrd->sources);
 	CDS_INIT_LIST_HEAD(&xfrd->catalogs);
 	if (store_reader_open(loader_store(), 0, "xfrd", &xfrd->reader)

@@ -20,6 +20,10 @@ struct check {
 	uint64_t ixfr_size;   /* -s: octets as NSD counts them */
 	bool print;
 	bool dnssec;      /* verifies signatures; faults in them are errors */
+	bool zonemd[DIGEST_KIND_COUNT]; /* --zonemd: the ZONEMD record of each
+					 * is printed */
+	bool is_other;    /* with --zonemd: the ZONEMD records that are there
+			   * are not right */
 	bool told;        /* the file was read to its end, and its findings were
 			   * told */
 	uint64_t now_sec; /* signatures are judged by; since 1970 */
@@ -36,8 +40,23 @@ struct check {
  */
 enum nsd_err checkzone_stream(struct check *c) MUST_USE;
 
-/* Reports bad ZONEMD records: a warning, with -D an error. */
-void checkzone_tell_digest(struct check *c, enum zonemd_verdict verdict);
+/* True if ZONEMD records are to be printed. */
+bool checkzone_wants_digest(const struct check *c);
+
+/* Reads the value of --zonemd: names of hashes with commas between; NULL:
+ * sha384. False: it is none. */
+bool checkzone_read_hashes(struct check *c, const char *value) MUST_USE;
+
+/* Begins the digests of the zone (zone/zonemd.h). gives *zonemd. returns
+ * NSD_OK; NSD_E_MEMORY. */
+enum nsd_err checkzone_begin_digest(const struct check *c,
+	struct zonemd **zonemd) MUST_USE;
+
+/* Ends them, after all other checks. Reports bad ZONEMD records: a warning,
+ * with -D an error. Prints the records that --zonemd wants, unless the zone has
+ * other errors. returns NSD_OK; NSD_E_MEMORY. */
+enum nsd_err checkzone_end_digest(struct check *c, struct zonemd *zonemd)
+	MUST_USE;
 
 /* Makes FILE.ixfr of what c->file, which is sound, changes in c->old, and moves
  * older ones on (loader/ixfr_file.h). False: it was told why not; there is no

@@ -131,7 +131,6 @@ stream_end(struct streaming *s, const struct zonefile_result *result)
 {
 	const char *const files[1] = {s->check->file};
 	struct audit_report report;
-	enum zonemd_verdict verdict;
 	enum nsd_err err;
 
 	/* Lines of several files have no order that is known here. */
@@ -142,14 +141,11 @@ stream_end(struct streaming *s, const struct zonefile_result *result)
 		err = audit_finish(s->audit);
 	if (err == NSD_OK)
 		err = lines_find(s);
-	if (err == NSD_OK)
-		err = zonemd_finish(s->digest, &verdict);
 	if (err != NSD_OK)
 		return err;
 	inspect_tell(s->inspect, files, 1, &s->check->sink);
 	audit_tell(s->audit, &s->check->sink, &report);
-	checkzone_tell_digest(s->check, verdict);
-	return NSD_OK;
+	return checkzone_end_digest(s->check, s->digest);
 }
 
 static enum nsd_err
@@ -213,7 +209,7 @@ checkzone_stream(struct check *c)
 	s.pool = rrbatch_pool_create();
 	err = s.pool == NULL ? NSD_E_MEMORY : audit_create(&audit, &s.audit);
 	if (err == NSD_OK)
-		err = zonemd_create(c->apex, &s.digest);
+		err = checkzone_begin_digest(c, &s.digest);
 	if (err == NSD_OK)
 		err = inspect_begin(&input, &s.inspect);
 	if (err == NSD_OK)

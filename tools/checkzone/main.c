@@ -2,6 +2,7 @@
  * is wrong with it. */
 #include "config.h"
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,15 @@
 #include "zonefile/zonefile.h"
 
 #define THREADS_MAX 16
+#define OPTION_ZONEMD 256 /* no character */
+#define EXIT_OTHER_DIGEST 2 /* the zone is right, but for its ZONEMD records */
 #define TRIES 3 /* to read a file that changes meanwhile */
 
 static void
 usage(FILE *out)
 {
-	fprintf(out, "Usage: nsd-checkzone [-p] [-D] [-t <time>] <zone name> "
-		"<zone file>\n"
+	fprintf(out, "Usage: nsd-checkzone [-p] [-D] [-t <time>] "
+		"[--zonemd[=<hashes>]] <zone name> <zone file>\n"
 		"\t-p\tprint the zone if the zone is ok\n"
 		"\t-D\tDNSSEC: verify signatures; what a validator would "
 		"fail at is\n"
@@ -46,6 +49,10 @@ usage(FILE *out)
 		"most (5)\n"
 		"\t-s <ixfr size>\tsize of IXFR to store, at most "
 		"(1048576)\n"
+		"\t--zonemd[=sha384|sha512|sha384,sha512]\n"
+		"\t\tprint the ZONEMD record that the zone should have; "
+		"exit code 2:\n"
+		"\t\tthe zone is ok, but has another one\n"
 		"\t-h\tprint this help\n"
 		"Version " PACKAGE_VERSION ".\n");
 }
@@ -126,16 +133,26 @@ check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 		&report);
 }
 
+static enum nsd_err
+digest_rr(void *ctx, const struct zone_rr *rr)
+{
+	return zonemd_take(ctx, rr);
+}
+
 /* Says whether the zone is what its ZONEMD records are of (RFC 8976). */
 static enum nsd_err
 check_digest(struct check *c, const struct store_view *view, store_ref zone)
 {
-	enum zonemd_verdict verdict;
-	enum nsd_err err = zonemd_check(view, store_get(view, zone), c->apex,
-		&verdict);
+	struct zonemd *zonemd;
+	enum nsd_err err = checkzone_begin_digest(c, &zonemd);
 
-	if (err == NSD_OK)
-		checkzone_tell_digest(c, verdict);
+	if (err != NSD_OK)
+		return err;
+	err = zone_walk(view, store_get(view, zone), c->apex, digest_rr,
+		zonemd);
+	if (err == NSD_OK || err == NSD_E_NOT_FOUND)
+		err = checkzone_end_digest(c, zonemd);
+	zonemd_destroy(zonemd);
 	return err;
 }
 
@@ -223,8 +240,11 @@ check_zone(struct check *c)
 	}
 	if (c->old != NULL && !checkzone_ixfr(c))
 		return 1;
-	printf("%szone %s is ok\n", c->print ? "; " : "", c->name);
-	return fflush(stdout) == 0 ? 0 : 1;
+	printf("%szone %s is ok\n", c->print || checkzone_wants_digest(c)
+			? "; " : "", c->name);
+	if (fflush(stdout) != 0)
+		return 1;
+	return c->is_other ? EXIT_OTHER_DIGEST : 0;
 }
 
 static unsigned
@@ -322,10 +342,15 @@ parse_number(int option, const char *text, uint64_t *number)
 static int
 read_options(struct check *c, int argc, char **argv)
 {
+	static const struct option long_options[] = {
+		{"zonemd", optional_argument, NULL, OPTION_ZONEMD},
+		{NULL, 0, NULL, 0},
+	};
 	uint64_t number;
 	int option;
 
-	while ((option = getopt(argc, argv, "Dhi:n:ps:t:")) != -1) {
+	while ((option = getopt_long(argc, argv, "Dhi:n:ps:t:", long_options,
+			NULL)) != -1) {
 		switch (option) {
 		case 'h':
 			usage(stderr);
@@ -341,6 +366,12 @@ read_options(struct check *c, int argc, char **argv)
 				break;
 			fprintf(stderr, "nsd-checkzone: -t: '%s' is no time\n",
 				optarg);
+			return 1;
+		case OPTION_ZONEMD:
+			if (checkzone_read_hashes(c, optarg))
+				break;
+			fprintf(stderr, "nsd-checkzone: --zonemd: '%s' is not"
+				" sha384, sha512 or both\n", optarg);
 			return 1;
 		case 'i':
 			c->old = optarg;

@@ -256,6 +256,37 @@ a_device_is_refused_without_being_opened(void **state)
 }
 
 static void
+assert_seen_refused(const char *path, int error)
+{
+	struct stat st;
+	int fd = 7;
+
+	assert_int_equal(fs_open_seen(path, &fd, &st), NSD_E_SYSTEM);
+	assert_int_equal(errno, error);
+	assert_int_equal(fd, -1);
+}
+
+/* The file that was seen may be gone, or another thing may stand there. */
+static void
+what_was_seen_is_looked_at_again_when_it_is_open(void **state)
+{
+	struct stat st;
+	int fd;
+
+	files_write("f", "text");
+	assert_int_equal(fs_open_seen("f", &fd, &st), NSD_OK);
+	assert_int_equal(st.st_size, 4);
+	close(fd);
+	unlink("f");
+	assert_seen_refused("f", ENOENT);
+	assert_int_equal(mkfifo("f", 0600), 0);
+	assert_seen_refused("f", ENOTSUP);
+	unlink("f");
+	assert_seen_refused(".", EISDIR);
+	assert_seen_refused("/dev/null", ENOTSUP);
+}
+
+static void
 a_pipe_that_was_handed_over_is_opened(void **state)
 {
 	char path[32], text[4];
@@ -360,6 +391,8 @@ main(void)
 		cmocka_unit_test(all_but_the_listed_descriptors_are_closed),
 		cmocka_unit_test(what_is_no_file_is_not_opened_to_be_read),
 		cmocka_unit_test(a_device_is_refused_without_being_opened),
+		cmocka_unit_test(
+			what_was_seen_is_looked_at_again_when_it_is_open),
 		cmocka_unit_test(a_pipe_that_was_handed_over_is_opened),
 		cmocka_unit_test(the_end_of_a_lease_is_waited_for),
 		cmocka_unit_test(

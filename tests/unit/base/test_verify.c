@@ -14,7 +14,7 @@
 
 #include "base/verify.h"
 
-#define KEY_ROOM 600
+#define KEY_ROOM 2500u /* a signature of ML-DSA-44 has 2420 octets */
 
 struct pair {
 	enum verify_scheme scheme;
@@ -83,11 +83,14 @@ pair_make(struct pair *p, enum verify_scheme scheme)
 		return;
 	case VERIFY_ED25519:
 	case VERIFY_ED448:
+	case VERIFY_ML_DSA_44:
 		p->pkey = EVP_PKEY_Q_keygen(NULL, NULL,
-			scheme == VERIFY_ED448 ? "ED448" : "ED25519");
+			scheme == VERIFY_ML_DSA_44 ? "ML-DSA-44"
+			: scheme == VERIFY_ED448 ? "ED448" : "ED25519");
 		p->octets.key_len = sizeof(p->key);
 		assert_int_equal(EVP_PKEY_get_raw_public_key(p->pkey, p->key,
 			&p->octets.key_len), 1);
+		return;
 	}
 }
 
@@ -133,8 +136,28 @@ verify(struct verify_context *c, const char *data, const uint8_t *signature,
 
 static const enum verify_scheme schemes[] = {VERIFY_RSA_SHA1,
 	VERIFY_RSA_SHA256, VERIFY_RSA_SHA512, VERIFY_ECDSA_P256,
-	VERIFY_ECDSA_P384, VERIFY_ED25519, VERIFY_ED448};
+	VERIFY_ECDSA_P384, VERIFY_ED25519, VERIFY_ED448, VERIFY_ML_DSA_44};
 #define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+
+/* OpenSSL before 3.5 has no ML-DSA-44, and says so. */
+static bool
+is_lacking(enum verify_scheme scheme)
+{
+	static const uint8_t zeros[1312];
+	const struct verify_octets octets = {.key = zeros,
+		.key_len = sizeof(zeros)};
+	struct verify_key *key;
+	enum nsd_err err;
+
+	if (scheme != VERIFY_ML_DSA_44)
+		return false;
+	err = verify_key_create(scheme, &octets, &key);
+	assert_int_equal(err == NSD_E_NOT_FOUND,
+		OPENSSL_version_major() == 3 && OPENSSL_version_minor() < 5);
+	if (err == NSD_OK)
+		verify_key_destroy(key);
+	return err == NSD_E_NOT_FOUND;
+}
 
 /* RFC 5702 section 3, RFC 6605 section 4, RFC 8080 section 4 */
 static void
@@ -147,6 +170,8 @@ right_signature_verifies_and_no_other(void **state)
 		uint8_t sig[KEY_ROOM + 1], again[KEY_ROOM];
 		size_t len;
 
+		if (is_lacking(schemes[i]))
+			continue;
 		pair_make(&p, schemes[i]);
 		pair_make(&other, schemes[i]);
 		assert_int_equal(verify_key_create(p.scheme, &p.octets, &key),
@@ -203,6 +228,8 @@ key_of_wrong_length_is_none(void **state)
 		struct pair p;
 		uint8_t *exact;
 
+		if (is_lacking(schemes[i]))
+			continue;
 		pair_make(&p, schemes[i]);
 		for (size_t len = 0; len <= p.octets.key_len + 1; len++) {
 			struct verify_octets cut = {.key_len = len};
@@ -240,6 +267,8 @@ signature_of_zeros_is_wrong(void **state)
 		struct verify_key *key;
 		struct verify_context *c;
 
+		if (is_lacking(schemes[i]))
+			continue;
 		pair_make(&p, schemes[i]);
 		assert_int_equal(verify_key_create(p.scheme, &p.octets, &key),
 			NSD_OK);

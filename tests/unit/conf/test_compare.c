@@ -94,6 +94,8 @@ other_value(const struct conf_option *o)
 		return "ascii_x";
 	case TYPE_DOMAIN:
 		return "agent.example";
+	case TYPE_LOG_FORMAT:
+		return "json";
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 		return "7";
@@ -262,17 +264,20 @@ static void
 what_waits_keeps_its_value(void **state)
 {
 	struct conf *a = reader_accept("server: port: 5301 identity: a "
-		"ip-address: 192.0.2.1\nverify: port: 1\n");
+		"ip-address: 192.0.2.1 xdp-force-copy: no\n"
+		"verify: port: 1 verifier-count: 1\n");
 	struct conf *b = reader_accept("server: port: 5302 identity: b "
 		"ip-address: 192.0.2.2 ip-address: 192.0.2.3\n"
-		"verify: port: 2\n");
+		"xdp-force-copy: yes\nverify: port: 2 verifier-count: 2\n");
 
 	conf_keep_waiting(b, a);
 	assert_int_equal(b->server.port, 5301);
 	assert_int_equal(b->server.ip_address.count, 1);
 	assert_string_equal(b->server.identity, "b");
+	assert_int_equal(b->verify.port, 1);
+	assert_int_equal(b->verify.verifier_count, 2);
 	/* Options without effect do not wait for a restart. */
-	assert_int_equal(b->verify.port, 2);
+	assert_true(b->server.xdp_force_copy);
 	conf_destroy(b);
 	conf_destroy(a);
 }
@@ -314,16 +319,18 @@ list_new_without_effect(const char *before, const char *text, const char *said)
 static void
 option_without_effect_is_new_if_another_clause_has_it(void **state)
 {
-#define PATTERN(name) "pattern: name: " name " verify-zone: yes\n"
-	list_new_without_effect("server:", PATTERN("p"),
-		"t:1: warning: pattern p: verify-zone" NO_EFFECT "\n");
+#define PATTERN(name) "pattern: name: " name " rrl-whitelist: any\n"
+/* Without rate limits it is the one option of zones without effect. */
+#define UNLIMITED(text) (RATELIMIT ? "" : (text))
+	list_new_without_effect("server:", PATTERN("p"), UNLIMITED(
+		"t:1: warning: pattern p: rrl-whitelist" NO_EFFECT "\n"));
 	list_new_without_effect(PATTERN("p"), PATTERN("p"), "");
 	list_new_without_effect(PATTERN("p"), PATTERN("p") PATTERN("q"),
-		"t:1: warning: pattern p: verify-zone" NO_EFFECT
-		", nor has it in 1 more clause\n");
+		UNLIMITED("t:1: warning: pattern p: rrl-whitelist" NO_EFFECT
+		", nor has it in 1 more clause\n"));
 	list_new_without_effect(PATTERN("p") PATTERN("q"), PATTERN("p"), "");
-	list_new_without_effect(PATTERN("p"), PATTERN("q"),
-		"t:1: warning: pattern q: verify-zone" NO_EFFECT "\n");
+	list_new_without_effect(PATTERN("p"), PATTERN("q"), UNLIMITED(
+		"t:1: warning: pattern q: rrl-whitelist" NO_EFFECT "\n"));
 	list_new_without_effect(PATTERN("p"), "pattern: name: p\n", "");
 #undef PATTERN
 }
@@ -331,10 +338,12 @@ option_without_effect_is_new_if_another_clause_has_it(void **state)
 static void
 option_without_effect_is_new_if_its_value_is(void **state)
 {
-	list_new_without_effect("verify: port: 7", "verify: port: 7", "");
-	list_new_without_effect("verify: port: 7", "verify: port: 8",
-		"t:1: warning: verify: port" NO_EFFECT "\n");
-	list_new_without_effect("verify: port: 7", "verify: port: 5347", "");
+#define BPFFS "server: xdp-bpffs-path: "
+	list_new_without_effect(BPFFS "/a", BPFFS "/a", "");
+	list_new_without_effect(BPFFS "/a", BPFFS "/b",
+		"t:1: warning: server: xdp-bpffs-path" NO_EFFECT "\n");
+	list_new_without_effect(BPFFS "/a", BPFFS "/sys/fs/bpf", "");
+#undef BPFFS
 	list_new_without_effect("server: reuseport: yes server-count: 2",
 		"server: reuseport: yes",
 		"t:1: warning: server: reuseport has no effect with "

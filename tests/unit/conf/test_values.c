@@ -537,6 +537,8 @@ sample_value(const struct conf_option *option)
 		return "consumer";
 	case TYPE_EMPTY:
 		return "delete";
+	case TYPE_LOG_FORMAT:
+		return "json";
 	case TYPE_INCLUDE:
 		return "before";
 	default:

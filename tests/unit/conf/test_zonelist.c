@@ -176,6 +176,22 @@ list_cut_anywhere_is_read(void **state)
 	conf_destroy(conf);
 }
 
+/* A power cut leaves NULs of a list that was just made. */
+static void
+list_of_nuls_counts_as_empty(void **state)
+{
+	static const char nuls[600];
+	struct said said = {.sink = {.on_diag = on_diag}};
+	struct conf *conf = reader_accept(CONF);
+
+	files_write_octets(path, nuls, sizeof(nuls));
+	assert_int_equal(zonelist_load(conf, path, &said.sink, &was_cut),
+		NSD_OK);
+	assert_true(was_cut);
+	assert_non_null(strstr(said.text, "is empty, and has no header"));
+	conf_destroy(conf);
+}
+
 /* A process that is forked later reads the list while it is written. */
 static void
 list_that_is_being_written_is_read(void **state)
@@ -643,6 +659,7 @@ main(void)
 		cmocka_unit_test(what_makes_no_sense_is_said_and_left_out),
 		cmocka_unit_test(file_that_is_no_list_is_refused),
 		cmocka_unit_test(list_cut_anywhere_is_read),
+		cmocka_unit_test(list_of_nuls_counts_as_empty),
 		cmocka_unit_test(list_that_is_being_written_is_read),
 		WRITING(line_is_free_for_the_next_one_of_its_length),
 		WRITING(line_becomes_another_at_its_place),

@@ -20,7 +20,7 @@
 #include "lib/failing_socket.h"
 
 static const enum ipc_role roles[] = {ROLE_MAIN, ROLE_LOADER, ROLE_WORKER,
-	ROLE_XFRD, ROLE_WRITER};
+	ROLE_XFRD, ROLE_WRITER, ROLE_VERIFIER, ROLE_COLLECTOR};
 
 static void
 message_arrives_whole_with_its_payload(void **state)

@@ -24,6 +24,8 @@ set_of_a_role_is_what_the_table_has_for_it(void **state)
 		{ROLE_WORKER, 0 IPC_MESSAGES(IPC_TO_WORKER)},
 		{ROLE_XFRD, 0 IPC_MESSAGES(IPC_TO_XFRD)},
 		{ROLE_WRITER, 0 IPC_MESSAGES(IPC_TO_WRITER)},
+		{ROLE_VERIFIER, 0 IPC_MESSAGES(IPC_TO_VERIFIER)},
+		{ROLE_COLLECTOR, 0 IPC_MESSAGES(IPC_TO_COLLECTOR)},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -52,7 +54,9 @@ every_message_has_a_receiver(void **state)
 		| (0 IPC_MESSAGES(IPC_TO_LOADER))
 		| (0 IPC_MESSAGES(IPC_TO_WORKER))
 		| (0 IPC_MESSAGES(IPC_TO_XFRD))
-		| (0 IPC_MESSAGES(IPC_TO_WRITER));
+		| (0 IPC_MESSAGES(IPC_TO_WRITER))
+		| (0 IPC_MESSAGES(IPC_TO_VERIFIER))
+		| (0 IPC_MESSAGES(IPC_TO_COLLECTOR));
 
 	assert_int_equal(all, (UINT64_C(1) << IPC_TYPE_COUNT) - 1);
 }

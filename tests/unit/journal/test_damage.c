@@ -192,7 +192,7 @@ text_is_not_taken_for_a_record(void **state)
 {
 	_Alignas(8) uint8_t fake[512] = {0};
 	static uint8_t data[4096];
-	struct format_head head = {.record = FORMAT_DEAD, .dead_last = 100};
+	struct format_head head = {.record = FORMAT_DEAD, .last = 100};
 	const struct journal_end said = {.kind = JOURNAL_WHOLE, .to = 1};
 	const uint8_t salt[FORMAT_SALT] = {0};
 	struct journal_transfer *transfer;

@@ -15,7 +15,9 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
+#include "lib/one_fixture.h"
 #include "loader/load_update.h"
+#include "store/writer.h"
 
 #define SMALL 1000u
 #define AT_ONCE (LOAD_UPDATE_AT_ONCE - 1000u)
@@ -45,7 +47,7 @@ take(int fd, size_t len, struct load_change *change)
 	uint8_t apex[NAME_MAX_LEN];
 
 	*change = (struct load_change){.text = {.fd = -1}};
-	return load_update_take(&text, change, apex);
+	return load_update_take(f.view, &text, change, apex);
 }
 
 static void
@@ -92,6 +94,62 @@ a_file_with_fewer_octets_gives_nothing(void **state)
 		munmap(octets, sizes[i]);
 		close(fd);
 	}
+}
+
+/* ---- how many octets of differences -------------------------------------- */
+
+/* A transfer that brings more ends, and the whole zone is asked for. The bound
+ * of a large zone is in proportion to its records. */
+static void
+a_large_zone_takes_more_differences(void **state)
+{
+	static const struct {
+		uint64_t records;
+		size_t len;
+		enum nsd_err err;
+	} rows[] = {
+		{0, LOAD_UPDATE_DIFFS_MAX, NSD_OK},
+		{0, LOAD_UPDATE_DIFFS_MAX + 1, NSD_E_LIMIT},
+		{2000000, LOAD_UPDATE_DIFFS_MAX + 1, NSD_E_LIMIT},
+		{20000000, LOAD_UPDATE_DIFFS_MAX + 1, NSD_OK},
+		{20000000, 100000000, NSD_OK},
+		{20000000, 100000001, NSD_E_LIMIT},
+	};
+	struct load_change change;
+	store_ref entry, zone;
+	uint8_t *octets;
+
+	assert_int_equal(zone_fixture_load(&f, "example",
+				 "@ 60 SOA . . 1 2 3 4 5\n@ 60 NS ns\n"
+				 "ns 60 A 192.0.2.1\n", &entry), NSD_OK);
+	zone = ((const struct zone_entry *)store_get(f.view, entry))->zone;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int fd = make_file(rows[i].len, &octets);
+
+		((struct zone *)store_edit(store_writer_heap(f.writer),
+			zone))->rr_count
+			= rows[i].records;
+		assert_int_equal(take(fd, rows[i].len, &change), rows[i].err);
+		load_wait_free(&change);
+		munmap(octets, rows[i].len);
+		close(fd);
+	}
+}
+
+static void
+a_zone_that_is_not_served_takes_few_differences(void **state)
+{
+	struct load_change change;
+	uint8_t *octets;
+	int fd = make_file(LOAD_UPDATE_DIFFS_MAX + 1, &octets);
+
+	assert_int_equal(take(fd, LOAD_UPDATE_DIFFS_MAX, &change), NSD_OK);
+	load_wait_free(&change);
+	assert_int_equal(take(fd, LOAD_UPDATE_DIFFS_MAX + 1, &change),
+		NSD_E_LIMIT);
+	load_wait_free(&change);
+	munmap(octets, LOAD_UPDATE_DIFFS_MAX + 1);
+	close(fd);
 }
 
 /* ---- a sender that changes its file meanwhile ---------------------------- */
@@ -147,8 +205,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(octets_are_taken),
 		cmocka_unit_test(a_file_with_fewer_octets_gives_nothing),
+		cmocka_unit_test(a_zone_that_is_not_served_takes_few_differences),
+		cmocka_unit_test(a_large_zone_takes_more_differences),
 		cmocka_unit_test(what_is_taken_is_what_it_is_said_to_be),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -218,10 +218,16 @@ change(void)
 	static const uint8_t data[] =
 		"\0\7example\0" /* a change */
 		"\1\3new\7example\0" "\0\20" "\0\0\0\74" "\0\2" "\1x";
+	uint8_t copy[sizeof(data)];
+	const struct load_change change = {
+		.data = copy,
+		.len = sizeof(data) - 1,
+	};
 	struct ipc_updated result;
 
+	memcpy(copy, data, sizeof(data));
 	load_update_apply(&f.context, f.set.zones, f.set.count, &f.settle,
-		data, sizeof(data) - 1, &result);
+		&change, &result);
 	return result.err;
 }
 

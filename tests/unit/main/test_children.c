@@ -113,7 +113,7 @@ open_children(void **state)
 	s.stopping = false;
 	if (s.base == NULL || pipe(written) != 0
 		|| store_create(&options, &generation.store) != NSD_OK
-		|| counts_create(&(struct counts_options){WORKERS, 1, 1},
+		|| counts_create(&(struct counts_options){WORKERS, 1, 1, 0},
 			&s.server.counts) != NSD_OK)
 		return -1;
 	sent = (struct pollfd){.fd = written[0], .events = POLLIN};

@@ -174,7 +174,7 @@ messages_that_kill_have_no_store_filled_while_others_are_answered(
 {
 	struct counters_block block;
 
-	assert_int_equal(counts_create(&(struct counts_options){2, 1, 1},
+	assert_int_equal(counts_create(&(struct counts_options){2, 1, 1, 0},
 		&s.server.counts), NSD_OK);
 	counts_get_block(s.server.counts, 1, &block);
 	healthy.started_msec = clock_now_msec() + HOUR;

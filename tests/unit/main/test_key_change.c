@@ -315,6 +315,32 @@ old_secret_stays_while_a_change_is_under_way(void **state)
 	assert_true(key_store_has(second, "new"));
 }
 
+/* The next change is asked for before all are past this one. */
+static void
+old_secret_stays_though_another_change_comes(void **state)
+{
+	struct key_handle old = place_of("k"), second;
+	struct key_message message;
+
+	ask(1, KEY_EDIT_SECRET, "k", "new");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+	loader_says(message.ticket, NSD_OK);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
+	second = place_of("k");
+	ask(2, KEY_EDIT_SECRET, "k", "newer");
+	assert_true(key_store_has_old(old));
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+	loader_says(message.ticket, NSD_OK);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
+	assert_false(take(&xfrd_end, IPC_KEY_DONE, &message));
+	assert_true(key_store_has_old(old));
+	assert_true(key_store_has(second, "new"));
+	xfrd_obeys(passed);
+	assert_false(key_store_has_old(old));
+	assert_false(key_store_has(second, "new"));
+	assert_true(key_store_has(place_of("k"), "newer"));
+}
+
 static void
 what_the_loader_cannot_do_is_an_error(void **state)
 {
@@ -643,6 +669,7 @@ main(void)
 		TEST(xfrd_hears_of_it_when_it_is_published),
 		TEST(old_secret_goes_when_all_are_past_it),
 		TEST(old_secret_stays_while_a_change_is_under_way),
+		TEST(old_secret_stays_though_another_change_comes),
 		TEST(what_the_loader_cannot_do_is_an_error),
 		TEST(wrong_changes_leave_no_secret),
 		TEST(next_loader_publishes_it),

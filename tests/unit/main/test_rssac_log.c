@@ -34,7 +34,7 @@ fixture_make(void)
 
 	assert_non_null(f);
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(counts_create(&(struct counts_options){2, 0, 1},
+	assert_int_equal(counts_create(&(struct counts_options){2, 0, 1, 0},
 		&f->server.counts), NSD_OK);
 	return f;
 }

@@ -327,6 +327,55 @@ sockets_that_nobody_could_adopt_are_lent_later(void **state)
 	assert_int_equal(count_sent(1, IPC_ADOPT, 0), 0);
 }
 
+/* The time of a child that was told to end goes by. True: it gets more. */
+static bool
+gets_more_time(struct child *child)
+{
+	event_del(child->overdue_event);
+	event_active(child->overdue_event, EV_TIMEOUT, 0);
+	event_base_loop(s.base, EVLOOP_NONBLOCK);
+	return event_pending(child->overdue_event, EV_TIMEOUT, NULL) != 0;
+}
+
+/* The file xfrdfile of very many zones takes long. */
+static void
+xfrd_that_is_at_work_has_more_time_to_end(void **state)
+{
+	struct child_page page = {.heartbeat = 5};
+	struct child *child = &children[0];
+
+	child->role = ROLE_XFRD;
+	child->page = &page;
+	child_stop(child);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_false(child->given_up);
+		page.heartbeat++;
+		assert_true(gets_more_time(child));
+	}
+	page.heartbeat++;
+	assert_false(gets_more_time(child));
+	assert_true(child->given_up);
+	child->page = NULL;
+}
+
+static void
+child_that_stands_still_has_no_more_time_to_end(void **state)
+{
+	struct child_page page = {.heartbeat = 5};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct child *child = &children[i];
+
+		child->role = i == 0 ? ROLE_XFRD : ROLE_WORKER;
+		child->page = &page;
+		child_stop(child);
+		page.heartbeat += i;
+		assert_false(gets_more_time(child));
+		assert_true(child->given_up);
+		child->page = NULL;
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -345,6 +394,8 @@ main(void)
 		TEST(sockets_of_a_killed_adopter_go_on_to_a_third),
 		TEST(sockets_of_a_crashed_adopter_go_to_nobody),
 		TEST(sockets_that_nobody_could_adopt_are_lent_later),
+		TEST(xfrd_that_is_at_work_has_more_time_to_end),
+		TEST(child_that_stands_still_has_no_more_time_to_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

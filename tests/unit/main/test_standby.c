@@ -38,7 +38,7 @@ setup(void **state)
 		.pid = NOBODY, .stop_fd = -1, .generation = &serving,
 		.stands_by = true};
 	if (s.base == NULL || !service_init(&service, &s, ROLE_WORKER, 0)
-		|| counts_create(&(struct counts_options){1, 1, 1},
+		|| counts_create(&(struct counts_options){1, 1, 1, 0},
 			   &s.server.counts) != NSD_OK
 		|| ipc_channel_open_pair(ROLE_MAIN, ROLE_WORKER,
 			   &child.link.channel, &theirs) != NSD_OK

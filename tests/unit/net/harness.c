@@ -65,6 +65,12 @@ answer(struct harness *h, struct exchange *x)
 	memset(&h->last_proxy, 0, sizeof(h->last_proxy));
 	if (x->proxy != NULL)
 		memcpy(&h->last_proxy, x->proxy, sizeof(h->last_proxy));
+	memset(&h->last_local, 0, sizeof(h->last_local));
+	if (x->local != NULL)
+		memcpy(&h->last_local, x->local,
+			x->local->sa_family == AF_INET6
+				? sizeof(struct sockaddr_in6)
+				: sizeof(struct sockaddr_in));
 	h->new_replies += x->seen != EXCHANGE_ANSWERED;
 	if (x->request_len == 0 || r[0] == 'N') {
 		x->reply_len = 0;
@@ -223,7 +229,7 @@ harness_init(struct harness *h, const char *address, bool tcp)
 		.on_bad_length = on_bad_length, .on_spent = on_spent,
 		.is_throttled = is_throttled, .rx_err = &h->rx_err,
 		.tx_err = &h->tx_err, .dropped = &h->dropped,
-		.requests = &h->handed };
+		.wants_local = &h->wants_local, .requests = &h->handed };
 	assert_int_equal(net_parse_address(address, 0, &listen.address),
 		NSD_OK);
 	assert_int_equal(net_listen(&listen, NULL, &h->fd), NSD_OK);

@@ -54,6 +54,8 @@ struct harness {
 	size_t streams_ended;
 	struct sockaddr_storage last_peer; /* of a request */
 	struct sockaddr_in last_proxy;     /* the same; AF_UNSPEC: none */
+	struct sockaddr_in6 last_local;    /* the same, or sockaddr_in */
+	uint32_t wants_local;              /* of net_handler */
 	bool refuse_proxies;  /* of harness_proxied: none may */
 	bool reset;           /* a stream ended with one */
 	int64_t request_nsec; /* time of the processor that each takes */

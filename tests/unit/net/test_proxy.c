@@ -97,6 +97,10 @@ proxy_names_the_client(void **state)
 		assert_int_equal(ntohs(in->sin_port), 0x1234);
 		inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
 		assert_string_equal(text, "192.0.2.7");
+		assert_int_equal(h.server.ip4.sin_family, AF_INET);
+		assert_int_equal(ntohs(h.server.ip4.sin_port), 53);
+		inet_ntop(AF_INET, &h.server.ip4.sin_addr, text, sizeof(text));
+		assert_string_equal(text, "198.51.100.1");
 
 		make(&made, PROXY, 0x20u | protocols[i], ip6, sizeof(ip6));
 		assert_int_equal(read_made(&made, &h), PROXY_WHOLE);
@@ -105,6 +109,11 @@ proxy_names_the_client(void **state)
 		assert_int_equal(ntohs(in6->sin6_port), 0xabcd);
 		inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
 		assert_string_equal(text, "2001:db8::9");
+		assert_int_equal(h.server.ip6.sin6_family, AF_INET6);
+		assert_int_equal(ntohs(h.server.ip6.sin6_port), 53);
+		inet_ntop(AF_INET6, &h.server.ip6.sin6_addr, text,
+			sizeof(text));
+		assert_string_equal(text, "2001:db8::1");
 	}
 }
 

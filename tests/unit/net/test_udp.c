@@ -478,6 +478,37 @@ udp_fragments_where_the_interface_is_narrow(void **state)
 	close(old);
 }
 
+/* Expects that a request's local address is that of the client's peer, if it is
+ * wanted. */
+static void
+expect_local(struct harness *h, int fd)
+{
+	const struct sockaddr_in *ip4
+		= (const struct sockaddr_in *)&h->last_local;
+	const struct sockaddr_in *asked4
+		= (const struct sockaddr_in *)&h->address;
+	const struct sockaddr_in6 *asked6
+		= (const struct sockaddr_in6 *)&h->address;
+	uint8_t data[64] = "E";
+
+	for (h->wants_local = 0; h->wants_local < 2; h->wants_local++) {
+		send(fd, data, 20, 0);
+		assert_int_equal(receive_one(h, fd, data, sizeof(data)), 20);
+		if (h->wants_local == 0) {
+			assert_int_equal(ip4->sin_family, AF_UNSPEC);
+			continue;
+		}
+		assert_int_equal(ip4->sin_family, asked4->sin_family);
+		assert_int_equal(ip4->sin_port, asked4->sin_port);
+		if (ip4->sin_family == AF_INET)
+			assert_int_equal(ip4->sin_addr.s_addr,
+				asked4->sin_addr.s_addr);
+		else
+			assert_memory_equal(&h->last_local.sin6_addr,
+				&asked6->sin6_addr, 16);
+	}
+}
+
 /* Replies of a wildcard socket come from the address that was asked: a
  * connected client would not see others. */
 static void
@@ -500,8 +531,25 @@ wildcard(const char *listen, const char *ask)
 	for (size_t len = 20; len < 30; len++)
 		assert_int_equal(receive_one(&h, fd, data, sizeof(data)),
 			len);
+	expect_local(&h, fd);
 	close(fd);
 	harness_fini(&h);
+}
+
+static void
+udp_tells_the_address_that_was_asked(void **state)
+{
+	static const char *const addresses[] = {"127.0.0.1", "::1"};
+	struct harness h;
+	int fd;
+
+	for (size_t i = 0; i < 2; i++) {
+		harness_udp(&h, addresses[i], 1232);
+		fd = harness_connect(&h, 0);
+		expect_local(&h, fd);
+		close(fd);
+		harness_fini(&h);
+	}
 }
 
 static void
@@ -533,6 +581,7 @@ main(void)
 		cmocka_unit_test(udp_fragments_where_the_interface_is_narrow),
 		cmocka_unit_test(
 			udp_wildcard_replies_from_the_address_that_was_asked),
+		cmocka_unit_test(udp_tells_the_address_that_was_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

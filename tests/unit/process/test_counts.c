@@ -28,7 +28,7 @@ make(void)
 	struct counts *counts;
 
 	assert_int_equal(counts_create(&(struct counts_options){
-		WORKERS, GROUPS, 64}, &counts),
+		WORKERS, GROUPS, 64, 0}, &counts),
 		NSD_OK);
 	return counts;
 }
@@ -213,7 +213,7 @@ without_room_for_groups_there_are_fewer(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
 	assert_int_equal(counts_create(&(struct counts_options){
-		WORKERS, COUNTS_GROUPS_MAX, 1},
+		WORKERS, COUNTS_GROUPS_MAX, 1, 0},
 		&counts), NSD_OK);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	assert_true(counts_grow_limits(counts, 1));
@@ -245,7 +245,7 @@ static void
 workers_share_limits_and_read_secrets_of_cookies(void **state)
 {
 	static const enum ipc_role others[] = {ROLE_LOADER, ROLE_XFRD,
-		ROLE_WRITER};
+		ROLE_WRITER, ROLE_VERIFIER, ROLE_COLLECTOR};
 	struct counts *counts = make();
 
 	assert_true(role_succeeds(counts, ROLE_WORKER, WRITE, find_limits));
@@ -283,7 +283,7 @@ table_of_limits_has_as_many_lines_as_it_is_to_have(void **state)
 	}
 	counts_destroy(counts);
 	assert_int_equal(counts_create(&(struct counts_options){1, GROUPS,
-		(1 << 24) + 8}, &counts), NSD_OK);
+		(1 << 24) + 8, 0}, &counts), NSD_OK);
 	assert_true(counts_grow_limits(counts, (1 << 24) + 8));
 	assert_false(counts_grow_limits(counts, (1 << 24) + 9));
 	counts_destroy(counts);
@@ -335,7 +335,7 @@ process_takes_no_more_memory_than_is_configured(void **state)
 	struct counts *counts;
 
 	assert_int_equal(counts_create(&(struct counts_options){WORKERS,
-		COUNTS_GROUPS_MAX, 64}, &counts), NSD_OK);
+		COUNTS_GROUPS_MAX, 64, 0}, &counts), NSD_OK);
 	for (unsigned i = 0; i < 2; i++)
 		assert_in_range(reach(counts, roles[i]), 4 << 20, 5 << 20);
 	counts_get_block(counts, 0, &block);

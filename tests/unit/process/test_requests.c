@@ -377,6 +377,51 @@ answers_to_nothing_do_nothing(void **state)
 	kill_loader();
 }
 
+/* A late request holds no other back, has its credit back, and is answered, or
+ * sent to the next loader. */
+static void
+late_ones_count_no_more(void **state)
+{
+	struct ipc_request head = {.ticket = 0};
+	unsigned credits = ipc_rows[IPC_UPDATE].credits;
+	const struct ipc_credit credit = {.type = IPC_UPDATE, .count = credits};
+
+	start_loader();
+	for (unsigned i = 1; i <= credits + 2; i++)
+		assert_int_equal(add(i, IPC_UPDATE), NSD_OK);
+	for (unsigned i = 1; i <= credits; i++)
+		assert_int_equal(receive(false), i);
+	assert_int_equal(receive(false), 0);
+	for (uintptr_t i = 1; i <= credits; i++)
+		assert_ptr_equal(requests_take_delay(&requests, i,
+				i == 2 ? NULL : on_end),
+			i == 2 ? NULL : (void *)i);
+	assert_null(requests_take_delay(&requests, 1, on_end));
+	assert_null(requests_take_delay(&requests, credits + 1, on_end));
+	assert_int_equal(requests.count, 2);
+	assert_int_equal(ipc_send(&loader, IPC_CREDIT, &credit,
+				 sizeof(credit), NULL, 0),
+		NSD_OK);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	assert_int_equal(receive(false), credits + 1);
+	answer(IPC_UPDATED, credits + 1);
+	assert_int_equal(end_count, 1);
+	answer(IPC_UPDATED, 2);
+	assert_int_equal(end_count, 2);
+	assert_int_equal(ends[1], 2);
+	answer(IPC_UPDATED, 2);
+	assert_int_equal(end_count, 2);
+	kill_loader();
+	assert_int_equal(requests.count, credits);
+	start_loader();
+	head.ticket = receive(true);
+	assert_int_equal(head.ticket, 1);
+	assert_ptr_equal(requests_take_delay(&requests, 1, on_end),
+		(void *)1);
+	assert_int_equal(receive(true), 3);
+	kill_loader();
+}
+
 static void
 one_loader_that_dies_is_enough_for_a_read(void **state)
 {
@@ -405,6 +450,7 @@ main(void)
 		TEST(credits_hold_a_request_back_and_not_its_place),
 		TEST(kinds_may_pass_each_other),
 		TEST(answers_of_another_role_do_nothing),
+		TEST(late_ones_count_no_more),
 		TEST(too_many_are_refused),
 		TEST(answers_to_nothing_do_nothing),
 	};

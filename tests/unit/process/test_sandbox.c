@@ -519,6 +519,37 @@ others_are_out_of_reach(void **state)
 	}
 }
 
+/* 0: a program may signal its parent. 255: it may not do what it should. */
+static int
+signal_as_program(enum ipc_role role, void *arg)
+{
+	struct sandbox sandbox = landlock_only();
+	pid_t own;
+
+	sandbox_enter_program(&sandbox);
+	own = fork();
+	if (own == 0) {
+		pause();
+		_exit(0);
+	}
+	if (own == -1 || kill(own, SIGKILL) != 0
+		|| waitpid(own, NULL, 0) != own
+		|| open("/etc/passwd", O_RDONLY) == -1
+		|| socket(AF_INET, SOCK_STREAM, 0) == -1)
+		return 255;
+	return kill(getppid(), 0) == 0 ? 0 : errno;
+}
+
+static void
+programs_signal_each_other_alone(void **state)
+{
+	static const struct sandbox none = {.landlock = 0};
+
+	assert_exits(attempt_in(&none, ROLE_VERIFIER, NULL, signal_as_program,
+			NULL),
+		sandbox_landlock_version() >= 6 ? EPERM : 0);
+}
+
 /* 0: can bind a TCP socket. */
 static int
 bind_tcp(enum ipc_role role, void *arg)
@@ -593,6 +624,7 @@ main(void)
 		cmocka_unit_test_teardown(files_are_within_reach_of_few,
 			teardown),
 		cmocka_unit_test(others_are_out_of_reach),
+		cmocka_unit_test(programs_signal_each_other_alone),
 		cmocka_unit_test(tcp_is_out_of_reach),
 		cmocka_unit_test(what_is_there_is_used_unless_unwanted),
 	};

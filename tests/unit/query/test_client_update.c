@@ -388,7 +388,8 @@ policy_is_about_each_record(void **state)
 	r.rr_class = CLASS_IN;
 	r.key = 0;
 	send_from(&f, &o, &r, "198.51.100.1");
-	expect_refused(&o, RCODE_REFUSED, EDE_PROHIBITED, "allow-update");
+	expect_refused(&o, RCODE_REFUSED, EDE_PROHIBITED,
+		"update-policy needs a key");
 	r.key = 'k';
 	send_from(&f, &o, &r, "198.51.100.1");
 	expect_refused(&o, RCODE_REFUSED, EDE_PROHIBITED, "update-policy");
@@ -396,7 +397,8 @@ policy_is_about_each_record(void **state)
 	r.key = 'p';
 	r.owners[0] = NULL;
 	send_from(&f, &o, &r, "198.51.100.1");
-	expect_refused(&o, RCODE_REFUSED, EDE_PROHIBITED, "allow-update");
+	expect_refused(&o, RCODE_REFUSED, EDE_PROHIBITED,
+		"update-policy allows changes");
 	end(&f);
 }
 
@@ -610,12 +612,14 @@ refusals_are_noted_for_the_log(void **state)
 	assert_int_equal(access->fault, QUERY_FAULT_POLICY);
 	assert_memory_equal(access->of, "\3www\6policy", 12);
 	assert_int_equal(access->type, TYPE_TXT);
+	assert_memory_equal(access->key, "\1p", 3);
 	send_from(&f, &o, &(struct request){.zone = "taken.", .key = 'k',
 		.at_sec = NOW + 500}, "192.0.2.2");
 	access = query_accesses(f.w.ctx, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(access->fault, QUERY_FAULT_TIME);
 	assert_memory_equal(access->of, "\1k", 3);
+	assert_int_equal(access->key[0], 0);
 	assert_int_equal(access->signed_sec, NOW + 500);
 	assert_int_equal(access->now_sec, NOW);
 	send_from(&f, &o, &(struct request){.zone = "taken."}, "192.0.2.3");
@@ -623,6 +627,13 @@ refusals_are_noted_for_the_log(void **state)
 	assert_int_equal(count, 1);
 	assert_int_equal(access->fault, QUERY_FAULT_NONE);
 	assert_true(access->blocked);
+	send_from(&f, &o, &(struct request){.zone = "policy.",
+		.owners = {"a.policy."}}, "198.51.100.1");
+	access = query_accesses(f.w.ctx, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(access->fault, QUERY_FAULT_UNSIGNED);
+	expect_refused(&o, RCODE_REFUSED, EDE_PROHIBITED,
+		"The update is not signed: update-policy needs a key");
 	send_from(&f, &o, &(struct request){.zone = "taken."}, "192.0.2.1");
 	(void)query_accesses(f.w.ctx, &count);
 	assert_int_equal(count, 0);

@@ -31,6 +31,7 @@ struct world_rr {
 	uint16_t rrclass;
 	uint32_t ttl_sec;
 	uint16_t rdlen;
+	uint32_t sum; /* of type and RDATA, in a list */
 	uint8_t rdata[WORLD_RDATA_MAX]; /* names in full, as in the zone */
 };
 

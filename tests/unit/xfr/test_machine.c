@@ -107,6 +107,35 @@ bounds_of_refresh_and_retry_hold(void **state)
 	close_world(&w);
 }
 
+/* A refused version is asked of the primary that gave it, then of others; an
+ * older one as a whole. A primary that lags behind does not end the check. */
+static void
+accepted_version_is_fetched(void **state)
+{
+	struct world w;
+
+	open_due(&w, &usual);
+	for (unsigned p = 0; p < 3; p++)
+		refuse(&w, p, RCODE_SERVFAIL);
+	assert_none(&w);
+	xfr_on_accept(w.machine, w.zone, w.now, 2, 9);
+	assert_asks(&w, 2, XFR_QUERY_IXFR_TCP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_UNCHANGED,
+		.has_soa = true, .soa = soa7});
+	assert_asks(&w, 0, XFR_QUERY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 9);
+	assert_asks(&w, 0, XFR_QUERY_IXFR_TCP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_REFUSED});
+	/* The whole zone would be refused, too. */
+	assert_asks(&w, 1, XFR_QUERY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_none(&w);
+	assert_true(status_of(&w).failed_rounds == 2);
+	xfr_on_accept(w.machine, w.zone, w.now, XFR_NONE, 3);
+	assert_asks(&w, 0, XFR_QUERY_AXFR);
+	close_world(&w);
+}
+
 /* The reason is of the primary that failed last. A success leaves it; an answer
  * that leads to another way of asking is no error. */
 static void
@@ -352,6 +381,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(accepted_version_is_fetched),
 		TEST(fresh_zone_is_asked_for_after_its_refresh),
 		TEST(newer_serial_is_transferred_and_notified),
 		TEST(serial_wraps_and_half_of_all_apart_is_not_newer),

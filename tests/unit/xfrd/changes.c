@@ -16,6 +16,7 @@
 #include "lib/files.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
+#include "xfrd/xfrd_save.h"
 
 /* ---- stand-ins ----------------------------------------------------------- */
 
@@ -68,6 +69,25 @@ xfrd_client_update_forget(struct xfrd *one, const uint8_t *apex)
 void
 xfrd_freeze_forget(struct xfrd *one, const uint8_t *apex)
 {
+}
+
+void
+xfrd_client_update_release(struct xfrd *one, const uint8_t *apex)
+{
+}
+
+/* Zones of these tests take no updates. */
+bool
+xfrd_save_is_needed(const struct xfrd *one, const uint8_t *apex)
+{
+	return false;
+}
+
+enum nsd_err
+xfrd_save(struct xfrd *one, const uint8_t *apex, xfrd_save_on_end *on_end,
+	void *ctx)
+{
+	return NSD_E_BUG;
 }
 
 /* Labels of members of a producer stay. */

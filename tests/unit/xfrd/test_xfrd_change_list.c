@@ -3,6 +3,7 @@
  * the transfers are played. */
 #include "config.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,6 +141,37 @@ hidden_zone_that_cannot_change_keeps_its_line(void **state)
 	flush(0);
 	assert_string_equal(ended, "q:7 ");
 	files_assert(list_path, HEAD "add x p\nadd y p\nadd z p\ndel y q\n");
+}
+
+/* A dead loader has published the zone, and its line is not in the list that
+ * was written anew since. */
+static void
+zone_that_is_published_is_not_done_before_it_is_durable(void **state)
+{
+	const struct xfrd_changes *changes = fixture.xfrd.changes;
+
+	no_wait = true;
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	answer(0, NSD_E_AGAIN);
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	fixture.xfrd.changes->list->renew = true;
+	while (changes->step == XFRD_CHANGES_NONE)
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
+	flush(0); /* anew, */
+	files_assert(list_path, HEAD);
+	flush(0); /* rename, */
+	files_assert(list_path, HEAD "add x p\n");
+	flush(EIO);
+	assert_string_equal(ended, "");
+	flush(0);
+	while (changes->step == XFRD_CHANGES_NONE)
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_ONCE);
+	files_assert(list_path, HEAD "add x p\n");
+	flush(0);
+	assert_string_equal(ended, "");
+	answer(1, NSD_E_ZONE);
+	assert_string_equal(ended, "x:0 ");
 }
 
 /* ---- a start ------------------------------------------------------------- */
@@ -347,6 +379,7 @@ main(void)
 		TEST(zone_that_comes_by_itself_is_added),
 		TEST(line_of_a_hidden_zone_is_in_a_list_that_is_written_anew),
 		TEST(hidden_zone_that_cannot_change_keeps_its_line),
+		TEST(zone_that_is_published_is_not_done_before_it_is_durable),
 		TEST(change_that_was_left_is_done_here_too),
 		TEST(zone_goes_if_the_list_says_so),
 		TEST(zone_that_is_gone_elsewhere_gets_no_line),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "dynupdate/dynupdate.h"
 #include "fixture.h"
 #include "journal/journal.h"
@@ -24,13 +25,14 @@ static const uint8_t apex[] = "\1c";
 /* The edit that was asked for; on_end NULL: there is none. */
 static struct xfrd_edit_ask asked;
 static unsigned asked_count;
-static bool resumes; /* the last xfrd has left a version */
+static enum nsd_err resumed; /* NSD_OK: the last xfrd has left a version */
 
 static char ended[512];
 static uint64_t tickets;
 
 /* A batch: messages are an octet each. 'c' changes the zone, 'n' does not, 'r'
- * is refused, 'l' finds no room but at the beginning, 'm' no memory. */
+ * is refused, 'l' finds no room but at the beginning, 'm' no memory, 'o' is
+ * old. */
 struct dynupdate {
 	uint32_t from, to;
 	unsigned count;
@@ -93,15 +95,13 @@ xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
 	return NSD_OK;
 }
 
-bool
+enum nsd_err
 xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *name,
 	xfrd_edit_on_end *on_end, void *ctx)
 {
-	if (!resumes)
-		return false;
-	resumes = false;
-	asked = (struct xfrd_edit_ask){.on_end = on_end, .ctx = ctx};
-	return true;
+	if (resumed == NSD_OK)
+		asked = (struct xfrd_edit_ask){.on_end = on_end, .ctx = ctx};
+	return resumed;
 }
 
 bool
@@ -140,6 +140,10 @@ come(const char *messages)
 
 		assert_non_null(update);
 		update->ticket = ++tickets;
+		update->came_msec = clock_now_msec();
+		if (*messages == 'o')
+			update->came_msec -= 31000;
+		CDS_INIT_LIST_HEAD(&update->id_node);
 		update->from.ss_family = AF_INET;
 		update->len = 1;
 		update->message[0] = (uint8_t)*messages;
@@ -200,7 +204,7 @@ begin(void **state)
 	assert_int_equal(xfrd_client_update_init(&fixture.xfrd), NSD_OK);
 	asked.on_end = NULL;
 	asked_count = 0;
-	resumes = false;
+	resumed = NSD_E_NOT_FOUND;
 	*ended = '\0';
 	tickets = 0;
 	serve(true);
@@ -364,7 +368,7 @@ zone_that_is_closed_amid_a_batch_refuses(void **state)
 static void
 version_of_the_last_xfrd_goes_first(void **state)
 {
-	resumes = true;
+	resumed = NSD_OK;
 	come("c");
 	turn();
 	assert_int_equal(asked_count, 0);
@@ -372,6 +376,25 @@ version_of_the_last_xfrd_goes_first(void **state)
 	assert_int_equal(asked_count, 1);
 	done(NSD_OK);
 	assert_ended("1:0 ");
+}
+
+/* Without memory for it, none is made that would not fit behind it. */
+static void
+version_of_the_last_xfrd_is_not_left_out(void **state)
+{
+	resumed = NSD_E_MEMORY;
+	come("cc");
+	turn();
+	assert_int_equal(asked_count, 0);
+	assert_ended("1:2 2:2 ");
+	resumed = NSD_OK;
+	come("c");
+	turn();
+	assert_int_equal(asked_count, 0);
+	done(NSD_OK);
+	assert_int_equal(asked_count, 1);
+	done(NSD_OK);
+	assert_ended("3:0 ");
 }
 
 static void
@@ -390,6 +413,63 @@ last_update_is_known(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
+/* Digests and signatures are verified of a batch as a whole. */
+static void
+batch_that_is_refused_is_halved(void **state)
+{
+	come("cccc");
+	turn();
+	assert_int_equal(asked.to, 5);
+	done(NSD_E_DIGEST);
+	assert_ended("");
+	assert_int_equal(asked.to, 3);
+	done(NSD_OK);
+	assert_ended("1:0 2:0 ");
+	come("c");
+	assert_int_equal(asked.to, 3);
+	done(NSD_E_SIGNED);
+	assert_int_equal(asked.to, 2);
+	done(NSD_OK);
+	assert_ended("3:0 ");
+	assert_int_equal(asked.to, 2);
+	done(NSD_E_DIGEST);
+	assert_ended("4:5 ");
+	done(NSD_OK);
+	assert_ended("5:0 ");
+}
+
+/* The worker has given it up. */
+static void
+request_that_has_waited_for_long_is_not_made(void **state)
+{
+	come("coc");
+	turn();
+	assert_int_equal(asked.to, 3);
+	done(NSD_OK);
+	assert_ended("2:2 1:0 3:0 ");
+}
+
+static void
+requests_of_a_zone_that_is_held_wait(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const uint8_t *held = i == 0 ? apex : NULL;
+
+		come("c");
+		assert_int_equal(xfrd_client_update_hold(&fixture.xfrd, held),
+			NSD_OK);
+		turn();
+		come("c");
+		turn();
+		assert_null(asked.on_end);
+		xfrd_client_update_release(&fixture.xfrd, held);
+		turn();
+		assert_int_equal(asked.to, 3);
+		done(NSD_OK);
+	}
+	assert_ended("1:0 2:0 3:0 4:0 ");
+}
+
 int
 main(void)
 {
@@ -404,7 +484,11 @@ main(void)
 		TEST(zone_that_cannot_change_says_so),
 		TEST(zone_that_is_closed_amid_a_batch_refuses),
 		TEST(version_of_the_last_xfrd_goes_first),
+		TEST(version_of_the_last_xfrd_is_not_left_out),
 		TEST(last_update_is_known),
+		TEST(batch_that_is_refused_is_halved),
+		TEST(request_that_has_waited_for_long_is_not_made),
+		TEST(requests_of_a_zone_that_is_held_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@ close_xfrd(void)
 	link_close(&fixture.xfrd.role.link);
 	ipc_channel_close(&from_main);
 	event_free(fixture.xfrd.follow.event);
+	event_free(fixture.xfrd.follow.release_event);
 	fixture_close();
 }
 

@@ -52,7 +52,7 @@ may_take(void *ctx, const struct xfrd_zone *zone, const char *id,
 }
 
 static void
-on_free(void *ctx, const struct xfrd_refused *refused)
+on_free(void *ctx, const struct xfrd_refused_member *refused)
 {
 	struct source *source = ctx;
 
@@ -153,7 +153,7 @@ finish(struct source *source)
 static void
 assert_refused(const struct source *source, const char *expected)
 {
-	const struct xfrd_refused *refused;
+	const struct xfrd_refused_member *refused;
 	char text[1024] = "", reason[256];
 
 	cds_list_for_each_entry(refused, &source->members.refused, node) {

@@ -215,6 +215,118 @@ digests_that_cannot_be_used_are_bad(void **state)
 	assert_true(zonemd_is_bad(ZONEMD_UNKNOWN));
 }
 
+#define ONE(serial, scheme, hash, digest)                                 \
+	"@ 86400 IN ZONEMD " serial " " scheme " " hash " " digest
+#define SHORT "c68090d90a7aed716bc459f9\n"
+
+/* RFC 8976 section 4 step 4: of several with one scheme and hash none counts,
+ * whatever else is wrong with one of them. */
+static void
+digests_that_come_twice_do_not_count(void **state)
+{
+	static const char *const others[] = {
+		ONE("2018031900", "1", "1", SHORT),
+		ONE("2018031901", "1", "1", SHORT),
+		ONE("2018031900", "1", "1", MULTIPLE_SHA384),
+		ONE("2018031900", "1", "1", MULTIPLE_SHA384)
+		ONE("2018031901", "1", "1", MULTIPLE_SHA384),
+	};
+	char text[3000];
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		snprintf(text, sizeof(text), "%s%s", SIMPLE, others[i]);
+		assert_int_equal(check_text(text), ZONEMD_TWICE);
+		/* The other hash counts as ever. */
+		snprintf(text, sizeof(text), "%s%s", MULTIPLE(MULTIPLE_SHA384,
+			MULTIPLE_SHA512), others[i]);
+		assert_int_equal(check_text(text), ZONEMD_GOOD);
+	}
+	/* The same record twice is one. */
+	assert_int_equal(check_text(SIMPLE SHA384("2018031900",
+		SIMPLE_DIGEST)), ZONEMD_GOOD);
+}
+
+/* RFC 8976 section 4 step 5d */
+static void
+digests_of_a_wrong_length_do_not_count(void **state)
+{
+	assert_int_equal(check_text(HEAD SHA384("2018031900", SHORT)
+		SIMPLE_REST), ZONEMD_LENGTH);
+	assert_int_equal(check_text(HEAD SHA384("2018031900", MULTIPLE_SHA512)
+		SIMPLE_REST), ZONEMD_LENGTH);
+	assert_int_equal(check_text(HEAD ONE("2018031900", "1", "2",
+		SIMPLE_DIGEST) SIMPLE_REST), ZONEMD_LENGTH);
+	assert_int_equal(check_text(SIMPLE ONE("2018031900", "1", "2",
+		SIMPLE_DIGEST)), ZONEMD_GOOD);
+	assert_true(zonemd_is_bad(ZONEMD_LENGTH));
+}
+
+/* RFC 8976 section 4 steps 5b and 5c: what is not known is passed over. */
+static void
+digests_that_are_not_known_do_not_count(void **state)
+{
+	assert_int_equal(check_text(SIMPLE UNKNOWN), ZONEMD_GOOD);
+	assert_int_equal(check_text(SIMPLE ONE("2018031900", "1", "0", SHORT)
+		ONE("2018031900", "0", "1", SHORT)
+		ONE("2018031900", "1", "3", SHORT)), ZONEMD_GOOD);
+	assert_int_equal(check_text(HEAD UNKNOWN SHA384("2018031900",
+		MULTIPLE_SHA384) SIMPLE_REST), ZONEMD_DIFFERS);
+	assert_int_equal(check_text(HEAD ONE("2018031900", "1", "3", SHORT)
+		SIMPLE_REST), ZONEMD_UNKNOWN);
+}
+
+static enum nsd_err
+compute_on_rr(void *ctx, const struct zone_rr *rr)
+{
+	return zonemd_take(ctx, rr);
+}
+
+static bool
+compute_is(const char *text, enum digest_kind kind, const char *hex,
+	enum zonemd_verdict wanted)
+{
+	const uint8_t *apex = zone_fixture_name(APEX);
+	enum zonemd_verdict verdict;
+	struct zonemd_record record;
+	char found[2 * DIGEST_LEN_MAX + 2] = "";
+	struct zonemd *z;
+	store_ref zone;
+
+	assert_int_equal(zone_fixture_build(&f, APEX, text, &zone), NSD_OK);
+	assert_int_equal(zonemd_create(apex, &z), NSD_OK);
+	zonemd_compute(z, kind);
+	assert_int_equal(zone_walk(f.view, store_get(f.view, zone), apex,
+		compute_on_rr, z), NSD_OK);
+	assert_int_equal(zonemd_finish(z, &verdict), NSD_OK);
+	assert_int_equal(verdict, wanted);
+	assert_true(zonemd_get_record(z, kind, &record));
+	zonemd_destroy(z);
+	assert_int_equal(record.kind, kind);
+	assert_int_equal(record.serial, 2018031900);
+	assert_int_equal(record.ttl_sec, 86400);
+	for (size_t i = 0; i < digest_len(kind); i++)
+		snprintf(found + 2 * i, 3, "%02x", record.digest[i]);
+	return strncmp(found, hex, 2 * digest_len(kind)) == 0;
+}
+
+/* RFC 8976 section 3: ZONEMD records at the apex are not part of a digest. */
+static void
+digests_are_computed_when_asked_for(void **state)
+{
+	assert_true(compute_is(HEAD SIMPLE_REST, DIGEST_SHA384, SIMPLE_DIGEST,
+		ZONEMD_ABSENT));
+	assert_true(compute_is(SIMPLE, DIGEST_SHA384, SIMPLE_DIGEST,
+		ZONEMD_GOOD));
+	assert_true(compute_is(HEAD SHA384("2018031900", MULTIPLE_SHA384)
+		SIMPLE_REST, DIGEST_SHA384, SIMPLE_DIGEST, ZONEMD_DIFFERS));
+	assert_true(compute_is(HEAD SHA384("7", SHORT) SIMPLE_REST,
+		DIGEST_SHA384, SIMPLE_DIGEST, ZONEMD_SERIAL));
+	assert_true(compute_is(HEAD UNKNOWN MULTIPLE_REST, DIGEST_SHA512,
+		MULTIPLE_SHA512, ZONEMD_UNKNOWN));
+	assert_true(compute_is(HEAD SHA384("2018031900", MULTIPLE_SHA384)
+		MULTIPLE_REST, DIGEST_SHA512, MULTIPLE_SHA512, ZONEMD_GOOD));
+}
+
 /* The signatures of the digest come after it: RFC 8976 section 3.3.1. */
 static void
 signatures_of_the_digest_do_not_count(void **state)
@@ -315,6 +427,10 @@ main(void)
 		cmocka_unit_test(letter_case_does_not_count),
 		cmocka_unit_test(one_good_digest_is_enough),
 		cmocka_unit_test(digests_that_cannot_be_used_are_bad),
+		cmocka_unit_test(digests_that_come_twice_do_not_count),
+		cmocka_unit_test(digests_of_a_wrong_length_do_not_count),
+		cmocka_unit_test(digests_that_are_not_known_do_not_count),
+		cmocka_unit_test(digests_are_computed_when_asked_for),
 		cmocka_unit_test(signatures_of_the_digest_do_not_count),
 		cmocka_unit_test(large_records_are_whole),
 		cmocka_unit_test(apex_decides_if_there_is_none),
