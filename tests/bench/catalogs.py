@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures consumers of a catalog zone (RFC 9432), beside BIND and Knot.
+"""Measures consumers of a catalog zone (RFC 9432), beside NSD, BIND and Knot.
 
     catalogs.py [--build DIR] [--tmp DIR] [--count N] [--large N] [--reps N]
                 [--turns N] [--servers NAME,...] [--doc FILE]
@@ -9,9 +9,10 @@ members, whose zones it takes from another server of ours: the time from NOTIFY
 until all are served, CPU time and memory. Then members come one by one, --turns
 times: the time from NOTIFY until each is served, which takes a transfer of the
 catalog and one of the zone. --large members are tried with our server alone,
-which has both cores then. Else the consumer has core 0; the primaries and
-whoever asks share core 1. Medians of --reps starts. As tables in Markdown; --doc writes the page of
-doc/performance with them.
+which has both cores then. Else the consumer has core 0; the primaries and whoever asks
+share core 1. Medians of --reps starts. As tables in Markdown; --doc writes the page of
+doc/performance with them. NSD has catalogs since 4.9: Debian 12's has none, so give
+another one in PATH (tools/newer-nsd).
 """
 import argparse
 import contextlib
@@ -337,7 +338,7 @@ def main():
     parser.add_argument("--large", type=int, default=0)
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--turns", type=int, default=20)
-    parser.add_argument("--servers", default="ours,bind,knot")
+    parser.add_argument("--servers", default="ours,nsd,bind,knot")
     parser.add_argument("--doc")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)

@@ -24,6 +24,15 @@ FILE *create(const char *dir, const char *name);
 void finish(FILE *f);
 void print_base64(FILE *f, size_t len);
 
+/* The looks of signatures and keys: random octets of these counts, under a
+ * number of an algorithm. ECDSA P-256 until it is set. */
+struct signing {
+	unsigned algorithm;
+	size_t signature_len, key_len;
+};
+
+void set_signing(const struct signing *signing);
+
 /* The signature over the set of a type at owner, made up. */
 void print_rrsig(FILE *f, const char *owner, const char *type,
 	unsigned labels, unsigned ttl, const char *signer);

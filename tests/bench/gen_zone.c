@@ -3,15 +3,18 @@
  * with: a TLD of any size, a root, the zone of the NSEC3 experiment, and any
  * number of small zones. The same arguments make the same octets.
  *
- *	gen_zone tld COUNT SEED DIR [ITERATIONS|unused]
+ *	gen_zone [options] tld COUNT SEED DIR [ITERATIONS|unused]
  *	    tld.zone, tld.hit, tld.signed, tld.unsigned, tld.nx, tld.mix
  *	gen_zone root COUNT SEED DIR    root.zone, root.hit, root.nx, root.mix
  *	gen_zone qx COUNT SEED DIR [ITERATIONS]         qx.zone, qx.nx
  *	gen_zone small COUNT SEED DIR   zones, zone clauses, small.hit
  *
- * Signatures are random octets of the size of ECDSA P-256: no server that is
- * measured checks them. NSEC and NSEC3 chains are right. "unused" leaves the
- * NSEC3PARAM record out, so that no server uses the chain.
+ * Signatures are random octets, of the size of ECDSA P-256 unless options say
+ * another: no server that is measured checks them. NSEC and NSEC3 chains are
+ * right. "unused" leaves the NSEC3PARAM record out, so that no server uses the
+ * chain.
+ *	-a N  number of the algorithm (13)
+ *	-s N  octets of a signature (64)        -k N  octets of a key (64)
  */
 #include "config.h"
 
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "gen.h"
 
@@ -27,6 +31,8 @@
 #define COMPANIES 20000
 #define LARGE_COMPANIES 1000
 #define ITERATIONS_MAX 65535
+/* A record of a signature, or of a key, has less than 65,536 octets. */
+#define SIGNATURE_MAX 60000
 
 /* ---- the TLD */
 
@@ -407,17 +413,56 @@ make_small(size_t count, const char *dir)
 	free(labels);
 }
 
+static size_t
+parse_length(const char *text, size_t most)
+{
+	size_t number = strtoul(text, NULL, 10);
+
+	if (number == 0 || number > most)
+		errx(2, "%s: not 1 to %zu", text, most);
+	return number;
+}
+
+static void
+parse_signing(int argc, char **argv)
+{
+	struct signing signing = { 13, 64, 64 };
+	int letter;
+
+	while ((letter = getopt(argc, argv, "a:s:k:")) != -1)
+		switch (letter) {
+		case 'a':
+			signing.algorithm = (unsigned)parse_length(optarg,
+				255);
+			break;
+		case 's':
+			signing.signature_len = parse_length(optarg,
+				SIGNATURE_MAX);
+			break;
+		case 'k':
+			signing.key_len = parse_length(optarg, SIGNATURE_MAX);
+			break;
+		default:
+			errx(2, "see the comment at the top of this program");
+		}
+	set_signing(&signing);
+}
+
 int
 main(int argc, char **argv)
 {
-	const char *kind = argc > 1 ? argv[1] : "", *dir;
+	const char *kind, *dir;
 	unsigned long iterations = 0;
 	bool unused = false;
 	size_t count;
 
+	parse_signing(argc, argv);
+	argc -= optind - 1;
+	argv += optind - 1;
+	kind = argc > 1 ? argv[1] : "";
 	if (argc != 5 && argc != 6)
-		errx(2, "usage: gen_zone tld|root|qx|small COUNT SEED DIR "
-			"[ITERATIONS|unused]");
+		errx(2, "usage: gen_zone [options] tld|root|qx|small COUNT "
+			"SEED DIR [ITERATIONS|unused]");
 	count = strtoul(argv[2], NULL, 10);
 	random_seed(strtoull(argv[3], NULL, 10));
 	dir = argv[4];

@@ -13,6 +13,9 @@
  *	  -o FILE  with -l: that of each answer goes there, see latency.h
  *	  -b PORT  with -l and -r: asks an echo there beside, see beside.h
  *	  -i       with -r: rests between queries, for others on its core
+ *	  -E SIZE  EDNS in all queries, with this UDP payload size
+ *	  -D MSEC  UDP: how long to wait for replies at the end (100)
+ *	  -T MSEC  TCP: a connection that is so long without a reply is closed
  *
  * QUERIES has lines "NAME TYPE". A reply counts if its id is outstanding, it
  * has the QR bit and the question is the one that was asked.
@@ -37,12 +40,14 @@
 
 #include "beside.h"
 #include "latency.h"
+#include "query_list.h"
 
 #define BATCH 64
 #define WINDOW_MAX 4096
 #define SOCKETS_MAX 1024
 #define REPLY_SIZE 4096
 #define LOST_NS 250000000
+#define EXPIRE_MS 5
 
 struct query {
 	uint32_t at;  /* in packets */
@@ -65,15 +70,19 @@ struct options {
 	bool latency;
 	bool rests;
 	uint16_t beside;
+	uint16_t edns_size; /* 0: no EDNS, or 1232 with DO */
+	uint64_t drain_ns;
+	uint64_t timeout_ns; /* of TCP; 0: none */
 	const char *save;
 };
 
-static struct options opt = { .seconds = 3, .window = 64, .sockets = 1 };
+static struct options opt = { .seconds = 3, .window = 64, .sockets = 1,
+	.drain_ns = 100000000 };
 static uint8_t *packets;
 static struct query *queries;
 static uint32_t query_count, query_next;
 static uint64_t sent, answered, lost, bad, rcodes[16], truncated, octets;
-static uint64_t conns, refused;
+static uint64_t conns, refused, timeouts;
 
 static uint64_t
 now_ns(void)
@@ -86,96 +95,42 @@ now_ns(void)
 
 /* ---- queries */
 
-static uint16_t
-type_number(const char *text)
+static size_t query_room, packets_room, packets_used;
+
+static void
+add_query(void *ctx, const char *name, uint16_t type)
 {
-	static const struct { const char *text; uint16_t number; } rows[] = {
-		{ "A", 1 }, { "NS", 2 }, { "CNAME", 5 }, { "SOA", 6 },
-		{ "MX", 15 }, { "TXT", 16 }, { "AAAA", 28 }, { "DS", 43 },
-		{ "DNSKEY", 48 }, { "ANY", 255 } };
+	const struct query_edns *edns = ctx;
+	struct query *q;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(text, rows[i].text) == 0)
-			return rows[i].number;
-	errx(1, "%s: not a type that is known here", text);
-}
-
-static uint8_t *
-write_name(uint8_t *at, const char *name)
-{
-	while (*name != '\0' && strcmp(name, ".") != 0) {
-		size_t len = strcspn(name, ".");
-
-		*at++ = (uint8_t)len;
-		memcpy(at, name, len);
-		at += len;
-		name += len + (name[len] == '.');
+	if (query_count == query_room) {
+		query_room = query_room * 2 + 1024;
+		queries = realloc(queries, query_room * sizeof(*queries));
 	}
-	*at++ = 0;
-	return at;
-}
-
-static uint8_t *
-write_query(uint8_t *at, const char *name, uint16_t type, struct query *q)
-{
-	static const uint8_t head[12] = { 0, 0, 0, 0, 0, 1 };
-	static const uint8_t edns[11] = { 0, 0, 41, 1232 >> 8, 1232 & 255, 0,
-		0, 0x80, 0, 0, 0 };
-	uint8_t *start = at;
-
-	memcpy(at, head, sizeof(head));
-	at = write_name(at + sizeof(head), name);
-	*at++ = (uint8_t)(type >> 8);
-	*at++ = (uint8_t)type;
-	*at++ = 0;
-	*at++ = 1;
-	q->question_len = (uint16_t)(at - start - 12);
-	if (opt.dnssec) {
-		start[11] = 1;
-		memcpy(at, edns, sizeof(edns));
-		at += sizeof(edns);
+	if (packets_used + QUERY_LIST_MAX > packets_room) {
+		packets_room = packets_room * 2 + 65536;
+		packets = realloc(packets, packets_room);
 	}
-	if (opt.dnssec && opt.cookie) {
-		static const uint8_t cookie[12] = { 0, 10, 0, 8, 'c', 'l',
-			'i', 'e', 'n', 't', '_', '_' };
-
-		at[-1] = sizeof(cookie);
-		memcpy(at, cookie, sizeof(cookie));
-		at += sizeof(cookie);
-	}
-	q->len = (uint16_t)(at - start);
-	return at;
+	if (queries == NULL || packets == NULL)
+		err(1, NULL);
+	q = &queries[query_count++];
+	q->at = (uint32_t)packets_used;
+	q->len = (uint16_t)query_list_write(packets + packets_used, name, type,
+		edns, &q->question_len);
+	packets_used += q->len;
 }
 
 static void
 read_queries(const char *file)
 {
-	FILE *f = fopen(file, "r");
-	char line[512], name[300], type[32];
-	size_t room = 0, size = 0, at = 0;
+	struct query_edns edns = {
+		.size = opt.edns_size != 0 ? opt.edns_size
+			: opt.dnssec ? 1232 : 0,
+		.dnssec = opt.dnssec,
+		.cookie = opt.cookie,
+	};
 
-	if (f == NULL)
-		err(1, "%s", file);
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "%299s %31s", name, type) != 2)
-			continue;
-		if (query_count == room) {
-			room = room * 2 + 1024;
-			queries = realloc(queries, room * sizeof(*queries));
-		}
-		if (at + 600 > size) {
-			size = size * 2 + 65536;
-			packets = realloc(packets, size);
-		}
-		if (queries == NULL || packets == NULL)
-			err(1, NULL);
-		queries[query_count].at = (uint32_t)at;
-		at = (size_t)(write_query(packets + at, name,
-			type_number(type), &queries[query_count])
-			- packets);
-		query_count++;
-	}
-	fclose(f);
+	query_list_read(file, add_query, &edns);
 	if (query_count == 0)
 		errx(1, "%s: no queries", file);
 	query_next = opt.start % query_count;
@@ -429,7 +384,7 @@ run_udp(void)
 	else
 		udp_closed_loop(u, start + (uint64_t)(opt.seconds * 1e9));
 	/* Wait for replies that are under way. */
-	drain = now_ns() + 100000000;
+	drain = now_ns() + opt.drain_ns;
 	while (now_ns() < drain)
 		for (unsigned i = 0; i < opt.sockets; i++)
 			udp_receive(&u[i]);
@@ -450,6 +405,7 @@ struct tcp {
 	uint32_t query[WINDOW_MAX]; /* by number modulo the window */
 	uint8_t *in;
 	size_t in_len;
+	uint64_t heard_ns; /* of the last reply, or the connection's begin */
 	bool connecting;
 };
 
@@ -479,6 +435,7 @@ tcp_connect(struct tcp *t)
 		err(1, "bind");
 	t->begun = t->done = 0;
 	t->in_len = 0;
+	t->heard_ns = now_ns();
 	t->connecting = true;
 	if (connect(t->fd, (struct sockaddr *)&to, sizeof(to)) != 0
 	    && errno != EINPROGRESS)
@@ -583,6 +540,7 @@ tcp_event(struct tcp *t, uint32_t events)
 			return;
 		}
 		t->in_len += (size_t)got;
+		t->heard_ns = now_ns();
 		tcp_replies(t);
 		if (opt.per_conn != 0 && t->done >= opt.per_conn) {
 			tcp_again(t);
@@ -597,12 +555,25 @@ tcp_event(struct tcp *t, uint32_t events)
 	}
 }
 
+/* Closes connections that have waited too long, and opens others. */
+static void
+tcp_expire(struct tcp *t, uint64_t now)
+{
+	for (unsigned i = 0; i < opt.sockets; i++) {
+		if (now < t[i].heard_ns + opt.timeout_ns)
+			continue;
+		timeouts++;
+		tcp_again(&t[i]);
+	}
+}
+
 static void
 run_tcp(void)
 {
 	struct tcp *t = calloc(opt.sockets, sizeof(*t));
 	struct epoll_event events[256];
 	uint64_t end = now_ns() + (uint64_t)(opt.seconds * 1e9);
+	uint64_t now, expired = 0;
 
 	epoll_fd = epoll_create1(0);
 	if (t == NULL || epoll_fd == -1)
@@ -613,11 +584,17 @@ run_tcp(void)
 			err(1, NULL);
 		tcp_connect(&t[i]);
 	}
-	while (now_ns() < end) {
-		int n = epoll_wait(epoll_fd, events, 256, 50);
+	while ((now = now_ns()) < end) {
+		int n = epoll_wait(epoll_fd, events, 256,
+			opt.timeout_ns != 0 ? EXPIRE_MS : 50);
 
 		for (int i = 0; i < n; i++)
 			tcp_event(events[i].data.ptr, events[i].events);
+		if (opt.timeout_ns != 0
+		    && now > expired + EXPIRE_MS * 1000000ull) {
+			tcp_expire(t, now);
+			expired = now;
+		}
 	}
 	for (unsigned i = 0; i < opt.sockets; i++) {
 		close(t[i].fd);
@@ -631,7 +608,7 @@ parse_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:deik")) != -1) {
+	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:D:E:T:deik")) != -1) {
 		switch (c) {
 		case 't': opt.seconds = atof(optarg); break;
 		case 'w': opt.window = (unsigned)atoi(optarg); break;
@@ -645,6 +622,11 @@ parse_options(int argc, char **argv)
 			break;
 		case 'o': opt.save = optarg; break;
 		case 'b': opt.beside = (uint16_t)atoi(optarg); break;
+		case 'D': opt.drain_ns = strtoul(optarg, NULL, 10) * 1000000;
+			break;
+		case 'E': opt.edns_size = (uint16_t)atoi(optarg); break;
+		case 'T': opt.timeout_ns = strtoul(optarg, NULL, 10) * 1000000;
+			break;
 		case 'd': opt.dnssec = true; break;
 		case 'e': opt.echo = true; break;
 		case 'i': opt.rests = true; break;
@@ -679,14 +661,15 @@ main(int argc, char **argv)
 	printf("{\"sent\":%llu,\"answered\":%llu,\"lost\":%llu,\"bad\":%llu,"
 		"\"noerror\":%llu,\"nxdomain\":%llu,\"refused\":%llu,"
 		"\"servfail\":%llu,\"truncated\":%llu,\"octets\":%llu,"
-		"\"connections\":%llu,\"failed\":%llu,\"seconds\":%.3f",
+		"\"connections\":%llu,\"failed\":%llu,\"timeouts\":%llu,"
+		"\"seconds\":%.3f",
 		(unsigned long long)sent, (unsigned long long)answered,
 		(unsigned long long)lost, (unsigned long long)bad,
 		(unsigned long long)rcodes[0], (unsigned long long)rcodes[3],
 		(unsigned long long)rcodes[5], (unsigned long long)rcodes[2],
 		(unsigned long long)truncated, (unsigned long long)octets,
 		(unsigned long long)conns, (unsigned long long)refused,
-		seconds);
+		(unsigned long long)timeouts, seconds);
 	if (opt.save != NULL)
 		latency_save(opt.save);
 	latency_print();

@@ -3,6 +3,7 @@ and its memory made alike for all who start on it."""
 import contextlib
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -129,7 +130,9 @@ def others_text(row):
 
 def line(result, part):
     """The first lines of a page: machine and versions."""
+    # Angle brackets, as of BIND's "<id:>", would be a link.
     names = ", ".join(f"{k}: {v}" for k, v in result["versions"].items())
+    names = re.sub(r" ?<\w*:\w*>", "", names)
     return (f"{result['machine']}. "
             f"{others_text(result.get('others', {}).get(part))}\n\n"
             f"{names}.\n\n")

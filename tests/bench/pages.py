@@ -143,9 +143,28 @@ def size_markdown(result):
                  "\n\n" + report.table(
                      ["delegations"] + [n for n in names if n != "ours"],
                      ratios))
+    text += stops_text(sizes, names)
     charts = large_suffix(result)
     return text + (f"\n![start](start_sec{charts}.svg)\n"
                    f"![memory](pss_mib{charts}.svg)\n")
+
+
+def stops_text(sizes, names):
+    """The times of stops, of results that have them."""
+    rows = [[f"{size:,}"] + [stop_cell(got.get(n, [])) for n in names]
+            for size, got in sizes.items()]
+    if all(cell == "-" for row in rows for cell in row[1:]):
+        return ""
+    return ("\nStop: seconds from the signal until all processes had ended, "
+            "the median; in brackets the fastest and the slowest:\n\n"
+            + report.table(["delegations"] + names, rows))
+
+
+def stop_cell(rows):
+    took = [r["stop_sec"] for r in rows if r.get("stop_sec") is not None]
+    if not took:
+        return "-"
+    return f"{report.median(took):.3f} ({min(took):.3f}-{max(took):.3f})"
 
 
 def ratio_cell(got, name):
@@ -183,17 +202,22 @@ def draw_starts(result, out):
 
 def rates_markdown(result):
     curves = result["curves"]
-    text = "# Rates\n\nOne turn a point. With two workers the load shares " \
-        "their cores.\n"
+    text = "# Rates\n\n%s With two workers the load shares their cores.\n" \
+        % turns_line(result.get("turns_a_point", 1))
     if "offered" in curves:
         text += ("\n## Offered and answered\n\n"
                  + machine.line(result, "offered")
                  + "Share answered of the UDP queries offered to a root (60 "
                  "% of the names do not exist), at the rate that the load "
-                 "reached.\n\n")
+                 "reached, the median of the turns; in brackets the least of "
+                 "them, where it is another.\n\n")
+        turns = result.get("offered_turns", {})
         for label, points in curves["offered"].items():
             text += f"- {label}: " + ", ".join(
-                "%.0fk %.0f %%" % (x / 1e3, y) for x, y in points) + "\n"
+                offered_point(x, y, least) for (x, y), least in
+                zip(points, turns.get(label) or [None] * len(points))) + "\n"
+        if turns:
+            text += "\n" + no_room_line(turns)
         text += "\n![offered](offered.svg)\n"
     if "tcprate" in curves:
         lines = curves["tcprate"]
@@ -205,8 +229,47 @@ def rates_markdown(result):
                  + "Answers a second, by parallel connections.\n\n"
                  + report.table(["server, workers"] + [str(c) for c in conns],
                                 rows)
+                 + tcprate_shares(result, conns)
                  + "\n![connections](tcprate.svg)\n")
     return text
+
+
+def turns_line(turns):
+    return "One turn a point." if turns == 1 else \
+        f"{turns} turns a point; medians."
+
+
+def offered_point(offered, share, turns):
+    text = "%.0fk %.0f %%" % (offered / 1e3, share)
+    if turns and "%.0f" % turns[0] != "%.0f" % share:
+        text += " (%.0f)" % turns[0]
+    return text
+
+
+def no_room_line(turns):
+    """Of what was not answered, what had found no room in a socket."""
+    return ("Of the queries that were not answered so many had found no room "
+            "in the socket of the server: " + ", ".join(
+                "%s %.0f %%" % (label, 100 * sum(n for _, n, _ in rows)
+                                / max(1, sum(n for *_, n in rows)))
+                for label, rows in turns.items()) + ".\n")
+
+
+def tcprate_shares(result, conns):
+    """Shares of a core of server and load, which tell the limit of the
+    rate."""
+    shares = result.get("tcprate_shares")
+    if not shares:
+        return ""
+    rows = []
+    for label, points in shares.items():
+        found = {n: "%.2f / %.2f, %.1f" % (server, load, ns / 1e3)
+                 for n, server, load, ns in points}
+        rows.append([label] + [found.get(n, "-") for n in conns])
+    return ("\nThe share of a core that the server and the load used, and "
+            "microseconds of the server's CPU time a connection:\n\n"
+            + report.table(["server, workers"] + [str(c) for c in conns],
+                           rows))
 
 
 def draw_curves(result, out):

@@ -3,9 +3,13 @@ import math
 import statistics
 
 COLORS = {"ours": "#c0392b", "nsd": "#2980b9", "knot": "#27ae60",
-          "bind": "#8e44ad", "yadifa": "#d68910", "echo": "#7f8c8d",
+          "bind": "#8e44ad", "yadifa": "#d68910", "pdns": "#16a085",
+          "newer": "#1a5276", "echo": "#7f8c8d",
           "echo-size": "#34495e", "octets": "#c0392b", "TCP:": "#2980b9",
-          "nothing:": "#27ae60", "nothing": "#8e44ad"}
+          "nothing:": "#27ae60", "nothing": "#8e44ad",
+          "ECDSA": "#7f8c8d", "RSA-2048": "#2980b9",
+          "Falcon-512": "#27ae60", "ML-DSA-44": "#d68910",
+          "SLH-DSA-128s": "#8e44ad"}
 
 
 def median(values):
@@ -61,15 +65,24 @@ def short(value):
     return f"{value:g}"
 
 
-def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=()):
+def exact(value):
+    """A value as a text, without what a product of fractions leaves."""
+    return value if isinstance(value, str) else f"{value:.12g}"
+
+
+def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=(),
+               dashed=()):
     """series: {label: [(x, y), ...]}; a label's first word picks its
-    colour, a label that ends in " 2" is dashed. ticks: the values of x that
-    there are, drawn equally far from each other. bands: (from, to), grey."""
+    colour, a label that ends in " 2", or is in dashed, is dashed. ticks: the
+    values of x that there are, drawn equally far from each other. bands:
+    (from, to), grey. Each point has its label and figures as a title, which
+    tests/lint/charts reads."""
     right = 60 + max([80] + [7 * len(label) for label in series])
     width, height, left, bottom, top = 580 + right, 420, 70, 50, 40
     points = [p for line in series.values() for p in line]
     if not points:
         return
+    shown = series
     if ticks:
         series = {label: [(ticks.index(x), y) for x, y in line]
                   for label, line in series.items()}
@@ -100,20 +113,22 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=()):
         xx, y0 = place(x, 0)
         out.append(f'<text x="{xx:.1f}" y="{y0 + 18:.1f}" '
                    f'text-anchor="middle">'
-                   f'{ticks[x] if ticks else short(x)}</text>')
+                   f'{exact(ticks[x]) if ticks else short(x)}</text>')
     out.append(f'<text x="{(left + width - right) / 2}" y="{height - 10}" '
                f'text-anchor="middle">{xlabel}</text>')
     out.append(f'<text transform="translate(16 {height / 2}) rotate(-90)" '
                f'text-anchor="middle">{ylabel}</text>')
     for i, (label, line) in enumerate(series.items()):
         color = COLORS.get(label.split()[0].rstrip(","), "#333")
-        dash = ' stroke-dasharray="6 4"' if label.endswith(" 2") else ""
+        dash = ' stroke-dasharray="6 4"' if label.endswith(" 2") \
+            or label in dashed else ""
         path_text = "L".join("%.1f %.1f" % place(*p) for p in sorted(line))
         out.append(f'<path d="M{path_text}" fill="none" stroke="{color}" '
                    f'stroke-width="2"{dash}/>')
-        for p in line:
-            out.append('<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>'
-                       % (*place(*p), color))
+        for p, (x, y) in zip(line, shown[label]):
+            out.append('<circle cx="%.1f" cy="%.1f" r="3" fill="%s">'
+                       "<title>%s: %s, %s</title></circle>"
+                       % (*place(*p), color, label, x, f"{y:.6g}"))
         y = top + 10 + 18 * i
         x = width - right + 12
         out.append(f'<path d="M{x} {y}h22" stroke="{color}" '

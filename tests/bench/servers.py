@@ -1,5 +1,6 @@
 """Starts the servers that are measured, and reads what they cost."""
 import os
+import select
 import shutil
 import signal
 import socket
@@ -10,7 +11,11 @@ import time
 from ports import free_port
 
 RIVALS = {"nsd": "nsd", "knot": "knotd", "bind": "named", "yadifa": "yadifad"}
-PACKAGES = {"nsd": "nsd", "knot": "knot", "bind": "bind9", "yadifa": "yadifa"}
+PACKAGES = {"nsd": "nsd", "knot": "knot", "bind": "bind9", "yadifa": "yadifa",
+            "pdns": "pdns-server pdns-backend-bind"}
+STOP_LIMIT_SEC = 60
+# Of processes whose first one has ended already.
+CHILDREN_LIMIT_SEC = 10
 
 
 def find_program(name):
@@ -160,18 +165,42 @@ server EMERG,ALERT,CRIT,ERR all
     return "yadifad.conf", text
 
 
+def conf_pdns(work, port, workers, zones):
+    """PowerDNS with zones of files; its own configuration names them."""
+    with open(f"{work}/named.conf", "w") as f:
+        f.write(f'options {{ directory "{work}"; }};\n')
+        for name, path in zones.zones.items():
+            f.write(f'zone "{name}" {{ type master; file "{path}"; }};\n')
+    return "pdns.conf", f"""launch=bind
+bind-config={work}/named.conf
+socket-dir={work}
+local-address=127.0.0.1
+local-port={port}
+receiver-threads={workers}
+distributor-threads=1
+reuseport={"yes" if workers > 1 else "no"}
+max-tcp-connections=1000
+daemon=no
+guardian=no
+loglevel=3
+disable-syslog=yes
+security-poll-suffix=
+version-string=anonymous
+"""
+
+
 def command(kind, program, conf, workers):
     if kind in ("ours", "nsd"):
         return [program, "-d", "-c", conf]
     if kind == "bind":
         return [program, "-f", "-n", str(workers), "-c", conf]
-    if kind == "knot":
-        return [program, "-c", conf]
+    if kind == "pdns":
+        return [program, f"--config-dir={os.path.dirname(conf)}"]
     return [program, "-c", conf]
 
 
 CONFS = {"ours": conf_nsd, "nsd": conf_nsd, "bind": conf_named,
-         "knot": conf_knot, "yadifa": conf_yadifa}
+         "knot": conf_knot, "yadifa": conf_yadifa, "pdns": conf_pdns}
 
 
 class Server:
@@ -196,7 +225,7 @@ class Server:
             stdin=subprocess.PIPE if updates else subprocess.DEVNULL,
             stdout=subprocess.PIPE if updates else self.out, stderr=self.out,
             start_new_session=True)
-        self.start_sec = None
+        self.start_sec = self.stop_sec = None
         self.zones = zones
         self.begin = begin
 
@@ -279,6 +308,13 @@ class Server:
                 pass
         return run, user, system
 
+    def no_room(self):
+        """Datagrams that found no room in the sockets of its port so far."""
+        with open("/proc/net/udp") as f:
+            fields = [line.split() for line in f.readlines()[1:]]
+        return sum(int(line[-1]) for line in fields
+                   if line[1].endswith(f":{self.port:04X}"))
+
     def start_cpu_sec(self):
         """CPU time so far, that of processes which have ended included."""
         ticks = 0
@@ -292,24 +328,47 @@ class Server:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        """Ends the processes that were started here, by pid."""
-        pids = self.pids()
+        """Ends the processes that were started here. stop_sec: the time until
+        all had ended; None: some had to be killed."""
+        fds = open_processes(self.pids())
+        begin = time.monotonic()
         if self.process.poll() is None:
             self.process.terminate()
-            try:
-                self.process.wait(60)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        for pid in pids[1:]:
-            try:
-                with open(f"/proc/{pid}/environ", "rb"):
-                    pass
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+        left = wait_ended(fds[:1], STOP_LIMIT_SEC) + \
+            wait_ended(fds[1:], CHILDREN_LIMIT_SEC)
+        self.stop_sec = None if left else time.monotonic() - begin
+        for fd in left:
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+        self.process.wait()
+        for fd in fds:
+            os.close(fd)
         self.out.close()
         shutil.rmtree(self.work, ignore_errors=True)
+
+
+def open_processes(pids):
+    """Descriptors of those that are still there."""
+    fds = []
+    for pid in pids:
+        try:
+            fds.append(os.pidfd_open(pid))
+        except OSError:
+            pass
+    return fds
+
+
+def wait_ended(fds, limit_sec):
+    """The processes that have not ended after so long."""
+    poll = select.poll()
+    left = list(fds)
+    end = time.monotonic() + limit_sec
+    for fd in left:
+        poll.register(fd, select.POLLIN)
+    while left and time.monotonic() < end:
+        for fd, _ in poll.poll(max(1, (end - time.monotonic()) * 1e3)):
+            poll.unregister(fd)
+            left.remove(fd)
+    return left
 
 
 class Echo:
@@ -326,6 +385,7 @@ class Echo:
         time.sleep(0.2)
 
     cpu_ns = Server.cpu_ns
+    no_room = Server.no_room
     pids = Server.pids
 
     def stop(self):

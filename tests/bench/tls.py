@@ -200,7 +200,7 @@ def version_of(kind, program):
     lines = done.stdout.strip().splitlines()
     slow = " (with the asserts of hot paths)" \
         if "--enable-hot-asserts" in done.stdout else ""
-    return lines[0] + slow
+    return lines[0].replace(" <id:>", "") + slow
 
 
 def programs(args):

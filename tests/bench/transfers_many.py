@@ -18,7 +18,7 @@ from primary import IXFR, NOTIFY, SOA, wire_name, wire_record
 
 LIMIT_SEC = 600
 SERIAL = 1
-ASK_AGAIN_SEC = 0.002
+ASK_AGAIN_SEC = 0.0002
 LOST_SEC = 10
 WARM_SEC = 8
 ASKED = ("www A", "www AAAA", "@ MX", "@ TXT", "none A")
@@ -243,6 +243,7 @@ class Primary:
 
 class Rate:
     """Changes at a rate, and when each is served."""
+    ask_again_sec = ASK_AGAIN_SEC
 
     def __init__(self, primary, port, rate, seconds):
         self.primary, self.rate, self.seconds = primary, rate, seconds
@@ -267,11 +268,15 @@ class Rate:
         self.primary.serials[n] += 1
         serial = self.primary.serials[n]
         self.told[n] = (time.monotonic(), serial)
+        self.notify(n)
+        self.again.append((time.monotonic() + self.ask_again_sec, n))
+
+    def notify(self, n):
+        serial = self.primary.serials[n]
         self.sock.send(struct.pack(">HHHHHH", serial & 0xffff,
                                    NOTIFY << 11 | 0x400, 1, 1, 0, 0)
                        + self.primary.wires[n] + struct.pack(">HH", SOA, 1)
                        + self.primary.soa(n, serial))
-        self.again.append((time.monotonic() + ASK_AGAIN_SEC, n))
 
     def take_reply(self):
         try:
@@ -290,7 +295,7 @@ class Rate:
             self.served_sec.append(now - self.begin)
             del self.told[n]
         else:
-            self.again.append((now + ASK_AGAIN_SEC, n))
+            self.again.append((now + self.ask_again_sec, n))
 
     def ask(self, now):
         while self.again and self.again[0][0] <= now:
@@ -302,6 +307,15 @@ class Rate:
                 except OSError:
                     self.again.append((now + ASK_AGAIN_SEC, n))
 
+    def wait(self, due):
+        """The files that are ready, or none at a time, monotonic. An epoll set
+        waits for whole milliseconds, select for microseconds: with the former
+        a serial would be seen up to a millisecond late, the later the fewer
+        messages its secondary sends, as each of them ends the wait."""
+        left = max(0, due - time.monotonic())
+        ready = select.select([self.poll.fileno()], [], [], left)[0]
+        return self.poll.poll(0) if ready else []
+
     def run(self):
         begin = self.begin = now = time.monotonic()
         sent, total = 0, self.rate * self.seconds
@@ -312,7 +326,9 @@ class Rate:
                 self.change(sent % len(self.primary.wires))
                 sent += 1
             self.ask(now)
-            for fd, _ in self.poll.poll(0.0005):
+            due = [begin + sent / self.rate] if sent < total else []
+            due += [at for at, _ in list(self.again)[:1]]
+            for fd, _ in self.wait(min(due, default=now + ASK_AGAIN_SEC)):
                 if fd == self.sock.fileno():
                     self.take_reply()
                     continue
