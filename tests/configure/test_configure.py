@@ -68,7 +68,10 @@ def run(*command, **more):
 
 
 def configure(directory, *arguments):
-    return run(SOURCE / "configure", *arguments, cwd=directory)
+    result = run(SOURCE / "configure", *arguments, cwd=directory)
+    # The script goes on after a command of its own that is none.
+    assert "command not found" not in result.stderr
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -304,6 +307,20 @@ def test_dnstap_that_is_wanted_has_to_be_there(tmp_path, known):
                        "--without-libfstrm")
     assert result.returncode != 0
     assert "libfstrm is missing" in result.stderr
+
+
+@pytest.mark.parametrize("option, name", [
+    ("--with-protobuf-c", "libprotobuf-c"), ("--with-libfstrm", "libfstrm")])
+def test_library_is_sought_in_the_folder_that_is_named(
+        tmp_path, known, option, name):
+    folder = tmp_path / "lib" / "pkgconfig"
+    folder.mkdir(parents=True)
+    (folder / f"{name}.pc").write_text(
+        f"Name: {name}\nDescription: too old\nVersion: 0.1\n")
+    result = configure(tmp_path, f"--cache-file={known}", "--enable-dnstap",
+                       f"{option}={tmp_path}")
+    assert result.returncode != 0
+    assert "protobuf-c, protoc-c or libfstrm is missing" in result.stderr
 
 
 @pytest.mark.parametrize("argument", [
