@@ -142,7 +142,4 @@ def parse_args():
 
 
 if __name__ == "__main__":
-    try:
-        study.run(parse_args(), Study, buffers_study_page)
-    except study.StudyError as error:
-        sys.exit(f"buffers_study: {error}")
+    study.run(parse_args(), Study, buffers_study_page)

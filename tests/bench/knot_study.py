@@ -169,7 +169,4 @@ def parse_args():
 
 
 if __name__ == "__main__":
-    try:
-        study.run(parse_args(), Study, knot_study_page)
-    except study.StudyError as error:
-        sys.exit(f"knot_study: {error}")
+    study.run(parse_args(), Study, knot_study_page)

@@ -411,7 +411,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except StudyError as error:
-        sys.exit(f"large: {error}")
+    main()

@@ -265,7 +265,4 @@ def parse_args():
 
 
 if __name__ == "__main__":
-    try:
-        study.run(parse_args(), Study, nsd4_study_page)
-    except study.StudyError as error:
-        sys.exit(f"nsd4_study: {error}")
+    study.run(parse_args(), Study, nsd4_study_page)

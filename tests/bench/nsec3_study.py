@@ -218,7 +218,4 @@ def parse_args():
 
 
 if __name__ == "__main__":
-    try:
-        study.run(parse_args(), Study, nsec3_study_page)
-    except study.StudyError as error:
-        sys.exit(f"nsec3_study: {error}")
+    study.run(parse_args(), Study, nsec3_study_page)

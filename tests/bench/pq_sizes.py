@@ -353,7 +353,4 @@ def parse_args():
 
 
 if __name__ == "__main__":
-    try:
-        study.run(parse_args(), Sizes, pq_sizes_page)
-    except StudyError as error:
-        sys.exit(f"pq_sizes: {error}")
+    study.run(parse_args(), Sizes, pq_sizes_page)

@@ -67,7 +67,11 @@ class Study:
               flush=True)
 
     def program(self, name):
-        return os.path.join(self.args.build, "tests/bench", name)
+        path = os.path.join(self.args.build, "tests/bench", name)
+        if not os.access(path, os.X_OK):
+            raise StudyError(f"there is no {path}: make -C {self.args.build} "
+                             f"tests/bench/{name}")
+        return path
 
     def find_programs(self):
         named = dict(one.split("=", 1) for one in self.args.program)
@@ -197,6 +201,8 @@ def parse(parser, parts, short):
     if args.short:
         for name, value in short.items():
             setattr(args, name, value)
+        if args.doc:
+            parser.error("--doc: the figures of --short mean nothing")
     args.build = os.path.abspath(args.build)
     return args
 
@@ -250,6 +256,13 @@ def write_page(result, directory, name, text, charts):
 def run(args, kind, page):
     """Measures, or reads results that are there, and writes what page.write
     makes of them. kind: a Study of args and a folder for its files."""
+    try:
+        measure(args, kind, page)
+    except StudyError as error:
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {error}")
+
+
+def measure(args, kind, page):
     if args.again:
         with open(args.again) as f:
             result = json.load(f)

@@ -200,7 +200,4 @@ def parse_args():
 
 
 if __name__ == "__main__":
-    try:
-        study.run(parse_args(), Study, tcp_study_page)
-    except StudyError as error:
-        sys.exit(f"tcp_study: {error}")
+    study.run(parse_args(), Study, tcp_study_page)
