@@ -36,7 +36,7 @@ static void __attribute__((format(printf, 3, 4)))
 trouble_say(struct control_trouble *t, struct ctl_call *call,
 	const char *format, ...)
 {
-	char line[1500];
+	char line[XFRD_ERROR_FROM_MAX + NAME_TEXT_MAX + 200];
 	va_list args;
 
 	va_start(args, format);
@@ -85,9 +85,9 @@ trouble_explain_notify(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 /* Returns why a secondary zone has trouble, perhaps in error; or NULL. */
 static const char *
-trouble_explain(const struct xfrd *xfrd, struct xfrd_zone *zone,
+trouble_explain(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfr_status *status, enum statistics_zone_trouble trouble,
-	char error[XFRD_ERROR_MAX])
+	char error[XFRD_ERROR_FROM_MAX])
 {
 	const struct xfrd_refused_version *refused = xfrd_refused_find(
 		&xfrd->zones.table, zone);
@@ -101,7 +101,8 @@ trouble_explain(const struct xfrd *xfrd, struct xfrd_zone *zone,
 		return error;
 	}
 	return status->has_error
-		? xfrd_print_error(xfrd, status, error, XFRD_ERROR_MAX)
+		? xfrd_print_error_from(xfrd, zone, status, error,
+			XFRD_ERROR_FROM_MAX)
 		: NULL;
 }
 
@@ -110,7 +111,7 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 	struct xfrd_zone *zone)
 {
 	enum statistics_zone_trouble trouble;
-	char error[XFRD_ERROR_MAX], name[NAME_TEXT_MAX];
+	char error[XFRD_ERROR_FROM_MAX], name[NAME_TEXT_MAX];
 	const char *why = NULL;
 	struct xfr_status status;
 

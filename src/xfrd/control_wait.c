@@ -118,26 +118,6 @@ wait_print_refused(const struct control_wait *w, const struct xfrd_zone *zone,
 	return true;
 }
 
-/* Prints the last error, and the server of that request. */
-static void
-wait_print_error(const struct control_wait *w, const struct xfrd_zone *zone,
-	const struct xfr_status *status, char *reason)
-{
-	struct xfrd_options options = xfrd_options_begin(w->xfrd, zone);
-	struct settings_texts primary = xfrd_options_texts(&options,
-		SETTINGS_REQUEST_XFR, status->error_primary);
-	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
-
-	xfrd_print_error(w->xfrd, status, error, sizeof(error));
-	if (primary.spec != NULL)
-		snprintf(reason, REASON_MAX, "%s from %s%s", error,
-			primary.spec, xfrd_print_with(primary.key_name,
-				primary.tls_auth, with, sizeof(with)));
-	else
-		snprintf(reason, REASON_MAX, "%s", error);
-	xfrd_read_end(w->xfrd);
-}
-
 /* True if the zone has come neither to the version that was refused nor to a
  * newer one. */
 static bool
@@ -169,7 +149,8 @@ wait_find_fault(const struct control_wait *w, const struct xfrd_zone *zone,
 	if (!status->has_error)
 		snprintf(reason, REASON_MAX, "no primary has answered");
 	else if (!wait_print_refused(w, zone, status, reason))
-		wait_print_error(w, zone, status, reason);
+		xfrd_print_error_from(w->xfrd, zone, status, reason,
+			REASON_MAX);
 	return true;
 }
 

@@ -407,6 +407,11 @@ const char *xfrd_print_with(const char *key, const char *tls, char *text,
 #define XFRD_ERROR_MAX 400
 const char *xfrd_print_error(const struct xfrd *xfrd,
 	const struct xfr_status *status, char *text, size_t size);
+/* Prints the same, and which primary was asked, and how it was protected. */
+#define XFRD_ERROR_FROM_MAX (XFRD_ERROR_MAX + XFRD_WITH_MAX + 100)
+const char *xfrd_print_error_from(struct xfrd *xfrd,
+	const struct xfrd_zone *zone, const struct xfr_status *status,
+	char *text, size_t size);
 /* Prints the same about any failure, by its reply. */
 const char *xfrd_failure_print(const struct xfrd *xfrd,
 	enum xfr_outcome outcome, uint16_t rcode, uint32_t reason, char *text,

@@ -95,6 +95,26 @@ xfrd_print_error(const struct xfrd *xfrd, const struct xfr_status *status,
 		status->error_reason, text, size);
 }
 
+const char *
+xfrd_print_error_from(struct xfrd *xfrd, const struct xfrd_zone *zone,
+	const struct xfr_status *status, char *text, size_t size)
+{
+	struct xfrd_options options = xfrd_options_begin(xfrd, zone);
+	struct settings_texts primary = xfrd_options_texts(&options,
+		SETTINGS_REQUEST_XFR, status->error_primary);
+	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
+
+	xfrd_print_error(xfrd, status, error, sizeof(error));
+	if (primary.spec != NULL)
+		snprintf(text, size, "%s from %s%s", error, primary.spec,
+			xfrd_print_with(primary.key_name, primary.tls_auth,
+				with, sizeof(with)));
+	else
+		snprintf(text, size, "%s", error);
+	xfrd_read_end(xfrd);
+	return text;
+}
+
 /* ---- lines --------------------------------------------------------------- */
 
 /* Values of a line. */

@@ -101,7 +101,7 @@ def test_last_error_is_that_of_the_log(make_server, key, make, reason,
         # Other commands about the zone say the same.
         assert control.ask(server, "transfer", "sec.test") == (
             1, f"error zone sec.test: {text}\n")
-        assert f"trouble: zone sec.test has no data: {told}\n" \
+        assert f"trouble: zone sec.test has no data: {text}\n" \
             in control.ask(server, "status")[1]
         # The log has the line once.
         assert len(logged(server)) == 1
