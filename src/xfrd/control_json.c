@@ -235,6 +235,6 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	ctl_json_number(json, "notifying", status.notifying);
 	json_print_failing(xfrd, json, zone, options, now);
 	json_print_received(json, zone, options);
-	if (secondary && is_known)
+	if ((secondary && is_known) || zone->written.at_sec != 0)
 		json_print_written(xfrd, json, zone);
 }

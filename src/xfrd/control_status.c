@@ -391,7 +391,7 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	control_print_refused(xfrd, call, zone);
 	status_print_folder(xfrd, call, zone);
 	status_print_failing(xfrd, call, zone, options, clock_now_msec());
-	if (secondary && is_known)
+	if ((secondary && is_known) || zone->written.at_sec != 0)
 		status_print_written(xfrd, call, zone);
 }
 

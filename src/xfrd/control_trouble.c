@@ -86,14 +86,11 @@ trouble_explain_notify(struct xfrd *xfrd, struct xfrd_zone *zone,
 /* Returns why a secondary zone has trouble, perhaps in error; or NULL. */
 static const char *
 trouble_explain(struct xfrd *xfrd, struct xfrd_zone *zone,
-	const struct xfr_status *status, enum statistics_zone_trouble trouble,
-	char error[XFRD_ERROR_FROM_MAX])
+	const struct xfr_status *status, char error[XFRD_ERROR_FROM_MAX])
 {
 	const struct xfrd_refused_version *refused = xfrd_refused_find(
 		&xfrd->zones.table, zone);
 
-	if (trouble == STATISTICS_ZONE_NOT_WRITTEN)
-		return xfrd_written_why(&zone->written);
 	if (refused != NULL) {
 		snprintf(error, XFRD_ERROR_MAX, "serial %u is refused by %s:"
 			" %.300s", (unsigned)refused->serial,
@@ -122,8 +119,10 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 		&& what_is_wrong[trouble] != NULL);
 	if (trouble == STATISTICS_ZONE_NOT_HEARD)
 		why = trouble_explain_notify(t->xfrd, zone, error);
+	else if (trouble == STATISTICS_ZONE_NOT_WRITTEN)
+		why = xfrd_written_why(&zone->written);
 	else if (xfrd_zone_is_secondary(t->xfrd, zone))
-		why = trouble_explain(t->xfrd, zone, &status, trouble, error);
+		why = trouble_explain(t->xfrd, zone, &status, error);
 	trouble_say(t, call, "zone %s %s%s%s",
 		xfrd_zone_print_name(t->xfrd, zone, name),
 		what_is_wrong[trouble], why != NULL ? ": " : "",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "journal/journal.h"
 #include "process/counts.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
@@ -33,12 +34,19 @@ trouble_of_secondary(const struct xfrd_zone *zone,
 static enum statistics_zone_trouble
 trouble_of_primary(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
+	struct journal_entry entry;
 	struct xfrd_soa soa;
 
 	if (!xfrd_zones_get_soa(xfrd, zone, &soa))
 		return STATISTICS_ZONE_NOT_LOADED;
-	return soa.file_failed ? STATISTICS_ZONE_AS_IT_WAS
-			       : STATISTICS_ZONE_WELL;
+	if (soa.file_failed)
+		return STATISTICS_ZONE_AS_IT_WAS;
+	/* A primary that took updates may take none any more. */
+	return zone->written.err != NSD_OK && xfrd->journal != NULL
+			&& journal_find_serial(xfrd->journal,
+				xfrd_zone_apex(zone), soa.numbers.serial,
+				&entry)
+		? STATISTICS_ZONE_NOT_WRITTEN : STATISTICS_ZONE_WELL;
 }
 
 const struct xfrd_said_way *

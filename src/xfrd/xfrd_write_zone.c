@@ -223,6 +223,5 @@ xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 		write_log_failure(xfrd, zone, &result);
 		xfrd->writes.last_failed = result;
 	}
-	if (zone->handle != XFR_NONE)
-		*done = result;
+	*done = result;
 }

@@ -217,8 +217,7 @@ xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	enum nsd_err err;
 
 	assert(zone->handle == XFR_NONE && config != XFR_NONE);
-	assert(zone->said == NULL && zone->written.at_sec == 0
-		&& zone->received.at_sec == 0);
+	assert(zone->said == NULL && zone->received.at_sec == 0);
 	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
 		&zone->handle);
 	if (err != NSD_OK)
@@ -227,6 +226,8 @@ xfrd_zones_begin(struct xfrd *xfrd, struct xfrd_zone *zone, uint32_t config,
 	zones->secondary_count += xfr_is_secondary(zones->machine,
 		zone->handle);
 	zone->incarnation = ++zones->incarnation;
+	/* A primary has no handle, but its updates are written. */
+	memset(&zone->written, 0, sizeof(zone->written));
 	return NSD_OK;
 }
 

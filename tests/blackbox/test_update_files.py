@@ -15,6 +15,7 @@ import control
 import transferred
 from harness import wait_for, zone_text
 
+NOBODY = 65534
 UPDATED = ("zone:\n\tname: example\n\tzonefile: example.zone\n"
            "\tallow-update: 127.0.0.1 NOKEY\n"
            "\tprovide-xfr: 127.0.0.1 NOKEY\n")
@@ -361,6 +362,34 @@ def test_stop_writes_the_file(ahead):
     path = ahead.zone_file("example")
     assert serial_of(path) == 5
     assert serial_of(path.with_name("example.zone.edited")) == 9
+
+
+def test_file_that_cannot_be_written_is_trouble(make_server, directory):
+    """The updates of a primary are in the journal alone then."""
+    folder = directory / "closed"
+    folder.mkdir()
+    directory.chmod(0o777)
+    (folder / "zone").write_text(zone_text(1))
+    options = {"zonefiles-write": 1}
+    if os.geteuid() == 0:
+        for path in (folder, folder / "zone"):
+            os.chown(path, NOBODY, NOBODY)
+        options["username"] = "nobody"
+    folder.chmod(0o555)
+    server = server_of(make_server, UPDATED.replace(
+        "example.zone", f'"{folder}/zone"'), **options).start()
+    change = dns.update.UpdateMessage("example")
+    change.add("u", 60, "TXT", "x")
+    assert dns.query.udp(change, "127.0.0.1", port=server.port,
+                         timeout=10).rcode() == dns.rcode.NOERROR
+    line = "trouble: zone example cannot be written: Permission denied\n"
+    wait_for("the trouble", lambda: line in control.ask(server, "status")[1])
+    assert '\t\tfile-serial: 1\n\t\tlast-write: "failed ' \
+        in control.ask(server, "zonestatus", "example")[1]
+    folder.chmod(0o755)
+    assert control.ask(server, "write", "example")[0] == 0
+    assert line not in control.ask(server, "status")[1]
+    assert serial_of(folder / "zone") == 2
 
 
 def test_freeze_edit_thaw(ahead):
