@@ -1,5 +1,12 @@
 """The real BIND, Knot and NSD as secondaries of our server. key: the algorithm,
 the name and the secret of the key to ask with, or None."""
+import contextlib
+import time
+
+import dns.exception
+import dns.message
+import dns.query
+
 import servers
 
 
@@ -14,6 +21,20 @@ class _Secondary:
 
 
 class Nsd(_Secondary, servers.Nsd):
+    def _wait_for(self, zone):
+        """Until the processes are gone that were there before the zone: some of
+        them answer a few times more."""
+        super()._wait_for(zone)
+        question = dns.message.make_query(zone, "SOA")
+        end = time.monotonic() + servers.START_DEADLINE
+        good = 0
+        while good < 10:
+            assert time.monotonic() < end, f"not all serve {zone}"
+            with contextlib.suppress(OSError, dns.exception.DNSException):
+                good = good + 1 if dns.query.tcp(
+                    question, "127.0.0.1", port=self.port,
+                    timeout=5).rcode() == 0 else 0
+
     def command(self):
         zones, self.zones = self.zones, {}
         name, self.more = "NOKEY", []

@@ -4,12 +4,11 @@ nsd-control, a zone.list of root's and an xfrd.state that counts failures."""
 import contextlib
 import pathlib
 import re
+import socket
 import tempfile
 
-import dns.exception
 import dns.flags
 import dns.message
-import dns.query
 import dns.rcode
 import pytest
 
@@ -66,13 +65,20 @@ class Swapped(debian_machine.Machine):
         said = self.run("nsd-checkconf", "-o", "rrl-ratelimit",
                         "/etc/nsd/nsd.conf")[1].strip()
 
+        # All at once: a busy machine does not get so many answers a second.
+        question = dns.message.make_query("ns.p0.test", "A").to_wire()
+
         def is_limited():
-            for _ in range(int(said) * 2):
-                with contextlib.suppress(dns.exception.Timeout):
-                    if dns.query.udp(dns.message.make_query(
-                            "ns.p0.test", "A"), "127.0.0.1", port=self.port,
-                            timeout=0.05).flags & dns.flags.TC:
-                        return True
+            with socket.socket(type=socket.SOCK_DGRAM) as sock, \
+                    contextlib.suppress(OSError):
+                sock.connect(("127.0.0.1", self.port))
+                sock.settimeout(0.3)
+                for _ in range(int(said) * 2):
+                    sock.send(question)
+                while not int.from_bytes(sock.recv(4096)[2:4], "big") \
+                        & dns.flags.TC:
+                    pass
+                return True
             return False
         wait("the rate limit", is_limited)
         return said
