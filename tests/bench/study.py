@@ -137,13 +137,14 @@ class Study:
             if not isinstance(value, (dict, list))))
 
     def keep(self, old):
-        """Takes the parts of older results that are not measured now."""
-        if old["machine"].rsplit(",", 1)[0] != \
-                self.result["machine"].rsplit(",", 1)[0]:
-            raise StudyError(f"these are of another machine: {old['machine']}")
+        """Takes the parts of older results that are not measured now. Each part
+        is of one machine, which the page names."""
         measured = self.args.parts.split(",")
         self.result["runs"] = [run for run in old["runs"]
                                if run["part"] not in measured]
+        self.result["machines"] = {
+            run["part"]: machine_of(old, run["part"])
+            for run in self.result["runs"]}
         for name in ("others", "parameters"):
             self.result[name] |= {part: row for part, row in old[name].items()
                                   if part not in measured}
@@ -209,11 +210,24 @@ def parse(parser, parts, short):
 
 # ---- pages
 
+def machine_of(result, part):
+    """The machine that a part was measured on."""
+    return result.get("machines", {}).get(part, result["machine"])
+
+
+def part_text(result, part, names):
+    """What else ran during a part, and on which machine, if not on that of the
+    results."""
+    text = f"{names}: {machine.others_text(result['others'].get(part))}"
+    where = machine_of(result, part)
+    return text if where == result["machine"] else f"{text} (Measured on {where}.)"
+
+
 def heading(result, title, maker, parts):
     """The first lines of a page: what made it, the machine, what else ran."""
     lines = [f"# {title}\n\nMade by `tests/bench/{maker}`; nobody edits it. "
              f"{result['machine']}."]
-    lines += [f"{names}: {machine.others_text(result['others'].get(part))}"
+    lines += [part_text(result, part, names)
               for part, names in parts.items()
               if any(run["part"] == part for run in result["runs"])]
     text = " ".join(lines) + "\n\n"
