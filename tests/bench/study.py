@@ -216,8 +216,8 @@ def machine_of(result, part):
 
 
 def part_text(result, part, names):
-    """What else ran during a part, and on which machine, if not on that of the
-    results."""
+    """Other programs during a part, and its machine if the results have
+    another one."""
     text = f"{names}: {machine.others_text(result['others'].get(part))}"
     where = machine_of(result, part)
     return text if where == result["machine"] else f"{text} (Measured on {where}.)"

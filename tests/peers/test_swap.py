@@ -65,7 +65,8 @@ class Swapped(debian_machine.Machine):
         said = self.run("nsd-checkconf", "-o", "rrl-ratelimit",
                         "/etc/nsd/nsd.conf")[1].strip()
 
-        # All at once: a busy machine does not get so many answers a second.
+        # Questions go at once: a busy machine does not get so many answers a
+        # second one by one.
         question = dns.message.make_query("ns.p0.test", "A").to_wire()
 
         def is_limited():
