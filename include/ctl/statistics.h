@@ -131,6 +131,7 @@ struct statistics_records {
 	bool has_log;
 	uint64_t lines;     /* of the query log */
 	uint64_t lines_dropped;
+	int log_error;      /* errno; 0: the query log can be written */
 };
 
 /* Appends the lines dnstap.NAME and querylog.NAME; nothing of what is not

@@ -207,6 +207,8 @@ struct tap_counts {
 	uint64_t connected; /* 1: to a receiver */
 	uint64_t lines;         /* of the query log, that were written */
 	uint64_t lines_dropped; /* of the query log */
+	uint64_t log_error;     /* errno that keeps the query log from being
+				 * written; 0: nothing does */
 };
 
 #endif

@@ -62,6 +62,13 @@ log_file_retry_later(struct query_log_file *f)
 		? 2 * f->pause_msec : PAUSE_MAX_MSEC;
 }
 
+static void
+log_file_note(struct query_log_file *f, int error)
+{
+	__atomic_store_n(&f->counts->log_error, (uint64_t)error,
+		__ATOMIC_RELAXED);
+}
+
 void
 query_log_file_begin(struct query_log_file *f)
 {
@@ -87,6 +94,7 @@ query_log_file_on_sink(struct query_log_file *f, int fd,
 		query_log_set_syslog(&f->log, fd, sink->is_stream != 0);
 	else
 		query_log_set_file(&f->log, fd);
+	log_file_note(f, fd != -1 ? 0 : (int)sink->error);
 	if (fd != -1) {
 		f->is_told = false;
 		return;
@@ -113,6 +121,10 @@ log_file_count(struct query_log_file *f)
 {
 	struct tap_counts *counts = f->counts;
 
+	if (f->log.dropped != f->counted_dropped && f->log.fd != -1)
+		log_file_note(f, f->log.error);
+	else if (f->log.written != f->counted_written)
+		log_file_note(f, 0);
 	/* Counts of this process go on from those of its predecessor. */
 	__atomic_store_n(&counts->lines, counts->lines + f->log.written
 		- f->counted_written, __ATOMIC_RELAXED);

@@ -18,6 +18,7 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
 #include "xfrd/xfrd_refused.h"
+#include "xfrd/xfrd_statistics.h"
 
 /* Zones in one turn of the loop. */
 #define TURN_ZONES 500u
@@ -231,6 +232,32 @@ trouble_look_at_catalogs(struct control_trouble *t, struct ctl_call *call)
 			trouble_say(t, call, "%s %s", folder->name, why);
 }
 
+static bool
+status_wants_records(const struct xfrd *xfrd)
+{
+	const struct tap_switch *tap =
+		counts_get_switch(xfrd->role.server->counts);
+
+	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0;
+}
+
+/* Records of queries that get nowhere, unless nobody wants any. */
+static void
+trouble_look_at_records(struct control_trouble *t, struct ctl_call *call)
+{
+	const struct conf *conf = t->xfrd->role.server->conf;
+	struct statistics_records records;
+
+	if (!status_wants_records(t->xfrd))
+		return;
+	xfrd_statistics_get_records(t->xfrd, &records);
+	if (USE_DNSTAP && conf->dnstap.dnstap_enable && !records.is_connected)
+		trouble_say(t, call, "dnstap has no receiver, see the log");
+	if (records.has_log && records.log_error != 0)
+		trouble_say(t, call, "the query log cannot be written: %s",
+			strerror(records.log_error));
+}
+
 static void
 trouble_end(struct control_trouble *t, struct ctl_call *call)
 {
@@ -243,6 +270,7 @@ trouble_end(struct control_trouble *t, struct ctl_call *call)
 		trouble_say(t, call, "zones cannot be added or deleted: %s",
 			t->xfrd->changes_why);
 	trouble_look_at_catalogs(t, call);
+	trouble_look_at_records(t, call);
 	trouble_look_at_processes(t, call);
 	trouble_look_at_waiting(t, call);
 	if (t->is_json) {
@@ -288,7 +316,7 @@ status_has_dnstap(const struct xfrd *xfrd)
 	const struct tap_switch *tap =
 		counts_get_switch(xfrd->role.server->counts);
 
-	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0
+	return status_wants_records(xfrd)
 		|| __atomic_load_n(&tap->said, __ATOMIC_RELAXED)
 			!= TAP_SAID_NOTHING;
 }
@@ -296,11 +324,7 @@ status_has_dnstap(const struct xfrd *xfrd)
 static const char *
 status_dnstap(const struct xfrd *xfrd)
 {
-	const struct tap_switch *tap =
-		counts_get_switch(xfrd->role.server->counts);
-
-	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0 ? "on"
-								   : "off";
+	return status_wants_records(xfrd) ? "on" : "off";
 }
 
 /* Keys stay; others may come. doc/nsd-control.8 lists them. */

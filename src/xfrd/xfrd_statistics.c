@@ -222,6 +222,7 @@ xfrd_statistics_get_records(const struct xfrd *xfrd,
 		.is_connected = record_count(&c->connected) != 0,
 		.lines = record_count(&c->lines),
 		.lines_dropped = record_count(&c->lines_dropped),
+		.log_error = (int)record_count(&c->log_error),
 	};
 	r->has_dnstap = USE_DNSTAP
 		&& (conf->dnstap.dnstap_enable || r->sent + r->dropped > 0);

@@ -169,6 +169,13 @@ def test_full_disk_drops_lines_and_answers_go_on(make_server):
     log.server.wait_log(
         r"query log: \d+ lines were lost: No space left on device")
     assert log.server.answer("www.example", "A") == ["192.0.2.1"]
+    wait_for("the trouble", lambda: trouble_of(log, "No space left on device"))
+
+
+def trouble_of(log, reason):
+    """Whether status says that the log cannot be written."""
+    line = f"trouble: the query log cannot be written: {reason}\n"
+    return line in control.ask(log.server, "status")[1]
 
 
 def test_fifo_without_a_reader(make_server, tmp_path):
@@ -178,6 +185,7 @@ def test_fifo_without_a_reader(make_server, tmp_path):
     log = Log(make_server, "qname", path=path)
     log.server.wait_log("query log: cannot open .*fifo.*: "
                         "No such device or address")
+    assert trouble_of(log, "No such device or address")
     assert log.server.answer("www.example", "A") == ["192.0.2.1"]
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb",
               buffering=0) as reader:
@@ -185,6 +193,7 @@ def test_fifo_without_a_reader(make_server, tmp_path):
             log.ask("www.example")
             return reader.read(100)
         assert b"www.example.\n" in wait_for("a line", look)
+        assert not trouble_of(log, "No such device or address")
     # The reader goes.
     for _ in range(3):
         log.ask("www.example")
