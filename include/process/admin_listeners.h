@@ -1,7 +1,7 @@
 /*
- * admin_listeners.h - listening TCP sockets for operators: of the control
- * channel, of metrics. Main opens them while it may, and new ones at a
- * reconfig; each xfrd inherits them, other roles close them.
+ * admin_listeners.h - listening sockets for operators, of TCP and UNIX ones: of
+ * the control channel, of metrics. Main opens them while it may, and new ones
+ * at a reconfig; each xfrd inherits them, other roles close them.
  */
 #ifndef PROCESS_ADMIN_LISTENERS_H
 #define PROCESS_ADMIN_LISTENERS_H
@@ -13,6 +13,10 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "process/privilege.h"
+
+/* Connections that wait to be taken. */
+#define ADMIN_BACKLOG 128
 
 /* Zeroed: there is none. */
 struct admin_listeners {
@@ -28,12 +32,15 @@ struct admin_terms {
 	const struct admin_listeners *there;
 	int64_t until_msec;     /* of clock.h: addresses that are in use are
 				 * waited for until then; 0: not at all */
+	/* Of UNIX sockets. */
+	const char *chroot;     /* of this process; NULL: none */
+	const struct privilege_user *user; /* gets the socket, with its group;
+				 * NULL: it stays as it is made */
 	struct diag_sink *sink; /* gets faults */
 };
 
 struct admin_params {
 	const char *option;    /* in messages: metrics-interface */
-	bool or_path;          /* in messages: the option takes paths, too */
 	uint16_t port;         /* of an interface without one */
 	bool ip4, ip6;         /* of 127.0.0.1 and ::1 */
 	struct admin_terms terms;
@@ -41,8 +48,9 @@ struct admin_params {
 
 /*
  * Opens the interfaces of metrics-interface, if metrics-enable is yes:
- * addresses, and network interfaces with all their addresses; if it is not
- * given, 127.0.0.1 and ::1, as far as this machine has them.
+ * addresses, network interfaces with all their addresses, and paths of UNIX
+ * sockets, for their owner and group; if it is not given, 127.0.0.1 and ::1, as
+ * far as this machine has them.
  * returns NSD_OK; NSD_E_SYNTAX: a text is no interface; NSD_E_SYSTEM: a socket
  * cannot be had; NSD_E_MEMORY. After a failure nothing new is open.
  */
@@ -57,6 +65,14 @@ enum nsd_err admin_listeners_open_one(const struct admin_params *params,
 	MUST_USE;
 enum nsd_err admin_listeners_open_local(const struct admin_params *params,
 	struct admin_listeners *listeners) MUST_USE;
+
+/*
+ * Opens a UNIX socket, for its owner and group. One that a former server has
+ * left at the path is removed, and nothing else.
+ * returns as admin_listeners_open_one; NSD_E_SYNTAX: the path is too long.
+ */
+enum nsd_err admin_path_open(const struct admin_params *params,
+	const char *path, int *fd) MUST_USE;
 
 /* Adds a socket, which is closed if there is no memory (NSD_E_MEMORY). */
 enum nsd_err admin_listeners_add(struct admin_listeners *listeners, int fd)

@@ -35,15 +35,14 @@ enum control_pem { CONTROL_PEM_KEY, CONTROL_PEM_CERT, CONTROL_PEM_COUNT };
 /*
  * Opens the interfaces of control-interface (doc/surface.md 1.3), if
  * control-enable is yes, except those that are open already (struct
- * admin_terms). UNIX sockets are given to the user that main is or will be
- * (server->user_to_be). Faults are errors to the sink.
+ * admin_terms). Faults are errors to the sink.
  * returns NSD_OK with *listeners, which have no keys yet; NSD_E_SYSTEM: a
  * socket cannot be had; NSD_E_SYNTAX: a text is no interface; NSD_E_MEMORY.
  * After a failure nothing new is open.
  */
-enum nsd_err control_listeners_open(const struct server *server,
-	const struct conf *conf, const struct admin_terms *terms,
-	struct control_listeners *listeners) MUST_USE;
+enum nsd_err control_listeners_open(const struct conf *conf,
+	const struct admin_terms *terms, struct control_listeners *listeners)
+	MUST_USE;
 
 /* True if a socket has TLS: then keys are needed. */
 bool control_listeners_have_tls(const struct control_listeners *listeners);

@@ -70,18 +70,6 @@ dnstap_is_missing(const struct conf_line *line, const struct conf *conf)
 	return !USE_DNSTAP && word_is_yes(line, conf);
 }
 
-static bool
-metrics_are_at_path(const struct conf_line *line, const struct conf *conf)
-{
-	return line->word[0] == '/' && conf->server.metrics_enable;
-}
-
-static bool
-families_are_none(const struct conf_line *line, const struct conf *conf)
-{
-	return !conf->server.do_ip4 && !conf->server.do_ip6;
-}
-
 /* ---- the table ----------------------------------------------------------- */
 
 #define ROW(c, n, k, w, t)                                           \
@@ -110,8 +98,6 @@ const struct migrate_row migrate_rows[] = {
 	ROW(SERVER, "statistics", DIFFERS, word_is_not_zero, "lines XSTATS have RLost=N at their end, datagrams that the kernel dropped")
 	ROW(SERVER, "confine-to-zone", DIFFERS, word_is_no, "CNAME and DNAME lead to other zones, but no additional data comes from there")
 	ROW(SERVER, "xdp-interface", TO_DO, word_is_something, "queries do not come by XDP here, and the queues of the device do not count: say server-count")
-	ROW(SERVER, "metrics-interface", TO_DO, metrics_are_at_path, "a UNIX socket cannot have the metrics here, and the server does not start: say an address")
-	ROW(SERVER, "do-ip6", TO_DO, families_are_none, "with do-ip4: no, too, there is no address to listen on, and the server does not start, where NSD has both families: take both lines out")
 	ROW(DNSTAP, "dnstap-enable", TO_DO, dnstap_is_missing, "this program was built without dnstap: build it with --enable-dnstap")
 	ROW(VERIFY, "enable", DIFFERS, word_is_yes, "a verifier that ends by a signal refuses the version, which NSD up to 4.12 serves; what it leaves behind is killed; it sees no NOTIFY_SOCKET")
 	ROW(VERIFY, "verifier-feed-zone", DIFFERS, word_is_no, "the input of a verifier is /dev/null then")

@@ -43,6 +43,8 @@ reconfig_listeners_open(const struct server *server, const struct conf *conf,
 	const struct admin_terms terms = {
 		.there = &there,
 		.until_msec = clock_now_msec() + IN_USE_MSEC,
+		.chroot = server->chroot,
+		.user = server->user_to_be,
 		.sink = sink,
 	};
 	enum nsd_err err = there_list(server, &there);
@@ -57,8 +59,7 @@ reconfig_listeners_open(const struct server *server, const struct conf *conf,
 	listeners->control_differ = !conf_options_are_same(server->conf, conf,
 		"remote-control", "control-");
 	if (err == NSD_OK && listeners->control_differ)
-		err = control_listeners_open(server, conf, &terms,
-			&listeners->control);
+		err = control_listeners_open(conf, &terms, &listeners->control);
 	free(there.fds);
 	return err;
 }

@@ -324,6 +324,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		return err;
 	sandbox_probe(&s->server.sandbox, o->sandbox);
 	terms.until_msec = start->until_msec;
+	terms.user = &start->user;
 	err = admin_listeners_open_metrics(o, &terms, &s->server.metrics);
 	if (err != NSD_OK)
 		return err;
@@ -361,10 +362,11 @@ main_open_control(struct server *server, int64_t until_msec)
 	struct diag_sink sink = {.on_diag = log_diag};
 	const struct admin_terms terms = {
 		.until_msec = until_msec,
+		.user = server->user_to_be,
 		.sink = &sink,
 	};
 	struct control_listeners *listeners = &server->control;
-	enum nsd_err err = control_listeners_open(server, server->conf, &terms,
+	enum nsd_err err = control_listeners_open(server->conf, &terms,
 		listeners);
 
 	if (err == NSD_OK && control_listeners_have_tls(listeners)) {

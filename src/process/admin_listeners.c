@@ -1,4 +1,4 @@
-/* admin_listeners.c - listening TCP sockets for operators. */
+/* admin_listeners.c - listening sockets for operators. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,12 +10,10 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "conf/families.h"
 #include "net/socket.h"
 #include "process/admin_listeners.h"
 #include "process/again.h"
-
-/* Connections that wait to be taken. */
-#define BACKLOG 128
 
 enum nsd_err
 admin_listeners_add(struct admin_listeners *listeners, int fd)
@@ -82,7 +80,7 @@ admin_listeners_open_address(const struct admin_params *params,
 	const struct net_listen options = {
 		.address = *address,
 		.tcp = true,
-		.tcp_backlog = BACKLOG,
+		.tcp_backlog = ADMIN_BACKLOG,
 	};
 	int fd = admin_listeners_find(params->terms.there, address);
 	enum nsd_err err = NSD_OK;
@@ -142,8 +140,7 @@ admin_listeners_open_device(const struct admin_params *params, const char *name,
 		return err;
 	diag_emit(params->terms.sink, DIAG_ERROR, NULL, 0, 0,
 		"%s: '%s' is neither an address nor a network interface with"
-		" one%s", params->option, name,
-		params->or_path ? ", nor an absolute path" : "");
+		" one, nor an absolute path", params->option, name);
 	return NSD_E_SYNTAX;
 }
 
@@ -155,6 +152,12 @@ admin_listeners_open_one(const struct admin_params *params,
 	uint16_t port = one->port != 0 ? one->port : params->port;
 	struct sockaddr_storage address;
 
+	if (one->host[0] == '/') {
+		int fd;
+		enum nsd_err err = admin_path_open(params, one->host, &fd);
+
+		return err == NSD_OK ? admin_listeners_add(listeners, fd) : err;
+	}
 	if (one->family == 0)
 		return admin_listeners_open_device(params, one->host, port,
 			listeners);
@@ -210,8 +213,8 @@ admin_listeners_open_metrics(const struct conf_server *options,
 	const struct admin_params params = {
 		.option = "metrics-interface",
 		.port = (uint16_t)options->metrics_port,
-		.ip4 = options->do_ip4,
-		.ip6 = options->do_ip6,
+		.ip4 = conf_server_has_ip4(options),
+		.ip6 = conf_server_has_ip6(options),
 		.terms = *terms,
 	};
 	enum nsd_err err = NSD_OK;

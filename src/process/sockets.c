@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "conf/families.h"
 #include "net/socket.h"
 #include "process/affinity.h"
 #include "process/again.h"
@@ -52,8 +53,8 @@ places_add(struct places *places, const struct place *place)
 static bool
 sockets_wants_family(const struct conf_server *options, int family)
 {
-	return family == AF_INET ? options->do_ip4
-				 : WITH_IPV6 && options->do_ip6;
+	return family == AF_INET ? conf_server_has_ip4(options)
+				 : WITH_IPV6 && conf_server_has_ip6(options);
 }
 
 /* Any address of a family. */
@@ -210,6 +211,9 @@ sockets_plan(const struct conf_server *options, struct places *places)
 	struct ifaddrs *all = NULL;
 	enum nsd_err err = NSD_OK;
 
+	if (!options->do_ip4 && !options->do_ip6)
+		log_warning("do-ip4 and do-ip6 are both no, which leaves"
+			    " nothing to listen on: both are taken");
 	if (options->ip_address.count == 0)
 		return sockets_plan_wildcard(options, places);
 	if (getifaddrs(&all) == -1) {

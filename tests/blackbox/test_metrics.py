@@ -4,6 +4,7 @@ may do to the server by way of them."""
 import http.client
 import re
 import socket
+import stat
 import time
 
 import pytest
@@ -283,3 +284,41 @@ def test_without_its_socket_the_server_does_not_start(nsd, make_server):
         result = server.run("-d")
     assert result.returncode == 1
     assert f"127.0.0.1@{port}" in server.read_log() + result.stderr
+
+
+# ---- a UNIX socket ---------------------------------------------------------------
+
+def ask_at(path):
+    """Asks for the page at a UNIX socket: the whole reply."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(60)
+        client.connect(str(path))
+        client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        parts = list(iter(lambda: client.recv(65536), b""))
+    return b"".join(parts).decode()
+
+
+def test_page_is_at_a_path(nsd, directory):
+    path = directory / "metrics.sock"
+    # A former server has left its socket.
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    server = nsd(options={"metrics-enable": "yes",
+                          "metrics-interface": f'"{path}"'})
+    assert stat.S_IMODE(path.lstat().st_mode) == 0o660
+    assert ask_at(path).startswith("HTTP/1.")
+    assert "\nnsd_zones_primary" in ask_at(path)
+    # The next xfrd inherits the socket.
+    server.kill("xfrd")
+    assert "\nnsd_zones_primary" in ask_at(path)
+
+
+def test_file_at_the_path_stays(make_server, directory):
+    path = directory / "metrics.sock"
+    path.write_text("not a socket")
+    server = make_server(options={"metrics-enable": "yes",
+                                  "metrics-interface": f'"{path}"'})
+    assert server.run().returncode == 1
+    assert (f"error: metrics-interface: can't bind socket {path}: File exists"
+            in server.read_log())
+    assert path.read_text() == "not a socket"

@@ -107,6 +107,8 @@ def test_metrics_come_move_and_go(server):
     ({"metrics_interface": "192.0.2.1"}, "can't bind tcp socket 192.0.2.1@"),
     ({"metrics_interface": "nosuch0"}, "metrics-interface: 'nosuch0' is "
      "neither an address nor a network interface"),
+    ({"metrics_interface": '"/nosuch/socket"'}, "metrics-interface: can't bind"
+     " socket /nosuch/socket: No such file or directory"),
     ({"metrics_port": "70000"}, "nsd.conf:"),
 ])
 def test_metrics_that_cannot_be_had(server, changed, why):

@@ -121,6 +121,15 @@ def test_addresses_with_a_scope_are_listened_on(nsd):
         assert b"nsd_queries_total" in reply.read()
 
 
+def test_without_a_family_both_are_served(nsd):
+    server = nsd(zones={"example": zone_text()}, options={
+        "ip-address": ["127.0.0.1", "::1"], "do-ip4": "no", "do-ip6": "no"})
+    for address in "127.0.0.1", "::1":
+        assert server.answer("www.example", "A", address=address) == [
+            "192.0.2.1"]
+    assert "warning: do-ip4 and do-ip6 are both no" in server.read_log()
+
+
 def test_a_scope_that_is_not_there_is_named(make_server):
     server = make_server(zones={"example": zone_text()},
                          options={"ip-address": "fe80::1%nosuch"})
