@@ -286,6 +286,9 @@ pace_init(struct replay *r, struct pace *p)
 	mean = r->in.count < 2 ? 1e9 : (double)r->in.queries[
 		r->in.count - 1].ns / (double)(r->in.count - 1);
 	p->lap_ns = mean * (double)r->in.count;
+	/* Packets of one time have a rate like a list. */
+	if (mean <= 0 && o->rate > 0)
+		r->in.timed = false;
 	p->scale = o->rate > 0 && mean > 0 ? p->step / mean : 1 / o->factor;
 	p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	if (p->timer == -1)

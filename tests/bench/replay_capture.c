@@ -12,6 +12,7 @@
 
 #define MAGIC_USEC 0xa1b2c3d4u
 #define MAGIC_NSEC 0xa1b23c4du
+#define MAGIC_PCAPNG 0x0a0d0d0au
 #define FILE_HEAD 24
 #define FRAME_HEAD 16
 
@@ -20,10 +21,12 @@
 #define LINK_RAW_BSD 12
 #define LINK_RAW 101
 #define LINK_LINUX_COOKED 113
+#define LINK_LINUX_COOKED2 276
 #define LINK_IPV4 228
 #define LINK_IPV6 229
 
 #define ETHER_VLAN 0x8100
+#define ETHER_VLAN_OUTER 0x88a8 /* IEEE 802.1ad */
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 #define TCP_FIN 1
@@ -310,6 +313,12 @@ read_ip(struct capture *c, struct span s)
 		read_ip6(c, s);
 }
 
+static bool
+is_vlan(uint16_t type)
+{
+	return type == ETHER_VLAN || type == ETHER_VLAN_OUTER;
+}
+
 static void
 read_frame(struct capture *c, struct span s)
 {
@@ -317,11 +326,13 @@ read_frame(struct capture *c, struct span s)
 
 	if (c->link == LINK_ETHERNET) {
 		head = 14;
-		while (s.len >= head + 4 && get_u16(s.at + head - 2)
-			== ETHER_VLAN)
+		while (s.len >= head + 4
+			&& is_vlan(get_u16(s.at + head - 2)))
 			head += 4;
 	} else if (c->link == LINK_LINUX_COOKED) {
 		head = 16;
+	} else if (c->link == LINK_LINUX_COOKED2) {
+		head = 20;
 	} else if (c->link == LINK_NULL) {
 		head = 4;
 	}
@@ -366,8 +377,8 @@ static bool
 is_known_link(uint32_t link)
 {
 	static const uint32_t links[] = { LINK_NULL, LINK_ETHERNET,
-		LINK_RAW_BSD, LINK_RAW, LINK_LINUX_COOKED, LINK_IPV4,
-		LINK_IPV6 };
+		LINK_RAW_BSD, LINK_RAW, LINK_LINUX_COOKED, LINK_LINUX_COOKED2,
+		LINK_IPV4, LINK_IPV6 };
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (links[i] == link)
@@ -395,6 +406,9 @@ capture_read(struct replay_input *in, const uint8_t *data, size_t len,
 	if (len < FILE_HEAD)
 		return false;
 	magic = file_u32(&c, data);
+	if (magic == MAGIC_PCAPNG)
+		errx(1, "a capture of the form pcapng: one of pcap is needed,"
+			" as editcap -F pcap makes it");
 	c.swapped = magic == __builtin_bswap32(MAGIC_USEC)
 		|| magic == __builtin_bswap32(MAGIC_NSEC);
 	magic = file_u32(&c, data);

@@ -14,7 +14,7 @@ import harness
 
 REPLAY = harness.BUILD / "tests/bench/replay"
 GEN_CAPTURE = harness.BUILD / "tests/bench/gen_capture"
-ETHERNET, RAW, COOKED = 1, 101, 113
+ETHERNET, RAW, COOKED, COOKED2, VLANS = 1, 101, 113, 276, 1 << 16 | 1
 SYN, ACK, FIN = 2, 16, 1
 SERVER = {4: "192.0.2.53", 6: "2001:db8::53"}
 
@@ -54,10 +54,13 @@ def framed(message):
 def write_capture(path, packets, link=RAW, order="<", nsec=False):
     """packets: (seconds, octets)."""
     head = {RAW: b"", ETHERNET: bytes(12) + b"\x08\x00",
-            COOKED: bytes(14) + b"\x08\x00"}[link]
+            COOKED: bytes(14) + b"\x08\x00",
+            COOKED2: b"\x08\x00" + bytes(18),
+            VLANS: bytes(12) + bytes.fromhex("88a8 0001 8100 0002 0800")}[link]
     magic, unit = (0xa1b23c4d, 1e9) if nsec else (0xa1b2c3d4, 1e6)
     with open(path, "wb") as f:
-        f.write(struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 65535, link))
+        f.write(struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 65535,
+                            link & 0xffff))
         for seconds, octets in packets:
             octets = head + octets
             f.write(struct.pack(order + "IIII", int(seconds), round(
@@ -181,13 +184,28 @@ def test_processes_of_the_server(server, tmp_path):
 
 @pytest.mark.parametrize("link, order, nsec", [
     (RAW, "<", True), (RAW, ">", False), (ETHERNET, "<", False),
-    (COOKED, ">", True)])
+    (COOKED, ">", True), (COOKED2, "<", False), (VLANS, ">", False)])
 def test_forms_of_captures(server, tmp_path, link, order, nsec):
     capture = tmp_path / "capture"
     write_capture(capture, [(0.01 * n, datagram("198.51.100.1", query()))
                             for n in range(10)], link, order, nsec)
     got = replay(server, capture)
     assert got["queries"] == got["udp"]["answered"] == 10
+
+
+def test_a_capture_of_pcapng_is_named(tmp_path):
+    capture = tmp_path / "capture"
+    capture.write_bytes(bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 01000000")
+                        + bytes(12))
+    done = subprocess.run([REPLAY, "1", capture], stderr=subprocess.PIPE,
+                          check=False, text=True, timeout=harness.DEADLINE)
+    assert done.returncode == 1 and "pcapng" in done.stderr
+
+
+def test_packets_of_one_time_have_a_rate(server, tmp_path):
+    capture = tmp_path / "capture"
+    write_capture(capture, [(7, datagram("198.51.100.1", query()))] * 41)
+    assert 0.4 <= replay(server, capture, "-r", 100)["seconds"]
 
 
 def test_families_and_transports(server, tmp_path):
