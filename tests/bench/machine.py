@@ -123,8 +123,9 @@ def others_text(row):
         return "What else ran meanwhile was not recorded."
     highest = row["share"] if row["highest"] is None else row["highest"]
     idle = row["share"] < IDLE_SHARE and highest < IDLE_CHUNK
-    return (f"Other programs took {100 * row['share']:.1f} % of the cores "
-            f"while it was measured, {100 * highest:.1f} % in the worst "
+    # A process that its parent has not waited for is another's at its end.
+    return (f"Other programs took at most {100 * row['share']:.1f} % of the "
+            f"cores while it was measured, {100 * highest:.1f} % in the worst "
             f"{CHUNK_SEC} seconds: {'idle' if idle else 'shared'}.")
 
 

@@ -60,17 +60,20 @@ class RsaKey:
 
 
 class ModuleKey:
-    """Of pqcrypto."""
+    """Of pqcrypto: version 1 has other names than those before, and no
+    Falcon."""
 
     def __init__(self, module):
         self.module = importlib.import_module(module)
-        self.public, self.secret = self.module.generate_keypair()
+        make = getattr(self.module, "keygen", None) \
+            or self.module.generate_keypair
+        self.public, self.secret = make()
 
     def sign(self, octets):
         return self.module.sign(self.secret, octets)
 
     def verify(self, octets, signature):
-        return self.module.verify(self.public, octets, signature)
+        return self.module.verify(self.public, octets, signature) is not False
 
 
 def new_key(algorithm):
