@@ -7,7 +7,7 @@
 #include "conf/conf.h"
 
 /* True if the server listens on addresses of the family. With neither do-ip4
- * nor do-ip6 it has both, as NSD has. */
+ * nor do-ip6 it has both, as NSD has for queries. */
 static inline bool
 conf_server_has_ip4(const struct conf_server *server)
 {

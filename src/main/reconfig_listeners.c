@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -35,6 +36,33 @@ there_list(const struct server *server, struct admin_listeners *there)
 	return NSD_OK;
 }
 
+static bool
+listeners_are_one(int a, int b)
+{
+	struct stat st_a, st_b;
+
+	return fstat(a, &st_a) == 0 && fstat(b, &st_b) == 0
+		&& st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
+}
+
+/* Both channels cannot have one socket: an open one of the other's would be
+ * taken over. */
+static enum nsd_err
+listeners_check_apart(const struct admin_listeners *metrics,
+	const struct control_listeners *control, struct diag_sink *sink)
+{
+	for (unsigned i = 0; i < metrics->count; i++)
+		for (unsigned j = 0; j < control->count; j++)
+			if (listeners_are_one(metrics->fds[i],
+				    control->items[j].fd)) {
+				diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+					"metrics-interface: control-interface"
+					" has the same address or path");
+				return NSD_E_SYSTEM;
+			}
+	return NSD_OK;
+}
+
 enum nsd_err
 reconfig_listeners_open(const struct server *server, const struct conf *conf,
 	struct diag_sink *sink, struct reconfig_listeners *listeners)
@@ -60,6 +88,11 @@ reconfig_listeners_open(const struct server *server, const struct conf *conf,
 		"remote-control", "control-");
 	if (err == NSD_OK && listeners->control_differ)
 		err = control_listeners_open(conf, &terms, &listeners->control);
+	if (err == NSD_OK)
+		err = listeners_check_apart(listeners->metrics_differ
+				? &listeners->metrics : &server->metrics,
+			listeners->control_differ ? &listeners->control
+						  : &server->control, sink);
 	free(there.fds);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -241,21 +242,56 @@ status_wants_records(const struct xfrd *xfrd)
 	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0;
 }
 
+/* True if messages go to dnstap: nsd.conf or the operator says so, and there are
+ * kinds of them. */
+static bool
+status_wants_dnstap(const struct xfrd *xfrd)
+{
+	const struct server *server = xfrd->role.server;
+	const struct conf_dnstap *o = &server->conf->dnstap;
+	uint32_t said = __atomic_load_n(
+		&counts_get_switch(server->counts)->said, __ATOMIC_RELAXED);
+
+	return USE_DNSTAP
+		&& (said == TAP_SAID_ON
+			|| (said != TAP_SAID_OFF && o->dnstap_enable))
+		&& (o->dnstap_log_auth_query_messages
+			|| o->dnstap_log_auth_response_messages
+			|| o->dnstap_log_update_messages
+			|| o->dnstap_log_notify_messages);
+}
+
+static const char *
+trouble_explain_log(int error)
+{
+	switch (error) {
+	case EAGAIN:
+	case ENOBUFS:
+		return "its reader does not keep up";
+	case EPIPE:
+	case ECONNREFUSED:
+	case ENOTCONN:
+	case ECONNRESET:
+		return "its reader has gone";
+	default:
+		return strerror(error);
+	}
+}
+
 /* Records of queries that get nowhere, unless nobody wants any. */
 static void
 trouble_look_at_records(struct control_trouble *t, struct ctl_call *call)
 {
-	const struct conf *conf = t->xfrd->role.server->conf;
 	struct statistics_records records;
 
 	if (!status_wants_records(t->xfrd))
 		return;
 	xfrd_statistics_get_records(t->xfrd, &records);
-	if (USE_DNSTAP && conf->dnstap.dnstap_enable && !records.is_connected)
+	if (status_wants_dnstap(t->xfrd) && !records.is_connected)
 		trouble_say(t, call, "dnstap has no receiver, see the log");
 	if (records.has_log && records.log_error != 0)
 		trouble_say(t, call, "the query log cannot be written: %s",
-			strerror(records.log_error));
+			trouble_explain_log(records.log_error));
 }
 
 static void

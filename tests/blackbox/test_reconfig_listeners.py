@@ -129,6 +129,18 @@ def test_metrics_that_cannot_be_had(server, changed, why):
     assert roles == server.roles()
 
 
+def test_metrics_do_not_take_the_path_of_the_control_channel(server, directory):
+    """It is open already, and would be shared."""
+    control.apply(server, metrics_enable="yes",
+                  metrics_interface=f'"{directory}/metrics.sock"')
+    code, text = reconfig_unseen(server,
+                                 metrics_interface=f'"{server.control}"')
+    assert code == 1 and text.endswith(
+        "error: metrics-interface: control-interface has the same address or"
+        " path\n" + REFUSED), text
+    assert control.ask(server, "status")[0] == 0
+
+
 def listens(server, role, port):
     """Whether a process has a listening socket with that port."""
     return any(sock.family == socket.AF_INET
