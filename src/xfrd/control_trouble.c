@@ -242,8 +242,8 @@ status_wants_records(const struct xfrd *xfrd)
 	return __atomic_load_n(&tap->wants, __ATOMIC_RELAXED) != 0;
 }
 
-/* True if messages go to dnstap: nsd.conf or the operator says so, and there are
- * kinds of them. */
+/* True if messages go to dnstap: nsd.conf or the operator says so, and there
+ * are kinds of them. */
 static bool
 status_wants_dnstap(const struct xfrd *xfrd)
 {

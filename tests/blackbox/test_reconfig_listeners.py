@@ -130,7 +130,7 @@ def test_metrics_that_cannot_be_had(server, changed, why):
 
 
 def test_metrics_do_not_take_the_path_of_the_control_channel(server, directory):
-    """It is open already, and would be shared."""
+    """The path is open already, and would be shared."""
     control.apply(server, metrics_enable="yes",
                   metrics_interface=f'"{directory}/metrics.sock"')
     code, text = reconfig_unseen(server,
