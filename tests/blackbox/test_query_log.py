@@ -170,6 +170,14 @@ def test_full_disk_drops_lines_and_answers_go_on(make_server):
         r"query log: \d+ lines were lost: No space left on device")
     assert log.server.answer("www.example", "A") == ["192.0.2.1"]
     wait_for("the trouble", lambda: trouble_of(log, "No space left on device"))
+    # The log goes; dnstap stays, so there are records.
+    with log.server.config.open("a") as file:
+        file.write("dnstap:\n\tdnstap-enable: yes\n"
+                   "\tdnstap-log-auth-query-messages: yes\n"
+                   f'\tdnstap-socket-path: "{log.server.directory}/none"\n'
+                   'server:\n\tquery-log: ""\n')
+    assert control.ask(log.server, "reconfig")[0] == 0
+    assert not trouble_of(log, "No space left on device")
 
 
 def trouble_of(log, reason):
