@@ -12,6 +12,7 @@ import dns.tsigkeyring
 
 import control
 from harness import read_proc, wait_for, zone_text
+from test_loader_dies import wait_for_one_store
 
 SECRETS = {name: base64.b64encode(name.encode() * 20).decode()
            for name in ("k", "n")}
@@ -63,8 +64,10 @@ def fill_another_store(server):
         server.wait_replaced(role, pid)
     server.wait_log("another zone store is filled")
     server.wait_replaced("loader", loader)
-    # The new store is served once its loader has been through all zones.
+    # The new store is served once its loader has been through all zones, and
+    # the old one until then.
     server.wait_log("zone example read with success", count=2)
+    wait_for_one_store(server)
     server.wait_serving()
 
 
