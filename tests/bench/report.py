@@ -58,6 +58,13 @@ def nice_steps(top, count=5):
     return steps
 
 
+def decades(values):
+    """Powers of ten around values, which are above 0: at least two."""
+    first = math.floor(math.log10(min(values)))
+    last = max(math.ceil(math.log10(max(values))), first + 1)
+    return [10.0 ** power for power in range(first, last + 1)]
+
+
 def short(value):
     for limit, suffix in ((1e6, "M"), (1e3, "k")):
         if value >= limit:
@@ -71,12 +78,12 @@ def exact(value):
 
 
 def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=(),
-               dashed=()):
+               dashed=(), powers=False):
     """series: {label: [(x, y), ...]}; a label's first word picks its
     colour, a label that ends in " 2", or is in dashed, is dashed. ticks: the
     values of x that there are, drawn equally far from each other. bands:
-    (from, to), grey. Each point has its label and figures as a title, which
-    tests/lint/charts reads."""
+    (from, to), grey. powers: y has a logarithmic axis. Each point has its label
+    and figures as a title, which tests/lint/charts reads."""
     right = 60 + max([80] + [7 * len(label) for label in series])
     width, height, left, bottom, top = 580 + right, 420, 70, 50, 40
     points = [p for line in series.values() for p in line]
@@ -89,18 +96,21 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=(),
         xs = range(len(ticks))
     else:
         xs = nice_steps(max(p[0] for p in points))
-    ys = nice_steps(max(p[1] for p in points))
+    heights = [p[1] for p in points]
+    ys = decades(heights) if powers else nice_steps(max(heights))
 
     def place(x, y):
+        part = math.log(y / ys[0]) / math.log(ys[-1] / ys[0]) if powers \
+            else y / ys[-1]
         return (left + x / xs[-1] * (width - left - right),
-                height - bottom - y / ys[-1] * (height - top - bottom))
+                height - bottom - part * (height - top - bottom))
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
            f'height="{height}" viewBox="0 0 {width} {height}" '
            'font-family="sans-serif" font-size="12">',
            f'<rect width="{width}" height="{height}" fill="white"/>',
            f'<text x="{left}" y="22" font-size="15">{title}</text>']
     for first, last in bands:
-        (x0, y0), (x1, y1) = place(first, 0), place(last, ys[-1])
+        (x0, y0), (x1, y1) = place(first, ys[0]), place(last, ys[-1])
         out.append(f'<rect x="{x0:.1f}" y="{y1:.1f}" width="{x1 - x0:.1f}" '
                    f'height="{y0 - y1:.1f}" fill="#eee"/>')
     for y in ys:
@@ -110,7 +120,7 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=(),
                    f'<text x="{x0 - 6:.1f}" y="{yy + 4:.1f}" '
                    f'text-anchor="end">{short(y)}</text>')
     for x in xs:
-        xx, y0 = place(x, 0)
+        xx, y0 = place(x, ys[0])
         out.append(f'<text x="{xx:.1f}" y="{y0 + 18:.1f}" '
                    f'text-anchor="middle">'
                    f'{exact(ticks[x]) if ticks else short(x)}</text>')

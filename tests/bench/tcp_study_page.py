@@ -289,16 +289,16 @@ def latency_series(result):
 
 
 def charts(result):
-    """{file: (title, x, y, series, dashed)}"""
+    """{file: (title, x, y, series, options of line_chart)}"""
     series, flat = cpu_series(result)
     return {
         "tcp-study-cpu.svg": (
             "CPU time against the share asked again over TCP (dashed: TCP "
             "only)", "% of the queries asked again", "% of a core", series,
-            flat),
+            {"dashed": flat}),
         "tcp-study-latency.svg": (
             "99 % are answered in", "% of the queries asked again", "ms",
-            latency_series(result), ()),
+            latency_series(result), {"powers": True}),
     }
 
 
@@ -334,8 +334,7 @@ def write(result, directory):
         json.dump(result, f)
     if not runs_of(result, "shares"):
         return
-    for name, (title, xlabel, ylabel, series, flat) in charts(result).items():
-        report.line_chart(os.path.join(directory, name), title, xlabel,
-                          ylabel, series, dashed=flat)
+    for name, (*arguments, options) in charts(result).items():
+        report.line_chart(os.path.join(directory, name), *arguments, **options)
     with open(os.path.join(directory, "tcp-study.md"), "w") as f:
         f.write(page(result))
