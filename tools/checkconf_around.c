@@ -36,10 +36,8 @@ path_is_set(const char *path)
 	return path != NULL && *path != '\0';
 }
 
-/* Makes the path of a file that the server finds from within the chroot: names
- * from / have the chroot in front, or none. False: it is too long. */
-static bool
-path_from_outside(const struct conf *conf, const char *path,
+bool
+checkconf_path_outside(const struct conf *conf, const char *path,
 	char outside[PATH_MAX])
 {
 	const char *chroot = conf->server.chroot;
@@ -53,6 +51,17 @@ path_from_outside(const struct conf *conf, const char *path,
 	len = snprintf(outside, PATH_MAX, "%.*s%s", (int)chroot_len,
 		inside ? chroot : "", path);
 	return len >= 0 && len < PATH_MAX;
+}
+
+bool
+checkconf_enter_zonesdir(const struct conf *conf, char folder[PATH_MAX])
+{
+	const char *name = conf->server.zonesdir;
+
+	folder[0] = '\0';
+	return !path_is_set(name)
+		|| (checkconf_path_outside(conf, name, folder)
+			&& chdir(folder) == 0);
 }
 
 /* ---- zone files ---------------------------------------------------------- */
@@ -128,7 +137,7 @@ zone_find_files(struct around_zones *zones, const struct conf *conf,
 
 	if (conf_zone_file_name(zone, name, sizeof(name), &len) != NSD_OK
 		|| zone->options->catalog == CONF_CATALOG_PRODUCER
-		|| !path_from_outside(conf, name, path))
+		|| !checkconf_path_outside(conf, name, path))
 		return;
 	if (stat(path, &st) == 0) {
 		found_add(&zones->here, path, zone);
@@ -234,7 +243,7 @@ around_state(const struct conf *conf, struct checkconf_report *report)
 	int fd;
 
 	if (!path_is_set(name) || conf->secondary_count == 0
-		|| !path_from_outside(conf, name, path)
+		|| !checkconf_path_outside(conf, name, path)
 		|| fs_open_to_read(path, false, &fd, &st) != NSD_OK)
 		return;
 	xfr_state_parse_begin(&parser, path, NULL);
@@ -261,7 +270,7 @@ database_look(const struct conf *conf, const char *name,
 	struct stat st;
 	int fd;
 
-	if (!path_from_outside(conf, name, path)
+	if (!checkconf_path_outside(conf, name, path)
 		|| fs_open_to_read(path, false, &fd, &st) != NSD_OK)
 		return;
 	if (read(fd, mark, sizeof(mark)) == (ssize_t)sizeof(mark)
@@ -319,16 +328,6 @@ around_keys(const struct conf *conf, struct checkconf_report *report)
 void
 checkconf_around(struct conf *conf, struct checkconf_report *report)
 {
-	const char *name = conf->server.zonesdir;
-	char folder[PATH_MAX];
-
-	if (path_is_set(name) && path_from_outside(conf, name, folder)
-		&& chdir(folder) != 0) {
-		around_tell(report, CONF_MIGRATE_TO_DO, folder,
-			"zonesdir cannot be entered: the server does not "
-			"start, and files are not looked at");
-		return;
-	}
 	around_list(conf, report);
 	around_zone_files(conf, report);
 	around_state(conf, report);

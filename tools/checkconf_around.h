@@ -3,13 +3,24 @@
 #ifndef CHECKCONF_AROUND_H
 #define CHECKCONF_AROUND_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "checkconf_report.h"
+
+/* Makes the path of a file that the server finds from within the chroot: names
+ * from / have the chroot in front, or none. False: it is too long. */
+bool checkconf_path_outside(const struct conf *conf, const char *path,
+	char outside[PATH_MAX]);
+
+/* Changes to the folder zonesdir, as the server does; to be called once, as it
+ * may be relative. False: that cannot be. folder: its path, "" if none is set. */
+bool checkconf_enter_zonesdir(const struct conf *conf, char folder[PATH_MAX]);
 
 /*
  * Looks at zone files, differences, zone list, timers, database and keys, and
- * gives notes to the report. Changes to the folder zonesdir, and adds the zones
- * of the list to conf. Cost: linear in zones and in the size of list and
- * timers; opens no zone file.
+ * gives notes to the report. Adds the zones of the list to conf. In zonesdir.
+ * Cost: linear in zones and in the size of list and timers; opens no zone file.
  */
 void checkconf_around(struct conf *conf, struct checkconf_report *report);
 

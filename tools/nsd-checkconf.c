@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,13 +251,28 @@ asks_for_a_value(const struct question *q)
 		|| q->tls_auth != NULL;
 }
 
-/* Reads a file of trust anchors. */
-static void
-check_anchors(void *sink, const char *path)
-{
-	struct anchors_file file;
+struct anchors_reader {
+	const struct conf *conf;
+	struct diag_sink *sink;
+	const char *absent; /* zonesdir, if it cannot be entered, or NULL */
+};
 
-	if (anchors_read(path, NULL, sink, &file) == NSD_OK)
+/* Reads a file of trust anchors where the server finds it. */
+static void
+check_anchors(void *ctx, const char *path)
+{
+	const struct anchors_reader *reader = ctx;
+	struct anchors_file file;
+	char outside[PATH_MAX];
+
+	if (reader->absent != NULL && path[0] != '/')
+		diag_emit(reader->sink, DIAG_ERROR, path, 0, 0,
+			"the path is relative to zonesdir %s, which cannot be "
+			"entered", reader->absent);
+	else if (!checkconf_path_outside(reader->conf, path, outside))
+		diag_emit(reader->sink, DIAG_ERROR, path, 0, 0,
+			"the path is too long");
+	else if (anchors_read(outside, NULL, reader->sink, &file) == NSD_OK)
 		anchors_fini(&file);
 }
 
@@ -274,6 +290,8 @@ static int
 check_and_answer(const struct question *q)
 {
 	struct diag_sink sink = { .on_diag = print_diag };
+	struct anchors_reader reader = { .sink = &sink };
+	char folder[PATH_MAX];
 	struct conf *conf;
 	unsigned errors;
 	int exit_code;
@@ -283,7 +301,10 @@ check_and_answer(const struct question *q)
 	errors = conf_check(conf, &sink);
 	if (!asks_for_a_value(q)) {
 		conf_list_without_effect(conf, NULL, &sink);
-		conf_walk_anchors(conf, check_anchors, &sink);
+		reader.conf = conf;
+		if (!checkconf_enter_zonesdir(conf, folder))
+			reader.absent = folder;
+		conf_walk_anchors(conf, check_anchors, &reader);
 		errors = sink.errors;
 	}
 	if (errors > 0) {
@@ -305,6 +326,8 @@ migrate_and_report(const struct question *q)
 	struct checkconf_report report = { .json = q->json, .file = q->file };
 	const struct conf_migrate_reader reader = {
 		.ctx = &report, .on_note = checkconf_report_note };
+	struct anchors_reader anchors = { .sink = &report.sink };
+	char folder[PATH_MAX];
 	struct conf *conf;
 	enum nsd_err err;
 	int exit_code;
@@ -316,8 +339,20 @@ migrate_and_report(const struct question *q)
 			"out of memory");
 	if (err == NSD_OK) {
 		(void)conf_check(conf, &report.sink);
-		conf_walk_anchors(conf, check_anchors, &report.sink);
-		checkconf_around(conf, &report);
+		anchors.conf = conf;
+		if (!checkconf_enter_zonesdir(conf, folder)) {
+			anchors.absent = folder;
+			checkconf_report_note(&report, &(struct conf_migrate_note){
+				.kind = CONF_MIGRATE_TO_DO,
+				.file = folder,
+				.text = "zonesdir cannot be entered: the server "
+					"does not start, and files are not looked "
+					"at",
+			});
+		}
+		conf_walk_anchors(conf, check_anchors, &anchors);
+		if (anchors.absent == NULL)
+			checkconf_around(conf, &report);
 		conf_destroy(conf);
 	}
 	exit_code = checkconf_report_end(&report);

@@ -172,6 +172,43 @@ def test_reconfig_tells_of_a_broken_file(make_server, tmp_path):
                      "directory; nothing is accepted that it would judge", text)
 
 
+PLACES = {
+    "relative": ("zones", "", "anchors", ""),
+    "relative to a relative zonesdir": (None, "", "anchors", ""),
+    "of the chroot": ("zones", "root", "/zones/anchors", ""),
+    "with the chroot": ("zones", "root", "{root}/zones/anchors", ""),
+    "no zonesdir": ("absent", "", "anchors", "anchors: .*zonesdir .*/absent"),
+    "beside zonesdir": ("zones", "", "../anchors", "../anchors:1: error: Missing type"),
+}
+
+
+@pytest.mark.parametrize("how", [(), ("--migrate",)])
+@pytest.mark.parametrize("place", PLACES)
+def test_checkconf_reads_the_file_that_the_server_reads(tmp_path, place, how):
+    zonesdir, root, path, why = PLACES[place]
+    root = tmp_path / root
+    (root / "zones").mkdir(parents=True)
+    (root / "zones/anchors").write_text(OTHER)
+    # A file of the folder that nsd-checkconf is called in is another.
+    (tmp_path / "anchors").write_text("faulty\n")
+    chroot = f"\tchroot: {root}\n" if root != tmp_path else ""
+    (tmp_path / "c").write_text(
+        f"server:\n\tzonesdir: {root / zonesdir if zonesdir else 'zones'}\n"
+        f"{chroot}\tpidfile: \"\"\n\tdatabase: \"\"\n"
+        f"\txfrdfile: {root}/s\n\tzonelistfile: {root}/l\n"
+        f"\txfrdir: {root}\n"
+        f"pattern:\n\tname: p\n\tdnssec-verify: yes\n"
+        f"\tdnssec-verify-anchor: {path.format(root=root)}\n")
+    checked = subprocess.run([BUILD / "nsd-checkconf", *how, "c"],
+                             cwd=tmp_path, capture_output=True, text=True,
+                             check=False)
+    said = checked.stdout + checked.stderr
+    assert bool(re.search("anchors(:1)?: ", said)) == bool(why), said
+    assert re.search(why, said), said
+    if not how:
+        assert checked.returncode == (2 if why else 0), said
+
+
 # ---- algorithms --------------------------------------------------------------
 
 def unknown(algorithm):
