@@ -14,7 +14,7 @@ bool checkconf_path_outside(const struct conf *conf, const char *path,
 	char outside[PATH_MAX]);
 
 /* Changes to the folder zonesdir, as the server does; to be called once, as it
- * may be relative. False: that cannot be. folder: its path, "" if none is set. */
+ * may be relative. False: that cannot be. folder: its path; "": none is set. */
 bool checkconf_enter_zonesdir(const struct conf *conf, char folder[PATH_MAX]);
 
 /*

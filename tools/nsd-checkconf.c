@@ -323,11 +323,17 @@ check_and_answer(const struct question *q)
 static int
 migrate_and_report(const struct question *q)
 {
+	char folder[PATH_MAX];
 	struct checkconf_report report = { .json = q->json, .file = q->file };
 	const struct conf_migrate_reader reader = {
 		.ctx = &report, .on_note = checkconf_report_note };
+	const struct conf_migrate_note no_folder = {
+		.kind = CONF_MIGRATE_TO_DO,
+		.file = folder,
+		.text = "zonesdir cannot be entered: the server does not "
+			"start, and files are not looked at",
+	};
 	struct anchors_reader anchors = { .sink = &report.sink };
-	char folder[PATH_MAX];
 	struct conf *conf;
 	enum nsd_err err;
 	int exit_code;
@@ -342,13 +348,7 @@ migrate_and_report(const struct question *q)
 		anchors.conf = conf;
 		if (!checkconf_enter_zonesdir(conf, folder)) {
 			anchors.absent = folder;
-			checkconf_report_note(&report, &(struct conf_migrate_note){
-				.kind = CONF_MIGRATE_TO_DO,
-				.file = folder,
-				.text = "zonesdir cannot be entered: the server "
-					"does not start, and files are not looked "
-					"at",
-			});
+			checkconf_report_note(&report, &no_folder);
 		}
 		conf_walk_anchors(conf, check_anchors, &anchors);
 		if (anchors.absent == NULL)

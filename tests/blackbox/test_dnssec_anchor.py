@@ -178,7 +178,8 @@ PLACES = {
     "of the chroot": ("zones", "root", "/zones/anchors", ""),
     "with the chroot": ("zones", "root", "{root}/zones/anchors", ""),
     "no zonesdir": ("absent", "", "anchors", "anchors: .*zonesdir .*/absent"),
-    "beside zonesdir": ("zones", "", "../anchors", "../anchors:1: error: Missing type"),
+    "beside zonesdir": ("zones", "", "../anchors",
+                        "../anchors:1: error: Missing type"),
 }
 
 
