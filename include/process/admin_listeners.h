@@ -13,6 +13,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "process/admin_files.h"
 #include "process/privilege.h"
 
 /* Connections that wait to be taken. */
@@ -36,6 +37,7 @@ struct admin_terms {
 	const char *chroot;     /* of this process; NULL: none */
 	const struct privilege_user *user; /* gets the socket, with its group;
 				 * NULL: it stays as it is made */
+	struct admin_files *made; /* gets their files, also before a failure */
 	struct diag_sink *sink; /* gets faults */
 };
 

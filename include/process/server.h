@@ -51,6 +51,7 @@ struct server {
 	struct admin_listeners metrics;   /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_listeners control; /* of xfrd alone */
+	struct admin_files files; /* of both, as main has made them */
 	/* The secrets of conf.keys. Main's; roles without need leave it. */
 	struct key_store *key_store;
 	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none

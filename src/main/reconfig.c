@@ -402,8 +402,9 @@ reconfig_read(struct supervisor *s, struct asker asker, bool no_wait)
 	}
 	conf_drop_zones(s->server.conf);
 	log_error("reconfig: refused, nothing has changed");
-	reconfig_tell(s, RECONFIGURED_REFUSED, report);
+	/* Files of new sockets are gone when that is told. */
 	reconfig_new_drop(&new);
+	reconfig_tell(s, RECONFIGURED_REFUSED, report);
 	free(report);
 }
 

@@ -73,6 +73,7 @@ reconfig_listeners_open(const struct server *server, const struct conf *conf,
 		.until_msec = clock_now_msec() + IN_USE_MSEC,
 		.chroot = server->chroot,
 		.user = server->user_to_be,
+		.made = &listeners->files,
 		.sink = sink,
 	};
 	enum nsd_err err = there_list(server, &there);
@@ -146,6 +147,7 @@ reconfig_listeners_take(struct server *server,
 {
 	bool other = listeners->pem != NULL;
 
+	admin_files_take(&server->files, &listeners->files);
 	if (listeners->metrics_differ)
 		metrics_take(server, &listeners->metrics);
 	if (listeners->control_differ)
@@ -219,6 +221,7 @@ reconfig_listeners_send(const struct server *server, struct child *xfrd,
 void
 reconfig_listeners_drop(struct reconfig_listeners *listeners)
 {
+	admin_files_remove(&listeners->files);
 	admin_listeners_leave(&listeners->metrics);
 	control_listeners_leave(&listeners->control);
 	secrets_drop(listeners->pem);

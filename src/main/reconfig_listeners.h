@@ -25,6 +25,7 @@ struct reconfig_listeners {
 	struct control_listeners control; /* without its key */
 	struct secrets *pem; /* another key; NULL: no change */
 	uint64_t look;       /* control_listeners_look before it was read */
+	struct admin_files files; /* files of the new sockets */
 };
 
 /* Opens the sockets that the running configuration does not have. returns
@@ -50,7 +51,8 @@ bool reconfig_listeners_take(struct server *server,
 void reconfig_listeners_send(const struct server *server, struct child *xfrd,
 	int image);
 
-/* Releases sockets and key that were not taken. */
+/* Releases sockets and key that were not taken, and removes the files that were
+ * made for these. */
 void reconfig_listeners_drop(struct reconfig_listeners *listeners);
 
 #endif

@@ -279,7 +279,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 	const struct conf_server *o = &s->server.conf->server;
 	enum nsd_err err = main_change_directory(o->zonesdir);
 	struct diag_sink sink = {.on_diag = log_diag};
-	struct admin_terms terms = {.sink = &sink};
+	struct admin_terms terms = {.made = &s->server.files, .sink = &sink};
 
 	if (err != NSD_OK)
 		return err;
@@ -363,6 +363,7 @@ main_open_control(struct server *server, int64_t until_msec)
 	const struct admin_terms terms = {
 		.until_msec = until_msec,
 		.user = server->user_to_be,
+		.made = &server->files,
 		.sink = &sink,
 	};
 	struct control_listeners *listeners = &server->control;

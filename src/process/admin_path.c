@@ -58,8 +58,9 @@ path_clear(const struct sockaddr_un *address)
 }
 
 static int
-path_bind(const struct sockaddr_un *address, const struct privilege_user *user)
+path_bind(const struct sockaddr_un *address, const struct admin_terms *terms)
 {
+	const struct privilege_user *user = terms->user;
 	int fd, error;
 	mode_t mask;
 	bool done;
@@ -73,6 +74,12 @@ path_bind(const struct sockaddr_un *address, const struct privilege_user *user)
 	done = bind(fd, (const struct sockaddr *)address, sizeof(*address))
 		== 0;
 	umask(mask);
+	if (done && !admin_files_add(terms->made, address->sun_path)) {
+		error = errno;
+		(void)unlink(address->sun_path);
+		errno = error;
+		done = false;
+	}
 	/* lchown: not by way of a link that was put there. */
 	if (done && user != NULL && user->change)
 		done = lchown(address->sun_path, user->uid, user->gid) == 0;
@@ -150,7 +157,7 @@ admin_path_open(const struct admin_params *params, const char *path, int *fd)
 		return NSD_E_SYNTAX;
 	}
 	strcpy(address.sun_path, inside);
-	while ((*fd = path_bind(&address, terms->user)) == -1
+	while ((*fd = path_bind(&address, terms)) == -1
 		&& again_is_due(terms->until_msec))
 		;
 	if (*fd != -1)

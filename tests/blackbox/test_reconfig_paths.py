@@ -1,0 +1,55 @@
+"""reconfig with other UNIX sockets of operators: the files at their paths."""
+import socket
+
+import pytest
+
+import control
+from harness import zone_text
+from ports import free_port
+
+REFUSED = "error reconfig refused: nothing has changed\n"
+
+
+@pytest.fixture
+def server(make_server):
+    return control.config(make_server(zones={"example": zone_text()})).start()
+
+
+def refuse(server, **changed):
+    """Past the tool, which would not take such a nsd.conf either."""
+    control.change(server, **changed)
+    text = control.say(server, b"NSDCT1  reconfig\n")
+    assert text.endswith(REFUSED), text
+    return text
+
+
+@pytest.mark.parametrize("fault", ["metrics", "control", "key"])
+def test_refused_reconfig_leaves_no_path(server, directory, fault):
+    """The fault is met when sockets are open already: in another socket of the
+    same channel, in one of the other channel, or in its key."""
+    made = [directory / "metrics.sock", directory / "control-too.sock"]
+    metrics = [f'"{made[0]}"'] + ["192.0.2.1"] * (fault == "metrics")
+    first = f"\tcontrol-interface: {server.control}\n"
+    assert first in server.extra
+    server.extra += f"\tcontrol-interface: {made[1]}\n"
+    if fault == "control":
+        server.extra += "\tcontrol-interface: 192.0.2.1\n"
+    if fault == "key":
+        server.extra = server.extra.replace(first, (
+            f"\tcontrol-interface: 127.0.0.1@{free_port()}\n"
+            f"\tserver-key-file: {directory}/nosuch.key\n{first}"))
+    text = refuse(server, metrics_enable="yes", metrics_interface=metrics)
+    assert ("nosuch.key" if fault == "key" else "192.0.2.1@") in text
+    assert not any(path.exists() for path in made)
+    assert control.say(server, b"NSDCT1  status\n").startswith("version: ")
+
+
+def test_refused_reconfig_leaves_paths_in_use(server, directory):
+    """The sockets of the running configuration stay where they are."""
+    path = directory / "metrics.sock"
+    control.apply(server, metrics_enable="yes", metrics_interface=f'"{path}"')
+    before = path.stat().st_ino
+    refuse(server, metrics_interface=[f'"{path}"', "192.0.2.1"])
+    assert path.stat().st_ino == before
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
