@@ -18,6 +18,10 @@ struct admin_files {
  * or no file (errno). */
 bool admin_files_add(struct admin_files *files, const char *path) MUST_USE;
 
+/* True if the file at a path is one of the list, by whatever path that has
+ * it. */
+bool admin_files_has(const struct admin_files *files, const char *path);
+
 /* Moves all of made into files. */
 void admin_files_take(struct admin_files *files, struct admin_files *made);
 

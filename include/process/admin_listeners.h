@@ -31,6 +31,7 @@ struct admin_terms {
 	/* Open sockets: their addresses are not bound again, but shared. NULL:
 	 * there are none. */
 	const struct admin_listeners *there;
+	const struct admin_files *known; /* files of these; NULL without */
 	int64_t until_msec;     /* of clock.h: addresses that are in use are
 				 * waited for until then; 0: not at all */
 	/* Of UNIX sockets. */

@@ -70,6 +70,7 @@ reconfig_listeners_open(const struct server *server, const struct conf *conf,
 	struct admin_listeners there;
 	const struct admin_terms terms = {
 		.there = &there,
+		.known = &server->files,
 		.until_msec = clock_now_msec() + IN_USE_MSEC,
 		.chroot = server->chroot,
 		.user = server->user_to_be,

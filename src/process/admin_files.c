@@ -43,6 +43,16 @@ admin_files_add(struct admin_files *files, const char *path)
 	return true;
 }
 
+bool
+admin_files_has(const struct admin_files *files, const char *path)
+{
+	for (const struct admin_file *file = files->first; file != NULL;
+		file = file->next)
+		if (file_is_at(file, path))
+			return true;
+	return false;
+}
+
 /* Drops what a list has of a path, where there is another file now. */
 static void
 files_drop_path(struct admin_files *files, const char *path)

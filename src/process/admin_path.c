@@ -105,21 +105,15 @@ path_find_inside(const char *chroot, const char *path)
 	return NULL;
 }
 
-static bool
-path_is_socket(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
 /* Duplicates the descriptor of an open socket with this path; -1: there is
- * none, or its path was removed. A socket that was bound before the chroot has
- * the whole path. */
+ * none, or its file was removed or replaced. A socket that was bound before the
+ * chroot has the whole path. */
 static int
-path_find_open(const struct admin_listeners *there, const char *path,
+path_find_open(const struct admin_terms *terms, const char *path,
 	const char *inside)
 {
+	const struct admin_listeners *there = terms->there;
+
 	for (unsigned i = 0; there != NULL && i < there->count; i++) {
 		struct sockaddr_un own = {.sun_family = AF_UNSPEC};
 		socklen_t len = sizeof(own);
@@ -132,7 +126,7 @@ path_find_open(const struct admin_listeners *there, const char *path,
 			&& (inside == NULL
 				|| strcmp(own.sun_path, inside) != 0))
 			continue;
-		if (inside == NULL || path_is_socket(inside))
+		if (inside == NULL || admin_files_has(terms->known, inside))
 			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	}
 	return -1;
@@ -145,7 +139,7 @@ admin_path_open(const struct admin_params *params, const char *path, int *fd)
 	const char *inside = path_find_inside(terms->chroot, path);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	*fd = path_find_open(terms->there, path, inside);
+	*fd = path_find_open(terms, path, inside);
 	if (*fd != -1)
 		return NSD_OK;
 	if (inside == NULL) {

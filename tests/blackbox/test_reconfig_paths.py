@@ -4,7 +4,7 @@ import socket
 import pytest
 
 import control
-from harness import zone_text
+from harness import DEADLINE, zone_text
 from ports import free_port
 
 REFUSED = "error reconfig refused: nothing has changed\n"
@@ -53,3 +53,27 @@ def test_refused_reconfig_leaves_paths_in_use(server, directory):
     assert path.stat().st_ino == before
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_path_that_another_process_took(server, directory, listens):
+    """Another's socket is not taken for ours. As long as its process listens,
+    the reconfig is refused; ours is made anew after that."""
+    path = directory / "metrics.sock"
+    control.apply(server, metrics_enable="yes", metrics_interface=f'"{path}"')
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        if listens:
+            other.listen()
+            taken = path.stat().st_ino
+            text = refuse(server, metrics_path="/other")
+            assert (f"metrics-interface: can't bind socket {path}:"
+                    " Address already in use\n") in text
+            assert path.stat().st_ino == taken
+    control.apply(server, metrics_path="/other")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(DEADLINE)
+        client.connect(str(path))
+        client.sendall(b"GET /other HTTP/1.0\r\n\r\n")
+        assert client.recv(20).startswith(b"HTTP/1")
