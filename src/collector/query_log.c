@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -66,7 +67,7 @@ file_write_room(struct query_log *log)
 	if ((size_t)n == log->len)
 		return log->count;
 	/* Another write would tell why. */
-	log->error = ENOSPC;
+	log->error = log->is_fifo ? EAGAIN : ENOSPC;
 	log->is_cut = log->room[n - 1] != '\n';
 	return room_count_lines(log->room, (size_t)n);
 }
@@ -162,8 +163,12 @@ sink_replace(struct query_log *log, int fd)
 void
 query_log_set_file(struct query_log *log, int fd)
 {
+	struct stat status;
+
 	sink_replace(log, fd);
 	log->is_syslog = false;
+	log->is_fifo = fd != -1 && fstat(fd, &status) == 0
+		&& S_ISFIFO(status.st_mode);
 }
 
 void

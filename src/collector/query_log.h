@@ -24,6 +24,7 @@ struct query_log {
 			    * there is room */
 	bool is_syslog;    /* fd is a socket of syslog */
 	bool is_stream;    /* which has a NUL behind each line */
+	bool is_fifo;      /* fd is a FIFO */
 	bool is_cut;       /* the file ends in a part of a line */
 	int error;         /* errno of the last line that was dropped */
 	uint64_t written;  /* lines; counts since query_log_init */

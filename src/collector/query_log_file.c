@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ struct query_log_file {
 	const char *name;     /* query-log, as nsd.conf has it */
 	unsigned pause_msec;
 	bool is_told;         /* the log says that it cannot be opened */
+	bool is_failing;      /* the last line could not be written */
 	int64_t told_msec;    /* when lost lines were told last; 0: never */
 	uint64_t told_lost;   /* how many have been told */
 	uint64_t counted_written, counted_dropped;
@@ -69,6 +71,22 @@ log_file_note(struct query_log_file *f, int error)
 		__ATOMIC_RELAXED);
 }
 
+/* True if the reader of a FIFO, or syslog's daemon, has gone. */
+static bool
+log_file_lacks_reader(const struct query_log *log)
+{
+	return log->fd != -1
+		&& (log->error == ECONNREFUSED || log->error == ENOTCONN
+			|| log->error == ECONNRESET || log->error == EPIPE);
+}
+
+/* True if the reader of a FIFO, or syslog's daemon, had no room. */
+static bool
+log_file_is_full(const struct query_log *log)
+{
+	return log->error == EAGAIN || log->error == ENOBUFS;
+}
+
 void
 query_log_file_begin(struct query_log_file *f)
 {
@@ -94,7 +112,11 @@ query_log_file_on_sink(struct query_log_file *f, int fd,
 		query_log_set_syslog(&f->log, fd, sink->is_stream != 0);
 	else
 		query_log_set_file(&f->log, fd);
-	log_file_note(f, fd != -1 ? 0 : (int)sink->error);
+	/* An open that succeeds has a reader, but maybe no room. */
+	if (fd == -1 || log_file_lacks_reader(&f->log))
+		f->is_failing = false;
+	if (!f->is_failing)
+		log_file_note(f, fd != -1 ? 0 : (int)sink->error);
 	if (fd != -1) {
 		f->is_told = false;
 		return;
@@ -116,15 +138,40 @@ query_log_file_take(struct query_log_file *f, const struct tap_record *record)
 		query_log_add(&f->log, record);
 }
 
+/* Notes whether lines can be written. The kernel knows of readers that read
+ * again; whether a disk has room again, only the next line tells. */
+static void
+log_file_look(struct query_log_file *f)
+{
+	struct pollfd room = {.fd = f->log.fd, .events = POLLOUT};
+	bool is_failing = f->is_failing;
+
+	if (f->log.fd == -1)
+		return;
+	if (f->log.dropped != f->counted_dropped) {
+		log_file_note(f, f->log.error);
+		f->is_failing = true;
+		return;
+	}
+	if (f->log.written != f->counted_written)
+		is_failing = false;
+	/* A socket whose daemon has gone says that there is room. */
+	else if (is_failing && (log_file_is_full(&f->log)
+			|| (log_file_lacks_reader(&f->log)
+				&& !f->log.is_syslog)))
+		is_failing = poll(&room, 1, 0) != 1
+			|| room.revents != POLLOUT;
+	if (f->is_failing && !is_failing)
+		log_file_note(f, 0);
+	f->is_failing = is_failing;
+}
+
 static void
 log_file_count(struct query_log_file *f)
 {
 	struct tap_counts *counts = f->counts;
 
-	if (f->log.dropped != f->counted_dropped && f->log.fd != -1)
-		log_file_note(f, f->log.error);
-	else if (f->log.written != f->counted_written)
-		log_file_note(f, 0);
+	log_file_look(f);
 	/* Counts of this process go on from those of its predecessor. */
 	__atomic_store_n(&counts->lines, counts->lines + f->log.written
 		- f->counted_written, __ATOMIC_RELAXED);
@@ -134,27 +181,16 @@ log_file_count(struct query_log_file *f)
 	f->counted_dropped = f->log.dropped;
 }
 
-/* True if the reader of a FIFO, or syslog's daemon, has gone. */
-static bool
-log_file_lacks_reader(const struct query_log *log)
-{
-	return log->fd != -1
-		&& (log->error == ECONNREFUSED || log->error == ENOTCONN
-			|| log->error == ECONNRESET || log->error == EPIPE);
-}
-
 /* Why lines were lost, for the operator. */
 static const char *
 log_file_reason(const struct query_log *log)
 {
-	bool is_full = log->error == EAGAIN || log->error == ENOBUFS;
-
 	if (log->fd == -1)
 		return "it is not open";
 	if (log_file_lacks_reader(log))
 		return log->is_syslog ? "the syslog daemon has gone"
 				      : "its reader has gone";
-	if (is_full)
+	if (log_file_is_full(log))
 		return log->is_syslog ? "the syslog daemon does not keep up"
 				      : "its reader does not keep up";
 	return strerror(log->error);

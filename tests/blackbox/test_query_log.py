@@ -1,6 +1,7 @@
 """The query log: its fields are what the client saw, whatever file it has, and
 nobody waits for it."""
 
+import contextlib
 import datetime
 import json
 import os
@@ -170,6 +171,9 @@ def test_full_disk_drops_lines_and_answers_go_on(make_server):
         r"query log: \d+ lines were lost: No space left on device")
     assert log.server.answer("www.example", "A") == ["192.0.2.1"]
     wait_for("the trouble", lambda: trouble_of(log, "No space left on device"))
+    # Another open says nothing of the disk.
+    assert control.ask(log.server, "log_reopen") == (0, "ok\n")
+    assert trouble_of(log, "No space left on device")
     # The log goes; dnstap stays, so there are records.
     with log.server.config.open("a") as file:
         file.write("dnstap:\n\tdnstap-enable: yes\n"
@@ -207,6 +211,50 @@ def test_fifo_without_a_reader(make_server, tmp_path):
         log.ask("www.example")
     assert log.server.answer("www.example", "A") == ["192.0.2.1"]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_status_knows_of_a_reader_without_a_query(make_server, tmp_path):
+    """Trouble stays over log_reopen, and goes when the reader of a FIFO reads
+    again, or another one comes; no query needs to show that."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    log = Log(make_server, "qname", path=path)
+    wait_for("lines", lambda: log.ask("www.example")
+             and drain(reader).endswith(b"www.example.\n"))
+    filler = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(filler, b"\n" * 4096):
+            pass
+    with contextlib.suppress(BlockingIOError):
+        while os.write(filler, b"\n"):
+            pass
+    log.ask("www.example")
+    wait_for("trouble", lambda: trouble_of(log, "its reader does not keep up"))
+    assert control.ask(log.server, "log_reopen") == (0, "ok\n")
+    assert trouble_of(log, "its reader does not keep up")
+    drain(reader)
+    wait_for("no trouble", lambda: not has_trouble(log))
+    os.close(filler)
+    os.close(reader)
+    log.ask("www.example")
+    wait_for("trouble", lambda: trouble_of(log, "its reader has gone"))
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    wait_for("no trouble", lambda: not has_trouble(log))
+    os.close(reader)
+
+
+def drain(fd):
+    """Reads all that a FIFO holds."""
+    got = b""
+    with contextlib.suppress(BlockingIOError):
+        while more := os.read(fd, 65536):
+            got += more
+    return got
+
+
+def has_trouble(log):
+    return "trouble: the query log" in control.ask(log.server, "status")[1]
 
 
 def test_reconfig_brings_changes_and_ends_it(make_server):
