@@ -42,6 +42,9 @@ verify_make_options(const struct conf *conf,
 	options.reuseport_by_cpu = false;
 	/* Programs ask in plain. */
 	options.tls_port = options.tls_auth_port = 0;
+	/* The server's sockets have brought the warning that both are taken. */
+	if (!options.do_ip4 && !options.do_ip6)
+		options.do_ip4 = options.do_ip6 = true;
 	if (options.ip_address.count > 0)
 		return options;
 	localhost[0] = (struct conf_interface){

@@ -122,12 +122,15 @@ def test_addresses_with_a_scope_are_listened_on(nsd):
 
 
 def test_without_a_family_both_are_served(nsd):
+    """One warning says so, also of a verify server."""
     server = nsd(zones={"example": zone_text()}, options={
-        "ip-address": ["127.0.0.1", "::1"], "do-ip4": "no", "do-ip6": "no"})
+        "ip-address": ["127.0.0.1", "::1"], "do-ip4": "no", "do-ip6": "no"},
+        extra=f"verify:\n\tenable: yes\n\tport: {free_port()}\n")
     for address in "127.0.0.1", "::1":
         assert server.answer("www.example", "A", address=address) == [
             "192.0.2.1"]
-    assert "warning: do-ip4 and do-ip6 are both no" in server.read_log()
+    assert server.read_log().count(
+        "warning: do-ip4 and do-ip6 are both no") == 1
 
 
 def test_a_scope_that_is_not_there_is_named(make_server):
