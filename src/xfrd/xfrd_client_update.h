@@ -89,9 +89,9 @@ void xfrd_client_update_take(struct xfrd *xfrd, const struct ipc_message *m);
  * was published. */
 void xfrd_client_update_look(struct xfrd *xfrd, const struct xfrd_zone *zone);
 
-/* Gets the last update of a zone. False: there was none, or none is known any
- * more. Reads the journal, perhaps. */
-bool xfrd_client_update_find_last(const struct xfrd *xfrd, const uint8_t *apex,
+/* Gets the last update of a zone that is, or was, served. False: there was
+ * none, or none is known any more. Reads the journal, perhaps. */
+bool xfrd_client_update_find_last(struct xfrd *xfrd, const uint8_t *apex,
 	struct xfrd_updated *last) MUST_USE;
 
 /* Forgets a zone, which goes. Its requests are answered. */

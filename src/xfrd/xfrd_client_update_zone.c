@@ -125,13 +125,33 @@ xfrd_client_update_release(struct xfrd *xfrd, const uint8_t *apex)
 
 /* ---- questions ----------------------------------------------------------- */
 
+/* Finds the entry of the last update that is, or was, served. The newest one of
+ * a zone with a batch under way may be durable and not served yet. */
+static bool
+update_find_served(struct xfrd *xfrd, const uint8_t *apex,
+	struct journal_entry *entry)
+{
+	const struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
+		apex);
+	struct xfrd_soa soa;
+	uint64_t octets;
+
+	if (xfrd->journal == NULL)
+		return false;
+	if (!xfrd_client_update_is_busy(xfrd, apex))
+		return journal_find_newest(xfrd->journal, apex, entry,
+			&octets);
+	return zone != NULL && xfrd_zones_get_soa(xfrd, zone, &soa)
+		&& journal_find_serial(xfrd->journal, apex,
+			soa.numbers.serial, entry);
+}
+
 bool
-xfrd_client_update_find_last(const struct xfrd *xfrd, const uint8_t *apex,
+xfrd_client_update_find_last(struct xfrd *xfrd, const uint8_t *apex,
 	struct xfrd_updated *last)
 {
 	const struct update_zone *z = xfrd_client_update_zone_find(xfrd, apex);
 	struct journal_entry entry;
-	uint64_t octets;
 
 	if (z != NULL && z->last_sec != 0) {
 		last->serial = z->last_serial;
@@ -140,8 +160,7 @@ xfrd_client_update_find_last(const struct xfrd *xfrd, const uint8_t *apex,
 			z->last_source);
 		return true;
 	}
-	if (xfrd->journal == NULL
-		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets)
+	if (!update_find_served(xfrd, apex, &entry)
 		|| entry.kind != JOURNAL_DIFFS
 		|| journal_read_source(xfrd->journal, apex, entry.id,
 			   last->source)

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import time
 
 import dns.message
@@ -140,6 +141,32 @@ def test_it_takes_no_notify_and_no_update(make_server, judge, request_of,
     reply = dns.query.tcp(request_of("b.test"), "127.0.0.1", port=server.port,
                           timeout=60)
     assert reply.rcode() == dns.rcode.NOERROR
+
+
+def test_zonestatus_has_the_update_that_is_served(make_server, judge):
+    """An update that is judged is durable, and not served yet."""
+    server = make_server(zones={})
+    server.zone_file("b.test").write_text(zone_text(1))
+    server.extra += (f"verify:\n\tenable: yes\n\tport: {free_port()}\n"
+                     f"\tverifier: {judge.path}\n"
+                     "zone:\n\tname: b.test\n\tzonefile: b.test.zone\n"
+                     "\tallow-update: 127.0.0.1 NOKEY\n")
+    control.config(server)
+    judge.say(0)
+    server.start()
+    judge.forget()
+    update = dns.update.UpdateMessage("b.test")
+    update.add("new", 60, "A", "192.0.2.9")
+    known = len(judge.begun())
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(60)
+        client.connect(("127.0.0.1", server.port))
+        client.send(update.to_wire())
+        wait_for("a program", lambda: len(judge.begun()) > known)
+        assert "update: " not in control.ask(server, "zonestatus")[1]
+        judge.say(0)
+        assert dns.message.from_wire(client.recv(512)).rcode() == 0
+    assert 'update: "serial 2 from' in control.ask(server, "zonestatus")[1]
 
 
 def test_its_queries_are_in_no_statistics(server):
