@@ -375,12 +375,52 @@ keep_outcome_refused(const struct xfrd_job *job,
 	return updated->err == NSD_E_DIGEST ? XFR_BAD_DIGEST : XFR_BAD_SIGNED;
 }
 
+/* Returns the outcome of a transfer whose version is not served. */
+static enum xfr_outcome
+keep_outcome_failed(const struct xfrd_job *job,
+	const struct ipc_updated *updated)
+{
+	switch (updated->err) {
+	case NSD_E_INEXACT:
+	case NSD_E_LIMIT:
+		log_at(2, LOG_LEVEL_NOTICE,
+			"xfrd: zone %s transfer failed to apply, waiting for"
+			" retry", job->name);
+		return XFR_NO_FIT;
+	case NSD_E_MEMORY:
+	case NSD_E_SYSTEM:
+		return XFR_LOCAL;
+	case NSD_E_DIGEST:
+	case NSD_E_SIGNED:
+	case NSD_E_CHANGE:
+	case NSD_E_REFUSED:
+		return keep_outcome_refused(job, updated);
+	default:
+		/* The transfer is to blame: a zone with errors, or one that
+		 * loaders die of. */
+		return job->reader.result.kind == XFR_DIFFS ? XFR_NO_FIT
+							    : XFR_NONSENSE;
+	}
+}
+
+/* Keeps the version, which is served. */
+static void
+keep_accept(struct xfrd_job *job)
+{
+	journal_accept(job->xfrd->journal, job->apex, job->entry);
+	keep_log_accepted(job);
+	xfrd_refused_drop(&job->xfrd->zones.table, job->zone);
+	keep_log(job);
+	keep_shorten(job->xfrd, job);
+	xfrd_catalog_hear(job->xfrd, job->zone);
+}
+
 /* Takes the loader's answer. False: the job waits, for a while. */
 static bool
 keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 {
-	struct journal *journal = job->xfrd->journal;
 	struct ipc_updated updated;
+	const char *why = NULL;
 	struct xfr_reply reply = {
 		.outcome = XFR_DONE,
 		.soa = job->reader.result.soa,
@@ -396,56 +436,24 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 	/* The next loader may lack memory for what is done. */
 	if (answer != NULL && updated.err != NSD_E_AGAIN && keep_is_served(job))
 		updated.err = NSD_OK;
-	switch (updated.err) {
-	case NSD_OK:
-		if (job->zone == NULL) {
-			xfrd_job_free(job);
-			return true;
-		}
-		journal_accept(journal, job->apex, job->entry);
-		keep_log_accepted(job);
-		xfrd_refused_drop(&job->xfrd->zones.table, job->zone);
-		keep_log(job);
-		keep_shorten(job->xfrd, job);
-		xfrd_catalog_hear(job->xfrd, job->zone);
-		xfrd_job_end(job, &reply, NULL);
+	if (job->zone == NULL
+		&& (updated.err == NSD_OK || updated.err == NSD_E_AGAIN)) {
+		xfrd_job_free(job);
 		return true;
-	case NSD_E_AGAIN:
-		if (job->zone == NULL) {
-			xfrd_job_free(job);
-			return true;
-		}
+	}
+	if (updated.err == NSD_E_AGAIN) {
 		keep_wait(job, false);
 		return false;
-	case NSD_E_INEXACT:
-	case NSD_E_LIMIT:
-		log_at(2, LOG_LEVEL_NOTICE,
-			"xfrd: zone %s transfer failed to apply, waiting for"
-			" retry", job->name);
-		reply.outcome = XFR_NO_FIT;
-		break;
-	case NSD_E_MEMORY:
-	case NSD_E_SYSTEM:
-		reply.outcome = XFR_LOCAL;
-		break;
-	case NSD_E_DIGEST:
-	case NSD_E_SIGNED:
-	case NSD_E_CHANGE:
-	case NSD_E_REFUSED:
-		reply.outcome = keep_outcome_refused(job, &updated);
-		break;
-	default:
-		/* The transfer is to blame: a zone with errors, or one that
-		 * loaders die of. */
-		reply.outcome = job->reader.result.kind == XFR_DIFFS
-			? XFR_NO_FIT
-			: XFR_NONSENSE;
-		break;
 	}
-	journal_refuse(journal, job->apex, job->entry);
-	xfrd_job_end(job, &reply, answer != NULL
-		? err_text((enum nsd_err)updated.err)
-		: "loaders have died of it");
+	if (updated.err == NSD_OK) {
+		keep_accept(job);
+	} else {
+		reply.outcome = keep_outcome_failed(job, &updated);
+		journal_refuse(job->xfrd->journal, job->apex, job->entry);
+		why = answer != NULL ? err_text((enum nsd_err)updated.err)
+				     : "loaders have died of it";
+	}
+	xfrd_job_end(job, &reply, why);
 	return true;
 }
 
