@@ -35,7 +35,7 @@ count_add(uint64_t *counter, uint64_t n)
 /* ---- ends ---------------------------------------------------------------- */
 
 static void
-receiver_drop(struct dnstap_stream *s)
+stream_drop(struct dnstap_stream *s)
 {
 	if (s->ready != NULL)
 		event_free(s->ready);
@@ -52,13 +52,13 @@ receiver_drop(struct dnstap_stream *s)
 }
 
 static void
-receiver_end(struct dnstap_stream *s, const char *why)
+stream_tell_end(struct dnstap_stream *s, const char *why)
 {
 	char text[TLS_FAILURE_MAX];
 
 	/* The text may be the connection's. */
 	(void)snprintf(text, sizeof(text), "%s", why);
-	receiver_drop(s);
+	stream_drop(s);
 	s->on_end(s->ctx, text);
 }
 
@@ -95,11 +95,11 @@ stream_on_overdue(evutil_socket_t fd, short what, void *arg)
 	struct dnstap_stream *s = arg;
 
 	if (s->state == DNSTAP_STREAM_CONNECTING)
-		receiver_end(s, "Connection timed out");
+		stream_tell_end(s, "Connection timed out");
 	else if (s->state == DNSTAP_STREAM_GREETING)
-		receiver_end(s, "the receiver does not answer");
+		stream_tell_end(s, "the receiver does not answer");
 	else if (stream_has_stalled(s) || !stream_look_later(s))
-		receiver_end(s, "the receiver does not finish");
+		stream_tell_end(s, "the receiver does not finish");
 }
 
 /* ---- control frames ------------------------------------------------------ */
@@ -228,7 +228,7 @@ dnstap_stream_stop(struct dnstap_stream *s)
 void
 dnstap_stream_end(struct dnstap_stream *s)
 {
-	receiver_drop(s);
+	stream_drop(s);
 	count_add(s->dropped, s->waiting);
 	s->waiting = 0;
 	(void)evbuffer_drain(s->frames, evbuffer_get_length(s->frames));
@@ -238,7 +238,7 @@ static void
 stream_on_accept(struct dnstap_stream *s)
 {
 	if (!control_send(s, FSTRM_CONTROL_START)) {
-		receiver_end(s, "no memory");
+		stream_tell_end(s, "no memory");
 		return;
 	}
 	event_del(s->overdue);
@@ -261,10 +261,10 @@ stream_on_readable(struct bufferevent *bev, void *arg)
 		stream_on_accept(s);
 	else if (len != SIZE_MAX && s->state >= DNSTAP_STREAM_OPEN
 		&& control_is(frame, len, FSTRM_CONTROL_FINISH))
-		receiver_end(s, "the receiver has finished");
+		stream_tell_end(s, "the receiver has finished");
 	else
-		receiver_end(s, "the receiver does not speak Frame Streams, or"
-			" refuses dnstap");
+		stream_tell_end(s, "the receiver does not speak Frame Streams,"
+			" or refuses dnstap");
 }
 
 static void
@@ -280,13 +280,13 @@ stream_on_event(struct bufferevent *bev, short what, void *arg)
 	if (s->tls != NULL)
 		tls = tls_client_print_failure(bev, reason);
 	if ((what & BEV_EVENT_TIMEOUT) != 0)
-		receiver_end(s, "the receiver takes nothing");
+		stream_tell_end(s, "the receiver takes nothing");
 	else if (tls != NULL)
-		receiver_end(s, tls);
+		stream_tell_end(s, tls);
 	else if ((what & BEV_EVENT_EOF) != 0 || error == 0 || error == EAGAIN)
-		receiver_end(s, "the receiver has closed the connection");
+		stream_tell_end(s, "the receiver has closed the connection");
 	else
-		receiver_end(s, strerror(error));
+		stream_tell_end(s, strerror(error));
 }
 
 /* ---- a new connection ---------------------------------------------------- */
@@ -300,7 +300,7 @@ stream_greet(struct dnstap_stream *s)
 	s->bev = s->tls != NULL ? tls_client_open(s->tls, s->base, s->fd)
 		: bufferevent_socket_new(s->base, s->fd, BEV_OPT_CLOSE_ON_FREE);
 	if (s->bev == NULL) {
-		receiver_end(s, "no memory");
+		stream_tell_end(s, "no memory");
 		return;
 	}
 	s->state = DNSTAP_STREAM_GREETING;
@@ -313,7 +313,7 @@ stream_greet(struct dnstap_stream *s)
 			== NULL
 		|| !control_send(s, FSTRM_CONTROL_READY)
 		|| bufferevent_enable(s->bev, EV_READ | EV_WRITE) != 0)
-		receiver_end(s, "no memory");
+		stream_tell_end(s, "no memory");
 }
 
 static void
@@ -328,7 +328,7 @@ stream_on_connected(evutil_socket_t fd, short what, void *arg)
 	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
 		error = errno;
 	if (error != 0)
-		receiver_end(s, strerror(error));
+		stream_tell_end(s, strerror(error));
 	else
 		stream_greet(s);
 }
@@ -345,7 +345,7 @@ dnstap_stream_open(struct dnstap_stream *s, int fd)
 	if (s->ready != NULL && event_add(s->ready, NULL) == 0
 		&& event_add(s->overdue, &most) == 0)
 		return true;
-	receiver_drop(s);
+	stream_drop(s);
 	return false;
 }
 
