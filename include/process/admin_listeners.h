@@ -53,7 +53,8 @@ struct admin_params {
  * Opens the interfaces of metrics-interface, if metrics-enable is yes:
  * addresses, network interfaces with all their addresses, and paths of UNIX
  * sockets, for their owner and group; if it is not given, 127.0.0.1 and ::1, as
- * far as this machine has them.
+ * far as this machine has them and do-ip4 and do-ip6 say so: with neither none,
+ * as in NSD.
  * returns NSD_OK; NSD_E_SYNTAX: a text is no interface; NSD_E_SYSTEM: a socket
  * cannot be had; NSD_E_MEMORY. After a failure nothing new is open.
  */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "conf/families.h"
+#include "base/log.h"
 #include "net/socket.h"
 #include "process/admin_listeners.h"
 #include "process/again.h"
@@ -213,8 +213,8 @@ admin_listeners_open_metrics(const struct conf_server *options,
 	const struct admin_params params = {
 		.option = "metrics-interface",
 		.port = (uint16_t)options->metrics_port,
-		.ip4 = conf_server_has_ip4(options),
-		.ip6 = conf_server_has_ip6(options),
+		.ip4 = options->do_ip4,
+		.ip6 = options->do_ip6,
 		.terms = *terms,
 	};
 	enum nsd_err err = NSD_OK;
@@ -222,6 +222,13 @@ admin_listeners_open_metrics(const struct conf_server *options,
 	*listeners = (struct admin_listeners){.fds = NULL};
 	if (!options->metrics_enable)
 		return NSD_OK;
+	/* Figures are for anybody of this machine: no address is added that
+	 * NSD does not have. */
+	if (all->count == 0 && !params.ip4 && !params.ip6) {
+		log_warning("metrics-enable: do-ip4 and do-ip6 are both no:"
+			    " metrics are nowhere without a metrics-interface");
+		return NSD_OK;
+	}
 	if (all->count == 0)
 		err = admin_listeners_open_local(&params, listeners);
 	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++)

@@ -1,4 +1,5 @@
 """Datagrams: the process that gets each, and those that no process gets."""
+import contextlib
 import json
 import os
 import re
@@ -131,6 +132,28 @@ def test_without_a_family_both_are_served(nsd):
             "192.0.2.1"]
     assert server.read_log().count(
         "warning: do-ip4 and do-ip6 are both no") == 1
+
+
+@pytest.mark.parametrize("families", ["", "4", "6", "46"])
+def test_metrics_are_on_loopback_of_each_family(make_server, families):
+    """Without metrics-interface. With neither family NSD 4.12 has none, too,
+    while it answers queries on both."""
+    port = free_port()
+    server = make_server(zones={"example": zone_text()}, options={
+        "ip-address": "127.0.0.1" if families != "6" else "::1",
+        "do-ip4": "yes" if "4" in families else "no",
+        "do-ip6": "yes" if "6" in families else "no",
+        "metrics-enable": "yes", "metrics-port": port})
+    if families == "6":
+        server.address = "::1"
+    server.start()
+    for family, address in ("4", "127.0.0.1"), ("6", "::1"):
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection((address, port)).close()
+            assert family in families
+            continue
+        assert family not in families
+    assert ("metrics are nowhere" in server.read_log()) == (not families)
 
 
 def test_a_scope_that_is_not_there_is_named(make_server):
