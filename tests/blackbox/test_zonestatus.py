@@ -4,13 +4,15 @@ import re
 import signal
 import time
 
+import dns.query
 import dns.rcode
 import dns.rrset
 import dns.tsigkeyring
+import dns.update
 import pytest
 
 import control
-from harness import wait_for, zone_text
+from harness import DEADLINE, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, reply, soa, whole
 
 SECRET = "c2VjcmV0IG9mIGEga2V5"
@@ -267,6 +269,46 @@ def test_write_that_failed_leaves_what_the_file_holds(make_server, growing,
     (server.directory / "sec.test.zone~").rmdir()
     assert control.ask(server, "write", "sec.test") == (0, "ok\n")
     assert status_of(server)["file_serial"] == 2
+
+
+def test_last_write_of_a_primary_in_json(make_server, directory):
+    """A zone that clients update has the same keys as a secondary one."""
+    server = control.config(make_server(
+        extra="zone:\n\tname: upd.test\n\tzonefile: upd.test.zone\n"
+        "\tallow-update: 127.0.0.1 NOKEY\n",
+        options={"zonefiles-write": 0, "xfrdir": f'"{directory}/copies"'},
+        updates=True))
+    (directory / "copies").mkdir()
+    server.zone_file("upd.test").write_text(zone_text())
+    server.start()
+
+    def update(name):
+        message = dns.update.UpdateMessage("upd.test")
+        message.add(name, 60, "TXT", "x")
+        assert dns.query.udp(message, server.address, port=server.port,
+                             timeout=DEADLINE).rcode() == dns.rcode.NOERROR
+
+    update("a")
+    assert "last_write" not in status_of(server, "upd.test")
+    assert control.ask(server, "write", "upd.test") == (0, "ok\n")
+    status = status_of(server, "upd.test")
+    assert status["last_write"].pop("time") <= time.time()
+    assert status["last_write"] == {"result": "ok", "to": "file", "serial": 2}
+    assert status["file_serial"] == 2
+    update("b")
+    # In the place of its new file.
+    blocks = server.zone_file("upd.test").with_suffix(".zone~")
+    blocks.mkdir()
+    assert control.ask(server, "write", "upd.test")[0] == 1
+    status = status_of(server, "upd.test")
+    assert status["file_serial"] == 2
+    assert status["last_write"].pop("time") <= time.time()
+    why = status["last_write"].pop("text")
+    assert status["last_write"] == {"result": "failed", "to": "xfrdir",
+                                    "serial": 3}
+    assert why in line(server, "last-write", "upd.test")
+    assert json.loads(control.ask(server, "-j", "status")[1])["trouble"] == [
+        f"zone upd.test cannot be written: {why}"]
 
 
 def test_memory_of_a_zone(make_server, growing):
