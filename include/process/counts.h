@@ -53,6 +53,9 @@ struct counts_reset {
 	 * time, and at_usec and queries of the time before, until the next
 	 * reset. */
 	uint64_t which;
+	/* No figure: not 0 if a zone file could not be written since all could
+	 * be. */
+	uint64_t write_failed;
 	uint64_t queries[]; /* of each worker */
 };
 

@@ -158,6 +158,8 @@ struct xfrd_writes {
 	} state;
 	bool wanted;                 /* a round, by the clock */
 	bool files_wanted;           /* a round that looks for files */
+	bool failed_before;          /* the xfrd before this one could not write
+				      * all files; no round since then */
 	struct xfrd_look look;
 	bool busy;                   /* the writer has a zone, or `look`, in
 				      * hand: */

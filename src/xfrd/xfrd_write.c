@@ -179,13 +179,14 @@ write_begin_round(struct xfrd *xfrd, bool is_whole)
 	write_reset(writes);
 	if (!is_whole)
 		return;
-	writes->wanted = false;
+	writes->wanted = writes->failed_before = false;
 	cds_list_for_each_entry(request, &writes->pending, node)
 		request->taken |= request->all;
 }
 
 /* Sets the timer of the next round. Rounds are a multiple of the period from
- * main's start: an xfrd that is replaced does not put them off. */
+ * main's start: an xfrd that is replaced does not put them off. It begins with
+ * one if there were failures, which it does not know of else. */
 static void
 write_await_period(struct xfrd *xfrd)
 {
@@ -196,6 +197,8 @@ write_await_period(struct xfrd *xfrd)
 	if (period == 0)
 		return;
 	wait.tv_sec = (time_t)(past > 0 ? period - past % period : period);
+	if (xfrd->writes.failed_before)
+		wait.tv_sec = LOOK_SEC;
 	event_add(xfrd->writes.period_event, &wait);
 }
 
@@ -217,6 +220,8 @@ write_end_round(struct xfrd *xfrd)
 	if (writes->failed > 1)
 		log_error("xfrd: %u zone files could not be written, %u were",
 			writes->failed, writes->written);
+	if (writes->state == XFRD_WRITES_ROUND)
+		xfrd_write_set_failed(xfrd, writes->failed > 0);
 	writes->state = XFRD_WRITES_NONE;
 	write_end_requests(writes);
 	if (!writes->ending
@@ -684,6 +689,7 @@ xfrd_write_init(struct xfrd *xfrd)
 	if (writes->step_event == NULL || writes->period_event == NULL
 		|| writes->look_event == NULL)
 		return NSD_E_MEMORY;
+	writes->failed_before = xfrd_write_has_failed(xfrd);
 	write_await_period(xfrd);
 	return NSD_OK;
 }

@@ -28,6 +28,10 @@ enum xfrd_write_need xfrd_write_need_of_file(struct xfrd *xfrd,
  * for now. */
 bool xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct journal_entry *entry, request_on_end *on_end) MUST_USE;
+/* Has this xfrd, or the next one, know that a file could not be written. */
+void xfrd_write_set_failed(const struct xfrd *xfrd, bool failed);
+bool xfrd_write_has_failed(const struct xfrd *xfrd) MUST_USE;
+
 /* Notes the outcome of writing a zone. */
 void xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct ipc_written *written);

@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "journal/journal.h"
+#include "process/counts.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_write.h"
 
@@ -153,6 +154,22 @@ xfrd_write_ask(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 /* ---- outcomes ------------------------------------------------------------ */
 
+void
+xfrd_write_set_failed(const struct xfrd *xfrd, bool failed)
+{
+	if (xfrd->role.server->counts != NULL)
+		counts_get_reset(xfrd->role.server->counts)->write_failed =
+			failed;
+}
+
+bool
+xfrd_write_has_failed(const struct xfrd *xfrd)
+{
+	return xfrd->role.server->counts != NULL
+		&& counts_get_reset(xfrd->role.server->counts)->write_failed
+		!= 0;
+}
+
 /* Logs failures to write: the first zone of a round, and their number at its
  * end. */
 static void
@@ -222,6 +239,7 @@ xfrd_write_note(struct xfrd *xfrd, struct xfrd_zone *zone,
 		}
 		write_log_failure(xfrd, zone, &result);
 		xfrd->writes.last_failed = result;
+		xfrd_write_set_failed(xfrd, true);
 	}
 	*done = result;
 }

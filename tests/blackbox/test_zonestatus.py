@@ -311,6 +311,27 @@ def test_last_write_of_a_primary_in_json(make_server, directory):
         f"zone upd.test cannot be written: {why}"]
 
 
+def test_next_xfrd_tells_that_a_zone_cannot_be_written(make_server, growing):
+    """The next xfrd tries soon, not when the hour is over."""
+    server = start(make_server, (growing[0], "NOKEY"))
+    server.wait_serial("sec.test", 1)
+    # In the place of its new file.
+    (server.directory / "sec.test.zone~").mkdir()
+    assert control.ask(server, "write", "sec.test")[0] == 1
+    trouble = "trouble: zone sec.test cannot be written: "
+    assert trouble in control.ask(server, "status")[1]
+    for _ in range(2):
+        server.wait_replaced("xfrd", server.kill("xfrd", signal.SIGKILL))
+        wait_for("the trouble", lambda: trouble in control.ask(
+            server, "status")[1])
+    assert status_of(server)["last_write"]["result"] == "failed"
+    # The file comes without a request.
+    (server.directory / "sec.test.zone~").rmdir()
+    server.wait_replaced("xfrd", server.kill("xfrd", signal.SIGKILL))
+    wait_for("the file", lambda: status_of(server).get("file_serial") == 1)
+    assert trouble not in control.ask(server, "status")[1]
+
+
 def test_memory_of_a_zone(make_server, growing):
     """The memory of a zone grows with it."""
     primary, serial = growing
