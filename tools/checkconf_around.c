@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "checkconf_around.h"
+#include "conf/chroot.h"
 #include "conf/zonelist.h"
 #include "xfr/state.h"
 
@@ -37,30 +38,13 @@ path_is_set(const char *path)
 }
 
 bool
-checkconf_path_outside(const struct conf *conf, const char *path,
-	char outside[PATH_MAX])
-{
-	const char *chroot = conf->server.chroot;
-	bool inside = path_is_set(chroot) && path[0] == '/'
-		&& conf_path_in_chroot(chroot, path) == path;
-	size_t chroot_len = inside ? strlen(chroot) : 0;
-	int len;
-
-	while (chroot_len > 0 && chroot[chroot_len - 1] == '/')
-		chroot_len--;
-	len = snprintf(outside, PATH_MAX, "%.*s%s", (int)chroot_len,
-		inside ? chroot : "", path);
-	return len >= 0 && len < PATH_MAX;
-}
-
-bool
 checkconf_enter_zonesdir(const struct conf *conf, char folder[PATH_MAX])
 {
 	const char *name = conf->server.zonesdir;
 
 	folder[0] = '\0';
 	return !path_is_set(name)
-		|| (checkconf_path_outside(conf, name, folder)
+		|| (conf_path_outside_chroot(conf->server.chroot, name, folder)
 			&& chdir(folder) == 0);
 }
 
@@ -137,7 +121,7 @@ zone_find_files(struct around_zones *zones, const struct conf *conf,
 
 	if (conf_zone_file_name(zone, name, sizeof(name), &len) != NSD_OK
 		|| zone->options->catalog == CONF_CATALOG_PRODUCER
-		|| !checkconf_path_outside(conf, name, path))
+		|| !conf_path_outside_chroot(conf->server.chroot, name, path))
 		return;
 	if (stat(path, &st) == 0) {
 		found_add(&zones->here, path, zone);
@@ -243,7 +227,7 @@ around_state(const struct conf *conf, struct checkconf_report *report)
 	int fd;
 
 	if (!path_is_set(name) || conf->secondary_count == 0
-		|| !checkconf_path_outside(conf, name, path)
+		|| !conf_path_outside_chroot(conf->server.chroot, name, path)
 		|| fs_open_to_read(path, false, &fd, &st) != NSD_OK)
 		return;
 	xfr_state_parse_begin(&parser, path, NULL);
@@ -270,7 +254,7 @@ database_look(const struct conf *conf, const char *name,
 	struct stat st;
 	int fd;
 
-	if (!checkconf_path_outside(conf, name, path)
+	if (!conf_path_outside_chroot(conf->server.chroot, name, path)
 		|| fs_open_to_read(path, false, &fd, &st) != NSD_OK)
 		return;
 	if (read(fd, mark, sizeof(mark)) == (ssize_t)sizeof(mark)

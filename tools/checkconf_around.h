@@ -8,11 +8,6 @@
 
 #include "checkconf_report.h"
 
-/* Makes the path of a file that the server finds from within the chroot: names
- * from / have the chroot in front, or none. False: it is too long. */
-bool checkconf_path_outside(const struct conf *conf, const char *path,
-	char outside[PATH_MAX]);
-
 /* Changes to the folder zonesdir, as the server does; to be called once, as it
  * may be relative. False: that cannot be. folder: its path; "": none is set. */
 bool checkconf_enter_zonesdir(const struct conf *conf, char folder[PATH_MAX]);

@@ -11,6 +11,7 @@
 #include "checkconf_around.h"
 #include "checkconf_report.h"
 #include "conf/anchors.h"
+#include "conf/chroot.h"
 #include "conf/conf.h"
 #include "conf/migrate.h"
 #include "zonefile/anchors.h"
@@ -269,7 +270,8 @@ check_anchors(void *ctx, const char *path)
 		diag_emit(reader->sink, DIAG_ERROR, path, 0, 0,
 			"the path is relative to zonesdir %s, which cannot be "
 			"entered", reader->absent);
-	else if (!checkconf_path_outside(reader->conf, path, outside))
+	else if (!conf_path_outside_chroot(
+			 reader->conf->server.chroot, path, outside))
 		diag_emit(reader->sink, DIAG_ERROR, path, 0, 0,
 			"the path is too long");
 	else if (anchors_read(outside, NULL, reader->sink, &file) == NSD_OK)

@@ -636,11 +636,6 @@ enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 enum nsd_err conf_zone_group_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
-/* Strips the chroot from an absolute path. A path outside of the chroot stays
- * as it is, and so does any path without a chroot (NULL or ""). Lent as long as
- * path is. */
-const char *conf_path_in_chroot(const char *chroot, const char *path);
-
 /* ---- checks that are no errors of the file ----------------------------- */
 
 /*

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "collector/dnstap_frame.h"
 #include "collector/dnstap_stream.h"
+#include "conf/chroot.h"
 #include "process/counts.h"
 #include "tls/client.h"
 

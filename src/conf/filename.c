@@ -130,17 +130,3 @@ conf_zone_group_name(const struct conf_zone *zone, char *out, size_t size,
 		return NSD_E_NOT_FOUND;
 	return conf_expand_name(group, zone->name, zone->wire, out, size, len);
 }
-
-const char *
-conf_path_in_chroot(const char *chroot, const char *path)
-{
-	size_t len = chroot != NULL ? strlen(chroot) : 0;
-
-	while (len > 0 && chroot[len - 1] == '/')
-		len--;
-	if (len == 0 || strncmp(path, chroot, len) != 0)
-		return path;
-	if (path[len] == '\0')
-		return "/";
-	return path[len] == '/' ? path + len : path;
-}

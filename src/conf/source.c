@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/grow.h"
 #include "base/platform.h"
+#include "conf/chroot.h"
 #include "conf/parser.h"
 
 /* The characters that make a name a pattern of glob(3). */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "conf/image.h"
 #include "conf/zonelist.h"
 #include "dns/name.h"

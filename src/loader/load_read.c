@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compile/build.h"
+#include "conf/chroot.h"
 #include "loader/load_candidate.h"
 #include "loader/load_crashes.h"
 #include "loader/load_digest.h"

@@ -9,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "loader/load_change.h"
 #include "loader/load_verify.h"
 #include "store/writer.h"

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "dns/serial.h"
 #include "loader/load_apply.h"
 #include "loader/load_crashes.h"

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "conf/conf.h"
 #include "loader/load_expiry.h"
 #include "loader/load_files.h"

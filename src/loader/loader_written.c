@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/octets.h"
+#include "conf/chroot.h"
 #include "dns/name.h"
 #include "loader/load_files.h"
 #include "loader/loader.h"

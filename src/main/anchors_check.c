@@ -2,13 +2,15 @@
 #include "config.h"
 
 #include "conf/anchors.h"
+#include "conf/chroot.h"
 #include "main/anchors_check.h"
 #include "zonefile/anchors.h"
 
 struct anchors_checker {
 	struct diag_sink errors; /* of a file */
 	struct diag_sink *sink;
-	const char *chroot;
+	const char *chroot; /* as in anchors_check */
+	const char *to_be;  /* is entered later, or NULL */
 	const char *path;
 };
 
@@ -29,11 +31,14 @@ checker_on_file(void *ctx, const char *path)
 {
 	struct anchors_checker *c = ctx;
 	struct anchors_file file;
+	char outside[PATH_MAX];
 
 	c->path = path;
-	if (anchors_read(conf_path_in_chroot(c->chroot, path), NULL,
-			&c->errors, &file)
-		== NSD_OK)
+	path = conf_path_in_chroot(c->chroot, path);
+	/* A path that is too long is no file's, with or without the chroot. */
+	if (conf_path_outside_chroot(c->to_be, path, outside))
+		path = outside;
+	if (anchors_read(path, NULL, &c->errors, &file) == NSD_OK)
 		anchors_fini(&file);
 }
 
@@ -45,6 +50,7 @@ anchors_check(const struct conf *conf, const char *chroot,
 		.errors.on_diag = checker_on_diag,
 		.sink = sink,
 		.chroot = chroot,
+		.to_be = chroot == NULL ? conf->server.chroot : NULL,
 	};
 
 	conf_walk_anchors(conf, checker_on_file, &c);

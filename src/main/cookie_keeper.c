@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "conf/conf.h"
 #include "guard/cookie_text.h"
 #include "main/child.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "conf/chroot.h"
 #include "main/child.h"
 #include "main/children.h"
 #include "main/log_change.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "main/private_folder.h"
 
 void

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "conf/compare.h"
 #include "main/child.h"
 #include "main/service.h"

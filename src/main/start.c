@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "conf/chroot.h"
 #include "conf/command.h"
 #include "conf/image.h"
 #include "conf/secret_keys.h"

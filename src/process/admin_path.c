@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "conf/chroot.h"
 #include "process/admin_listeners.h"
 #include "process/again.h"
 

@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "conf/families.h"
 #include "process/admin_listeners.h"
 #include "process/control_listeners.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/secrets.h"
+#include "conf/chroot.h"
 #include "process/server.h"
 
 void

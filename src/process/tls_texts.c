@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "process/server.h"
 #include "process/tls_texts.h"
 #include "tls/server.h"

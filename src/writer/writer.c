@@ -25,6 +25,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "conf/chroot.h"
 #include "dns/name.h"
 #include "ipc/handlers.h"
 #include "loader/ixfr_file.h"

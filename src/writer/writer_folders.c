@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "conf/chroot.h"
 #include "conf/conf.h"
 #include "settings/pattern.h"
 #include "writer/writer_folders.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 

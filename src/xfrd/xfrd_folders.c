@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_change.h"
 #include "xfrd/xfrd_folder.h"

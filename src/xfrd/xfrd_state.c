@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "conf/chroot.h"
 #include "xfr/state.h"
 #include "xfrd/xfrd.h"
 

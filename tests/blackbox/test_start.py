@@ -510,8 +510,8 @@ def test_pid_file_in_a_directory_of_root_is_emptied(make_server, directory):
     assert server.pidfile.read_text() == ""
 
 
-def chroot_server(make_server, directory, **options):
-    server = make_server(zones={"example": zone_text()},
+def chroot_server(make_server, directory, extra="", **options):
+    server = make_server(zones={"example": zone_text()}, extra=extra,
                          options={"username": "nobody",
                                   "chroot": f'"{directory}"', **options})
     os.chown(directory, 65534, 65534)
@@ -519,6 +519,24 @@ def chroot_server(make_server, directory, **options):
         # The leak check needs /proc, which is not in there.
         server.look_for_no_leaks()
     return server.start()
+
+
+@needs_root
+@pytest.mark.parametrize("root", ["", "{root}"])
+def test_trust_anchors_of_a_chroot_are_looked_at(make_server, directory, root):
+    """The server reads them before it enters the chroot."""
+    (directory / "zones").mkdir()
+    anchors = directory / "zones/anchors"
+    anchors.write_text("faulty\n")
+    server = chroot_server(
+        make_server, directory, f"\tdnssec-verify-anchor:"
+        f" {root.format(root=directory)}/zones/anchors\n")
+    server.wait_log(r"dnssec-verify-anchor \S*/zones/anchors: line 1: Missing")
+    server.stop()
+    known = len(server.read_log())
+    anchors.write_text("other.test. DS 1 13 2 " + 32 * "ab" + "\n")
+    server.start()
+    assert "dnssec-verify-anchor" not in server.read_log()[known:]
 
 
 @needs_root

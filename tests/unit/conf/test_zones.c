@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "conf/chroot.h"
 #include "dns/answer_kind.h"
 #include "dns/name.h"
 #include "reader.h"
