@@ -23,20 +23,22 @@ path_fail(const struct admin_params *params, const char *path, const char *why)
 		"%s: can't bind socket %s: %s", params->option, path, why);
 }
 
-/* True if a process listens there. */
+/* True if no process listens there. Whatever else a connection fails with may
+ * be the socket of a living process: one of datagrams (EPROTOTYPE), or one that
+ * is not for us (EACCES). */
 static bool
-path_is_in_use(const struct sockaddr_un *address)
+path_is_abandoned(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		0);
-	bool in_use = fd != -1
-		&& (connect(fd, (const struct sockaddr *)address,
-			    sizeof(*address)) == 0
-			|| errno == EAGAIN);
+	bool abandoned = fd != -1
+		&& connect(fd, (const struct sockaddr *)address,
+			   sizeof(*address)) == -1
+		&& (errno == ECONNREFUSED || errno == ENOENT);
 
 	if (fd != -1)
 		close(fd);
-	return in_use;
+	return abandoned;
 }
 
 /* Removes the socket that a former server has left. Nothing else is removed. */
@@ -51,11 +53,11 @@ path_clear(const struct sockaddr_un *address)
 		errno = EEXIST;
 		return false;
 	}
-	if (path_is_in_use(address)) {
+	if (!path_is_abandoned(address)) {
 		errno = EADDRINUSE;
 		return false;
 	}
-	return unlink(address->sun_path) == 0;
+	return unlink(address->sun_path) == 0 || errno == ENOENT;
 }
 
 static int

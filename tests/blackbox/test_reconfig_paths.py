@@ -77,3 +77,25 @@ def test_path_that_another_process_took(server, directory, listens):
         client.connect(str(path))
         client.sendall(b"GET /other HTTP/1.0\r\n\r\n")
         assert client.recv(20).startswith(b"HTTP/1")
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_SEQPACKET])
+def test_path_of_another_kind_of_socket(server, directory, kind):
+    """A socket of datagrams, like that of syslog, is in use, too: its file
+    stays, at a reconfig and at a start."""
+    path = directory / "other.sock"
+    with socket.socket(socket.AF_UNIX, kind) as other, \
+            socket.socket(socket.AF_UNIX, kind) as client:
+        other.bind(str(path))
+        if kind == socket.SOCK_SEQPACKET:
+            other.listen()
+        taken = path.stat().st_ino
+        text = refuse(server, metrics_enable="yes",
+                      metrics_interface=f'"{path}"')
+        assert (f"metrics-interface: can't bind socket {path}:"
+                " Address already in use\n") in text
+        assert path.stat().st_ino == taken
+        server.stop()
+        assert server.run("-d").returncode == 1
+        assert path.stat().st_ino == taken
+        client.connect(str(path))
