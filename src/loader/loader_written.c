@@ -44,7 +44,24 @@ written_find_zone(struct loader *loader, const uint8_t *apex, size_t len)
 		store_writer_view(loader->writer), conf);
 }
 
-/* A zone whose file is being read is left out: what is read is noted. */
+/* A zone whose file is being read is left out: what is read is noted. A thread
+ * that reads a transfer, or waits for its verifier, does not look at the note
+ * of the file. */
+static void
+written_note_unless_read(struct loader *loader, struct load_zone *zone,
+	const struct ipc_file_written *written)
+{
+	if (zone->transfer != NULL) {
+		written_note(loader, zone, written);
+		return;
+	}
+	if (!load_zone_claim(zone, false))
+		return;
+	written_note(loader, zone, written);
+	if (load_zone_release(zone))
+		loader_push_again(loader, zone, 0);
+}
+
 void
 loader_on_file_written(struct role *role, const struct ipc_message *m)
 {
@@ -58,11 +75,8 @@ loader_on_file_written(struct role *role, const struct ipc_message *m)
 	noted.ticket = written.request.ticket;
 	zone = written_find_zone(loader, written.apex,
 		m->len - offsetof(struct ipc_file_written, apex));
-	if (zone != NULL && load_zone_claim(zone, false)) {
-		written_note(loader, zone, &written);
-		if (load_zone_release(zone))
-			loader_push_again(loader, zone, 0);
-	}
+	if (zone != NULL)
+		written_note_unless_read(loader, zone, &written);
 	role_answer(role, m->channel, &(struct role_answer){
 		.of = m->type,
 		.payload = &noted,
