@@ -34,6 +34,7 @@
 #include "process/role.h"
 #include "settings/pattern.h"
 #include "store/store.h"
+#include "writer/writer_edited.h"
 #include "writer/writer_folders.h"
 #include "zone/sources.h"
 #include "zone/table.h"
@@ -181,46 +182,27 @@ writer_make_writeback(struct writer *writer, const struct writer_zone *zone,
 	};
 }
 
-/* Finds the name under which a file is kept that is not what the server has
- * read or written: an operator has changed it, while updates were taken. NULL:
- * the file may be replaced. */
-static const char *
-writer_find_aside(const struct writer_zone *zone, char aside[PATH_MAX])
-{
-	const struct zone_sources *sources = zone->sources;
-	struct stat st;
-	int n;
-
-	if (!zone->takes_updates || sources == NULL
-		|| stat(zone->path, &st) == -1
-		|| ((sources->flags & ZONE_SOURCES_FAILED) == 0
-			&& !load_files_have_changed(sources, zone->path)))
-		return NULL;
-	n = snprintf(aside, PATH_MAX, "%s.edited", zone->path);
-	if (n < 0 || n >= PATH_MAX)
-		return NULL;
-	log_error("zone %s takes updates, and its file %s was changed by hand"
-		  " and is not read: it is kept as %s, and the zone as it is"
-		  " served is written", zone->name, zone->path, aside);
-	return aside;
-}
-
 static enum nsd_err
 writer_write(struct writer *writer, const struct writer_zone *zone,
 	const char *path, struct stat *st, uint32_t *serial)
 {
 	struct diag_sink sink = {.on_diag = writer_on_diag};
 	struct writeback writeback = writer_make_writeback(writer, zone, path);
-	char aside[PATH_MAX];
-	enum nsd_err err;
+	char aside[PATH_MAX] = "";
+	enum nsd_err err = NSD_OK;
 
 	/* No other was found in the store, or is let into. */
 	assert(path == zone->path || path == zone->copy);
 	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s", zone->name,
 		path);
 	if (path == zone->path) {
+		if (zone->takes_updates)
+			err = writer_edited_keep(zone->name, path,
+				zone->sources, aside);
+		if (err != NSD_OK)
+			return err;
+		writeback.aside = *aside != '\0' ? aside : NULL;
 		(void)writer_write_changesets(writer, zone, &writeback, &sink);
-		writeback.aside = writer_find_aside(zone, aside);
 	}
 	writeback.st = st;
 	err = writeback_zone(&writeback, &sink, serial);
@@ -262,6 +244,20 @@ writer_get_stamp(const struct stat *st)
 	};
 }
 
+/* True if the copy in xfrdir is another file than the zone's, whatever names
+ * they have. */
+static bool
+writer_has_copy_apart(const struct writer_zone *zone)
+{
+	struct stat copy, own;
+
+	return *zone->copy != '\0' && strcmp(zone->copy, zone->path) != 0
+		&& (stat(zone->copy, &copy) == -1
+			|| stat(zone->path, &own) == -1
+			|| copy.st_ino != own.st_ino
+			|| copy.st_dev != own.st_dev);
+}
+
 static void
 writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	uint32_t flags, struct ipc_written *written)
@@ -279,10 +275,11 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	if (err == NSD_OK) {
 		written->to = IPC_WRITTEN_FILE;
 		written->stamp = writer_get_stamp(&st);
-		if ((flags & IPC_WRITE_HAS_COPY) != 0 && *zone->copy != '\0')
+		if ((flags & IPC_WRITE_HAS_COPY) != 0
+			&& writer_has_copy_apart(zone))
 			(void)unlink(zone->copy);
 	} else if (err == NSD_E_SYSTEM && (flags & IPC_WRITE_COPY) != 0
-		&& *zone->copy != '\0' && strcmp(zone->copy, zone->path) != 0
+		&& writer_has_copy_apart(zone)
 		&& writer_write(writer, zone, zone->copy, &st, &serial)
 			== NSD_OK) {
 		written->to = IPC_WRITTEN_COPY;
