@@ -142,17 +142,30 @@ control_take(struct server *server, struct control_listeners *control)
 	*control = (struct control_listeners){.items = NULL};
 }
 
+/* Without memory what is of closed sockets stays until the next time. */
+static void
+files_take(struct server *server, struct admin_files *made)
+{
+	struct admin_listeners there;
+
+	admin_files_take(&server->files, made);
+	if (there_list(server, &there) == NSD_OK)
+		admin_files_drop_closed(&server->files, there.fds,
+			there.count);
+	free(there.fds);
+}
+
 bool
 reconfig_listeners_take(struct server *server,
 	struct reconfig_listeners *listeners)
 {
 	bool other = listeners->pem != NULL;
 
-	admin_files_take(&server->files, &listeners->files);
 	if (listeners->metrics_differ)
 		metrics_take(server, &listeners->metrics);
 	if (listeners->control_differ)
 		control_take(server, &listeners->control);
+	files_take(server, &listeners->files);
 	if (!other && control_listeners_have_tls(&server->control))
 		return false;
 	secrets_drop(server->control.pem);

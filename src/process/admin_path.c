@@ -77,7 +77,7 @@ path_bind(const struct sockaddr_un *address, const struct admin_terms *terms)
 	done = bind(fd, (const struct sockaddr *)address, sizeof(*address))
 		== 0;
 	umask(mask);
-	if (done && !admin_files_add(terms->made, address->sun_path)) {
+	if (done && !admin_files_add(terms->made, fd, address->sun_path)) {
 		error = errno;
 		(void)unlink(address->sun_path);
 		errno = error;
@@ -129,7 +129,8 @@ path_find_open(const struct admin_terms *terms, const char *path,
 			&& (inside == NULL
 				|| strcmp(own.sun_path, inside) != 0))
 			continue;
-		if (inside == NULL || admin_files_has(terms->known, inside))
+		if (inside == NULL
+			|| admin_files_has(terms->known, fd, inside))
 			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	}
 	return -1;

@@ -99,3 +99,24 @@ def test_path_of_another_kind_of_socket(server, directory, kind):
         assert server.run("-d").returncode == 1
         assert path.stat().st_ino == taken
         client.connect(str(path))
+
+
+def set_paths(server, first, *more):
+    """Applies a nsd.conf with these sockets of the control channel."""
+    server.extra = server.extra[:server.extra.index(first)] + first + "".join(
+        f"\tcontrol-interface: {path}\n" for path in more)
+    assert control.reconfig(server)[0] == 0
+
+
+def test_file_of_a_socket_that_was_closed(server, directory):
+    """The file of a socket that is open no more is not that of another one. A
+    link stands for a new file that has got the number of the old one."""
+    first = f"\tcontrol-interface: {server.control}\n"
+    one, two, three = (directory / f"{name}.sock" for name in ("a", "b", "c"))
+    set_paths(server, first, one, two)
+    set_paths(server, first, two)
+    two.unlink()
+    two.hardlink_to(one)
+    set_paths(server, first, two, three)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(two))
