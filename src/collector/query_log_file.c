@@ -87,6 +87,14 @@ log_file_is_full(const struct query_log *log)
 	return log->error == EAGAIN || log->error == ENOBUFS;
 }
 
+/* True if only another line can tell that it is over. */
+static bool
+log_file_is_of_disk(uint64_t error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EFBIG
+		|| error == EIO;
+}
+
 void
 query_log_file_begin(struct query_log_file *f)
 {
@@ -251,7 +259,12 @@ query_log_file_open(struct role *role, struct tap_counts *counts,
 	f->retry = event_new(role->base, -1, 0, log_file_on_retry, f);
 	/* The process ends if this fails. */
 	*file = f;
-	return f->retry != NULL
-		&& query_log_init(&f->log, o->query_log_format)
-		? NSD_OK : NSD_E_MEMORY;
+	if (f->retry == NULL || !query_log_init(&f->log, o->query_log_format))
+		return NSD_E_MEMORY;
+	/* What a predecessor met stays, until a line is written. */
+	if (log_file_is_of_disk(counts->log_error)) {
+		f->is_failing = true;
+		f->log.error = (int)counts->log_error;
+	}
+	return NSD_OK;
 }

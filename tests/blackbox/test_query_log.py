@@ -18,6 +18,7 @@ import dns.update
 
 import control
 from harness import wait_for, zone_text
+from proc import open_files
 
 FIELDS = ("time epoch client port local localport protocol id opcode zone"
           " qname qtype qclass flags edns do cookie querysize rcode"
@@ -173,6 +174,11 @@ def test_full_disk_drops_lines_and_answers_go_on(make_server):
     wait_for("the trouble", lambda: trouble_of(log, "No space left on device"))
     # Another open says nothing of the disk.
     assert control.ask(log.server, "log_reopen") == (0, "ok\n")
+    assert trouble_of(log, "No space left on device")
+    # Nor does one of the next collector.
+    log.server.wait_replaced("collector", log.server.kill("collector"))
+    wait_for("its open file", lambda: "/dev/full" in open_files(
+        log.server.role("collector")).values())
     assert trouble_of(log, "No space left on device")
     # The log goes; dnstap stays, so there are records.
     with log.server.config.open("a") as file:
