@@ -261,7 +261,7 @@ query_log_file_open(struct role *role, struct tap_counts *counts,
 	*file = f;
 	if (f->retry == NULL || !query_log_init(&f->log, o->query_log_format))
 		return NSD_E_MEMORY;
-	/* What a predecessor met stays, until a line is written. */
+	/* A fault that a predecessor met stays until a line is written. */
 	if (log_file_is_of_disk(counts->log_error)) {
 		f->is_failing = true;
 		f->log.error = (int)counts->log_error;
