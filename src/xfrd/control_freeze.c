@@ -43,6 +43,7 @@ struct freeze_work {
 	uint32_t failed;       /* of these, zones that stay frozen */
 	uint32_t done;         /* zones that were frozen, or thawed */
 	uint32_t named;        /* lines of the log with a name */
+	uint32_t thawed;       /* freezer.thawed at the beginning */
 	char reasons[REASONS_MAX];
 	uint8_t apex[NAME_MAX_LEN]; /* of the zone at hand */
 };
@@ -80,6 +81,7 @@ freeze_begin(struct xfrd *xfrd, struct ctl_call *call,
 	work->xfrd = xfrd;
 	work->call = call;
 	work->is_all = apex == NULL;
+	work->thawed = xfrd->freezer.thawed;
 	if (apex != NULL)
 		memcpy(work->apex, apex, name_len(apex));
 	return work;
@@ -151,17 +153,31 @@ freeze_undo(struct freeze_work *work)
 			" cannot be written");
 }
 
+/* Says what another command has undone while this one waited; NULL: nothing. */
+static const char *
+freeze_find_thawed(const struct freeze_work *work)
+{
+	const struct xfrd *xfrd = work->xfrd;
+
+	if (!work->is_all)
+		return xfrd_freeze_has(xfrd, work->apex) ? NULL
+			: "the zone was thawed or removed meanwhile";
+	return xfrd->freezer.thawed == work->thawed ? NULL
+		: "zones were thawed meanwhile, and are not frozen";
+}
+
 #define IS_FROZEN "is frozen: updates are refused until it is thawed"
 
 static void
 freeze_on_written(void *ctx, const struct xfrd_write_result *result)
 {
 	struct freeze_work *work = ctx;
+	const char *thawed = freeze_find_thawed(work);
 
 	if (result->failed == 0) {
-		if (!work->is_all)
+		if (!work->is_all && thawed == NULL)
 			freeze_log(work->apex, IS_FROZEN);
-		freeze_end(work, NULL);
+		freeze_end(work, thawed);
 		return;
 	}
 	ctl_printf(work->call, "error %u zone%s cannot be written: %s%s\n",
@@ -245,7 +261,9 @@ freeze_on_event(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	work->is_adding = false;
-	if (xfrd_client_update_is_busy(work->xfrd,
+	if (!work->is_all && freeze_find_thawed(work) != NULL)
+		freeze_end(work, freeze_find_thawed(work));
+	else if (xfrd_client_update_is_busy(work->xfrd,
 			 work->is_all ? NULL : work->apex))
 		event_add(work->event, &wait);
 	else if (work->failed > 0)
@@ -318,6 +336,7 @@ thaw_on_read(void *ctx, const struct ipc_message *answer)
 		memcpy(&done, answer->payload, answer->len);
 		if (done.err == NSD_OK && done.before == 0) {
 			xfrd_freeze_remove(work->xfrd, work->apex);
+			work->xfrd->freezer.thawed++;
 			work->done++;
 			freeze_log_next(work, work->apex,
 				"is thawed: it takes updates");

@@ -21,6 +21,7 @@ struct xfrd_freezer {
 	void *zones;    /* struct frozen_zone, of xfrd_apexes.h */
 	struct cds_list_head list; /* the same */
 	uint32_t count; /* of these */
+	uint32_t thawed; /* count of zones, ever: freeze compares it */
 	char *path;     /* of the file; NULL: none can be frozen */
 	struct event *save_event; /* the file is to be written */
 };

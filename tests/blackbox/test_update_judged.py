@@ -7,7 +7,7 @@ import dns.update
 import pytest
 
 import control
-from harness import DEADLINE, zone_text
+from harness import DEADLINE, wait_for, zone_text
 from ports import free_port
 from test_candidates import Verifier
 
@@ -87,3 +87,32 @@ def test_file_that_is_written_meanwhile_is_known(server, verifier, writes,
     path = server.zone_file("example")
     assert not path.with_name("example.zone.edited").exists()
     assert "w" in path.read_text()
+
+
+# ---- freeze and thaw ----------------------------------------------------------
+
+def is_frozen(server):
+    return "frozen: yes" in control.ask(server, "zonestatus", "example")[1]
+
+
+@pytest.mark.parametrize("zone, why", [
+    (["example"], "the zone was thawed or removed meanwhile"),
+    ([], "zones were thawed meanwhile, and are not frozen")])
+def test_freeze_that_is_undone_while_it_waits(server, verifier, zone, why):
+    sending = send_judged(server, verifier, "v")
+    freezing = []
+    for count in 1, 2:
+        freezing.append(Later(control.ask, server, "freeze", *zone))
+        wait_for("the command", lambda c=count: server.read_log().count(
+            "control cmd:  freeze") == c)
+    wait_for("frozen", lambda: is_frozen(server))
+    assert control.ask(server, "thaw", *zone) == (0, "ok\n")
+    assert not is_frozen(server)
+    verifier.say("0")
+    assert sending.result() == "NOERROR"
+    for one in freezing:
+        assert one.result() == (1, f"error {why}\n")
+    assert not is_frozen(server)
+    assert send(server, "w") == "NOERROR"
+    assert control.ask(server, "freeze", *zone) == (0, "ok\n")
+    assert is_frozen(server)
