@@ -62,6 +62,11 @@ enum nsd_err admin_listeners_open_metrics(const struct conf_server *options,
 	const struct admin_terms *terms, struct admin_listeners *listeners)
 	MUST_USE;
 
+/* True if an interface of the array all is one that came before it, which is
+ * said in the log: it is opened once. */
+bool admin_listeners_is_again(const struct admin_params *params,
+	const struct conf_interfaces *all, uint32_t at);
+
 /* Adds the sockets of one interface, or of 127.0.0.1 and ::1. returns as
  * admin_listeners_open_metrics; after a failure some may be open. */
 enum nsd_err admin_listeners_open_one(const struct admin_params *params,

@@ -144,12 +144,36 @@ admin_listeners_open_device(const struct admin_params *params, const char *name,
 	return NSD_E_SYNTAX;
 }
 
+static uint16_t
+interface_port(const struct admin_params *params,
+	const struct conf_interface *one)
+{
+	return one->port != 0 ? one->port : params->port;
+}
+
+bool
+admin_listeners_is_again(const struct admin_params *params,
+	const struct conf_interfaces *all, uint32_t at)
+{
+	const struct conf_interface *one = &all->items[at];
+
+	for (uint32_t i = 0; i < at; i++)
+		if (strcmp(all->items[i].host, one->host) == 0
+			&& interface_port(params, &all->items[i])
+				== interface_port(params, one)) {
+			log_warning("%s %s is there more than once",
+				params->option, one->text);
+			return true;
+		}
+	return false;
+}
+
 enum nsd_err
 admin_listeners_open_one(const struct admin_params *params,
 	const struct conf_interface *one,
 	struct admin_listeners *listeners)
 {
-	uint16_t port = one->port != 0 ? one->port : params->port;
+	uint16_t port = interface_port(params, one);
 	struct sockaddr_storage address;
 
 	if (one->host[0] == '/') {
@@ -232,8 +256,9 @@ admin_listeners_open_metrics(const struct conf_server *options,
 	if (all->count == 0)
 		err = admin_listeners_open_local(&params, listeners);
 	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++)
-		err = admin_listeners_open_one(&params, &all->items[i],
-			listeners);
+		if (!admin_listeners_is_again(&params, all, i))
+			err = admin_listeners_open_one(&params, &all->items[i],
+				listeners);
 	if (err != NSD_OK)
 		admin_listeners_leave(listeners);
 	return err;

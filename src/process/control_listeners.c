@@ -65,20 +65,13 @@ listeners_take(struct listeners_making *m, struct admin_listeners *found,
  * has. */
 static enum nsd_err
 listeners_open_interface(struct listeners_making *m,
-	const struct conf_interface *one)
+	const struct admin_params *params, const struct conf_interface *one)
 {
-	const struct admin_params params = {
-		.option = "control-interface",
-		.port = (uint16_t)m->conf->remote_control.control_port,
-		.ip4 = conf_server_has_ip4(&m->conf->server),
-		.ip6 = conf_server_has_ip6(&m->conf->server),
-		.terms = *m->terms,
-	};
 	struct admin_listeners found = {.fds = NULL};
 	enum nsd_err err;
 
-	err = one != NULL ? admin_listeners_open_one(&params, one, &found)
-			  : admin_listeners_open_local(&params, &found);
+	err = one != NULL ? admin_listeners_open_one(params, one, &found)
+			  : admin_listeners_open_local(params, &found);
 	if (err == NSD_OK)
 		return listeners_take(m, &found, m->plain
 				|| (one != NULL && one->host[0] == '/'));
@@ -91,13 +84,22 @@ listeners_open_all(struct listeners_making *m)
 {
 	const struct conf_interfaces *all =
 		&m->conf->remote_control.control_interface;
+	const struct admin_params params = {
+		.option = "control-interface",
+		.port = (uint16_t)m->conf->remote_control.control_port,
+		.ip4 = conf_server_has_ip4(&m->conf->server),
+		.ip6 = conf_server_has_ip6(&m->conf->server),
+		.terms = *m->terms,
+	};
 	enum nsd_err err = NSD_OK;
 
 	if (all->count == 0)
-		return listeners_open_interface(m, NULL);
+		return listeners_open_interface(m, &params, NULL);
 	m->plain = all->items[0].host[0] == '/';
 	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++) {
-		err = listeners_open_interface(m, &all->items[i]);
+		if (admin_listeners_is_again(&params, all, i))
+			continue;
+		err = listeners_open_interface(m, &params, &all->items[i]);
 		if (err == NSD_OK && m->plain && all->items[i].host[0] != '/')
 			log_warning("control-interface %s: whoever can connect"
 				    " controls this server, as the first"

@@ -120,3 +120,23 @@ def test_file_of_a_socket_that_was_closed(server, directory):
     set_paths(server, first, two, three)
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(two))
+
+
+def test_interfaces_that_are_there_twice(make_server, directory):
+    """One socket for both, at a start and at a reconfig, as in NSD for paths.
+    """
+    path, port = directory / "metrics.sock", free_port()
+    metrics = [f'"{path}"', f"127.0.0.1@{port}", f'"{path}"', "127.0.0.1"]
+    server = control.config(
+        make_server(options={"metrics-enable": "yes", "metrics-port": port,
+                             "metrics-interface": metrics}),
+        f"control-interface: {directory}/control.sock").start()
+    for text in (f"control-interface {server.control}",
+                 "metrics-interface 127.0.0.1", f"metrics-interface {path}"):
+        assert f"warning: {text} is there more than once" in server.read_log()
+    control.apply(server, metrics_interface=metrics + [f'"{path}.too"'] * 2)
+    server.extra += f"\tcontrol-interface: {directory}/too.sock\n" * 2
+    control.apply(server)
+    for address in (path, f"{path}.too", f"{directory}/too.sock"):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(address))
