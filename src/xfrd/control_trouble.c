@@ -307,6 +307,9 @@ trouble_end(struct control_trouble *t, struct ctl_call *call)
 	if (t->xfrd->changes == NULL)
 		trouble_say(t, call, "zones cannot be added or deleted: %s",
 			t->xfrd->changes_why);
+	if (t->xfrd->writes.failed_before)
+		trouble_say(t, call, "zone files could not be written before"
+			" xfrd was replaced: nsd-control write tries again");
 	trouble_look_at_catalogs(t, call);
 	trouble_look_at_records(t, call);
 	trouble_look_at_processes(t, call);

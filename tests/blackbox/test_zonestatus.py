@@ -332,6 +332,29 @@ def test_next_xfrd_tells_that_a_zone_cannot_be_written(make_server, growing):
     assert trouble not in control.ask(server, "status")[1]
 
 
+def test_next_xfrd_that_writes_no_files_tells_of_failures(make_server, growing):
+    """With zonefiles-write: 0, until an operator asks for all files."""
+    server = start(make_server, (growing[0], "NOKEY"),
+                   more="server:\n\tzonefiles-write: 0\n")
+    server.wait_serial("sec.test", 1)
+    (server.directory / "sec.test.zone~").mkdir()
+    assert control.ask(server, "write")[0] == 1
+    trouble = ("trouble: zone files could not be written before xfrd was"
+               " replaced: nsd-control write tries again\n")
+    assert trouble not in control.ask(server, "status")[1]
+    for _ in range(2):
+        server.wait_replaced("xfrd", server.kill("xfrd", signal.SIGKILL))
+        assert trouble in control.ask(server, "status")[1]
+    assert control.ask(server, "write")[0] == 1
+    text = control.ask(server, "status")[1]
+    assert "trouble: zone sec.test cannot be written: " in text
+    assert trouble not in text
+    (server.directory / "sec.test.zone~").rmdir()
+    assert control.ask(server, "write") == (0, "ok\n")
+    server.wait_replaced("xfrd", server.kill("xfrd", signal.SIGKILL))
+    assert "written" not in control.ask(server, "status")[1]
+
+
 def test_memory_of_a_zone(make_server, growing):
     """The memory of a zone grows with it."""
     primary, serial = growing
