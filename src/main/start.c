@@ -441,13 +441,15 @@ main_settle(struct supervisor *s, const struct start *start)
 	return privilege_drop(user, &s->server.worker_user);
 }
 
-/* Ends a start that has failed, as the log says. Returns the exit code. */
+/* Ends a start that has failed, as the log says, and removes the files that it
+ * has made, as far as it may. Returns the exit code. */
 static int
 main_give_up(struct supervisor *s, const char *program)
 {
 	log_error("server initialization failed, %s could not be started",
 		program);
 	pidfile_remove(&s->pidfile);
+	admin_files_remove(&s->server.files);
 	return 1;
 }
 

@@ -10,6 +10,7 @@ import time
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import control
 from harness import wait_for, zone_text
 from ports import free_port
 
@@ -322,3 +323,21 @@ def test_file_at_the_path_stays(make_server, directory):
     assert (f"error: metrics-interface: can't bind socket {path}: File exists"
             in server.read_log())
     assert path.read_text() == "not a socket"
+
+
+@pytest.mark.parametrize("flags", [["-d"], []])
+@pytest.mark.parametrize("fault", ["nosuch.sock/x", "key"])
+def test_start_that_fails_leaves_no_path(make_server, directory, flags, fault):
+    """The control channel fails, after sockets of both were made."""
+    paths = [directory / "metrics.sock", directory / "control.sock"]
+    server = make_server(options={"metrics-enable": "yes",
+                                  "metrics-interface": f'"{paths[0]}"'})
+    lines = [f"control-interface: {directory}/{fault}"]
+    if fault == "key":
+        lines = [f"control-interface: {paths[1]}",
+                 f"server-key-file: {directory}/nosuch.key"]
+    control.config(server, *lines, interface=(
+        f"127.0.0.1@{free_port()}" if fault == "key" else paths[1]))
+    assert server.run(*flags).returncode == 1
+    assert "could not set up the control channel" in server.read_log()
+    assert not any(path.exists() for path in paths)
