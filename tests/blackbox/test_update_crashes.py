@@ -34,12 +34,15 @@ ROUNDS = int(os.environ.get("ROUNDS", 8))
 
 
 class Client:
-    """Updates names of its own, one at a time, and knows what they may be."""
+    """Updates names of its own, one at a time, and knows what they may be. An
+    update without an answer may still be made behind a later one, which another
+    worker had: each keeps its own while there is no xfrd."""
 
     def __init__(self, server, number, chance):
         self.server, self.number, self.chance = server, number, chance
         self.may_be = {(zone, f"c{number}n{n}"): {None}
                        for zone in ZONES for n in range(NAMES)}
+        self.unanswered = {key: set() for key in self.may_be}
         self.count = self.done = self.refused = self.unknown = 0
         self.is_over = False
         self.thread = threading.Thread(target=self.run)
@@ -77,10 +80,11 @@ class Client:
             self.unknown += 1
             if not is_wrong:
                 self.may_be[key].add(value)
+                self.unanswered[key].add(value)
         elif rcode == dns.rcode.NOERROR:
             assert not is_wrong
             self.done += 1
-            self.may_be[key] = {value}
+            self.may_be[key] = {value} | self.unanswered[key]
         else:
             self.refused += 1
 
