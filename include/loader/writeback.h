@@ -5,6 +5,7 @@
 #ifndef LOADER_WRITEBACK_H
 #define LOADER_WRITEBACK_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "base/diag.h"
@@ -32,8 +33,11 @@ struct writeback {
 	void (*on_records)(void *ctx);
 	void *ctx;
 	struct stat *st; /* is set to what the file is then; NULL: is not */
-	const char *aside; /* the old file is kept under this name; NULL: it is
-			    * not */
+	/* Finds the name under which the old file is kept, right before the new
+	 * one takes its place; empty: it is replaced. What fails is logged, and
+	 * the zone is not written. NULL: each old file is replaced. */
+	enum nsd_err (*find_aside)(void *aside_ctx, char name[PATH_MAX]);
+	void *aside_ctx;
 };
 
 /*

@@ -212,21 +212,49 @@ exchange_names(const char *one, const char *other)
 }
 
 /* Puts the new file into the place of the old one, which gets another name. At
- * no time is none there. */
+ * no time is none there, and whoever ends this process leaves both: the new
+ * file has the other name first. */
 static enum nsd_err
 take_aside(struct written_file *w, const char *aside)
 {
 	const char *temp = w->file.temp;
-	int failed = exchange_names(temp, w->path);
+	int failed = rename(temp, aside);
 
 	if (failed == 0) {
-		failed = rename(temp, aside);
-		if (failed != 0)
-			(void)exchange_names(temp, w->path);
+		failed = exchange_names(aside, w->path);
+		if (failed != 0) {
+			int error = errno;
+
+			(void)rename(aside, temp);
+			errno = error;
+		}
 	}
 	/* Removes the new file, if it has not come to its place. */
 	fs_replace_abort(&w->file);
 	return failed == 0 ? NSD_OK : NSD_E_SYSTEM;
+}
+
+/* Gives the new file its name. */
+static enum nsd_err
+take_new_place(struct written_file *w, const struct writeback *writeback,
+	struct diag_sink *sink)
+{
+	char aside[PATH_MAX] = "";
+	enum nsd_err err = NSD_OK;
+	int none;
+
+	if (writeback->find_aside != NULL)
+		err = writeback->find_aside(writeback->aside_ctx, aside);
+	if (err != NSD_OK) {
+		int error = errno;
+
+		fs_replace_abort(&w->file);
+		errno = error;
+		return err;
+	}
+	err = *aside != '\0' ? take_aside(w, aside)
+			     : fs_replace_take(&w->file, &none);
+	return err == NSD_OK ? NSD_OK : say_error(sink, w->path, "replace");
 }
 
 static enum nsd_err
@@ -234,7 +262,6 @@ write_file(struct written_file *w, const struct writeback *writeback,
 	struct diag_sink *sink)
 {
 	enum nsd_err err = open_new(w, sink);
-	int none;
 
 	if (err != NSD_OK)
 		return err;
@@ -243,12 +270,9 @@ write_file(struct written_file *w, const struct writeback *writeback,
 		fs_replace_abort(&w->file);
 		return err;
 	}
-	if (writeback->aside != NULL)
-		err = take_aside(w, writeback->aside);
-	else
-		err = fs_replace_take(&w->file, &none);
+	err = take_new_place(w, writeback, sink);
 	if (err != NSD_OK)
-		return say_error(sink, w->path, "replace");
+		return err;
 	if (writeback->st != NULL && stat(w->path, writeback->st) == -1)
 		return say_error(sink, w->path, "look at");
 	return sync_folder(w->path, sink);

@@ -9,8 +9,7 @@
 struct anchors_checker {
 	struct diag_sink errors; /* of a file */
 	struct diag_sink *sink;
-	const char *chroot; /* as in anchors_check */
-	const char *to_be;  /* is entered later, or NULL */
+	const char *chroot, *to_be; /* as in anchors_check */
 	const char *path;
 };
 
@@ -43,14 +42,14 @@ checker_on_file(void *ctx, const char *path)
 }
 
 void
-anchors_check(const struct conf *conf, const char *chroot,
+anchors_check(const struct conf *conf, const char *chroot, const char *to_be,
 	struct diag_sink *sink)
 {
 	struct anchors_checker c = {
 		.errors.on_diag = checker_on_diag,
 		.sink = sink,
 		.chroot = chroot,
-		.to_be = chroot == NULL ? conf->server.chroot : NULL,
+		.to_be = to_be,
 	};
 
 	conf_walk_anchors(conf, checker_on_file, &c);

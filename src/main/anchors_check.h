@@ -7,9 +7,10 @@
 #include "conf/conf.h"
 
 /* Reads each file of trust anchors of a configuration with its zones. chroot:
- * of this process, or NULL. The sink gets the faults, as warnings: the server
- * runs without, and refuses what they would have judged. */
+ * of this process, or NULL; to_be: is entered later, or NULL. The sink gets
+ * the faults, as warnings: the server runs without, and refuses what they would
+ * have judged. */
 void anchors_check(const struct conf *conf, const char *chroot,
-	struct diag_sink *sink);
+	const char *to_be, struct diag_sink *sink);
 
 #endif

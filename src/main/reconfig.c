@@ -351,7 +351,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	/* Options without effect first: those of the running configuration have
 	 * been reported. Options that wait for a restart come last. */
 	conf_list_without_effect(new->conf, s->server.conf, &report->sink);
-	anchors_check(new->conf, s->server.chroot, &report->sink);
+	anchors_check(new->conf, s->server.chroot, NULL, &report->sink);
 	reconfig_say_what_waits(s, new, report);
 	conf_compare(s->server.conf, new->conf, &d);
 	s->server.may_write |= conf_zones_may_write(new->conf);

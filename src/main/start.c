@@ -294,7 +294,7 @@ main_prepare(struct supervisor *s, const char *program, struct start *start)
 		return NSD_E_SYSTEM;
 	}
 	conf_list_without_effect(s->server.conf, NULL, &sink);
-	anchors_check(s->server.conf, s->server.chroot, &sink);
+	anchors_check(s->server.conf, NULL, o->chroot, &sink);
 	if ((err = main_put_zones_away(&s->server)) != NSD_OK)
 		return err;
 	start->lifeline_key = "nsd";

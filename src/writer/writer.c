@@ -188,8 +188,12 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 {
 	struct diag_sink sink = {.on_diag = writer_on_diag};
 	struct writeback writeback = writer_make_writeback(writer, zone, path);
-	char aside[PATH_MAX] = "";
-	enum nsd_err err = NSD_OK;
+	struct writer_edited edited = {
+		.zone = zone->name,
+		.path = path,
+		.sources = zone->sources,
+	};
+	enum nsd_err err;
 
 	/* No other was found in the store, or is let into. */
 	assert(path == zone->path || path == zone->copy);
@@ -197,11 +201,8 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 		path);
 	if (path == zone->path) {
 		if (zone->takes_updates)
-			err = writer_edited_keep(zone->name, path,
-				zone->sources, aside);
-		if (err != NSD_OK)
-			return err;
-		writeback.aside = *aside != '\0' ? aside : NULL;
+			writeback.find_aside = writer_edited_find;
+		writeback.aside_ctx = &edited;
 		(void)writer_write_changesets(writer, zone, &writeback, &sink);
 	}
 	writeback.st = st;

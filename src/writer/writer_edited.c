@@ -27,9 +27,10 @@ edited_is_there(const char *path, const struct zone_sources *sources)
 }
 
 /* Finds a name that no file has: an operator may still want those that were
- * kept before. */
+ * kept before. If all are taken, the last one is the name: what clients were
+ * told is more than the eleventh file. */
 static enum nsd_err
-edited_find_name(const char *path, char name[PATH_MAX])
+edited_find_name(const char *path, char name[PATH_MAX], bool *is_taken)
 {
 	struct stat st;
 
@@ -44,39 +45,37 @@ edited_find_name(const char *path, char name[PATH_MAX])
 			errno = ENAMETOOLONG;
 			return NSD_E_SYSTEM;
 		}
-		if (stat(name, &st) == -1)
+		*is_taken = lstat(name, &st) == 0;
+		if (!*is_taken)
 			return errno == ENOENT ? NSD_OK : NSD_E_SYSTEM;
 	}
-	errno = EEXIST;
-	return NSD_E_SYSTEM;
+	return NSD_OK;
 }
 
 enum nsd_err
-writer_edited_keep(const char *zone, const char *path,
-	const struct zone_sources *sources, char name[PATH_MAX])
+writer_edited_find(void *ctx, char name[PATH_MAX])
 {
+	const struct writer_edited *edited = ctx;
+	bool is_taken = false;
 	enum nsd_err err;
 	int error;
 
 	name[0] = '\0';
-	if (!edited_is_there(path, sources))
+	if (!edited_is_there(edited->path, edited->sources))
 		return NSD_OK;
-	err = edited_find_name(path, name);
+	err = edited_find_name(edited->path, name, &is_taken);
 	error = errno;
 	if (err == NSD_OK)
 		log_error("zone %s takes updates, and its file %s was changed"
-			  " by hand and is not read: it is kept as %s, and the"
-			  " zone as it is served is written", zone, path, name);
-	else if (error == EEXIST)
-		log_error("zone %s takes updates, and its file %s was changed"
-			  " by hand and is not read: the zone is not written,"
-			  " since %u files are kept already, up to %s: remove"
-			  " those that are not needed", zone, path, KEPT_MAX,
-			name);
+			  " by hand and is not read: it is kept as %s%s, and the"
+			  " zone as it is served is written", edited->zone,
+			edited->path, name, is_taken
+				? " in place of an older one, as all such names"
+				  " are taken" : "");
 	else
 		log_error("zone %s takes updates, and its file %s was changed"
-			  " by hand and cannot be kept as %s: %s", zone, path,
-			name, strerror(error));
+			  " by hand and cannot be kept as %s: %s",
+			edited->zone, edited->path, name, strerror(error));
 	errno = error;
 	return err;
 }

@@ -9,16 +9,22 @@
 
 struct zone_sources;
 
+/* A file of a zone that takes updates. zone: name of the zone; sources: state
+ * of the file that the server has read or written, NULL: none. Borrowed. */
+struct writer_edited {
+	const char *zone;
+	const char *path;
+	const struct zone_sources *sources;
+};
+
 /*
- * Finds under which name the file at path is kept when a zone that takes
- * updates is written, and logs it. zone: its name; sources: what the server has
- * read or written; NULL: nothing. Borrows the arguments.
+ * Finds under which name an edited file is kept when its zone is written, and
+ * logs it. ctx: a struct writer_edited.
  *
- * returns NSD_OK and the name, which no file has; empty: the file is the
- *     server's, or none is there. NSD_E_SYSTEM with errno: the file cannot be
- *     kept; EEXIST: too many are. Logged.
+ * returns NSD_OK and the name, which no file has, unless ten have such names;
+ *     empty: the file is the server's, or none is there. NSD_E_SYSTEM with
+ *     errno: the file cannot be kept. Logged.
  */
-enum nsd_err writer_edited_keep(const char *zone, const char *path,
-	const struct zone_sources *sources, char name[PATH_MAX]) MUST_USE;
+enum nsd_err writer_edited_find(void *ctx, char name[PATH_MAX]) MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 """Zone files that were edited while clients updated the zone: each is kept."""
 import control
+from harness import wait_for, zone_text
 from test_update_files import (send, serial_of, server,  # noqa: F401
                                served, write, write_file)
 
@@ -31,19 +32,42 @@ def test_kept_files_are_not_replaced(served):
     assert serial_of(served.zone_file("example")) == 5
 
 
-def test_zone_is_not_written_while_too_many_are_kept(served):
-    """Neither the edited file nor those that are kept go."""
+def test_last_kept_file_is_replaced_if_all_names_are_taken(served):
     path = served.zone_file("example")
     for name in KEPT:
         path.with_name(name).write_text(name)
     edited = edit(served, "own TXT mine")
-    code, text = control.ask(served, "write", "example")
-    assert code == 1 and "File exists" in text, text
-    served.wait_log("10 files are kept already, up to .*example.zone.edited.9:"
-                   " remove those that are not needed")
-    assert kept(served) == KEPT
-    assert path.read_text() == edited
-    path.with_name(KEPT[3]).unlink()
     write(served)
-    assert path.with_name(KEPT[3]).read_text() == edited
+    served.wait_log("it is kept as .*example.zone.edited.9 in place of an older"
+                    " one, as all such names are taken,")
+    assert kept(served) == KEPT[:-1] + [edited]
     assert serial_of(path) == 4
+
+
+def test_link_that_leads_nowhere_is_a_name_that_is_taken(served):
+    first = served.zone_file("example").with_name(KEPT[0])
+    first.symlink_to("nowhere")
+    edited = edit(served, "own TXT mine")
+    write(served)
+    assert first.is_symlink()
+    assert first.with_name(KEPT[1]).read_text() == edited
+
+
+def test_edit_that_comes_while_the_zone_is_written(served):
+    """Whenever it comes, it is the zone's file or kept."""
+    path = served.zone_file("example")
+    write_file(served, 10, *(f"n{i} TXT long-enough" for i in range(20000)))
+    assert control.ask(served, "reload", "example")[0] == 0
+    served.wait_serial("example", 10)
+    for i in range(6):
+        assert send(served, f"u{i}") == "NOERROR"
+        edited = path.with_name("own")
+        edited.write_text(zone_text(3) + f"own{i} TXT mine\n")
+        writing = control.begin(served, "write", "example")
+        wait_for("the new file", lambda w=writing: w.poll() is not None
+                 or path.with_name("example.zone~").exists())
+        edited.rename(path)
+        assert writing.wait() == 0
+        files = [path.read_text(), *kept(served)]
+        assert any(f"own{i} TXT mine" in text for text in files)
+        write(served)
