@@ -137,10 +137,10 @@ class Study(large_many.Many, study.Study):
         """Starts a server, and fills a row of its start."""
         held = {ZONE: folder + "/tld.zone"} if folder else None
         zones = servers.ZoneSet("tld", held, probe=PROBE)
-        conf = self.conf_of("nsd" if kind == "ours" else kind, port, **more)
+        conf = self.conf_of(study.conf_kind(kind), port, **more)
         server = servers.Server(
-            kind, self.programs[kind], zones, f"{self.work}/{kind}", "0,1", 1,
-            conf=conf)
+            "nsd" if kind == "newer" else kind, self.programs[kind], zones,
+            f"{self.work}/{kind}", "0,1", 1, conf=conf)
         try:
             with watched(row, server):
                 if not server.wait(LIMIT_SEC):
