@@ -4,18 +4,19 @@
 
     nsec3_study.py [--build DIR] [--tmp DIR] [--out DIR] [--doc DIR]
                    [--servers NAME,...] [--program NAME=PATH] [--names N]
-                   [--seconds SEC] [--steps N] [--keys BITS,...]
-                   [--counts N] [--start-limit SEC] [--parts NAME,...]
+                   [--seconds SEC] [--steps N] [--counts N]
+                   [--start-limit SEC] [--parts NAME,...]
                    [--keep RESULTS.JSON] [--short]
     nsec3_study.py --again RESULTS.JSON --doc DIR
 
 The zone qx with --names names `[a-z]{5}v.qx`; queries for `[a-z]{5}i.qx`, with DO
-and 4,096 octets of EDNS; signatures of RSA keys of 1024, 2048 and 4096 bits. For
-NSEC, and for each of the numbers of iterations of the published tables, the highest
-rate of which at least 99 % are answered, by bisection in --steps steps of --seconds
-each (part rates). --counts: so many of the 11 numbers of a table, evenly. Part
-validators: what Unbound and delv make of denials with many iterations, of zones that
-ldns-signzone has signed.
+and 4,096 octets of EDNS; signatures of RSA keys of 1024, 2048 and 4096 bits, which
+are parts of these names. For NSEC, and for each of the numbers of iterations of the
+published tables, the highest rate of which at least 99 % are answered, by bisection
+in --steps steps of --seconds each. --counts: so many of the 11 numbers of a table,
+evenly. Part validators: what Unbound and delv make of denials with many iterations,
+of zones that ldns-signzone has signed. --keep takes the parts that are not in --parts
+from older results.
 
 --out gets the results as JSON, with each run; --doc the page, its charts and the
 JSON (nsec3-study.*). --again measures nothing: it writes the page of results that
@@ -42,7 +43,7 @@ import study  # noqa: E402
 import zone_forms  # noqa: E402
 from nsec3_study_page import COUNTS  # noqa: E402
 
-PARTS = ("rates", "validators")
+PARTS = (*map(str, COUNTS), "validators")
 QUERIES = 167000
 EDNS_SIZE = 4096
 SOCKETS, WINDOW, DRAIN_MS = 16, 4096, 10
@@ -53,8 +54,8 @@ RSA_SHA256 = 8
 TRIES = 20
 # Of so many queries 1 % is more than a server does in 10 ms.
 LEAST = 1000
-SHORT = {"seconds": 0.3, "steps": 2, "names": 500, "keys": "1024",
-         "counts": 2}
+SHORT = {"seconds": 0.3, "steps": 2, "names": 500, "counts": 2,
+         "parts": "1024,validators"}
 
 
 class Study(nsec3_validators.Parts, study.Study):
@@ -63,9 +64,9 @@ class Study(nsec3_validators.Parts, study.Study):
     MAY_FAIL = ("validators",)
 
     def __init__(self, args, work):
-        super().__init__(args, work, validators={}, rates={
-            name: getattr(args, name) for name in (
-                "names", "seconds", "steps", "keys", "counts")})
+        super().__init__(args, work, validators={}, **{
+            str(bits): {name: getattr(args, name) for name in (
+                "names", "seconds", "steps", "counts")} for bits in COUNTS})
 
     # ---- zones
 
@@ -94,25 +95,32 @@ class Study(nsec3_validators.Parts, study.Study):
 
     # ---- running
 
-    def part_rates(self):
-        turn = 0
-        for bits in map(int, self.args.keys.split(",")):
-            for iterations in [None, *chosen(COUNTS[bits], self.args.counts)]:
-                zones = self.zone_of(bits, iterations)
-                for kind in self.rotated(turn):
-                    self.measure(kind, zones, bits, iterations)
-                subprocess.run(["rm", "-r", zones.folder], check=True)
-                turn += 1
+    def part_1024(self):
+        self.rates(1024)
+
+    def part_2048(self):
+        self.rates(2048)
+
+    def part_4096(self):
+        self.rates(4096)
+
+    def rates(self, bits):
+        counts = [None, *chosen(COUNTS[bits], self.args.counts)]
+        for turn, iterations in enumerate(counts):
+            zones = self.zone_of(bits, iterations)
+            for kind in self.rotated(turn):
+                self.measure(kind, zones, bits, iterations)
+            subprocess.run(["rm", "-r", zones.folder], check=True)
 
     def measure(self, kind, zones, bits, iterations):
-        row = {"bits": bits, "iterations": iterations}
+        row = {"iterations": iterations}
         try:
             server = self.start(kind, zones, conf=conf_of(
                 study.conf_kind(kind)), limit_sec=self.args.start_limit)
         except study.StudyError as error:
             if iterations is None:
                 raise
-            self.note("rates", kind, **row, refused=str(error))
+            self.note(str(bits), kind, **row, refused=str(error))
             return
         try:
             self.settle(server)
@@ -120,10 +128,10 @@ class Study(nsec3_validators.Parts, study.Study):
             if row["denials"] < SHARE:
                 if iterations is None:
                     raise study.StudyError(f"{kind} denies nothing")
-                self.note("rates", kind, **row, refused="no denials")
+                self.note(str(bits), kind, **row, refused="no denials")
                 return
             row |= self.bisect(server, zones, row["closed"])
-            self.note("rates", kind, **row)
+            self.note(str(bits), kind, **row)
         finally:
             server.stop()
 
@@ -210,7 +218,6 @@ def parse_args():
     parser.add_argument("--names", type=int, default=500000)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--keys", default=",".join(map(str, COUNTS)))
     parser.add_argument("--counts", type=int, default=11)
     parser.add_argument("--start-limit", type=float, default=600)
     parser.add_argument("--reps", help="for all studies; there is one run")

@@ -19,12 +19,12 @@ COUNTS = {bits: [count for count in rates if count is not None]
           for bits, rates in PUBLISHED.items()}
 
 PAGE = """
-Denials from the zone qx, {names:,} names `[a-z]{{5}}v.qx`, {queries:,} queries for
+Denials from the zone qx with names `[a-z]{{5}}v.qx`, {queries:,} queries for
 `[a-z]{{5}}i.qx`, none of which exists, with DO and {edns:,} octets of EDNS, over UDP;
 signatures are random octets of the sizes of RSA keys. The rate is the highest of which
-99 % are answered, found by bisection: {steps} steps of {seconds:g} seconds, of which the
-second try counts where the first one failed. An answer that comes later than 10 ms behind
-the last query counts as lost. One worker on core 0, the client on core 1.
+99 % are answered, found by bisection; the second try of a step counts where the first one
+failed. An answer that comes later than 10 ms behind the last query counts as lost. One
+worker on core 0, the client on core 1.
 
 The published study (NLnet Labs document 2010-002) had NSD on one core of 3.2 GHz, and
 500,000 names. Machines differ, so the ratios to the rate with NSEC of the same server can
@@ -34,7 +34,8 @@ rates cannot. `>`: the client could offer no more.
 KEY = """
 ## Keys of {bits} bits
 
-Queries a second; in brackets in percent of the server's rate with NSEC.
+{names:,} names, {steps} steps of {seconds:g} seconds. Queries a second; in brackets in
+percent of the server's rate with NSEC.
 
 {table}
 ![rates]({chart})
@@ -72,7 +73,7 @@ denial is taken as that of a zone without signatures.
 def rate_of(result, kind, bits, iterations):
     """(rate, whether the client was the limit); None: it was refused or not
     measured."""
-    runs = [run for run in runs_of(result, "rates", server=kind, bits=bits,
+    runs = [run for run in runs_of(result, str(bits), server=kind,
                                    iterations=iterations) if run.get("rate")]
     if not runs:
         return None
@@ -81,13 +82,25 @@ def rate_of(result, kind, bits, iterations):
 
 
 def keys_of(result):
-    return list(dict.fromkeys(run["bits"] for run in runs_of(
-        result, "rates")))
+    return [bits for bits in COUNTS if runs_of(result, str(bits))]
+
+
+def key_kinds(result):
+    """The servers that any key was measured with."""
+    found = {kind for bits in keys_of(result)
+             for kind in kinds_of(result, str(bits))}
+    return [kind for kind in result["versions"] if kind in found]
+
+
+def key_runs(result, kind):
+    """[(bits, run)] of a server"""
+    return [(bits, run) for bits in keys_of(result)
+            for run in runs_of(result, str(bits), server=kind)]
 
 
 def counts_of(result, bits):
     return list(dict.fromkeys(run["iterations"] for run in runs_of(
-        result, "rates", bits=bits)))
+        result, str(bits))))
 
 
 def cell_of(rate, limited, reference):
@@ -98,7 +111,7 @@ def cell_of(rate, limited, reference):
 
 
 def key_table(result, bits):
-    kinds = kinds_of(result, "rates")
+    kinds = kinds_of(result, str(bits))
     published = PUBLISHED[bits]
     rows = []
     for iterations in counts_of(result, bits):
@@ -141,34 +154,33 @@ def half_count(points):
 
 
 def half_table(result):
-    kinds = kinds_of(result, "rates")
+    kinds = key_kinds(result)
     return report.table(["key", *kinds], [
         [f"{bits} bits"] + [of_form(half_count(points_of(result, kind, bits)))
                             for kind in kinds] for bits in keys_of(result)])
 
 
 def many_row(result, kind):
-    served = [run for run in runs_of(result, "rates", server=kind)
+    served = [(bits, run) for bits, run in key_runs(result, kind)
               if run["iterations"] is not None and "refused" not in run]
     octets = []
     for bits in keys_of(result):
-        found = [run for run in served if run["bits"] == bits]
+        found = [run for of, run in served if of == bits]
         if found:
             last = max(found, key=lambda run: run["iterations"])
             cut = last["truncated"]
             octets.append(f"{last['octets']:.0f}" + (
                 f" ({100 * cut:.0f} % truncated)" if cut else ""))
-    refused = [f"{run['iterations']} ({run['bits']}): {run['refused']}"
-               for run in runs_of(result, "rates", server=kind)
-               if "refused" in run]
-    return [kind, max((run["iterations"] for run in served), default="-"),
+    refused = [f"{run['iterations']} ({bits}): {run['refused']}"
+               for bits, run in key_runs(result, kind) if "refused" in run]
+    return [kind, max((run["iterations"] for _, run in served), default="-"),
             ", ".join(octets) or "-", "; ".join(refused) or "nothing"]
 
 
 def many_table(result):
     return report.table(
         ["server", "most iterations", "octets", "refused"],
-        [many_row(result, kind) for kind in kinds_of(result, "rates")])
+        [many_row(result, kind) for kind in key_kinds(result)])
 
 
 def validators_section(result):
@@ -186,7 +198,7 @@ def validators_section(result):
 def key_chart(result, bits):
     """Percent of the rate with NSEC, which compares with the published."""
     series = {}
-    for kind in [None, *kinds_of(result, "rates")]:
+    for kind in [None, *kinds_of(result, str(bits))]:
         reference = reference_of(result, kind, bits)
         points = points_of(result, kind, bits)
         if reference and points:
@@ -199,9 +211,10 @@ def key_chart(result, bits):
 def write(result, directory):
     """The page and charts of the parts that there are, and the results."""
     text = heading(result, "Iterations of NSEC3, by the highest rate",
-                   "nsec3_study.py", {"rates": "Rates"})
+                   "nsec3_study.py", {str(bits): f"Keys of {bits} bits"
+                                      for bits in COUNTS})
     charts = {}
-    if runs_of(result, "rates"):
+    if keys_of(result):
         text += rates_sections(result, charts)
     if runs_of(result, "validators"):
         text += validators_section(result)
@@ -209,12 +222,12 @@ def write(result, directory):
 
 
 def rates_sections(result, charts):
-    text = PAGE.format(**result["parameters"]["rates"], queries=167000,
-                       edns=4096)
+    text = PAGE.format(queries=167000, edns=4096)
     for bits in keys_of(result):
         file = f"nsec3-study-{bits}.svg"
         text += KEY.format(bits=bits, chart=file,
-                           table=key_table(result, bits))
+                           table=key_table(result, bits),
+                           **result["parameters"][str(bits)])
         charts[file] = key_chart(result, bits)
     text += HALF.format(table=half_table(result), published=", ".join(
         f"{half_count(points_of(result, None, bits)):.0f} ({bits})"

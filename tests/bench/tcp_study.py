@@ -47,6 +47,11 @@ from study import StudyError, conf_kind  # noqa: E402
 PARTS = ("shares", "limit", "far")
 # Shares of the part far: none, some, and TCP only.
 FAR_SHARES = (0, 50, "only")
+# The share that is asked for before others are measured.
+FIRST_SHARE = 50
+PARAMETERS = {
+    "shares": ("size", "rate", "seconds", "interval", "reps"),
+    "limit": ("size", "seconds"), "far": ("size", "rate", "seconds")}
 SHORT = {"reps": 1, "seconds": 2.0, "rate": 500, "size": 1000,
          "shares": "0,50,100", "round_trips": "10", "limit_rates": "500",
          "interval": 1.0}
@@ -58,8 +63,9 @@ class Study(study.Study):
     MAY_FAIL = ("far",)
 
     def __init__(self, args, work):
-        super().__init__(args, work, **{name: getattr(args, name) for name in (
-            "size", "rate", "seconds", "interval", "reps")})
+        super().__init__(args, work, **{
+            part: {name: getattr(args, name) for name in names}
+            for part, names in PARAMETERS.items()})
         self.zones = self.make_zones()
         self.capture = self.make_capture(args.rate)
 
@@ -124,6 +130,9 @@ class Study(study.Study):
                 server = self.start(kind, self.zones)
                 try:
                     self.settle(server)
+                    # Memory that is touched for the first time would be of
+                    # the first share's account.
+                    self.replay(server, FIRST_SHARE, self.capture)
                     for share in self.shares():
                         self.note_replay("shares", kind, rep, self.replay(
                             server, share, self.capture), share=share)
@@ -147,7 +156,7 @@ class Study(study.Study):
     def part_far(self):
         for round_trip in map(float, self.args.round_trips.split(",")):
             with far.Far(self.args.build, round_trip) as way:
-                self.result["parameters"]["way"] = way.by
+                self.result["parameters"]["far"]["way"] = way.by
                 for kind in self.programs:
                     self.run_far(way, kind, round_trip)
 
@@ -165,7 +174,7 @@ class Study(study.Study):
 
     def failed(self, part, error):
         super().failed(part, error)
-        self.result["parameters"]["way"] = str(error)
+        self.result["parameters"]["far"]["way"] = str(error)
 
 
 def check_counts(got):

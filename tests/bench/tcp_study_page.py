@@ -23,9 +23,9 @@ once more over TCP, each on a connection of its own, as when answers do not fit 
 datagram; for comparison all over TCP only. Here: {rate:,} queries a second for {seconds:g}
 seconds of a made capture (`tests/bench/gen_capture.c` says of what), a zone of {size:,}
 delegations, one worker on core 0, the client on core 1, over loopback; means of
-{reps} runs, which take turns between servers. Each server may have 1,000 connections at
-once, and the client has 64 addresses. CPU time is of all processes of a
-server, in percent of one core. There: an hour of a .nl server's queries, two machines
+{reps} runs, which take turns between servers; each server is asked for as long before,
+which is not counted. Each may have 1,000 connections at once, and the client has 64
+addresses. CPU time is of all processes of a server, in percent of one core. There: an hour of a .nl server's queries, two machines
 with a network between them, defaults of each server; so its CPU times cannot be compared
 with these, but shapes can. On loopback the client pays for a part of what the server's
 kernel does elsewhere.
@@ -87,7 +87,7 @@ def percent(result, run, what):
     for each connection."""
     used = run["replay"]["server"]
     spent = used["user"] + used["system"] if what == "all" else used[what]
-    return 100 * spent / result["parameters"]["seconds"]
+    return 100 * spent / result["parameters"][run["part"]]["seconds"]
 
 
 def mean(values):
@@ -303,7 +303,6 @@ def charts(result):
 
 
 def page(result):
-    parameters = result["parameters"]
     text = PAGE.format(
         machine=result["machine"],
         others=machine.others_text(result["others"].get("shares")),
@@ -311,15 +310,14 @@ def page(result):
                            in result["versions"].items()),
         cpu=cpu_table(result), fit=fit_table(result),
         memory=memory_table(result), latency=latency_table(result),
-        **{name: parameters[name] for name in ("rate", "seconds", "size",
-                                               "reps")})
+        **result["parameters"]["shares"])
     if result.get("short"):
         text = text.replace("\n\n", "\n\n**A short run, for sanity: its "
                             "figures mean nothing.**\n\n", 1)
     if runs_of(result, "limit"):
         text += LIMIT.format(table=limit_table(result))
     if runs_of(result, "far"):
-        by = parameters["way"]
+        by = result["parameters"]["far"]["way"]
         text += FAR.format(table=far_table(result), way=f"`{by}`"
                            if "/" in by else by,
                            note=FAR_NOTE if "/" in by else "")
