@@ -6,6 +6,7 @@ import platform
 import re
 import subprocess
 import sys
+import threading
 import time
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -13,6 +14,7 @@ MIB = 1 << 20
 CHUNK_SEC = 10      # the shortest part of a look at others
 IDLE_SHARE = 0.02   # of the cores, for others: below it is called idle
 IDLE_CHUNK = 0.10
+KERNEL_THREADS = 2  # their parent
 # Octets that the largest server takes for a delegation, and for a small zone.
 OCTETS_NAME, OCTETS_ZONE, OCTETS_MORE = 1350, 11000, 64 * MIB
 TOUCHED_TIMES = 2
@@ -40,10 +42,10 @@ def meminfo(what):
 
 # ---- what else it does
 
-def own_ticks():
-    """The CPU ticks of this process and its descendants, also those that have
-    ended."""
-    children, spent = {}, {}
+def processes():
+    """{pid: (time of its start, parent, ticks, ticks of children that it has
+    waited for)}"""
+    found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -52,33 +54,63 @@ def own_ticks():
                 fields = f.read().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        children.setdefault(int(fields[1]), []).append(int(entry))
-        spent[int(entry)] = sum(int(n) for n in fields[11:15])
-    total, todo = 0, [os.getpid()]
+        found[int(entry)] = (int(fields[19]), int(fields[1]),
+                             int(fields[11]) + int(fields[12]),
+                             int(fields[13]) + int(fields[14]))
+    return found
+
+
+def begun_by(found, pids):
+    """The processes, and their descendants."""
+    children = {}
+    for pid, (_, parent, _, _) in found.items():
+        children.setdefault(parent, []).append(pid)
+    begun, todo = set(), list(pids)
     while todo:
         pid = todo.pop()
-        total += spent.get(pid, 0)
+        begun.add(pid)
         todo += children.get(pid, [])
-    return total
+    return begun
 
 
-def now():
-    """(time, seconds that the cores were used, and those by us)"""
+def stolen_ticks():
+    """The ticks for which the host of a virtual machine ran something else."""
     with open("/proc/stat") as f:
-        user, nice, system, _, _, irq, softirq = [
-            int(n) for n in f.readline().split()[1:8]]
-    return (time.monotonic(), (user + nice + system + irq + softirq) / TICK,
-            own_ticks() / TICK)
+        return int(f.readline().split()[8])
+
+
+class OtherPrograms:
+    """The CPU ticks of programs that this process has not begun. The kernel's
+    threads work for what is measured, mostly, and are left out."""
+
+    def __init__(self):
+        self.own, self.last = set(), {}
+
+    def look(self):
+        """The ticks since the last look, also of those that have ended and
+        whose parents have waited for them. Process 1 waits for servers whose
+        parents have ended, too."""
+        found = processes()
+        own = begun_by(found, [os.getpid(), KERNEL_THREADS])
+        self.own |= {(pid, found[pid][0]) for pid in own if pid in found}
+        ticks = {(pid, one[0]): one[2] + (one[3] if pid != 1 else 0)
+                 for pid, one in found.items()
+                 if (pid, one[0]) not in self.own}
+        spent = sum(new - self.last.get(who, 0)
+                    for who, new in ticks.items())
+        self.last = ticks
+        return spent
 
 
 class Others:
     """The time that programs outside the bench take of the cores, summed over
-    the measurements of a part."""
+    the measurements of a part; a thread looks while one lasts."""
 
     def __init__(self, result):
         self.result = result    # part to a row: is kept up to date
         self.part = None
         self.watching = False
+        self.programs, self.last = OtherPrograms(), None
         self.chunk = {}
 
     @contextlib.contextmanager
@@ -89,19 +121,38 @@ class Others:
             yield
             return
         self.watching = True
-        before = now()
+        self.result.setdefault(self.part, {
+            "seconds": 0, "others_sec": 0, "stolen_sec": 0, "share": 0,
+            "highest": None})
+        self.programs.look()
+        self.last = time.monotonic(), stolen_ticks()
+        over = threading.Event()
+        thread = threading.Thread(target=self.watch, args=(over,), daemon=True)
+        thread.start()
         try:
             yield
         finally:
+            over.set()
+            thread.join()
+            self.look()
             self.watching = False
-            self.add([b - a for a, b in zip(before, now())])
 
-    def add(self, spent):
-        row = self.result.setdefault(self.part, {
-            "seconds": 0, "others_sec": 0, "share": 0, "highest": None})
-        seconds, others = spent[0], spent[1] - spent[2]
+    def watch(self, over):
+        while not over.wait(CHUNK_SEC):
+            self.look()
+
+    def look(self):
+        new = time.monotonic(), stolen_ticks()
+        self.add(new[0] - self.last[0], self.programs.look() / TICK,
+                 (new[1] - self.last[1]) / TICK)
+        self.last = new
+
+    def add(self, seconds, others, stolen):
+        row = self.result[self.part]
+        others = max(0, others)
         row["seconds"] += seconds
         row["others_sec"] += others
+        row["stolen_sec"] = row.get("stolen_sec", 0) + stolen
         row["share"] = share(row["others_sec"], row["seconds"])
         # Ticks are coarse, so short times are put together.
         chunk = self.chunk.setdefault(self.part, [0, 0])
@@ -124,9 +175,13 @@ def others_text(row):
     highest = row["share"] if row["highest"] is None else row["highest"]
     idle = row["share"] < IDLE_SHARE and highest < IDLE_CHUNK
     # A process that its parent has not waited for is another's at its end.
+    # Rows of before have no figure of the host.
+    host = row.get("stolen_sec")
+    host = "" if host is None else \
+        f", and the host {100 * share(host, row['seconds']):.1f} %"
     return (f"Other programs took at most {100 * row['share']:.1f} % of the "
             f"cores while it was measured, {100 * highest:.1f} % in the worst "
-            f"{CHUNK_SEC} seconds: {'idle' if idle else 'shared'}.")
+            f"{CHUNK_SEC} seconds{host}: {'idle' if idle else 'shared'}.")
 
 
 def line(result, part):

@@ -69,11 +69,10 @@ print_counts(const struct replay_counts *c)
 static void
 print_used(const struct moment *from, const struct moment *to)
 {
-	printf("{\"user\":%.2f,\"system\":%.2f,\"run\":%.6f,\"pss_mib\":%.1f,"
+	printf("{\"user\":%.6f,\"system\":%.6f,\"pss_mib\":%.1f,"
 		"\"processes\":%u}",
 		to->usage.user_sec - from->usage.user_sec,
 		to->usage.system_sec - from->usage.system_sec,
-		to->usage.run_sec - from->usage.run_sec,
 		(double)to->usage.pss_kib / 1024, to->usage.processes);
 }
 

@@ -125,7 +125,12 @@ class Study(study.Study):
     # ---- parts
 
     def part_shares(self):
+        """Each repeat begins with another share: what comes with the time that
+        a server has run is of no share's account."""
         for rep in range(self.args.reps):
+            shares = self.shares()
+            first = len(shares) * rep // self.args.reps
+            shares = shares[first:] + shares[:first]
             for kind in self.rotated(rep):
                 server = self.start(kind, self.zones)
                 try:
@@ -133,7 +138,7 @@ class Study(study.Study):
                     # Memory that is touched for the first time would be of
                     # the first share's account.
                     self.replay(server, FIRST_SHARE, self.capture)
-                    for share in self.shares():
+                    for share in shares:
                         self.note_replay("shares", kind, rep, self.replay(
                             server, share, self.capture), share=share)
                 finally:
@@ -165,10 +170,12 @@ class Study(study.Study):
         server = self.start(kind, self.zones, conf=conf)
         try:
             self.settle(server)
+            way_there = (self.capture, way.client, far.SERVER)
+            self.replay(server, FIRST_SHARE, *way_there)
             for share in FAR_SHARES:
                 self.note_replay("far", kind, 0, self.replay(
-                    server, share, self.capture, way.client, far.SERVER),
-                    share=share, round_trip=round_trip)
+                    server, share, *way_there), share=share,
+                    round_trip=round_trip)
         finally:
             server.stop()
 
@@ -204,7 +211,7 @@ def parse_args():
     parser.add_argument("--shares", default="0,10,20,30,40,50,60,70,80,90,100")
     parser.add_argument("--round-trips", default="10,50,150")
     parser.add_argument("--limit-rates", default="5000,10000,15000,20000,"
-                        "25000,30000,35000,40000")
+                        "25000,30000,35000,40000,45000,50000")
     return study.parse(parser, PARTS, SHORT)
 
 

@@ -23,8 +23,8 @@ once more over TCP, each on a connection of its own, as when answers do not fit 
 datagram; for comparison all over TCP only. Here: {rate:,} queries a second for {seconds:g}
 seconds of a made capture (`tests/bench/gen_capture.c` says of what), a zone of {size:,}
 delegations, one worker on core 0, the client on core 1, over loopback; means of
-{reps} runs, which take turns between servers; each server is asked for as long before,
-which is not counted. Each may have 1,000 connections at once, and the client has 64
+{reps} runs, which take turns between servers and begin with one share after the other;
+each server is asked for as long before, which is not counted. Each may have 1,000 connections at once, and the client has 64
 addresses. CPU time is of all processes of a server, in percent of one core. There: an hour of a .nl server's queries, two machines
 with a network between them, defaults of each server; so its CPU times cannot be compared
 with these, but shapes can. On loopback the client pays for a part of what the server's
@@ -46,12 +46,20 @@ that were not answered in five seconds, or not taken by a socket, of all runs, o
 of TCP:
 
 {memory}
-How long answers took, ms: of UDP, and until the answer over TCP since the query was first
-sent (TCP only: since the connection was begun); p50 and p99, medians of the runs.
+CPU time by intervals of {interval:g} seconds: the least and the most that one of all runs
+had, percent of a core.
+
+{course}
+How long those answers took that were asked for again, ms: until the answer over TCP since
+the query was first sent over UDP (0 %: until the answer over UDP; TCP only: since the
+connection was begun); p50 and p99, medians of the runs.
 
 ![latency](tcp-study-latency.svg)
 
 {latency}
+The same of the answers over UDP alone, asked again or not:
+
+{udp}
 """
 LIMIT = """## The most over TCP only
 
@@ -82,9 +90,8 @@ def runs_of(result, part, **want):
 
 
 def percent(result, run, what):
-    """CPU time over the time in which queries were sent; all: in both modes.
-    Times of threads ("run") lack threads that have ended, as PowerDNS has one
-    for each connection."""
+    """CPU time over the time in which queries were sent; all: in both
+    modes."""
     used = run["replay"]["server"]
     spent = used["user"] + used["system"] if what == "all" else used[what]
     return 100 * spent / result["parameters"][run["part"]]["seconds"]
@@ -227,6 +234,44 @@ def latency_table(result):
         for share in shares_of(result)])
 
 
+def udp_table(result):
+    kinds = kinds_of(result, "shares")
+
+    def text(kind, share):
+        found = [[run["replay"]["latency"]["udp"][part] for part in (
+            "p50", "p99")] for run in runs_of(result, "shares", server=kind,
+                                              share=share)]
+        return "%.2f, %.2f" % tuple(
+            statistics.median(column) / 1e3 for column in zip(*found)) \
+            if found else "-"
+    return report.table(["asked again", *kinds], [
+        [name_of(share)] + [text(kind, share) for kind in kinds]
+        for share in shares_of(result) if share != "only"])
+
+
+def interval_percents(run, shortest):
+    """CPU of the intervals in which queries were sent, all but a short last
+    one."""
+    return [100 * (part["server"]["user"] + part["server"]["system"])
+            / (part["end"] - part["begin"])
+            for part in run["replay"].get("course", ())
+            if part["end"] - part["begin"] >= shortest]
+
+
+def course_table(result):
+    kinds = kinds_of(result, "shares")
+    shortest = 0.9 * result["parameters"]["shares"]["interval"]
+
+    def text(kind, share):
+        found = [value for run in runs_of(result, "shares", server=kind,
+                                          share=share)
+                 for value in interval_percents(run, shortest)]
+        return f"{min(found):.1f} to {max(found):.1f}" if found else "-"
+    return report.table(["asked again", *kinds], [
+        [name_of(share)] + [text(kind, share) for kind in kinds]
+        for share in shares_of(result)])
+
+
 def limit_table(result):
     rows = []
     for kind in kinds_of(result, "limit"):
@@ -262,6 +307,10 @@ def far_table(result):
             cells.append(f"{far_cpu(result, runs):.1f}; "
                          + pair(result, "far", **want) if runs else "-")
         rows.append([f"{round_trip:g} ms, {name_of(share)}", *cells])
+    sums = [[sum(column) for column in zip(*map(lost, runs_of(
+        result, "far", server=kind)))] for kind in kinds]
+    rows.append(["lost of all, UDP; TCP", *(f"{udp}; {tcp}"
+                                            for udp, tcp in sums)])
     return report.table(["round trip, asked again", *kinds], rows)
 
 
@@ -309,7 +358,8 @@ def page(result):
         versions=", ".join(f"{kind}: {text}" for kind, text
                            in result["versions"].items()),
         cpu=cpu_table(result), fit=fit_table(result),
-        memory=memory_table(result), latency=latency_table(result),
+        memory=memory_table(result), course=course_table(result),
+        latency=latency_table(result), udp=udp_table(result),
         **result["parameters"]["shares"])
     if result.get("short"):
         text = text.replace("\n\n", "\n\n**A short run, for sanity: its "

@@ -3,16 +3,15 @@
 
 #include "usage.h"
 
-#include <dirent.h>
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Fields of /proc/PID/stat that stand behind the name's last ")". */
+/* A field of /proc/PID/stat, from the name's last ")" on. */
 #define FIELD_USER 12
-#define FIELD_SYSTEM 13
 
 size_t
 usage_parse_pids(const char *text, int *pids, size_t max)
@@ -46,9 +45,9 @@ read_small(char *into, size_t size, const char *path)
 	into[got] = '\0';
 }
 
-/* Adds the ticks of a process. False: it has ended. */
+/* Reads the time in user mode, in ticks. False: the process has ended. */
 static int
-add_ticks(struct usage *sum, int pid)
+read_user(double *sec, int pid)
 {
 	const double tick = (double)sysconf(_SC_CLK_TCK);
 	char path[64], text[1024], *at;
@@ -59,36 +58,28 @@ add_ticks(struct usage *sum, int pid)
 	at = strrchr(text, ')');
 	if (at == NULL)
 		return 0;
-	for (at = strtok(at + 1, " "); at != NULL; at = strtok(NULL, " ")) {
-		if (field == FIELD_USER)
-			sum->user_sec += strtod(at, NULL) / tick;
-		if (field == FIELD_SYSTEM)
-			sum->system_sec += strtod(at, NULL) / tick;
-		field++;
-	}
+	for (at = strtok(at + 1, " "); at != NULL; at = strtok(NULL, " "))
+		if (field++ == FIELD_USER)
+			*sec = strtod(at, NULL) / tick;
 	return 1;
 }
 
-static void
-add_threads(struct usage *sum, int pid)
+/* Adds the time of a process, also of threads that have ended. The clock of all
+ * is exact, and what is not of user mode is the kernel's. */
+static int
+add_time(struct usage *sum, int pid)
 {
-	char path[96 + sizeof(((struct dirent *)0)->d_name)], text[128];
-	const struct dirent *entry;
-	DIR *dir;
+	struct timespec all;
+	clockid_t clock;
+	double user = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (dir == NULL)
-		return;
-	while ((entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", pid,
-			entry->d_name);
-		read_small(text, sizeof(text), path);
-		sum->run_sec += strtod(text, NULL) / 1e9;
-	}
-	closedir(dir);
+	if (!read_user(&user, pid) || clock_getcpuclockid(pid, &clock) != 0
+		|| clock_gettime(clock, &all) != 0)
+		return 0;
+	sum->user_sec += user;
+	sum->system_sec += (double)all.tv_sec + (double)all.tv_nsec / 1e9
+		- user;
+	return 1;
 }
 
 static void
@@ -109,10 +100,9 @@ usage_read(const int *pids, size_t count)
 	struct usage sum = { .processes = 0 };
 
 	for (size_t i = 0; i < count; i++) {
-		if (!add_ticks(&sum, pids[i]))
+		if (!add_time(&sum, pids[i]))
 			continue;
 		sum.processes++;
-		add_threads(&sum, pids[i]);
 		add_memory(&sum, pids[i]);
 	}
 	return sum;

@@ -7,8 +7,7 @@
 
 struct usage {
 	double user_sec;    /* in ticks of the kernel, 10 ms mostly */
-	double system_sec;
-	double run_sec;     /* on a CPU, of threads that have not ended */
+	double system_sec;  /* the rest; the sum of both is exact */
 	uint64_t pss_kib;   /* memory; shared pages are counted in parts */
 	unsigned processes; /* of those asked for, those that are there */
 };
