@@ -93,13 +93,17 @@ class OtherPrograms:
         found = processes()
         own = begun_by(found, [os.getpid(), KERNEL_THREADS])
         self.own |= {(pid, found[pid][0]) for pid in own if pid in found}
-        ticks = {(pid, one[0]): one[2] + (one[3] if pid != 1 else 0)
+        ticks = {(pid, one[0]): (one[2], one[3] if pid != 1 else 0)
                  for pid, one in found.items()
                  if (pid, one[0]) not in self.own}
-        spent = sum(new - self.last.get(who, 0)
-                    for who, new in ticks.items())
+        run, waited_for = [
+            sum(new[way] - self.last.get(who, (0, 0))[way]
+                for who, new in ticks.items()) for way in (0, 1)]
+        # Whoever waits for a process has all its ticks.
+        known = sum(map(sum, (self.last[who] for who in self.last
+                              if who not in ticks)))
         self.last = ticks
-        return spent
+        return run + max(0, waited_for - known)
 
 
 class Others:
@@ -149,7 +153,6 @@ class Others:
 
     def add(self, seconds, others, stolen):
         row = self.result[self.part]
-        others = max(0, others)
         row["seconds"] += seconds
         row["others_sec"] += others
         row["stolen_sec"] = row.get("stolen_sec", 0) + stolen
