@@ -12,7 +12,9 @@ are as many workers as cores; {reps} runs of {seconds} seconds in turns between 
 medians. There: two machines with a network between them. A query without an answer for
 a second is lost. A client is one socket: the kernel gives all packets of a socket to one
 worker where each worker has a socket of its own, so that a second worker helps from
-the second client on.
+the second client on. Queries outstanding, divided by the mean time of an answer, are what
+would come if clients cost nothing: where that is far more than what came, dnsperf and its
+core were the limit, and servers differ by what they leave it.
 """
 SCENARIO = """
 ## {name}

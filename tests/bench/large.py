@@ -397,7 +397,7 @@ class Study(large_many.Many, study.Study):
 
 
 def main():
-    parser = study.parser_of(__doc__, PARTS, "ours,nsd,knot,bind")
+    parser = study.parser_of(__doc__, PARTS, "ours,newer,nsd,knot,bind")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--size", type=int, default=FULL_SIZE)
     parser.add_argument("--beside", type=int, default=1000000)

@@ -214,7 +214,7 @@ def chosen(counts, number):
 
 
 def parse_args():
-    parser = study.parser_of(__doc__, PARTS, "ours,nsd,knot,bind")
+    parser = study.parser_of(__doc__, PARTS, "ours,newer,nsd,knot,bind")
     parser.add_argument("--names", type=int, default=500000)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--steps", type=int, default=6)

@@ -172,7 +172,7 @@ class Study:
             json.dump(self.result, f)
 
 
-def parser_of(text, parts, kinds="ours,nsd,knot,bind,pdns"):
+def parser_of(text, parts, kinds="ours,newer,nsd,knot,bind,pdns"):
     """The options that all studies have."""
     parser = argparse.ArgumentParser(description=text, formatter_class=(
         argparse.RawDescriptionHelpFormatter))
