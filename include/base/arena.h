@@ -19,6 +19,14 @@ struct arena {
 	size_t mapped;              /* octets of all mappings */
 };
 
+/* A place to go back to. */
+struct arena_mark {
+	struct arena_block *blocks;
+	uint8_t *at;
+	uint8_t *end;
+	size_t next_size;
+};
+
 /* Starts with memory of the caller, so that a small piece of work needs no
  * system call. The memory is aligned to 8; NULL with len 0: none. */
 void arena_init(struct arena *arena, void *memory, size_t len);
@@ -28,9 +36,22 @@ void arena_fini(struct arena *arena);
  * an arena that began without memory of the caller. */
 void arena_reset(struct arena *arena);
 
+/* Takes back what was handed out since a mark, also what has grown since then.
+ * Marks that were taken since are void. */
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, const struct arena_mark *mark);
+
 /* Gives len octets aligned to 8, valid until arena_fini or arena_reset; NULL
  * if the system has no memory. Pages that are never touched cost nothing. */
 void *arena_alloc(struct arena *arena, size_t len);
+/*
+ * Gives a piece of arena_alloc more room: its len octets, and more - len others.
+ * It may have moved, and the old one must not be read then. A large piece has
+ * mappings of its own, whose pages go along: nothing is copied or left behind.
+ * The room of a small one stays in use. NULL if the system has no memory: the
+ * piece is as it was. NULL with len 0: a new one.
+ */
+void *arena_grow(struct arena *arena, void *piece, size_t len, size_t more);
 /* As arena_alloc, all zero. */
 void *arena_alloc_zero(struct arena *arena, size_t len);
 /* Gives a copy of len octets, not aligned; NULL if the system has no memory.

@@ -29,7 +29,7 @@
 /* The slow path of the three functions below, for an array that is full. Not
  * called directly. */
 void *grow_array_more(void *items, size_t *room, size_t item_size) MUST_USE;
-void *grow_arena_more(struct arena *arena, const void *items, size_t count,
+void *grow_arena_more(struct arena *arena, void *items, size_t count,
 	size_t *room, size_t item_size) MUST_USE;
 void *grow_octets_more(void *octets, size_t needed, size_t *room) MUST_USE;
 
@@ -42,8 +42,7 @@ grow_array(void *items, size_t count, size_t *room, size_t item_size)
 			     : grow_array_more(items, room, item_size);
 }
 
-/* As grow_array, in an arena. The room that the array leaves behind stays in
- * use until the arena ends. */
+/* As grow_array, in an arena: see arena_grow. */
 static inline void *
 grow_arena(struct arena *arena, void *items, size_t count, size_t *room,
 	size_t item_size)

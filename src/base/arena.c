@@ -1,4 +1,6 @@
 /* arena.c - bump allocation from mappings. */
+#include "config.h"
+
 #include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,12 +72,48 @@ arena_reset(struct arena *arena)
 	arena->end = block == NULL ? NULL : (uint8_t *)block + block->size;
 }
 
+struct arena_mark
+arena_mark(const struct arena *arena)
+{
+	return (struct arena_mark){
+		.blocks = arena->blocks,
+		.at = arena->at,
+		.end = arena->end,
+		.next_size = arena->next_size,
+	};
+}
+
+void
+arena_rewind(struct arena *arena, const struct arena_mark *mark)
+{
+	while (arena->blocks != mark->blocks) {
+		struct arena_block *block = arena->blocks;
+
+		assert(block != NULL);
+		arena->blocks = block->next;
+		arena->mapped -= block->size;
+		munmap(block, block->size);
+	}
+	arena->at = mark->at;
+	arena->end = mark->end;
+	arena->next_size = mark->next_size;
+	if (arena->at != NULL)
+		POISON_HOT(arena->at, (size_t)(arena->end - arena->at));
+}
+
+/* Octets of whole pages. */
+static size_t
+arena_round(size_t size)
+{
+	return (size + 4095) & ~(size_t)4095;
+}
+
 static struct arena_block *
 arena_map(struct arena *arena, size_t size)
 {
 	struct arena_block *block;
 
-	size = (size + 4095) & ~(size_t)4095;
+	size = arena_round(size);
 	block = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (block == MAP_FAILED)
@@ -125,6 +163,55 @@ void *
 arena_alloc(struct arena *arena, size_t len)
 {
 	return arena_take(arena, len, ARENA_ALIGN);
+}
+
+/* The link to the block that a piece has for itself; NULL if it has none. The
+ * first piece of a block for many is smaller than a block of its own. */
+static struct arena_block **
+arena_find_own(struct arena *arena, const void *piece, size_t len)
+{
+	struct arena_block **link = &arena->blocks;
+
+	if (len < ARENA_SIZE_FIRST / 4)
+		return NULL;
+	while (*link != NULL && (const void *)(*link + 1) != piece)
+		link = &(*link)->next;
+	return *link != NULL
+			&& (*link)->size == arena_round(sizeof(**link) + len)
+		? link : NULL;
+}
+
+static void *
+arena_remap(struct arena *arena, struct arena_block **link, size_t len)
+{
+	size_t size = arena_round(sizeof(**link) + len), old = (*link)->size;
+	struct arena_block *block = mremap(*link, old, size, MREMAP_MAYMOVE);
+
+	if (block == MAP_FAILED)
+		return NULL;
+	if (size >= ARENA_HUGE)
+		madvise(block, size, MADV_HUGEPAGE);
+	block->size = size;
+	*link = block;
+	arena->mapped += size - old;
+	return block + 1;
+}
+
+void *
+arena_grow(struct arena *arena, void *piece, size_t len, size_t more)
+{
+	struct arena_block **link = arena_find_own(arena, piece, len);
+	void *p;
+
+	assert(more >= len);
+	if (link != NULL && more <= SIZE_MAX / 2)
+		return arena_remap(arena, link, more);
+	p = arena_alloc(arena, more);
+	if (p == NULL || len == 0)
+		return p;
+	memcpy(p, piece, len);
+	POISON_HOT(piece, len);
+	return p;
 }
 
 void *

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GROW_ITEMS_FIRST 16u
 #define GROW_OCTETS_FIRST 256u
@@ -37,7 +36,7 @@ grow_array_more(void *items, size_t *room, size_t item_size)
 }
 
 void *
-grow_arena_more(struct arena *arena, const void *items, size_t count,
+grow_arena_more(struct arena *arena, void *items, size_t count,
 	size_t *room, size_t item_size)
 {
 	size_t size, more = grow_double(*room, item_size, &size);
@@ -46,12 +45,9 @@ grow_arena_more(struct arena *arena, const void *items, size_t count,
 	assert(count == *room);
 	if (more == 0)
 		return NULL;
-	grown = arena_alloc(arena, size);
-	if (grown == NULL)
-		return NULL;
-	if (count > 0)
-		memcpy(grown, items, count * item_size);
-	*room = more;
+	grown = arena_grow(arena, items, count * item_size, size);
+	if (grown != NULL)
+		*room = more;
 	return grown;
 }
 

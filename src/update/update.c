@@ -16,7 +16,7 @@
 
 struct update_memory {
 	struct zone_update update;
-	uint64_t memory[2][UPDATE_MEMORY / 8];
+	uint64_t memory[3][UPDATE_MEMORY / 8];
 };
 
 /* ---- noting changes ---------------------------------------------------- */
@@ -50,6 +50,7 @@ update_begin(struct store_writer *writer, store_ref entry_ref,
 	u->zone.view = view;
 	arena_init(&u->arena, m->memory[0], sizeof(m->memory[0]));
 	arena_init(&u->packer.arena, m->memory[1], sizeof(m->memory[1]));
+	arena_init(&u->scratch, m->memory[2], sizeof(m->memory[2]));
 	packer_init(&u->packer, &u->zone, u->heap, NULL);
 	*update = u;
 	return NSD_OK;
@@ -58,6 +59,7 @@ update_begin(struct store_writer *writer, store_ref entry_ref,
 void
 update_abort(struct zone_update *u)
 {
+	arena_fini(&u->scratch);
 	arena_fini(&u->packer.arena);
 	arena_fini(&u->arena);
 	free(u);
@@ -77,11 +79,11 @@ changes_reserve(struct zone_update *u)
 		sizeof(*owners));
 	if (owners == NULL)
 		return NSD_E_MEMORY;
+	u->owners = owners;
 	changes = grow_arena(&u->arena, u->changes, u->change_count,
 		&u->change_room, sizeof(*changes));
 	if (changes == NULL)
 		return NSD_E_MEMORY;
-	u->owners = owners;
 	u->changes = changes;
 	return NSD_OK;
 }

@@ -5,198 +5,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "update/update_changes.h"
 #include "update/update_pass.h"
-
-#define ORDER_NEW 0x80000000u /* from here on: records to be added */
-
-/* RRsets of a type that are to be removed. */
-struct removed_set {
-	uint16_t type;
-	bool found;
-	uint32_t times; /* requests to remove it */
-};
-
-/* A name's changes, sorted as items are. */
-struct name_changes {
-	struct item *adds;
-	size_t add_count;
-	struct item *removes;
-	size_t remove_count;
-	struct item *absents; /* must not be there */
-	size_t absent_count;
-	struct removed_set *sets; /* ascending by type */
-	size_t set_count;
-};
-
-static struct item *
-changes_next(struct name_changes *changes, enum change_kind kind)
-{
-	if (kind == CHANGE_ADD)
-		return &changes->adds[changes->add_count++];
-	return kind == CHANGE_ABSENT
-		? &changes->absents[changes->absent_count++]
-		: &changes->removes[changes->remove_count++];
-}
-
-static void
-changes_note(struct name_changes *changes, const struct update_change *c)
-{
-	struct item *item;
-
-	if (c->kind == CHANGE_REMOVE_SET) {
-		changes->sets[changes->set_count++] = (struct removed_set){
-			.type = c->rr->type,
-			.times = 1,
-		};
-		return;
-	}
-	item = changes_next(changes, c->kind);
-	item->rr = c->rr;
-	item->key = items_key(c->rr);
-	item->order = ORDER_NEW + (uint32_t)(changes->add_count
-		+ changes->remove_count);
-}
-
-/* Of equal records only the first stays, with the lowest TTL of all. */
-static void
-changes_drop_duplicates(struct zone_update *u, struct name_changes *changes)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < changes->add_count; i++) {
-		const struct rrbatch_rr *rr = changes->adds[i].rr;
-		struct rrbatch_rr *last;
-
-		if (kept == 0
-			|| changes->adds[kept - 1].key != changes->adds[i].key
-			|| items_compare_rr(rr->type,
-				   changes->adds[kept - 1].rr, rr) != 0) {
-			changes->adds[kept++] = changes->adds[i];
-			continue;
-		}
-		u->result.present++;
-		u->misfits++;
-		last = (struct rrbatch_rr *)(uintptr_t)
-			changes->adds[kept - 1].rr; /* the update's own */
-		if (rr->ttl_sec < last->ttl_sec)
-			last->ttl_sec = rr->ttl_sec;
-	}
-	changes->add_count = kept;
-}
-
-/* Counts removals that come twice as misfits. They stay: the second finds the
- * same record as the first. */
-static void
-changes_count_twice(struct zone_update *u, const struct name_changes *changes)
-{
-	for (size_t i = 1; i < changes->remove_count; i++) {
-		const struct item *a = &changes->removes[i - 1];
-		const struct item *b = &changes->removes[i];
-
-		u->misfits += a->key == b->key
-			&& items_compare_rr(a->rr->type, a->rr, b->rr) == 0;
-	}
-}
-
-static int
-changes_compare_sets(const void *a, const void *b)
-{
-	const struct removed_set *x = a, *y = b;
-
-	return (x->type > y->type) - (x->type < y->type);
-}
-
-/* Sorts the sets, and joins those of one type: an update may ask for all types
- * many times. */
-static void
-changes_sort_sets(struct name_changes *changes)
-{
-	size_t kept = 0;
-
-	if (changes->set_count > 1)
-		qsort(changes->sets, changes->set_count,
-			sizeof(changes->sets[0]), changes_compare_sets);
-	for (size_t i = 0; i < changes->set_count; i++) {
-		if (kept > 0 && changes->sets[kept - 1].type
-			== changes->sets[i].type)
-			changes->sets[kept - 1].times++;
-		else
-			changes->sets[kept++] = changes->sets[i];
-	}
-	changes->set_count = kept;
-}
-
-static enum nsd_err
-changes_make(struct zone_update *u, struct name_changes *changes,
-	const struct owner *run, size_t count)
-{
-	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp));
-
-	memset(changes, 0, sizeof(*changes));
-	changes->adds = arena_alloc(&u->arena, count * sizeof(*tmp));
-	changes->removes = arena_alloc(&u->arena, count * sizeof(*tmp));
-	changes->absents = arena_alloc(&u->arena, count * sizeof(*tmp));
-	changes->sets = arena_alloc(&u->arena,
-		count * sizeof(changes->sets[0]));
-	if (tmp == NULL || changes->adds == NULL || changes->removes == NULL
-		|| changes->absents == NULL || changes->sets == NULL)
-		return NSD_E_MEMORY;
-	for (size_t i = 0; i < count; i++)
-		changes_note(changes, &u->changes[run[i].index]);
-	items_sort(changes->adds, tmp, changes->add_count);
-	changes_drop_duplicates(u, changes);
-	items_sort(changes->removes, tmp, changes->remove_count);
-	changes_count_twice(u, changes);
-	items_sort(changes->absents, tmp, changes->absent_count);
-	changes_sort_sets(changes);
-	return NSD_OK;
-}
-
-/* The items of a key: the first that is not less, and how many. */
-static size_t
-items_find_key(const struct item *items, size_t count, uint32_t key,
-	size_t *found)
-{
-	size_t low = 0, high = count, end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (items[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < count && items[end].key == key; end++)
-		;
-	*found = end - low;
-	return low;
-}
-
-/* True if there is a set of this type; marks it as found. */
-static bool
-changes_find_set(const struct name_changes *changes, uint16_t type)
-{
-	const struct removed_set wanted = {.type = type};
-	struct removed_set *set = changes->set_count == 0 ? NULL
-		: bsearch(&wanted, changes->sets, changes->set_count,
-			sizeof(changes->sets[0]), changes_compare_sets);
-
-	if (set != NULL)
-		set->found = true;
-	return set != NULL;
-}
-
-/* True if a whole RRset is to be removed: key is that of its items. */
-static bool
-changes_has_set(const struct name_changes *changes, uint32_t key)
-{
-	bool is_sigs = (key & 1) != 0;
-	bool by_type = changes_find_set(changes, is_sigs ? TYPE_RRSIG
-		: (uint16_t)(key >> 1));
-
-	return changes_find_set(changes, TYPE_ANY) || by_type;
-}
 
 /* ---- putting them together --------------------------------------------- */
 
@@ -213,13 +23,13 @@ struct merge {
 static enum nsd_err
 merge_put(struct merge *m, const struct item *item)
 {
-	m->items = grow_arena(&m->u->arena, m->items, m->count, &m->room,
+	m->items = grow_arena(&m->u->scratch, m->items, m->count, &m->room,
 		sizeof(m->items[0]));
 	if (m->items == NULL)
 		return NSD_E_MEMORY;
 	m->items[m->count] = *item;
 	/* New records come after all old ones. */
-	if (item->order < ORDER_NEW)
+	if (item->order < UPDATE_ORDER_NEW)
 		m->items[m->count].order = (uint32_t)m->count;
 	m->count++;
 	return NSD_OK;
@@ -278,22 +88,11 @@ items_find_equal(const struct item *items, size_t count, size_t *at,
 	return *at < count && c == 0 ? &items[*at] : NULL;
 }
 
-/* The records to add to an entry, and to remove from it. */
-struct part {
-	const struct item *adds;
-	size_t add_count;
-	const struct item *removes;
-	size_t remove_count;
-	const struct item *absents;
-	size_t absent_count;
-	bool remove_all;
-	bool changed;
-};
-
 /* Old records that no change names stay. A record to be added replaces an equal
  * old one, as it may have another TTL or letter case. */
 static enum nsd_err
-part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
+part_take_old(struct merge *m, struct update_part *p,
+	const struct entry_items *e)
 {
 	struct zone_update_result *result = &m->u->result;
 	size_t add_at = 0, remove_at = 0, absent_at = 0;
@@ -328,7 +127,8 @@ part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
 /* Counts what is new among the additions, and what was not there to be
  * removed. */
 static void
-part_count_new(struct merge *m, struct part *p, const struct entry_items *e)
+part_count_new(struct merge *m, struct update_part *p,
+	const struct entry_items *e)
 {
 	struct zone_update_result *result = &m->u->result;
 	size_t at = 0;
@@ -351,7 +151,7 @@ part_count_new(struct merge *m, struct part *p, const struct entry_items *e)
 }
 
 static enum nsd_err
-merge_part(struct merge *m, struct part *p, const struct entry_items *e)
+merge_part(struct merge *m, struct update_part *p, const struct entry_items *e)
 {
 	size_t start = m->count;
 
@@ -368,31 +168,13 @@ merge_part(struct merge *m, struct part *p, const struct entry_items *e)
 	return merge_put_all(m, p->adds, p->add_count);
 }
 
-/* Finds the changes for a key. there: the name has records of the key. False:
- * there are no changes. */
-static bool
-changes_get_part(struct name_changes *changes, uint32_t key, bool there,
-	struct part *p)
-{
-	memset(p, 0, sizeof(*p));
-	p->adds = changes->adds + items_find_key(changes->adds,
-		changes->add_count, key, &p->add_count);
-	p->removes = changes->removes + items_find_key(changes->removes,
-		changes->remove_count, key, &p->remove_count);
-	p->absents = changes->absents + items_find_key(changes->absents,
-		changes->absent_count, key, &p->absent_count);
-	p->remove_all = there && changes_has_set(changes, key);
-	return p->add_count > 0 || p->remove_count > 0 || p->absent_count > 0
-		|| p->remove_all;
-}
-
 static enum nsd_err
 merge_entry(struct merge *m, const struct node_rrset *entry)
 {
 	struct entry_items e;
-	struct part p;
+	struct update_part p;
 
-	if (!changes_get_part(m->changes, node_entry_key(entry), true, &p)) {
+	if (!update_changes_get_part(m->changes, node_entry_key(entry), true, &p)) {
 		if (update_unpack_entry(m->u, entry, 1, &e) != NSD_OK)
 			return NSD_E_MEMORY;
 		return merge_keep(m, &e);
@@ -444,9 +226,9 @@ merge_new_types(struct merge *m, const struct keys *keys)
 	size_t count;
 
 	for (size_t i = 0; i < changes->add_count; i += count) {
-		struct part p = {.adds = &changes->adds[i]};
+		struct update_part p = {.adds = &changes->adds[i]};
 
-		(void)items_find_key(changes->adds, changes->add_count,
+		(void)update_find_key(changes->adds, changes->add_count,
 			changes->adds[i].key, &p.add_count);
 		count = p.add_count;
 		if (keys_have(keys, changes->adds[i].key))
@@ -471,7 +253,7 @@ merge_new_types(struct merge *m, const struct keys *keys)
  * chain, and go together to either of them. */
 struct nsec3_items {
 	struct entry_items of[2]; /* RRset, RRSIGs */
-	struct part parts[2];
+	struct update_part parts[2];
 };
 
 /* False: no change of NSEC3 records is asked for. */
@@ -481,7 +263,7 @@ nsec3_get_parts(struct name_changes *changes, struct nsec3_items *n)
 	bool asked = false;
 
 	for (unsigned i = 0; i < 2; i++) {
-		asked |= changes_get_part(changes, nsec3_key(i),
+		asked |= update_changes_get_part(changes, nsec3_key(i),
 			n->of[i].count > 0, &n->parts[i]);
 	}
 	return asked;
@@ -492,7 +274,7 @@ nsec3_merge_parts(struct merge *m, struct nsec3_items *n, bool *changed)
 {
 	*changed = false;
 	for (unsigned i = 0; i < 2; i++) {
-		struct part *p = &n->parts[i];
+		struct update_part *p = &n->parts[i];
 
 		if (part_take_old(m, p, &n->of[i]) != NSD_OK)
 			return NSD_E_MEMORY;
@@ -504,6 +286,31 @@ nsec3_merge_parts(struct merge *m, struct nsec3_items *n, bool *changed)
 	return NSD_OK;
 }
 
+/* Copies a list out of scratch, with those records that were unpacked; the
+ * changes' own lie in the arena. */
+static struct item *
+items_keep(struct zone_update *u, const struct item *items, size_t count)
+{
+	struct item *kept = arena_alloc(&u->arena, count * sizeof(*kept));
+
+	for (size_t i = 0; i < count && kept != NULL; i++) {
+		const struct rrbatch_rr *rr = items[i].rr;
+		size_t size = sizeof(*rr) + rr->rdlen;
+		struct rrbatch_rr *copy;
+
+		kept[i] = items[i];
+		if (items[i].order >= UPDATE_ORDER_NEW)
+			continue;
+		assert(rr->owner_len == 0);
+		copy = arena_alloc(&u->arena, size);
+		if (copy == NULL)
+			return NULL;
+		memcpy(copy, rr, size);
+		kept[i].rr = copy;
+	}
+	return kept;
+}
+
 /* The merged records from start on stay with the node, or go to the chain. */
 static enum nsd_err
 nsec3_place_items(struct merge *m, size_t start)
@@ -511,13 +318,12 @@ nsec3_place_items(struct merge *m, size_t start)
 	struct zone_update *u = m->u;
 	struct dirty_name *t = m->dirty;
 	size_t count = m->count - start;
-	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp) + 1);
+	struct item *tmp = arena_alloc(&u->scratch, count * sizeof(*tmp) + 1);
 
 	t->chain_changed = t->was_chained;
 	if (count == 0)
 		return NSD_OK;
-	t->chain_items = arena_alloc(&u->arena, count * sizeof(*tmp));
-	if (tmp == NULL || t->chain_items == NULL)
+	if (tmp == NULL)
 		return NSD_E_MEMORY;
 	if (!nsec3_items_are_chained(store_get(u->view, u->old->chain),
 			&t->owner, m->items + start, count, t->hash)) {
@@ -525,11 +331,11 @@ nsec3_place_items(struct merge *m, size_t start)
 		return NSD_OK;
 	}
 	t->chain_changed = true;
+	items_sort(m->items + start, tmp, count);
 	t->chain_item_count = count;
-	memcpy(t->chain_items, m->items + start, count * sizeof(*tmp));
-	items_sort(t->chain_items, tmp, count);
+	t->chain_items = items_keep(u, m->items + start, count);
 	m->count = start;
-	return NSD_OK;
+	return t->chain_items == NULL ? NSD_E_MEMORY : NSD_OK;
 }
 
 static enum nsd_err
@@ -563,7 +369,7 @@ merge_node(struct merge *m, const struct node *old)
 {
 	unsigned count = old == NULL ? 0 : old->entry_count;
 	bool chain = m->u->old->chain != STORE_NONE;
-	struct keys keys = {.items = arena_alloc(&m->u->arena,
+	struct keys keys = {.items = arena_alloc(&m->u->scratch,
 		(count + 2) * sizeof(*keys.items))};
 	struct nsec3_items nsec3 = {.of = {{.key = 0}}};
 	const struct node_rrset *e;
@@ -602,8 +408,9 @@ items_owner_flags(const struct item *items, size_t count)
 	return flags;
 }
 
-enum nsd_err
-update_list_items(struct zone_update *u, struct dirty_name *t,
+/* Lists the records, and keeps what the update needs of them. */
+static enum nsd_err
+name_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count)
 {
 	const struct node *old = NULL;
@@ -616,21 +423,33 @@ update_list_items(struct zone_update *u, struct dirty_name *t,
 	if ((old == NULL || old->entry_count == 0)
 		&& t->old_hash != STORE_NONE)
 		old = store_get(u->view, t->old_hash);
-	if (changes_make(u, &changes, run, count) != NSD_OK)
+	if (update_changes_make(u, &changes, run, count) != NSD_OK)
 		return NSD_E_MEMORY;
 	m.changes = &changes;
 	if (merge_node(&m, old) != NSD_OK)
 		return NSD_E_MEMORY;
-	t->items = m.items;
-	t->item_count = m.count;
-	t->records = items_owner_flags(m.items, m.count);
-	if (m.count < 2)
-		return NSD_OK;
-	tmp = arena_alloc(&u->arena, m.count * sizeof(*tmp));
+	tmp = arena_alloc(&u->scratch, m.count * sizeof(*tmp) + 1);
 	if (tmp == NULL)
 		return NSD_E_MEMORY;
-	items_sort(m.items, tmp, m.count);
-	return NSD_OK;
+	if (m.count > 1)
+		items_sort(m.items, tmp, m.count);
+	t->item_count = m.count;
+	t->records = items_owner_flags(m.items, m.count);
+	if (m.count == 0)
+		return NSD_OK;
+	t->items = items_keep(u, m.items, m.count);
+	return t->items == NULL ? NSD_E_MEMORY : NSD_OK;
+}
+
+enum nsd_err
+update_list_items(struct zone_update *u, struct dirty_name *t,
+	const struct owner *run, size_t count)
+{
+	struct arena_mark mark = arena_mark(&u->scratch);
+	enum nsd_err err = name_list_items(u, t, run, count);
+
+	arena_rewind(&u->scratch, &mark);
+	return err;
 }
 
 /* Canonical order of records, but SOAs stay in the order of the input: the
@@ -656,26 +475,26 @@ update_merge_items(struct zone_update *u, const struct owner *run,
 	struct item **merged, size_t *merged_count)
 {
 	struct merge m = {.u = u};
-	struct keys keys = {.items = arena_alloc(&u->arena,
+	struct keys keys = {.items = arena_alloc(&u->scratch,
 		item_count * sizeof(*keys.items) + 1)};
 	struct name_changes changes;
 	size_t n;
 
 	if (keys.items == NULL
-		|| changes_make(u, &changes, run, count) != NSD_OK)
+		|| update_changes_make(u, &changes, run, count) != NSD_OK)
 		return NSD_E_MEMORY;
 	m.changes = &changes;
 	for (size_t i = 0; i < item_count; i += n) {
 		struct entry_items e = {.key = items[i].key,
 			.items = &items[i]};
 		enum nsd_err err;
-		struct part p;
+		struct update_part p;
 
-		(void)items_find_key(&items[i], item_count - i, e.key,
+		(void)update_find_key(&items[i], item_count - i, e.key,
 			&e.count);
 		n = e.count;
 		keys_add(&keys, e.key);
-		err = changes_get_part(&changes, e.key, true, &p)
+		err = update_changes_get_part(&changes, e.key, true, &p)
 			? merge_part(&m, &p, &e) : merge_keep(&m, &e);
 		if (err != NSD_OK)
 			return err;

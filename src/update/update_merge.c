@@ -138,8 +138,9 @@ enum nsd_err
 update_merge(struct zone_update *u)
 {
 	size_t count = u->change_count, n;
-	struct owner *tmp = arena_alloc(&u->arena, count * sizeof(*tmp));
-	struct item *items = arena_alloc(&u->arena,
+	struct arena_mark mark = arena_mark(&u->scratch);
+	struct owner *tmp = arena_alloc(&u->scratch, count * sizeof(*tmp));
+	struct item *items = arena_alloc(&u->scratch,
 		2 * count * sizeof(*items));
 	struct merged m = {
 		.u = u,
@@ -154,6 +155,7 @@ update_merge(struct zone_update *u)
 		n = update_run_len(&u->owners[i], count - i);
 		err = merge_name(&m, &u->owners[i], n, items, items + count);
 	}
+	arena_rewind(&u->scratch, &mark);
 	if (err != NSD_OK)
 		return err;
 	u->changes = m.changes;

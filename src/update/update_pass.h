@@ -95,6 +95,7 @@ struct zone_update {
 	struct zone_update_options options;
 	struct packer_zone zone; /* with the apex */
 	struct arena arena;
+	struct arena scratch; /* of one step, or one name: it is rewound */
 	struct zone_update_result result;
 
 	/* the changes as they were asked for: the index of an owner is that of
@@ -159,7 +160,7 @@ enum nsd_err update_apply(struct zone_update *u) MUST_USE;
 void update_retire(struct zone_update *u);
 void update_undo(struct zone_update *u);
 
-/* Records of one entry of a node, or of the chain. */
+/* Records of one entry of a node, or of the chain, in scratch. */
 struct entry_items {
 	const struct node_rrset *entry; /* NULL: of the chain */
 	uint32_t key;                   /* of struct item */
@@ -183,11 +184,13 @@ enum nsd_err update_unpack_entry(struct zone_update *u,
 enum nsd_err update_unpack_chain(struct zone_update *u, struct dirty_name *t,
 	struct entry_items of[2]) MUST_USE;
 
-/* Lists the records of a name after its changes (a run of sorted owners). */
+/* Lists the records of a name after its changes (a run of sorted owners), and
+ * leaves scratch as it was. */
 enum nsd_err update_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count) MUST_USE;
 
-/* Merges changes into the sorted records of a name, all of which are given. */
+/* Merges changes into the sorted records of a name, all of which are given. The
+ * list of them is in scratch. */
 enum nsd_err update_merge_items(struct zone_update *u,
 	const struct owner *run, size_t count, struct item *items,
 	size_t item_count, struct item **merged, size_t *merged_count)

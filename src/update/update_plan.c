@@ -140,7 +140,7 @@ plan_dirty_names(struct zone_update *u)
 	if (!owner_measure(&apex, u->zone.apex, u->zone.apex_len, u->zone.apex,
 		    u->zone.apex_len))
 		return NSD_E_BUG;
-	u->dirty = arena_alloc(&u->arena,
+	u->dirty = arena_alloc(&u->scratch,
 		plan_count(u) * sizeof(u->dirty[0]));
 	if (u->dirty == NULL || dirty_append(u, &apex) != NSD_OK)
 		return NSD_E_MEMORY;
@@ -484,13 +484,16 @@ plan_check_apex(struct zone_update *u)
 enum nsd_err
 update_plan(struct zone_update *u)
 {
-	struct owner *tmp = arena_alloc(&u->arena,
+	struct arena_mark mark = arena_mark(&u->scratch);
+	struct owner *tmp = arena_alloc(&u->scratch,
 		u->change_count * sizeof(*tmp) + 1);
+	const struct dirty_name *listed;
 	enum nsd_err err;
 
 	if (tmp == NULL)
 		return NSD_E_MEMORY;
 	owner_sort(u->owners, tmp, u->change_count);
+	arena_rewind(&u->scratch, &mark);
 	err = plan_dirty_names(u);
 	if (err != NSD_OK)
 		return err;
@@ -502,9 +505,13 @@ update_plan(struct zone_update *u)
 	plan_link_parents(u);
 	plan_existence(u);
 	plan_shape(u);
+	listed = u->dirty;
 	err = plan_expand(u);
 	if (err != NSD_OK)
 		return err;
+	/* A list with more names has come in place of what scratch has. */
+	if (u->dirty != listed)
+		arena_rewind(&u->scratch, &mark);
 	for (size_t i = 0; i < u->dirty_count; i++)
 		u->node_delta += u->dirty[i].exists
 			- (u->dirty[i].old != STORE_NONE);

@@ -122,13 +122,14 @@ static enum nsd_err
 rebuild_flush(struct rebuild *r)
 {
 	struct zone_update *u = r->u;
-	struct item *merged, *tmp = arena_alloc(&u->arena,
-		r->count * sizeof(*tmp) + 1);
+	struct arena_mark mark = arena_mark(&u->scratch);
+	struct item *merged, *tmp;
 	size_t count;
 	enum nsd_err err;
 
 	if (r->run == 0)
 		return NSD_OK;
+	tmp = arena_alloc(&u->scratch, r->count * sizeof(*tmp) + 1);
 	if (tmp == NULL)
 		return NSD_E_MEMORY;
 	items_sort(r->items, tmp, r->count);
@@ -137,7 +138,10 @@ rebuild_flush(struct rebuild *r)
 	r->change_at += r->run;
 	r->run = 0;
 	r->count = 0;
-	return err != NSD_OK ? err : rebuild_put_items(r, merged, count);
+	if (err == NSD_OK)
+		err = rebuild_put_items(r, merged, count);
+	arena_rewind(&u->scratch, &mark);
+	return err;
 }
 
 static void
@@ -235,13 +239,15 @@ static enum nsd_err
 rebuild_merge(struct rebuild *r)
 {
 	struct zone_update *u = r->u;
-	struct owner *tmp = arena_alloc(&u->arena,
+	struct arena_mark mark = arena_mark(&u->scratch);
+	struct owner *tmp = arena_alloc(&u->scratch,
 		u->change_count * sizeof(*tmp) + 1);
 	enum nsd_err err;
 
 	if (tmp == NULL)
 		return NSD_E_MEMORY;
 	owner_sort(u->owners, tmp, u->change_count);
+	arena_rewind(&u->scratch, &mark);
 	/* The walk begins with the apex, which has an SOA. */
 	memcpy(r->name, u->zone.apex, u->zone.apex_len);
 	rebuild_set_owner(r, u->zone.apex);

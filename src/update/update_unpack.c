@@ -9,9 +9,9 @@ static enum nsd_err
 entry_add(struct zone_update *u, struct entry_items *e, uint16_t type,
 	uint32_t ttl_sec, const uint8_t *rdata, size_t rdlen)
 {
-	struct rrbatch_rr *rr = arena_alloc(&u->arena, sizeof(*rr) + rdlen);
+	struct rrbatch_rr *rr = arena_alloc(&u->scratch, sizeof(*rr) + rdlen);
 
-	e->items = grow_arena(&u->arena, e->items, e->count, &e->room,
+	e->items = grow_arena(&u->scratch, e->items, e->count, &e->room,
 		sizeof(e->items[0]));
 	if (rr == NULL || e->items == NULL)
 		return NSD_E_MEMORY;

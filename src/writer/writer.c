@@ -76,7 +76,8 @@ struct writer_zone {
 
 /* ---- where to ------------------------------------------------------------ */
 
-/* In xfrdir every zone has the name that `zonefile: "%s.zone"` gives it. */
+/* In xfrdir every zone has a name that no zone's file is likely to have: what
+ * lies there is replaced. */
 static void
 writer_find_copy(const struct server *server, struct writer_zone *zone)
 {
@@ -86,7 +87,7 @@ writer_find_copy(const struct server *server, struct writer_zone *zone)
 	int n = -1;
 
 	if (folder != NULL && *folder != '\0'
-		&& conf_expand_name("%s.zone", zone->name, zone->apex, name,
+		&& conf_expand_name("%s.zone.copy", zone->name, zone->apex, name,
 			   sizeof(name), &len)
 			== NSD_OK)
 		n = snprintf(zone->copy, sizeof(zone->copy), "%s/%s",

@@ -459,9 +459,11 @@ table_change_remove(struct table_change *c, const uint8_t *apex)
 	table_split_apex(apex, name, label_at, &key);
 	removed = grow_arena(&c->arena, c->removed, c->removed_count,
 		&c->removed_room, sizeof(*removed));
-	if (removed == NULL || change_reserve(c) != NSD_OK)
+	if (removed == NULL)
 		return NSD_E_MEMORY;
 	c->removed = removed;
+	if (change_reserve(c) != NSD_OK)
+		return NSD_E_MEMORY;
 	err = trie_remove(&edit, &c->table->apexes, &key,
 		&removed[c->removed_count]);
 	assert(!c->garbage.lost);

@@ -161,7 +161,7 @@ def test_read_only_folder_has_a_copy_elsewhere(start, primary, directory,
     other.chmod(0o777)
     server = start(zones=secondary(primary, file=f"{folder}/old.zone"),
                    zonefiles_write=1, xfrdir=f'"{other}"', **options)
-    copy = other / "s.test.zone"
+    copy = other / "s.test.zone.copy"
     text = wait_file(copy, 1)
     server.wait_log("zone s.test cannot be written to .*: Permission denied;"
                     " a copy is in xfrdir; the journal keeps it")
@@ -190,14 +190,14 @@ def test_copies_follow_xfrdir(make_server, primary, directory, closed):
         options={"verbosity": 3, "zonefiles-write": 1,
                  "xfrdir": f'"{folders[0]}"', **options})
     config(server).start()
-    wait_file(folders[0] / "s.test.zone", 1)
+    wait_file(folders[0] / "s.test.zone.copy", 1)
     server.options["xfrdir"] = f'"{folders[1]}"'
     server.write_config()
     code, text = ask(server, "reconfig")
     assert code == 0 and text.endswith("changes applied\nok\n")
     primary.serial = 2
-    wait_file(folders[1] / "s.test.zone", 2)
-    assert "serial 1 at" in read(folders[0] / "s.test.zone")
+    wait_file(folders[1] / "s.test.zone.copy", 2)
+    assert "serial 1 at" in read(folders[0] / "s.test.zone.copy")
     server.options["xfrdir"] = f'"{server.config}"'
     server.write_config()
     known = len(server.read_log())
@@ -433,7 +433,7 @@ def test_full_disk_leaves_the_old_file(make_server, primary, directory):
     primary.records = [f"h{i} TXT {'x' * 200}" for i in range(2000)]
     primary.serial = 2
     server.wait_serial("s.test", 2)
-    wait_file(directory / "s.test.zone", 2)
+    wait_file(directory / "s.test.zone.copy", 2)
     server.wait_log("zone s.test cannot be written to .*: No space left on"
                     " device; a copy is in xfrdir")
     assert "; received update to serial 1 at " in read(folder / "z")
@@ -442,7 +442,8 @@ def test_full_disk_leaves_the_old_file(make_server, primary, directory):
     primary.records = ["www A 192.0.2.10"]
     primary.serial = 3
     wait_file(folder / "z", 3)
-    wait_for("no copy", lambda: not (directory / "s.test.zone").exists())
+    wait_for("no copy",
+             lambda: not (directory / "s.test.zone.copy").exists())
 
 
 def test_killed_at_any_moment_nothing_that_was_served_is_lost(start, primary):
