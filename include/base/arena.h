@@ -45,8 +45,7 @@ void arena_rewind(struct arena *arena, const struct arena_mark *mark);
  * if the system has no memory. Pages that are never touched cost nothing. */
 void *arena_alloc(struct arena *arena, size_t len);
 /*
- * Gives a piece of arena_alloc more room: its len octets, and more - len others.
- * It may have moved, and the old one must not be read then. A large piece has
+ * Gives a piece of arena_alloc room for `more` octets; its len octets stay. It may have moved, and the old one must not be read then. A large piece has
  * mappings of its own, whose pages go along: nothing is copied or left behind.
  * The room of a small one stays in use. NULL if the system has no memory: the
  * piece is as it was. NULL with len 0: a new one.

@@ -171,10 +171,11 @@ merge_part(struct merge *m, struct update_part *p, const struct entry_items *e)
 static enum nsd_err
 merge_entry(struct merge *m, const struct node_rrset *entry)
 {
+	uint32_t key = node_entry_key(entry);
 	struct entry_items e;
 	struct update_part p;
 
-	if (!update_changes_get_part(m->changes, node_entry_key(entry), true, &p)) {
+	if (!update_changes_get_part(m->changes, key, true, &p)) {
 		if (update_unpack_entry(m->u, entry, 1, &e) != NSD_OK)
 			return NSD_E_MEMORY;
 		return merge_keep(m, &e);

@@ -87,8 +87,8 @@ writer_find_copy(const struct server *server, struct writer_zone *zone)
 	int n = -1;
 
 	if (folder != NULL && *folder != '\0'
-		&& conf_expand_name("%s.zone.copy", zone->name, zone->apex, name,
-			   sizeof(name), &len)
+		&& conf_expand_name("%s.zone.copy", zone->name, zone->apex,
+			   name, sizeof(name), &len)
 			== NSD_OK)
 		n = snprintf(zone->copy, sizeof(zone->copy), "%s/%s",
 			conf_path_in_chroot(server->chroot, folder), name);

@@ -99,7 +99,7 @@ class OtherPrograms:
         run, waited_for = [
             sum(new[way] - self.last.get(who, (0, 0))[way]
                 for who, new in ticks.items()) for way in (0, 1)]
-        # Whoever waits for a process has all its ticks.
+        # A parent has all ticks of a process that it has waited for.
         known = sum(map(sum, (self.last[who] for who in self.last
                               if who not in ticks)))
         self.last = ticks

@@ -133,7 +133,7 @@ a_piece_that_grows_keeps_what_it_has(void **state)
 	}
 	assert_null(arena_grow(&arena, piece, len, SIZE_MAX - 4));
 	assert_int_equal(piece[len - 1], (uint8_t)((len - 1) * 7));
-	/* What large pieces had before is not left behind. */
+	/* Room that a large piece had before is not left behind. */
 	assert_true(arena.mapped < len + (256 << 10));
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(other[i], 0xee);
