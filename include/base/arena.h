@@ -45,10 +45,11 @@ void arena_rewind(struct arena *arena, const struct arena_mark *mark);
  * if the system has no memory. Pages that are never touched cost nothing. */
 void *arena_alloc(struct arena *arena, size_t len);
 /*
- * Gives a piece of arena_alloc room for `more` octets; its len octets stay. It may have moved, and the old one must not be read then. A large piece has
- * mappings of its own, whose pages go along: nothing is copied or left behind.
+ * Gives a piece of arena_alloc room for `more` octets; its len octets stay. It
+ * may have moved, and the old one must not be read then. A large piece has a
+ * mapping of its own, whose pages go along: nothing is copied or left behind.
  * The room of a small one stays in use. NULL if the system has no memory: the
- * piece is as it was. NULL with len 0: a new one.
+ * piece is as it was. A piece of NULL with len 0: a new one.
  */
 void *arena_grow(struct arena *arena, void *piece, size_t len, size_t more);
 /* As arena_alloc, all zero. */

@@ -14,7 +14,8 @@ MIB = 1 << 20
 CHUNK_SEC = 10      # the shortest part of a look at others
 IDLE_SHARE = 0.02   # of the cores, for others: below it is called idle
 IDLE_CHUNK = 0.10
-KERNEL_THREADS = 2  # their parent
+# The process that begins all threads of the kernel.
+KERNEL_THREADS = 2
 # Octets that the largest server takes for a delegation, and for a small zone.
 OCTETS_NAME, OCTETS_ZONE, OCTETS_MORE = 1350, 11000, 64 * MIB
 TOUCHED_TIMES = 2
