@@ -6,7 +6,8 @@ PAGE = """
 The thesis that Knot DNS began with (2010) has four scenarios: one client or two, the
 zone .cz unsigned or signed; dnsperf with 20 and with 100 queries outstanding, 1 to 6
 threads; answers a second, and lost queries. Here: a made TLD of {size:,} delegations
-(NSEC3 with opt-out where it is signed, asked with DO), half of the names exist; clients
+(NSEC3 with opt-out where it is signed, asked with DO; PowerDNS serves it without its
+signatures, which it takes from a database alone), half of the names exist; clients
 are processes of dnsperf and share the last core, which a worker has as well where there
 are as many workers as cores; {reps} runs of {seconds} seconds in turns between servers,
 medians. There: two machines with a network between them. A query without an answer for

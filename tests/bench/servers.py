@@ -82,6 +82,7 @@ def conf_named(work, port, workers, zones):
 \tdnssec-validation no;
 \tminimal-responses yes;
 \ttcp-clients 1000;
+\ttcp-listen-queue 1000;
 \tcheck-integrity no;
 }};
 controls {{ }};

@@ -25,7 +25,8 @@ seconds of a made capture (`tests/bench/gen_capture.c` says of what), a zone of 
 delegations, one worker on core 0, the client on core 1, over loopback; means of
 {reps} runs, which take turns between servers and begin with one share after the other;
 each server is asked for as long before, which is not counted. Each may have 1,000 connections at once, and the client has 64
-addresses. CPU time is of all processes of a server, in percent of one core. There: an hour of a .nl server's queries, two machines
+addresses; PowerDNS serves the zone without its signatures, which it takes from a database
+alone. CPU time is of all processes of a server, in percent of one core. There: an hour of a .nl server's queries, two machines
 with a network between them, defaults of each server; so its CPU times cannot be compared
 with these, but shapes can. On loopback the client pays for a part of what the server's
 kernel does elsewhere.
