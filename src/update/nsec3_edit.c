@@ -176,6 +176,25 @@ changes_resolve(struct nsec3_edit *e)
 	return NSD_OK;
 }
 
+/* Makes room for the record before each change, which may join it: hashes in the
+ * list are pointed to from now on, so it must not move. */
+static enum nsd_err
+changes_reserve_neighbours(struct nsec3_edit *e)
+{
+	size_t room = 2 * e->change_count;
+	struct nsec3_change *changes;
+
+	if (room <= e->change_room)
+		return NSD_OK;
+	changes = arena_grow(e->arena, e->changes,
+		e->change_room * sizeof(*changes), room * sizeof(*changes));
+	if (changes == NULL)
+		return NSD_E_MEMORY;
+	e->changes = changes;
+	e->change_room = room;
+	return NSD_OK;
+}
+
 /* Turns the hashes that were before and after each change into those that will
  * be. */
 static void
@@ -331,6 +350,7 @@ neighbour_keep_next(struct nsec3_edit *e, const uint8_t *hash,
 	leads = memcmp(next, follows, NSEC3_HASH_LEN) == 0;
 	if (leads != own)
 		return NSD_OK; /* the record is as it should be */
+	assert(e->change_count < e->change_room);
 	if (record_copy(e, place.record, leads ? NULL : next, false, &ref)
 			!= NSD_OK
 		|| refs_add(e, &e->old_records, place.record) != NSD_OK
@@ -350,7 +370,6 @@ changes_keep_next(struct nsec3_edit *e, const uint8_t *first,
 	const uint8_t *done = NULL, *wrapped = NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		/* e->changes moves when a neighbour joins. */
 		struct nsec3_change *c = &e->changes[i];
 		const uint8_t *before = c->before != NULL ? c->before : last;
 		const uint8_t *follows = c->record != STORE_NONE ? c->hash
@@ -553,6 +572,9 @@ nsec3_edit_end(struct nsec3_edit *edit, store_ref *chain)
 		*chain = edit->old;
 		return NSD_OK;
 	}
+	err = changes_reserve_neighbours(edit);
+	if (err != NSD_OK)
+		return err;
 	changes_link(edit);
 	if (!changes_find_ends(edit, &first, &last))
 		return NSD_E_AGAIN;

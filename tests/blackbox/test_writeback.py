@@ -387,7 +387,7 @@ def test_write_that_fails_says_why(controlled, primary, closed):
         1, "error 1 zone cannot be written: Permission denied, a copy is in"
         " xfrdir\n")
     assert "last-write: \"failed" in ask(server, "zonestatus", "s.test")[1]
-    assert read(server.directory / "s.test.zone") != ""
+    assert read(server.directory / "s.test.zone.copy") != ""
 
 
 def test_lost_answer_is_no_ok(controlled, primary):

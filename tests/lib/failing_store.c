@@ -12,6 +12,10 @@ void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
 void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
 void *__real_arena_alloc(struct arena *arena, size_t len);
 void *__wrap_arena_alloc(struct arena *arena, size_t len);
+void *__real_arena_grow(struct arena *arena, void *piece, size_t len,
+	size_t more);
+void *__wrap_arena_grow(struct arena *arena, void *piece, size_t len,
+	size_t more);
 void *__real_arena_alloc_zero(struct arena *arena, size_t len);
 void *__wrap_arena_alloc_zero(struct arena *arena, size_t len);
 void *__real_arena_copy(struct arena *arena, const void *data, size_t len);
@@ -29,6 +33,13 @@ void *
 __wrap_arena_alloc(struct arena *arena, size_t len)
 {
 	return failing_now() ? NULL : __real_arena_alloc(arena, len);
+}
+
+void *
+__wrap_arena_grow(struct arena *arena, void *piece, size_t len, size_t more)
+{
+	return failing_now() ? NULL
+		: __real_arena_grow(arena, piece, len, more);
 }
 
 void *
