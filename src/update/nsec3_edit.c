@@ -176,8 +176,8 @@ changes_resolve(struct nsec3_edit *e)
 	return NSD_OK;
 }
 
-/* Makes room for the record before each change, which may join it: hashes in the
- * list are pointed to from now on, so it must not move. */
+/* Makes room for the record before each change, which may join the list: its
+ * hashes are pointed to from now on, so it must not move. */
 static enum nsd_err
 changes_reserve_neighbours(struct nsec3_edit *e)
 {
