@@ -4,7 +4,8 @@ many zones as the largest hosters have.
 
     large.py [--build DIR] [--tmp DIR] [--out DIR] [--doc DIR]
              [--parts NAME,...] [--scale F] [--size N] [--zones N]
-             [--beside N] [--servers NAME,...] [--program NAME=PATH] [--short]
+             [--beside N] [--servers NAME,...] [--program NAME=PATH]
+             [--keep RESULTS.JSON] [--short]
     large.py --again RESULTS.JSON --doc DIR
 
 Parts, of a zone of --size delegations (20,000,000): zone (a start from its file;
@@ -21,7 +22,8 @@ minute. Time, CPU time, the most memory of each process (PSS; mapped files apart
 and 3,000 queries a second meanwhile. The zones lie in --tmp, which takes 320
 octets of disk a delegation and four times that, and are removed. A part that has
 no room, on the disk or in memory, is left out, and said so. Both cores are the
-server's; clients and primaries share the second one.
+server's; clients and primaries share the second one. --keep takes the parts that
+are not in --parts from older results.
 """
 import os
 import pathlib
