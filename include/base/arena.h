@@ -36,8 +36,8 @@ void arena_fini(struct arena *arena);
  * an arena that began without memory of the caller. */
 void arena_reset(struct arena *arena);
 
-/* Takes back what was handed out since a mark, also what has grown since then.
- * Marks that were taken since are void. */
+/* Takes back what was handed out since a mark. A piece that was handed out before
+ * it must not have grown since. Marks that were taken since are void. */
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, const struct arena_mark *mark);
 

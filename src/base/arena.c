@@ -176,7 +176,9 @@ arena_find_own(struct arena *arena, const void *piece, size_t len)
 		return NULL;
 	while (*link != NULL && (const void *)(*link + 1) != piece)
 		link = &(*link)->next;
+	/* Pieces still come from the current block. */
 	return *link != NULL
+			&& (uint8_t *)*link + (*link)->size != arena->end
 			&& (*link)->size == arena_round(sizeof(**link) + len)
 		? link : NULL;
 }

@@ -172,6 +172,32 @@ a_piece_that_grows_leaves_its_neighbours(void **state)
 }
 
 static void
+a_piece_of_the_block_that_a_reset_keeps_is_not_alone(void **state)
+{
+	struct arena arena;
+	uint8_t *piece, *grown, *next;
+	size_t len;
+
+	arena_init(&arena, NULL, 0);
+	assert_non_null(arena_alloc(&arena, 8));
+	arena_reset(&arena);
+	/* All of the block, which others may not have behind its head. */
+	len = (size_t)(arena.end - arena.at);
+	piece = arena_alloc(&arena, len);
+	assert_ptr_equal(piece + len, arena.end);
+	memset(piece, 1, len);
+	grown = arena_grow(&arena, piece, len, 2 * len);
+	assert_non_null(grown);
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(grown[i], 1);
+	next = arena_alloc(&arena, 8);
+	assert_non_null(next);
+	memset(next, 2, 8);
+	assert_int_equal(grown[len - 1], 1);
+	arena_fini(&arena);
+}
+
+static void
 what_comes_behind_a_mark_goes(void **state)
 {
 	uint64_t own[32];
@@ -219,6 +245,8 @@ main(void)
 		cmocka_unit_test(a_text_ends_in_nul),
 		cmocka_unit_test(a_piece_that_grows_keeps_what_it_has),
 		cmocka_unit_test(a_piece_that_grows_leaves_its_neighbours),
+		cmocka_unit_test(
+			a_piece_of_the_block_that_a_reset_keeps_is_not_alone),
 		cmocka_unit_test(what_comes_behind_a_mark_goes),
 	};
 
