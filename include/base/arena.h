@@ -36,13 +36,14 @@ void arena_fini(struct arena *arena);
  * an arena that began without memory of the caller. */
 void arena_reset(struct arena *arena);
 
-/* Takes back what was handed out since a mark. A piece that was handed out before
- * it must not have grown since. Marks that were taken since are void. */
+/* Takes back what was handed out since a mark. A piece that was handed out
+ * before it must not have grown since. Marks that were taken since are void. */
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, const struct arena_mark *mark);
 
-/* Gives len octets aligned to 8, valid until arena_fini or arena_reset; NULL
- * if the system has no memory. Pages that are never touched cost nothing. */
+/* Gives len octets aligned to 8, valid until arena_fini, arena_reset or
+ * arena_rewind to a mark before them; NULL if the system has no memory. Pages
+ * that are never touched cost nothing. */
 void *arena_alloc(struct arena *arena, size_t len);
 /*
  * Gives a piece of arena_alloc room for `more` octets; its len octets stay. It

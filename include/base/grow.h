@@ -42,7 +42,8 @@ grow_array(void *items, size_t count, size_t *room, size_t item_size)
 			     : grow_array_more(items, room, item_size);
 }
 
-/* As grow_array, in an arena: see arena_grow. */
+/* As grow_array, in an arena: see arena_grow. Pointers into the array are void
+ * when it has grown. */
 static inline void *
 grow_arena(struct arena *arena, void *items, size_t count, size_t *room,
 	size_t item_size)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -15,7 +16,8 @@
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size; /* octets mapped */
+	size_t size;  /* octets mapped */
+	bool is_own;  /* of one piece */
 };
 
 void
@@ -122,6 +124,7 @@ arena_map(struct arena *arena, size_t size)
 		madvise(block, size, MADV_HUGEPAGE);
 	block->next = arena->blocks;
 	block->size = size;
+	block->is_own = false;
 	arena->blocks = block;
 	arena->mapped += size;
 	return block;
@@ -146,7 +149,10 @@ arena_take(struct arena *arena, size_t len, size_t align)
 	 * block stays in use. */
 	if (len >= arena->next_size / 4) {
 		block = arena_map(arena, sizeof(*block) + len);
-		return block == NULL ? NULL : block + 1;
+		if (block == NULL)
+			return NULL;
+		block->is_own = true;
+		return block + 1;
 	}
 	block = arena_map(arena, arena->next_size);
 	if (block == NULL)
@@ -165,8 +171,7 @@ arena_alloc(struct arena *arena, size_t len)
 	return arena_take(arena, len, ARENA_ALIGN);
 }
 
-/* The link to the block that a piece has for itself; NULL if it has none. The
- * first piece of a block for many is smaller than a block of its own. */
+/* The link to the block that a piece has for itself; NULL if it has none. */
 static struct arena_block **
 arena_find_own(struct arena *arena, const void *piece, size_t len)
 {
@@ -176,11 +181,7 @@ arena_find_own(struct arena *arena, const void *piece, size_t len)
 		return NULL;
 	while (*link != NULL && (const void *)(*link + 1) != piece)
 		link = &(*link)->next;
-	/* Pieces still come from the current block. */
-	return *link != NULL
-			&& (uint8_t *)*link + (*link)->size != arena->end
-			&& (*link)->size == arena_round(sizeof(**link) + len)
-		? link : NULL;
+	return *link != NULL && (*link)->is_own ? link : NULL;
 }
 
 static void *

@@ -39,7 +39,8 @@ struct update_part {
 	bool changed;
 };
 
-/* Sorts the changes of a name (a run of sorted owners), in scratch. */
+/* Sorts the changes of a name (a run of sorted owners), in scratch, which the
+ * caller rewinds. */
 enum nsd_err update_changes_make(struct zone_update *u,
 	struct name_changes *changes, const struct owner *run, size_t count)
 	MUST_USE;

@@ -287,8 +287,8 @@ nsec3_merge_parts(struct merge *m, struct nsec3_items *n, bool *changed)
 	return NSD_OK;
 }
 
-/* Copies a list out of scratch, with those records that were unpacked; the
- * changes' own lie in the arena. */
+/* Copies a list of scratch to the arena, and the old records in it; those to be
+ * added lie there. */
 static struct item *
 items_keep(struct zone_update *u, const struct item *items, size_t count)
 {

@@ -94,8 +94,9 @@ struct zone_update {
 	store_ref entry;
 	struct zone_update_options options;
 	struct packer_zone zone; /* with the apex */
-	struct arena arena;
-	struct arena scratch; /* of one step, or one name: it is rewound */
+	struct arena arena;   /* until the end; never rewound */
+	struct arena scratch; /* of one step, or one name: it is rewound. The
+			       * first list of dirty names lies in it, too */
 	struct zone_update_result result;
 
 	/* the changes as they were asked for: the index of an owner is that of
@@ -190,7 +191,7 @@ enum nsd_err update_list_items(struct zone_update *u, struct dirty_name *t,
 	const struct owner *run, size_t count) MUST_USE;
 
 /* Merges changes into the sorted records of a name, all of which are given. The
- * list of them is in scratch. */
+ * list of them is in scratch, which the caller rewinds. */
 enum nsd_err update_merge_items(struct zone_update *u,
 	const struct owner *run, size_t count, struct item *items,
 	size_t item_count, struct item **merged, size_t *merged_count)

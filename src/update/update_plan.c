@@ -509,7 +509,7 @@ update_plan(struct zone_update *u)
 	err = plan_expand(u);
 	if (err != NSD_OK)
 		return err;
-	/* A list with more names has come in place of what scratch has. */
+	/* A list with more names, in the arena, has come in its place. */
 	if (u->dirty != listed)
 		arena_rewind(&u->scratch, &mark);
 	for (size_t i = 0; i < u->dirty_count; i++)
