@@ -24,10 +24,11 @@ datagram; for comparison all over TCP only. Here: {rate:,} queries a second for 
 seconds of a made capture (`tests/bench/gen_capture.c` says of what), a zone of {size:,}
 delegations, one worker on core 0, the client on core 1, over loopback; means of
 {reps} runs, which take turns between servers and begin with one share after the other;
-each server is asked for as long before, which is not counted. Each may have 1,000 connections at once, and the client has 64
-addresses; PowerDNS serves the zone without its signatures, which it takes from a database
-alone. CPU time is of all processes of a server, in percent of one core. There: an hour of a .nl server's queries, two machines
-with a network between them, defaults of each server; so its CPU times cannot be compared
+each server is asked for as long before, which is not counted. Each may have 1,000
+connections at once, and the client has 64 addresses; PowerDNS serves the zone without its
+signatures, which it takes from a database alone. CPU time is of all processes of a server,
+in percent of one core. There: an hour of a .nl server's queries, two machines with a
+network between them, defaults of each server; so its CPU times cannot be compared
 with these, but shapes can. On loopback the client pays for a part of what the server's
 kernel does elsewhere.
 
@@ -251,12 +252,12 @@ def udp_table(result):
 
 
 def interval_percents(run, shortest):
-    """CPU of the intervals in which queries were sent, all but a short last
-    one."""
+    """CPU of whole intervals in which queries were sent."""
     return [100 * (part["server"]["user"] + part["server"]["system"])
             / (part["end"] - part["begin"])
             for part in run["replay"].get("course", ())
-            if part["end"] - part["begin"] >= shortest]
+            if part["end"] - part["begin"] >= shortest
+            and part["udp_sent"] + part["tcp_asked"] > 0]
 
 
 def course_table(result):
