@@ -251,23 +251,24 @@ def udp_table(result):
         for share in shares_of(result) if share != "only"])
 
 
-def interval_percents(run, shortest):
-    """CPU of whole intervals in which queries were sent."""
+def interval_percents(run, interval, seconds):
+    """CPU of the whole intervals in which queries were sent."""
     return [100 * (part["server"]["user"] + part["server"]["system"])
             / (part["end"] - part["begin"])
             for part in run["replay"].get("course", ())
-            if part["end"] - part["begin"] >= shortest
-            and part["udp_sent"] + part["tcp_asked"] > 0]
+            if part["end"] - part["begin"] >= 0.9 * interval
+            and part["end"] <= seconds + 0.1 * interval]
 
 
 def course_table(result):
     kinds = kinds_of(result, "shares")
-    shortest = 0.9 * result["parameters"]["shares"]["interval"]
+    used = result["parameters"]["shares"]
 
     def text(kind, share):
         found = [value for run in runs_of(result, "shares", server=kind,
                                           share=share)
-                 for value in interval_percents(run, shortest)]
+                 for value in interval_percents(run, used["interval"],
+                                                used["seconds"])]
         return f"{min(found):.1f} to {max(found):.1f}" if found else "-"
     return report.table(["asked again", *kinds], [
         [name_of(share)] + [text(kind, share) for kind in kinds]
