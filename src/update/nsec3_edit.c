@@ -387,7 +387,7 @@ changes_keep_next(struct nsec3_edit *e, const uint8_t *first,
 		if (neighbour_keep_next(e, before, follows) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
-	/* What points to hashes in the list is void behind this. */
+	/* Pointers to hashes in the list are void behind this. */
 	if (e->change_count > n)
 		qsort(e->changes, e->change_count, sizeof(e->changes[0]),
 			change_compare);
