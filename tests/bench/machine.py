@@ -66,11 +66,11 @@ def begun_by(found, pids):
     children = {}
     for pid, (_, parent, _, _) in found.items():
         children.setdefault(parent, []).append(pid)
-    begun, todo = set(), list(pids)
-    while todo:
-        pid = todo.pop()
+    begun, more = set(), list(pids)
+    while more:
+        pid = more.pop()
         begun.add(pid)
-        todo += children.get(pid, [])
+        more += children.get(pid, [])
     return begun
 
 

@@ -161,6 +161,9 @@ def test_read_only_folder_has_a_copy_elsewhere(start, primary, directory,
     other.chmod(0o777)
     server = start(zones=secondary(primary, file=f"{folder}/old.zone"),
                    zonefiles_write=1, xfrdir=f'"{other}"', **options)
+    another = other / "s.test.zone"
+    another.write_text("; the file of another zone\n")
+    another.chmod(0o666)
     copy = other / "s.test.zone.copy"
     text = wait_file(copy, 1)
     server.wait_log("zone s.test cannot be written to .*: Permission denied;"
@@ -174,6 +177,7 @@ def test_read_only_folder_has_a_copy_elsewhere(start, primary, directory,
     assert wait_file(folder / "old.zone", 1).split("\n", 1)[1] \
         == text.split("\n", 1)[1]
     wait_for("no copy", lambda: not copy.exists())
+    assert another.read_text() == "; the file of another zone\n"
 
 
 def test_copies_follow_xfrdir(make_server, primary, directory, closed):

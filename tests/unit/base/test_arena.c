@@ -175,25 +175,26 @@ static void
 a_piece_of_the_block_that_a_reset_keeps_is_not_alone(void **state)
 {
 	struct arena arena;
-	uint8_t *piece, *grown, *next;
+	uint8_t *piece, *grown, *neighbour;
 	size_t len;
 
 	arena_init(&arena, NULL, 0);
 	assert_non_null(arena_alloc(&arena, 8));
 	arena_reset(&arena);
-	/* All of the block, which others may not have behind its head. */
-	len = (size_t)(arena.end - arena.at);
+	/* All of the block but for a small piece behind it. */
+	len = (size_t)(arena.end - arena.at) - 8;
 	piece = arena_alloc(&arena, len);
-	assert_ptr_equal(piece + len, arena.end);
+	neighbour = arena_alloc(&arena, 8);
+	assert_ptr_equal(neighbour, piece + len);
 	memset(piece, 1, len);
+	memset(neighbour, 2, 8);
 	grown = arena_grow(&arena, piece, len, 2 * len);
 	assert_non_null(grown);
+	memset(grown + len, 3, len);
 	for (size_t i = 0; i < len; i++)
 		assert_int_equal(grown[i], 1);
-	next = arena_alloc(&arena, 8);
-	assert_non_null(next);
-	memset(next, 2, 8);
-	assert_int_equal(grown[len - 1], 1);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(neighbour[i], 2);
 	arena_fini(&arena);
 }
 
