@@ -251,16 +251,16 @@ def memory_of(server):
 
 def parse_args():
     parser = study.parser_of(__doc__, PARTS)
-    parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--reps", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--size", type=int, default=1000000)
     parser.add_argument("--rates", default="10000,20000,40000,60000,80000,"
                         "100000,120000,140000,160000,180000,200000,250000,"
                         "300000,350000,400000")
     parser.add_argument("--days", type=int, default=30)
-    parser.add_argument("--day-sec", type=float, default=120)
+    parser.add_argument("--day-sec", type=float, default=25)
     parser.add_argument("--month-zones", type=int, default=1000)
-    parser.add_argument("--changes-day", type=float, default=4)
+    parser.add_argument("--changes-day", type=float, default=2)
     return study.parse(parser, PARTS, SHORT)
 
 

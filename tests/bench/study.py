@@ -173,7 +173,8 @@ class Study:
 
 
 def parser_of(text, parts, kinds="ours,newer,nsd,knot,bind,pdns"):
-    """The options that all studies have."""
+    """The options that all studies have. kinds: the servers that are measured
+    if none is named; None: all, and one NSD."""
     parser = argparse.ArgumentParser(description=text, formatter_class=(
         argparse.RawDescriptionHelpFormatter))
     parser.add_argument("--build", default=".")
@@ -193,6 +194,10 @@ def parser_of(text, parts, kinds="ours,newer,nsd,knot,bind,pdns"):
 def parse(parser, parts, short):
     """The arguments; short: what --short has in place of them."""
     args = parser.parse_args()
+    if args.servers is None:
+        newer = any(one.startswith("newer=") for one in args.program)
+        args.servers = ",".join(kind for kind in KINDS if kind != (
+            "nsd" if newer else "newer"))
     for part in args.parts.split(","):
         if part not in parts:
             parser.error(f"{part}: not a part")
