@@ -137,9 +137,7 @@ enum nsd_err message_read_question(struct cursor *message,
  * Expands a name in a message into lower case and labels; follows compression
  * pointers (RFC 1035 section 4.1.4). The message may be hostile.
  * in: a message of len octets; at is the offset of the name.
- * returns NSD_OK; NSD_E_WIRE if the name leaves the message, is over 255
- *     octets, has a label type other than the two, or a pointer that does not
- *     lead strictly backwards.
+ * returns NSD_OK; NSD_E_WIRE for what name_read refuses, at the same cost.
  */
 enum nsd_err message_expand_name(const uint8_t *message, size_t len, size_t at,
 	struct message_name *name) MUST_USE;

@@ -91,9 +91,9 @@ size_t name_print_text(const uint8_t *name, char out[NAME_TEXT_MAX]);
  * (RFC 1035 section 4.1.4). Moves the cursor behind the name as it stands. Case
  * is kept.
  * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if the name leaves the
- *     message, is over 255 octets, has a label type other than the two, or a
- *     pointer that does not lead strictly backwards.
- * Cost: at most 255 octets written and 127 pointers.
+ *     message, is over 255 octets, has a label type other than the two, a
+ *     pointer that does not lead strictly backwards, or over 256 pointers.
+ * Cost: at most 255 octets written and 256 pointers.
  */
 enum nsd_err name_read(struct cursor *message, uint8_t name[NAME_MAX_LEN],
 	size_t *name_size) MUST_USE;

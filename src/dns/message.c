@@ -72,41 +72,20 @@ enum nsd_err
 message_expand_name(const uint8_t *message, size_t len, size_t at,
 	struct message_name *name)
 {
-	size_t out = 0;
-	size_t before = at + 1; /* 1 + where the last run of labels began */
+	size_t size, label = 0;
 	unsigned count = 0;
+	struct cursor c;
 
-	for (;;) {
-		uint8_t label;
-
-		if (at >= len)
-			return NSD_E_WIRE;
-		label = message[at];
-		if (label >= LABEL_POINTER) {
-			if (at + 1 >= len)
-				return NSD_E_WIRE;
-			at = octets_get_u16(message + at)
-				& MESSAGE_POINTER_MAX;
-			if (at + 1 >= before)
-				return NSD_E_WIRE;
-			before = at + 1;
-			continue;
-		}
-		if (label > LABEL_MAX_LEN || out + label >= NAME_MAX_LEN
-			|| at + label >= len)
-			return NSD_E_WIRE;
-		ASSERT_HOT(count <= NAME_MAX_LABELS);
-		name->label_at[count] = (uint8_t)out;
-		memcpy(name->name + out, message + at, label + 1u);
-		out += label + 1u;
-		at += label + 1u;
-		if (label == 0)
-			break;
-		count++;
-	}
+	cursor_init(&c, message, len);
+	if (cursor_read_octets(&c, at) == NULL
+		|| name_read(&c, name->name, &size) != NSD_OK)
+		return NSD_E_WIRE;
+	for (; name->name[label] != 0; label += 1u + name->name[label])
+		name->label_at[count++] = (uint8_t)label;
+	name->label_at[count] = (uint8_t)label;
 	name->count = (uint8_t)count;
-	name->len = (uint8_t)out;
-	lower_wire_name(name->name, out);
+	name->len = (uint8_t)size;
+	lower_wire_name(name->name, size);
 	return NSD_OK;
 }
 

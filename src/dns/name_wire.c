@@ -3,8 +3,10 @@
 
 #include "dns/name.h"
 
-/* A name has at most 127 labels, so more pointers than that have no use. */
-#define JUMPS_MAX NAME_MAX_LABELS
+/* The most pointers of a name: two before each label and before the root. One
+ * would do; but a pointer may lead to another one, as an owner does in our own
+ * replies where it is the target of a CNAME that is a pointer. */
+#define JUMPS_MAX (2u * (NAME_MAX_LABELS + 1))
 
 static enum nsd_err
 wire_fail(struct cursor *message)

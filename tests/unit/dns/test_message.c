@@ -222,6 +222,34 @@ expand_is_bounded(void **state)
 	}
 }
 
+/* Two pointers before each label of the longest name, and before the root; then
+ * one more, which leads backwards, too. */
+static void
+expand_takes_256_pointers_and_refuses_257(void **state)
+{
+	static uint8_t m[1 + 127 * 6 + 6];
+	struct message_name n;
+	size_t at = 1, name = 0;
+
+	for (unsigned i = 0; i < 127; i++) {
+		octets_put_u16(m + at, (uint16_t)(0xc000 | name));
+		memcpy(m + at + 2, "\1x", 2);
+		octets_put_u16(m + at + 4, (uint16_t)(0xc000 | at));
+		name = at + 2;
+		at += 6;
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		octets_put_u16(m + at, (uint16_t)(0xc000 | name));
+		assert_int_equal(message_expand_name(m, sizeof(m), at, &n),
+			i < 2 ? NSD_OK : NSD_E_WIRE);
+		name = at;
+		at += 2;
+	}
+	assert_int_equal(n.len, 255);
+	assert_int_equal(n.count, 127);
+	assert_int_equal(n.label_at[127], 254);
+}
+
 static void
 rr_heads(void **state)
 {
@@ -371,6 +399,7 @@ main(void)
 		cmocka_unit_test(expand_follows_pointers_backwards),
 		cmocka_unit_test(expand_refuses_loops_and_ends),
 		cmocka_unit_test(expand_is_bounded),
+		cmocka_unit_test(expand_takes_256_pointers_and_refuses_257),
 		cmocka_unit_test(rr_heads),
 		cmocka_unit_test(edns_flags_and_options),
 		cmocka_unit_test(edns_other_version_is_not_looked_into),

@@ -380,11 +380,11 @@ name_read_refuses_bad_pointers(void **state)
 static void
 name_read_bounds_a_chain_of_pointers(void **state)
 {
-	uint8_t message[2 + 2 * 200], name[NAME_MAX_LEN];
+	uint8_t message[1 + 2 * 257], name[NAME_MAX_LEN];
 	size_t i, size, behind, len = 1;
 
 	message[0] = 0;
-	for (i = 0; i < 128; i++, len += 2) {
+	for (i = 0; i < 257; i++, len += 2) {
 		size_t to = i == 0 ? 0 : len - 2;
 
 		message[len] = (uint8_t)(0xc0 | to >> 8);
