@@ -171,15 +171,21 @@ acl_list_blocks_proxy(const struct acl_list *list,
 		&& !list_allows(list, client, client->proxy, true);
 }
 
+/* Elements that the index covers are walked only if one of them blocks. */
 static const struct acl_element *
 find_block(const struct acl_list *list, const struct acl_client *client,
 	const struct sockaddr *addr)
 {
+	const struct acl_index *index = list->index;
+	uint32_t walked = list->count;
 	struct acl_peer peer;
 
 	if (!peer_read(addr, &peer))
 		return NULL;
-	for (uint32_t i = 0; i < list->count; i++) {
+	if (index != NULL
+		&& !(index->has_blocked && index_has(index, 0, &peer)))
+		walked = index->walk_count;
+	for (uint32_t i = 0; i < walked; i++) {
 		const struct acl_element *e = &list->elements[i];
 
 		if (e->blocked && element_matches(e, &peer)

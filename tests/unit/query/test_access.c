@@ -114,6 +114,41 @@ proxies_are_refused_by_the_zones_list(void **state)
 	world_fini(&w);
 }
 
+/* The line of the log about a refusal costs no walk of a long list, unless the
+ * index says that an element blocks: one that the index does not know to block
+ * is not looked at. */
+static void
+blocks_are_looked_for_where_the_index_has_some(void **state)
+{
+	struct acl_element elements[] = {
+		element("192.0.2.1", ACL_SINGLE, NULL),
+		element("192.0.2.2", ACL_SINGLE, NULL),
+	};
+	struct sockaddr_storage peer = {.ss_family = AF_INET};
+	const struct acl_client client = {.peer = &peer};
+	struct acl_element *changed;
+	struct acl_block block;
+	struct acl_list list;
+
+	assert_int_equal(inet_pton(AF_INET, "192.0.2.2",
+		&((struct sockaddr_in *)&peer)->sin_addr), 1);
+	for (unsigned i = 0; i < 2; i++) {
+		/* The other element blocks. */
+		elements[0].blocked = i == 1;
+		assert_int_equal(acl_list_make(elements, 2, &list), NSD_OK);
+		changed = (struct acl_element *)(uintptr_t)list.elements;
+		changed[1].blocked = 1;
+		assert_false(acl_list_find_block(&list, &client, &block));
+		acl_list_free(&list);
+	}
+	elements[1].blocked = 1;
+	assert_int_equal(acl_list_make(elements, 2, &list), NSD_OK);
+	assert_true(acl_list_find_block(&list, &client, &block));
+	assert_false(block.of_proxy);
+	assert_memory_equal(&block.element, &elements[1], sizeof(elements[1]));
+	acl_list_free(&list);
+}
+
 /* A CNAME does not show what the other zone's list hides. */
 static void
 lists_hold_for_what_is_followed(void **state)
@@ -190,6 +225,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queries_are_refused_by_the_zones_list),
 		cmocka_unit_test(proxies_are_refused_by_the_zones_list),
+		cmocka_unit_test(
+			blocks_are_looked_for_where_the_index_has_some),
 		cmocka_unit_test(lists_hold_for_what_is_followed),
 		cmocka_unit_test(dated_connections_get_no_zone),
 	};

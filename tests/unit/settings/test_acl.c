@@ -37,7 +37,8 @@ make_list(const struct acl_element *elements, uint32_t count)
 	return list;
 }
 
-/* The verdict of a list, which must be the same with an index and without. */
+/* The verdict of a list, which must be the same with an index and without; and
+ * so must be whether an element blocks. */
 static bool
 allows_either(const struct acl_element *elements, uint32_t count,
 	const struct acl_client *client)
@@ -45,8 +46,11 @@ allows_either(const struct acl_element *elements, uint32_t count,
 	struct acl_list plain = {elements, count, NULL};
 	struct acl_list indexed = make_list(elements, count);
 	bool allowed = acl_list_allows(&plain, client);
+	struct acl_block block;
 
 	assert_int_equal(acl_list_allows(&indexed, client), allowed);
+	assert_int_equal(acl_list_find_block(&indexed, client, &block),
+		acl_list_find_block(&plain, client, &block));
 	acl_list_free(&indexed);
 	return allowed;
 }
