@@ -47,7 +47,8 @@ struct exchange {
 	uint32_t reply_len;     /* set by the handler; 0: send nothing */
 	uint32_t cost;          /* set by the handler; 0 when handed over: the
 				 * cost of the reply beyond that of any small
-				 * one, in units of some 0.3 us */
+				 * one and of its octets, in units of some
+				 * 0.3 us */
 	enum exchange_transport transport;
 	enum exchange_seen seen;
 	bool put_off;           /* set by the handler; false when handed over:

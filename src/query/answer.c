@@ -415,9 +415,10 @@ end_too_large(struct query *q)
 {
 	struct reply *reply = &q->reply;
 
-	reply->len = MESSAGE_HEADER_LEN + q->question.name.len
-		+ MESSAGE_QUESTION_TAIL;
-	memset(reply->count, 0, sizeof(reply->count));
+	emit_reset(reply, &(struct emit_mark){
+		.len = MESSAGE_HEADER_LEN + q->question.name.len
+			+ MESSAGE_QUESTION_TAIL,
+	});
 	reply->flags &= (uint16_t)~(MESSAGE_AA | MESSAGE_TC);
 	reply->rcode = RCODE_SERVFAIL;
 	query_set_ede(q, EDE_OTHER, TOO_LARGE);

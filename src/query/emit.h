@@ -98,6 +98,7 @@ emit_get_mark(const struct reply *reply)
 static inline void
 emit_reset(struct reply *reply, const struct emit_mark *mark)
 {
+	reply->work += (reply->len - mark->len) / WORK_OCTETS_LOST;
 	reply->len = mark->len;
 	for (unsigned i = 0; i < SECTION_COUNT; i++)
 		reply->count[i] = mark->count[i];

@@ -24,6 +24,7 @@ struct loose {
 	uint32_t at; /* of the RRset in the reply */
 	struct emit_fold *fold; /* the names are compressed anew; or NULL */
 	uint32_t cells;         /* followed for that */
+	uint32_t records;       /* so far, the one at hand counted */
 	uint32_t name_at;       /* of the last name in the RDATA at hand */
 	/* For each multiple of MARK_EVERY that was passed, the record where it
 	 * lies. From there a cell's end is found in a few steps. */
@@ -164,6 +165,7 @@ loose_write(struct loose *l, struct reply *reply,
 
 		loose_mark(l, rr, sent);
 		sent += head_len + 2u + octets_get_u16(rr);
+		l->records++;
 		rdlen = loose_write_rdata(l, rr);
 		len += owner.len + EMIT_HEAD_REST + 2u + rdlen;
 		if (len > reply->limit || l->cells > FOLD_CELLS_MAX)
@@ -208,6 +210,7 @@ emit_folded(struct reply *reply, const struct emit_rrset *what,
 		.at = reply->len,
 		.fold = &fold,
 	};
+	bool fits;
 
 	if (unpack_name_fields(rrtype_get(rrset->type)) == 0
 		|| rrset->count * FOLD_RECORD_MIN > emit_room(reply))
@@ -216,7 +219,9 @@ emit_folded(struct reply *reply, const struct emit_rrset *what,
 	emit_fold_add(&fold, what->owner_at);
 	placed->rrset = rrset;
 	placed->owner_at = what->owner_at;
-	return loose_write(&l, reply, what, placed);
+	fits = loose_write(&l, reply, what, placed);
+	reply->work += l.records * WORK_FOLDED + l.cells * WORK_CELL;
+	return fits;
 }
 
 uint32_t

@@ -441,6 +441,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->cookie = COOKIE_NONE;
 	memset(&q->edns, 0, sizeof(q->edns));
 	memset(q->reply.count, 0, sizeof(q->reply.count));
+	q->reply.work = 0;
 	q->reply.out = exchange->reply;
 	q->reply.rcode = RCODE_NOERROR;
 	q->reply.flags = MESSAGE_QR;

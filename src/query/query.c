@@ -351,7 +351,7 @@ finish_limited(struct query_ctx *ctx, size_t count)
 #define COST_LINK 2u
 #define COST_HASH 2u
 #define COST_ROUNDS 16u
-/* Steps back to an NSEC that cost 1. */
+/* Steps back to an NSEC, or units of reply.work, that cost 1. */
 #define COST_STEPS 16u
 
 static uint32_t
@@ -359,7 +359,7 @@ cost_of(const struct query *q)
 {
 	return q->link_count * COST_LINK + q->spent.hashes * COST_HASH
 		+ q->spent.rounds / COST_ROUNDS
-		+ q->spent.steps / COST_STEPS;
+		+ (q->spent.steps + q->reply.work) / COST_STEPS;
 }
 
 /* Puts a request off to a later batch: earlier ones of its stream have cost

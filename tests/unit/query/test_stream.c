@@ -38,10 +38,10 @@ start(struct world *w)
 }
 
 static void
-batch_init(struct batch *b, enum exchange_transport transport)
+batch_ask(struct batch *b, const struct ask *ask,
+	enum exchange_transport transport)
 {
-	const struct ask ask = { .qname = "big.z.", .type = TYPE_TXT };
-	size_t len = ask_write(&ask, b->request);
+	size_t len = ask_write(ask, b->request);
 	struct sockaddr_in *in = (struct sockaddr_in *)&b->peer;
 
 	memset(b->exchanges, 0, sizeof(b->exchanges));
@@ -59,6 +59,14 @@ batch_init(struct batch *b, enum exchange_transport transport)
 			.transport = transport,
 			.peer = &b->peer,
 		};
+}
+
+static void
+batch_init(struct batch *b, enum exchange_transport transport)
+{
+	const struct ask ask = { .qname = "big.z.", .type = TYPE_TXT };
+
+	batch_ask(b, &ask, transport);
 }
 
 static size_t
@@ -97,6 +105,40 @@ large_replies_of_a_stream_are_put_off(void **state)
 	assert_in_range(octets, EXCHANGE_REPLIES_MAX,
 		EXCHANGE_REPLIES_MAX + b.exchanges[0].reply_len);
 	free(b.replies);
+	world_fini(&w);
+}
+
+/* A reply is short for which an RRset was written that does not fit: one whose
+ * names are compressed anew, one with signatures, and one that an answer would
+ * have beside it. */
+static void
+what_does_not_fit_a_reply_of_a_stream_counts(void **state)
+{
+	static const struct ask asks[] = {
+		{ .qname = "names.z.", .type = TYPE_PTR },
+		{ .qname = "sigs.z.", .type = TYPE_AAAA, .dnssec = true },
+		{ .qname = "y.", .type = TYPE_SOA },
+	};
+	struct world_zone *zone;
+	struct world w;
+	struct batch b;
+	size_t octets;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	world_add_apex(zone);
+	world_add_many(zone, "names.z. 60 PTR %08u.z.", 3000);
+	world_add_many(zone, "sigs.z. 60 AAAA 2001:db8::%u", 2330);
+	world_add_many(zone, "sigs.z. 60 RRSIG AAAA s%u.z.", 20);
+	zone = world_add_zone(&w, "y.", "y. 60 SOA ns.z. r. 1 2 3 4 5\n");
+	world_add_many(zone, "y. 60 NS %08u.z.", 3000);
+	world_start(&w);
+	for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++) {
+		batch_ask(&b, &asks[i], TRANSPORT_TCP);
+		assert_in_range(answer(&w, &b, &octets), 1, COUNT / 2);
+		assert_in_range(b.exchanges[0].reply_len, 12, 200);
+		free(b.replies);
+	}
 	world_fini(&w);
 }
 
@@ -155,6 +197,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large_replies_of_a_stream_are_put_off),
+		cmocka_unit_test(what_does_not_fit_a_reply_of_a_stream_counts),
 		cmocka_unit_test(nothing_of_udp_is_put_off),
 		cmocka_unit_test(what_comes_again_is_counted_once),
 	};
