@@ -149,6 +149,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 {
 	const struct zone_entry *entry = q->search.entry;
 	struct transfer *t = calloc(1, sizeof(*t));
+	size_t condensed;
 
 	if (t == NULL || ctx->options.reader == NULL || !take_key(ctx, q, t)) {
 		free(t);
@@ -179,7 +180,10 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	t->opt_len = q->reply.len - t->head_len;
 	assert(t->opt_len <= sizeof(t->opt));
 	memcpy(t->opt, q->reply.out + t->head_len, t->opt_len);
-	transfer_condense(t, TRANSFER_CONDENSE_MAX);
+	condensed = transfer_condense(t, TRANSFER_CONDENSE_MAX);
+	q->reply.work += WORK_TRANSFER
+		+ (uint32_t)(path->count * WORK_CHANGESET
+			+ condensed / WORK_OCTETS_CONDENSED);
 	transfer_walk_begin(t);
 	q->exchange->reply_len = 0;
 	q->exchange->stream = t;
@@ -276,7 +280,7 @@ answer_changesets(struct query_ctx *ctx, struct query *q,
 
 	memcpy(t.apex, entry->name, entry->leaf.name_len + 1u);
 	emit_set_apex(&q->reply, entry->name, MESSAGE_HEADER_LEN);
-	transfer_condense(&t, TRANSFER_CONDENSE_UDP_MAX);
+	(void)transfer_condense(&t, TRANSFER_CONDENSE_UDP_MAX);
 	transfer_walk_begin(&t);
 	transfer_fill(&t, &q->reply);
 	free(t.condensed);

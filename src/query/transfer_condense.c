@@ -246,7 +246,7 @@ count_octets(const struct transfer *t, size_t octets_max)
 	return octets;
 }
 
-void
+size_t
 transfer_condense(struct transfer *t, size_t octets_max)
 {
 	struct condensing c = {.changes = NULL};
@@ -266,4 +266,5 @@ transfer_condense(struct transfer *t, size_t octets_max)
 	}
 	free(c.changes);
 	free(c.slots);
+	return octets;
 }

@@ -105,8 +105,9 @@ struct transfer {
 
 /* Makes one difference of those of t->path, which is not walked yet, if they
  * have no more than octets_max octets, and it is certain to be the same for all
- * clients and does not take long. */
-void transfer_condense(struct transfer *t, size_t octets_max);
+ * clients and does not take long. Returns the octets that it has read; 0: none,
+ * as there are too many, or one difference alone. */
+size_t transfer_condense(struct transfer *t, size_t octets_max);
 
 /* Begins to walk: t->path and what is before it are set, all else is zero. Goes
  * to the first item. */

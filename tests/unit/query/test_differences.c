@@ -283,6 +283,71 @@ what_is_large_is_not_condensed_for_a_datagram(void **state)
 	}
 }
 
+/* Has a whole batch of the same request answered; ends the transfers that
+ * begin. Returns how many do. */
+static size_t
+begin_batch(struct client *c, uint32_t serial)
+{
+	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	struct sockaddr_storage peer = {.ss_family = AF_INET};
+	uint8_t request[1024], *replies;
+	size_t len = write_ixfr(request, "z.", serial), begun = 0;
+
+	((struct sockaddr_in *)&peer)->sin_port = htons(4000);
+	replies = malloc(EXCHANGE_BATCH_MAX * (size_t)WORLD_REPLY_MAX);
+	assert_non_null(replies);
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++)
+		exchanges[i] = (struct exchange){
+			.request = request,
+			.request_len = (uint32_t)len,
+			.reply = replies + i * WORLD_REPLY_MAX,
+			.reply_capacity = WORLD_REPLY_MAX,
+			.transport = TRANSPORT_TCP,
+			.peer = &peer,
+		};
+	store_reader_online(c->reader);
+	query_answer_batch(c->w.ctx, store_reader_view(c->reader), exchanges,
+		EXCHANGE_BATCH_MAX);
+	store_reader_offline(c->reader);
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
+		assert_int_equal(exchanges[i].put_off,
+			exchanges[i].stream == NULL);
+		if (exchanges[i].stream == NULL)
+			continue;
+		query_stream_end(c->w.ctx, exchanges[i].stream);
+		begun++;
+	}
+	free(replies);
+	return begun;
+}
+
+/* A transfer whose differences are made one is dear before its first message:
+ * those that are asked for behind it are put off. */
+static void
+dear_transfers_of_a_stream_begin_later(void **state)
+{
+	const struct history_limits limits = {5, 0};
+	char *text = malloc(100000);
+	struct client c;
+	size_t len;
+
+	assert_non_null(text);
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	len = (size_t)sprintf(text, "@ 60 SOA ns host 6 2 3 4 5\n");
+	for (unsigned i = 0; i < 1200; i++)
+		len += (size_t)sprintf(text + len, "n%04u 60 A 192.0.2.1\n", i);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits,
+		"@ 60 SOA ns host 5 2 3 4 5\n", text);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits, text,
+		"@ 60 SOA ns host 7 2 3 4 5\n");
+	assert_in_range(begin_batch(&c, 5), 1, EXCHANGE_BATCH_MAX / 2);
+	/* One difference is sent as it is. */
+	assert_int_equal(begin_batch(&c, 6), EXCHANGE_BATCH_MAX);
+	client_fini(&c);
+	free(text);
+}
+
 /* RFC 1995 section 2; and a version that is about to be published. */
 static void
 differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
@@ -446,6 +511,7 @@ main(void)
 		cmocka_unit_test(what_is_large_is_sent_as_it_is),
 		cmocka_unit_test(
 			what_is_large_is_not_condensed_for_a_datagram),
+		cmocka_unit_test(dear_transfers_of_a_stream_begin_later),
 		cmocka_unit_test(
 			differences_that_do_not_fit_a_datagram_are_asked_for_again),
 		cmocka_unit_test(
