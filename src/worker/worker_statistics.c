@@ -4,14 +4,10 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "dns/message.h"
 #include "worker/worker_statistics.h"
 
 #define LINE_MAX_LEN 4000
-#define OPCODE_UPDATE 5
-#define OPCODE_IQUERY 1
-#define RCODE_FORMERR 1
-#define RCODE_SERVFAIL 2
-#define RCODE_NXDOMAIN 3
 
 static void
 log_types(const struct counters *c, time_t now, time_t boot)
