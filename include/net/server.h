@@ -56,20 +56,21 @@ struct net_handler {
 	 * on_spent: the thread has used nsec of processor time for connections
 	 * of a client; now_msec: of clock_coarse_msec. is_throttled: true if a
 	 * client has had too much. Then its new connections are closed, and
-	 * counted as dropped, and its open ones are not served. peer is lent;
+	 * counted as errors, and its open ones are not served. peer is lent;
 	 * it is the client, not its proxy. NULL, both: no limit.
 	 */
 	void (*on_spent)(void *ctx, const struct sockaddr_storage *peer,
 		int64_t nsec, uint64_t now_msec);
 	bool (*is_throttled)(void *ctx, const struct sockaddr_storage *peer,
 		uint64_t now_msec);
-	/* Counters that the transport keeps; may be NULL. requests: requests
-	 * handed over without a stream. All sockets of a process count in the
-	 * same one: by it streams are given a share of the time
+	/* Counters that the transport keeps; may be NULL. rx_err: errors of the
+	 * system, connections and datagrams that are turned away, and octets
+	 * that are no message: nothing of that is handed over. requests:
+	 * requests handed over without a stream. All sockets of a process count
+	 * in the same one: by it streams are given a share of the time
 	 * (net_tcp_open). */
 	uint64_t *rx_err;
 	uint64_t *tx_err;
-	uint64_t *dropped;
 	uint64_t *requests;
 	/* Raised before octets of clients are read, once for a turn of a
 	 * socket, or of all connections. */
@@ -104,11 +105,11 @@ struct net_udp;
  * most a few before other events get their turn.
  *
  * Datagrams from port 0, or to a broadcast or multicast address, are dropped
- * and counted. Empty and short ones are handed over; of a datagram over 4096
- * octets, the first 4096 are. A reply leaves from the address that the request
- * was sent to, also on a wildcard socket. Errors of sending (full buffer,
- * unreachable, too large) are counted; they are never fatal and never logged
- * one by one.
+ * and counted as errors. Empty and short ones are handed over; of a datagram
+ * over 4096 octets, the first 4096 are. A reply leaves from the address that
+ * the request was sent to, also on a wildcard socket. Errors of sending (full
+ * buffer, unreachable, too large) are counted; they are never fatal and never
+ * logged one by one.
  *
  * Of proxies, each datagram begins with a header of the PROXY protocol
  * (net/proxy.h), which names the client's address (exchange.peer; the proxy's

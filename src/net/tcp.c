@@ -84,7 +84,7 @@ accept_one(const struct tcp_listener *listener)
 		} else if (!listener->for_proxies
 			&& tcp_cpu_refuses(tcp, &peer)) {
 			close(fd);
-			net_count_add(tcp->handler.dropped, 1);
+			net_count_add(tcp->handler.rx_err, 1);
 		} else {
 			take_newcomer(listener, fd, &peer);
 		}
@@ -155,7 +155,7 @@ conns_expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 			continue;
 		}
 		if (phase == TCP_QUEUED)
-			net_count_add(tcp->handler.dropped, 1);
+			net_count_add(tcp->handler.rx_err, 1);
 		tcp_conn_destroy(conn);
 	}
 	return 0;

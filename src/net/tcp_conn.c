@@ -212,7 +212,7 @@ tcp_conn_read_header(struct tcp_conn *conn, const uint8_t *data, size_t len,
 		memcpy(&conn->local, &header.server, sizeof(conn->local));
 	}
 	if (tcp_cpu_is_over(conn)) {
-		net_count_add(conn->tcp->handler.dropped, 1);
+		net_count_add(conn->tcp->handler.rx_err, 1);
 		return PROXY_MALFORMED;
 	}
 	*taken = header.len;
@@ -615,7 +615,7 @@ tcp_conn_create(const struct tcp_listener *listener, int fd,
 		conn = malloc(sizeof(*conn));
 		if (conn == NULL) {
 			close(fd);
-			net_count_add(tcp->handler.dropped, 1);
+			net_count_add(tcp->handler.rx_err, 1);
 			return NULL;
 		}
 	}
@@ -648,7 +648,7 @@ tcp_conn_enter(struct tcp_conn *conn, bool early)
 		tcp_share_join(conn);
 	tcp->count++;
 	if (!tcp_io_begin(conn, filter)) {
-		net_count_add(tcp->handler.dropped, 1);
+		net_count_add(tcp->handler.rx_err, 1);
 		tcp_conn_destroy(conn);
 		return;
 	}

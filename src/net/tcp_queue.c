@@ -174,7 +174,7 @@ tcp_queue_free_descriptor(struct net_tcp *tcp)
 	struct tcp_conn *conn = tcp_share_find_last(tcp);
 
 	if (conn != NULL)
-		net_count_add(tcp->handler.dropped, 1);
+		net_count_add(tcp->handler.rx_err, 1);
 	else
 		conn = find_idle(&s);
 	if (conn == NULL)
@@ -215,7 +215,7 @@ tcp_queue_admit(struct net_tcp *tcp, bool early)
 static void
 queue_drop(struct tcp_conn *conn)
 {
-	net_count_add(conn->tcp->handler.dropped, 1);
+	net_count_add(conn->tcp->handler.rx_err, 1);
 	tcp_conn_destroy(conn);
 }
 

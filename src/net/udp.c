@@ -215,7 +215,7 @@ prepare_batch(struct net_udp *udp, size_t got)
 		if (peer_port(&udp->peer[i]) == 0
 		    || (udp->control != NULL
 			    && !control_turn(&udp->in[i].msg_hdr))) {
-			net_count_add(udp->handler.dropped, 1);
+			net_count_add(udp->handler.rx_err, 1);
 			continue;
 		}
 		x->request = udp->in_iov[i].iov_base;

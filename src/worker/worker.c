@@ -432,7 +432,6 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.ctx = worker,
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,
-		.dropped = &worker->counters->dropped,
 		.requests = &worker->requests,
 		.turns = start->page != NULL ? &start->page->turns : NULL,
 		.wants_local = &counts_get_switch(server->counts)->wants,

@@ -1,12 +1,15 @@
 """Signals: reload, log rotation, statistics; also many of them at once."""
 
+import contextlib
 import os
 import re
 import signal
+import socket
 import time
 
 import pytest
 
+import control
 import harness
 from harness import wait_for, zone_text
 
@@ -238,6 +241,30 @@ def test_statistics_on_a_signal(nsd, number):
     values = {n: int(v) for n, v in fields}
     assert values["SNXD"] == 1
     assert values["RQ"] >= 5
+
+
+def test_refused_connections_are_no_queries(make_server):
+    """A connection that is turned away is an error of receiving: there are as
+    many answers as queries."""
+    server = control.config(make_server(
+        zones={"example": zone_text(1)},
+        options={"tcp-count": 1, "tcp-reject-overflow": "yes"})).start()
+    with contextlib.ExitStack() as connections:
+        def statistics():
+            connections.enter_context(socket.create_connection(
+                (server.address, server.port), harness.DEADLINE))
+            text = control.ask(server, "stats_noreset")[1]
+            return "num.rxerr=0\n" not in text and text
+
+        # The first has the only place, for two seconds at least.
+        text = wait_for("a connection that is refused", statistics)
+        assert "num.dropped=0\n" in text
+    known = len(server.read_log())
+    server.signal(signal.SIGUSR1)
+    line = server.wait_log(r"info: XSTATS .* RErr=(\d+) .* SAns=(\d+) "
+                           r".* RQ=(\d+) ", known)
+    assert int(line[1]) > 0
+    assert line[2] == line[3] != "0"
 
 
 def test_statistics_of_a_period(nsd):

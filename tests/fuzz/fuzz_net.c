@@ -106,7 +106,7 @@ struct net {
 	bool refuses_proxies;
 	size_t streams;
 	uint64_t let_go; /* of versions pinned up to this epoch */
-	uint64_t rx_err, tx_err, dropped, requests, turns;
+	uint64_t rx_err, tx_err, requests, turns;
 	struct latency_block latency;
 };
 
@@ -283,7 +283,6 @@ open_service(struct net *n, bool counts)
 		.is_throttled = is_throttled,
 		.rx_err = counts ? &n->rx_err : NULL,
 		.tx_err = counts ? &n->tx_err : NULL,
-		.dropped = counts ? &n->dropped : NULL,
 		.requests = counts ? &n->requests : NULL,
 		.turns = &n->turns,
 		.latency = counts ? &n->latency : NULL,

@@ -81,7 +81,7 @@ struct net {
 	struct socket_of_server sockets[SOCKETS];
 	int clients[2][CLIENTS]; /* of IPv4, of IPv6 */
 	uint16_t asked[CLIENTS]; /* the identifier, as all of a client's are */
-	uint64_t rx_err, tx_err, dropped, requests, turns;
+	uint64_t rx_err, tx_err, requests, turns;
 	struct latency_block latency;
 	struct net_udp_room room;
 };
@@ -175,7 +175,6 @@ open_service(struct net *n, uint8_t how)
 		.may_proxy = how & 2 ? may_proxy : NULL,
 		.rx_err = counts ? &n->rx_err : NULL,
 		.tx_err = counts ? &n->tx_err : NULL,
-		.dropped = counts ? &n->dropped : NULL,
 		.requests = counts ? &n->requests : NULL,
 		.turns = &n->turns,
 		.latency = counts ? &n->latency : NULL,

@@ -228,8 +228,8 @@ harness_init(struct harness *h, const char *address, bool tcp)
 		.on_later = on_later,
 		.on_bad_length = on_bad_length, .on_spent = on_spent,
 		.is_throttled = is_throttled, .rx_err = &h->rx_err,
-		.tx_err = &h->tx_err, .dropped = &h->dropped,
-		.wants_local = &h->wants_local, .requests = &h->handed };
+		.tx_err = &h->tx_err, .wants_local = &h->wants_local,
+		.requests = &h->handed };
 	assert_int_equal(net_parse_address(address, 0, &listen.address),
 		NSD_OK);
 	assert_int_equal(net_listen(&listen, NULL, &h->fd), NSD_OK);

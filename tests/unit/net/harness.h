@@ -67,7 +67,6 @@ struct harness {
 	uint8_t throttled;
 	uint64_t rx_err;
 	uint64_t tx_err;
-	uint64_t dropped;
 	uint64_t handed; /* net_handler.requests */
 };
 

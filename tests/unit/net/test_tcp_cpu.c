@@ -144,7 +144,7 @@ tcp_without_a_limit_charges_and_bars_nobody(void **state)
 	fd = harness_connect_from(&h, A);
 	harness_ask(&h, fd);
 	assert_int_equal(h.spent_count, 0);
-	assert_int_equal(h.dropped, 0);
+	assert_int_equal(h.rx_err, 0);
 	close(fd);
 	harness_fini(&h);
 }
@@ -172,7 +172,7 @@ tcp_bars_open_connections_and_newcomers(void **state)
 	assert_int_equal(h.requests, requests);
 	newcomer = harness_connect_from(&h, A);
 	harness_expect_close(&h, newcomer);
-	assert_int_equal(h.dropped, 1);
+	assert_int_equal(h.rx_err, 1);
 	harness_ask(&h, other);
 	h.throttled = 0;
 	assert_int_equal(harness_receive(&h, a, data, 32, &eof), 32);
@@ -372,7 +372,7 @@ tcp_charges_and_bars_the_client_behind_a_proxy(void **state)
 	newcomer = harness_connect_from(&h, A);
 	harness_send(&h, newcomer, data, len);
 	harness_expect_close(&h, newcomer);
-	assert_int_equal(h.dropped, 1);
+	assert_int_equal(h.rx_err, 1);
 	close(fd);
 	close(newcomer);
 	harness_fini(&h);

@@ -114,7 +114,7 @@ tcp_full_rejects_if_told_to(void **state)
 	fd[2] = harness_connect(&h, 0);
 	harness_expect_close(&h, fd[2]);
 	close(fd[2]);
-	assert_int_equal(h.dropped, 1);
+	assert_int_equal(h.rx_err, 1);
 	harness_ask(&h, fd[0]);
 	/* Full of connections, the server shortens the time-out of 120
 	 * seconds. */

@@ -103,7 +103,7 @@ tcp_queue_keeps_the_order(void **state)
 		harness_turn(&h);
 		assert_true(is_answered(waiting[i]));
 	}
-	assert_int_equal(h.dropped, 0);
+	assert_int_equal(h.rx_err, 0);
 	close_all(waiting, 3);
 	close_all(fds + 3, PLACES - 3);
 	harness_fini(&h);
@@ -233,7 +233,7 @@ tcp_queue_is_bounded(void **state)
 	harness_wait(&h, &h.requests, PLACES + 1);
 	harness_turn(&h);
 	assert_true(is_answered(other));
-	assert_int_equal(h.dropped, BEHIND);
+	assert_int_equal(h.rx_err, BEHIND);
 	assert_int_equal(h.streams, PLACES - 1);
 	for (size_t i = 0; i < count; i++)
 		gone += !still_waits(waiting[i]);
@@ -270,9 +270,9 @@ tcp_queue_is_bounded_at_the_cost_of_a_crowd(void **state)
 	}
 	for (size_t i = 0; i < QUEUE_MAX; i++)
 		waiting[i] = come(&h, MANY);
-	harness_wait(&h, &h.dropped, NETS);
+	harness_wait(&h, &h.rx_err, NETS);
 	harness_turn(&h);
-	assert_int_equal(h.dropped, NETS);
+	assert_int_equal(h.rx_err, NETS);
 	for (unsigned i = 0; i < NETS; i++)
 		assert_true(still_waits(alone[i]));
 	close_all(alone, NETS);
@@ -338,7 +338,7 @@ tcp_queue_is_empty_if_newcomers_are_rejected(void **state)
 	fd = harness_connect_from(&h, MANY);
 	harness_expect_close(&h, fd);
 	close(fd);
-	assert_int_equal(h.dropped, 1);
+	assert_int_equal(h.rx_err, 1);
 	fd = harness_connect_from(&h, OTHER);
 	harness_ask(&h, fd);
 	assert_int_equal(h.streams, PLACES - 1);
