@@ -211,7 +211,8 @@ enum nsd_err net_tcp_open(struct event_base *base,
 	const struct net_listener *listeners, size_t count,
 	const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **tcp) MUST_USE;
-/* Sets other options. Open connections stay, even if they are too many. */
+/* Sets other options. Open connections stay, even if they are too many; the
+ * time-out is theirs, too. */
 void net_tcp_set_options(struct net_tcp *tcp,
 	const struct net_tcp_options *options);
 /* Closes the connections for whose stream `ends` returns true; not from a

@@ -310,8 +310,8 @@ net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
 {
 	tcp->options = *options;
 	tcp_share_weigh_all(tcp);
-	if (tcp->queued > 0)
-		tcp_wait_until(tcp, tcp->now_ms);
+	/* There may be places for those that wait, or less time. */
+	tcp_wait_until(tcp, tcp->now_ms);
 }
 
 void

@@ -164,6 +164,25 @@ tcp_closes_idle_connections_after_the_timeout(void **state)
 	harness_fini(&h);
 }
 
+/* A shorter time-out is that of open connections, too. */
+static void
+tcp_shorter_timeout_is_that_of_open_connections(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 10,
+		.timeout_sec = 120 };
+	struct harness h;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	fd = connect_and_wait(&h, 1);
+	harness_ask(&h, fd);
+	options.timeout_sec = 1;
+	net_tcp_set_options(h.tcp, &options);
+	harness_expect_close(&h, fd);
+	close(fd);
+	harness_fini(&h);
+}
+
 /* Fault 42.
  * Out of descriptors the server waits, and goes on as soon as it can. */
 static void
@@ -283,6 +302,8 @@ main(void)
 		cmocka_unit_test(tcp_full_rejects_if_told_to),
 		cmocka_unit_test(
 			tcp_closes_idle_connections_after_the_timeout),
+		cmocka_unit_test(
+			tcp_shorter_timeout_is_that_of_open_connections),
 		cmocka_unit_test(tcp_survives_emfile),
 		cmocka_unit_test(
 			tcp_forgets_requests_of_a_connection_that_makes_room),
