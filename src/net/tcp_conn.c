@@ -652,13 +652,11 @@ tcp_conn_enter(struct tcp_conn *conn, bool early)
 		tcp_conn_destroy(conn);
 		return;
 	}
-	if (filter != NULL) {
-		tcp_wait_until(tcp, conn->active_ms + TCP_GREETING_MS);
-		conn_wait(conn, TCP_WAIT_READ);
-		return;
-	}
+	if (filter != NULL)
+		tcp_wait_until(tcp, conn->active_ms
+			+ tcp_wait_timeout_ms(tcp, TCP_GREETING));
 	tcp_wait_on_newcomer(tcp);
-	if (early && early_is_worth_it(tcp))
+	if (filter == NULL && early && early_is_worth_it(tcp))
 		conn_read(conn);
 	else
 		conn_wait(conn, TCP_WAIT_READ);

@@ -5,12 +5,14 @@
 
 #include "harness.h"
 
+#include <event2/event.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/filter.h"
 #include "base/octets.h"
 
 static int
@@ -164,6 +166,65 @@ tcp_closes_idle_connections_after_the_timeout(void **state)
 	harness_fini(&h);
 }
 
+/* A filter whose client says nothing: no more of it is called. */
+static void *
+silent_open(void *ctx, int fd)
+{
+	return ctx;
+}
+
+static void
+silent_close(void *state)
+{
+}
+
+/* A moment of the loop, and how many connections there were. */
+struct moment {
+	const struct harness *h;
+	unsigned connections;
+	bool has_come;
+};
+
+static void
+on_moment(evutil_socket_t fd, short what, void *arg)
+{
+	struct moment *moment = arg;
+
+	moment->connections = net_tcp_count(moment->h->tcp);
+	moment->has_come = true;
+}
+
+/* Opening a filter takes no longer than tcp-timeout. The loop's timers fire in
+ * their order, however late that is. */
+static void
+tcp_closes_after_the_timeout_if_a_filter_does_not_open(void **state)
+{
+	static int any;
+	static const struct filter silent = { .open = silent_open,
+		.ctx = &any, .close = silent_close };
+	static const struct timeval later = { .tv_sec = 3 };
+	struct net_tcp_options options = { .connections_max = 10,
+		.timeout_sec = 1 };
+	struct harness h;
+	struct moment moment = { .h = &h };
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	net_tcp_close(h.tcp);
+	assert_int_equal(net_tcp_open(h.base,
+		&(struct net_listener){ .fd = h.fd, .filter = &silent }, 1,
+		&options, &h.handler, &h.tcp), NSD_OK);
+	fd = connect_and_wait(&h, 1);
+	assert_int_equal(event_base_once(h.base, -1, EV_TIMEOUT, on_moment,
+		&moment, &later), 0);
+	while (!moment.has_come)
+		harness_idle(&h, 10);
+	assert_int_equal(moment.connections, 0);
+	harness_expect_close(&h, fd);
+	close(fd);
+	harness_fini(&h);
+}
+
 /* A shorter time-out is that of open connections, too. */
 static void
 tcp_shorter_timeout_is_that_of_open_connections(void **state)
@@ -302,6 +363,8 @@ main(void)
 		cmocka_unit_test(tcp_full_rejects_if_told_to),
 		cmocka_unit_test(
 			tcp_closes_idle_connections_after_the_timeout),
+		cmocka_unit_test(
+			tcp_closes_after_the_timeout_if_a_filter_does_not_open),
 		cmocka_unit_test(
 			tcp_shorter_timeout_is_that_of_open_connections),
 		cmocka_unit_test(tcp_survives_emfile),
