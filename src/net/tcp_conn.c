@@ -268,12 +268,13 @@ conn_parse(struct tcp_conn *conn)
 			turn_answer(tcp);
 			continue;
 		}
-		turn_add(conn, conn->data + TCP_LENGTH_SIZE,
-			size - TCP_LENGTH_SIZE);
-		conn->data += size;
+		/* The reply to the last request tells that it is. */
 		conn->queries++;
 		if (max != 0 && conn->queries >= max)
 			conn->closing = true;
+		turn_add(conn, conn->data + TCP_LENGTH_SIZE,
+			size - TCP_LENGTH_SIZE);
+		conn->data += size;
 		any = true;
 	}
 	if (!any)

@@ -72,6 +72,7 @@ answer(struct harness *h, struct exchange *x)
 				? sizeof(struct sockaddr_in6)
 				: sizeof(struct sockaddr_in));
 	h->new_replies += x->seen != EXCHANGE_ANSWERED;
+	h->last_requests += x->idle_100ms == 0;
 	if (x->request_len == 0 || r[0] == 'N') {
 		x->reply_len = 0;
 		return;

@@ -38,6 +38,7 @@ struct harness {
 	size_t requests;      /* also those that came again */
 	size_t new_requests;  /* without those that came again */
 	size_t new_replies;   /* the same of replies */
+	size_t last_requests; /* replies that say the connection closes */
 	size_t replies_max;   /* octets, then a batch is put off; 0: never */
 	size_t reply_octets;  /* of all replies */
 	uint32_t request_cost; /* cost of struct exchange */

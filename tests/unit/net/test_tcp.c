@@ -376,6 +376,7 @@ tcp_closes_after_queries_max(void **state)
 	assert_true(eof);
 	assert_false(h.reset);
 	assert_int_equal(h.requests, 150);
+	assert_int_equal(h.last_requests, 1);
 	close(fd);
 	wait_empty(&h);
 	harness_fini(&h);
