@@ -223,6 +223,7 @@ struct tcp_conn {
 	bool throttled;      /* is in tcp_cpu.throttled */
 	bool dated;          /* is_dated of its filter */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
+	bool malformed;      /* a length that no message has is counted */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
 	bool dead;           /* is destroyed when its turn ends */

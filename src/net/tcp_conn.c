@@ -186,6 +186,10 @@ conn_bad_length(struct tcp_conn *conn, size_t len)
 	struct sockaddr_storage peer;
 
 	conn->closing = true;
+	/* Behind requests that were put back, the length comes again. */
+	if (conn->malformed)
+		return;
+	conn->malformed = true;
 	net_count_add(tcp->handler.rx_err, 1);
 	if (tcp->handler.on_bad_length == NULL)
 		return;

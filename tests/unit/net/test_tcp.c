@@ -192,6 +192,36 @@ tcp_closes_on_a_length_that_is_no_message(void **state)
 	harness_fini(&h);
 }
 
+/* The request before it waits for the end of a stream, and comes again; the
+ * length is told once. */
+static void
+tcp_tells_a_bad_length_behind_a_stream_once(void **state)
+{
+	struct harness h;
+	uint8_t data[64], reply[64];
+	size_t len, at;
+	bool eof;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	fd = harness_connect(&h, 0);
+	at = len = make_request(data, 'S', 20);
+	octets_put_u16(data + 3, 1);
+	octets_put_u16(data + 5, 10);
+	len += make_request(data + len, 'E', 12);
+	len += make_request(data + len, 'E', 5);
+	harness_send(&h, fd, data, len);
+	assert_int_equal(harness_receive(&h, fd, reply, sizeof(reply), &eof),
+		22 + 12 + 14);
+	assert_true(eof);
+	assert_memory_equal(reply + 34, data + at, 14);
+	assert_int_equal(h.requests, 3);
+	assert_int_equal(h.bad_lengths, 1);
+	assert_int_equal(h.rx_err, 1);
+	close(fd);
+	harness_fini(&h);
+}
+
 static void
 wait_empty(struct harness *h)
 {
@@ -606,6 +636,7 @@ main(void)
 		cmocka_unit_test(
 			tcp_takes_the_longest_message_whole_and_in_pieces),
 		cmocka_unit_test(tcp_closes_on_a_length_that_is_no_message),
+		cmocka_unit_test(tcp_tells_a_bad_length_behind_a_stream_once),
 		cmocka_unit_test(tcp_answers_all_after_half_close_then_closes),
 		cmocka_unit_test(tcp_forgets_an_incomplete_request_at_the_end),
 		cmocka_unit_test(
