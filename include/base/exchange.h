@@ -26,7 +26,7 @@ enum exchange_transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
  * it is counted once. */
 enum exchange_seen {
 	EXCHANGE_NEW,
-	EXCHANGE_PUT_OFF,  /* counted; there was no reply */
+	EXCHANGE_PUT_OFF,  /* counted; there was no reply, or pass_on failed */
 	EXCHANGE_ANSWERED, /* request and reply are counted; the reply was not
 			    * sent */
 };
@@ -54,9 +54,10 @@ struct exchange {
 	bool put_off;           /* set by the handler; false when handed over:
 				 * there is no reply, hand the request over
 				 * again */
-	bool pass_on;           /* set by the handler: the caller is to pass the
-				 * request on, and to send no reply if that
-				 * fails */
+	bool pass_on;           /* the request is to be passed on, says the part
+				 * of the handler that answers. When the batch
+				 * is over: that has failed, and there is no
+				 * reply, or one that says so */
 	bool is_dated;          /* the connection's protocol is too old for
 				 * confidential data: is_dated of
 				 * base/filter.h */

@@ -211,10 +211,11 @@ struct tcp_conn {
 	uint32_t out_at;     /* sent so far */
 	uint32_t out_len;
 	unsigned queries;
-	/* Of the next requests, the first `seen` have been handed over before,
-	 * and the first `answered` of these had a reply: enum exchange_seen. */
+	/* Of the next requests, the first `seen` have been handed over before.
+	 * Bits of these, the lowest of the first one: it was answered (enum
+	 * exchange_seen). */
 	unsigned seen;
-	unsigned answered;
+	uint64_t answered;
 	enum tcp_waiting waiting;
 	enum tcp_phase phase;
 	bool gathered;

@@ -168,15 +168,14 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->stream = NULL;
 	x->later = NULL;
 	x->put_off = false;
+	x->pass_on = false;
 	x->seen = EXCHANGE_NEW;
 	if (conn->seen == 0)
 		return;
 	conn->seen--;
-	x->seen = EXCHANGE_PUT_OFF;
-	if (conn->answered == 0)
-		return;
-	conn->answered--;
-	x->seen = EXCHANGE_ANSWERED;
+	x->seen = (conn->answered & 1) != 0 ? EXCHANGE_ANSWERED
+		: EXCHANGE_PUT_OFF;
+	conn->answered >>= 1;
 }
 
 static void

@@ -45,6 +45,15 @@ conn_take_later(struct tcp_conn *conn, struct exchange *x)
 	tcp->handler.on_later(tcp->handler.ctx, of, &later->base);
 }
 
+_Static_assert(EXCHANGE_BATCH_MAX <= 64, "tcp_conn.answered has a bit each");
+
+/* False if a request that is put back is to have all that a new one has. */
+static bool
+exchange_is_answered(const struct exchange *x)
+{
+	return x->seen == EXCHANGE_ANSWERED || (!x->put_off && !x->pass_on);
+}
+
 /* Puts the requests from exchange i to end (exclusive) back: they will be asked
  * again. */
 static void
@@ -53,11 +62,13 @@ conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
 	struct net_tcp *tcp = conn->tcp;
 
 	conn->seen += (unsigned)(end - i);
-	for (size_t j = i; j < end; j++) {
+	/* New requests come when all that were put back have come again. */
+	ASSERT_HOT(conn->seen <= EXCHANGE_BATCH_MAX);
+	for (size_t j = end; j-- > i;) {
 		struct exchange *x = &tcp->exchanges[j];
 
-		if (!x->put_off || x->seen == EXCHANGE_ANSWERED)
-			conn->answered++;
+		conn->answered <<= 1;
+		conn->answered |= exchange_is_answered(x);
 		if (x->later != NULL)
 			conn_take_later(conn, x);
 		if (x->stream == NULL)

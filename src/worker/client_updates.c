@@ -339,12 +339,12 @@ client_updates_take(struct client_updates *updates, struct exchange *x,
 
 	updates_init(updates);
 	u = pending_create(updates, x, now);
-	if (u == NULL) {
+	if (u == NULL)
 		refuse_for_room(updates, x);
-		return;
-	}
+	x->pass_on = u == NULL;
 	x->later = u;
-	client_updates_go_on(updates);
+	if (u != NULL)
+		client_updates_go_on(updates);
 }
 
 void

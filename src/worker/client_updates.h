@@ -60,8 +60,9 @@ struct client_updates_now {
 
 /*
  * Takes a request that query has found to be an UPDATE to be passed on: sets
- * exchange.later. Does not block. Without room, or memory, there is no reply
- * over UDP, and SERVFAIL over TCP.
+ * exchange.later, and pass_on to false. Does not block. Without room, or
+ * memory, pass_on is true, and there is no reply over UDP, and SERVFAIL over
+ * TCP.
  */
 void client_updates_take(struct client_updates *updates, struct exchange *x,
 	const struct client_updates_now *now);

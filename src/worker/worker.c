@@ -42,8 +42,8 @@ worker_take_update(struct worker *worker, struct exchange *exchanges, size_t i,
 		client_updates_note(exchanges[i].later, &record);
 }
 
-/* Passes NOTIFYs and UPDATEs on to xfrd. A NOTIFY that cannot be passed on gets
- * no reply. */
+/* Passes NOTIFYs and UPDATEs on to xfrd; pass_on stays set where that fails. A
+ * NOTIFY that cannot be passed on gets no reply. */
 static void
 worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count,
 	bool tapped)
@@ -58,8 +58,10 @@ worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count,
 			continue;
 		if (message_get_opcode(x->request) == OPCODE_UPDATE)
 			worker_take_update(worker, exchanges, i, &now, tapped);
-		else if (!notify_pass_on(&worker->notifies,
+		else if (notify_pass_on(&worker->notifies,
 				&worker->role.peers, x))
+			x->pass_on = false;
+		else
 			x->reply_len = 0;
 	}
 }

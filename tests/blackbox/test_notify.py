@@ -1,6 +1,9 @@
 """NOTIFY of a primary: a worker replies, and xfrd hears of it."""
 
+import os
+import signal
 import socket
+import struct
 
 import dns.flags
 import dns.message
@@ -30,15 +33,20 @@ pattern:
 	request-xfr: 127.0.0.1@1 NOKEY
 """
 ZONES = ["one.test", "two.test"]
+WAITING_MAX = 64  # zones of which a NOTIFY waits in a worker
+
+
+def secondaries(names):
+    return EXTRA + "".join(
+        f"zone:\n\tname: {name}\n\tinclude-pattern: secondary\n"
+        f"\tzonefile: {name}\n" for name in names)
 
 
 @pytest.fixture
 def server(nsd):
-    extra = EXTRA + "".join(
-        f"zone:\n\tname: {name}\n\tinclude-pattern: secondary\n"
-        f"\tzonefile: {name}\n" for name in ZONES)
     return nsd(zones={"primary.test": zone_text(1)},
-               options={"server-count": 2}, updates=True, extra=extra)
+               options={"server-count": 2}, updates=True,
+               extra=secondaries(ZONES))
 
 
 def notify(zone, serial=None):
@@ -120,6 +128,48 @@ def test_flood_of_notifies_costs_no_answer(server):
         assert rcode_of(server, notify("one.test", serial)) == "NOERROR"
     assert server.serial("primary.test") == 1
     lines.wait("notified 127.0.0.1 one.test. 1999")
+
+
+def replies(server, *messages):
+    """Asks all at once on a connection: for each reply, up to that to the last
+    message, the place of its message."""
+    for number, message in enumerate(messages):
+        message.id = number
+    wires = [message.to_wire() for message in messages]
+    places = []
+    with socket.create_connection((server.address, server.port),
+                                  DEADLINE) as client:
+        client.sendall(b"".join(struct.pack("!H", len(wire)) + wire
+                                for wire in wires))
+        with client.makefile("rb") as stream:
+            while len(messages) - 1 not in places:
+                size = int.from_bytes(stream.read(2), "big")
+                assert size, "the connection has ended"
+                places.append(int.from_bytes(stream.read(size)[:2], "big"))
+    return places
+
+
+def test_notify_that_is_not_taken_has_no_reply(nsd):
+    """Nor when it comes again since it has waited for the end of a transfer: its
+    sender is to send it again."""
+    zones = [f"z{number}.test" for number in range(WAITING_MAX + 1)]
+    server = nsd(zones={"primary.test": zone_text(1)},
+                 options={"server-count": 1, "replace-hung": "no"},
+                 extra="\tprovide-xfr: 127.0.0.1 NOKEY\n"
+                 + secondaries(zones))
+
+    def is_taken(zone):
+        return replies(server, notify(zone), dns.message.make_query(
+            "primary.test", "SOA")) == [0, 1]
+
+    xfrd = server.kill("xfrd", signal.SIGSTOP)
+    left = wait_for("a NOTIFY that is not taken", lambda: next(
+        (zone for zone in zones if not is_taken(zone)), None))
+    assert replies(server, dns.message.make_query("primary.test", "AXFR"),
+                   notify(left), dns.message.make_query("primary.test", "SOA")
+                   ) == [0, 2]
+    os.kill(xfrd, signal.SIGCONT)
+    wait_for("a NOTIFY that is taken", lambda: is_taken(left))
 
 
 def test_notify_amid_a_start_is_not_lost(make_server):

@@ -82,6 +82,12 @@ answer(struct harness *h, struct exchange *x)
 		memset(x->reply, r[5], x->reply_len);
 		return;
 	}
+	if (r[0] == 'P') {
+		x->reply_len = 0;
+		x->pass_on = x->seen != EXCHANGE_ANSWERED;
+		h->not_passed_on += x->pass_on;
+		return;
+	}
 	if (r[0] == 'L') {
 		assert_in_range(h->later_count, 0, HARNESS_LATERS_MAX - 1);
 		x->reply_len = 0;

@@ -24,7 +24,8 @@
  *   'E' echo    'N' nothing    'B' the next four octets are the reply's
  *   length, filled with the fifth    'S' echo, then a stream of as many
  *   messages as the next two octets say, of as many octets as the two after
- *   'L' a reply that comes later: harness.laters
+ *   'L' a reply that comes later: harness.laters    'P' nothing, as it cannot
+ *   be passed on
  */
 #define HARNESS_LATERS_MAX 512
 struct harness {
@@ -51,6 +52,7 @@ struct harness {
 	struct net_later *laters[HARNESS_LATERS_MAX]; /* the test's */
 	uint8_t later_of[HARNESS_LATERS_MAX][4]; /* octets 1 to 4 of each of
 						  * these requests */
+	size_t not_passed_on; /* of 'P', as often as it is to be passed on */
 	size_t streams;       /* begun and not ended */
 	size_t streams_ended;
 	struct sockaddr_storage last_peer; /* of a request */

@@ -457,6 +457,40 @@ tcp_request_that_comes_again_waits_once(void **state)
 	harness_fini(&h);
 }
 
+/* A request behind a transfer that could not be passed on is to be passed on
+ * when it comes again; those around it were answered. */
+static void
+tcp_request_that_was_not_passed_on_is_tried_again(void **state)
+{
+	uint8_t requests[4 * REQUEST], got[REQUEST + 12];
+	struct harness h;
+	bool eof;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	fd = harness_connect(&h, 0);
+	make_request(requests, 'S', REQUEST - 2);
+	octets_put_u16(requests + 3, 1);
+	octets_put_u16(requests + 5, 10);
+	put_request(requests + REQUEST, 'L', 1);
+	put_request(requests + 2 * REQUEST, 'P', 2);
+	put_request(requests + 3 * REQUEST, 'E', 3);
+	harness_send(&h, fd, requests, sizeof(requests));
+	assert_int_equal(harness_receive(&h, fd, got, sizeof(got), &eof),
+		sizeof(got));
+	expect(&h, fd, requests + 3 * REQUEST + 2, REQUEST - 2);
+	assert_int_equal(h.requests, 7);
+	assert_int_equal(h.new_requests, 4);
+	assert_int_equal(h.not_passed_on, 2);
+	assert_int_equal(h.new_replies, 5);
+	assert_int_equal(h.later_count, 1);
+	net_later_send(h.laters[0], (const uint8_t *)"one", 3);
+	expect(&h, fd, "one", 3);
+	harness_ask(&h, fd);
+	close(fd);
+	harness_fini(&h);
+}
+
 int
 main(void)
 {
@@ -476,6 +510,8 @@ main(void)
 		cmocka_unit_test(
 			tcp_connection_with_a_reply_to_come_is_not_idle),
 		cmocka_unit_test(tcp_request_that_comes_again_waits_once),
+		cmocka_unit_test(
+			tcp_request_that_was_not_passed_on_is_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,7 @@ take_at(uint32_t number, size_t len, uint64_t msec)
 		.request = octets,
 		.request_len = (uint32_t)len,
 		.reply_capacity = 512,
+		.pass_on = true,
 		.peer = &peer,
 	};
 
@@ -122,6 +123,7 @@ take_at(uint32_t number, size_t len, uint64_t msec)
 	client_updates_take(updates, &x, &now);
 	free(octets);
 	assert_int_equal(x.reply_len, 0);
+	assert_int_equal(x.pass_on, x.later == NULL);
 	if (x.later == NULL)
 		return false;
 	client_updates_on_later(updates, x.later, NULL);
