@@ -112,7 +112,7 @@ certificates_ask(struct child *child, const struct secrets *texts,
 		close(fds[0]);
 	close(pair[1]);
 	if (err == NSD_OK) {
-		err = trial_hear(pair[0], TRIAL_MSEC, said);
+		err = trial_hear(pair[0], CERTIFICATES_WAIT_MSEC, said);
 		error = errno;
 	}
 	close(pair[0]);
@@ -120,12 +120,21 @@ certificates_ask(struct child *child, const struct secrets *texts,
 	return err;
 }
 
+/* Has other workers asked before one that gave no verdict. By now it may use
+ * what main does not take, so workers are told again what main has. */
+static void
+certificates_pass_over(struct certificates *c, const struct child *worker)
+{
+	c->turn = worker->index + 1;
+	c->untold = true;
+}
+
 enum nsd_err
 certificates_try(struct supervisor *s, enum ipc_role role,
 	const struct secrets *texts, struct diag_sink *sink)
 {
 	struct child *child = role == ROLE_XFRD ? s->xfrd.current
-						: service_find_server(s);
+		: service_find_server(s, s->certificates.turn);
 	char said[TRIAL_TEXT_MAX] = "";
 	enum nsd_err err;
 
@@ -134,6 +143,8 @@ certificates_try(struct supervisor *s, enum ipc_role role,
 			    : NSD_E_SYSTEM;
 	if (err == NSD_OK)
 		return NSD_OK;
+	if (role == ROLE_WORKER && (err == NSD_E_AGAIN || err == NSD_E_PEER))
+		certificates_pass_over(&s->certificates, child);
 	if (*said != '\0')
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%s", said);
 	else

@@ -14,6 +14,10 @@
 #include "base/err.h"
 #include "ipc/message.h"
 
+/* The time in which a process has to say how keys and certificates are. Main
+ * does nothing else meanwhile. */
+#define CERTIFICATES_WAIT_MSEC 1000
+
 struct conf;
 struct conf_server;
 struct event;
@@ -28,7 +32,8 @@ struct certificates {
 			      * read last */
 	unsigned failures;   /* in a row, that may pass */
 	unsigned rest;       /* looks until the next try; 0: none is needed */
-	bool untold;         /* workers do not have main's certificates */
+	unsigned turn;       /* index of the worker that is asked first */
+	bool untold;         /* workers may not have main's certificates */
 };
 
 /* Reads the files at the start. Faults are logged. returns NSD_OK;
@@ -45,8 +50,9 @@ void certificates_renew(struct supervisor *s);
 
 /*
  * Has a worker try the server's own key and certificates, or xfrd those of the
- * control channel: its verdict counts for all. Blocks for TRIAL_MSEC at most.
- * Faults are errors to the sink.
+ * control channel: its verdict counts for all. Blocks for
+ * CERTIFICATES_WAIT_MSEC at most. A worker that says nothing is asked last from
+ * then on. Faults are errors to the sink.
  * returns NSD_OK; NSD_E_SYNTAX: they cannot be used; NSD_E_SYSTEM,
  * NSD_E_MEMORY: nobody can say so now.
  */

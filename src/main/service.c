@@ -158,10 +158,11 @@ service_run(struct service *service, struct child *self,
 /* ---- sockets of a worker that is down ------------------------------------ */
 
 struct child *
-service_find_server(const struct supervisor *s)
+service_find_server(const struct supervisor *s, unsigned first)
 {
 	for (unsigned i = 0; i < s->worker_count; i++) {
-		struct child *worker = s->workers[i].current;
+		unsigned index = (first + i) % s->worker_count;
+		struct child *worker = s->workers[index].current;
 
 		if (worker != NULL && worker->serving && !worker->hung)
 			return worker;
@@ -177,7 +178,7 @@ service_lend_sockets(struct service *service)
 	struct supervisor *s = service->supervisor;
 	const struct listeners *all = &s->server.listeners;
 	struct ipc_adopt adopt = {.server = service->index};
-	struct child *adopter = service_find_server(s);
+	struct child *adopter = service_find_server(s, 0);
 	int fds[IPC_FDS_MAX];
 	unsigned count = 0;
 

@@ -62,8 +62,9 @@ void service_lose_next(struct service *service, const struct child *lost);
  * not be told to end. */
 void service_restart(struct service *service);
 
-/* Returns a worker that serves, or NULL. */
-struct child *service_find_server(const struct supervisor *s);
+/* Returns a worker that serves: the first one from this index on, where the
+ * first worker follows the last. NULL: none serves. */
+struct child *service_find_server(const struct supervisor *s, unsigned first);
 
 /* The service's current worker reads its sockets from now on: ends the one that
  * it replaces, and takes lent sockets back. */

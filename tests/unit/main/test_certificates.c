@@ -23,11 +23,21 @@
 #include "process/tls_texts.h"
 #include "tls/server.h"
 
+/* The time for a verdict that is to come. */
+#define PATIENCE_MSEC 60000
+/* The same for one that does not. */
+#define LITTLE_MSEC 50
+
 int __real_memfd_create(const char *name, unsigned flags);
 int __wrap_memfd_create(const char *name, unsigned flags);
+enum nsd_err __real_trial_hear(int from, int limit_msec,
+	char text[TRIAL_TEXT_MAX]);
+enum nsd_err __wrap_trial_hear(int from, int limit_msec,
+	char text[TRIAL_TEXT_MAX]);
 
 static unsigned lacks; /* calls without a descriptor */
 static unsigned asked;
+static int patience_msec = PATIENCE_MSEC; /* in place of main's own */
 
 int
 __wrap_memfd_create(const char *name, unsigned flags)
@@ -38,6 +48,14 @@ __wrap_memfd_create(const char *name, unsigned flags)
 	lacks--;
 	errno = EMFILE;
 	return -1;
+}
+
+/* Main would wait for a second, in which a busy machine may come to nothing. */
+enum nsd_err
+__wrap_trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
+{
+	assert_true(limit_msec <= 1000);
+	return __real_trial_hear(from, patience_msec, text);
 }
 
 static struct secrets *
@@ -120,16 +138,38 @@ answer(struct ipc_channel *channel, const char *text, uint32_t err)
 	_exit(write(m.fds[1], &report, sizeof(report)) != sizeof(report));
 }
 
+/* Gives a service a child without a process; its end of the channel is
+ * theirs. */
+static void
+open_child(struct service *service, struct ipc_channel *theirs)
+{
+	static struct generation generation;
+	struct child *child = child_create(service, &generation);
+
+	assert_non_null(child);
+	child->serving = true;
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, service->role,
+				 &child->link.channel, theirs), NSD_OK);
+	assert_true(child_watch(child));
+	service->current = child;
+}
+
+static void
+close_child(struct service *service)
+{
+	child_unwatch(service->current);
+	free(service->current);
+}
+
 /* Has one asked that says this; NULL: it dies. */
 static enum nsd_err
 try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 {
 	static struct supervisor s;
 	static struct service workers[1];
-	static struct generation generation;
 	struct service *service = role == ROLE_XFRD ? &s.xfrd : workers;
 	struct secrets *texts = make_texts();
-	struct ipc_channel ours, theirs;
+	struct ipc_channel theirs;
 	enum nsd_err found;
 	int status;
 	pid_t pid;
@@ -138,16 +178,10 @@ try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 		.worker_count = 1};
 	workers[0] = (struct service){.supervisor = &s};
 	*service = (struct service){.supervisor = &s, .role = role};
-	service->current = child_create(service, &generation);
-	assert_non_null(service->current);
-	service->current->serving = true;
-	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, role, &ours,
-				 &theirs), NSD_OK);
-	service->current->link.channel = ours;
-	assert_true(child_watch(service->current));
+	open_child(service, &theirs);
 	pid = fork();
 	if (pid == 0) {
-		close(ours.fd);
+		close(service->current->link.channel.fd);
 		answer(&theirs, text, err);
 	}
 	ipc_channel_close(&theirs);
@@ -155,8 +189,7 @@ try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 	found = certificates_try(&s, role, texts, &told->sink);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	child_unwatch(service->current);
-	free(service->current);
+	close_child(service);
 	event_base_free(s.base);
 	secrets_drop(texts);
 	return found;
@@ -196,6 +229,52 @@ who_cannot_say_it_changes_nothing(void **state)
 	assert_int_equal(told.count, 1);
 }
 
+/* A worker that is stopped, or was taken over, and keeps the pipe open. It may
+ * use the certificates later, which main has not taken. */
+static void
+one_that_says_nothing_is_asked_last(void **state)
+{
+	static struct supervisor s;
+	static struct service workers[2];
+	struct told told = {.sink.on_diag = on_diag};
+	struct secrets *texts = make_texts();
+	struct ipc_channel silent, theirs;
+	int status;
+	pid_t pid;
+
+	lacks = 0;
+	s = (struct supervisor){.base = event_base_new(), .workers = workers,
+		.worker_count = 2};
+	for (unsigned i = 0; i < 2; i++) {
+		workers[i] = (struct service){.supervisor = &s,
+			.role = ROLE_WORKER, .index = i};
+		open_child(&workers[i], i == 0 ? &silent : &theirs);
+	}
+	patience_msec = LITTLE_MSEC;
+	assert_int_equal(certificates_try(&s, ROLE_WORKER, texts, &told.sink),
+		NSD_E_SYSTEM);
+	assert_string_equal(told.text, "keys and certificates could not be"
+				       " tried: it took too long");
+	assert_true(s.certificates.untold);
+	patience_msec = PATIENCE_MSEC;
+	pid = fork();
+	if (pid == 0) {
+		close(workers[1].current->link.channel.fd);
+		answer(&theirs, "", NSD_OK);
+	}
+	ipc_channel_close(&theirs);
+	assert_int_equal(certificates_try(&s, ROLE_WORKER, texts, &told.sink),
+		NSD_OK);
+	assert_int_equal(told.count, 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	ipc_channel_close(&silent);
+	close_child(&workers[0]);
+	close_child(&workers[1]);
+	event_base_free(s.base);
+	secrets_drop(texts);
+}
+
 static void
 nobody_is_there_to_say_it(void **state)
 {
@@ -218,6 +297,7 @@ main(void)
 		cmocka_unit_test(workers_are_told_again_if_that_failed),
 		cmocka_unit_test(who_uses_them_says_how_they_are),
 		cmocka_unit_test(who_cannot_say_it_changes_nothing),
+		cmocka_unit_test(one_that_says_nothing_is_asked_last),
 		cmocka_unit_test(nobody_is_there_to_say_it),
 	};
 
