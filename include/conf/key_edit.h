@@ -11,7 +11,8 @@
 
 enum key_edit_what {
 	KEY_EDIT_ADD,    /* a new key with this algorithm; no other key has the
-			  * same name in DNS */
+			  * same name in DNS. Elements that name a key of this
+			  * name, which was removed, have this one */
 	KEY_EDIT_SECRET, /* another secret for a key */
 	KEY_EDIT_REMOVE, /* removes a key that no zone uses */
 	KEY_EDIT_ASSOC,  /* all elements of the lists notify, allow-notify,
@@ -36,7 +37,7 @@ struct key_edit {
  *     by a zone (key_edit_find_user); NSD_E_SYNTAX: its name is no domain name;
  *     NSD_E_LIMIT: there is no such algorithm; NSD_E_MEMORY. Without NSD_OK
  *     nothing has changed.
- * cost: ADD and REMOVE: linear in the keys; REMOVE also in zones and patterns.
+ * cost: ADD and REMOVE: linear in the keys and patterns; REMOVE also in zones.
  * Octets that other threads read of a zone stay valid: its new options are at
  * another place. Zones that are given the same key share these, if they had the
  * same options before.
@@ -48,9 +49,10 @@ enum nsd_err key_edit_apply(struct conf *conf, const struct key_edit *edit)
 enum nsd_err key_edit_check(const struct conf *conf,
 	const struct key_edit *edit) MUST_USE;
 
-/* A zone whose lists have the key; NULL: there is none. */
+/* The first zone whose lists have the key, or the next one after a zone (NULL:
+ * none); NULL: there is none. */
 const struct conf_zone *key_edit_find_user(const struct conf *conf,
-	const struct conf_key *key);
+	const struct conf_key *key, const struct conf_zone *after);
 
 /* True if a key was given to the zone by KEY_EDIT_ASSOC. Linear in such keys
  * and in the different options that their zones had before. */

@@ -63,11 +63,13 @@ key_edit_is_assoc(const struct conf *conf, const struct conf_zone *zone)
 }
 
 const struct conf_zone *
-key_edit_find_user(const struct conf *conf, const struct conf_key *key)
+key_edit_find_user(const struct conf *conf, const struct conf_key *key,
+	const struct conf_zone *after)
 {
 	const struct conf_pattern *last = NULL;
+	size_t i = after != NULL ? after->index + (size_t)1 : 0;
 
-	for (size_t i = 0; i < conf->zone_count; i++) {
+	for (; i < conf->zone_count; i++) {
 		const struct conf_pattern *options = conf->zones[i]->options;
 
 		/* Zones of one pattern mostly stand together. */
@@ -120,6 +122,38 @@ keys_find_place(const struct conf *conf, const char *name)
 	return low;
 }
 
+static bool
+key_is_lost(const struct conf_key *has, const char *name,
+	const struct conf_key *key)
+{
+	return has == NULL && name != NULL && strcmp(name, key->name) == 0;
+}
+
+/* Gives a key to all elements that name it: a key of this name may have gone
+ * before. */
+static void
+pattern_link_key(const struct conf_pattern *pattern, const struct conf_key *key)
+{
+	const struct conf_policies *policies = &pattern->update_policy;
+
+	for (unsigned l = 0; l < LISTS; l++) {
+		const struct conf_acls *acls = options_list(pattern, l);
+
+		for (uint32_t i = 0; i < acls->count; i++) {
+			struct conf_acl *acl = &acls->items[i];
+
+			if (key_is_lost(acl->key, acl->key_name, key))
+				acl->key = key;
+		}
+	}
+	for (uint32_t i = 0; i < policies->count; i++) {
+		struct conf_policy *policy = &policies->items[i];
+
+		if (key_is_lost(policy->key, policy->key_name, key))
+			policy->key = key;
+	}
+}
+
 static enum nsd_err
 key_add(struct conf *conf, const struct key_edit *edit)
 {
@@ -152,6 +186,9 @@ key_add(struct conf *conf, const struct key_edit *edit)
 		(conf->key_count - place) * sizeof(*keys));
 	keys[place] = key;
 	conf->key_count++;
+	/* Options that were made for a key have that key in all elements. */
+	for (size_t i = 0; i < conf->pattern_count; i++)
+		pattern_link_key(conf->patterns[i], key);
 	return NSD_OK;
 }
 
@@ -384,7 +421,7 @@ key_edit_check(const struct conf *conf, const struct key_edit *edit)
 	if (key == NULL)
 		return NSD_E_NOT_FOUND;
 	if (edit->what == KEY_EDIT_REMOVE
-		&& key_edit_find_user(conf, key) != NULL)
+		&& key_edit_find_user(conf, key, NULL) != NULL)
 		return NSD_E_DENIED;
 	return NSD_OK;
 }

@@ -27,15 +27,38 @@ loader_publish_settings(struct loader *loader)
 	return err;
 }
 
+/* Publishes the options of the zones that have a new key: of those that came
+ * while a key of this name was away. */
+static enum nsd_err
+loader_list_users(struct load_batch *batch, const char *name)
+{
+	const struct conf_key *key = conf_find_key(batch->conf, name);
+	const struct conf_zone *zone = NULL;
+	enum nsd_err err = NSD_OK;
+
+	while (err == NSD_OK && (zone = key_edit_find_user(batch->conf, key,
+			zone)) != NULL) {
+		err = load_batch_list_anew(batch, zone);
+		/* A zone without an entry has the key when it gets one. */
+		if (err == NSD_E_NOT_FOUND)
+			err = NSD_OK;
+	}
+	return err;
+}
+
 static enum nsd_err
 loader_publish_key(struct loader *loader, const struct key_edit *edit)
 {
 	struct load_batch batch = loader_begin_batch(loader);
+	enum nsd_err err;
 
-	return edit->what == KEY_EDIT_ASSOC
-		? load_batch_list_anew(&batch,
-			conf_find_zone_text(batch.conf, edit->zone))
-		: loader_publish_settings(loader);
+	if (edit->what == KEY_EDIT_ASSOC)
+		return load_batch_list_anew(&batch,
+			conf_find_zone_text(batch.conf, edit->zone));
+	err = loader_publish_settings(loader);
+	if (err == NSD_OK && edit->what == KEY_EDIT_ADD)
+		err = loader_list_users(&batch, edit->key);
+	return err;
 }
 
 /* Names a zone that uses the key, for the answer, if there is room. */
@@ -43,7 +66,7 @@ static void
 loader_name_user(const struct conf *conf, struct key_edit *edit)
 {
 	const struct conf_zone *zone = key_edit_find_user(conf,
-		conf_find_key(conf, edit->key));
+		conf_find_key(conf, edit->key), NULL);
 
 	if (strlen(zone->name) + strlen(edit->key) + 3 <= IPC_KEY_TEXT_MAX)
 		edit->zone = zone->name;

@@ -190,6 +190,26 @@ def test_zone_gets_another_key(server):
     assert transfers(server, "three", "k", SECRETS[0])
 
 
+def test_key_that_comes_back_is_that_of_its_patterns(server):
+    """A zone that came while the key was away has it, too."""
+    server.keys["n"] = SECRETS[1]
+    write(server, "pattern:\n\tname: q\n\tzonefile: %s.zone\n"
+          "\tprovide-xfr: 127.0.0.1 n\n")
+    assert control.ask(server, "reconfig")[0] == 0
+    for zone in "three", "four":
+        server.zone_file(zone).write_text(zone_text(1))
+    assert control.ask(server, "del_tsig", "n") == (0, "ok\n")
+    assert control.ask(server, "addzone", "three", "q")[0] == 0
+    assert not transfers(server, "three", "n", SECRETS[1])
+    assert control.ask(server, "add_tsig", "n", SECRETS[2]) == (0, "ok\n")
+    assert control.ask(server, "addzone", "four", "q")[0] == 0
+    for zone in "three", "four":
+        assert transfers(server, zone, "n", SECRETS[2]), zone
+    assert control.ask(server, "del_tsig", "n") == (
+        1, "zone three uses key n\n"
+        "error: key: n is in use and cannot be deleted\n")
+
+
 def test_what_is_wrong_changes_nothing(server):
     for words, text in (
             (["update_tsig", "n", SECRETS[1]],

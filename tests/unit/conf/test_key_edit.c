@@ -103,7 +103,7 @@ wrong_edits_change_nothing(void **state)
 		NSD_E_NOT_FOUND);
 	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "k", ""), NSD_E_DENIED);
 	assert_string_equal(key_edit_find_user(conf, conf_find_key(conf,
-				    "k"))->name, "z");
+				    "k"), NULL)->name, "z");
 	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "k", "y"), NSD_E_ZONE);
 	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "n", "z"),
 		NSD_E_NOT_FOUND);
@@ -241,6 +241,40 @@ pattern_forgets_a_key_that_goes(void **state)
 	conf_destroy(conf);
 }
 
+/* A key of this name that comes later is in all places where the other was,
+ * also of zones that came meanwhile. */
+static void
+pattern_finds_a_key_that_comes_back(void **state)
+{
+	struct conf *conf = reader_accept(KEYS "pattern: name: p zonefile: f"
+		LISTS("k") "pattern: name: u zonefile: g allow-update: ::1 k\n"
+		"update-policy: k self A\nupdate-policy: m self TXT\n");
+	const struct conf_zone *p, *u, *late;
+	const struct conf_key *key;
+
+	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "k", ""), NSD_OK);
+	assert_int_equal(conf_add_zone(conf, "c", "p", &p), NSD_OK);
+	assert_int_equal(edit(conf, KEY_EDIT_ADD, "n", "sha256"), NSD_OK);
+	assert_null(p->options->provide_xfr.items[0].key);
+	assert_int_equal(edit(conf, KEY_EDIT_ADD, "k", "sha256"), NSD_OK);
+	assert_int_equal(conf_add_zone(conf, "d", "p", &late), NSD_OK);
+	assert_int_equal(conf_add_zone(conf, "u", "u", &u), NSD_OK);
+	key = conf_find_key(conf, "k");
+	assert_non_null(key);
+	check_keys(p, "k--k--");
+	check_keys(late, "k--k--");
+	assert_ptr_equal(p->options->request_xfr.items[0].key, key);
+	assert_ptr_equal(u->options->allow_update.items[0].key, key);
+	assert_ptr_equal(u->options->update_policy.items[0].key, key);
+	assert_string_equal(u->options->update_policy.items[1].key->name, "m");
+	assert_ptr_equal(key_edit_find_user(conf, key, NULL), p);
+	assert_ptr_equal(key_edit_find_user(conf, key, p), late);
+	assert_ptr_equal(key_edit_find_user(conf, key, late), u);
+	assert_null(key_edit_find_user(conf, key, u));
+	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, "k", ""), NSD_E_DENIED);
+	conf_destroy(conf);
+}
+
 /* ---- secrets ------------------------------------------------------------- */
 
 static void
@@ -311,6 +345,7 @@ main(void)
 		cmocka_unit_test(key_of_a_zone_stays_until_it_has_another),
 		cmocka_unit_test(keys_that_come_and_go_take_no_memory),
 		cmocka_unit_test(pattern_forgets_a_key_that_goes),
+		cmocka_unit_test(pattern_finds_a_key_that_comes_back),
 		cmocka_unit_test(secrets_that_stay_keep_their_place),
 		cmocka_unit_test(secrets_are_decoded_from_base64),
 	};
