@@ -83,19 +83,18 @@ update_refuse(struct xfrd *xfrd, const struct ipc_message *m, enum rcode rcode,
 	struct ipc_client_updated updated = {.rcode = (uint16_t)rcode,
 		.ede = EDE_OTHER};
 	size_t len = strlen(why);
-	const struct link_message answer = {
-		.type = IPC_CLIENT_UPDATED,
+	const struct role_answer answer = {
+		.of = IPC_CLIENT_UPDATE,
 		.payload = &updated,
 		.len = IPC_CLIENT_UPDATED_MIN + len,
 	};
 
 	memcpy(&updated.ticket, m->payload, sizeof(updated.ticket));
 	memcpy(updated.text, why, len);
-	if (worker == NULL)
-		return;
-	link_return(&worker->link, IPC_CLIENT_UPDATE);
-	if (link_send(&worker->link, &answer) != NSD_OK)
-		link_end(&worker->link);
+	/* The credit comes first, as in xfrd_client_update_answer.c. */
+	if (worker != NULL)
+		link_return(&worker->link, IPC_CLIENT_UPDATE);
+	role_answer_late(&xfrd->role, m->channel, &answer);
 }
 
 /* True if updates of a zone are for its primaries. */

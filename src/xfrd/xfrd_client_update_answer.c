@@ -8,10 +8,9 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_client_updates.h"
 
-/* Sends an answer to a worker. */
 static void
 answer_send(struct xfrd *xfrd, uint64_t channel,
-	const struct link_message *answer)
+	const struct role_answer *answer)
 {
 	struct peer *worker = peers_find(&xfrd->role.peers, channel);
 
@@ -19,8 +18,7 @@ answer_send(struct xfrd *xfrd, uint64_t channel,
 	 * when it reads the answer. */
 	if (worker != NULL)
 		link_return(&worker->link, IPC_CLIENT_UPDATE);
-	if (worker != NULL && link_send(&worker->link, answer) != NSD_OK)
-		link_end(&worker->link);
+	role_answer_late(&xfrd->role, channel, answer);
 }
 
 /* Answers a request and its repeats, and frees it. len: octets of the text. */
@@ -28,8 +26,8 @@ static void
 answer_all(struct xfrd *xfrd, struct client_update *update,
 	struct ipc_client_updated *updated, size_t len)
 {
-	const struct link_message answer = {
-		.type = IPC_CLIENT_UPDATED,
+	const struct role_answer answer = {
+		.of = IPC_CLIENT_UPDATE,
 		.payload = updated,
 		.len = IPC_CLIENT_UPDATED_MIN + len,
 	};
