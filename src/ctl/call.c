@@ -454,20 +454,15 @@ static struct bufferevent *
 call_open_stream(struct ctl_listener *listener, struct ctl_call *call, int fd)
 {
 	struct event_base *base = listener->channel->options.base;
-	struct bufferevent *stream;
 	SSL *ssl;
 
 	if (listener->tls == NULL)
 		return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
 	call->gate = (struct ctl_tls_gate){call_on_hello, call};
 	ssl = ctl_tls_accept(listener->tls, &call->gate);
-	if (ssl == NULL)
-		return NULL;
-	stream = bufferevent_openssl_socket_new(base, fd, ssl,
-		BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-	if (stream == NULL)
-		SSL_free(ssl);
-	return stream;
+	/* With this option libevent frees ssl also if it fails. */
+	return ssl == NULL ? NULL : bufferevent_openssl_socket_new(base, fd,
+		ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
 }
 
 bool

@@ -105,11 +105,18 @@ tls_client_destroy(struct tls_client *client)
 	free(client);
 }
 
+static bool
+client_name_server(const struct tls_client *client, SSL *ssl)
+{
+	return client->domain == NULL
+		|| (SSL_set1_host(ssl, client->domain) == 1
+			&& SSL_set_tlsext_host_name(ssl, client->domain) == 1);
+}
+
 struct bufferevent *
 tls_client_open(const struct tls_client *client, struct event_base *base,
 	int fd)
 {
-	struct bufferevent *stream = NULL;
 	SSL *ssl;
 
 	/* An end without close_notify is an end (client_set_options); what
@@ -120,17 +127,14 @@ tls_client_open(const struct tls_client *client, struct event_base *base,
 	if (ssl == NULL)
 		return NULL;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT);
-	if (client->domain == NULL
-		|| (SSL_set1_host(ssl, client->domain) == 1
-			&& SSL_set_tlsext_host_name(ssl, client->domain) == 1))
-		stream = bufferevent_openssl_socket_new(base, fd, ssl,
-			BUFFEREVENT_SSL_CONNECTING,
-			BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-	if (stream == NULL) {
+	if (!client_name_server(client, ssl)) {
 		SSL_free(ssl);
 		return NULL;
 	}
-	return stream;
+	/* With BEV_OPT_CLOSE_ON_FREE libevent frees ssl also if it fails. */
+	return bufferevent_openssl_socket_new(base, fd, ssl,
+		BUFFEREVENT_SSL_CONNECTING,
+		BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
 }
 
 const char *
