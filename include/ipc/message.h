@@ -284,8 +284,9 @@ enum ipc_write_flag {
 	IPC_WRITE_CHANGESETS = 4, /* not the zone: the differences of its
 			      * versions, beside its file; the zone has no
 			      * primaries */
-	IPC_WRITE_UNSURE = 8, /* with STEPS: the files may be current: leave
-			       * them if they are newer than the zone file */
+	IPC_WRITE_UNSURE = 8, /* with CHANGESETS: the files may be current:
+			       * leave them if they are newer than the zone
+			       * file */
 };
 struct ipc_write {
 	struct ipc_request request;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <strings.h>
 
 #include "conf/parser.h"
 #include "dns/log_field.h"

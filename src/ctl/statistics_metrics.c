@@ -389,33 +389,25 @@ statistics_print_sources(struct statistics_text *out,
 	}
 }
 
-static void
-metric_of_records(struct statistics_text *out, const char *family,
-	const char *help, const char *type, uint64_t value)
-{
-	print_head(out, "", family, help, type);
-	print_sample(out, family, "", NULL, value);
-}
-
 void
 statistics_print_records_metrics(struct statistics_text *out,
 	const struct statistics_records *r)
 {
 	if (r->has_dnstap) {
-		metric_of_records(out, "dnstap_sent_total",
+		print_metric(out, "dnstap_sent_total",
 			"Messages sent to the receiver of dnstap.", "counter",
 			r->sent);
-		metric_of_records(out, "dnstap_dropped_total",
+		print_metric(out, "dnstap_dropped_total",
 			"Messages of dnstap that were lost.", "counter",
 			r->dropped);
-		metric_of_records(out, "dnstap_connected",
+		print_metric(out, "dnstap_connected",
 			"1: there is a connection to the receiver of dnstap.",
 			"gauge", r->is_connected);
 	}
 	if (r->has_log) {
-		metric_of_records(out, "querylog_written_total",
+		print_metric(out, "querylog_written_total",
 			"Lines of the query log.", "counter", r->lines);
-		metric_of_records(out, "querylog_dropped_total",
+		print_metric(out, "querylog_dropped_total",
 			"Lines of the query log that were lost.", "counter",
 			r->lines_dropped);
 	}

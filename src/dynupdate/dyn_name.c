@@ -13,20 +13,6 @@
 /* ---- tables -------------------------------------------------------------- */
 
 static uint64_t
-owner_hash_seeded(const struct dynupdate *d, const uint8_t *owner, size_t len)
-{
-	uint64_t hash = d->options.seed ^ len, word;
-
-	for (; len >= 8; owner += 8, len -= 8) {
-		memcpy(&word, owner, 8);
-		hash = fold_words(hash ^ word, UINT64_C(0x9e3779b97f4a7c15));
-	}
-	word = 0;
-	memcpy(&word, owner, len);
-	return fold_words(hash ^ word, UINT64_C(0xbf58476d1ce4e5b9));
-}
-
-static uint64_t
 hash_set(const struct dyn_name *name, uint16_t type, uint16_t covered)
 {
 	return fold_words(name->hash ^ ((uint64_t)covered << 16 | type),
@@ -277,14 +263,14 @@ name_find_hashed(const struct dynupdate *d, uint64_t hash,
 struct dyn_name *
 dyn_name_peek(const struct dynupdate *d, const uint8_t *owner, size_t len)
 {
-	return name_find_hashed(d, owner_hash_seeded(d, owner, len), owner,
-		len);
+	return name_find_hashed(d, fold_octets(d->options.seed, owner, len),
+		owner, len);
 }
 
 struct dyn_name *
 dyn_name_get(struct dynupdate *d, const uint8_t *owner, size_t len)
 {
-	uint64_t hash = owner_hash_seeded(d, owner, len);
+	uint64_t hash = fold_octets(d->options.seed, owner, len);
 	struct dyn_name *name = name_find_hashed(d, hash, owner, len);
 
 	if (name != NULL)

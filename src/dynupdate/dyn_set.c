@@ -25,8 +25,6 @@ type_is_single(uint16_t type)
 static uint32_t
 hash_rdata(struct dynupdate *d, uint16_t type, const uint8_t *rdata, size_t len)
 {
-	uint64_t hash = d->options.seed, word;
-
 	if (type == TYPE_WKS && len > WKS_KEY_LEN)
 		len = WKS_KEY_LEN;
 	if ((rrtype_get(type)->flags & RR_CANON_LOWER) != 0) {
@@ -34,14 +32,7 @@ hash_rdata(struct dynupdate *d, uint16_t type, const uint8_t *rdata, size_t len)
 		rdata_make_canonical(type, d->canonical, len);
 		rdata = d->canonical;
 	}
-	hash ^= len;
-	for (; len >= 8; rdata += 8, len -= 8) {
-		memcpy(&word, rdata, 8);
-		hash = fold_words(hash ^ word, UINT64_C(0x9e3779b97f4a7c15));
-	}
-	word = 0;
-	memcpy(&word, rdata, len);
-	return (uint32_t)fold_words(hash ^ word, UINT64_C(0xbf58476d1ce4e5b9));
+	return (uint32_t)fold_octets(d->options.seed, rdata, len);
 }
 
 /* RFC 2136 section 1.1.5. RDATA of WKS is at least as long as its key. */

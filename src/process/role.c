@@ -1,4 +1,4 @@
-/* role.c - common parts of loader, workers and xfrd. */
+/* role.c - the part that all children of main have in common. */
 #include "config.h"
 
 #include <assert.h>
