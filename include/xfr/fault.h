@@ -40,8 +40,6 @@
 	X(ORDER, "the serials of the differences are not in order")          \
 	/* Limits, and ours. */                                              \
 	X(OCTETS, "the transfer is larger than size-limit-xfr")              \
-	X(MESSAGES, "the transfer has too many messages")                    \
-	X(RECORDS, "the transfer has too many records")                      \
 	X(MEMORY, "out of memory")                                           \
 	X(SINK, "what came cannot be kept")
 

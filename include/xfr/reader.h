@@ -42,11 +42,8 @@ struct xfr_read_setup {
 	uint32_t serial;       /* of our version */
 	struct tsig_chain *chain; /* the chain that signed the request; NULL: it
 				   * is not signed */
-	/* 0: any number. */
 	uint64_t octets_max;   /* octets passed on or left out, and octets of
-				* messages */
-	uint64_t messages_max;
-	uint64_t records_max;
+				* messages; 0: any number */
 	struct xfr_sink sink;
 };
 

@@ -413,9 +413,6 @@ read_records(struct message_parser *m, unsigned count)
 		if (fault != XFR_FAULT_NONE)
 			return fault;
 		r->result.records++;
-		if (r->setup.records_max > 0
-			&& r->result.records > r->setup.records_max)
-			return XFR_FAULT_RECORDS;
 	}
 	return intake_flush(m);
 }
@@ -443,9 +440,6 @@ check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 	if (frame->record_count == 0
 		&& (first || ++r->empty_count > EMPTY_MAX))
 		return XFR_FAULT_EMPTY;
-	if (setup->messages_max > 0
-		&& r->result.messages > setup->messages_max)
-		return XFR_FAULT_MESSAGES;
 	if (setup->octets_max > 0 && r->result.received > setup->octets_max)
 		return XFR_FAULT_OCTETS;
 	return XFR_FAULT_NONE;
