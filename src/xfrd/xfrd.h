@@ -355,6 +355,12 @@ struct xfrd_job {
 struct xfrd_job *xfrd_job_create(struct xfrd *xfrd,
 	const struct xfr_action *action) MUST_USE;
 
+/* Makes an address. family: 4 or 6; octets: as of struct acl_element. */
+void xfrd_whom_make_address(uint8_t family, const uint8_t *octets,
+	uint16_t port, struct sockaddr_storage *address);
+/* Returns the port of a server. port: as nsd.conf has it; 0: the default one,
+ * of DNS or of DNS over TLS. */
+uint16_t xfrd_whom_get_port(uint16_t port, bool tls) MUST_USE;
 /* The server of a job, for xfrd_ask_open. Our address is the nth one of its
  * family in outgoing-interface, from 0; the system's choice if there is none at
  * all. False: there are fewer. */

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <event2/event.h>
 #include <netinet/in.h>
@@ -41,9 +40,6 @@
 /* A request that waits, and has less time left, gets no connection. */
 #define LEAST_MSEC 1000
 
-#define DNS_PORT 53u
-#define TLS_PORT 853u /* RFC 9103 section 7.3 */
-
 /* A request on its way. */
 struct forward {
 	struct cds_list_head node;    /* of forwards.waiting, or of none */
@@ -69,27 +65,6 @@ struct forward_primary {
 	uint32_t left;                   /* count of primaries from it on */
 };
 
-static void
-forward_make_address(const struct acl_element *element, uint16_t port,
-	struct sockaddr_storage *address)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-
-	memset(address, 0, sizeof(*address));
-	if (element->port != 0)
-		port = element->port;
-	if (element->family == 4) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons(port);
-		memcpy(&v4->sin_addr, element->address, 4);
-	} else {
-		v6->sin6_family = AF_INET6;
-		v6->sin6_port = htons(port);
-		memcpy(&v6->sin6_addr, element->address, 16);
-	}
-}
-
 /* Finds a primary. False: there are fewer. */
 static bool
 forward_find_primary(const struct xfrd_options *options, uint32_t index,
@@ -110,14 +85,17 @@ forward_find_primary(const struct xfrd_options *options, uint32_t index,
 	primary->left = count - index;
 	primary->tls_auth = xfrd_options_texts(options, SETTINGS_REQUEST_XFR,
 		index).tls_auth;
-	forward_make_address(&elements[index],
-		primary->tls_auth != NULL ? TLS_PORT : DNS_PORT, &primary->to);
+	elements += index;
+	xfrd_whom_make_address(elements->family, elements->address,
+		xfrd_whom_get_port(elements->port, primary->tls_auth != NULL),
+		&primary->to);
 	memset(&primary->from, 0, sizeof(primary->from));
 	ours = settings_options_list(lists, SETTINGS_OUTGOING_INTERFACE,
 		&count);
 	for (uint32_t i = 0; i < count; i++)
-		if (ours[i].family == elements[index].family) {
-			forward_make_address(&ours[i], 0, &primary->from);
+		if (ours[i].family == elements->family) {
+			xfrd_whom_make_address(ours[i].family, ours[i].address,
+				ours[i].port, &primary->from);
 			break;
 		}
 	return true;

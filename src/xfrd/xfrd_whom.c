@@ -11,8 +11,8 @@
 #define DNS_PORT 53
 #define TLS_PORT 853 /* RFC 9103 section 7.3 */
 
-static void
-job_make_address(uint8_t family, const uint8_t *octets, uint16_t port,
+void
+xfrd_whom_make_address(uint8_t family, const uint8_t *octets, uint16_t port,
 	struct sockaddr_storage *address)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
@@ -30,21 +30,20 @@ job_make_address(uint8_t family, const uint8_t *octets, uint16_t port,
 	}
 }
 
-static uint16_t
-job_find_port(const struct xfrd_job *job)
+uint16_t
+xfrd_whom_get_port(uint16_t port, bool tls)
 {
-	if (job->whom.port != 0)
-		return job->whom.port;
-	return job->action.act != XFR_NOTIFY && job->whom.tls_auth_name != NULL
-		? TLS_PORT
-		: DNS_PORT;
+	return port != 0 ? port : tls ? TLS_PORT : DNS_PORT;
 }
 
 static void
 job_get_address(const struct xfrd_job *job, struct sockaddr_storage *address)
 {
-	job_make_address(job->whom.family, job->whom.address,
-		job_find_port(job), address);
+	bool tls = job->action.act != XFR_NOTIFY
+		&& job->whom.tls_auth_name != NULL;
+
+	xfrd_whom_make_address(job->whom.family, job->whom.address,
+		xfrd_whom_get_port(job->whom.port, tls), address);
 }
 
 bool
@@ -59,7 +58,7 @@ xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 	job_get_address(job, &server->to);
 	if (nth >= job->ours_count)
 		return nth == 0;
-	job_make_address(job->whom.family, job->ours[nth].address,
+	xfrd_whom_make_address(job->whom.family, job->ours[nth].address,
 		job->ours[nth].port, &server->from);
 	return true;
 }
