@@ -420,7 +420,13 @@ const char *xfrd_print_error(const struct xfrd *xfrd,
 const char *xfrd_print_error_from(struct xfrd *xfrd,
 	const struct xfrd_zone *zone, const struct xfr_status *status,
 	char *text, size_t size);
-/* Prints the same about any failure, by its reply. */
+/* Returns the number that tells why a job has failed, beside its outcome
+ * (struct xfr_reply): with XFR_RCODE the extended error, which is the server's
+ * choice, as the RCODE is; else that of a text, of which there are few. why: as
+ * for xfrd_job_end. */
+uint32_t xfrd_failure_get_reason(const struct xfrd_job *job,
+	enum xfr_outcome outcome, const char *why);
+/* Prints the same as xfrd_print_error about any failure, by its reply. */
 const char *xfrd_failure_print(const struct xfrd *xfrd,
 	enum xfr_outcome outcome, uint16_t rcode, uint32_t reason, char *text,
 	size_t size);

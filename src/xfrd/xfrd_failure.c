@@ -46,18 +46,25 @@ failure_print_ede(uint16_t ede, char *text, size_t size)
 	return text;
 }
 
+static const char *
+failure_print_rcode(uint16_t rcode, uint16_t ede, char *text, size_t size)
+{
+	char name[RCODE_TEXT_MAX], more[64];
+
+	snprintf(text, size, "it answers %s%s", rcode_text_print(rcode, name),
+		failure_print_ede(ede, more, sizeof(more)));
+	return text;
+}
+
 const char *
 xfrd_failure_print_fault(const struct xfrd_job *job, char *text, size_t size)
 {
 	const struct xfrd_heard *heard = &job->heard;
-	char rcode[RCODE_TEXT_MAX], ede[64];
 
 	switch (heard->fault) {
 	case XFR_FAULT_RCODE:
-		snprintf(text, size, "it answers %s%s",
-			rcode_text_print(heard->rcode, rcode),
-			failure_print_ede(heard->ede, ede, sizeof(ede)));
-		return text;
+		return failure_print_rcode(heard->rcode, heard->ede, text,
+			size);
 	case XFR_FAULT_TSIG_REFUSED:
 		snprintf(text, size, "it refuses our signature: %s",
 			rcode_text_tsig(heard->rcode));
@@ -71,19 +78,26 @@ xfrd_failure_print_fault(const struct xfrd_job *job, char *text, size_t size)
 	}
 }
 
+uint32_t
+xfrd_failure_get_reason(const struct xfrd_job *job, enum xfr_outcome outcome,
+	const char *why)
+{
+	if (outcome == XFR_RCODE)
+		return job->heard.ede;
+	return xfrd_reasons_add(&job->xfrd->reasons, why);
+}
+
 const char *
 xfrd_failure_print(const struct xfrd *xfrd, enum xfr_outcome outcome,
 	uint16_t rcode, uint32_t reason, char *text, size_t size)
 {
-	const char *why = xfrd_reasons_get(&xfrd->reasons, reason);
-	char name[RCODE_TEXT_MAX];
+	const char *why;
 
-	if (why == NULL && outcome == XFR_RCODE)
-		snprintf(text, size, "%s: %s", xfr_outcome_text(outcome),
-			rcode_text_print(rcode, name));
-	else
-		snprintf(text, size, "%s", why != NULL
-			? why : xfr_outcome_text(outcome));
+	if (outcome == XFR_RCODE)
+		return failure_print_rcode(rcode, (uint16_t)reason, text, size);
+	why = xfrd_reasons_get(&xfrd->reasons, reason);
+	snprintf(text, size, "%s", why != NULL ? why
+		: xfr_outcome_text(outcome));
 	return text;
 }
 

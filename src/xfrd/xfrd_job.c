@@ -257,7 +257,7 @@ xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	if (job->ticket != XFR_NO_TICKET) {
 		assert(job->zone != NULL
 			&& job->zone->handle == job->action.zone);
-		told.reason = xfrd_reasons_add(&xfrd->reasons, why);
+		told.reason = xfrd_failure_get_reason(job, told.outcome, why);
 		if (xfr_on_reply(xfrd->zones.machine, job->ticket, now, &told))
 			xfrd_failure_tell(job, &told, why, now);
 		if (job->zone->is_refused)

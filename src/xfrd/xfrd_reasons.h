@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* The limit of texts: there are fewer in practice, and servers must not fill
- * the memory. */
-#define XFRD_REASONS_MAX 256u
+/* The limit of texts: more than there are of the system's errors, of those of
+ * TLS with all of its alerts, and of our own. */
+#define XFRD_REASONS_MAX 1024u
 
 /* Texts of failures. Zeroed: none. */
 struct xfrd_reasons {

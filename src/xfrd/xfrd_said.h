@@ -16,7 +16,7 @@
 struct xfrd_said_way {
 	struct xfrd_said_way *next; /* of the zone; the newest is first */
 	uint32_t server;     /* index of the primary, or of the target */
-	uint32_t reason;     /* of xfrd_reasons.h */
+	uint32_t reason;     /* of struct xfr_reply */
 	uint16_t rcode;
 	uint8_t outcome;     /* enum xfr_outcome */
 	bool is_notify;      /* NOTIFY to a target; else a check */
@@ -24,8 +24,12 @@ struct xfrd_said_way {
 	int64_t since_msec;
 };
 
-/* Notes a way, copied. False: it is there already. Without memory it is logged
- * once more. */
+/* The limit of ways of a server: one with more makes up RCODEs and extended
+ * errors, of which there are 2^28. */
+#define XFRD_SAID_MAX 32u
+
+/* Notes a way, copied. False: it is there already, or the server has
+ * XFRD_SAID_MAX. Without memory it is logged once more. */
 bool xfrd_said_add(struct xfrd_said_way **said,
 	const struct xfrd_said_way *way);
 /* The server has answered well: forgets its ways. True: one was an error. */

@@ -4,6 +4,7 @@ import re
 import signal
 import time
 
+import dns.edns
 import dns.query
 import dns.rcode
 import dns.rrset
@@ -67,14 +68,23 @@ def refused(query, _):
     return message
 
 
+def prohibited(query, apex):
+    message = refused(query, apex)
+    message.use_edns(options=[dns.edns.EDEOption(
+        dns.edns.EDECode.PROHIBITED)])
+    return message
+
+
 FOREIGN = (foreign, "there is an SOA of another zone", "malformed answer")
 REFUSED = (refused, "it answers REFUSED", "it answers with an error")
+PROHIBITED = (prohibited, r"it answers REFUSED, EDE 18 \(Prohibited\)",
+              "it answers with an error")
 UNSIGNED = (unsigned, "the message is not signed", "TSIG is wrong")
 
 
 @pytest.mark.parametrize("key, make, reason, outcome", (
     ("NOKEY", *FOREIGN), ("k", *FOREIGN), ("NOKEY", *REFUSED),
-    ("k", *REFUSED), ("k", *UNSIGNED)))
+    ("k", *REFUSED), ("NOKEY", *PROHIBITED), ("k", *UNSIGNED)))
 def test_last_error_is_that_of_the_log(make_server, key, make, reason,
                                        outcome):
     def answer(apex, rdtype, query):

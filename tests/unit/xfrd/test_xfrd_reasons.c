@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "xfrd/xfrd_reasons.h"
+#include "dns/edns.h"
+#include "xfrd/xfrd.h"
 
 static void
 free_all(struct xfrd_reasons *reasons)
@@ -47,7 +48,7 @@ static void
 texts_without_an_end_are_not_kept(void **state)
 {
 	struct xfrd_reasons reasons = {.count = 0};
-	char text[16];
+	char text[24];
 
 	for (unsigned i = 0; i < 2 * XFRD_REASONS_MAX; i++) {
 		snprintf(text, sizeof(text), "error %u", i);
@@ -58,6 +59,44 @@ texts_without_an_end_are_not_kept(void **state)
 	free_all(&reasons);
 }
 
+/* A server chooses the codes of its answers: they are told, and no text is kept
+ * of them. */
+static void
+codes_of_answers_take_no_place(void **state)
+{
+	static struct xfrd xfrd;
+	struct xfrd_job *job = calloc(1, sizeof(*job));
+	char why[XFRD_ERROR_MAX], text[XFRD_ERROR_MAX];
+	uint32_t reason;
+
+	assert_non_null(job);
+	job->xfrd = &xfrd;
+	job->heard.fault = XFR_FAULT_RCODE;
+	for (unsigned i = 0; i < 2 * XFRD_REASONS_MAX; i++) {
+		job->heard.rcode = (uint16_t)(i % 16);
+		job->heard.ede = (uint16_t)i;
+		(void)xfrd_failure_print_fault(job, why, sizeof(why));
+		reason = xfrd_failure_get_reason(job, XFR_RCODE, why);
+		assert_string_equal(xfrd_failure_print(&xfrd, XFR_RCODE,
+			job->heard.rcode, reason, text, sizeof(text)), why);
+	}
+	job->heard.rcode = 5;
+	job->heard.ede = 18;
+	reason = xfrd_failure_get_reason(job, XFR_RCODE, NULL);
+	assert_string_equal(xfrd_failure_print(&xfrd, XFR_RCODE, 5, reason,
+		text, sizeof(text)), "it answers REFUSED, EDE 18 (Prohibited)");
+	job->heard.ede = EDE_NONE;
+	reason = xfrd_failure_get_reason(job, XFR_RCODE, NULL);
+	assert_string_equal(xfrd_failure_print(&xfrd, XFR_RCODE, 5, reason,
+		text, sizeof(text)), "it answers REFUSED");
+	assert_int_equal(xfrd.reasons.count, 0);
+	reason = xfrd_failure_get_reason(job, XFR_TIMEOUT, "it is too slow");
+	assert_string_equal(xfrd_failure_print(&xfrd, XFR_TIMEOUT, 0, reason,
+		text, sizeof(text)), "it is too slow");
+	free_all(&xfrd.reasons);
+	free(job);
+}
+
 int
 main(void)
 {
@@ -65,6 +104,7 @@ main(void)
 		cmocka_unit_test(equal_texts_have_one_number),
 		cmocka_unit_test(no_text_has_no_number),
 		cmocka_unit_test(texts_without_an_end_are_not_kept),
+		cmocka_unit_test(codes_of_answers_take_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,27 @@ only_the_server_that_answers_is_well(void **state)
 	assert_null(said);
 }
 
+/* A server may answer with another code each time. */
+static void
+ways_of_a_server_have_an_end(void **state)
+{
+	struct xfrd_said_way *said = NULL;
+	struct xfrd_said_way way = refused;
+
+	for (uint32_t i = 0; i < 2 * XFRD_SAID_MAX; i++) {
+		way.reason = i;
+		assert_int_equal(xfrd_said_add(&said, &way),
+			i < XFRD_SAID_MAX);
+	}
+	way.server = 2;
+	assert_true(xfrd_said_add(&said, &way));
+	way.server = 1;
+	assert_true(xfrd_said_clear(&said, false, 1));
+	assert_true(xfrd_said_add(&said, &way));
+	xfrd_said_forget(&said);
+	assert_null(said);
+}
+
 int
 main(void)
 {
@@ -74,6 +95,7 @@ main(void)
 		cmocka_unit_test(each_way_is_said_once_though_they_alternate),
 		cmocka_unit_test(a_try_becomes_an_error_once),
 		cmocka_unit_test(only_the_server_that_answers_is_well),
+		cmocka_unit_test(ways_of_a_server_have_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
