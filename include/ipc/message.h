@@ -104,6 +104,9 @@ struct ipc_update {
 			   * version does not show that it was published */
 	uint64_t accepted; /* enum ipc_check, or-ed: an operator takes the
 			    * version without these checks */
+	uint64_t has_sums; /* not 0: the octets lie in the journal, with its
+			    * sums behind them, and may be older than this
+			    * xfrd: they are checked as they are read */
 };
 
 /* The result of an ipc_update. The payload ends where the text ends. */

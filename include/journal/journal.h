@@ -159,21 +159,13 @@ bool journal_next(struct journal *journal, struct journal_done *done) MUST_USE;
 /*
  * Opens the text of a live entry to be read: entry.text_len octets from *offset
  * on. An entry may move while it is live: so it is opened when it is needed;
- * *fd stays valid when the entry moves or ends.
+ * *fd stays valid when the entry moves or ends. Nothing is checked: see
+ * journal_reader_open_text.
  * returns NSD_OK and gives *fd (close); NSD_E_NOT_FOUND: it is not live (any
  *     more); NSD_E_SYSTEM with errno.
  */
 enum nsd_err journal_open_text(struct journal *journal, const uint8_t *apex,
 	uint64_t id, int *fd, uint64_t *offset) MUST_USE;
-
-/*
- * Reads the text of a live entry, in case it was damaged since it was written.
- * returns NSD_OK; NSD_E_NOT_FOUND: it is not live (any more); NSD_E_WIRE: it is
- *     damaged; NSD_E_SYSTEM with errno; NSD_E_MEMORY. Blocks as long as reading
- *     it takes.
- */
-enum nsd_err journal_check_text(const struct journal *journal,
-	const uint8_t *apex, uint64_t id) MUST_USE;
 
 /* ---- an entry goes
  *

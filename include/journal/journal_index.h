@@ -100,6 +100,16 @@ enum nsd_err journal_reader_open(int dirfd, const struct journal_entry *entry,
 	struct journal_reader **reader) MUST_USE;
 
 /*
+ * The same for a text that journal_open_text has opened, perhaps in another
+ * process: of text_len octets, from the offset on. Its sums lie behind it;
+ * their own sum is in the record, and is not looked at: damage to one of them
+ * shows as damage to its block. Borrows fd. Reads nothing yet.
+ * returns NSD_OK and gives *reader; NSD_E_SYSTEM with errno; NSD_E_MEMORY.
+ */
+enum nsd_err journal_reader_open_text(int fd, uint64_t offset,
+	uint64_t text_len, struct journal_reader **reader) MUST_USE;
+
+/*
  * Reads the next octets of the text, at most 64 KiB; *len 0: the end. *data:
  * lent until the next call with this reader.
  * returns NSD_OK; NSD_E_WIRE: the block is damaged, or the file too short;

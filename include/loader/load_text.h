@@ -22,6 +22,8 @@ struct load_text {
 	/* NULL, or an entry of the journal whose folder fd is: its text, each
 	 * block of which is checked. Without offset. */
 	const struct journal_entry *entry;
+	bool has_sums; /* the octets lie as in a journal: each block is checked
+			* by its sum behind them (journal_reader_open_text) */
 	const uint8_t *data; /* not NULL: the len octets of the text */
 	bool is_diffs; /* by its head, the text is differences, to be applied.
 			* The reader looks again: the head may have changed

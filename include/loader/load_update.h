@@ -80,7 +80,8 @@ uint64_t load_update_served_max(const struct store_view *view,
  * sender could still change or cut them. *data: gives text->len octets; free()
  * them.
  * returns NSD_OK; NSD_E_LIMIT: there are more than max; NSD_E_MEMORY;
- * NSD_E_SYSTEM: the file cannot be read, or has fewer.
+ * NSD_E_SYSTEM: the file cannot be read, or has fewer; NSD_E_WIRE: their sums
+ * (has_sums) are wrong.
  */
 enum nsd_err load_update_read(const struct load_text *text, uint64_t max,
 	uint8_t **data) MUST_USE;

@@ -14,7 +14,6 @@
 
 #include "journal/clean.h"
 #include "journal/fetch.h"
-#include "journal/journal_index.h"
 #include "journal/recover.h"
 #include "journal/state.h"
 
@@ -368,28 +367,6 @@ journal_open_text(struct journal *journal, const uint8_t *apex, uint64_t id,
 	*offset = entry->entry.offset + entry->entry.head_len;
 	return fetch_head_near(journal->dirfd, &journal->near, &entry->entry,
 		buffer, fd, &head);
-}
-
-enum nsd_err
-journal_check_text(const struct journal *journal, const uint8_t *apex,
-	uint64_t id)
-{
-	const struct live_entry *entry = live_find(&journal->live, apex, id);
-	struct journal_reader *reader;
-	const uint8_t *data;
-	size_t len = 0;
-	enum nsd_err err;
-
-	if (entry == NULL)
-		return NSD_E_NOT_FOUND;
-	err = journal_reader_open(journal->dirfd, &entry->entry, &reader);
-	if (err != NSD_OK)
-		return err;
-	do
-		err = journal_reader_next(reader, &data, &len);
-	while (err == NSD_OK && len > 0);
-	journal_reader_close(reader);
-	return err;
 }
 
 /* ---- an entry goes */

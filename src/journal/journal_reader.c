@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,16 +49,24 @@ check_table(struct journal_reader *reader, const uint8_t said[FORMAT_SUM])
 	return memcmp(is, said, FORMAT_SUM) == 0 ? NSD_OK : NSD_E_WIRE;
 }
 
+/* Has the text read from its first block on. at: its offset in the file. */
+static void
+reader_set_text(struct journal_reader *reader, uint64_t at, uint64_t text_len)
+{
+	reader->text_at = at;
+	reader->text_len = text_len;
+	reader->padded = format_pad(text_len);
+	reader->block = 0;
+}
+
 static enum nsd_err
 begin_text(struct journal_reader *reader, int dirfd,
 	const struct journal_entry *entry, const struct format_head *head)
 {
 	enum nsd_err err;
 
-	reader->text_at = entry->offset + entry->head_len;
-	reader->text_len = entry->text_len;
-	reader->padded = format_pad(entry->text_len);
-	reader->block = 0;
+	reader_set_text(reader, entry->in_file
+		? 0 : entry->offset + entry->head_len, entry->text_len);
 	if (entry->in_file) {
 		int fd;
 
@@ -66,7 +75,6 @@ begin_text(struct journal_reader *reader, int dirfd,
 			return err;
 		close(reader->fd);
 		reader->fd = fd;
-		reader->text_at = 0;
 	}
 	return check_table(reader, head->table_sum);
 }
@@ -91,6 +99,24 @@ journal_reader_open(int dirfd, const struct journal_entry *entry,
 		journal_reader_close(reader);
 		return err;
 	}
+	*result = reader;
+	return NSD_OK;
+}
+
+enum nsd_err
+journal_reader_open_text(int fd, uint64_t offset, uint64_t text_len,
+	struct journal_reader **result)
+{
+	struct journal_reader *reader = malloc(sizeof(*reader));
+
+	if (reader == NULL)
+		return NSD_E_MEMORY;
+	reader->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (reader->fd == -1) {
+		free(reader);
+		return NSD_E_SYSTEM;
+	}
+	reader_set_text(reader, offset, text_len);
 	*result = reader;
 	return NSD_OK;
 }

@@ -45,7 +45,7 @@ load_text_of_entry(int dirfd, const struct journal_entry *entry)
 struct text_source {
 	const struct load_text *text;
 	uint64_t at;
-	struct journal_reader *reader; /* of an entry */
+	struct journal_reader *reader; /* of a text that is checked */
 	const uint8_t *block;          /* of reader: what is left of it */
 	size_t block_len;
 };
@@ -56,9 +56,12 @@ octets_open(struct text_source *s, const struct load_text *text)
 	*s = (struct text_source){.text = text};
 	if (text->entry != NULL)
 		return journal_reader_open(text->fd, text->entry, &s->reader);
-	return text->offset <= INT64_MAX
-			&& text->len <= INT64_MAX - text->offset
-		? NSD_OK : NSD_E_SYSTEM;
+	if (text->offset > INT64_MAX || text->len > INT64_MAX - text->offset)
+		return NSD_E_SYSTEM;
+	return text->has_sums
+		? journal_reader_open_text(text->fd, text->offset, text->len,
+			&s->reader)
+		: NSD_OK;
 }
 
 static void
@@ -84,9 +87,9 @@ octets_read_file(struct text_source *s, uint8_t *data, size_t len,
 	return NSD_OK;
 }
 
-/* Reads at most len octets of an entry. */
+/* Reads at most len octets of a text that is checked. */
 static enum nsd_err
-octets_read_entry(struct text_source *s, uint8_t *data, size_t len,
+octets_read_checked(struct text_source *s, uint8_t *data, size_t len,
 	size_t *got)
 {
 	enum nsd_err err = NSD_OK;
@@ -118,7 +121,7 @@ octets_read(struct text_source *s, uint8_t *data, size_t len)
 	while (len > 0) {
 		size_t got;
 		enum nsd_err err = s->reader != NULL
-			? octets_read_entry(s, data, len, &got)
+			? octets_read_checked(s, data, len, &got)
 			: octets_read_file(s, data, len, &got);
 
 		if (err != NSD_OK)

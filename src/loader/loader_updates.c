@@ -245,6 +245,7 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 			.fd = m->fds[0],
 			.offset = update.offset,
 			.len = update.len,
+			.has_sums = update.has_sums != 0,
 		};
 
 		result.err = load_update_take(

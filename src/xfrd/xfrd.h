@@ -468,10 +468,17 @@ void xfrd_keep_take_delay(struct xfrd *xfrd, uint64_t ticket);
 
 /* ---- xfrd_resume.c ------------------------------------------------------- */
 
-/* Has entries of the journal published that lead on from the served version:
- * the last xfrd may have died before that. soa: NULL if none is served. */
-void xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
+/* True if an entry of the journal leads on from the served version. soa: NULL
+ * if none is served. */
+bool xfrd_resume_leads_on(const struct journal_entry *entry,
 	const struct xfrd_soa *soa);
+/* Has entries of the journal published that lead on from the served version:
+ * the last xfrd may have died before that. The loader checks them as it reads
+ * them: however long they are, this takes no time. soa: as above. False: there
+ * is no memory for it now, or too many requests are under way; if one of these
+ * ends, the look at served zones goes on. */
+bool xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
+	const struct xfrd_soa *soa) MUST_USE;
 
 /* ---- xfrd_shorten.c ------------------------------------------------------ */
 
@@ -621,7 +628,8 @@ void xfrd_turn_look(struct xfrd *xfrd);
 /* Looks at a zone that has just been added, or has other options. */
 void xfrd_turn_add(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Has a zone follow its published options, which may have changed; if its
- * checks have failed, one begins now. False: there is no memory for it now. */
+ * checks have failed, one begins now. False: it is to be tried again, as
+ * xfrd_resume, or without memory. */
 bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
 /* A loader has connected, or has room again. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "dns/serial.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_edits.h"
@@ -464,13 +463,8 @@ edit_leads_on(struct xfrd *xfrd, const uint8_t *apex,
 		apex);
 	struct xfrd_soa soa;
 
-	if (zone == NULL)
-		return false;
-	if (!xfrd_zones_get_soa(xfrd, zone, &soa))
-		return entry->kind == JOURNAL_WHOLE;
-	return entry->kind == JOURNAL_WHOLE
-		? serial_is_newer(entry->to, soa.numbers.serial)
-		: entry->from == soa.numbers.serial;
+	return zone != NULL && xfrd_resume_leads_on(entry,
+		xfrd_zones_get_soa(xfrd, zone, &soa) ? &soa : NULL);
 }
 
 enum nsd_err

@@ -17,6 +17,7 @@ xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 		.len = text->len,
 		.is_back = text->is_back,
 		.accepted = text->accepted,
+		.has_sums = text->has_sums,
 	};
 	const struct link_message outgoing = {
 		.type = IPC_UPDATE,

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,38 +24,59 @@ struct resume_rest {
 	uint8_t apex[NAME_MAX_LEN]; /* a copy: the zone may go meanwhile */
 };
 
+/* Refuses an entry, unless another one has come while the loader had it in
+ * hand: that leads on from what was served then, too, and would end with it. */
+static void
+resume_refuse(const struct resume_rest *rest)
+{
+	struct journal *journal = rest->xfrd->journal;
+	struct journal_entry newest;
+	uint64_t octets;
+
+	if (journal_find_newest(journal, rest->apex, &newest, &octets)
+		&& newest.id == rest->entry)
+		journal_refuse(journal, rest->apex, rest->entry);
+}
+
 static void
 resume_on_answer(void *ctx, const struct ipc_message *answer)
 {
 	struct resume_rest *rest = ctx;
-	struct xfrd_zone *zone = xfrd_zone_find(&rest->xfrd->zones.table,
+	struct xfrd *xfrd = rest->xfrd;
+	struct xfrd_zone *zone = xfrd_zone_find(&xfrd->zones.table,
 		rest->apex);
+	char name[NAME_TEXT_MAX];
 	struct ipc_updated updated;
 	struct xfrd_soa soa;
 
 	xfrd_loader_read_updated(answer, &updated);
 	if (updated.refused != 0 && zone != NULL)
-		xfrd_refused_note(&rest->xfrd->zones.table, zone, &updated,
-			XFR_NONE);
+		xfrd_refused_note(&xfrd->zones.table, zone, &updated, XFR_NONE);
+	/* The primary is asked for it again. */
+	if (updated.err == NSD_E_WIRE && zone != NULL)
+		log_error("xfrd: zone %s: serial %lu in the journal is damaged,"
+			  " and is dropped",
+			xfrd_zone_print_name(xfrd, zone, name),
+			(unsigned long)rest->to);
 	/* A loader that has died may have published it. */
 	if (updated.err == NSD_OK || (answer != NULL && zone != NULL
-			&& xfrd_zones_get_soa(rest->xfrd, zone, &soa)
+			&& xfrd_zones_get_soa(xfrd, zone, &soa)
 			&& soa.numbers.serial == rest->to))
-		journal_accept(rest->xfrd->journal, rest->apex,
-			rest->entry);
+		journal_accept(xfrd->journal, rest->apex, rest->entry);
 	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY
 		&& updated.err != NSD_E_SYSTEM)
-		journal_refuse(rest->xfrd->journal, rest->apex,
-			rest->entry);
+		resume_refuse(rest);
 	if (zone != NULL)
-		xfrd_zones_hear(rest->xfrd, zone);
+		xfrd_zones_hear(xfrd, zone);
+	/* The look may wait for room among the requests. */
+	if (xfrd->zones.looking)
+		event_active(xfrd->zones.look_event, EV_TIMEOUT, 0);
 	free(rest);
 }
 
-/* True if an entry leads on from the served version; soa: its SOA, NULL if no
- * version is served. */
-static bool
-resume_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
+bool
+xfrd_resume_leads_on(const struct journal_entry *entry,
+	const struct xfrd_soa *soa)
 {
 	if (soa == NULL)
 		return entry->kind == JOURNAL_WHOLE;
@@ -63,35 +85,15 @@ resume_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
 		: entry->from == soa->numbers.serial;
 }
 
-/* True if an entry is whole: its text may have been damaged meanwhile. Texts
- * in segments were checked when the journal was opened. If it is not, the
- * primary is asked for it again. */
-static bool
-resume_check(struct xfrd *xfrd, const struct xfrd_zone *zone,
-	const struct journal_entry *entry)
-{
-	const uint8_t *apex = xfrd_zone_apex(zone);
-	char name[NAME_TEXT_MAX];
-
-	if (!entry->in_file
-		|| journal_check_text(xfrd->journal, apex, entry->id)
-			!= NSD_E_WIRE)
-		return true;
-	log_error("xfrd: zone %s: serial %lu in the journal is damaged, and is"
-		  " dropped", xfrd_zone_print_name(xfrd, zone, name),
-		(unsigned long)entry->to);
-	journal_refuse(xfrd->journal, apex, entry->id);
-	return false;
-}
-
-void
+bool
 xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa)
 {
 	const uint8_t *apex = xfrd_zone_apex(zone);
 	struct journal_entry entry;
 	struct resume_rest *rest;
-	struct load_text text = {.fd = -1};
+	/* The text may have been damaged since it was written. */
+	struct load_text text = {.fd = -1, .has_sums = true};
 	enum nsd_err err;
 	uint64_t octets;
 
@@ -99,16 +101,16 @@ xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 					   * way */
 	if (xfrd->journal == NULL || !xfrd_zone_is_secondary(xfrd, zone)
 		|| !journal_find_newest(xfrd->journal, apex, &entry, &octets))
-		return;
+		return true;
 	/* The journal does not remember which entries were accepted; nor that
 	 * one was judged, if no note of it came to the disk. */
 	if (soa != NULL && entry.to == soa->numbers.serial)
 		journal_accept(xfrd->journal, apex, entry.id);
-	if (!resume_leads_on(&entry, soa) || !resume_check(xfrd, zone, &entry))
-		return;
+	if (!xfrd_resume_leads_on(&entry, soa))
+		return true;
 	rest = malloc(sizeof(*rest));
 	if (rest == NULL)
-		return; /* the primary is asked for it again */
+		return false;
 	*rest = (struct resume_rest){.xfrd = xfrd, .entry = entry.id,
 		.to = entry.to};
 	memcpy(rest->apex, apex, name_len(apex));
@@ -124,4 +126,6 @@ xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	}
 	if (err != NSD_OK)
 		free(rest);
+	/* After another error the primary is asked for it again. */
+	return err != NSD_E_AGAIN && err != NSD_E_MEMORY;
 }

@@ -33,7 +33,7 @@
 /* Brings a zone in line with what is published of it. The machine gets the
  * zone, with the state that it had before (xfrd_state.c, xfrd_handover.c),
  * loses it if its options are others, or is told which version is served.
- * False: there is no memory for it now. */
+ * False: it is to be tried again, as xfrd_resume, or without memory. */
 static bool
 turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -63,7 +63,8 @@ turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 	if (zone->handle == XFR_NONE) {
 		struct xfr_start start;
 
-		xfrd_resume(xfrd, zone, loaded ? &soa : NULL);
+		if (!xfrd_resume(xfrd, zone, loaded ? &soa : NULL))
+			return false;
 		xfrd_state_get_start(xfrd, zone, loaded ? &soa : NULL, &start);
 		xfrd_handover_get_start(xfrd, zone, &start);
 		if (xfrd_zones_begin(xfrd, zone, config, &start) != NSD_OK)
@@ -154,14 +155,24 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 }
 
 void
+xfrd_turn_look(struct xfrd *xfrd)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	if (zones->looking) {
+		zones->look_again = true;
+		return;
+	}
+	zones->looking = true;
+	zones->looked = 0;
+	event_active(zones->look_event, EV_TIMEOUT, 0);
+}
+
+void
 xfrd_turn_add(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
-	char name[NAME_TEXT_MAX];
-
-	/* Without memory, the machine has the zone from the next look on. */
 	if (!turn_follow(xfrd, zone))
-		log_error("zone %s is not kept fresh: out of memory",
-			xfrd_zone_print_name(xfrd, zone, name));
+		xfrd_turn_look(xfrd);
 	else if (xfrd->zones.told && zone->handle != XFR_NONE)
 		xfr_send_notifies(xfrd->zones.machine, zone->handle, false);
 	xfrd_zones_go_on(xfrd);
@@ -195,20 +206,6 @@ xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone)
 		return false;
 	turn_try_again(xfrd, zone);
 	return true;
-}
-
-void
-xfrd_turn_look(struct xfrd *xfrd)
-{
-	struct xfrd_zones *zones = &xfrd->zones;
-
-	if (zones->looking) {
-		zones->look_again = true;
-		return;
-	}
-	zones->looking = true;
-	zones->looked = 0;
-	event_active(zones->look_event, EV_TIMEOUT, 0);
 }
 
 /* ---- when a zone expires ------------------------------------------------- */

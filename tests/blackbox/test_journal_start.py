@@ -159,13 +159,14 @@ def test_damage_is_not_trusted(server, serial):
     assert server.answer("www.example", "A") == ["192.0.2.1"]
 
 
-def test_damaged_text_is_not_published_later(server):
+@pytest.mark.parametrize("find", [bytearray.index, bytearray.rindex])
+def test_damaged_text_is_not_published_later(server, find):
     """Nor by xfrd, which has what was never published published."""
     keep_whole(server, 5, *(f"h{i} 60 TXT {'x' * 200}" for i in range(9000)))
     folder = server.directory / "xfrd.state.journal"
     path, = folder.glob("*.zone")
     octets = bytearray(path.read_bytes())
-    at = octets.index(b"x" * 100)
+    at = find(octets, b"x" * 100)
     octets[at + 9] ^= 1
     path.write_bytes(octets)
     server.start(ready=False)

@@ -29,7 +29,7 @@ struct peer *__wrap_peers_find_role(struct peers *peers, enum ipc_role role);
 struct queued {
 	struct ipc_message m;
 	int fd;          /* of an UPDATE; or -1 */
-	unsigned zone;   /* of an answer */
+	unsigned zone;   /* of an answer; ZONES: its text was damaged */
 	int64_t sent_msec, at_msec; /* taken not before that */
 };
 
@@ -236,16 +236,27 @@ loader_fault(void)
 	return !sim.calm && one_in(12) ? faults[below(6)] : NSD_OK;
 }
 
-/* Reads the text of an UPDATE: to be freed. */
+/* Reads the text of an UPDATE: to be freed. NULL: it is damaged, as its sums
+ * say. */
 static uint8_t *
 loader_read(const struct queued *one, const struct ipc_update *update)
 {
+	const struct load_text text = {
+		.fd = one->fd,
+		.offset = update->offset,
+		.len = update->len,
+		.has_sums = update->has_sums != 0,
+	};
 	uint8_t *octets = malloc(update->len);
+	enum nsd_err err = octets == NULL ? NSD_E_MEMORY
+		: load_text_copy(&text, octets, update->len);
 
-	if (octets == NULL || pread(one->fd, octets, update->len,
-		(off_t)update->offset) != (ssize_t)update->len)
+	if (err != NSD_OK && (err != NSD_E_WIRE || !text.has_sums))
 		fail("a text cannot be read");
-	return octets;
+	if (err == NSD_OK)
+		return octets;
+	free(octets);
+	return NULL;
 }
 
 static void
@@ -264,8 +275,10 @@ loader_on_update(const struct queued *one)
 		return;
 	}
 	octets = loader_read(one, &update);
-	out.zone = zone_number(octets + 1);
-	if (updated.err == NSD_OK)
+	out.zone = octets != NULL ? zone_number(octets + 1) : ZONES;
+	if (octets == NULL)
+		updated.err = NSD_E_WIRE;
+	else if (updated.err == NSD_OK)
 		updated.err = loader_apply(octets, &update);
 	note("an UPDATE of z%u%s: %d", out.zone, update.request.again != 0
 		? " again" : "", (int)updated.err);
@@ -331,7 +344,8 @@ loader_tell(void)
 	if (loader.in_hand == 0)
 		fail("more answers than requests");
 	loader.in_hand--;
-	zone_hear(loader.answers.items[0].zone);
+	if (loader.answers.items[0].zone < ZONES)
+		zone_hear(loader.answers.items[0].zone);
 	(void)xfrd_call(loader_answer);
 	if (loader.answers.count > 0)
 		queue_drop(&loader.answers);

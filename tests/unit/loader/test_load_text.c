@@ -2,6 +2,7 @@
  * same records; octets that are cut or wrong are refused. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "lib/journal_fixture.h"
 #include "loader/load_text.h"
 #include "xfr/changes.h"
 
@@ -257,6 +259,92 @@ offset_beyond_all_is_refused(void **state)
 	}
 }
 
+/* ---- texts of a journal -------------------------------------------------- */
+
+/* Keeps the octets in a journal. Returns their place there. */
+static struct load_text
+keep_octets(struct journal *journal)
+{
+	const struct journal_end end = {.kind = JOURNAL_WHOLE, .to = 1,
+		.source = "a test"};
+	struct journal_transfer *transfer = journal_begin(journal, APEX);
+	struct load_text text = {.len = octets_len, .has_sums = true};
+	struct journal_done done;
+
+	assert_non_null(transfer);
+	assert_int_equal(journal_put(transfer, octets, octets_len), NSD_OK);
+	(void)journal_end(transfer, &end);
+	journal_fixture_wait(journal, &done);
+	assert_int_equal(done.err, NSD_OK);
+	assert_int_equal(journal_open_text(journal, APEX, done.id, &text.fd,
+		&text.offset), NSD_OK);
+	return text;
+}
+
+/* Damages the octet at a place behind the begin of a text, or heals it. */
+static void
+flip_octet(const struct load_text *text, uint64_t at)
+{
+	off_t place = (off_t)(text->offset + at);
+	char path[32];
+	uint8_t octet;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", text->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_not_equal(fd, -1);
+	assert_int_equal(pread(fd, &octet, 1, place), 1);
+	octet ^= 1;
+	assert_int_equal(pwrite(fd, &octet, 1, place), 1);
+	close(fd);
+}
+
+static enum nsd_err
+parse_kept(const struct load_text *text, uint64_t *records)
+{
+	struct zonefile_options options = {.apex = APEX, .threads = 1};
+	struct zonefile_result result;
+	enum nsd_err err = load_text_parse(text, &options, &result);
+
+	*records = result.rr_count;
+	zonefile_result_fini(&result);
+	return err;
+}
+
+/* In the first block, the last one, and the sums of the first one. */
+static void
+text_of_a_journal_is_checked_as_it_is_read(void **state)
+{
+	static const unsigned hosts[] = {10, 20000}; /* the latter: in a file */
+	char folder[JOURNAL_FIXTURE_PATH];
+	uint64_t records;
+
+	journal_fixture_folder(folder);
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+		struct journal *journal = journal_fixture_open(folder, 0, NULL);
+		struct load_text text;
+
+		make_octets(hosts[i]);
+		text = keep_octets(journal);
+		assert_int_equal(parse_kept(&text, &records), NSD_OK);
+		assert_int_equal(records,
+			3 + hosts[i] * 2 + (hosts[i] + 499) / 500);
+		for (unsigned k = 0; k < 3; k++) {
+			uint64_t at = k == 0 ? 20 : k == 1 ? octets_len - 1
+				: (octets_len + 31) / 32 * 32;
+
+			flip_octet(&text, at);
+			assert_int_equal(parse_kept(&text, &records),
+				NSD_E_WIRE);
+			flip_octet(&text, at);
+		}
+		assert_int_equal(parse_kept(&text, &records), NSD_OK);
+		close(text.fd);
+		journal_close(journal);
+	}
+	journal_fixture_remove(folder);
+}
+
 static int
 setup(void **state)
 {
@@ -280,6 +368,7 @@ main(void)
 		cmocka_unit_test(text_that_is_cut_is_refused),
 		cmocka_unit_test(text_of_another_zone_is_refused),
 		cmocka_unit_test(offset_beyond_all_is_refused),
+		cmocka_unit_test(text_of_a_journal_is_checked_as_it_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
