@@ -147,10 +147,13 @@ mandatory_parse(const struct svc_value *value, struct svc_out *out)
 	while (list_next(&l, &item, &len)) {
 		struct svc_key_text key;
 
-		if (!svc_key_parse(item, len, &key) || key.doubt
+		if (!svc_key_parse(item, len, &key)
 			|| key.key == SVC_MANDATORY
 			|| !svc_keys_add(&keys, key.key))
 			return mandatory_expected;
+		/* Octets that a primary has sent may be printed so. */
+		if (key.doubt)
+			out->doubt = "known keys, or keyN up to 65534";
 	}
 	return put_keys(out, &keys) ? NULL : too_long;
 }

@@ -179,6 +179,8 @@ rdata_of_bad_value_survives_printing(void **state)
 		{ 64, "00010000050000" }, { 64, "0001000006000100" },
 		{ 64, "00010000070004" "2f646e73" }, { 64, "000100000800010a" },
 		{ 64, "00010000090004001d001d" }, { 64, "000100000a000100" },
+		{ 64, "00010000000002ffffffff000178" },
+		{ 64, "00010000000002ffff" },
 	};
 	static uint8_t wire[256], again[RDATA_MAX_LEN];
 	struct rdata_error error = { 0, "", false };
