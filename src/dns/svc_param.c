@@ -239,25 +239,12 @@ put_item(const uint8_t *item, size_t len, struct text *t)
 	size_t i;
 
 	for (i = 0; i < len; i++) {
-		uint8_t c = item[i];
-
-		if (c == ',' || c == '\\') {
-			/* Escaped as part of an item, then as a string. */
+		/* Escaped as part of an item, then as a string. */
+		if (item[i] == ',' || item[i] == '\\')
 			text_put(t, "\\\\", 2);
-			if (c == '\\')
-				text_put_char(t, '\\');
-			text_put_char(t, (char)c);
-		} else if (c < 0x20 || c > 0x7e) {
-			char escape[4] = { '\\', (char)('0' + c / 100),
-				(char)('0' + c / 10 % 10),
-				(char)('0' + c % 10) };
-
-			text_put(t, escape, sizeof(escape));
-		} else {
-			if (c == '"')
-				text_put_char(t, '\\');
-			text_put_char(t, (char)c);
-		}
+		if (item[i] == '"' || item[i] == '\\')
+			text_put_char(t, '\\');
+		text_put_octet(t, item[i]);
 	}
 }
 

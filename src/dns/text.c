@@ -43,25 +43,28 @@ text_put_blank(struct text *t)
 }
 
 void
+text_put_octet(struct text *t, uint8_t c)
+{
+	if (c < 0x20 || c > 0x7e) {
+		char escape[4] = { '\\', (char)('0' + c / 100),
+			(char)('0' + c / 10 % 10), (char)('0' + c % 10) };
+
+		text_put(t, escape, sizeof(escape));
+	} else {
+		text_put_char(t, (char)c);
+	}
+}
+
+void
 text_put_quoted(struct text *t, const uint8_t *octets, size_t len)
 {
 	size_t i;
 
 	text_put_char(t, '"');
 	for (i = 0; i < len; i++) {
-		uint8_t c = octets[i];
-
-		if (c < 0x20 || c > 0x7e) {
-			char escape[4] = { '\\', (char)('0' + c / 100),
-				(char)('0' + c / 10 % 10),
-				(char)('0' + c % 10) };
-
-			text_put(t, escape, sizeof(escape));
-			continue;
-		}
-		if (c == '"' || c == '\\')
+		if (octets[i] == '"' || octets[i] == '\\')
 			text_put_char(t, '\\');
-		text_put_char(t, (char)c);
+		text_put_octet(t, octets[i]);
 	}
 	text_put_char(t, '"');
 }

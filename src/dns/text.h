@@ -19,6 +19,8 @@ void text_put_char(struct text *t, char c);
 void text_put_number(struct text *t, uint64_t value);
 /* Puts a blank, but not at the start. */
 void text_put_blank(struct text *t);
+/* Puts an octet of a string, as \DDD if it cannot be printed. */
+void text_put_octet(struct text *t, uint8_t c);
 /* Puts octets in quotes, with escapes (RFC 1035 section 5.1). */
 void text_put_quoted(struct text *t, const uint8_t *octets, size_t len);
 void text_put_hex(struct text *t, const uint8_t *octets, size_t len);
