@@ -88,10 +88,13 @@ enum rr_flags {
 	RR_ADDITIONAL = 2,   /* A and AAAA of the name field are additional
 			      * data */
 	RR_SINGLETON = 4,    /* one RR of it at a name (SOA, CNAME, DNAME) */
-	RR_WITH_CNAME = 8,   /* may be beside a CNAME (RRSIG, NSEC, KEY, NXT) */
+	RR_WITH_CNAME = 8,   /* a zone may have it beside a CNAME */
 	RR_OBSOLETE = 16,
 	RR_CANON_LOWER = 32, /* canonical form lower-cases its names (RFC 4034
 			      * section 6.2) */
+	RR_PAST_CNAME = 64,  /* a question for it does not follow a CNAME. KEY
+			      * once stood beside them, too; NSEC3 never does,
+			      * as its owner is a hash */
 };
 
 struct rrtype {

@@ -14,7 +14,7 @@ groups_find(const struct item_group *groups, size_t count, uint16_t type)
 	return NULL;
 }
 
-/* The record of a group that stands first (or last) in the input. */
+/* The record of a group that stands first in the input. */
 static const struct item *
 group_get_first(const struct item_group *g)
 {
@@ -65,9 +65,8 @@ check_cname(struct packer *p, const struct item_group *cname,
 	for (size_t i = 0; i < count; i++) {
 		const struct item_group *g = &groups[i];
 
-		if (g->sigs || g->type == TYPE_CNAME || g->type == TYPE_RRSIG
-			|| g->type == TYPE_NSEC || g->type == TYPE_NSEC3
-			|| g->type == TYPE_SIG || g->type == TYPE_NXT)
+		if (g->sigs || g->type == TYPE_CNAME
+			|| (rrtype_get(g->type)->flags & RR_WITH_CNAME) != 0)
 			continue;
 		findings_add(&p->findings, severity, groups_clash(cname, g),
 			"CNAME and other data at the same name");

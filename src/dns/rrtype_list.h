@@ -28,6 +28,7 @@
 #define OBS RR_OBSOLETE
 #define SINGLE RR_SINGLETON
 #define BESIDE RR_WITH_CNAME
+#define PAST RR_PAST_CNAME
 #define META RR_META
 
 #define RRTYPE_LIST(X)                                                       \
@@ -61,9 +62,9 @@
 	X(22, NSAP, "NSAP", NONE, NONE, F1(NSAP))                            \
 	X(23, NSAP_PTR, "NSAP-PTR", OBS, NONE, F1(NAME))                     \
 	/* RFC 2536, RFC 2535 */                                             \
-	X(24, SIG, "SIG", LOWER | OBS, NONE,                                 \
+	X(24, SIG, "SIG", LOWER | OBS | BESIDE, NONE,                        \
 		F9(TYPE, ALGORITHM, U8, U32, TIME, TIME, U16, NAME, BASE64)) \
-	X(25, KEY, "KEY", BESIDE, NONE,                                      \
+	X(25, KEY, "KEY", PAST, NONE,                                        \
 		F4(U16, U8, ALGORITHM, BASE64_OPTIONAL))                     \
 	/* RFC 2163 */                                                       \
 	X(26, PX, "PX", LOWER, NONE, F3(U16, NAME, NAME))                    \
@@ -74,7 +75,8 @@
 	/* RFC 1876 */                                                       \
 	X(29, LOC, "LOC", NONE, NONE, F1(LOC))                               \
 	/* RFC 2535 */                                                       \
-	X(30, NXT, "NXT", LOWER | OBS | BESIDE, NONE, F2(NAME, NXT_BITMAP))  \
+	X(30, NXT, "NXT", LOWER | OBS | BESIDE | PAST, NONE,                 \
+		F2(NAME, NXT_BITMAP))                                        \
 	/* draft-ietf-nimrod-dns */                                          \
 	X(31, EID, "EID", NONE, NONE, F1(HEX))                               \
 	X(32, NIMLOC, "NIMLOC", NONE, NONE, F1(HEX))                         \
@@ -107,14 +109,14 @@
 	/* RFC 4025 */                                                       \
 	X(45, IPSECKEY, "IPSECKEY", NONE, NONE, F1(IPSECKEY))                \
 	/* RFC 4034 */                                                       \
-	X(46, RRSIG, "RRSIG", LOWER | BESIDE, NONE,                          \
+	X(46, RRSIG, "RRSIG", LOWER | BESIDE | PAST, NONE,                   \
 		F9(TYPE, ALGORITHM, U8, U32, TIME, TIME, U16, NAME, BASE64)) \
-	X(47, NSEC, "NSEC", BESIDE, NSEC, F2(NAME, BITMAP))                  \
+	X(47, NSEC, "NSEC", BESIDE | PAST, NSEC, F2(NAME, BITMAP))           \
 	X(48, DNSKEY, "DNSKEY", NONE, NONE, F4(U16, U8, ALGORITHM, BASE64))  \
 	/* RFC 4701 */                                                       \
 	X(49, DHCID, "DHCID", NONE, DHCID, F1(BASE64))                       \
 	/* RFC 5155 */                                                       \
-	X(50, NSEC3, "NSEC3", NONE, NONE,                                    \
+	X(50, NSEC3, "NSEC3", BESIDE, NONE,                                  \
 		F6(U8, U8, U16, HEX8, BASE32HEX8, BITMAP))                   \
 	X(51, NSEC3PARAM, "NSEC3PARAM", NONE, NONE, F4(U8, U8, U16, HEX8))   \
 	/* RFC 6698, RFC 8162 */                                             \

@@ -299,8 +299,8 @@ dyn_name_get(struct dynupdate *d, const uint8_t *owner, size_t len)
 bool
 dyn_name_is_plain(uint16_t type)
 {
-	return type != TYPE_CNAME && type != TYPE_RRSIG && type != TYPE_NSEC
-		&& type != TYPE_NSEC3 && type != TYPE_SIG && type != TYPE_NXT;
+	return type != TYPE_CNAME
+		&& (rrtype_get(type)->flags & RR_WITH_CNAME) == 0;
 }
 
 void

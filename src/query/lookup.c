@@ -68,7 +68,7 @@ resolve_type(struct search *s, uint16_t qtype)
 	/* Types that may be beside a CNAME are not looked for at its
 	 * target. */
 	if ((node->flags & NODE_CNAME) != 0
-		&& (rrtype_get(qtype)->flags & RR_WITH_CNAME) == 0) {
+		&& (rrtype_get(qtype)->flags & RR_PAST_CNAME) == 0) {
 		s->found = node_find_entry(node, TYPE_CNAME);
 		if (s->found != NULL)
 			s->outcome = OUTCOME_CNAME;

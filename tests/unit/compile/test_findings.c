@@ -167,8 +167,13 @@ cname_beside_other_data_is_an_error(void **state)
 		"text:7: error: CNAME and other data at the same name");
 	refuses(HEAD "a CNAME b\na DNAME c\n",
 		"text:6: error: DNAME and CNAME at the same name");
+	refuses(HEAD "a CNAME ns1\na KEY 49152 3 3\n",
+		"text:6: error: CNAME and other data at the same name");
 	is_silent(HEAD "a CNAME ns1\na NSEC b CNAME RRSIG NSEC\n"
 		"a RRSIG CNAME 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n");
+	is_silent(HEAD "a CNAME ns1\na NXT b CNAME SIG NXT\n"
+		"a SIG CNAME 8 2 3600 20300101000000 20200101000000 1 "
+		"example. AAAA\n");
 }
 
 /* RFC 2181 section 10.1, RFC 6672 section 2.4 */

@@ -38,6 +38,26 @@ cname_chains_end(void **state)
 	world_fini(&w);
 }
 
+/* RFC 4035 section 2.5. Zones may have SIG and NSEC3 there, too, and no KEY. */
+static void
+question_for_a_type_beside_a_cname_stays_there(void **state)
+{
+	static const uint16_t stay[] = {TYPE_RRSIG, TYPE_NSEC, TYPE_NXT,
+		TYPE_KEY};
+	static const uint16_t go_on[] = {TYPE_NSEC3, TYPE_SIG, TYPE_TXT};
+	struct world w;
+
+	world_init(&w);
+	world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\nz. 60 NS ns.z.\n"
+		"c.z. 60 CNAME t.z.\nt.z. 60 A 192.0.2.1\n");
+	world_start(&w);
+	for (unsigned i = 0; i < sizeof(stay) / sizeof(*stay); i++)
+		expect_reply(&w, "c.z.", stay[i], 0, 1, 0);
+	for (unsigned i = 0; i < sizeof(go_on) / sizeof(*go_on); i++)
+		expect_reply(&w, "c.z.", go_on[i], 1, 1, 0);
+	world_fini(&w);
+}
+
 /* Chains of DNAMEs, each with the CNAME made from it, and chains of both. */
 static void
 dname_chains_end(void **state)
@@ -179,6 +199,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cname_chains_end),
+		cmocka_unit_test(
+			question_for_a_type_beside_a_cname_stays_there),
 		cmocka_unit_test(dname_chains_end),
 		cmocka_unit_test(cname_is_followed_into_other_zones),
 		cmocka_unit_test(dname_is_synthesised),
