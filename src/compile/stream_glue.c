@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "compile/glue_pass.h"
 #include "compile/stream_pass.h"
 #include "dns/rdata.h"
@@ -49,11 +50,10 @@ stream_note_uses(struct zone_stream *s)
 		for (; use != NULL; use = use->next) {
 			struct stream_use *note;
 
-			/* An owner outside of the names: the use is of several
-			 * NSEC3 records at one owner. */
-			if (use->owner < b->names
-				|| use->owner >= b->names + b->name_count)
-				continue;
+			/* NSEC3 records, whose owners are elsewhere, have no
+			 * targets. */
+			ASSERT_HOT(use->owner >= b->names
+				&& use->owner < b->names + b->name_count);
 			note = uses_append(s);
 			if (note == NULL)
 				return NSD_E_MEMORY;
