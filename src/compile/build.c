@@ -320,15 +320,6 @@ build_check_apex(struct build *b)
 			"zone '%s' has no NS record", text);
 }
 
-bool
-build_has_errors(const struct build *b)
-{
-	for (unsigned i = 0; i < b->worker_count; i++)
-		if (b->workers[i].packer.findings.count[DIAG_ERROR] > 0)
-			return true;
-	return false;
-}
-
 /* Runs the passes one after the other. A zone with errors is given up only once
  * it is packed: so all errors are told at once. */
 static enum nsd_err

@@ -103,6 +103,17 @@ build_packer(struct build *b)
 	return &b->workers[0].packer;
 }
 
+/* True if an error was found. The zone is given up then, but only at the end:
+ * so all errors are told at once. */
+static inline bool
+build_has_errors(const struct build *b)
+{
+	for (unsigned i = 0; i < b->worker_count; i++)
+		if (b->workers[i].packer.findings.count[DIAG_ERROR] > 0)
+			return true;
+	return false;
+}
+
 /* ---- build.c, for stream.c too ----------------------------------------- */
 
 /* Makes the workers and the table of shared contents. Without a writer and a
@@ -110,7 +121,6 @@ build_packer(struct build *b)
  * failure, too, build_fini has to be called. */
 enum nsd_err build_start(struct build *b, struct store_heap *heap) MUST_USE;
 void build_fini(struct build *b);
-bool build_has_errors(const struct build *b);
 void build_emit(struct build *b, struct diag_sink *sink);
 /* Closes the gaps that repeated owners leave; returns how many are left. */
 size_t build_compact_nodes(store_ref *nodes, size_t count);

@@ -228,7 +228,8 @@ chain_check_item(struct build *b, struct chain_item *item,
 	if (item->rr == NULL)
 		return NSD_OK;
 	next = nsec3_get_next(item->rr);
-	if (memcmp(next, follows, NSEC3_HASH_LEN) == 0)
+	/* Behind an error, records are left out: the zone is given up. */
+	if (memcmp(next, follows, NSEC3_HASH_LEN) == 0 || build_has_errors(b))
 		return NSD_OK;
 	return item_keep_next(b, item, next);
 }
@@ -308,7 +309,8 @@ chain_create_of_items(struct build *b)
 static void
 chain_warn_of_no_record(struct build *b)
 {
-	if (b->zone.apex_len + NSEC3_LABEL_LEN + 1 > NAME_MAX_LEN)
+	if (b->zone.apex_len + NSEC3_LABEL_LEN + 1 > NAME_MAX_LEN
+		|| build_has_errors(b))
 		return;
 	findings_add(&build_packer(b)->findings, DIAG_WARNING, b->params_rr,
 		"no NSEC3 record has the parameters of this NSEC3PARAM");

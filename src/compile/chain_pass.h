@@ -25,7 +25,8 @@ bool chain_use_params(struct build *b, const struct rrbatch_rr *rr);
  * NSD_E_MEMORY. */
 enum nsd_err chain_list(struct build *b) MUST_USE;
 /* A record whose next hash is not that of the record that follows keeps it
- * itself. NSD_E_MEMORY: the item stays as it is. */
+ * itself, with a warning; but not if the zone has errors. NSD_E_MEMORY: the
+ * item stays as it is. */
 enum nsd_err chain_check_item(struct build *b, struct chain_item *item,
 	const uint8_t *follows) MUST_USE;
 /* Makes zone.chain of the records, which it has from then on. NSD_E_MEMORY:

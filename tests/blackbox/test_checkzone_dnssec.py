@@ -74,6 +74,16 @@ def test_zone_is_printed_only_if_it_verifies(tmp_path):
     assert "$ORIGIN org.\n" in check(path, "-p")[2]
 
 
+@pytest.mark.parametrize("denial", DENIALS)
+def test_another_error_in_a_sound_zone_is_told_alone(tmp_path, denial):
+    path = Zone().make(denial).sign().write(tmp_path / "zone")
+    with open(path, "a") as file:
+        file.write("other.example. 300 TXT x\n")
+    assert check(path) == (1, [(
+        "error", "out of zone data: other.example. is outside the zone for "
+        "fqdn example.org.")], f"zone example.org file {path} has 1 errors\n")
+
+
 # ---- time
 
 

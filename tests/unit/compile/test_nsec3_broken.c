@@ -1,6 +1,9 @@
 /* test_nsec3_broken.c - zones with a broken chain of NSEC3 records: they load,
  * and what is wrong is reported. */
+#include "compile/stream.h"
+#include "dns/rrbatch.h"
 #include "lib/nsec3_zone.h"
+#include "zonefile/zonefile.h"
 
 /* ---- broken zones ------------------------------------------------------ */
 
@@ -284,6 +287,93 @@ costly_chain_is_hashed_for_the_apex_alone(void **state)
 	f.nsec3_iterations_max = 0;
 }
 
+/* ---- zones with errors --------------------------------------------------- */
+
+static void
+error_elsewhere_is_told_alone(void **state)
+{
+	begin();
+	add("@ NSEC3PARAM 1 0 0 -\n");
+	add_chain(&plain, two_names);
+	add("other.org. A 192.0.2.1\n");
+	assert_int_equal(zone_fixture_build(&f, "example.", text, &zone),
+		NSD_E_ZONE);
+	warned("text:10: error: out of zone data: other.org. is outside");
+	assert_int_equal(f.sink.errors, 1);
+	assert_int_equal(f.sink.warnings, 0);
+	assert_int_equal(live(), 0);
+}
+
+/* Gives records to a stream. Those of the last owner go to its next part. */
+static void
+take(struct zone_stream *stream, const char *records)
+{
+	const struct zonefile_options options = {
+		.apex = zone_fixture_name("example."),
+	};
+	struct rrbatch *all = rrbatch_create(4096);
+	struct zonefile_result parsed;
+
+	assert_non_null(all);
+	assert_int_equal(zonefile_parse_text("text", records, strlen(records),
+				 &options, NULL, &parsed),
+		NSD_OK);
+	for (const struct rrbatch *b = parsed.batches; b != NULL; b = b->next) {
+		const struct rrbatch_rr *rr = rrbatch_first(b);
+
+		for (size_t i = 0; i < b->count; i++, rr = rrbatch_next(rr))
+			assert_int_equal(rrbatch_append(all, rr,
+						 rr->owner_len > 0 ? rr->data
+								   : NULL,
+						 rrbatch_rr_rdata(rr)),
+				NSD_OK);
+	}
+	zonefile_result_fini(&parsed);
+	assert_int_equal(stream_take(stream, all), NSD_OK);
+}
+
+/* A part of the chain is packed before the error is met, and the rest is left
+ * out. */
+static void
+error_amid_a_stream_is_told_alone(void **state)
+{
+	static const char *const files[] = {"text"};
+	const struct zone_build_input input = {
+		.apex = zone_fixture_name("example."),
+		.threads = 1,
+	};
+	const struct zone_stream_options options = {
+		.rr_expected = 1,
+		.part_octets = 1,
+	};
+	struct diag_sink sink = {.on_diag = NULL};
+	uint8_t hashes[3][NSEC3_HASH_LEN];
+	struct zone_stream *stream;
+
+	for (unsigned i = 0; i < 3; i++)
+		memset(hashes[i], 0x10 * (int)(i + 1), NSEC3_HASH_LEN);
+	assert_int_equal(stream_begin(&input, &options, f.writer,
+				 store_writer_heap(f.writer), &stream),
+		NSD_OK);
+	text[0] = '\0';
+	add(SOA "@ NS ns1\n@ NSEC3PARAM 1 0 0 -\n%s NSEC3 1 0 0 - %s A\n",
+		label(hashes[0]), label(hashes[1]));
+	take(stream, text);
+	text[0] = '\0';
+	add("3x CNAME a\n3x CNAME b\n%s NSEC3 1 0 0 - %s A\n",
+		label(hashes[1]), label(hashes[2]));
+	take(stream, text);
+	text[0] = '\0';
+	add("%s NSEC3 1 0 0 - %s A\nns1 A 192.0.2.1\n", label(hashes[2]),
+		label(hashes[0]));
+	take(stream, text);
+	assert_int_equal(stream_finish(stream, files, 1, &sink, &zone),
+		NSD_E_ZONE);
+	assert_int_equal(sink.errors, 1);
+	assert_int_equal(sink.warnings, 0);
+	assert_int_equal(live(), 0);
+}
+
 int
 main(void)
 {
@@ -299,6 +389,8 @@ main(void)
 		T(owners_that_are_no_hash_are_only_data),
 		T(next_hash_of_another_length_is_only_data),
 		T(costly_chain_is_hashed_for_the_apex_alone),
+		T(error_elsewhere_is_told_alone),
+		T(error_amid_a_stream_is_told_alone),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
