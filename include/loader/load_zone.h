@@ -211,6 +211,11 @@ struct history_limits load_zone_get_history(const struct load_zone *zone);
 bool load_zone_claim(struct load_zone *zone, bool pass) MUST_USE;
 bool load_zone_release(struct load_zone *zone);
 
+/* The zone is busy no more: nobody reads its published version. Any thread of
+ * the loader. */
+void load_zone_end_busy(const struct load_context *context,
+	struct load_zone *zone);
+
 /* Notes the progress of a large zone. stage: kept. */
 void load_zone_note_progress(struct load_progress *progress,
 	const char *stage, uint64_t done, uint64_t total);

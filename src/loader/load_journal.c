@@ -210,6 +210,8 @@ journal_build_entry(const struct load_context *context,
 	free(result->refusal);
 	result->refusal = NULL;
 	result->outcome = LOAD_UNCHANGED;
+	/* The file may be put off, and the zone be changed until then. */
+	load_zone_end_busy(context, zone);
 	return false;
 }
 

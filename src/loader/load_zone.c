@@ -115,6 +115,14 @@ load_zone_release(struct load_zone *zone)
 }
 
 void
+load_zone_end_busy(const struct load_context *context, struct load_zone *zone)
+{
+	pthread_mutex_lock(context->busy_lock);
+	zone->busy = false;
+	pthread_mutex_unlock(context->busy_lock);
+}
+
+void
 load_zone_note_progress(struct load_progress *p, const char *stage,
 	uint64_t done, uint64_t total)
 {

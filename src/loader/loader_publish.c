@@ -380,9 +380,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		result->outcome == LOAD_PUT_OFF);
 	if (result->outcome == LOAD_PUT_OFF && loader_queue_file(loader, zone))
 		return;
-	pthread_mutex_lock(context->busy_lock);
-	zone->busy = false;
-	pthread_mutex_unlock(context->busy_lock);
+	load_zone_end_busy(context, zone);
 	if (journal)
 		load_journal_hold(context, zone);
 	loader_act_on(loader, result);

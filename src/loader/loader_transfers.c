@@ -63,9 +63,7 @@ whole_end(struct loader *loader, struct load_result *result,
 	enum nsd_err err;
 
 	assert(zone->reading && zone->conf != NULL && zone->transfer != NULL);
-	pthread_mutex_lock(loader->context.busy_lock);
-	zone->busy = false;
-	pthread_mutex_unlock(loader->context.busy_lock);
+	load_zone_end_busy(&loader->context, zone);
 	err = whole_publish(loader, result, updated);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
@@ -245,9 +243,7 @@ transfers_end_replay(struct loader *loader, struct loader_transfer *one)
 	struct load_zone *zone = one->zone;
 	struct timeval at_once = {.tv_sec = 0};
 
-	pthread_mutex_lock(loader->context.busy_lock);
-	zone->busy = false;
-	pthread_mutex_unlock(loader->context.busy_lock);
+	load_zone_end_busy(&loader->context, zone);
 	zone->transfer = NULL;
 	loader_end_replay(loader, zone);
 	transfers_forget(one);

@@ -24,7 +24,9 @@
 #include "base/octets.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "lib/journal_fixture.h"
 #include "loader/load_crashes.h"
+#include "loader/load_journal.h"
 #include "loader/load_list.h"
 #include "loader/load_read.h"
 #include "loader/load_retire.h"
@@ -513,6 +515,70 @@ transfer_in_no_order_is_built_sorted(void **state)
 	assert_int_equal(served()->rr_count, NAMES + 2);
 }
 
+/* ---- the journal --------------------------------------------------------- */
+
+/* A file that several threads read. */
+static void
+write_large_file(void)
+{
+	FILE *out;
+
+	write_file(1001);
+	out = fopen(f.file, "a");
+	assert_non_null(out);
+	for (unsigned i = 0; i < 1u << 17; i++)
+		fprintf(out, "; %062u\n", i);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* Writes a journal with a whole zone of serial 2, which is none. */
+static void
+write_broken_entry(const char *path)
+{
+	const struct journal_end end = {
+		.kind = JOURNAL_WHOLE,
+		.to = 2,
+		.source = "127.0.0.1",
+	};
+	struct journal *journal = journal_fixture_open(path, 0, NULL);
+	struct journal_transfer *transfer = journal_begin(journal,
+		f.zone->conf->wire);
+	struct journal_done done;
+
+	assert_non_null(transfer);
+	assert_int_equal(journal_put(transfer, "x", 1), NSD_OK);
+	(void)journal_end(transfer, &end);
+	journal_fixture_wait(journal, &done);
+	assert_int_equal(done.err, NSD_OK);
+	journal_accept(journal, done.apex, done.id);
+	journal_close(journal);
+}
+
+/* A change that comes before the file is read finds the zone as it is. */
+static void
+zone_that_the_journal_cannot_build_is_not_busy(void **state)
+{
+	char path[JOURNAL_FIXTURE_PATH];
+	struct load_journal *journal;
+	struct load_result result;
+
+	write_file(1000);
+	load();
+	write_large_file();
+	journal_fixture_folder(path);
+	write_broken_entry(path);
+	journal = load_journal_open(path);
+	assert_non_null(journal);
+	f.context.journal = journal;
+	result = read_zone(false);
+	f.context.journal = NULL;
+	load_journal_close(journal);
+	journal_fixture_remove(path);
+	assert_int_equal(result.outcome, LOAD_LARGE);
+	assert_false(f.zone->busy);
+	assert_int_equal(change(), NSD_OK);
+}
+
 int
 main(void)
 {
@@ -536,6 +602,7 @@ main(void)
 		TEST(file_that_has_changed_comes_before_that),
 		TEST(transfer_in_no_order_is_built_sorted),
 		TEST(whole_zone_that_comes_again_takes_nothing_back),
+		TEST(zone_that_the_journal_cannot_build_is_not_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
