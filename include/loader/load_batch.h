@@ -15,8 +15,9 @@ struct load_batch {
 	struct load_set *set;
 	struct store_writer *writer;
 	struct conf *conf;
-	bool pass; /* a pass is running, which may still look at the places of
-		    * removed zones */
+	bool pass; /* a pass is running, or is to come for zones that are
+		    * listed: it may still look at the places of removed
+		    * zones */
 	table_on_removed *on_removed;
 	void *ctx;
 	/* private, NULL */

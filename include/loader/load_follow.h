@@ -37,7 +37,8 @@ struct load_follow {
  * Publishes the settings of new, adds its zones, and removes those that it does
  * not have. Zones that were added at run time stay, unless new has them, too,
  * or lacks their pattern, which the log says.
- * in: old: the configuration of the zones in the set. pass: a pass is running.
+ * in: old: the configuration of the zones in the set. pass: as in struct
+ *     load_batch.
  * returns NSD_OK: old is destroyed now or later, or if it is f->kept, has no
  *     zones any more;
  *     NSD_E_MEMORY, NSD_E_LIMIT (a list of addresses is too long, or the set is

@@ -41,11 +41,12 @@ struct load_zone *load_set_at(const struct load_set *set,
 struct load_zone *load_set_take(struct load_set *set,
 	const struct conf_zone *conf);
 
-/* Gives a place back. pass: a pass is running, which may still look at the
- * place. */
+/* Gives a place back. pass: a pass is running, or is to come for zones that are
+ * listed, and may still look at the place. */
 void load_set_give(struct load_set *set, struct load_zone *zone, bool pass);
 
-/* Makes all free places usable again, as no pass runs any more. */
+/* Makes all free places usable again, as no pass runs any more, and no zones
+ * are listed for one. */
 void load_set_end_pass(struct load_set *set);
 
 #endif

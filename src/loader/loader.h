@@ -203,6 +203,14 @@ loader_has_threads(const struct loader *loader)
 	return count > loader->verdicts.waiting;
 }
 
+/* True if a pass runs, or is to come for zones that are listed already: it may
+ * look at the places of zones that go. */
+static inline bool
+loader_has_listed(const struct loader *loader)
+{
+	return loader->pass != LOADER_PASS_NONE || loader->again_count > 0;
+}
+
 /* Ends the loader, if all threads are done. */
 static inline void
 loader_end_threads(struct loader *loader)

@@ -49,7 +49,7 @@ loader_on_configure(struct role *role, const struct ipc_message *m)
 		err = conf_image_read_zones(m->fds[1], new);
 	if (err == NSD_OK)
 		err = load_follow_begin(&loader->follow, old, new,
-			loader->pass != LOADER_PASS_NONE);
+			loader_has_listed(loader));
 	loader_check_follows(err);
 	server->conf = new;
 	server->conf_number = configure.number;

@@ -92,7 +92,9 @@ loader_end_pass(struct loader *loader)
 	loader->suspect_count = loader->suspect_next = 0;
 	loader->pass = LOADER_PASS_NONE;
 	loader_say_pass(loader);
-	load_set_end_pass(&loader->set);
+	/* Zones of the next passes may be listed already. */
+	if (!loader_has_listed(loader) && !loader_reload_waits(loader))
+		load_set_end_pass(&loader->set);
 	loader_report_pass(loader, pass);
 	loader_tell_served(loader);
 	loader_end_reload(loader);

@@ -30,7 +30,7 @@ loader_retry_updates(struct loader *loader)
 	if (loader->follow.count > 0)
 		loader_publish_zones(loader);
 	loader_check_follows(load_follow_up(&loader->follow,
-		loader->role.server->conf, loader->pass != LOADER_PASS_NONE));
+		loader->role.server->conf, loader_has_listed(loader)));
 	load_wait_restart(&loader->wait);
 	if (loader->wait.trying)
 		event_add(loader->updates_event, &at_once);

@@ -155,7 +155,7 @@ loader_begin_batch(struct loader *loader)
 		.set = &loader->set,
 		.writer = loader->writer,
 		.conf = loader->role.server->conf,
-		.pass = loader->pass != LOADER_PASS_NONE,
+		.pass = loader_has_listed(loader),
 		.on_removed = loader_on_removed,
 		.ctx = loader,
 	};
@@ -264,8 +264,6 @@ loader_open_batch(struct loader *loader)
 {
 	if (!loader->changing)
 		loader->changes = loader_begin_batch(loader);
-	/* A pass may have begun or ended since. */
-	loader->changes.pass = loader->pass != LOADER_PASS_NONE;
 	loader->changing = true;
 	return &loader->changes;
 }
@@ -286,6 +284,9 @@ loader_change_zones(struct loader *loader, struct zone_message *asked,
 	while (zone_message_next(asked, &change)) {
 		if (is_over)
 			return false;
+		/* A pass may have begun or ended since the change before, or
+		 * its zone have been listed. */
+		batch->pass = loader_has_listed(loader);
 		loader_change_zone(loader, batch, &change, again, reasons);
 		loader_note_change(answer, &change);
 		loader->changes_count++;
