@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/octets.h"
-#include "guard/siphash.h"
+#include "base/siphash.h"
 
 /* gcc says that ThreadSanitizer knows nothing of fences. */
 #ifdef __SANITIZE_THREAD__

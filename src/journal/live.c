@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "journal/format.h"
 
@@ -14,6 +15,9 @@ live_init(struct live *live)
 {
 	memset(live, 0, sizeof(*live));
 	CDS_INIT_LIST_HEAD(&live->segments);
+	if (getrandom(live->key, sizeof(live->key), 0)
+		!= (ssize_t)sizeof(live->key))
+		return NSD_E_SYSTEM;
 	live->buckets = calloc(BUCKETS_FIRST, sizeof(*live->buckets));
 	if (live->buckets == NULL)
 		return NSD_E_MEMORY;
@@ -38,17 +42,17 @@ live_fini(struct live *live)
 
 /* ---- zones */
 
-/* Names of zones are chosen by the operator, so no attacker can make them
- * collide. */
+/* Names of zones may be chosen by others, as those of members of a catalog are:
+ * without the key nobody can make them collide. */
 static uint64_t
-hash_apex(const uint8_t *apex, size_t len)
+hash_apex(const struct live *live, const uint8_t *apex)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint8_t lower[NAME_MAX_LEN];
+	size_t len = name_len(apex);
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ name_lower_octet(apex[i]))
-			* UINT64_C(0x100000001b3);
-	return hash ^ hash >> 29;
+	memcpy(lower, apex, len);
+	name_lower(lower);
+	return siphash(live->key, lower, len, 1, 3);
 }
 
 static struct live_zone **
@@ -71,7 +75,7 @@ find_hashed(const struct live *live, const uint8_t *apex, uint64_t hash)
 struct live_zone *
 live_find_zone(const struct live *live, const uint8_t *apex)
 {
-	return find_hashed(live, apex, hash_apex(apex, name_len(apex)));
+	return find_hashed(live, apex, hash_apex(live, apex));
 }
 
 /* Makes more buckets; without memory the chains get longer. */
@@ -101,7 +105,7 @@ static struct live_zone *
 get_zone(struct live *live, const uint8_t *apex)
 {
 	size_t len = name_len(apex);
-	uint64_t hash = hash_apex(apex, len);
+	uint64_t hash = hash_apex(live, apex);
 	struct live_zone *zone = find_hashed(live, apex, hash), **bucket;
 
 	if (zone != NULL)

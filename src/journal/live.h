@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/siphash.h"
 #include "journal/journal_entry.h"
 
 struct live_segment {
@@ -44,6 +45,7 @@ struct live {
 	struct live_zone **buckets;
 	size_t bucket_count;          /* a power of two */
 	size_t zone_count;
+	uint8_t key[SIPHASH_KEY_LEN]; /* of the hash of names: random */
 	struct cds_list_head segments;
 	uint64_t entry_count;
 	uint64_t record_octets;       /* of live entries, in segments */
@@ -52,7 +54,8 @@ struct live {
 	uint64_t segment_count;
 };
 
-/* Prepares an empty table. NSD_E_MEMORY: live_fini is still fine. */
+/* Prepares an empty table. NSD_E_MEMORY, or NSD_E_SYSTEM with errno: live_fini
+ * is still fine. */
 enum nsd_err live_init(struct live *live) MUST_USE;
 void live_fini(struct live *live);
 

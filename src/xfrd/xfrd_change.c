@@ -93,7 +93,7 @@ change_begin(struct xfrd_change *change)
 		xfrd_change_end(change, outcome, NULL);
 		return true;
 	}
-	if (xfrd_change_find(changes, change->wire) != NULL)
+	if (xfrd_change_find(change->xfrd, change->wire) != NULL)
 		return false;
 	if (!change->is_listed && xfrd_change_save(change))
 		return true;

@@ -55,24 +55,24 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	return NULL;
 }
 
-static unsigned
-change_bucket(const uint8_t *wire)
+/* Returns the bucket of a zone, in lower case. Others may have chosen its
+ * name. */
+static struct cds_list_head *
+change_bucket(const struct xfrd *xfrd, const uint8_t *wire)
 {
-	size_t len = name_len(wire);
-	uint32_t sum = 0;
+	uint64_t hash = siphash(xfrd->zones.table.key, wire, name_len(wire), 1,
+		3);
 
-	for (size_t i = 0; i < len; i++)
-		sum = sum * 31 + wire[i];
-	return sum % XFRD_CHANGE_BUCKETS;
+	return &xfrd->changes->same[hash % XFRD_CHANGE_BUCKETS];
 }
 
 void
 xfrd_change_note(struct xfrd_change *change)
 {
 	assert(cds_list_empty(&change->same));
-	assert(xfrd_change_find(change->xfrd->changes, change->wire) == NULL);
+	assert(xfrd_change_find(change->xfrd, change->wire) == NULL);
 	cds_list_add_tail(&change->same,
-		&change->xfrd->changes->same[change_bucket(change->wire)]);
+		change_bucket(change->xfrd, change->wire));
 }
 
 void
@@ -82,12 +82,12 @@ xfrd_change_forget(struct xfrd_change *change)
 }
 
 struct xfrd_change *
-xfrd_change_find(const struct xfrd_changes *changes, const uint8_t *wire)
+xfrd_change_find(const struct xfrd *xfrd, const uint8_t *wire)
 {
+	const struct cds_list_head *bucket = change_bucket(xfrd, wire);
 	struct xfrd_change *other;
 
-	cds_list_for_each_entry(other, &changes->same[change_bucket(wire)],
-		same)
+	cds_list_for_each_entry(other, bucket, same)
 		if (name_equal(other->wire, wire))
 			return other;
 	return NULL;

@@ -61,7 +61,7 @@ changes_on_new(struct xfrd *xfrd, const struct zonelist_line *line)
 	}
 	if (!xfrd_has_pattern(xfrd, line->pattern))
 		return xfrd_skipped_add(xfrd->changes, wire, line);
-	if (xfrd_change_find(xfrd->changes, wire) == NULL)
+	if (xfrd_change_find(xfrd, wire) == NULL)
 		return changes_repeat(xfrd, &ask, line);
 	xfrd->changes->odd = true;
 	return NSD_OK;

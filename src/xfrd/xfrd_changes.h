@@ -139,7 +139,7 @@ void xfrd_change_free(struct xfrd_change *change);
 void xfrd_change_note(struct xfrd_change *change);
 void xfrd_change_forget(struct xfrd_change *change);
 /* Finds the change of a zone that was noted. NULL: there is none. */
-struct xfrd_change *xfrd_change_find(const struct xfrd_changes *changes,
+struct xfrd_change *xfrd_change_find(const struct xfrd *xfrd,
 	const uint8_t *wire);
 
 /* Moves a change to the end of a list. */

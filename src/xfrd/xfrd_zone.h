@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "guard/siphash.h"
+#include "base/siphash.h"
 #include "store/store.h"
 #include "xfr/machine.h"
 #include "xfr/state.h"

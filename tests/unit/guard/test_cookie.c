@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "base/siphash.h"
 #include "guard/cookie.h"
-#include "guard/siphash.h"
 
 static uint8_t
 digit(char c)

@@ -3,6 +3,8 @@
  * loader are played. */
 #include "config.h"
 
+#include <errno.h>
+#include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,6 +279,62 @@ id_that_is_no_name_is_empty(void **state)
 	assert_string_equal(xfrd_member_id_print(label, catalog, text), "");
 }
 
+/* ---- names that a producer chooses --------------------------------------- */
+
+#define CHOSEN 64u
+/* By chance no bucket has so many of them. */
+#define BUCKET_MAX 16u
+
+/* A sum of a zone's octets, which anybody can compute. */
+static uint32_t
+sum_without_key(const char *name)
+{
+	uint32_t sum = (uint32_t)strlen(name);
+
+	for (; *name != '\0'; name++)
+		sum = sum * 31 + (uint8_t)*name;
+	return sum * 31;
+}
+
+static unsigned
+count_longest_bucket(const struct xfrd_changes *changes)
+{
+	unsigned longest = 0;
+
+	for (unsigned i = 0; i < XFRD_CHANGE_BUCKETS; i++) {
+		const struct xfrd_change *one;
+		unsigned count = 0;
+
+		cds_list_for_each_entry(one, &changes->same[i], same)
+			count++;
+		if (count > longest)
+			longest = count;
+	}
+	return longest;
+}
+
+static void
+chosen_names_share_no_bucket(void **state)
+{
+	uint64_t before = flushes;
+	unsigned count = 0;
+	char name[32];
+
+	for (unsigned i = 0; count < CHOSEN; i++) {
+		snprintf(name, sizeof(name), "z%u", i);
+		if (sum_without_key(name) % XFRD_CHANGE_BUCKETS != 0)
+			continue;
+		change(XFRD_CHANGE_ADD, name, "p", "z");
+		count++;
+	}
+	while (flushes == before)
+		event_base_loop(fixture.xfrd.role.base,
+			EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	assert_int_equal(fixture.xfrd.changes->batch_count, CHOSEN);
+	assert_true(count_longest_bucket(fixture.xfrd.changes) < BUCKET_MAX);
+	xfrd_changes_on_synced(&fixture.xfrd, flushes, EIO);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, changes_begin, \
 	changes_end)
 
@@ -298,6 +356,7 @@ main(void)
 		TEST(member_whose_deletion_was_left_and_fails_stays_one),
 		cmocka_unit_test(id_is_printed_and_parsed),
 		cmocka_unit_test(id_that_is_no_name_is_empty),
+		TEST(chosen_names_share_no_bucket),
 	};
 	int result;
 

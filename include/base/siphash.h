@@ -5,8 +5,8 @@
  * SipHash-2-4 is for cookies (RFC 9018 section 4.4). SipHash-1-3 takes half as
  * long, and is for tables.
  */
-#ifndef GUARD_SIPHASH_H
-#define GUARD_SIPHASH_H
+#ifndef BASE_SIPHASH_H
+#define BASE_SIPHASH_H
 
 #include <endian.h>
 #include <stddef.h>
