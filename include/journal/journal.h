@@ -31,7 +31,7 @@
  * Disk use: texts in progress, and at most 3 times the live entries (with 200
  * octets for each) and 4 segments. The oldest segment is removed first; its
  * live entries are copied forward when that bound is reached. Live entries of a
- * zone grow until it is written to its file or transferred whole.
+ * zone grow until it is written to its file, or a whole zone is put here.
  *
  * Memory: some 200 octets a live entry with its zone; of a transfer at most 64
  * KiB and 16 octets for each 64 KiB received; octets that wait for the disk, 8

@@ -156,6 +156,7 @@ xfrd_on_let_go(struct role *role, const struct ipc_message *m)
 	memcpy(&let_go, m->payload, sizeof(let_go));
 	control_let_go((struct xfrd *)role, let_go.epoch);
 	xfrd_catalog_let_go((struct xfrd *)role, let_go.epoch);
+	xfrd_edit_renew_let_go((struct xfrd *)role, let_go.epoch);
 }
 
 static void
@@ -302,6 +303,7 @@ xfrd_init_asks(struct xfrd *xfrd)
 	xfrd_asks_follow(&xfrd->asks, &xfrd->role.server->conf->server);
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->held);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
 	CDS_INIT_LIST_HEAD(&xfrd->judged_waiting);

@@ -6,7 +6,8 @@
  *   xfrd_turn.c    carries out the machine's actions when they are due
  *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
  *   xfrd_notify.c  hears NOTIFY
- *   xfrd_keep.c    has transfers made durable, and published
+ *   xfrd_keep.c    has transfers made durable, and published;
+ *                  xfrd_keep_bound.c: when the journal has too much of a zone
  *   xfrd_edit.c    the same of versions that are made here: xfrd_edit.h
  *   xfrd_refused.c  versions that the loader has refused, for accept
  *   xfrd_client_update.c  UPDATEs of clients; xfrd_freeze.c: not for a while
@@ -204,6 +205,8 @@ struct xfrd {
 	/* Of these, in the order in which they ended: */
 	unsigned kept;                /* jobs that have ended */
 	unsigned judged;              /* of these, is_judged */
+	struct cds_list_head held;    /* not kept yet: their zones are to be in
+				       * the journal whole */
 	struct cds_list_head ended;   /* not durable yet */
 	struct cds_list_head waiting; /* durable; the loader takes no more */
 	struct cds_list_head judged_waiting; /* the same, of those that are
@@ -342,8 +345,8 @@ struct xfrd_job {
 				    * program that judges */
 	bool was_served;           /* a version of the entry's serial was
 				    * served when that was put there */
-	/* Of xfrd.ended, xfrd.waiting or, before it is sent, asks.waiting; or
-	 * of none. */
+	/* Of xfrd.held, xfrd.ended, xfrd.waiting or, before it is sent,
+	 * asks.waiting; or of none. */
 	struct cds_list_head keep_node;
 	struct load_text at;       /* being published; fd -1: not yet */
 	struct acl_element ours[]; /* these addresses; behind them apex, name,
@@ -460,11 +463,23 @@ void xfrd_keep_drop_others(struct xfrd *xfrd, const char *folder);
 bool xfrd_keep_is_full(const struct xfrd *xfrd);
 /* Reads no more from primaries for a while, if the disk does not keep up. */
 void xfrd_keep_slow_down(struct xfrd *xfrd);
-/* Has a complete transfer made durable, then published. */
+/* Has a complete transfer made durable, then published. It may end at once. */
 void xfrd_keep_begin(struct xfrd_job *job);
 /* Takes the loader's word that the request with a ticket waits for a program
  * that judges. If it is a transfer, its zone is marked. */
 void xfrd_keep_take_delay(struct xfrd *xfrd, uint64_t ticket);
+
+/* ---- xfrd_keep_bound.c --------------------------------------------------- */
+
+/* Has the zone of a complete transfer written to the journal whole, if that has
+ * too many differences of it. True: the job waits for that, or has ended.
+ * False: it may be put into the journal. */
+bool xfrd_keep_hold(struct xfrd_job *job, xfrd_edit_on_renewed *on_renewed)
+	MUST_USE;
+/* Takes the job of a zone that has waited, to be put into the journal; why: as
+ * for xfrd_edit_on_renewed. NULL: there is none, or it has ended. */
+struct xfrd_job *xfrd_keep_take_held(struct xfrd *xfrd, const uint8_t *apex,
+	const char *why);
 
 /* ---- xfrd_resume.c ------------------------------------------------------- */
 
@@ -482,10 +497,11 @@ bool xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 
 /* ---- xfrd_shorten.c ------------------------------------------------------ */
 
-/* Looks at the differences that the journal has of a zone, of which a version
- * was published. If there are many, the zone's file is written. True: they have
- * reached the bound, `least` octets and some for each record of the zone:
- * *octets. */
+/* Looks at the differences that the journal has of a zone, and which were
+ * published. If there are many, the zone's file is written. True: they have
+ * reached the bound: `least` octets, some for each record of the zone, and as
+ * many as a whole zone has that they begin at. *octets: of the zone, in the
+ * journal. */
 bool xfrd_shorten(struct xfrd *xfrd, struct xfrd_zone *zone, uint64_t least,
 	uint64_t *octets) MUST_USE;
 

@@ -16,8 +16,8 @@
 #include "xfrd/xfrd_edits.h"
 #include "xfrd/xfrd_refused.h"
 
-/* The bound of what the journal has of a zone, as in xfrd_keep.c, but smaller:
- * here the zone is written to the journal whole, and no primary is asked. */
+/* The bound of what the journal has of a zone, as in xfrd_keep_bound.c, but
+ * smaller, as versions that are made here are. */
 #define JOURNAL_OCTETS_MAX (1u << 20)
 
 static void edit_zone_go_on(struct edit_zone *z);
@@ -171,6 +171,14 @@ edit_zone_begin(struct edit_zone *z)
 	z->step = EDIT_FLUSH;
 }
 
+/* Returns why an entry could not be written. */
+static const char *
+edit_done_reason(const struct journal_done *done)
+{
+	return done->err == NSD_E_SYSTEM ? strerror(done->error)
+					 : err_text(done->err);
+}
+
 bool
 xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
 {
@@ -188,13 +196,13 @@ xfrd_edit_on_durable(struct xfrd *xfrd, const struct journal_done *done)
 	if (z->step == EDIT_RENEWED) {
 		if (done->err == NSD_OK)
 			journal_accept(xfrd->journal, z->apex, z->entry);
-		z->step = EDIT_NONE;
+		xfrd_edit_renew_tell(z, done->err == NSD_OK ? NULL
+			: edit_done_reason(done));
 		edit_zone_go_on(z);
 		return true;
 	}
 	if (done->err != NSD_OK) {
-		edit_zone_end(z, done->err, done->err == NSD_E_SYSTEM
-			? strerror(done->error) : err_text(done->err));
+		edit_zone_end(z, done->err, edit_done_reason(done));
 		return true;
 	}
 	z->step = EDIT_PUBLISH;
@@ -242,19 +250,24 @@ edit_zone_shorten(struct edit_zone *z, bool lacks_file)
 	struct xfrd_zone *zone = xfrd_zone_find(&z->xfrd->zones.table, z->apex);
 	char name[NAME_TEXT_MAX];
 	uint64_t octets;
+	enum nsd_err err;
 
 	if (zone == NULL)
 		return;
-	if (edit_lacks_base(z->xfrd, zone, lacks_file)) {
-		xfrd_edit_renew_begin(z, zone);
-		return;
+	if (!edit_lacks_base(z->xfrd, zone, lacks_file)) {
+		if (!xfrd_shorten(z->xfrd, zone, JOURNAL_OCTETS_MAX, &octets))
+			return;
+		log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of"
+			" differences in the journal: it is written there"
+			" whole", xfrd_edit_zone_print_name(z, name),
+			(unsigned long long)octets);
 	}
-	if (!xfrd_shorten(z->xfrd, zone, JOURNAL_OCTETS_MAX, &octets))
-		return;
-	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
-				  " in the journal: it is written there whole",
-		xfrd_edit_zone_print_name(z, name), (unsigned long long)octets);
-	xfrd_edit_renew_begin(z, zone);
+	/* The next version has it tried again. */
+	err = xfrd_edit_renew_begin(z, zone);
+	if (err != NSD_OK)
+		log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s cannot be written to"
+			" the journal whole: %s",
+			xfrd_edit_zone_print_name(z, name), err_reason(err));
 }
 
 /* True if the version that the entry leads to is served: a loader has published

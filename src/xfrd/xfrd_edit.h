@@ -12,6 +12,10 @@
  * one is under way wait, and go together: as one entry of the journal, and one
  * change of the loader, which does all of them or none. The journal makes
  * entries of different zones durable with one flush.
+ *
+ * A renewal writes the served version of a zone to the journal whole, in place
+ * of the differences that have led to it: of a zone with such versions, or of a
+ * secondary zone (xfrd_keep_bound.c).
  */
 #ifndef XFRD_XFRD_EDIT_H
 #define XFRD_XFRD_EDIT_H
@@ -27,6 +31,7 @@
 struct event;
 struct journal_done;
 struct xfrd;
+struct xfrd_zone;
 
 /* The source of versions that are made here: as of struct xfrd_edit_ask. */
 #define XFRD_EDIT_SOURCE "this server"
@@ -97,6 +102,26 @@ enum nsd_err xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
  */
 enum nsd_err xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
 	xfrd_edit_on_end *on_end, void *ctx) MUST_USE;
+
+/* Takes the end of a renewal. why: NULL: the journal has the zone whole, and
+ * what had led there has gone; else why not, for people, lent for the call. */
+typedef void xfrd_edit_on_renewed(struct xfrd *xfrd, const uint8_t *apex,
+	const char *why);
+
+/*
+ * Has the served version of a zone written to the journal whole, in place of
+ * what has led there. Until on_renewed is called, which is once, and never from
+ * within this call, nobody else puts an entry of the zone into the journal: it
+ * would go, too. If this is under way already, its end is waited for.
+ * returns NSD_OK; NSD_E_AGAIN: another version of the zone is on its way, or
+ *     none is served; NSD_E_MEMORY; NSD_E_SYSTEM with errno: as journal_put.
+ */
+enum nsd_err xfrd_edit_renew(struct xfrd *xfrd, struct xfrd_zone *zone,
+	xfrd_edit_on_renewed *on_renewed) MUST_USE;
+/* True if that is under way. */
+bool xfrd_edit_renews(const struct xfrd *xfrd, const uint8_t *apex);
+/* Ends renewals that pin versions up to an epoch (process/holder_bounds.h). */
+void xfrd_edit_renew_let_go(struct xfrd *xfrd, uint64_t epoch);
 
 /* Takes an entry that is durable, or could not be written. False: it is no
  * edit's. */

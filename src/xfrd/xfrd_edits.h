@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "dns/name.h"
 #include "journal/journal.h"
+#include "store/store.h"
 #include "xfrd/xfrd_edit.h"
 
 struct xfrd_zone;
@@ -51,12 +52,16 @@ struct edit_zone {
 		EDIT_RENEW,   /* the whole zone is written to the journal */
 		EDIT_RENEWED, /* the journal makes that durable */
 	} step;
-	uint64_t entry;
+	uint64_t entry;               /* RENEW: the newest one of those that go
+				       * then */
 	uint64_t len;                 /* octets of its text */
 	/* Of RENEW: */
 	struct journal_transfer *text;
+	struct store_pin pin;
 	struct zone_cursor *cursor;
 	uint32_t serial;
+	/* Of RENEW and RENEWED: */
+	xfrd_edit_on_renewed *on_renewed; /* NULL: nobody waits */
 };
 
 /* ---- xfrd_edit_zone.c ---------------------------------------------------- */
@@ -85,10 +90,14 @@ const char *xfrd_edit_zone_print_name(const struct edit_zone *z,
 
 /* ---- xfrd_edit_renew.c --------------------------------------------------- */
 
-/* Begins to write the served version to the journal, which forgets what has led
- * there once it is durable. Without memory, that is tried later. */
-void xfrd_edit_renew_begin(struct edit_zone *z, struct xfrd_zone *zone);
+/* Begins to write the served version of a zone without an entry under way, as
+ * xfrd_edit_renew does. */
+enum nsd_err xfrd_edit_renew_begin(struct edit_zone *z, struct xfrd_zone *zone)
+	MUST_USE;
 /* Writes the next records of the zone. No version of it comes meanwhile. */
 void xfrd_edit_renew_go_on(struct edit_zone *z);
+/* The renewal has ended: no entry is under way, and its asker is told. why: as
+ * for xfrd_edit_on_renewed. */
+void xfrd_edit_renew_tell(struct edit_zone *z, const char *why);
 
 #endif

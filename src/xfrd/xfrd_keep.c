@@ -41,10 +41,6 @@
 /* Of those that wait for such a program, and that the loader has no room for:
  * how many are given to it again after a pause. */
 #define JUDGED_AGAIN 8u
-/* The bound of what the journal has of a zone is this, and some octets for each
- * record (xfrd_shorten.c). At the bound, as there is no file or it cannot be
- * written, the zone is transferred whole. */
-#define JOURNAL_OCTETS_MAX (64u << 20)
 
 static bool keep_publish(struct xfrd_job *job);
 
@@ -116,8 +112,9 @@ keep_serves(const struct xfrd_job *job, uint32_t serial)
 		&& soa.numbers.serial == serial;
 }
 
-void
-xfrd_keep_begin(struct xfrd_job *job)
+/* Puts a complete transfer into the journal. */
+static void
+keep_put(struct xfrd_job *job)
 {
 	const struct xfr_read_result *result = &job->reader.result;
 	char source[JOURNAL_SOURCE_MAX + 1];
@@ -130,9 +127,8 @@ xfrd_keep_begin(struct xfrd_job *job)
 		.source = source,
 	};
 
-	assert(job->ask == NULL && job->entry == 0 && job->zone != NULL);
+	assert(job->entry == 0 && job->zone != NULL);
 	assert(cds_list_empty(&job->keep_node));
-	keep_warn_left_out(job);
 	keep_write_source(job, source, sizeof(source));
 	if (end.kind == JOURNAL_WHOLE)
 		end.is_back = keep_goes_back(job, end.to, &end.from);
@@ -141,17 +137,37 @@ xfrd_keep_begin(struct xfrd_job *job)
 	end.is_taken = (job->at.accepted & IPC_CHECK_DIGEST) != 0;
 	end.is_doubtful = job->at.accepted != IPC_CHECK_ALL
 		&& xfrd_options_are_checked(job->xfrd, job->zone);
-	event_del(job->event);
 	job->was_served = keep_serves(job, end.to);
-	job->ended_usec = clock_now_usec();
 	job->entry = journal_end(job->text, &end);
 	job->xfrd->kept++;
 	job->text = NULL;
 	job->at.len = result->octets;
 	job->at.is_back = end.is_back;
 	cds_list_add_tail(&job->keep_node, &job->xfrd->ended);
-	xfr_on_received(job->xfrd->zones.machine, job->ticket);
-	xfrd_zones_go_on(job->xfrd);
+}
+
+static void
+keep_on_renewed(struct xfrd *xfrd, const uint8_t *apex, const char *why)
+{
+	struct xfrd_job *job = xfrd_keep_take_held(xfrd, apex, why);
+
+	if (job != NULL)
+		keep_put(job);
+}
+
+void
+xfrd_keep_begin(struct xfrd_job *job)
+{
+	struct xfrd *xfrd = job->xfrd;
+
+	assert(job->ask == NULL && job->zone != NULL);
+	keep_warn_left_out(job);
+	event_del(job->event);
+	job->ended_usec = clock_now_usec();
+	xfr_on_received(xfrd->zones.machine, job->ticket);
+	if (!xfrd_keep_hold(job, keep_on_renewed))
+		keep_put(job);
+	xfrd_zones_go_on(xfrd);
 }
 
 bool
@@ -321,22 +337,6 @@ keep_log_accepted(const struct xfrd_job *job)
 			(unsigned)refused->serial, refused->why);
 }
 
-/* Keeps the journal of a zone from growing without an end. */
-static void
-keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
-{
-	uint64_t octets;
-
-	if (job->ticket == XFR_NO_TICKET
-		|| !xfrd_shorten(xfrd, job->zone, JOURNAL_OCTETS_MAX, &octets))
-		return;
-	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
-				  " in the journal: it is transferred whole",
-		job->name, (unsigned long long)octets);
-	xfr_on_command(xfrd->zones.machine, job->action.zone, clock_now_msec(),
-		true);
-}
-
 /* Closes a job's text. errno stays. */
 static void
 keep_close(struct xfrd_job *job)
@@ -411,7 +411,6 @@ keep_accept(struct xfrd_job *job)
 	keep_log_accepted(job);
 	xfrd_refused_drop(&job->xfrd->zones.table, job->zone);
 	keep_log(job);
-	keep_shorten(job->xfrd, job);
 	xfrd_catalog_hear(job->xfrd, job->zone);
 }
 

@@ -11,11 +11,13 @@ import time
 import dns.message
 import dns.opcode
 import dns.query
+import dns.rcode
 import pytest
 
 import control
 from harness import DEADLINE, wait_for, zone_text
-from scripted_primary import ScriptedPrimary, records, reply, soa, whole
+from scripted_primary import (ScriptedPrimary, error, records, reply, soa,
+                              whole)
 
 SLOW = 60  # zones of a primary that is slow
 EXPIRE = 12  # seconds: more than a busy machine takes to look at a zone
@@ -305,6 +307,60 @@ def test_differences_that_are_too_large_are_not_kept(make_server):
         assert sent == ["first", "differences", "first"]
         # The loader has not tried to apply the first.
         assert "failed to apply" not in server.read_log()
+
+
+def differences_in_vain(apex, query, old):
+    """14 MB: one version adds records, the next one takes them away."""
+    made = reply(query, *records(apex, *(
+        f"h000x{j} TXT {'x' * 250} {'x' * 250}"
+        for j in range(100)))).to_wire(max_size=65535)
+    assert made.count(b"h000x") == 100
+    parts = [made.replace(b"h000x", b"h%03dx" % i) for i in range(135)]
+    yield reply(query, soa(apex, old + 2), soa(apex, old), soa(apex, old + 1))
+    yield from parts
+    yield reply(query, soa(apex, old + 1))
+    yield from parts
+    yield reply(query, soa(apex, old + 2), soa(apex, old + 2))
+
+
+def test_differences_alone_do_not_fill_the_disk(make_server):
+    """The zone has no file, and its primary gives it whole only once: beyond
+    64 MiB of differences the journal gets what is served."""
+    serial = [1]
+
+    def answer(apex, rdtype, query):
+        if rdtype == "AXFR":
+            return [whole(query, apex, 1)] if serial[0] == 1 \
+                else error(query, dns.rcode.REFUSED)
+        if rdtype == "IXFR" and query.authority[0][0].serial + 2 == serial[0]:
+            return differences_in_vain(apex, query, serial[0] - 2)
+        return [reply(query, soa(apex, serial[0]))]
+
+    def octets():
+        total = 0
+        for path in (server.directory / "xfrd.state.journal").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                total += path.stat().st_size
+        return total
+
+    with ScriptedPrimary(answer) as primary:
+        server = start(make_server, zone("two.test", primary).replace(
+            "\tzonefile: two.test.zone\n", ""))
+        server.wait_serial("two.test", 1)
+        for _ in range(7):
+            serial[0] += 2
+            server.wait_serial("two.test", serial[0])
+        server.wait_log("zone two.test has [0-9]+ octets of differences in the"
+                        " journal: it is written there whole")
+        assert [rdtype for _, rdtype in primary.asked].count("AXFR") == 1
+        # 100 MB have come. What goes is removed without haste.
+        wait_for("old entries to go", lambda: octets() < 64 << 20)
+    for pid in server.roles().values():
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    server.start()
+    server.wait_serial("two.test", serial[0])
+    assert server.answer("ns.two.test", "A") == ["192.0.2.1"]
 
 
 def test_flood_of_notify_does_not_fill_the_log(make_server):

@@ -21,7 +21,8 @@
  *   primary has had; none is told of before it is published.
  * - A zone expires no later than a primary's last word allows, whoever dies
  *   meanwhile. A stop keeps all timers.
- * - What the journal has of a zone, and on the disk, is bounded.
+ * - Differences of a zone in the journal, and all on the disk, are bounded; also
+ *   of a zone that primaries give whole to nobody who has it.
  * - Once nothing goes wrong any more, all zones have the primaries' versions
  *   within a bounded time, all targets are told, the zone files can be
  *   written, and the journal has nothing that these have.
@@ -209,6 +210,7 @@ xfrd_begin(void)
 	xfrd_asks_follow(&xfrd->asks, &sim.server.conf->server);
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->held);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
 	CDS_INIT_LIST_HEAD(&xfrd->judged_waiting);
@@ -483,7 +485,7 @@ act(void)
 	unsigned number = below(ZONES);
 
 	if (one_in(20))
-		primary_change(number);
+		primary_change(one_in(4) ? ZONE_IN_PARTS : number);
 	poked = number;
 	if (sim.xfrd != NULL && one_in(20))
 		(void)xfrd_call(poke);

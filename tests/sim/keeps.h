@@ -15,6 +15,9 @@
 #include "xfrd/xfrd.h"
 
 #define ZONES 8u
+/* A zone without a file that changes more often: primaries refuse AXFR of it to
+ * whoever can have differences. */
+#define ZONE_IN_PARTS 7u
 #define VERSIONS_MAX 2048u
 #define NO_VERSION (-1)
 #define REFRESH_SEC 300u

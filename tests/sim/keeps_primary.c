@@ -239,6 +239,20 @@ read_serial(const uint8_t *request)
 		- XFR_SOA_NUMBERS_LEN);
 }
 
+/* True if differences lead from the served version, and nothing else is
+ * given. */
+static bool
+is_given_in_parts(unsigned number)
+{
+	const struct zone_model *zone = &sim.zones[number];
+	int served = loader_version(number);
+
+	return number == ZONE_IN_PARTS && !zone->is_back
+		&& served >= zone->first
+		&& (served == zone->newest || serial_is_newer(
+			zone->serials[zone->newest], zone->serials[served]));
+}
+
 static void
 answer_ixfr(struct xfrd_ask *ask, const uint8_t *request)
 {
@@ -248,7 +262,8 @@ answer_ixfr(struct xfrd_ask *ask, const uint8_t *request)
 
 	if (!serial_is_newer(zone->serials[zone->newest], serial))
 		answer_soa(ask, request);
-	else if (from == NO_VERSION || one_in(20))
+	else if (from == NO_VERSION
+		|| (ask->zone != ZONE_IN_PARTS && one_in(20)))
 		answer_whole(ask, request);
 	else
 		answer_diffs(ask, request, from);
@@ -287,6 +302,8 @@ answer_make(struct xfrd_ask *ask, const uint8_t *request, size_t len)
 	else if (!sim.calm && one_in(15))
 		(void)message_begin(ask, request, one_in(2) ? RCODE_REFUSED
 							    : RCODE_SERVFAIL);
+	else if (type == TYPE_AXFR && is_given_in_parts(ask->zone))
+		(void)message_begin(ask, request, RCODE_REFUSED);
 	else if (type == TYPE_AXFR)
 		answer_whole(ask, request);
 	else if (type == TYPE_IXFR)

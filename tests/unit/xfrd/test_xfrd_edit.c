@@ -1,5 +1,6 @@
 /* test_xfrd_edit.c - versions that are made here: which go together, and how
- * they end. The journal is a real one, the loader is played. */
+ * they end; and zones that are written to the journal whole. The journal is a
+ * real one, the loader is played. */
 #include "config.h"
 
 #include <event2/event.h>
@@ -16,9 +17,12 @@
 
 #include "fixture.h"
 #include "journal/journal.h"
+#include "lib/zone_fixture.h"
 #include "xfrd/xfrd_edit.h"
 
 static const uint8_t apex[] = "\1c";
+/* A zone with primaries. */
+static const uint8_t secondary[] = "\1s";
 
 /* The loader's request; on_end NULL: there is none. */
 static request_on_end *asked_on_end;
@@ -133,7 +137,8 @@ begin(void **state)
 	struct diag_sink sink = {.on_diag = NULL};
 
 	(void)fixture_begin(state);
-	fixture_publish("zone: name: c catalog: producer\n");
+	fixture_publish("zone: name: c catalog: producer\n"
+			"zone: name: s request-xfr: 192.0.2.1 NOKEY\n");
 	fixture_open();
 	snprintf(folder, sizeof(folder), "edits.XXXXXX");
 	assert_non_null(mkdtemp(folder));
@@ -258,6 +263,231 @@ edit_that_must_wait_is_tried_again(void **state)
 	assert_string_equal(ended, "a:0 ");
 }
 
+/* ---- renewals ------------------------------------------------------------ */
+
+static unsigned renewed_count;
+static char renewed_why[100];
+
+static void
+on_renewed(struct xfrd *one, const uint8_t *name, const char *why)
+{
+	assert_memory_equal(name, secondary, sizeof(secondary));
+	renewed_count++;
+	snprintf(renewed_why, sizeof(renewed_why), "%s", why != NULL ? why
+								     : "");
+}
+
+/* Serves the secondary zone, which has four records. */
+static void
+serve(uint32_t serial)
+{
+	struct zone_fixture f = {.store = fixture.store.store,
+		.writer = fixture.store.writer, .view = fixture.store.view,
+		.threads = 1, .secondary = true};
+	char text[200];
+
+	snprintf(text, sizeof(text), "s. SOA . . %u 60 60 60 60\ns. NS .\n"
+		"a.s. A 192.0.2.1\nb.s. A 192.0.2.1\n", (unsigned)serial);
+	assert_int_equal(zone_fixture_load(&f, "s", text, NULL), NSD_OK);
+	renewed_count = 0;
+}
+
+/* Waits until something of the journal is done; a little while. */
+static bool
+wait_done(struct journal_done *done)
+{
+	struct journal *journal = fixture.xfrd.journal;
+	struct pollfd p = {.fd = journal_fd(journal), .events = POLLIN};
+
+	return journal_next(journal, done)
+		|| (poll(&p, 1, 10) == 1 && journal_next(journal, done));
+}
+
+/* Puts a transfer of the secondary zone into the journal. Returns its id. */
+static uint64_t
+keep(const struct journal_end *end)
+{
+	struct journal_transfer *text = journal_begin(fixture.xfrd.journal,
+		secondary);
+	struct journal_done done;
+	uint64_t id;
+
+	assert_non_null(text);
+	assert_int_equal(journal_put(text, "text", 4), NSD_OK);
+	id = journal_end(text, end);
+	while (!wait_done(&done))
+		;
+	assert_int_equal(done.err, NSD_OK);
+	journal_accept(fixture.xfrd.journal, secondary, id);
+	return id;
+}
+
+static uint64_t
+keep_diffs(uint32_t from, uint32_t to)
+{
+	const struct journal_end end = {.kind = JOURNAL_DIFFS, .from = from,
+		.to = to, .source = "a test"};
+
+	return keep(&end);
+}
+
+static enum nsd_err
+renew(void)
+{
+	return xfrd_edit_renew(&fixture.xfrd, fixture_find("s"), on_renewed);
+}
+
+static void
+run_until_renewed(void)
+{
+	struct journal_done done;
+
+	while (renewed_count == 0) {
+		event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+		if (renewed_count == 0 && wait_done(&done))
+			assert_true(xfrd_edit_on_durable(&fixture.xfrd,
+				&done));
+	}
+}
+
+/* The journal has one entry of the secondary zone, *entry. */
+static void
+get_only(struct journal_entry *entry)
+{
+	struct journal_entry oldest;
+	uint64_t octets;
+
+	assert_true(journal_find_newest(fixture.xfrd.journal, secondary, entry,
+		&octets));
+	assert_true(journal_find_oldest(fixture.xfrd.journal, secondary,
+		&oldest));
+	assert_true(entry->id == oldest.id);
+}
+
+static unsigned
+count_records(const struct journal_entry *entry)
+{
+	uint8_t octets[1000];
+	struct changes changes;
+	struct changes_rr rr;
+	unsigned count = 0;
+	uint64_t offset;
+	int fd;
+
+	assert_true(entry->text_len <= sizeof(octets));
+	assert_int_equal(journal_open_text(fixture.xfrd.journal, secondary,
+		entry->id, &fd, &offset), NSD_OK);
+	assert_int_equal(pread(fd, octets, entry->text_len, (off_t)offset),
+		(ssize_t)entry->text_len);
+	close(fd);
+	assert_int_equal(changes_open(&changes, octets, entry->text_len),
+		NSD_OK);
+	assert_int_equal(changes.kind, XFR_WHOLE);
+	while (changes_read(&changes, &rr) == NSD_OK)
+		count++;
+	assert_int_equal(changes_close(&changes, NULL), NSD_OK);
+	return count;
+}
+
+static void
+zone_takes_the_place_of_its_differences(void **state)
+{
+	struct journal_entry entry;
+
+	serve(5);
+	(void)keep_diffs(3, 4);
+	(void)keep_diffs(4, 5);
+	assert_false(xfrd_edit_renews(&fixture.xfrd, secondary));
+	assert_int_equal(renew(), NSD_OK);
+	assert_true(xfrd_edit_renews(&fixture.xfrd, secondary));
+	/* A second asker waits for the same end. */
+	assert_int_equal(renew(), NSD_OK);
+	run_until_renewed();
+	assert_int_equal(renewed_count, 1);
+	assert_string_equal(renewed_why, "");
+	assert_false(xfrd_edit_renews(&fixture.xfrd, secondary));
+	get_only(&entry);
+	assert_int_equal(entry.kind, JOURNAL_WHOLE);
+	assert_int_equal(entry.to, 5);
+	assert_false(entry.is_back || entry.is_taken);
+	assert_int_equal(count_records(&entry), 4);
+}
+
+/* The zone file may have serial 9, and be older. A version that an operator
+ * takes may have a wrong digest. */
+static void
+marks_of_entries_that_go_stay(void **state)
+{
+	const struct journal_end whole = {.kind = JOURNAL_WHOLE, .from = 9,
+		.to = 4, .is_back = true, .source = "a test"};
+	const struct journal_end diffs = {.kind = JOURNAL_DIFFS, .from = 4,
+		.to = 5, .is_taken = true, .source = "a test"};
+	struct journal_entry entry;
+
+	serve(5);
+	(void)keep(&whole);
+	(void)keep(&diffs);
+	assert_int_equal(renew(), NSD_OK);
+	run_until_renewed();
+	get_only(&entry);
+	assert_int_equal(entry.kind, JOURNAL_WHOLE);
+	assert_int_equal(entry.from, 9);
+	assert_int_equal(entry.to, 5);
+	assert_true(entry.is_back && entry.is_taken);
+}
+
+/* An entry that is not served yet would go. */
+static void
+version_on_its_way_stays(void **state)
+{
+	struct journal_entry entry;
+
+	serve(5);
+	(void)keep_diffs(5, 6);
+	assert_int_equal(renew(), NSD_E_AGAIN);
+	assert_false(xfrd_edit_renews(&fixture.xfrd, secondary));
+	get_only(&entry);
+	assert_int_equal(entry.to, 6);
+}
+
+static void
+version_that_comes_meanwhile_stays(void **state)
+{
+	struct journal_entry entry;
+	uint64_t octets;
+
+	serve(5);
+	(void)keep_diffs(4, 5);
+	assert_int_equal(renew(), NSD_OK);
+	(void)keep_diffs(5, 6);
+	run_until_renewed();
+	assert_string_not_equal(renewed_why, "");
+	assert_true(journal_find_newest(fixture.xfrd.journal, secondary, &entry,
+		&octets));
+	assert_int_equal(entry.to, 6);
+	assert_true(journal_find_oldest(fixture.xfrd.journal, secondary,
+		&entry));
+	assert_int_equal(entry.to, 5);
+}
+
+static void
+pinned_version_is_let_go(void **state)
+{
+	struct journal_entry entry;
+
+	serve(5);
+	(void)keep_diffs(4, 5);
+	assert_int_equal(renew(), NSD_OK);
+	xfrd_edit_renew_let_go(&fixture.xfrd, 0);
+	assert_int_equal(renewed_count, 0);
+	xfrd_edit_renew_let_go(&fixture.xfrd, UINT64_MAX);
+	assert_int_equal(renewed_count, 1);
+	assert_string_not_equal(renewed_why, "");
+	assert_false(xfrd_edit_renews(&fixture.xfrd, secondary));
+	get_only(&entry);
+	assert_int_equal(entry.kind, JOURNAL_DIFFS);
+}
+
 int
 main(void)
 {
@@ -268,6 +498,11 @@ main(void)
 		TEST(edits_behind_one_that_fails_do_not_fit),
 		TEST(whole_zone_goes_alone),
 		TEST(edit_that_must_wait_is_tried_again),
+		TEST(zone_takes_the_place_of_its_differences),
+		TEST(marks_of_entries_that_go_stay),
+		TEST(version_on_its_way_stays),
+		TEST(version_that_comes_meanwhile_stays),
+		TEST(pinned_version_is_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
