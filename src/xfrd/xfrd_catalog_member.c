@@ -68,6 +68,20 @@ member_get_owner(const struct xfrd *xfrd, const struct catalog_member *member,
 		: NULL;
 }
 
+/* Tells the catalog that the coo property of a member names: it may have waited
+ * for that. A version is told of once: if each round did so, two catalogs could
+ * have each other look again for ever. */
+static void
+member_offer(const struct xfrd_catalog *catalog,
+	const struct catalog_member *member)
+{
+	const struct xfrd_catalog *other = xfrd_catalog_has_compared(catalog)
+		? NULL : xfrd_catalog_find(catalog->xfrd, member->coo);
+
+	if (other != NULL && other != catalog)
+		xfrd_members_on_offered(&other->members, member->name);
+}
+
 /* Looks at the coo property of a member. If the zone has moved to the catalog
  * that it names (RFC 9432 section 4.4.1), returns its ID there. */
 static const char *
@@ -81,8 +95,7 @@ member_look_at_coo(struct xfrd_catalog *catalog,
 	if (id == NULL)
 		return NULL;
 	if (name_equal(apex, catalog->apex)) {
-		/* The other catalog may have waited for the property. */
-		xfrd_members_on_gone(catalog->xfrd, member->name);
+		member_offer(catalog, member);
 		return NULL;
 	}
 	return name_equal(apex, member->coo) ? id : NULL;

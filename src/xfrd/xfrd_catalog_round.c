@@ -106,8 +106,7 @@ version_is_known(const struct xfrd_catalog *catalog)
 	if (*catalog->invalid != '\0')
 		return catalog->invalid_serial == round->zone->serial
 			&& catalog->invalid_zone == round->ref;
-	return catalog->is_compared && catalog->serial == round->zone->serial
-		&& catalog->zone == round->ref;
+	return xfrd_catalog_has_compared(catalog);
 }
 
 /* ---- names that come twice ----------------------------------------------- */

@@ -67,6 +67,16 @@ struct catalog_round {
 	unsigned lines;              /* of the log, about groups */
 };
 
+/* True if the version of the round was compared before. */
+static inline bool
+xfrd_catalog_has_compared(const struct xfrd_catalog *catalog)
+{
+	const struct catalog_round *round = catalog->round;
+
+	return catalog->is_compared && catalog->serial == round->zone->serial
+		&& catalog->zone == round->ref;
+}
+
 /* ---- xfrd_catalog_hear.c ------------------------------------------------- */
 
 /* Has one of the catalogs that were woken have a turn, once others have had

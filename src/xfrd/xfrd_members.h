@@ -15,8 +15,9 @@
  * members of other sources are never touched, unless may_take allows it.
  *
  * Members that cannot be taken are refused, which is logged and kept. If a zone
- * with the name of one goes, its source hears of it (on_free), and so does a
- * source whose zone another one has taken.
+ * with the name of one goes, or its source offers it, the source that wants it
+ * hears of that (on_free), and so does a source whose zone another one has
+ * taken.
  */
 #ifndef XFRD_XFRD_MEMBERS_H
 #define XFRD_XFRD_MEMBERS_H
@@ -88,10 +89,11 @@ struct xfrd_source_hooks {
 	 * one wants. Called from within want. NULL: never. */
 	enum xfrd_take (*may_take)(void *ctx, const struct xfrd_zone *zone,
 		const char *id, const struct xfrd_member_ask *ask);
-	/* The name of a refused member has become free, or so have some that
-	 * were only counted (NULL); or another source has taken a zone. The
-	 * source is to look again, with another round. May be called during a
-	 * round. refused: lent for the call. */
+	/* The name of a refused member has become free, or the source that has
+	 * the zone offers it, or so it is with some that were only counted
+	 * (NULL); or another source has taken a zone. The source is to look
+	 * again, with another round. May be called during a round. refused:
+	 * lent for the call. */
 	void (*on_free)(void *ctx, const struct xfrd_refused_member *refused);
 	/* A change has ended, and xfrd_members_is_full is not true. */
 	void (*on_room)(void *ctx);
@@ -172,6 +174,12 @@ void xfrd_members_stop(struct xfrd_members *members);
 
 /* A zone has gone: sources that wanted its name hear of it. */
 void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
+
+/* The source that has a zone allows another one to take it, as may_take will
+ * say: if that one has refused it for being a member of another source, or one
+ * that was not there, it hears of this. */
+void xfrd_members_on_offered(const struct xfrd_members *to,
+	const uint8_t *apex);
 
 /* A zone that was a member with this ID has moved to a source: the one that had
  * it hears of that. */

@@ -175,20 +175,33 @@ xfrd_members_print_refusal(const struct xfrd_refused_member *refused, char *out,
 	return out;
 }
 
+/* Has a source look again at a member that it has refused; without one, at all,
+ * if the member may be among those that were only counted. */
+static void
+source_look_again(const struct xfrd_members *members,
+	const struct xfrd_refused_member *refused)
+{
+	if (refused != NULL || members->refused_more > 0)
+		members->hooks->on_free(members->ctx, refused);
+}
+
 void
 xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex)
 {
 	struct xfrd_members *members;
 
-	cds_list_for_each_entry(members, &xfrd->sources, node) {
-		struct xfrd_refused_member *refused
-			= refused_find(members, apex);
+	cds_list_for_each_entry(members, &xfrd->sources, node)
+		source_look_again(members, refused_find(members, apex));
+}
 
-		if (refused != NULL)
-			members->hooks->on_free(members->ctx, refused);
-		else if (members->refused_more > 0)
-			members->hooks->on_free(members->ctx, NULL);
-	}
+void
+xfrd_members_on_offered(const struct xfrd_members *to, const uint8_t *apex)
+{
+	const struct xfrd_refused_member *refused = refused_find(to, apex);
+
+	if (refused == NULL || refused->why == XFRD_REFUSAL_MEMBER
+		|| refused->why == XFRD_REFUSAL_BY_HAND)
+		source_look_again(to, refused);
 }
 
 void

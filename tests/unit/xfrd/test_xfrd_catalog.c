@@ -28,6 +28,10 @@
 #define CONF(more) "pattern: name: p zonefile: a\n" \
 	"pattern: name: q zonefile: b\nzone: name: fixed zonefile: c\n" \
 	CATALOG("cat", more) CATALOG("two", "")
+/* Members have the pattern of their group, or none. */
+#define CONF_GROUPS "pattern: name: p zonefile: a\n" \
+	"zone: name: cat zonefile: c catalog: consumer\n" \
+	"zone: name: two zonefile: c catalog: consumer\n"
 #define SOA(serial) "@ 0 SOA . . " serial " 2 3 4 5\n"
 #define HEAD "@ 0 NS invalid.\nversion 0 TXT 2\n"
 
@@ -505,6 +509,76 @@ member_moves_when_both_catalogs_say_so(void **state)
 	assert_null(fixture_find("b"));
 }
 
+static int
+begin_groups(void **state)
+{
+	return begin_with(state, CONF_GROUPS);
+}
+
+/* RFC 9432 section 4.4.1: the property is for another catalog. */
+static void
+refused_member_with_coo_is_looked_at_once_a_version(void **state)
+{
+	uint64_t steps;
+
+	serve("cat", "1", HEAD "1.zones 0 PTR a.\ngroup.1.zones 0 TXT p\n");
+	assert_said("+a:p:1.zones.cat. ");
+	push(SOA("1") "group.1.zones 0 TXT p\n", SOA("2")
+		"group.1.zones 0 TXT x\ncoo.1.zones 0 PTR other.\n");
+	serve("cat", "2", HEAD "1.zones 0 PTR a.\ngroup.1.zones 0 TXT x\n"
+		"coo.1.zones 0 PTR other.\n");
+	assert_said("");
+	assert_int_equal(catalog("cat")->members.refused_count, 1);
+	steps = catalog("cat")->steps;
+	push(SOA("2") "group.1.zones 0 TXT x\n", SOA("3")
+		"group.1.zones 0 TXT y\n");
+	serve("cat", "3", HEAD "1.zones 0 PTR a.\ngroup.1.zones 0 TXT y\n"
+		"coo.1.zones 0 PTR other.\n");
+	assert_said("");
+	assert_int_equal(catalog("cat")->members.refused_count, 1);
+	assert_int_equal(catalog("cat")->steps, steps + 2);
+}
+
+/* Returns a catalog that refuses more members than it keeps, and offers one to
+ * another catalog; in memory to be freed. */
+static char *
+make_offer(const char *name, const char *to)
+{
+	char *refused = make_records(XFRD_REFUSED_MAX + 1), *text;
+
+	assert_true(asprintf(&text, "%sy.zones 0 PTR %s.\n"
+		"group.y.zones 0 TXT p\ncoo.y.zones 0 PTR %s.\n", refused,
+		name, to) > 0);
+	free(refused);
+	return text;
+}
+
+/* A member that is offered may be one of those that were only counted: so all
+ * are looked at, but once for each version that offers it. */
+static void
+catalogs_that_offer_each_other_members_rest(void **state)
+{
+	const uint64_t all = 2 * (XFRD_REFUSED_MAX + 2);
+	char *cat = make_offer("a", "two"), *two = make_offer("b", "cat");
+
+	serve("cat", "1", cat);
+	assert_said("+a:p:y.zones.cat. ");
+	serve("two", "1", two);
+	assert_said("+b:p:y.zones.two. ");
+	assert_int_equal(catalog("cat")->steps, all);
+	assert_int_equal(catalog("two")->steps, all);
+	serve("cat", "2", cat);
+	assert_said("");
+	assert_int_equal(catalog("cat")->steps, 2 * all);
+	assert_int_equal(catalog("two")->steps, 2 * all);
+	serve("two", "2", two);
+	assert_said("");
+	assert_int_equal(catalog("cat")->steps, 3 * all);
+	assert_int_equal(catalog("two")->steps, 3 * all);
+	free(cat);
+	free(two);
+}
+
 static void
 version_that_is_let_go_is_looked_at_anew(void **state)
 {
@@ -575,6 +649,10 @@ main(void)
 			begin_empty),
 		TEST(refused_member_comes_when_its_name_is_free),
 		TEST(member_moves_when_both_catalogs_say_so),
+		TEST_OF(refused_member_with_coo_is_looked_at_once_a_version,
+			begin_groups),
+		TEST_OF(catalogs_that_offer_each_other_members_rest,
+			begin_groups),
 		TEST(version_that_is_let_go_is_looked_at_anew),
 		TEST(large_catalog_does_not_hold_up_others),
 	};

@@ -303,6 +303,34 @@ zone_moves_if_it_may(void **state)
 }
 
 static void
+offer(const struct source *to, const char *name)
+{
+	uint8_t apex[NAME_MAX_LEN];
+
+	assert_true(conf_parse_zone_name(name, apex));
+	xfrd_members_on_offered(&to->members, apex);
+}
+
+/* Another source has nothing to do with it, nor has another reason. */
+static void
+source_hears_of_an_offer_that_it_waits_for(void **state)
+{
+	members_list("other", "p", "2.zones.b.");
+	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
+	want(&a, "other", "p", "1.zones.a.");
+	want(&a, "fixed", "p", "2.zones.a.");
+	finish(&a);
+	offer(&a, "fixed");
+	offer(&a, "unknown");
+	offer(&b, "other");
+	assert_string_equal(a.freed, "");
+	assert_string_equal(b.freed, "");
+	offer(&a, "other");
+	assert_string_equal(a.freed, "1.zones.a.");
+	assert_string_equal(b.freed, "");
+}
+
+static void
 source_may_refuse_its_own(void **state)
 {
 	uint8_t apex[NAME_MAX_LEN];
@@ -417,6 +445,7 @@ main(void)
 		TEST(other_id_resets_the_zone),
 		TEST(zones_of_others_are_refused),
 		TEST(zone_moves_if_it_may),
+		TEST(source_hears_of_an_offer_that_it_waits_for),
 		TEST(source_may_refuse_its_own),
 		TEST(failed_changes_are_told),
 		TEST(zone_that_came_meanwhile_is_looked_at_again),
