@@ -11,12 +11,11 @@
 #include "dns/nsec3.h"
 #include "dns/rrtype.h"
 #include "dns/serial.h"
-#include "names/trie.h"
 #include "xfr/changes.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_produce.h"
-#include "zone/unpack.h"
+#include "zone/walk.h"
 
 /* TTL of all records: caches have no use for them (RFC 9432 section 4.1). */
 #define TTL_SEC 0u
@@ -223,95 +222,90 @@ struct produce_compare {
 };
 
 static struct produce_wanted *
-compare_find(struct produce_compare *c, uint16_t type, uint32_t ttl_sec,
-	const uint8_t *rdata, size_t rdlen)
+compare_find(const struct produce_compare *c, const struct zone_rr *rr)
 {
 	for (unsigned i = 0; i < c->wanted_count; i++) {
 		struct produce_wanted *w = &c->wanted[i];
 
-		if (w->type == type && ttl_sec == TTL_SEC && w->rdlen == rdlen
-			&& memcmp(w->rdata, rdata, rdlen) == 0)
+		if (w->type == rr->type && rr->ttl_sec == TTL_SEC
+			&& w->rdlen == rr->rdlen
+			&& memcmp(w->rdata, rr->rdata, rr->rdlen) == 0)
 			return w;
 	}
 	return NULL;
 }
 
-/* Has all records of an RRset removed but the wanted one. */
+/* Takes a record that the served version has, and is not to have; or one that
+ * it lacks. */
 static void
-compare_read_rrset(struct produce_compare *c, const struct rrset *rrset)
+compare_put(struct produce_compare *c, enum changes_action action,
+	const struct zone_rr *rr)
 {
-	const uint8_t *rr = rrset->data, *end = rr + rrset_len(rrset);
-	uint8_t rdata[RDATA_MAX_LEN];
-
-	/* The SOA of the apex is that of the version. */
-	if (rrset->type == TYPE_SOA)
+	c->differs = true;
+	if (c->text == NULL)
 		return;
-	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
-		size_t len = unpack_rdata(rrset, rr, c->apex, rdata);
-		struct produce_wanted *w = compare_find(c, rrset->type,
-			rrset->ttl_sec, rdata, len);
-
-		if (w != NULL) {
-			w->found = true;
-			continue;
-		}
-		c->differs = true;
-		if (c->text == NULL)
-			continue;
-		produce_put(c->text, XFR_REMOVE, c->owner, rrset->type,
-			rrset->ttl_sec, rdata, (uint16_t)len);
-		c->text->records++;
-	}
+	produce_put(c->text, action, c->owner, rr->type, rr->ttl_sec,
+		rr->rdata, rr->rdlen);
+	c->text->records++;
 }
 
-/* Finds a name of the served version. NULL: it has none. */
-static const struct node *
-produce_find_node(struct xfrd *xfrd, const struct xfrd_options *options,
-	const uint8_t *apex, const uint8_t *owner)
+static void
+compare_read_rr(struct produce_compare *c, const struct zone_rr *rr)
 {
-	uint8_t label_at[NAME_MAX_LABELS + 1];
-	const struct zone *served;
-	struct trie_walk walk;
-	store_ref ref = STORE_NONE;
+	struct produce_wanted *w = compare_find(c, rr);
 
-	if (options->entry != NULL)
-		ref = store_load_ref(&options->entry->zone);
-	if (ref == STORE_NONE)
-		return NULL;
-	served = store_get(options->view, ref);
-	walk.root = &served->names.root;
-	trie_name_split(&walk.name, owner,
-		(unsigned)(name_len(owner) - name_len(apex)), label_at);
-	trie_find(options->view, &walk);
-	return walk.exact == STORE_NONE ? NULL
-		: store_get(options->view, walk.exact);
+	/* The SOA of the apex is that of the version. */
+	if (rr->type == TYPE_SOA)
+		return;
+	if (w != NULL)
+		w->found = true;
+	else
+		compare_put(c, XFR_REMOVE, rr);
+}
+
+/* Reads all records of the name: the zone may have been signed before, so it
+ * may have signatures and NSEC3 records. */
+static void
+compare_read_served(struct xfrd *xfrd, struct produce_compare *c)
+{
+	struct xfrd_options options = xfrd_options_find(xfrd, c->apex);
+	store_ref ref = options.entry != NULL
+		? store_load_ref(&options.entry->zone) : STORE_NONE;
+	struct zone_cursor *cursor = NULL;
+	struct zone_rr rr;
+
+	if (ref != STORE_NONE
+		&& zone_cursor_create(options.view,
+			   store_get(options.view, ref), c->apex, &cursor)
+			!= NSD_OK) {
+		c->differs = true;
+		if (c->text != NULL)
+			c->text->failed = true;
+	}
+	if (cursor != NULL) {
+		zone_cursor_seek(cursor, c->owner);
+		while (zone_cursor_next(cursor, &rr))
+			compare_read_rr(c, &rr);
+	}
+	zone_cursor_destroy(cursor);
+	xfrd_read_end(xfrd);
 }
 
 static void
 produce_compare_name(struct xfrd *xfrd, struct produce_compare *c)
 {
-	struct xfrd_options options = xfrd_options_find(xfrd, c->apex);
-	const struct node *node = produce_find_node(xfrd, &options, c->apex,
-		c->owner);
-	const struct node_rrset *entries = node != NULL ? node_entries(node)
-							: NULL;
-
-	for (unsigned i = 0; node != NULL && i < node->entry_count; i++)
-		if ((entries[i].flags & NODE_RRSET_SIGS) == 0)
-			compare_read_rrset(c, store_get(options.view,
-				entries[i].ref));
-	xfrd_read_end(xfrd);
+	compare_read_served(xfrd, c);
 	for (unsigned i = 0; i < c->wanted_count; i++) {
 		const struct produce_wanted *w = &c->wanted[i];
+		const struct zone_rr rr = {
+			.ttl_sec = TTL_SEC,
+			.type = w->type,
+			.rdlen = w->rdlen,
+			.rdata = w->rdata,
+		};
 
-		if (w->found)
-			continue;
-		c->differs = true;
-		if (c->text == NULL)
-			continue;
-		produce_put(c->text, XFR_ADD, c->owner, w->type, TTL_SEC,
-			w->rdata, w->rdlen);
-		c->text->records++;
+		if (!w->found)
+			compare_put(c, XFR_ADD, &rr);
 	}
 }
 

@@ -18,6 +18,8 @@ import dns.zone
 import pytest
 
 import control
+import signed
+from catalogs import source
 from harness import BUILD, DEADLINE, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, reply, soa, whole
 from test_disk_fails import FLUSHES, MAKES, WRITES, Disk, kill_all
@@ -352,6 +354,37 @@ def test_secondary_becomes_a_producer(make_server):
     for _ in range(16):
         time.sleep(0.25)
         assert is_served(server)
+
+
+def wait_idle(server):
+    """Waits until all was compared, and the versions of that are made."""
+    def is_idle():
+        found = source(server, "cat.example")
+        return found is not None and found["state"] == "idle"
+
+    wait_for("the catalog to be made", is_idle)
+
+
+def zone_of_file(make_server, text):
+    """A server whose zone of the catalog's name comes from a file."""
+    server = make_server(zones={"example": zone_text()},
+                         extra="zone:\n\tname: cat.example\n"
+                         "\tzonefile: cat.zone\n")
+    (server.directory / "cat.zone").write_text(text)
+    control.config(server).start()
+    wait_for("the zone of the file", lambda: server.serial(CATALOG) == 1)
+    return server
+
+
+@pytest.mark.parametrize("denial", [None, signed.Nsec3()],
+                         ids=["NSEC", "NSEC3"])
+def test_signed_zone_becomes_a_producer(make_server, denial):
+    """Signatures and the chain go with all else."""
+    server = zone_of_file(make_server, signed.Zone(
+        CATALOG, "www A 192.0.2.1\na.zones PTR a.test.", denial).text())
+    reconfigure(server, PATTERNS + PRODUCER + member("a.test"))
+    wait_idle(server)
+    assert groups_of(server) == {"a.test.": "member"}
 
 
 def test_zone_file(make_server):
