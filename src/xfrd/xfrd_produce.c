@@ -215,8 +215,11 @@ produce_make(struct produce_zone *z)
 			xfrd_produce_add(z->xfrd, z->apex, &apex, &text);
 	}
 	for (unsigned i = 0; i < VERSION_NAMES && ask.kind == XFR_DIFFS
-		&& (name = produce_take_name(z)) != NULL; i++) {
+		&& !text.is_full && (name = produce_take_name(z)) != NULL;
+		i++) {
 		xfrd_produce_add(z->xfrd, z->apex, name, &text);
+		if (text.is_full)
+			produce_note_name(z, name->owner, name->member);
 		free(name);
 	}
 	xfrd_read_end(z->xfrd);

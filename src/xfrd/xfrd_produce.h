@@ -7,7 +7,8 @@
  * compared with the zones that there are: whole after a start and a reconfig, a
  * little at a time; and of a zone that comes, goes or gets another pattern, its
  * member node alone. Differences are one version, however many zones have
- * changed while the version before was under way (xfrd_edit.h).
+ * changed while the version before was under way (xfrd_edit.h); those of very
+ * many, or of a zone that has served large records until now, are several.
  *
  *   xfrd_produce.c       which catalogs and members there are, and when they
  *                        are compared
@@ -154,13 +155,16 @@ struct produce_text {
 	int64_t more;             /* members that are added, less those that
 				   * are removed */
 	bool failed;              /* without memory */
+	bool is_full;             /* records of the last name are left for
+				   * another version */
 };
 
 /* Begins a version with the two SOAs; `to` is the serial that it gets. False:
  * no version is served, so this one is whole. */
 bool xfrd_produce_begin(struct xfrd *xfrd, const uint8_t *catalog,
 	struct produce_text *text, uint32_t *from, uint32_t *to);
-/* Adds the differences at a name. */
+/* Adds the differences at a name. If that has made the text full, the name is
+ * to be added to the next version, too, and no other to this one. */
 void xfrd_produce_add(struct xfrd *xfrd, const uint8_t *catalog,
 	const struct produce_name *name, struct produce_text *text);
 /* Joins the differences in text->removed. NSD_E_MEMORY. */

@@ -13,10 +13,15 @@
 #include "dns/serial.h"
 #include "xfr/changes.h"
 #include "xfrd/xfrd.h"
+#include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_member_id.h"
 #include "xfrd/xfrd_produce.h"
 #include "zone/walk.h"
 
+/* Octets of differences from which on a version removes nothing more. The other
+ * half of what an edit may have is for the record that has gone beyond, and for
+ * what the names of a version are to have: a PTR and a TXT record each. */
+#define OCTETS_FULL (XFRD_EDIT_DIFFS_MAX / 2)
 /* TTL of all records: caches have no use for them (RFC 9432 section 4.1). */
 #define TTL_SEC 0u
 
@@ -236,17 +241,24 @@ compare_find(const struct produce_compare *c, const struct zone_rr *rr)
 }
 
 /* Takes a record that the served version has, and is not to have; or one that
- * it lacks. */
+ * it lacks: this one stays out, too, if a record is left that it may not fit
+ * beside. */
 static void
 compare_put(struct produce_compare *c, enum changes_action action,
 	const struct zone_rr *rr)
 {
+	struct produce_text *text = c->text;
+
 	c->differs = true;
-	if (c->text == NULL)
+	if (text == NULL)
 		return;
-	produce_put(c->text, action, c->owner, rr->type, rr->ttl_sec,
-		rr->rdata, rr->rdlen);
-	c->text->records++;
+	text->is_full |= action == XFR_REMOVE
+		&& text->removed_len + text->added_len >= OCTETS_FULL;
+	if (text->is_full)
+		return;
+	produce_put(text, action, c->owner, rr->type, rr->ttl_sec, rr->rdata,
+		rr->rdlen);
+	text->records++;
 }
 
 static void

@@ -387,6 +387,19 @@ def test_signed_zone_becomes_a_producer(make_server, denial):
     assert groups_of(server) == {"a.test.": "member"}
 
 
+@pytest.mark.parametrize("names", [100, 1])
+def test_zone_of_large_records_becomes_a_producer(make_server, names):
+    """Records of many names, or of one, are more than a version has room
+    for."""
+    strings = 234 * f' "{255 * "x"}"'
+    server = zone_of_file(make_server, zone_text() + "".join(
+        f'n{i % names} IN TXT "{i}"{strings}\n' for i in range(100)))
+    reconfigure(server, PATTERNS + PRODUCER + member("a.test"))
+    wait_idle(server)
+    assert groups_of(server) == {"a.test.": "member"}
+    assert "no version could be made" not in server.read_log()
+
+
 def test_zone_file(make_server):
     """A catalog with a zone file is written there; what an operator writes into
     it does not last."""
