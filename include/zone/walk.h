@@ -22,11 +22,12 @@ struct zone_rr {
 struct zone_cursor;
 
 /*
- * Begins a walk over all records, one with each call: the zone is pinned until
- * the end. The SOA is first, then come the other records of the apex, then the
- * other names in canonical order. NSEC3 owners have their place among these.
- * Each RRset is followed by its RRSIGs. Hidden names are walked, too. apex is
- * the zone's whole name, and copied.
+ * Begins a walk over all records, one with each call. Keeps the zone until the
+ * end: a reader that is offline or quiescent meanwhile has to pin it first
+ * (store_reader_pin). The SOA is first, then come the other records of the
+ * apex, then the other names in canonical order. NSEC3 owners have their place
+ * among these. Each RRset is followed by its RRSIGs. Hidden names are walked,
+ * too. apex is the zone's whole name, and copied.
  * Memory: 70 KB, for any zone. NSD_E_MEMORY.
  */
 enum nsd_err zone_cursor_create(const struct store_view *view,

@@ -155,6 +155,7 @@ xfrd_on_let_go(struct role *role, const struct ipc_message *m)
 
 	memcpy(&let_go, m->payload, sizeof(let_go));
 	control_let_go((struct xfrd *)role, let_go.epoch);
+	xfrd_produce_let_go((struct xfrd *)role, let_go.epoch);
 	xfrd_catalog_let_go((struct xfrd *)role, let_go.epoch);
 	xfrd_edit_renew_let_go((struct xfrd *)role, let_go.epoch);
 }

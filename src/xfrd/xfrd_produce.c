@@ -110,12 +110,22 @@ xfrd_produce_find(const struct xfrd *xfrd, const uint8_t *apex)
 	return NULL;
 }
 
+/* Ends the walk over the served version, if there is one. */
+static void
+produce_close(struct produce_zone *z)
+{
+	if (z->cursor == NULL)
+		return;
+	zone_cursor_destroy(z->cursor);
+	z->cursor = NULL;
+	store_reader_unpin(z->xfrd->reader, &z->pin);
+}
+
 /* Compares all anew: from the names of the served version on. */
 static void
 produce_zone_restart(struct produce_zone *z)
 {
-	zone_cursor_destroy(z->cursor);
-	z->cursor = NULL;
+	produce_close(z);
 	z->next = 0;
 	z->again = false;
 	if (z->step > PRODUCE_RESUME)
@@ -232,6 +242,22 @@ produce_make(struct produce_zone *z)
 
 /* ---- comparing all ------------------------------------------------------- */
 
+/* Pins the served version, and begins to walk over it. */
+static enum nsd_err
+produce_pin(struct produce_zone *z, const struct store_view *view,
+	const struct zone *served)
+{
+	struct store_reader *reader = z->xfrd->reader;
+	enum nsd_err err = store_reader_pin(reader, &z->pin);
+
+	if (err != NSD_OK)
+		return err;
+	err = zone_cursor_create(view, served, z->apex, &z->cursor);
+	if (err != NSD_OK)
+		store_reader_unpin(reader, &z->pin);
+	return err;
+}
+
 /* Begins to look at the names of the served version. False: there is none. */
 static bool
 produce_open(struct produce_zone *z)
@@ -240,14 +266,12 @@ produce_open(struct produce_zone *z)
 	store_ref ref = options.entry != NULL
 		? store_load_ref(&options.entry->zone) : STORE_NONE;
 
-	if (ref != STORE_NONE)
-		z->serial = ((const struct zone *)store_get(options.view, ref))
-			->serial;
-	if (ref != STORE_NONE
-		&& zone_cursor_create(options.view,
-			   store_get(options.view, ref), z->apex, &z->cursor)
-			!= NSD_OK)
-		z->again = true;
+	if (ref != STORE_NONE) {
+		const struct zone *served = store_get(options.view, ref);
+
+		z->serial = served->serial;
+		z->again |= produce_pin(z, options.view, served) != NSD_OK;
+	}
 	xfrd_read_end(z->xfrd);
 	memset(&z->at, 0, sizeof(z->at));
 	z->walked = 0;
@@ -286,8 +310,7 @@ produce_walk(struct produce_zone *z)
 		if (!zone_cursor_next(z->cursor, &rr)) {
 			if (z->at.owner[0] != 0)
 				produce_look_at(z);
-			zone_cursor_destroy(z->cursor);
-			z->cursor = NULL;
+			produce_close(z);
 			z->count = z->walked;
 			z->is_counted = true;
 			return false;
@@ -393,12 +416,14 @@ produce_resume(struct produce_zone *z)
 static void
 produce_step(struct produce_zone *z)
 {
-	if (z->busy || !z->is_there)
+	if (z->busy)
 		return;
 	/* The zone may have been deleted, or have another pattern. */
-	z->is_there = zone_is_produced(z->xfrd, z->apex);
-	if (!z->is_there)
+	z->is_there = z->is_there && zone_is_produced(z->xfrd, z->apex);
+	if (!z->is_there) {
+		produce_close(z);
 		return;
+	}
 	if (z->again && z->step > PRODUCE_RESUME)
 		produce_zone_restart(z);
 	if (z->step < PRODUCE_ZONES && !produce_end_expiry(z)) {
@@ -462,7 +487,7 @@ produce_zone_free(struct produce_zone *z)
 	assert(!z->busy);
 	cds_list_del(&z->node);
 	produce_drop_names(z);
-	zone_cursor_destroy(z->cursor);
+	produce_close(z);
 	event_free(z->event);
 	free(z);
 }
@@ -559,6 +584,19 @@ xfrd_produce_look_at_served(struct xfrd *xfrd)
 		z->again = true;
 		produce_step_soon(z);
 	}
+}
+
+void
+xfrd_produce_let_go(struct xfrd *xfrd, uint64_t epoch)
+{
+	struct produce_zone *z;
+
+	/* A zone with a cursor has its next step taken soon. */
+	cds_list_for_each_entry(z, &xfrd->produce.zones, node)
+		if (z->cursor != NULL
+			&& store_reader_has_pinned(xfrd->reader, &z->pin,
+				epoch))
+			produce_zone_restart(z);
 }
 
 void

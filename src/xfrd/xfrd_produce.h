@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "dns/name.h"
+#include "store/store.h"
 #include "xfrd/xfrd_member_id.h"
 
 struct event;
@@ -60,7 +61,9 @@ struct produce_zone {
 	bool busy;                 /* a version is under way */
 	bool again;                /* a whole comparison is to begin */
 	unsigned pause_sec;        /* after a failure; 0: the last was well */
-	struct zone_cursor *cursor;
+	struct zone_cursor *cursor; /* over the served version, which is pinned
+				     * until it is NULL again */
+	struct store_pin pin;
 	struct produce_name at;    /* of the cursor: the name of its records */
 	uint32_t next;             /* number of the zone to look at */
 	uint32_t serial;           /* of the served version, when a comparison
@@ -102,6 +105,10 @@ void xfrd_produce_look_at_served(struct xfrd *xfrd);
  * it: a member, or a catalog itself. To be called both before and after a
  * change. */
 void xfrd_produce_note(struct xfrd *xfrd, const struct xfrd_zone *zone);
+
+/* The store needs what was pinned in an epoch, or before: comparisons with such
+ * versions begin anew. */
+void xfrd_produce_let_go(struct xfrd *xfrd, uint64_t epoch);
 
 /* Finds how many members the served version of a catalog has. False: it is not
  * known yet, or there is no such catalog. */

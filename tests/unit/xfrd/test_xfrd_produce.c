@@ -1,0 +1,218 @@
+/* test_xfrd_produce.c - catalogs that are produced here: comparisons with a
+ * served version, which take more than one turn of the loop. The journal and
+ * the loader are played. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+#include "lib/zone_fixture.h"
+#include "store/writer.h"
+#include "xfrd/xfrd_edit.h"
+#include "xfrd/xfrd_produce.h"
+
+#define PRODUCER "zone: name: cat catalog: producer\n"
+#define NO_PRODUCER "zone: name: cat zonefile: c\n"
+#define HEAD "@ 0 NS invalid.\nversion 0 TXT 2\n"
+/* More than three turns have. */
+#define MEMBERS 1600u
+/* More turns than any test needs. */
+#define TURNS_MAX 50u
+
+/* ---- stand-ins ----------------------------------------------------------- */
+
+enum nsd_err
+xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
+{
+	fail();
+	return NSD_E_BUG;
+}
+
+enum nsd_err
+xfrd_edit_resume(struct xfrd *xfrd, const uint8_t *apex,
+	xfrd_edit_on_end *on_end, void *ctx)
+{
+	return NSD_E_NOT_FOUND;
+}
+
+bool
+xfrd_keep_is_lost(struct xfrd *xfrd)
+{
+	return false;
+}
+
+enum nsd_err
+xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
+{
+	return NSD_OK;
+}
+
+/* ---- helpers ------------------------------------------------------------- */
+
+/* Serves a version of the catalog: SOA and records. */
+static void
+serve(const char *serial, const char *records)
+{
+	struct zone_fixture zones = {
+		.store = fixture.store.store,
+		.writer = fixture.store.writer,
+		.view = fixture.store.view,
+		.threads = 1,
+	};
+	size_t size = strlen(records) + 200;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	snprintf(text, size, "@ 0 SOA . . %s 2 3 4 5\n%s", serial, records);
+	assert_int_equal(zone_fixture_load(&zones, "cat", text, NULL), NSD_OK);
+	free(text);
+}
+
+/* Serves a version with members that are no zones here. */
+static void
+serve_members(const char *serial)
+{
+	char *text = malloc(MEMBERS * 40 + 100), *at = text;
+
+	assert_non_null(text);
+	at += sprintf(at, HEAD);
+	for (unsigned i = 0; i < MEMBERS; i++)
+		at += sprintf(at, "m%u.zones 0 PTR z%u.\n", i, i);
+	serve(serial, text);
+	free(text);
+}
+
+static struct produce_zone *
+find_catalog(void)
+{
+	return xfrd_produce_find(&fixture.xfrd, zone_fixture_name("cat"));
+}
+
+static unsigned
+count_pins(void)
+{
+	struct store_stats stats;
+
+	store_get_stats(fixture.store.writer, &stats);
+	return stats.pins;
+}
+
+static void
+turn(void)
+{
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+}
+
+/* Has some records of the served version compared. */
+static void
+begin_comparison(void)
+{
+	const struct produce_zone *z = NULL;
+
+	xfrd_produce_look(&fixture.xfrd);
+	for (unsigned i = 0; i < TURNS_MAX
+		&& (z == NULL || z->cursor == NULL); i++) {
+		turn();
+		z = find_catalog();
+	}
+	assert_true(z != NULL && z->cursor != NULL);
+}
+
+/* Goes on until all of the served version is compared. Returns its members. */
+static uint64_t
+count_compared(void)
+{
+	bool found = false;
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < TURNS_MAX && !found; i++) {
+		turn();
+		found = xfrd_produce_find_count(&fixture.xfrd,
+			zone_fixture_name("cat"), &count);
+	}
+	assert_true(found);
+	return count;
+}
+
+static int
+begin(void **state)
+{
+	(void)fixture_begin(state);
+	fixture_publish(PRODUCER);
+	fixture_open();
+	assert_int_equal(xfrd_produce_init(&fixture.xfrd), NSD_OK);
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	struct xfrd *xfrd = &fixture.xfrd;
+
+	fixture_publish(NO_PRODUCER);
+	xfrd_produce_look(xfrd);
+	for (unsigned i = 0; i < TURNS_MAX && xfrd->produce.looking; i++)
+		turn();
+	assert_null(find_catalog());
+	assert_int_equal(count_pins(), 0);
+	event_free(xfrd->produce.event);
+	fixture_close();
+	return fixture_end(state);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void
+version_that_is_replaced_is_compared_to_its_end(void **state)
+{
+	serve_members("1");
+	begin_comparison();
+	serve("2", HEAD);
+	assert_int_equal(count_compared(), MEMBERS);
+	assert_int_equal(count_pins(), 0);
+}
+
+static void
+version_that_is_let_go_is_compared_no_more(void **state)
+{
+	serve_members("1");
+	begin_comparison();
+	serve("2", HEAD "x.zones 0 PTR x.\n");
+	xfrd_produce_let_go(&fixture.xfrd, 0);
+	assert_int_equal(count_pins(), 1);
+	xfrd_produce_let_go(&fixture.xfrd, UINT64_MAX);
+	assert_int_equal(count_pins(), 0);
+	assert_int_equal(count_compared(), 1);
+}
+
+static void
+zone_that_is_no_catalog_any_more_is_not_pinned(void **state)
+{
+	serve_members("1");
+	begin_comparison();
+	assert_int_equal(count_pins(), 1);
+	fixture_publish(NO_PRODUCER);
+	turn();
+	assert_int_equal(count_pins(), 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(version_that_is_replaced_is_compared_to_its_end),
+		TEST(version_that_is_let_go_is_compared_no_more),
+		TEST(zone_that_is_no_catalog_any_more_is_not_pinned),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
