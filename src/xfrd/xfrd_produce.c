@@ -577,7 +577,7 @@ xfrd_produce_look_at_served(struct xfrd *xfrd)
 		const struct xfrd_zone *zone = xfrd_zone_find(
 			&xfrd->zones.table, z->apex);
 
-		if (z->busy || z->step != PRODUCE_READY || zone == NULL
+		if (z->busy || z->step <= PRODUCE_RESUME || zone == NULL
 			|| !xfrd_zones_get_soa(xfrd, zone, &soa)
 			|| soa.numbers.serial == z->serial)
 			continue;

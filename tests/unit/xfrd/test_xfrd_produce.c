@@ -27,13 +27,20 @@
 /* More turns than any test needs. */
 #define TURNS_MAX 50u
 
+/* The edit that was asked for; on_end NULL: there is none. */
+static struct xfrd_edit_ask asked;
+static uint8_t asked_records[1u << 17];
+
 /* ---- stand-ins ----------------------------------------------------------- */
 
 enum nsd_err
 xfrd_edit(struct xfrd *xfrd, const struct xfrd_edit_ask *ask)
 {
-	fail();
-	return NSD_E_BUG;
+	assert_null(asked.on_end);
+	assert_true(ask->len <= sizeof(asked_records));
+	memcpy(asked_records, ask->records, ask->len);
+	asked = *ask;
+	return NSD_OK;
 }
 
 enum nsd_err
@@ -142,13 +149,34 @@ count_compared(void)
 	return count;
 }
 
+static void
+run_until_asked(void)
+{
+	for (unsigned i = 0; i < TURNS_MAX && asked.on_end == NULL; i++)
+		turn();
+	assert_non_null(asked.on_end);
+}
+
+/* The edit ends. */
+static void
+end_edit(enum nsd_err err)
+{
+	const struct xfrd_edit_end end = {.err = err, .why = "because"};
+	xfrd_edit_on_end *on_end = asked.on_end;
+
+	asked.on_end = NULL;
+	on_end(asked.ctx, &end);
+}
+
 static int
 begin(void **state)
 {
 	(void)fixture_begin(state);
 	fixture_publish(PRODUCER);
 	fixture_open();
+	fixture.xfrd.journal = (struct journal *)&asked;
 	assert_int_equal(xfrd_produce_init(&fixture.xfrd), NSD_OK);
+	asked.on_end = NULL;
 	return 0;
 }
 
@@ -157,6 +185,7 @@ end(void **state)
 {
 	struct xfrd *xfrd = &fixture.xfrd;
 
+	assert_null(asked.on_end);
 	fixture_publish(NO_PRODUCER);
 	xfrd_produce_look(xfrd);
 	for (unsigned i = 0; i < TURNS_MAX && xfrd->produce.looking; i++)
@@ -204,6 +233,23 @@ zone_that_is_no_catalog_any_more_is_not_pinned(void **state)
 	assert_int_equal(count_pins(), 0);
 }
 
+/* A file was read over the version. */
+static void
+version_that_comes_during_a_comparison_is_compared(void **state)
+{
+	static const uint8_t owner[] = "\1x\5zones\3cat";
+
+	serve_members("1");
+	begin_comparison();
+	serve("2", HEAD "x.zones 0 PTR x.\n");
+	xfrd_produce_look_at_served(&fixture.xfrd);
+	run_until_asked();
+	assert_int_equal(asked.from, 2);
+	assert_non_null(memmem(asked_records, asked.len, owner,
+		sizeof(owner)));
+	end_edit(NSD_OK);
+}
+
 int
 main(void)
 {
@@ -212,6 +258,7 @@ main(void)
 		TEST(version_that_is_replaced_is_compared_to_its_end),
 		TEST(version_that_is_let_go_is_compared_no_more),
 		TEST(zone_that_is_no_catalog_any_more_is_not_pinned),
+		TEST(version_that_comes_during_a_comparison_is_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
