@@ -23,7 +23,25 @@
 #define PAUSE_SEC 1u
 #define PAUSE_SEC_MAX 60u
 
-static void produce_step_soon(struct produce_zone *z);
+/* ---- turns of the loop --------------------------------------------------- */
+
+/* Has the next step taken after a pause, if none is to be taken before. */
+static void
+produce_step_after(struct produce_zone *z, unsigned sec)
+{
+	const struct timeval wait = {.tv_sec = sec};
+
+	if (!event_pending(z->event, EV_TIMEOUT, NULL))
+		event_add(z->event, &wait);
+}
+
+/* Has the next step taken in a later turn of the loop, so that changes of one
+ * turn are one version. */
+static void
+produce_step_soon(struct produce_zone *z)
+{
+	produce_step_after(z, 0);
+}
 
 /* ---- names that may differ ----------------------------------------------- */
 
@@ -156,7 +174,9 @@ produce_fail(struct produce_zone *z, enum nsd_err err, const char *why)
 		z->pause_sec = PAUSE_SEC_MAX;
 	z->more = 0;
 	produce_zone_restart(z);
-	produce_step_soon(z);
+	/* Zones that have come meanwhile do not shorten the pause. */
+	event_del(z->event);
+	produce_step_after(z, z->pause_sec);
 }
 
 static void
@@ -386,15 +406,6 @@ produce_end_expiry(struct produce_zone *z)
 			== NSD_OK;
 }
 
-/* Tries the step again after a while. */
-static void
-produce_step_later(struct produce_zone *z)
-{
-	z->pause_sec = PAUSE_SEC;
-	produce_step_soon(z);
-	z->pause_sec = 0;
-}
-
 /* Has what the last xfrd has left published, before all else. */
 static void
 produce_resume(struct produce_zone *z)
@@ -404,7 +415,7 @@ produce_resume(struct produce_zone *z)
 
 	z->busy = err == NSD_OK;
 	if (err == NSD_E_MEMORY) {
-		produce_step_later(z);
+		produce_step_after(z, PAUSE_SEC);
 		return;
 	}
 	z->step = z->busy ? PRODUCE_RESUME : PRODUCE_SERVED;
@@ -427,7 +438,7 @@ produce_step(struct produce_zone *z)
 	if (z->again && z->step > PRODUCE_RESUME)
 		produce_zone_restart(z);
 	if (z->step < PRODUCE_ZONES && !produce_end_expiry(z)) {
-		produce_step_later(z);
+		produce_step_after(z, PAUSE_SEC);
 		return;
 	}
 	switch (z->step) {
@@ -466,17 +477,6 @@ static void
 produce_on_step(evutil_socket_t fd, short what, void *arg)
 {
 	produce_step(arg);
-}
-
-/* Has the next step taken in a later turn of the loop, so that changes of one
- * turn are one version. */
-static void
-produce_step_soon(struct produce_zone *z)
-{
-	const struct timeval wait = {.tv_sec = z->pause_sec};
-
-	if (!event_pending(z->event, EV_TIMEOUT, NULL))
-		event_add(z->event, &wait);
 }
 
 /* ---- which catalogs there are -------------------------------------------- */

@@ -250,6 +250,19 @@ version_that_comes_during_a_comparison_is_compared(void **state)
 	end_edit(NSD_OK);
 }
 
+static void
+comparison_after_a_failure_pauses_once(void **state)
+{
+	serve_members("1");
+	xfrd_produce_look(&fixture.xfrd);
+	run_until_asked();
+	end_edit(NSD_E_ZONE);
+	/* The pause is over. */
+	event_active(find_catalog()->event, EV_TIMEOUT, 1);
+	run_until_asked();
+	end_edit(NSD_OK);
+}
+
 int
 main(void)
 {
@@ -259,6 +272,7 @@ main(void)
 		TEST(version_that_is_let_go_is_compared_no_more),
 		TEST(zone_that_is_no_catalog_any_more_is_not_pinned),
 		TEST(version_that_comes_during_a_comparison_is_compared),
+		TEST(comparison_after_a_failure_pauses_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
