@@ -14,8 +14,8 @@
  *   diff_collect    each record of the same file once more
  *   diff_finish     the changes
  *
- * Memory: 8 octets for each 4 records of the zone, at most 8 MiB, and the
- * collected records. The zone must not change meanwhile.
+ * Memory: 2 to 4 octets for each record of the zone, and the collected
+ * records. The zone must not change meanwhile.
  */
 #ifndef UPDATE_DIFF_H
 #define UPDATE_DIFF_H

@@ -16,7 +16,7 @@
 
 /* The time in which a process has to say how keys and certificates are. Main
  * does nothing else meanwhile. */
-#define CERTIFICATES_WAIT_MSEC 1000
+#define CERTIFICATES_WAIT_MSEC 3000
 
 struct conf;
 struct conf_server;

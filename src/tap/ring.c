@@ -330,7 +330,7 @@ tap_find_zone(const struct tap_record *r, uint8_t zone[255])
 
 /* ---- sets of zones ------------------------------------------------------- */
 
-/* FNV-1a: the operator chooses zones, so nobody chooses what collides. */
+/* FNV-1a. A name that is made to collide has its records looked at in vain. */
 static uint32_t
 zone_find_bit(const uint8_t *name, size_t len)
 {

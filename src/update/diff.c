@@ -9,7 +9,8 @@
 #include "dns/name.h"
 
 #define BUCKETS_MIN 256u
-#define BUCKETS_MAX (1u << 20)
+/* Of 2 GiB. More records share them. */
+#define BUCKETS_MAX (1u << 28)
 #define BUCKET_RECORDS 4u
 /* Octets of a collected record, roughly. */
 #define RECORD_OCTETS 128u
@@ -391,6 +392,9 @@ diff_finish(struct diff *diff, const struct diff_change **changes,
 
 	if (err != NSD_OK)
 		return err;
+	/* They are of no more use: the sort and the update need memory. */
+	free(diff->sums);
+	diff->sums = NULL;
 	diff->changes = malloc((diff->count + 1) * sizeof(*diff->changes));
 	if (diff->changes == NULL)
 		return NSD_E_MEMORY;
