@@ -392,7 +392,7 @@ diff_finish(struct diff *diff, const struct diff_change **changes,
 
 	if (err != NSD_OK)
 		return err;
-	/* They are of no more use: the sort and the update need memory. */
+	/* The sums are of no more use: the sort and the update need memory. */
 	free(diff->sums);
 	diff->sums = NULL;
 	diff->changes = malloc((diff->count + 1) * sizeof(*diff->changes));

@@ -61,7 +61,7 @@ struct edit_zone {
 	struct zone_cursor *cursor;
 	uint32_t serial;
 	/* Of RENEW and RENEWED: */
-	xfrd_edit_on_renewed *on_renewed; /* NULL: nobody waits */
+	xfrd_edit_on_renewed *on_renewed; /* or NULL */
 };
 
 /* ---- xfrd_edit_zone.c ---------------------------------------------------- */

@@ -21,8 +21,8 @@
  *   primary has had; none is told of before it is published.
  * - A zone expires no later than a primary's last word allows, whoever dies
  *   meanwhile. A stop keeps all timers.
- * - Differences of a zone in the journal, and all on the disk, are bounded; also
- *   of a zone that primaries give whole to nobody who has it.
+ * - Differences of a zone in the journal, and all on the disk, are bounded;
+ *   also of a zone that primaries give whole to nobody who has it.
  * - Once nothing goes wrong any more, all zones have the primaries' versions
  *   within a bounded time, all targets are told, the zone files can be
  *   written, and the journal has nothing that these have.

@@ -273,7 +273,7 @@ keep_octets(struct journal *journal)
 
 	assert_non_null(transfer);
 	assert_int_equal(journal_put(transfer, octets, octets_len), NSD_OK);
-	(void)journal_end(transfer, &end);
+	assert_true(journal_end(transfer, &end) != 0);
 	journal_fixture_wait(journal, &done);
 	assert_int_equal(done.err, NSD_OK);
 	assert_int_equal(journal_open_text(journal, APEX, done.id, &text.fd,

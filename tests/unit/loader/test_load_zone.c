@@ -547,7 +547,7 @@ write_broken_entry(const char *path)
 
 	assert_non_null(transfer);
 	assert_int_equal(journal_put(transfer, "x", 1), NSD_OK);
-	(void)journal_end(transfer, &end);
+	assert_true(journal_end(transfer, &end) != 0);
 	journal_fixture_wait(journal, &done);
 	assert_int_equal(done.err, NSD_OK);
 	journal_accept(journal, done.apex, done.id);

@@ -155,7 +155,7 @@ close_loader(void **state)
 
 struct change {
 	const char *name;
-	bool comes; /* false: it goes */
+	bool comes; /* or it goes */
 };
 
 /* Takes a CHANGE_ZONE with these changes. */

@@ -50,7 +50,8 @@ __wrap_memfd_create(const char *name, unsigned flags)
 	return -1;
 }
 
-/* Main would wait for three seconds, in which a busy machine may come to nothing. */
+/* Main would wait for three seconds, in which a busy machine may come to
+ * nothing. */
 enum nsd_err
 __wrap_trial_hear(int from, int limit_msec, char text[TRIAL_TEXT_MAX])
 {
