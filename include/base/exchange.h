@@ -26,7 +26,8 @@ enum exchange_transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
  * it is counted once. */
 enum exchange_seen {
 	EXCHANGE_NEW,
-	EXCHANGE_PUT_OFF,  /* counted; there was no reply, or pass_on failed */
+	EXCHANGE_PUT_OFF,  /* counted; there was no reply, or pass_on failed:
+			    * then its reply is counted and recorded again */
 	EXCHANGE_ANSWERED, /* request and reply are counted; the reply was not
 			    * sent */
 };
@@ -54,9 +55,10 @@ struct exchange {
 	bool put_off;           /* set by the handler; false when handed over:
 				 * there is no reply, hand the request over
 				 * again */
-	bool pass_on;           /* the request is to be passed on, says the part
-				 * of the handler that answers. When the batch
-				 * is over: that has failed, and there is no
+	bool pass_on;           /* set by query: the request is to be passed on
+				 * to xfrd. The handler clears it when that is
+				 * done; if it is still set when the batch is
+				 * over, that has failed, and there is no
 				 * reply, or one that says so */
 	bool is_dated;          /* the connection's protocol is too old for
 				 * confidential data: is_dated of

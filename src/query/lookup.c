@@ -65,8 +65,7 @@ resolve_type(struct search *s, uint16_t qtype)
 		}
 	}
 	s->outcome = OUTCOME_NODATA;
-	/* Types that may be beside a CNAME are not looked for at its
-	 * target. */
+	/* A question for one of these types does not follow a CNAME. */
 	if ((node->flags & NODE_CNAME) != 0
 		&& (rrtype_get(qtype)->flags & RR_PAST_CNAME) == 0) {
 		s->found = node_find_entry(node, TYPE_CNAME);
