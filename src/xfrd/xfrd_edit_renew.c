@@ -16,13 +16,14 @@
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* Finds what the entry has of those that it takes the place of. False: the
- * newest of these is another one by now, or has gone, as the zone's file has
- * it. */
+/* Finds what the entry has of those that it takes the place of. source: where
+ * end->source may be put. False: the newest of these is another one by now, or
+ * has gone, as the zone's file has it. */
 static bool
-edit_renew_describe(const struct edit_zone *z, struct journal_end *end)
+edit_renew_describe(const struct edit_zone *z, struct journal_end *end,
+	char source[JOURNAL_SOURCE_MAX + 1])
 {
-	const struct journal *journal = z->xfrd->journal;
+	struct journal *journal = z->xfrd->journal;
 	struct journal_entry newest, oldest;
 	uint64_t octets;
 
@@ -30,6 +31,9 @@ edit_renew_describe(const struct edit_zone *z, struct journal_end *end)
 		|| newest.id != z->entry
 		|| !journal_find_oldest(journal, z->apex, &oldest))
 		return false;
+	/* A catalog of this server's is told by it: version_is_ours. */
+	if (journal_read_source(journal, z->apex, newest.id, source) == NSD_OK)
+		end->source = source;
 	end->time_sec = newest.time_sec;
 	end->is_update = newest.is_update;
 	end->is_taken = newest.is_taken;
@@ -59,6 +63,7 @@ edit_renew_end(struct edit_zone *z, enum nsd_err err)
 		.to = z->serial,
 		.source = XFRD_EDIT_SOURCE,
 	};
+	char source[JOURNAL_SOURCE_MAX + 1];
 	const char *why = err != NSD_OK ? err_reason(err) : NULL;
 	struct journal_transfer *text = z->text;
 
@@ -66,7 +71,7 @@ edit_renew_end(struct edit_zone *z, enum nsd_err err)
 	z->cursor = NULL;
 	z->text = NULL;
 	store_reader_unpin(z->xfrd->reader, &z->pin);
-	if (err == NSD_OK && edit_renew_describe(z, &end)) {
+	if (err == NSD_OK && edit_renew_describe(z, &end, source)) {
 		xfrd_edit_zone_flush(z, text, &end);
 		z->step = EDIT_RENEWED;
 		return;

@@ -37,6 +37,8 @@ bool __wrap_journal_find_newest(const struct journal *journal,
 	const uint8_t *apex, struct journal_entry *entry, uint64_t *octets);
 bool __wrap_journal_find_oldest(const struct journal *journal,
 	const uint8_t *apex, struct journal_entry *entry);
+enum nsd_err __wrap_journal_read_source(struct journal *journal,
+	const uint8_t *apex, uint64_t id, char source[JOURNAL_SOURCE_MAX + 1]);
 
 /* A text, and its entry once it is ended. */
 struct text {
@@ -224,6 +226,18 @@ __wrap_journal_find_oldest(const struct journal *journal, const uint8_t *apex,
 	struct journal_entry *entry)
 {
 	return find_entry(apex, true, entry);
+}
+
+enum nsd_err
+__wrap_journal_read_source(struct journal *journal, const uint8_t *apex,
+	uint64_t id, char source[JOURNAL_SOURCE_MAX + 1])
+{
+	if (texts_find(apex, id) == -1)
+		fail("an entry that is not there has no source");
+	if (!sim.calm && one_in(20))
+		return NSD_E_WIRE;
+	source[0] = '\0';
+	return NSD_OK;
 }
 
 /* ---- the disk ------------------------------------------------------------ */

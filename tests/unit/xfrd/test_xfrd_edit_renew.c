@@ -189,7 +189,8 @@ run_to_end(void)
 static void
 read_newest(uint32_t serial)
 {
-	const struct journal *journal = fixture.xfrd.journal;
+	struct journal *journal = fixture.xfrd.journal;
+	char source[JOURNAL_SOURCE_MAX + 1];
 	struct journal_entry entry;
 	uint64_t octets, offset;
 	int fd;
@@ -197,9 +198,12 @@ read_newest(uint32_t serial)
 	assert_true(journal_find_newest(journal, apex, &entry, &octets));
 	assert_int_equal(entry.kind, JOURNAL_WHOLE);
 	assert_int_equal(entry.to, serial);
+	assert_int_equal(journal_read_source(journal, apex, entry.id, source),
+		NSD_OK);
+	assert_string_equal(source, "a test");
 	assert_true(entry.text_len <= sizeof(got.octets));
 	got.len = entry.text_len;
-	assert_int_equal(journal_open_text(fixture.xfrd.journal, apex,
+	assert_int_equal(journal_open_text(journal, apex,
 		entry.id, &fd, &offset), NSD_OK);
 	assert_int_equal(pread(fd, got.octets, got.len, (off_t)offset),
 		(ssize_t)got.len);
