@@ -111,10 +111,11 @@ bool journal_is_full(const struct journal *journal) MUST_USE;
 /* False: the folder of the journal was removed, and with it all entries. */
 bool journal_is_there(const struct journal *journal) MUST_USE;
 
-/* Finds how many octets the disk of the journal has room for. False: that
- * cannot be found. */
-bool journal_find_room(const struct journal *journal, uint64_t *octets)
-	MUST_USE;
+/* True if a text that grows from `before` octets to `after` would take more
+ * than half of the disk's room, which is left then for others, and for the
+ * zone's file. The disk is looked at once in 16 MiB: smaller texts never do. */
+bool journal_fills_disk(const struct journal *journal, uint64_t before,
+	uint64_t after) MUST_USE;
 
 struct journal_end {
 	enum journal_kind kind;

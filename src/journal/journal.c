@@ -39,6 +39,9 @@ journal_make_folder(const char *path)
 	return error == 0 ? NSD_OK : NSD_E_SYSTEM;
 }
 
+/* Octets after which a text is compared with the disk's room. */
+#define ROOM_OCTETS (UINT64_C(16) << 20)
+
 /* Reports the file in the folder that keeps the journal from being opened. */
 static enum nsd_err
 fail_at(const char *name, struct diag_sink *sink)
@@ -340,14 +343,14 @@ journal_is_there(const struct journal *journal)
 }
 
 bool
-journal_find_room(const struct journal *journal, uint64_t *octets)
+journal_fills_disk(const struct journal *journal, uint64_t before,
+	uint64_t after)
 {
 	struct statfs st;
 
-	if (fstatfs(journal->dirfd, &st) == -1)
-		return false;
-	*octets = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
-	return true;
+	return before / ROOM_OCTETS != after / ROOM_OCTETS
+		&& fstatfs(journal->dirfd, &st) == 0
+		&& after > (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
 }
 
 enum nsd_err

@@ -35,6 +35,8 @@ struct xfrd_zone;
 
 /* The source of versions that are made here: as of struct xfrd_edit_ask. */
 #define XFRD_EDIT_SOURCE "this server"
+/* Why a text does not come into the journal: journal_fills_disk. */
+#define XFRD_FILLS_DISK "it takes more than half of the room on the disk"
 /* The most octets of differences that one edit may have. */
 #define XFRD_EDIT_DIFFS_MAX (4u << 20)
 

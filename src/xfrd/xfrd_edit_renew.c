@@ -64,7 +64,9 @@ edit_renew_end(struct edit_zone *z, enum nsd_err err)
 		.source = XFRD_EDIT_SOURCE,
 	};
 	char source[JOURNAL_SOURCE_MAX + 1];
-	const char *why = err != NSD_OK ? err_reason(err) : NULL;
+	const char *why = err == NSD_OK ? NULL
+		: err == NSD_E_DENIED ? XFRD_FILLS_DISK
+		: err_reason(err);
 	struct journal_transfer *text = z->text;
 
 	zone_cursor_destroy(z->cursor);
@@ -107,9 +109,9 @@ xfrd_edit_renew_let_go(struct xfrd *xfrd, uint64_t epoch)
 
 /* ---- records ------------------------------------------------------------- */
 
-/* Writes a record, whose octets are added to *put. */
+/* Writes a record. NSD_E_DENIED: the zone would fill the disk. */
 static enum nsd_err
-edit_renew_put(struct edit_zone *z, const struct zone_rr *rr, size_t *put)
+edit_renew_put(struct edit_zone *z, const struct zone_rr *rr)
 {
 	uint8_t octets[CHANGES_RECORD_MAX];
 	const struct changes_rr record = {
@@ -123,26 +125,28 @@ edit_renew_put(struct edit_zone *z, const struct zone_rr *rr, size_t *put)
 	};
 	size_t len = changes_write(octets, &record);
 
-	*put += len;
+	if (journal_fills_disk(z->xfrd->journal, z->len, z->len + len))
+		return NSD_E_DENIED;
+	z->len += len;
 	return journal_put(z->text, octets, len);
 }
 
 void
 xfrd_edit_renew_go_on(struct edit_zone *z)
 {
+	const uint64_t most = z->len + TURN_OCTETS;
 	enum nsd_err err = NSD_OK;
 	struct zone_rr rr;
-	size_t put = 0;
 
 	if (xfrd_edit_zone_lacks_room(z))
 		return;
-	for (unsigned i = 0; i < TURN_RECORDS && put < TURN_OCTETS
+	for (unsigned i = 0; i < TURN_RECORDS && z->len < most
 		&& err == NSD_OK; i++) {
 		if (!zone_cursor_next(z->cursor, &rr)) {
 			edit_renew_end(z, NSD_OK);
 			return;
 		}
-		err = edit_renew_put(z, &rr, &put);
+		err = edit_renew_put(z, &rr);
 	}
 	if (err != NSD_OK)
 		edit_renew_end(z, err);
@@ -166,6 +170,7 @@ edit_renew_open(struct edit_zone *z, const struct store_view *view,
 	if (err != NSD_OK)
 		return err;
 	z->serial = served->serial;
+	z->len = len;
 	z->text = journal_begin(z->xfrd->journal, z->apex);
 	err = z->text == NULL ? NSD_E_MEMORY
 		: zone_cursor_create(view, served, z->apex, &z->cursor);

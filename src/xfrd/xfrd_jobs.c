@@ -285,22 +285,6 @@ static const struct xfrd_ask_calls jobs_answers = {
 
 /* ---- transfers ----------------------------------------------------------- */
 
-/* Octets after which a transfer is compared with the disk's room: smaller zones
- * never are. */
-#define ROOM_OCTETS (UINT64_C(16) << 20)
-
-/* True if a transfer would fill more than half of the disk's room, which is
- * left then for others, and for its zone file. It may have no end. */
-static bool
-jobs_takes_too_much(const struct xfrd_job *job, uint64_t put)
-{
-	uint64_t room;
-
-	return put / ROOM_OCTETS != job->put / ROOM_OCTETS
-		&& job->size_limit == 0
-		&& journal_find_room(job->xfrd->journal, &room) && put > room;
-}
-
 static enum nsd_err
 jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 {
@@ -312,7 +296,9 @@ jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 	 * differences; a message over UDP cannot have that many. */
 	if (job->put == 0 && len > 0)
 		job->is_diffs = octets[0] == XFR_DIFFS;
-	if (jobs_takes_too_much(job, job->put + len))
+	/* The transfer may have no end. */
+	if (job->size_limit == 0 && journal_fills_disk(job->xfrd->journal,
+		job->put, job->put + len))
 		return NSD_E_DENIED;
 	job->put += len;
 	if (job->is_diffs && job->put > load_update_diffs_max(job->soa.records))
@@ -391,7 +377,7 @@ jobs_fail_transfer(struct xfrd_job *job)
 			: result->sink_err == NSD_E_SYSTEM
 			? strerror(job->sink_error)
 			: result->sink_err == NSD_E_DENIED
-			? "it takes more than half of the room on the disk"
+			? XFRD_FILLS_DISK
 			: err_text(result->sink_err));
 }
 

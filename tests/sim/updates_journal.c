@@ -39,6 +39,8 @@ bool __wrap_journal_find_oldest(const struct journal *journal,
 	const uint8_t *apex, struct journal_entry *entry);
 enum nsd_err __wrap_journal_read_source(struct journal *journal,
 	const uint8_t *apex, uint64_t id, char source[JOURNAL_SOURCE_MAX + 1]);
+bool __wrap_journal_fills_disk(const struct journal *journal, uint64_t before,
+	uint64_t after);
 
 /* A text, and its entry once it is ended. */
 struct text {
@@ -115,6 +117,13 @@ __wrap_journal_put(struct journal_transfer *transfer, const void *data,
 	memcpy(text->octets + text->len, data, len);
 	text->len += len;
 	return NSD_OK;
+}
+
+bool
+__wrap_journal_fills_disk(const struct journal *journal, uint64_t before,
+	uint64_t after)
+{
+	return sim.plan.disk_fails && !sim.calm && one_in(200);
 }
 
 bool

@@ -42,6 +42,13 @@ struct text {
 
 static struct text wanted, got;
 
+/* The disk has no room for the zone. */
+static bool is_too_large;
+
+/* The linker puts this in front of the real one (--wrap). */
+bool __wrap_journal_fills_disk(const struct journal *journal, uint64_t before,
+	uint64_t after);
+
 /* ---- stand-ins ----------------------------------------------------------- */
 
 enum nsd_err
@@ -59,6 +66,14 @@ xfrd_shorten(struct xfrd *one, struct xfrd_zone *zone, uint64_t least,
 	uint64_t *octets)
 {
 	return false;
+}
+
+bool
+__wrap_journal_fills_disk(const struct journal *journal, uint64_t before,
+	uint64_t after)
+{
+	assert_true(before > 0 && after > before);
+	return is_too_large && after > sizeof(wanted.octets) / 8;
 }
 
 /* ---- helpers ------------------------------------------------------------- */
@@ -225,6 +240,7 @@ begin(void **state)
 		&fixture.xfrd.journal), NSD_OK);
 	assert_int_equal(xfrd_edit_init(&fixture.xfrd), NSD_OK);
 	asked_on_end = NULL;
+	is_too_large = false;
 	return 0;
 }
 
@@ -260,12 +276,30 @@ version_that_is_replaced_is_written_to_its_end(void **state)
 	assert_memory_equal(got.octets, wanted.octets, wanted.len);
 }
 
+/* The differences stay: they are all there is. */
+static void
+zone_that_would_fill_the_disk_is_not_written(void **state)
+{
+	struct journal_entry entry;
+	uint64_t octets;
+
+	is_too_large = true;
+	serve("2", "new");
+	begin_renewal(2);
+	run_to_end();
+	assert_true(journal_find_newest(fixture.xfrd.journal, apex, &entry,
+		&octets));
+	assert_int_equal(entry.kind, JOURNAL_DIFFS);
+	assert_int_equal(entry.to, 2);
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(version_that_is_replaced_is_written_to_its_end),
+		TEST(zone_that_would_fill_the_disk_is_not_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
