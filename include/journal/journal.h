@@ -181,6 +181,9 @@ void journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id);
 /* Refuses an entry that does not apply: it and the later entries of the zone
  * end. */
 void journal_refuse(struct journal *journal, const uint8_t *apex, uint64_t id);
+/* Refuses a durable entry alone: later ones do not lead on from it. */
+void journal_refuse_one(struct journal *journal, const uint8_t *apex,
+	uint64_t id);
 
 /*
  * Ends the entries up to a serial that the zone's file holds, durably. Does

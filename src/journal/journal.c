@@ -415,6 +415,12 @@ journal_refuse(struct journal *journal, const uint8_t *apex, uint64_t id)
 	kill_live(journal, apex, id, journal->id_next - 1);
 }
 
+void
+journal_refuse_one(struct journal *journal, const uint8_t *apex, uint64_t id)
+{
+	kill_live(journal, apex, id, id);
+}
+
 bool
 journal_forget(struct journal *journal, const uint8_t *apex, uint32_t serial)
 {

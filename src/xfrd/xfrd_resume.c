@@ -24,20 +24,6 @@ struct resume_rest {
 	uint8_t apex[NAME_MAX_LEN]; /* a copy: the zone may go meanwhile */
 };
 
-/* Refuses an entry, unless another one has come while the loader had it in
- * hand: that leads on from what was served then, too, and would end with it. */
-static void
-resume_refuse(const struct resume_rest *rest)
-{
-	struct journal *journal = rest->xfrd->journal;
-	struct journal_entry newest;
-	uint64_t octets;
-
-	if (journal_find_newest(journal, rest->apex, &newest, &octets)
-		&& newest.id == rest->entry)
-		journal_refuse(journal, rest->apex, rest->entry);
-}
-
 static void
 resume_on_answer(void *ctx, const struct ipc_message *answer)
 {
@@ -63,9 +49,11 @@ resume_on_answer(void *ctx, const struct ipc_message *answer)
 			&& xfrd_zones_get_soa(xfrd, zone, &soa)
 			&& soa.numbers.serial == rest->to))
 		journal_accept(xfrd->journal, rest->apex, rest->entry);
+	/* An entry that has come while the loader had it in hand leads on from
+	 * what was served then, too. */
 	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY
 		&& updated.err != NSD_E_SYSTEM)
-		resume_refuse(rest);
+		journal_refuse_one(xfrd->journal, rest->apex, rest->entry);
 	if (zone != NULL)
 		xfrd_zones_hear(xfrd, zone);
 	/* The look may wait for room among the requests. */

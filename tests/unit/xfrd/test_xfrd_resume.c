@@ -218,6 +218,25 @@ refused_entry_takes_no_later_one_along(void **state)
 	assert_int_equal(asked_count, 1);
 	(void)keep(0, 6, SMALL);
 	answer(0, NSD_E_ZONE);
+	assert_false(has_entry(0, 5));
+	assert_true(has_entry(0, 6));
+}
+
+static void
+refused_entry_takes_none_along_that_is_not_durable_yet(void **state)
+{
+	struct journal *journal = fixture.xfrd.journal;
+	struct journal_done done;
+
+	(void)keep(0, 5, SMALL);
+	xfrd_turn_look(&fixture.xfrd);
+	run();
+	assert_int_equal(asked_count, 1);
+	assert_true(journal_fixture_send(journal, 0, 0, 6, SMALL) != 0);
+	answer(0, NSD_E_ZONE);
+	journal_fixture_wait(journal, &done);
+	assert_int_equal(done.err, NSD_OK);
+	assert_false(has_entry(0, 5));
 	assert_true(has_entry(0, 6));
 }
 
@@ -230,6 +249,7 @@ main(void)
 		TEST(zone_that_is_added_waits_for_room),
 		TEST(damaged_text_is_found_by_the_loader),
 		TEST(refused_entry_takes_no_later_one_along),
+		TEST(refused_entry_takes_none_along_that_is_not_durable_yet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
