@@ -34,6 +34,7 @@
 #include "process/link.h"
 
 #define REQUESTS_MAX 256 /* without an answer */
+#define REQUESTS_SPARE 16
 #define REQUEST_DEATHS_MAX 3u
 
 struct request;
@@ -74,6 +75,14 @@ static inline bool
 requests_are_full(const struct requests *requests)
 {
 	return requests->count >= REQUESTS_MAX;
+}
+
+/* True: only REQUESTS_SPARE are left. Work that may come without an end, of
+ * which each answer has more asked for, leaves them to others. */
+static inline bool
+requests_are_many(const struct requests *requests)
+{
+	return requests->count >= REQUESTS_MAX - REQUESTS_SPARE;
 }
 
 /* Sends requests that wait: the other side is there, or takes more. The link is

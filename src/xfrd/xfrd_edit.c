@@ -345,7 +345,7 @@ edit_zone_publish(struct edit_zone *z)
 	enum nsd_err err = NSD_E_AGAIN;
 	int error = 0;
 
-	if (!requests_are_full(&xfrd->requests))
+	if (!requests_are_many(&xfrd->requests))
 		err = journal_open_text(xfrd->journal, z->apex, z->entry,
 			&text.fd, &text.offset);
 	if (err == NSD_OK)

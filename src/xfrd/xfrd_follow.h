@@ -23,7 +23,8 @@ struct xfrd_walk {
 struct xfrd_follow {
 	enum {
 		XFRD_FOLLOW_NONE,
-		XFRD_FOLLOW_WANTED,  /* when a batch of changes has ended */
+		XFRD_FOLLOW_WANTED,  /* when a batch of changes has ended; from
+				      * the next one on turns are taken */
 		XFRD_FOLLOW_ZONES,   /* zones of the table, by number */
 		XFRD_FOLLOW_ENTRIES, /* zones of the store, in its order */
 	} step;

@@ -494,7 +494,7 @@ keep_publish(struct xfrd_job *job)
 
 	assert(job->text == NULL && job->at.fd == -1 && job->zone != NULL);
 	assert(cds_list_empty(&job->keep_node));
-	if (requests_are_full(&xfrd->requests))
+	if (requests_are_many(&xfrd->requests))
 		return false;
 	err = journal_open_text(xfrd->journal, job->apex, job->entry,
 		&job->at.fd, &job->at.offset);

@@ -24,6 +24,17 @@ struct resume_rest {
 	uint8_t apex[NAME_MAX_LEN]; /* a copy: the zone may go meanwhile */
 };
 
+/* Has a look at zones, or following another configuration, go on: it may wait
+ * for room among the requests. */
+static void
+resume_wake(struct xfrd *xfrd)
+{
+	if (xfrd->zones.looking)
+		event_active(xfrd->zones.look_event, EV_TIMEOUT, 0);
+	if (xfrd->follow.step >= XFRD_FOLLOW_ZONES)
+		event_active(xfrd->follow.event, EV_TIMEOUT, 0);
+}
+
 static void
 resume_on_answer(void *ctx, const struct ipc_message *answer)
 {
@@ -56,9 +67,7 @@ resume_on_answer(void *ctx, const struct ipc_message *answer)
 		journal_refuse_one(xfrd->journal, rest->apex, rest->entry);
 	if (zone != NULL)
 		xfrd_zones_hear(xfrd, zone);
-	/* The look may wait for room among the requests. */
-	if (xfrd->zones.looking)
-		event_active(xfrd->zones.look_event, EV_TIMEOUT, 0);
+	resume_wake(xfrd);
 	free(rest);
 }
 

@@ -249,6 +249,29 @@ whole_zone_goes_alone(void **state)
 	assert_string_equal(ended, "w:0 a:0 b:0 ");
 }
 
+/* Entries that looks at zones find wait for these. */
+static void
+edit_leaves_requests_to_others(void **state)
+{
+	struct xfrd *xfrd = &fixture.xfrd;
+	struct pollfd p = {.fd = journal_fd(xfrd->journal), .events = POLLIN};
+	struct journal_done done;
+
+	xfrd->requests.count = REQUESTS_MAX - REQUESTS_SPARE;
+	ask(XFR_DIFFS, 1, 2, "a");
+	event_base_loop(xfrd->role.base, EVLOOP_NONBLOCK);
+	while (!journal_next(xfrd->journal, &done))
+		assert_int_equal(poll(&p, 1, 60000), 1);
+	assert_true(xfrd_edit_on_durable(xfrd, &done));
+	event_base_loop(xfrd->role.base, EVLOOP_NONBLOCK);
+	assert_null(asked_on_end);
+	xfrd->requests.count--;
+	run_until_asked();
+	answer(NSD_OK);
+	assert_string_equal(ended, "a:0 ");
+	xfrd->requests.count = 0;
+}
+
 /* The loader has the zone in hand, and is asked again. */
 static void
 edit_that_must_wait_is_tried_again(void **state)
@@ -497,6 +520,7 @@ main(void)
 		TEST(edits_that_come_later_wait_and_go_together),
 		TEST(edits_behind_one_that_fails_do_not_fit),
 		TEST(whole_zone_goes_alone),
+		TEST(edit_leaves_requests_to_others),
 		TEST(edit_that_must_wait_is_tried_again),
 		TEST(zone_takes_the_place_of_its_differences),
 		TEST(marks_of_entries_that_go_stay),

@@ -173,6 +173,31 @@ look_waits_for_room_among_the_requests(void **state)
 	answer(3, NSD_OK);
 }
 
+/* nsd-control waits for that. */
+static void
+reconfig_waits_for_room_among_the_requests(void **state)
+{
+	struct xfrd *xfrd = &fixture.xfrd;
+
+	for (unsigned i = 0; i < ZONES; i++)
+		(void)keep(i, 5, SMALL);
+	assert_int_equal(xfrd_follow_init(xfrd), NSD_OK);
+	under_way_max = 1;
+	xfrd_follow(xfrd, 7);
+	/* The last zone is not reached: main is not told of the end. */
+	for (unsigned i = 0; i < ZONES - 1; i++) {
+		run();
+		assert_int_equal(asked_count, i + 1);
+		assert_int_equal(count_begun(), i + 1);
+		/* No clock has to tell it that there is room. */
+		answer(i, NSD_OK);
+	}
+	assert_int_equal(xfrd->follow.step, XFRD_FOLLOW_ZONES);
+	event_free(xfrd->follow.event);
+	event_free(xfrd->follow.release_event);
+	xfrd->follow = (struct xfrd_follow){.step = XFRD_FOLLOW_NONE};
+}
+
 /* A zone whose options have changed is added, too. */
 static void
 zone_that_is_added_waits_for_room(void **state)
@@ -246,6 +271,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(look_waits_for_room_among_the_requests),
+		TEST(reconfig_waits_for_room_among_the_requests),
 		TEST(zone_that_is_added_waits_for_room),
 		TEST(damaged_text_is_found_by_the_loader),
 		TEST(refused_entry_takes_no_later_one_along),
