@@ -490,8 +490,9 @@ bool xfrd_resume_leads_on(const struct journal_entry *entry,
 /* Has entries of the journal published that lead on from the served version:
  * the last xfrd may have died before that. The loader checks them as it reads
  * them: however long they are, this takes no time. soa: as above. False: there
- * is no memory for it now, or too many requests are under way; if one of these
- * ends, the look at served zones goes on. */
+ * is no memory for it now, or too many requests are under way. Looks at zones
+ * that wait for that go on when the loader has answered such an entry, or after
+ * a second. */
 bool xfrd_resume(struct xfrd *xfrd, struct xfrd_zone *zone,
 	const struct xfrd_soa *soa) MUST_USE;
 
@@ -644,8 +645,8 @@ void xfrd_turn_look(struct xfrd *xfrd);
 /* Looks at a zone that has just been added, or has other options. */
 void xfrd_turn_add(struct xfrd *xfrd, struct xfrd_zone *zone);
 /* Has a zone follow its published options, which may have changed; if its
- * checks have failed, one begins now. False: it is to be tried again, as
- * xfrd_resume, or without memory. */
+ * checks have failed, one begins now. False: there is no memory for it now, or
+ * too many requests are under way (xfrd_resume). */
 bool xfrd_turn_follow(struct xfrd *xfrd, struct xfrd_zone *zone) MUST_USE;
 /* A loader has connected, or has room again. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);

@@ -42,7 +42,8 @@ follow_list(struct xfrd *xfrd, struct xfrd_zone *zone, bool is_listed)
 	xfrd_zone_set_listed(&xfrd->zones.table, zone, is_listed, 0);
 }
 
-/* Has a zone follow its options. False: there is no memory for it now. */
+/* Has a zone follow its options. False: there is no memory for it now, or too
+ * many requests are under way (xfrd_resume). */
 static bool
 follow_zone(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
@@ -69,7 +70,7 @@ follow_on_new(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
 	if (zone->is_listed && xfrd->changes != NULL)
 		xfrd->changes->list->renew = true;
-	/* Without memory, the zone is looked at later. */
+	/* The zone is looked at later. */
 	if (!xfrd_turn_follow(xfrd, zone))
 		xfrd_turn_look(xfrd);
 }
@@ -151,7 +152,8 @@ follow_end(struct xfrd *xfrd)
 		event_active(xfrd->changes->begin_event, EV_TIMEOUT, 0);
 }
 
-/* Does a turn. False: there is no memory for it now. */
+/* Does a turn. False: there is no memory for it now, or too many requests are
+ * under way (xfrd_resume). */
 static bool
 follow_turn(struct xfrd *xfrd)
 {

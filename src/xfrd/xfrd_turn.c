@@ -33,7 +33,8 @@
 /* Brings a zone in line with what is published of it. The machine gets the
  * zone, with the state that it had before (xfrd_state.c, xfrd_handover.c),
  * loses it if its options are others, or is told which version is served.
- * False: it is to be tried again, as xfrd_resume, or without memory. */
+ * False: there is no memory for it now, or too many requests are under way
+ * (xfrd_resume). */
 static bool
 turn_look(struct xfrd *xfrd, struct xfrd_zone *zone)
 {
