@@ -33,7 +33,8 @@ bound_is_reached(const struct xfrd_job *job, uint64_t *octets)
 }
 
 /* Ends a transfer that is beyond the bound: the whole zone is asked for next,
- * which ends the differences as well. */
+ * which ends the differences as well, unless allow-axfr-fallback says no; then
+ * the next check takes differences again. */
 static void
 bound_refuse(struct xfrd_job *job, const char *why)
 {
