@@ -153,7 +153,8 @@ enum query_fault {
 struct query_access {
 	enum query_access_kind kind;
 	bool allowed;
-	bool blocked; /* by an element; false: no element matches */
+	bool blocked; /* by an element; false: no element matches, or the
+		       * verbosity is not query_access_verbosity */
 	struct acl_block block; /* the element, if blocked */
 	struct sockaddr_storage client;
 	struct sockaddr_storage proxy; /* if it is the proxy that is blocked */
@@ -169,6 +170,14 @@ struct query_access {
 };
 /* The most decisions that are reported for a batch; more go unreported. */
 #define QUERY_ACCESSES_MAX 4
+
+/* The verbosity at which a decision is written to the log. Whoever is let
+ * change a zone needs to know why a change was refused. */
+static inline unsigned
+query_access_verbosity(const struct query_access *access)
+{
+	return access->allowed || access->kind >= QUERY_ACCESS_UPDATE ? 1 : 2;
+}
 
 /* The decisions of the last batch. Lent until the next. */
 const struct query_access *query_accesses(const struct query_ctx *ctx,

@@ -53,7 +53,8 @@ zone_changeset_size(const struct zone_changeset *changeset)
 struct history_path {
 	store_ref *changesets;
 	size_t count;
-	size_t room; /* private */
+	size_t looked; /* changesets that were looked at: what it has cost */
+	size_t room;   /* private */
 };
 
 /*
@@ -61,9 +62,9 @@ struct history_path {
  * the caller has found in the entry before. Gives path->changesets, free()
  * them; the changesets stay until the reader is quiescent, or as long as the
  * reader has them pinned.
- * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. *path is set on
- * success only.
- * Cost: a cache miss for each changeset.
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. Without success
+ * *path has no changesets, and says how many were looked at.
+ * Cost: a cache miss for each changeset that is looked at.
  */
 enum nsd_err history_find(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t from, uint32_t to,

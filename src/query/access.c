@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "query/acl.h"
 
 static struct sockaddr_storage
@@ -52,7 +53,9 @@ access_note(struct query_ctx *ctx, const struct query *q,
 	access->kind = kind;
 	access->allowed = allowed;
 	access->fault = QUERY_FAULT_NONE;
+	/* The element is for the log alone, and may be one of many. */
 	access->blocked = !allowed && q->search.entry != NULL
+		&& log_verbosity() >= query_access_verbosity(access)
 		&& acl_find_block(ctx->view,
 		q->search.entry, lists[kind], &QUERY_CLIENT(ctx, q),
 		&access->block);

@@ -182,8 +182,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	memcpy(t->opt, q->reply.out + t->head_len, t->opt_len);
 	condensed = transfer_condense(t, TRANSFER_CONDENSE_MAX);
 	q->reply.work += WORK_TRANSFER
-		+ (uint32_t)(path->count * WORK_CHANGESET
-			+ condensed / WORK_OCTETS_CONDENSED);
+		+ (uint32_t)(condensed / WORK_OCTETS_CONDENSED);
 	transfer_walk_begin(t);
 	q->exchange->reply_len = 0;
 	q->exchange->stream = t;
@@ -302,6 +301,7 @@ transfer_choose(struct query_ctx *ctx, struct query *q, uint32_t serial)
 	if (is_ixfr && history_find(ctx->view, q->search.entry, serial,
 			q->zone->serial, &path) == NSD_E_MEMORY)
 		return false;
+	q->reply.work += (uint32_t)path.looked * WORK_CHANGESET;
 	if (!q->udp)
 		done = transfer_open(ctx, q, &path);
 	else if (path.changesets == NULL || !answer_changesets(ctx, q, &path))

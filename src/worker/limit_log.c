@@ -278,20 +278,12 @@ access_print(const struct query_access *access)
 	log_info("%s %s from %s refused, %s", kind, name, source, end);
 }
 
-/* The verbosity at which a decision is written. Whoever is let change a zone
- * needs to know why a change was refused. */
-static unsigned
-access_verbosity(const struct query_access *access)
-{
-	return access->allowed || access->kind >= QUERY_ACCESS_UPDATE ? 1 : 2;
-}
-
 static void
 write_accesses(struct limit_log *log, const struct query_access *accesses,
 	size_t count, uint64_t now_sec)
 {
 	for (size_t i = 0; i < count; i++)
-		if (log_verbosity() >= access_verbosity(&accesses[i])
+		if (log_verbosity() >= query_access_verbosity(&accesses[i])
 			&& log_begin_line(log, now_sec, "access"))
 			access_print(&accesses[i]);
 }

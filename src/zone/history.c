@@ -36,6 +36,7 @@ path_walk(const struct store_view *view, const struct zone_entry *entry,
 		&& ref != STORE_NONE; i++) {
 		const struct zone_changeset *changeset = store_get(view, ref);
 
+		path->looked++;
 		if (changeset->to == to) {
 			if (path_add(path, ref) != NSD_OK)
 				return NSD_E_MEMORY;
@@ -54,13 +55,14 @@ static enum nsd_err
 path_find(const struct store_view *view, const struct zone_entry *entry,
 	const uint32_t *from, uint32_t to, struct history_path *path)
 {
-	struct history_path found = {.changesets = NULL};
-	enum nsd_err err = path_walk(view, entry, from, to, &found);
+	enum nsd_err err;
 
-	if (err == NSD_OK)
-		*path = found;
-	else
-		free(found.changesets);
+	*path = (struct history_path){.changesets = NULL};
+	err = path_walk(view, entry, from, to, path);
+	if (err != NSD_OK) {
+		free(path->changesets);
+		*path = (struct history_path){.looked = path->looked};
+	}
 	return err;
 }
 

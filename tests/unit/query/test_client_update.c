@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/key_store.h"
+#include "base/log.h"
 #include "base/mac.h"
 #include "base/octets.h"
 #include "dns/tsig.h"
@@ -622,11 +623,17 @@ refusals_are_noted_for_the_log(void **state)
 	assert_int_equal(access->key[0], 0);
 	assert_int_equal(access->signed_sec, NOW + 500);
 	assert_int_equal(access->now_sec, NOW);
-	send_from(&f, &o, &(struct request){.zone = "taken."}, "192.0.2.3");
-	access = query_accesses(f.w.ctx, &count);
-	assert_int_equal(count, 1);
-	assert_int_equal(access->fault, QUERY_FAULT_NONE);
-	assert_true(access->blocked);
+	/* The element that blocks is looked for if the log wants it. */
+	for (unsigned verbosity = 0; verbosity <= 1; verbosity++) {
+		log_set_verbosity(verbosity);
+		send_from(&f, &o, &(struct request){.zone = "taken."},
+			"192.0.2.3");
+		access = query_accesses(f.w.ctx, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(access->fault, QUERY_FAULT_NONE);
+		assert_int_equal(access->blocked, verbosity == 1);
+	}
+	log_set_verbosity(0);
 	send_from(&f, &o, &(struct request){.zone = "policy.",
 		.owners = {"a.policy."}}, "198.51.100.1");
 	access = query_accesses(f.w.ctx, &count);

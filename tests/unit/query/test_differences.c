@@ -348,6 +348,26 @@ dear_transfers_of_a_stream_begin_later(void **state)
 	free(text);
 }
 
+/* So is the search of a long history, also if nothing is found there. */
+static void
+long_histories_are_dear(void **state)
+{
+	const struct history_limits limits = {HISTORY_CHANGESETS_MAX, 0};
+	char before[64], after[64] = "@ 60 SOA ns host 6 2 3 4 5\n";
+	struct client c;
+
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	for (unsigned serial = 7; serial < 1007; serial++) {
+		memcpy(before, after, sizeof(before));
+		sprintf(after, "@ 60 SOA ns host %u 2 3 4 5\n", serial);
+		history_fixture_push(c.w.writer, c.zone->entry, &limits,
+			before, after);
+	}
+	assert_in_range(begin_batch(&c, 1), 1, EXCHANGE_BATCH_MAX / 2);
+	client_fini(&c);
+}
+
 /* RFC 1995 section 2; and a version that is about to be published. */
 static void
 differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
@@ -512,6 +532,7 @@ main(void)
 		cmocka_unit_test(
 			what_is_large_is_not_condensed_for_a_datagram),
 		cmocka_unit_test(dear_transfers_of_a_stream_begin_later),
+		cmocka_unit_test(long_histories_are_dear),
 		cmocka_unit_test(
 			differences_that_do_not_fit_a_datagram_are_asked_for_again),
 		cmocka_unit_test(
