@@ -64,7 +64,10 @@ add_entry(struct query_ctx *ctx, struct query *q,
 		.rrset = rrset,
 	};
 
-	if (ctx->settings->round_robin && emit_can_rotate(rrset))
+	/* Whether it can be rotated is seen by a look at all its names. */
+	if (ctx->settings->round_robin
+		&& rrset_len(rrset) <= emit_room(&q->reply)
+		&& emit_can_rotate(rrset))
 		what.rotate = next_rotation(ctx, s, entry, rrset->count);
 	return emit_signed(q, &what, node_entry_sigs(s->node, entry),
 		placed);
