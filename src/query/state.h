@@ -78,8 +78,8 @@ enum section { SECTION_ANSWER, SECTION_AUTHORITY, SECTION_ADDITIONAL,
  * Work that the octets of a reply do not show, in units of some 20 ns: a record
  * whose names are compressed anew (measured: doc/decisions/0060), and a cell
  * that is followed for it; a transfer that begins, and a changeset that is
- * looked at. The others are octets that cost a unit: of changesets that are made
- * one, and of the reply where they are taken back.
+ * looked at. The others are octets that cost a unit: of changesets that are
+ * made one, and of the reply where they are taken back.
  */
 #define WORK_FOLDED 12u
 #define WORK_CELL 2u

@@ -348,7 +348,7 @@ dear_transfers_of_a_stream_begin_later(void **state)
 	free(text);
 }
 
-/* So is the search of a long history, also if nothing is found there. */
+/* A search of a long history is dear as well, also if nothing is found. */
 static void
 long_histories_are_dear(void **state)
 {
