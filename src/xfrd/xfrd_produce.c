@@ -307,23 +307,43 @@ produce_look_at(struct produce_zone *z)
 			z->at.member[0] != 0 ? z->at.member : NULL);
 }
 
-/* Returns the name that differences of a name of the catalog are noted at:
- * properties of a member go with its node. */
-static const uint8_t *
-produce_find_node_of(const struct produce_zone *z, const uint8_t *owner)
+/* Takes the PTR record of a member node. If there are several, the zone counts
+ * whose node this is: it stays a member. */
+static void
+produce_take_ptr(struct produce_zone *z, const struct zone_rr *rr)
 {
-	unsigned depth = name_count_labels(owner)
-		- name_count_labels(z->apex);
+	if (z->at.member[0] != 0
+		&& xfrd_produce_is_member(z->xfrd, z->at.member, z->apex,
+			z->at.owner))
+		return;
+	memcpy(z->at.member, rr->rdata, rr->rdlen);
+	name_lower(z->at.member);
+}
 
-	return depth == 3 && memcmp(owner, "\5group", 6) == 0
-		? name_skip_labels(owner, 1) : owner;
+/* Takes a record of the served version. What is below a member node is looked
+ * at with it, as are the names that are other than its property. */
+static void
+produce_take_rr(struct produce_zone *z, const struct zone_rr *rr)
+{
+	const uint8_t *node = xfrd_produce_find_node(rr->owner, z->apex);
+
+	if (!name_equal(node, z->at.owner)) {
+		if (z->at.owner[0] != 0)
+			produce_look_at(z);
+		memset(&z->at, 0, sizeof(z->at));
+		memcpy(z->at.owner, node, name_len(node));
+	}
+	z->walked += rr->type == TYPE_PTR;
+	if (node != rr->owner && !xfrd_produce_is_group(rr->owner, node))
+		produce_note_name(z, rr->owner, NULL);
+	else if (node == rr->owner && rr->type == TYPE_PTR)
+		produce_take_ptr(z, rr);
 }
 
 /* Looks at the next records of the served version. True: there are more. */
 static bool
 produce_walk(struct produce_zone *z)
 {
-	const uint8_t *owner;
 	struct zone_rr rr;
 
 	for (unsigned i = 0; i < TURN_ZONES; i++) {
@@ -335,18 +355,7 @@ produce_walk(struct produce_zone *z)
 			z->is_counted = true;
 			return false;
 		}
-		owner = produce_find_node_of(z, rr.owner);
-		if (!name_equal(owner, z->at.owner)) {
-			if (z->at.owner[0] != 0)
-				produce_look_at(z);
-			memset(&z->at, 0, sizeof(z->at));
-			memcpy(z->at.owner, owner, name_len(owner));
-		}
-		if (rr.type == TYPE_PTR && owner == rr.owner) {
-			z->walked++;
-			memcpy(z->at.member, rr.rdata, rr.rdlen);
-			name_lower(z->at.member);
-		}
+		produce_take_rr(z, &rr);
 	}
 	return true;
 }

@@ -64,7 +64,8 @@ struct produce_zone {
 	struct zone_cursor *cursor; /* over the served version, which is pinned
 				     * until it is NULL again */
 	struct store_pin pin;
-	struct produce_name at;    /* of the cursor: the name of its records */
+	struct produce_name at;    /* of the cursor: the name of its records, or the
+				    * member node that they are below */
 	uint32_t next;             /* number of the zone to look at */
 	uint32_t serial;           /* of the served version, when a comparison
 				    * began; or of the latest that was made */
@@ -73,7 +74,7 @@ struct produce_zone {
 	int64_t more;              /* of the version under way: what it adds to
 				    * that, */
 	uint32_t to;               /* and its serial */
-	uint64_t walked;           /* members that the cursor has seen */
+	uint64_t walked;           /* PTR records that the cursor has seen */
 	struct event *event;
 	uint8_t apex[NAME_MAX_LEN];
 };
@@ -147,6 +148,13 @@ bool xfrd_produce_find_member(const struct xfrd *xfrd,
 /* True if a zone is to be a member of a catalog, with this member node. */
 bool xfrd_produce_is_member(struct xfrd *xfrd, const uint8_t *member,
 	const uint8_t *catalog, const uint8_t *owner) MUST_USE;
+/* Finds the member node that a name of a catalog is at or below; without one,
+ * the name itself. Lent from owner. */
+const uint8_t *xfrd_produce_find_node(const uint8_t *owner,
+	const uint8_t *catalog);
+/* True if a name is the group property of a member node, which is lent from
+ * it. */
+bool xfrd_produce_is_group(const uint8_t *owner, const uint8_t *node);
 /* Finds the owner of the version property. False: the name is too long. */
 bool xfrd_produce_find_version(const uint8_t *catalog,
 	uint8_t owner[NAME_MAX_LEN]) MUST_USE;

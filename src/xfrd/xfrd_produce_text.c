@@ -64,6 +64,23 @@ owner_is_member(const uint8_t *owner, const uint8_t *catalog)
 		&& name_equal(rest + sizeof(zones_label) - 1, catalog);
 }
 
+const uint8_t *
+xfrd_produce_find_node(const uint8_t *owner, const uint8_t *catalog)
+{
+	unsigned depth = name_count_labels(owner) - name_count_labels(catalog);
+	const uint8_t *node = depth > 2 ? name_skip_labels(owner, depth - 2)
+					: owner;
+
+	return owner_is_member(node, catalog) ? node : owner;
+}
+
+bool
+xfrd_produce_is_group(const uint8_t *owner, const uint8_t *node)
+{
+	return memcmp(owner, group_label, sizeof(group_label) - 1) == 0
+		&& owner + sizeof(group_label) - 1 == node;
+}
+
 /* Makes a member node of a label, with the octet of its length. False: there is
  * no room for it, or for its property. */
 static bool

@@ -24,6 +24,8 @@
 #define HEAD "@ 0 NS invalid.\nversion 0 TXT 2\n"
 /* More than three turns have. */
 #define MEMBERS 1600u
+/* Zones that are members: more than a version has names. */
+#define ZONES 600u
 /* More turns than any test needs. */
 #define TURNS_MAX 50u
 
@@ -94,6 +96,32 @@ serve_members(const char *serial)
 	for (unsigned i = 0; i < MEMBERS; i++)
 		at += sprintf(at, "m%u.zones 0 PTR z%u.\n", i, i);
 	serve(serial, text);
+	free(text);
+}
+
+/* Serves a version with all zones, whose member nodes have records that they
+ * are not to have: odd, with %s for the node. */
+static void
+serve_zones(const char *odd, const char *more)
+{
+	char *text = malloc(ZONES * 600 + 200), *at = text;
+	char name[16], node[NAME_TEXT_MAX];
+	uint8_t owner[NAME_MAX_LEN];
+
+	assert_non_null(text);
+	at += sprintf(at, HEAD "%s", more);
+	for (unsigned i = 0; i < ZONES; i++) {
+		snprintf(name, sizeof(name), "zone%u", i);
+		assert_true(xfrd_produce_find_owner(&fixture.xfrd,
+			fixture_find(name), zone_fixture_name("cat"), owner));
+		name_print_text(owner, node);
+		at += sprintf(at, "%s 0 PTR %s.\ngroup.%s 0 TXT p\n", node,
+			name, node);
+		for (const char *c = odd; *c != '\0'; c++)
+			at += *c == '%' ? sprintf(at, "%s", node)
+					: sprintf(at, "%c", *c);
+	}
+	serve("1", text);
 	free(text);
 }
 
@@ -173,6 +201,27 @@ begin(void **state)
 {
 	(void)fixture_begin(state);
 	fixture_publish(PRODUCER);
+	fixture_open();
+	fixture.xfrd.journal = (struct journal *)&asked;
+	assert_int_equal(xfrd_produce_init(&fixture.xfrd), NSD_OK);
+	asked.on_end = NULL;
+	return 0;
+}
+
+static int
+begin_zones(void **state)
+{
+	char *text = malloc(ZONES * 60 + 200), *at = text;
+
+	assert_non_null(text);
+	at += sprintf(at, PRODUCER "pattern: name: p zonefile: p"
+		" catalog-producer-zone: cat\n");
+	for (unsigned i = 0; i < ZONES; i++)
+		at += sprintf(at, "zone: name: zone%u include-pattern: p\n",
+			i);
+	(void)fixture_begin(state);
+	fixture_publish(text);
+	free(text);
 	fixture_open();
 	fixture.xfrd.journal = (struct journal *)&asked;
 	assert_int_equal(xfrd_produce_init(&fixture.xfrd), NSD_OK);
@@ -263,16 +312,79 @@ comparison_after_a_failure_pauses_once(void **state)
 	end_edit(NSD_OK);
 }
 
+static bool
+asked_has(const char *text, size_t len)
+{
+	return memmem(asked_records, asked.len, text, len) != NULL;
+}
+
+/* Ends all versions, none of which is served: they change no record that the
+ * zones are to have. Returns how many there are. */
+static unsigned
+end_versions(void)
+{
+	unsigned count = 0;
+	char name[16];
+
+	xfrd_produce_look(&fixture.xfrd);
+	for (unsigned i = 0; i < TURNS_MAX; i++) {
+		turn();
+		if (asked.on_end == NULL)
+			continue;
+		for (unsigned j = 0; j < ZONES; j++) {
+			int len = snprintf(name, sizeof(name), "%czone%u",
+				j < 10 ? 5 : j < 100 ? 6 : 7, j);
+
+			assert_false(asked_has(name, (size_t)len + 1));
+		}
+		assert_false(asked_has("\5group\40", 7));
+		count++;
+		end_edit(NSD_OK);
+	}
+	return count;
+}
+
+/* Whether they are before or behind the group in canonical order. */
+static void
+odd_properties_go_alone(void **state)
+{
+	serve_zones("aaa.% 0 TXT x\nzzz.% 0 PTR x.\n", "");
+	assert_int_equal(end_versions(), 3);
+}
+
+static void
+zone_keeps_a_node_that_has_other_names_too(void **state)
+{
+	serve_zones("% 0 PTR a.\n% 0 PTR zzzzzzzzz.\n", "");
+	assert_true(end_versions() > 1);
+}
+
+static void
+group_of_no_member_node_goes(void **state)
+{
+	static const char owner[] = "\5group\1a\1b\3cat";
+
+	serve_zones("", "group.a.b 0 TXT p\n");
+	xfrd_produce_look(&fixture.xfrd);
+	run_until_asked();
+	assert_true(asked_has(owner, sizeof(owner)));
+	end_edit(NSD_OK);
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST_ZONES(name) cmocka_unit_test_setup_teardown(name, begin_zones, end)
 	const struct CMUnitTest tests[] = {
 		TEST(version_that_is_replaced_is_compared_to_its_end),
 		TEST(version_that_is_let_go_is_compared_no_more),
 		TEST(zone_that_is_no_catalog_any_more_is_not_pinned),
 		TEST(version_that_comes_during_a_comparison_is_compared),
 		TEST(comparison_after_a_failure_pauses_once),
+		TEST_ZONES(odd_properties_go_alone),
+		TEST_ZONES(zone_keeps_a_node_that_has_other_names_too),
+		TEST_ZONES(group_of_no_member_node_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
