@@ -64,8 +64,8 @@ struct produce_zone {
 	struct zone_cursor *cursor; /* over the served version, which is pinned
 				     * until it is NULL again */
 	struct store_pin pin;
-	struct produce_name at;    /* of the cursor: the name of its records, or the
-				    * member node that they are below */
+	struct produce_name at;    /* of the cursor: the name of its records, or
+				    * the member node that they are below */
 	uint32_t next;             /* number of the zone to look at */
 	uint32_t serial;           /* of the served version, when a comparison
 				    * began; or of the latest that was made */
