@@ -76,6 +76,9 @@ catalog_on_free(void *ctx, const struct xfrd_refused_member *refused)
 	struct xfrd_catalog *catalog = ctx;
 	uint8_t label[64], apex[NAME_MAX_LEN], (*again)[64] = NULL;
 
+	if (refused != NULL && refused->why == XFRD_REFUSAL_MOVED
+		&& xfrd_catalog_note_moved(catalog, refused))
+		return;
 	if (refused != NULL && catalog->again_count < AGAIN_MAX
 		&& xfrd_member_id_parse(refused->id, label, apex))
 		again = grow_array(catalog->again, catalog->again_count,

@@ -203,3 +203,25 @@ xfrd_catalog_may_take(void *ctx, const struct xfrd_zone *zone, const char *id,
 	return memcmp(label, ours, 1u + *label) == 0 ? XFRD_TAKE_KEEP
 						     : XFRD_TAKE_RESET;
 }
+
+bool
+xfrd_catalog_note_moved(struct xfrd_catalog *catalog,
+	const struct xfrd_refused_member *moved)
+{
+	const struct xfrd_zone_table *table = &catalog->xfrd->zones.table;
+	const struct xfrd_zone *zone = xfrd_zone_find(table, moved->apex);
+	const struct xfrd_member_ask ask = {
+		.apex = moved->apex,
+		.id = moved->id,
+	};
+	uint8_t label[CATALOG_LABEL_SIZE], apex[NAME_MAX_LEN];
+	struct catalog_member member;
+
+	if (zone == NULL || !xfrd_member_id_parse(moved->id, label, apex)
+		|| !other_find(catalog->xfrd, catalog, label, &member)
+		|| !member.has_coo || !name_equal(member.name, moved->apex))
+		return false;
+	(void)xfrd_members_keep_refused(&catalog->members, &ask,
+		XFRD_REFUSAL_MOVED, xfrd_zone_member(table, zone));
+	return true;
+}

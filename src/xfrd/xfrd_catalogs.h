@@ -101,6 +101,11 @@ void xfrd_catalog_end(struct xfrd_catalog *catalog, bool done);
 /* Wants a member of the round's version, or refuses it. */
 void xfrd_catalog_apply(struct xfrd_catalog *catalog,
 	const struct catalog_member *member);
+/* Notes that another catalog has taken a zone, if the served version still
+ * offers it. False: the member is to be looked at. If that were done here, too,
+ * the zone might have gone on by then to one that offers it to this catalog. */
+bool xfrd_catalog_note_moved(struct xfrd_catalog *catalog,
+	const struct xfrd_refused_member *moved);
 /* Says whether a member of another source may be taken: may_take of the
  * hooks. */
 enum xfrd_take xfrd_catalog_may_take(void *ctx, const struct xfrd_zone *zone,

@@ -72,6 +72,9 @@ struct xfrd_change_ask {
 	xfrd_change_on_end *on_end;
 	void *ctx;
 	bool no_wait;        /* a file that takes long is not waited for */
+	bool comes_anew;     /* DELETE: the asker adds the zone again, so its
+			      * name does not become free; if it cannot, it
+			      * calls xfrd_members_on_gone */
 };
 
 /*

@@ -260,7 +260,8 @@ xfrd_change_commit(struct xfrd_change *change)
 	if (change->kind == XFRD_CHANGE_DELETE) {
 		if (zone != NULL)
 			xfrd_detach_remove(xfrd, zone);
-		xfrd_members_on_gone(xfrd, change->wire);
+		if (!change->comes_anew)
+			xfrd_members_on_gone(xfrd, change->wire);
 		return NSD_OK;
 	}
 	if (zone != NULL) {

@@ -46,6 +46,7 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 	change->on_end = ask->on_end;
 	change->ctx = ask->ctx;
 	change->no_wait = ask->no_wait;
+	change->comes_anew = ask->comes_anew;
 	if (change_copy(&change->expect, ask->expect)
 		&& (ask->kind == XFRD_CHANGE_DELETE
 			|| (change_copy(&change->pattern, ask->pattern)

@@ -39,6 +39,7 @@ struct xfrd_change {
 				     * there */
 	bool created;
 	bool no_wait;
+	bool comes_anew;           /* as of struct xfrd_change_ask */
 	bool alone;                /* the loader is asked for it alone: it, or
 				    * others with it, were the death of some */
 	bool is_held;              /* updates of the zone wait (xfrd_save.h) */

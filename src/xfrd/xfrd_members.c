@@ -160,6 +160,7 @@ change_ask(struct members_change *change)
 		.on_end = members_on_changed,
 		.ctx = change,
 		.no_wait = true,
+		.comes_anew = change->comes_anew,
 	};
 
 	xfrd_change_zone(change->xfrd, &ask);
@@ -306,6 +307,8 @@ change_take(const struct members_change *change, bool is_later)
 		if (change->had != NULL)
 			xfrd_members_on_moved(members, zone, change->had);
 	}
+	if (zone != NULL && change->is_reset)
+		xfrd_members_on_came_anew(members->xfrd, change->apex);
 	if (zone != NULL && change_is_reset(change, zone, is_later)) {
 		xfr_on_command(zones->machine, zone->handle, clock_now_msec(),
 			true);
@@ -361,6 +364,17 @@ change_fail(const struct members_change *change,
 	}
 }
 
+/* A zone that was to come anew may not be there: its name is free then. */
+static void
+change_tell_free(const struct members_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+
+	if ((change->comes_anew || change->is_reset)
+		&& xfrd_zone_find(&xfrd->zones.table, change->apex) == NULL)
+		xfrd_members_on_gone(xfrd, change->apex);
+}
+
 static bool
 change_is_done(const struct members_change *change, enum xfrd_changed outcome)
 {
@@ -377,6 +391,7 @@ members_on_changed(void *ctx, const struct xfrd_change_end *end)
 	bool done = change_is_done(change, end->outcome);
 
 	if (members == NULL) {
+		change_tell_free(change);
 		free(change);
 		return;
 	}
@@ -391,6 +406,7 @@ members_on_changed(void *ctx, const struct xfrd_change_end *end)
 	assert(members->open > 0);
 	cds_list_del(&change->node);
 	members->open--;
+	change_tell_free(change);
 	if (done)
 		change_take(change, end->is_later);
 	else

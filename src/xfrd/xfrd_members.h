@@ -172,8 +172,16 @@ void xfrd_members_end(struct xfrd_members *members);
  * when the changes that are under way have ended. */
 void xfrd_members_stop(struct xfrd_members *members);
 
-/* A zone has gone: sources that wanted its name hear of it. */
+/* A zone has gone, and does not come anew: sources that wanted its name hear of
+ * it. */
 void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
+/* A member zone has gone, and has come anew, as one of another source or with
+ * another ID: sources that have refused it for being a member of another one
+ * hear of it, as it may be offered to them now. One whose zone has moved does
+ * not: catalogs that offer each other a zone in a ring would take it in turn
+ * for ever. For the same reason one that was only counted waits for another
+ * version. */
+void xfrd_members_on_came_anew(struct xfrd *xfrd, const uint8_t *apex);
 
 /* The source that has a zone allows another one to take it, as may_take will
  * say: if that one has refused it for being a member of another source, or one
@@ -199,13 +207,14 @@ const char *xfrd_members_print_text(const char *text, char *out, size_t size);
 const char *xfrd_members_print_refusal(
 	const struct xfrd_refused_member *refused, char *out, size_t size);
 
-/* ---- xfrd_members_refused.c: for xfrd_members.c -------------------------- */
-
 /* Keeps a refused member, in place of an earlier refusal of its name. NULL:
  * it is only counted. */
 const struct xfrd_refused_member *xfrd_members_keep_refused(
 	struct xfrd_members *members, const struct xfrd_member_ask *ask,
 	enum xfrd_refusal why, const char *text);
+
+/* ---- xfrd_members_refused.c: for xfrd_members.c -------------------------- */
+
 /* Forgets the refusal of a name, if there is one; or if it has this ID, too; or
  * all. */
 void xfrd_members_forget_refused(struct xfrd_members *members,

@@ -195,6 +195,20 @@ xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex)
 }
 
 void
+xfrd_members_on_came_anew(struct xfrd *xfrd, const uint8_t *apex)
+{
+	struct xfrd_members *members;
+
+	cds_list_for_each_entry(members, &xfrd->sources, node) {
+		const struct xfrd_refused_member *refused = refused_find(
+			members, apex);
+
+		if (refused != NULL && refused->why == XFRD_REFUSAL_MEMBER)
+			source_look_again(members, refused);
+	}
+}
+
+void
 xfrd_members_on_offered(const struct xfrd_members *to, const uint8_t *apex)
 {
 	const struct xfrd_refused_member *refused = refused_find(to, apex);

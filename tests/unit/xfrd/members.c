@@ -16,6 +16,7 @@
 
 struct asked {
 	enum xfrd_change_kind kind;
+	bool comes_anew;
 	char name[64], pattern[16], member[64], expect[64];
 	xfrd_change_on_end *on_end;
 	void *ctx;
@@ -41,6 +42,7 @@ xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 
 	assert_true(members_asked <= MEMBERS_ASKED_MAX && ask->no_wait);
 	one->kind = ask->kind;
+	one->comes_anew = ask->comes_anew;
 	copy(one->name, sizeof(one->name), ask->name);
 	copy(one->pattern, sizeof(one->pattern), ask->pattern);
 	copy(one->member, sizeof(one->member), ask->member);
@@ -74,15 +76,23 @@ members_list(const char *name, const char *pattern, const char *id)
 	assert_int_equal(xfrd_zone_set_member(table, zone, id), NSD_OK);
 }
 
-void
-members_unlist(const char *name)
+/* As xfrd_change_commit. */
+static void
+unlist(const char *name, bool comes_anew)
 {
 	uint8_t apex[NAME_MAX_LEN];
 
 	assert_true(conf_parse_zone_name(name, apex));
 	assert_int_equal(fixture_list(name, NULL), NSD_OK);
 	xfrd_zone_remove(&fixture.xfrd.zones.table, fixture_find(name));
-	xfrd_members_on_gone(&fixture.xfrd, apex);
+	if (!comes_anew)
+		xfrd_members_on_gone(&fixture.xfrd, apex);
+}
+
+void
+members_unlist(const char *name)
+{
+	unlist(name, false);
 }
 
 void
@@ -96,7 +106,7 @@ members_end_one(enum xfrd_changed outcome)
 		&& fixture_find(one->name) == NULL)
 		end.outcome = XFRD_CHANGED_ABSENT;
 	else if (outcome == XFRD_CHANGED && one->kind == XFRD_CHANGE_DELETE)
-		members_unlist(one->name);
+		unlist(one->name, one->comes_anew);
 	else if (outcome == XFRD_CHANGED)
 		members_list(one->name, one->pattern, one->member);
 	one->on_end(one->ctx, &end);

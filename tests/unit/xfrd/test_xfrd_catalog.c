@@ -27,7 +27,7 @@
 	" catalog: consumer catalog-member-pattern: p\n"
 #define CONF(more) "pattern: name: p zonefile: a\n" \
 	"pattern: name: q zonefile: b\nzone: name: fixed zonefile: c\n" \
-	CATALOG("cat", more) CATALOG("two", "")
+	CATALOG("cat", more) CATALOG("two", "") CATALOG("three", "")
 /* Members have the pattern of their group, or none. */
 #define CONF_GROUPS "pattern: name: p zonefile: a\n" \
 	"zone: name: cat zonefile: c catalog: consumer\n" \
@@ -509,6 +509,28 @@ member_moves_when_both_catalogs_say_so(void **state)
 	assert_null(fixture_find("b"));
 }
 
+#define OFFER(label, to) HEAD label ".zones 0 PTR z.\ncoo." label ".zones 0" \
+	" PTR " to ".\n"
+
+/* A catalog would take the zone from the one before it. */
+static void
+zone_that_is_offered_in_a_ring_rests(void **state)
+{
+	serve("cat", "1", OFFER("1", "two"));
+	assert_said("+z:p:1.zones.cat. ");
+	serve("three", "1", OFFER("3", "cat"));
+	assert_said("");
+	serve("two", "1", OFFER("2", "three"));
+	assert_said("-z?1.zones.cat. +z:p:2.zones.two. ");
+	assert_int_equal(catalog("cat")->members.refused_count, 1);
+	assert_int_equal(catalog("two")->members.refused_count, 0);
+	assert_int_equal(catalog("three")->members.refused_count, 1);
+	/* A zone that goes for good comes to one of the others. */
+	serve("two", "2", HEAD "4.zones 0 PTR x.\n");
+	rest();
+	assert_non_null(fixture_find("z"));
+}
+
 static int
 begin_groups(void **state)
 {
@@ -649,6 +671,7 @@ main(void)
 			begin_empty),
 		TEST(refused_member_comes_when_its_name_is_free),
 		TEST(member_moves_when_both_catalogs_say_so),
+		TEST(zone_that_is_offered_in_a_ring_rests),
 		TEST_OF(refused_member_with_coo_is_looked_at_once_a_version,
 			begin_groups),
 		TEST_OF(catalogs_that_offer_each_other_members_rest,

@@ -330,6 +330,47 @@ source_hears_of_an_offer_that_it_waits_for(void **state)
 	assert_string_equal(b.freed, "");
 }
 
+/* But not of one that has moved from it. */
+static void
+source_hears_of_a_member_that_has_come_anew(void **state)
+{
+	uint8_t apex[NAME_MAX_LEN];
+	const struct xfrd_member_ask ask = {apex, "p", "2.zones.a."};
+
+	members_list("x", "p", "1.zones.b.");
+	members_list("y", "p", "2.zones.b.");
+	assert_true(conf_parse_zone_name("y", apex));
+	xfrd_members_begin(&a.members, XFRD_ROUND_PART);
+	want(&a, "x", "p", "1.zones.a.");
+	xfrd_members_refuse(&a.members, &ask, XFRD_REFUSAL_MOVED, "b", true);
+	finish(&a);
+	xfrd_members_begin(&b.members, XFRD_ROUND_PART);
+	want(&b, "y", "p", "3.zones.b.");
+	finish(&b);
+	assert_string_equal(a.freed, "");
+	xfrd_members_begin(&b.members, XFRD_ROUND_PART);
+	want(&b, "x", "p", "4.zones.b.");
+	finish(&b);
+	assert_string_equal(a.freed, "1.zones.a.");
+}
+
+/* The name is free all the same. */
+static void
+source_hears_of_a_member_that_does_not_come_anew(void **state)
+{
+	members_list("x", "p", "1.zones.b.");
+	xfrd_members_begin(&a.members, XFRD_ROUND_PART);
+	want(&a, "x", "p", "1.zones.a.");
+	finish(&a);
+	xfrd_members_begin(&b.members, XFRD_ROUND_PART);
+	want(&b, "x", "r", "2.zones.b.");
+	members_end_one(XFRD_CHANGED);
+	assert_string_equal(a.freed, "");
+	members_end_one(XFRD_CHANGED_NO_PATTERN);
+	assert_string_equal(a.freed, "1.zones.a.");
+	finish(&b);
+}
+
 static void
 source_may_refuse_its_own(void **state)
 {
@@ -446,6 +487,8 @@ main(void)
 		TEST(zones_of_others_are_refused),
 		TEST(zone_moves_if_it_may),
 		TEST(source_hears_of_an_offer_that_it_waits_for),
+		TEST(source_hears_of_a_member_that_has_come_anew),
+		TEST(source_hears_of_a_member_that_does_not_come_anew),
 		TEST(source_may_refuse_its_own),
 		TEST(failed_changes_are_told),
 		TEST(zone_that_came_meanwhile_is_looked_at_again),
