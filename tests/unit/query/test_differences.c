@@ -289,22 +289,10 @@ static size_t
 begin_batch(struct client *c, uint32_t serial)
 {
 	struct exchange exchanges[EXCHANGE_BATCH_MAX];
-	struct sockaddr_storage peer = {.ss_family = AF_INET};
 	uint8_t request[1024], *replies;
 	size_t len = write_ixfr(request, "z.", serial), begun = 0;
 
-	((struct sockaddr_in *)&peer)->sin_port = htons(4000);
-	replies = malloc(EXCHANGE_BATCH_MAX * (size_t)WORLD_REPLY_MAX);
-	assert_non_null(replies);
-	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++)
-		exchanges[i] = (struct exchange){
-			.request = request,
-			.request_len = (uint32_t)len,
-			.reply = replies + i * WORLD_REPLY_MAX,
-			.reply_capacity = WORLD_REPLY_MAX,
-			.transport = TRANSPORT_TCP,
-			.peer = &peer,
-		};
+	replies = world_repeat(request, len, TRANSPORT_TCP, exchanges);
 	store_reader_online(c->reader);
 	query_answer_batch(c->w.ctx, store_reader_view(c->reader), exchanges,
 		EXCHANGE_BATCH_MAX);

@@ -308,22 +308,10 @@ ask_batch(struct world *w, const char *name, enum exchange_transport transport,
 	const struct ask ask = { .qname = name, .type = TYPE_A, .edns = true,
 		.dnssec = true, .size = 1232 };
 	struct exchange exchanges[EXCHANGE_BATCH_MAX];
-	struct sockaddr_storage peer = { .ss_family = AF_INET };
 	uint8_t request[1024], *replies;
 	size_t len = ask_write(&ask, request), count = 0;
 
-	((struct sockaddr_in *)&peer)->sin_port = htons(4000);
-	replies = malloc(EXCHANGE_BATCH_MAX * (size_t)WORLD_REPLY_MAX);
-	assert_non_null(replies);
-	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++)
-		exchanges[i] = (struct exchange){
-			.request = request,
-			.request_len = (uint32_t)len,
-			.reply = replies + i * WORLD_REPLY_MAX,
-			.reply_capacity = WORLD_REPLY_MAX,
-			.transport = transport,
-			.peer = &peer,
-		};
+	replies = world_repeat(request, len, transport, exchanges);
 	query_answer_batch(w->ctx, store_writer_view(w->writer), exchanges,
 		EXCHANGE_BATCH_MAX);
 	*cost = 0;

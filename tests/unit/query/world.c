@@ -577,6 +577,31 @@ reply_fini(struct reply_parts *parts)
 		rrs_fini(&parts->section[i]);
 }
 
+uint8_t *
+world_repeat(const uint8_t *request, size_t len,
+	enum exchange_transport transport,
+	struct exchange exchanges[EXCHANGE_BATCH_MAX])
+{
+	static struct sockaddr_storage peer;
+	uint8_t *replies = malloc(EXCHANGE_BATCH_MAX * (size_t)WORLD_REPLY_MAX);
+
+	assert_non_null(replies);
+	*(struct sockaddr_in *)&peer = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons(4000),
+	};
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++)
+		exchanges[i] = (struct exchange){
+			.request = request,
+			.request_len = (uint32_t)len,
+			.reply = replies + i * WORLD_REPLY_MAX,
+			.reply_capacity = WORLD_REPLY_MAX,
+			.transport = transport,
+			.peer = &peer,
+		};
+	return replies;
+}
+
 void
 world_ask(struct world *w, const struct ask *ask, struct reply_parts *parts)
 {

@@ -120,6 +120,12 @@ struct ask {
 /* Writes the request. out has room for 1024 octets. Returns its length. */
 size_t ask_write(const struct ask *ask, uint8_t *out);
 
+/* Fills a batch with the same request, of one client. Gives the room of the
+ * replies: free() it. Borrows the request. */
+uint8_t *world_repeat(const uint8_t *request, size_t len,
+	enum exchange_transport transport,
+	struct exchange exchanges[EXCHANGE_BATCH_MAX]);
+
 struct answer_opt {
 	bool present;
 	uint16_t udp_size;

@@ -6,13 +6,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "lib/zone_fixture.h"
 #include "loader/load_list.h"
+#include "store/writer.h"
 
 struct xfrd_fixture fixture;
 
@@ -118,6 +121,33 @@ fixture_close(void)
 	xfr_machine_destroy(xfrd->zones.machine);
 	tdestroy(xfrd->zones.configs, free);
 	xfrd_zone_table_fini(&xfrd->zones.table);
+}
+
+void
+fixture_serve(const char *name, const char *serial, const char *records)
+{
+	struct zone_fixture zones = {
+		.store = fixture.store.store,
+		.writer = fixture.store.writer,
+		.view = fixture.store.view,
+		.threads = 1,
+	};
+	size_t size = strlen(records) + 200;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	snprintf(text, size, "@ 0 SOA . . %s 2 3 4 5\n%s", serial, records);
+	assert_int_equal(zone_fixture_load(&zones, name, text, NULL), NSD_OK);
+	free(text);
+}
+
+unsigned
+fixture_count_pins(void)
+{
+	struct store_stats stats;
+
+	store_get_stats(fixture.store.writer, &stats);
+	return stats.pins;
 }
 
 struct xfrd_zone *

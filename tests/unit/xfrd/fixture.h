@@ -29,6 +29,12 @@ void fixture_republish(void);
  * others. */
 enum nsd_err fixture_list(const char *name, const char *pattern);
 
+/* The loader publishes a version of a zone: SOA, and records of which "@" is
+ * the apex. */
+void fixture_serve(const char *name, const char *serial, const char *records);
+/* Counts what is pinned in the store. */
+unsigned fixture_count_pins(void);
+
 /* An xfrd begins, with what is published then. */
 void fixture_open(void);
 void fixture_close(void);

@@ -17,7 +17,6 @@
 #include "lib/history_fixture.h"
 #include "lib/zone_fixture.h"
 #include "members.h"
-#include "store/writer.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_catalog.h"
 #include "zone/table.h"
@@ -43,19 +42,7 @@ static const struct history_limits limits = {100, 1u << 20};
 static void
 serve(const char *name, const char *serial, const char *records)
 {
-	struct zone_fixture zones = {
-		.store = fixture.store.store,
-		.writer = fixture.store.writer,
-		.view = fixture.store.view,
-		.threads = 1,
-	};
-	size_t size = strlen(records) + 200;
-	char *text = malloc(size);
-
-	assert_non_null(text);
-	snprintf(text, size, "@ 0 SOA . . %s 2 3 4 5\n%s", serial, records);
-	assert_int_equal(zone_fixture_load(&zones, name, text, NULL), NSD_OK);
-	free(text);
+	fixture_serve(name, serial, records);
 	xfrd_catalog_hear(&fixture.xfrd, fixture_find(name));
 }
 

@@ -9,12 +9,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "edits.h"
 #include "fixture.h"
 #include "journal/journal.h"
 #include "lib/zone_fixture.h"
@@ -31,7 +31,6 @@ static uint8_t asked_text[65536];
 static uint64_t asked_len;
 
 static char ended[256];
-static char folder[64];
 
 /* ---- stand-ins ----------------------------------------------------------- */
 
@@ -133,38 +132,11 @@ assert_asked(enum changes_kind kind, const char *octets)
 static int
 begin(void **state)
 {
-	struct journal_options options = {.path = folder};
-	struct diag_sink sink = {.on_diag = NULL};
-
-	(void)fixture_begin(state);
-	fixture_publish("zone: name: c catalog: producer\n"
-			"zone: name: s request-xfr: 192.0.2.1 NOKEY\n");
-	fixture_open();
-	snprintf(folder, sizeof(folder), "edits.XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	assert_int_equal(journal_open(&options, &sink,
-		&fixture.xfrd.journal), NSD_OK);
-	assert_int_equal(xfrd_edit_init(&fixture.xfrd), NSD_OK);
+	edits_begin(state, "zone: name: c catalog: producer\n"
+		"zone: name: s request-xfr: 192.0.2.1 NOKEY\n");
 	asked_on_end = NULL;
 	*ended = '\0';
 	return 0;
-}
-
-static int
-end(void **state)
-{
-	char command[128];
-
-	/* Zones without edits go at the next turn. */
-	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
-	assert_null(fixture.xfrd.edits.zones);
-	event_free(fixture.xfrd.edits.event);
-	event_free(fixture.xfrd.edits.pause_event);
-	journal_close(fixture.xfrd.journal);
-	fixture_close();
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	assert_int_equal(system(command), 0);
-	return fixture_end(state);
 }
 
 static bool
@@ -514,7 +486,7 @@ pinned_version_is_let_go(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, edits_end)
 	const struct CMUnitTest tests[] = {
 		TEST(edits_of_a_turn_are_one_entry),
 		TEST(edits_that_come_later_wait_and_go_together),

@@ -15,10 +15,9 @@
 
 #include <cmocka.h>
 
+#include "edits.h"
 #include "fixture.h"
 #include "journal/journal.h"
-#include "lib/zone_fixture.h"
-#include "store/writer.h"
 #include "xfrd/xfrd_edit.h"
 #include "zone/table.h"
 #include "zone/walk.h"
@@ -32,7 +31,6 @@ static const uint8_t apex[] = "\1c";
 static request_on_end *asked_on_end;
 static void *asked_ctx;
 
-static char folder[64];
 
 /* The text of a whole zone. */
 struct text {
@@ -82,19 +80,13 @@ __wrap_journal_fills_disk(const struct journal *journal, uint64_t before,
 static void
 serve(const char *serial, const char *what)
 {
-	struct zone_fixture zones = {
-		.store = fixture.store.store,
-		.writer = fixture.store.writer,
-		.view = fixture.store.view,
-		.threads = 1,
-	};
 	char *text = malloc(RECORDS * 40 + 100), *at = text;
 
 	assert_non_null(text);
-	at += sprintf(at, "@ 0 SOA . . %s 2 3 4 5\n@ 0 NS invalid.\n", serial);
+	at += sprintf(at, "@ 0 NS invalid.\n");
 	for (unsigned i = 0; i < RECORDS; i++)
 		at += sprintf(at, "n%u 0 TXT %s\n", i, what);
-	assert_int_equal(zone_fixture_load(&zones, "c", text, NULL), NSD_OK);
+	fixture_serve("c", serial, text);
 	free(text);
 }
 
@@ -130,15 +122,6 @@ want_served(void)
 		sizeof(apex));
 	assert_int_equal(zone_walk(view, store_get(view,
 		store_load_ref(&entry->zone)), apex, want_rr, NULL), NSD_OK);
-}
-
-static unsigned
-count_pins(void)
-{
-	struct store_stats stats;
-
-	store_get_stats(fixture.store.writer, &stats);
-	return stats.pins;
 }
 
 /* Does what can be done, then waits for the journal for a little while. */
@@ -228,36 +211,10 @@ read_newest(uint32_t serial)
 static int
 begin(void **state)
 {
-	struct journal_options options = {.path = folder};
-	struct diag_sink sink = {.on_diag = NULL};
-
-	(void)fixture_begin(state);
-	fixture_publish("zone: name: c catalog: producer\n");
-	fixture_open();
-	snprintf(folder, sizeof(folder), "renewals.XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	assert_int_equal(journal_open(&options, &sink,
-		&fixture.xfrd.journal), NSD_OK);
-	assert_int_equal(xfrd_edit_init(&fixture.xfrd), NSD_OK);
+	edits_begin(state, "zone: name: c catalog: producer\n");
 	asked_on_end = NULL;
 	is_too_large = false;
 	return 0;
-}
-
-static int
-end(void **state)
-{
-	char command[128];
-
-	assert_null(fixture.xfrd.edits.zones);
-	assert_int_equal(count_pins(), 0);
-	event_free(fixture.xfrd.edits.event);
-	event_free(fixture.xfrd.edits.pause_event);
-	journal_close(fixture.xfrd.journal);
-	fixture_close();
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	assert_int_equal(system(command), 0);
-	return fixture_end(state);
 }
 
 /* ---- tests --------------------------------------------------------------- */
@@ -296,7 +253,7 @@ zone_that_would_fill_the_disk_is_not_written(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, edits_end)
 	const struct CMUnitTest tests[] = {
 		TEST(version_that_is_replaced_is_written_to_its_end),
 		TEST(zone_that_would_fill_the_disk_is_not_written),

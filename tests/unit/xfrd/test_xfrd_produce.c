@@ -15,7 +15,6 @@
 
 #include "fixture.h"
 #include "lib/zone_fixture.h"
-#include "store/writer.h"
 #include "xfrd/xfrd_edit.h"
 #include "xfrd/xfrd_produce.h"
 
@@ -70,19 +69,7 @@ xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
 static void
 serve(const char *serial, const char *records)
 {
-	struct zone_fixture zones = {
-		.store = fixture.store.store,
-		.writer = fixture.store.writer,
-		.view = fixture.store.view,
-		.threads = 1,
-	};
-	size_t size = strlen(records) + 200;
-	char *text = malloc(size);
-
-	assert_non_null(text);
-	snprintf(text, size, "@ 0 SOA . . %s 2 3 4 5\n%s", serial, records);
-	assert_int_equal(zone_fixture_load(&zones, "cat", text, NULL), NSD_OK);
-	free(text);
+	fixture_serve("cat", serial, records);
 }
 
 /* Serves a version with members that are no zones here. */
@@ -129,15 +116,6 @@ static struct produce_zone *
 find_catalog(void)
 {
 	return xfrd_produce_find(&fixture.xfrd, zone_fixture_name("cat"));
-}
-
-static unsigned
-count_pins(void)
-{
-	struct store_stats stats;
-
-	store_get_stats(fixture.store.writer, &stats);
-	return stats.pins;
 }
 
 static void
@@ -196,15 +174,21 @@ end_edit(enum nsd_err err)
 	on_end(asked.ctx, &end);
 }
 
-static int
-begin(void **state)
+static void
+begin_with(void **state, const char *conf)
 {
 	(void)fixture_begin(state);
-	fixture_publish(PRODUCER);
+	fixture_publish(conf);
 	fixture_open();
 	fixture.xfrd.journal = (struct journal *)&asked;
 	assert_int_equal(xfrd_produce_init(&fixture.xfrd), NSD_OK);
 	asked.on_end = NULL;
+}
+
+static int
+begin(void **state)
+{
+	begin_with(state, PRODUCER);
 	return 0;
 }
 
@@ -219,13 +203,8 @@ begin_zones(void **state)
 	for (unsigned i = 0; i < ZONES; i++)
 		at += sprintf(at, "zone: name: zone%u include-pattern: p\n",
 			i);
-	(void)fixture_begin(state);
-	fixture_publish(text);
+	begin_with(state, text);
 	free(text);
-	fixture_open();
-	fixture.xfrd.journal = (struct journal *)&asked;
-	assert_int_equal(xfrd_produce_init(&fixture.xfrd), NSD_OK);
-	asked.on_end = NULL;
 	return 0;
 }
 
@@ -240,7 +219,7 @@ end(void **state)
 	for (unsigned i = 0; i < TURNS_MAX && xfrd->produce.looking; i++)
 		turn();
 	assert_null(find_catalog());
-	assert_int_equal(count_pins(), 0);
+	assert_int_equal(fixture_count_pins(), 0);
 	event_free(xfrd->produce.event);
 	fixture_close();
 	return fixture_end(state);
@@ -255,7 +234,7 @@ version_that_is_replaced_is_compared_to_its_end(void **state)
 	begin_comparison();
 	serve("2", HEAD);
 	assert_int_equal(count_compared(), MEMBERS);
-	assert_int_equal(count_pins(), 0);
+	assert_int_equal(fixture_count_pins(), 0);
 }
 
 static void
@@ -265,9 +244,9 @@ version_that_is_let_go_is_compared_no_more(void **state)
 	begin_comparison();
 	serve("2", HEAD "x.zones 0 PTR x.\n");
 	xfrd_produce_let_go(&fixture.xfrd, 0);
-	assert_int_equal(count_pins(), 1);
+	assert_int_equal(fixture_count_pins(), 1);
 	xfrd_produce_let_go(&fixture.xfrd, UINT64_MAX);
-	assert_int_equal(count_pins(), 0);
+	assert_int_equal(fixture_count_pins(), 0);
 	assert_int_equal(count_compared(), 1);
 }
 
@@ -276,10 +255,10 @@ zone_that_is_no_catalog_any_more_is_not_pinned(void **state)
 {
 	serve_members("1");
 	begin_comparison();
-	assert_int_equal(count_pins(), 1);
+	assert_int_equal(fixture_count_pins(), 1);
 	fixture_publish(NO_PRODUCER);
 	turn();
-	assert_int_equal(count_pins(), 0);
+	assert_int_equal(fixture_count_pins(), 0);
 }
 
 /* A file was read over the version. */
