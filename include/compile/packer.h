@@ -239,8 +239,8 @@ bool nsec3_items_are_chained(const struct nsec3_chain *chain,
 
 /*
  * Packs the NSEC3 records of an owner and the RRSIGs that cover them (items of
- * those types alone, sorted) into a record for nsec3_edit_put. A template that
- * records near it in the chain have is shared.
+ * those types alone, sorted) into a record for nsec3_edit_put. It shares the
+ * template of records near it in the chain, if that is the same.
  * NSD_E_MEMORY; NSD_E_ZONE: there is an error in the zone, told; NSD_E_BUG: the
  * items are not those of an owner in the chain.
  */
