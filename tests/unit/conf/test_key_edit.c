@@ -247,7 +247,8 @@ static void
 pattern_finds_a_key_that_comes_back(void **state)
 {
 	struct conf *conf = reader_accept(KEYS "pattern: name: p zonefile: f"
-		LISTS("k") "pattern: name: u zonefile: g allow-update: ::1 k\n"
+		LISTS("k") "update-forward: ::1 k\n"
+		"pattern: name: u zonefile: g allow-update: ::1 k\n"
 		"update-policy: k self A\nupdate-policy: m self TXT\n");
 	const struct conf_zone *p, *u, *late;
 	const struct conf_key *key;
@@ -264,6 +265,7 @@ pattern_finds_a_key_that_comes_back(void **state)
 	check_keys(p, "k--k--");
 	check_keys(late, "k--k--");
 	assert_ptr_equal(p->options->request_xfr.items[0].key, key);
+	assert_ptr_equal(p->options->update_forward.items[0].key, key);
 	assert_ptr_equal(u->options->allow_update.items[0].key, key);
 	assert_ptr_equal(u->options->update_policy.items[0].key, key);
 	assert_string_equal(u->options->update_policy.items[1].key->name, "m");

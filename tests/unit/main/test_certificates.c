@@ -19,6 +19,7 @@
 #include "base/trial.h"
 #include "main/certificates.h"
 #include "main/child.h"
+#include "main/service.h"
 #include "main/supervisor.h"
 #include "process/tls_texts.h"
 #include "tls/server.h"
@@ -104,6 +105,7 @@ workers_are_told_again_if_that_failed(void **state)
 struct told {
 	struct diag_sink sink; /* first */
 	unsigned count;
+	bool untold; /* workers are to be told what main has */
 	char text[TRIAL_TEXT_MAX + 100];
 };
 
@@ -188,6 +190,7 @@ try(enum ipc_role role, const char *text, uint32_t err, struct told *told)
 	ipc_channel_close(&theirs);
 	*told = (struct told){.sink.on_diag = on_diag};
 	found = certificates_try(&s, role, texts, &told->sink);
+	told->untold = s.certificates.untold;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	close_child(service);
@@ -210,6 +213,7 @@ who_uses_them_says_how_they_are(void **state)
 			NSD_E_SYNTAX);
 		assert_int_equal(told.count, 1);
 		assert_string_equal(told.text, "no key");
+		assert_false(told.untold);
 		assert_int_equal(try(roles[i], "", NSD_E_MEMORY, &told),
 			NSD_E_MEMORY);
 		assert_int_equal(told.count, 1);
@@ -226,6 +230,10 @@ who_cannot_say_it_changes_nothing(void **state)
 	assert_int_equal(try(ROLE_WORKER, NULL, 0, &told), NSD_E_SYSTEM);
 	assert_string_equal(told.text, "keys and certificates could not be"
 				       " tried: who tried them has died");
+	assert_true(told.untold);
+	/* xfrd has only looked. */
+	assert_int_equal(try(ROLE_XFRD, NULL, 0, &told), NSD_E_SYSTEM);
+	assert_false(told.untold);
 	assert_int_equal(try(ROLE_WORKER, "", 1u << 31, &told), NSD_E_SYSTEM);
 	assert_int_equal(told.count, 1);
 }
@@ -267,6 +275,8 @@ one_that_says_nothing_is_asked_last(void **state)
 	assert_int_equal(certificates_try(&s, ROLE_WORKER, texts, &told.sink),
 		NSD_OK);
 	assert_int_equal(told.count, 1);
+	/* Behind the last worker comes the first. */
+	assert_ptr_equal(service_find_server(&s, 2), workers[0].current);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	ipc_channel_close(&silent);

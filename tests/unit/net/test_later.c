@@ -462,7 +462,7 @@ tcp_request_that_comes_again_waits_once(void **state)
 static void
 tcp_request_that_was_not_passed_on_is_tried_again(void **state)
 {
-	uint8_t requests[4 * REQUEST], got[REQUEST + 12];
+	uint8_t requests[5 * REQUEST], got[REQUEST + 12];
 	struct harness h;
 	bool eof;
 	int fd;
@@ -475,14 +475,16 @@ tcp_request_that_was_not_passed_on_is_tried_again(void **state)
 	put_request(requests + REQUEST, 'L', 1);
 	put_request(requests + 2 * REQUEST, 'P', 2);
 	put_request(requests + 3 * REQUEST, 'E', 3);
+	put_request(requests + 4 * REQUEST, 'E', 4);
 	harness_send(&h, fd, requests, sizeof(requests));
 	assert_int_equal(harness_receive(&h, fd, got, sizeof(got), &eof),
 		sizeof(got));
 	expect(&h, fd, requests + 3 * REQUEST + 2, REQUEST - 2);
-	assert_int_equal(h.requests, 7);
-	assert_int_equal(h.new_requests, 4);
+	expect(&h, fd, requests + 4 * REQUEST + 2, REQUEST - 2);
+	assert_int_equal(h.requests, 9);
+	assert_int_equal(h.new_requests, 5);
 	assert_int_equal(h.not_passed_on, 2);
-	assert_int_equal(h.new_replies, 5);
+	assert_int_equal(h.new_replies, 6);
 	assert_int_equal(h.later_count, 1);
 	net_later_send(h.laters[0], (const uint8_t *)"one", 3);
 	expect(&h, fd, "one", 3);

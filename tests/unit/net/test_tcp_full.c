@@ -225,6 +225,34 @@ tcp_closes_after_the_timeout_if_a_filter_does_not_open(void **state)
 	harness_fini(&h);
 }
 
+static void *
+none_open(void *ctx, int fd)
+{
+	return NULL;
+}
+
+/* A connection for which a filter has no memory. */
+static void
+tcp_counts_a_connection_whose_filter_fails(void **state)
+{
+	static const struct filter none = { .open = none_open };
+	struct net_tcp_options options = { .connections_max = 10,
+		.timeout_sec = 120 };
+	struct harness h;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	net_tcp_close(h.tcp);
+	assert_int_equal(net_tcp_open(h.base,
+		&(struct net_listener){ .fd = h.fd, .filter = &none }, 1,
+		&options, &h.handler, &h.tcp), NSD_OK);
+	fd = harness_connect(&h, 0);
+	harness_expect_close(&h, fd);
+	assert_int_equal(h.rx_err, 1);
+	close(fd);
+	harness_fini(&h);
+}
+
 /* A shorter time-out is that of open connections, too. */
 static void
 tcp_shorter_timeout_is_that_of_open_connections(void **state)
@@ -365,6 +393,7 @@ main(void)
 			tcp_closes_idle_connections_after_the_timeout),
 		cmocka_unit_test(
 			tcp_closes_after_the_timeout_if_a_filter_does_not_open),
+		cmocka_unit_test(tcp_counts_a_connection_whose_filter_fails),
 		cmocka_unit_test(
 			tcp_shorter_timeout_is_that_of_open_connections),
 		cmocka_unit_test(tcp_survives_emfile),

@@ -139,6 +139,40 @@ tcp_queue_goes_by_places(void **state)
 	harness_fini(&h);
 }
 
+/* Out of descriptors, who waits for a place gives way, and is counted; so is the
+ * failure to accept. */
+static void
+tcp_queue_gives_way_where_descriptors_run_out(void **state)
+{
+	struct rlimit old, small;
+	struct harness h;
+	int fds[PLACES], held[64], waiting, newcomer;
+	size_t holds = 0;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < PLACES; i++)
+		fds[i] = stay(&h, MANY);
+	waiting = come(&h, MANY);
+	assert_true(still_waits(waiting));
+	newcomer = harness_connect(&h, 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	small = old;
+	small.rlim_cur = 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	while (holds < 64 && (held[holds] = dup(0)) != -1)
+		holds++;
+	harness_wait(&h, &h.rx_err, 2);
+	assert_false(still_waits(waiting));
+	while (holds > 0)
+		close(held[--holds]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(h.rx_err, 2);
+	close(waiting);
+	close(newcomer);
+	close_all(fds, PLACES);
+	harness_fini(&h);
+}
+
 /* A network that has more than its share gets what is idle of its own, however
  * many others have been idle for longer. */
 static void
@@ -353,6 +387,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tcp_queue_keeps_the_order),
 		cmocka_unit_test(tcp_queue_goes_by_places),
+		cmocka_unit_test(tcp_queue_gives_way_where_descriptors_run_out),
 		cmocka_unit_test(tcp_queue_finds_idle_places_of_a_network),
 		cmocka_unit_test(tcp_queue_takes_turns),
 		cmocka_unit_test(tcp_queue_is_bounded),

@@ -284,7 +284,7 @@ what_is_large_is_not_condensed_for_a_datagram(void **state)
 }
 
 /* Has a whole batch of the same request answered; ends the transfers that
- * begin. Returns how many do. */
+ * begin, none of which is for nothing. Returns how many do. */
 static size_t
 begin_batch(struct client *c, uint32_t serial)
 {
@@ -302,6 +302,7 @@ begin_batch(struct client *c, uint32_t serial)
 			exchanges[i].stream == NULL);
 		if (exchanges[i].stream == NULL)
 			continue;
+		assert_true(exchanges[i].cost > 0);
 		query_stream_end(c->w.ctx, exchanges[i].stream);
 		begun++;
 	}

@@ -110,7 +110,7 @@ large_replies_of_a_stream_are_put_off(void **state)
 
 /* A reply is short for which an RRset was written that does not fit: one whose
  * names are compressed anew, one with signatures, and one that an answer would
- * have beside it. */
+ * have beside it; or what comes before it was written, and is taken back. */
 static void
 what_does_not_fit_a_reply_of_a_stream_counts(void **state)
 {
@@ -118,6 +118,7 @@ what_does_not_fit_a_reply_of_a_stream_counts(void **state)
 		{ .qname = "names.z.", .type = TYPE_PTR },
 		{ .qname = "sigs.z.", .type = TYPE_AAAA, .dnssec = true },
 		{ .qname = "y.", .type = TYPE_SOA },
+		{ .qname = "link.z.", .type = TYPE_TXT, .dnssec = true },
 	};
 	struct world_zone *zone;
 	struct world w;
@@ -130,6 +131,9 @@ what_does_not_fit_a_reply_of_a_stream_counts(void **state)
 	world_add_many(zone, "names.z. 60 PTR %08u.z.", 3000);
 	world_add_many(zone, "sigs.z. 60 AAAA 2001:db8::%u", 2330);
 	world_add_many(zone, "sigs.z. 60 RRSIG AAAA s%u.z.", 20);
+	world_add_record(zone, "link.z. 60 CNAME big.z.");
+	world_add_many(zone, "link.z. 60 RRSIG CNAME s%u.z.", 500);
+	world_add_many(zone, "big.z. 60 TXT \"%0200u\"", 300);
 	zone = world_add_zone(&w, "y.", "y. 60 SOA ns.z. r. 1 2 3 4 5\n");
 	world_add_many(zone, "y. 60 NS %08u.z.", 3000);
 	world_start(&w);
