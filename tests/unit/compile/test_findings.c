@@ -171,6 +171,9 @@ cname_beside_other_data_is_an_error(void **state)
 		"text:6: error: CNAME and other data at the same name");
 	is_silent(HEAD "a CNAME ns1\na NSEC b CNAME RRSIG NSEC\n"
 		"a RRSIG CNAME 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n");
+	build_ok(HEAD "a CNAME ns1\na NSEC3 1 0 0 - "
+		"0123456789abcdefghijklmnopqrstuv CNAME\n");
+	drop();
 	is_silent(HEAD "a CNAME ns1\na NXT b CNAME SIG NXT\n"
 		"a SIG CNAME 8 2 3600 20300101000000 20200101000000 1 "
 		"example. AAAA\n");

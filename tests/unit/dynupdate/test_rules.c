@@ -354,6 +354,7 @@ cname_stands_alone(void **state)
 	batch_load(HEAD "c 1 CNAME www\nd 1 DNAME www\n");
 	ASK("u in c 1 a 192.0.2.1", "NOERROR same");
 	ASK("u in c 1 dname a", "NOERROR same");
+	ASK("u in c 1 key 49152 3 3", "NOERROR same");
 	ASK("u in www 1 cname c", "NOERROR same");
 	ASK("u in d 1 cname c", "NOERROR same");
 	ASK("u in c 1 cname C", "NOERROR");

@@ -28,7 +28,7 @@ struct asked asked[ASKED_MAX];
 unsigned asked_count;
 enum nsd_err read_error;
 char ended[256];
-bool no_wait;
+bool no_wait, comes_anew;
 const char *given_id, *expected_id;
 char list_path[64];
 
@@ -187,6 +187,7 @@ change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 		.on_end = on_end,
 		.ctx = (void *)mark,
 		.no_wait = no_wait,
+		.comes_anew = comes_anew,
 	};
 
 	xfrd_change_zone(&fixture.xfrd, &ask);
@@ -343,7 +344,7 @@ changes_begin(void **state)
 	files_write(list_path, HEAD);
 	*ended = '\0';
 	asked_count = message_count = 0;
-	no_wait = unpublished = false;
+	no_wait = comes_anew = unpublished = false;
 	given_id = expected_id = NULL;
 	read_error = NSD_OK;
 	fixture_begin(state);

@@ -60,7 +60,7 @@ void close_list(void);
 void change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 	const char *mark);
 extern char ended[256];
-extern bool no_wait; /* of those that are asked for */
+extern bool no_wait, comes_anew; /* of those that are asked for */
 extern const char *given_id, *expected_id; /* the same; or NULL */
 
 /* A batch begins, or what has failed is taken back; it is flushed, or that

@@ -21,6 +21,7 @@
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 #include "xfrd/xfrd_member_id.h"
+#include "xfrd/xfrd_members.h"
 
 #define ONE "m1.zones.one."
 #define TWO "m1.zones.two."
@@ -133,6 +134,39 @@ member_without_a_source_is_changed_by_hand(void **state)
 	flush(0);
 	answer(2, NSD_OK);
 	assert_null(fixture_find("x"));
+}
+
+static void
+count_free(void *ctx, const struct xfrd_refused_member *refused)
+{
+	(*(unsigned *)ctx)++;
+}
+
+/* A source waits for names, which it has not kept. */
+static void
+name_is_free_unless_its_zone_comes_anew(void **state)
+{
+	static const struct xfrd_source_hooks hooks = {.on_free = count_free};
+	struct xfrd_members source;
+	unsigned count = 0;
+
+	assert_int_equal(xfrd_members_init(&source, &fixture.xfrd, &hooks,
+				 &count, "catalog one"),
+		NSD_OK);
+	source.refused_more = 1;
+	add_three();
+	comes_anew = true;
+	change(XFRD_CHANGE_DELETE, "x", NULL, "anew");
+	comes_anew = false;
+	flush(0);
+	answer(3, NSD_OK);
+	assert_string_equal(ended, "anew:0 ");
+	assert_int_equal(count, 0);
+	change(XFRD_CHANGE_DELETE, "y", NULL, "gone");
+	flush(0);
+	answer(4, NSD_OK);
+	assert_int_equal(count, 1);
+	xfrd_members_fini(&source);
 }
 
 /* Asks for another ID, with a pattern. */
@@ -348,6 +382,7 @@ main(void)
 		TEST(member_of_a_folder_is_not_changed_by_hand),
 		TEST(member_that_a_folder_has_left_is_changed_by_hand),
 		TEST(member_without_a_source_is_changed_by_hand),
+		TEST(name_is_free_unless_its_zone_comes_anew),
 		TEST(member_moves_with_its_pattern),
 		TEST(move_to_where_a_member_is_changes_nothing),
 		TEST(member_that_cannot_move_keeps_its_id),

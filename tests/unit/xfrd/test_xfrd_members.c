@@ -316,9 +316,11 @@ static void
 source_hears_of_an_offer_that_it_waits_for(void **state)
 {
 	members_list("other", "p", "2.zones.b.");
+	members_list("hand", "p", NULL);
 	xfrd_members_begin(&a.members, XFRD_ROUND_WHOLE);
 	want(&a, "other", "p", "1.zones.a.");
 	want(&a, "fixed", "p", "2.zones.a.");
+	want(&a, "hand", "p", "3.zones.a.");
 	finish(&a);
 	offer(&a, "fixed");
 	offer(&a, "unknown");
@@ -327,6 +329,8 @@ source_hears_of_an_offer_that_it_waits_for(void **state)
 	assert_string_equal(b.freed, "");
 	offer(&a, "other");
 	assert_string_equal(a.freed, "1.zones.a.");
+	offer(&a, "hand");
+	assert_string_equal(a.freed, "3.zones.a.");
 	assert_string_equal(b.freed, "");
 }
 
