@@ -247,6 +247,46 @@ place_of_a_listed_zone_rests_until_its_pass_ends(void **state)
 	assert_false(place->removed);
 }
 
+/* xfrd asks for the file of a zone; or of all, if it has no name. */
+static void
+ask_to_read(const uint8_t *apex, size_t len)
+{
+	static struct ipc_message m;
+	struct ipc_read read = {.accepts = 0};
+
+	if (len > 0)
+		memcpy(read.apex, apex, len);
+	m.from = ROLE_XFRD;
+	m.type = IPC_READ;
+	m.len = offsetof(struct ipc_read, apex) + len;
+	memcpy(m.payload, &read, m.len);
+	loader_on_read(&loader.role, &m);
+}
+
+/* As above: the next pass is to look at the place. */
+static void
+place_of_a_zone_that_is_asked_for_rests(void **state)
+{
+	static const struct change come = {"big", true}, go = {"big", false},
+		other = {"other", true};
+	const struct load_zone *place;
+
+	change_zones(&come, 1);
+	place = find_zone("big");
+	while (loader.pass != LOADER_PASS_AGAIN)
+		event_base_loop(loader.role.base, EVLOOP_ONCE);
+	ask_to_read((const uint8_t *)"\3big", 5);
+	ask_to_read(NULL, 0);
+	change_zones(&go, 1);
+	while (loader.pass == LOADER_PASS_AGAIN)
+		event_base_loop(loader.role.base, EVLOOP_ONCE);
+	assert_int_equal(loader.pass, LOADER_PASS_ASKED);
+	change_zones(&other, 1);
+	assert_ptr_not_equal(find_zone("other"), place);
+	while (loader.pass != LOADER_PASS_NONE)
+		event_base_loop(loader.role.base, EVLOOP_ONCE);
+}
+
 int
 main(void)
 {
@@ -258,6 +298,9 @@ main(void)
 			"one by one", &no),
 		TEST_OF(place_of_a_listed_zone_rests_until_its_pass_ends,
 			"at once", &yes),
+		cmocka_unit_test_setup_teardown(
+			place_of_a_zone_that_is_asked_for_rests, open_loader,
+			close_loader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
