@@ -69,10 +69,11 @@ on_end(void *ctx, const struct xfrd_edit_end *end)
 /* Asks for a version that has nothing but its octets: the loader, which would
  * read them, is played. */
 static void
-ask(enum changes_kind kind, uint32_t from, uint32_t to, const char *octets)
+ask_of(const uint8_t *zone, enum changes_kind kind, uint32_t from, uint32_t to,
+	const char *octets)
 {
 	const struct xfrd_edit_ask what = {
-		.apex = apex,
+		.apex = zone,
 		.kind = kind,
 		.from = from,
 		.to = to,
@@ -84,6 +85,12 @@ ask(enum changes_kind kind, uint32_t from, uint32_t to, const char *octets)
 	};
 
 	assert_int_equal(xfrd_edit(&fixture.xfrd, &what), NSD_OK);
+}
+
+static void
+ask(enum changes_kind kind, uint32_t from, uint32_t to, const char *octets)
+{
+	ask_of(apex, kind, from, to, octets);
 }
 
 /* Goes on until the loader is asked. */
@@ -416,7 +423,8 @@ marks_of_entries_that_go_stay(void **state)
 	const struct journal_end whole = {.kind = JOURNAL_WHOLE, .from = 9,
 		.to = 4, .is_back = true, .source = "a test"};
 	const struct journal_end diffs = {.kind = JOURNAL_DIFFS, .from = 4,
-		.to = 5, .is_taken = true, .source = "a test"};
+		.to = 5, .time_sec = 1000, .is_update = true, .is_taken = true,
+		.source = "a test"};
 	struct journal_entry entry;
 
 	serve(5);
@@ -428,7 +436,26 @@ marks_of_entries_that_go_stay(void **state)
 	assert_int_equal(entry.kind, JOURNAL_WHOLE);
 	assert_int_equal(entry.from, 9);
 	assert_int_equal(entry.to, 5);
-	assert_true(entry.is_back && entry.is_taken);
+	assert_true(entry.is_back && entry.is_taken && entry.is_update);
+	assert_int_equal(entry.time_sec, 1000);
+}
+
+/* The serial that a zone file may have is older by now. */
+static void
+mark_of_a_zone_that_went_back_goes(void **state)
+{
+	const struct journal_end whole = {.kind = JOURNAL_WHOLE, .from = 4,
+		.to = 3, .is_back = true, .source = "a test"};
+	struct journal_entry entry;
+
+	serve(5);
+	(void)keep(&whole);
+	(void)keep_diffs(3, 5);
+	assert_int_equal(renew(), NSD_OK);
+	run_until_renewed();
+	get_only(&entry);
+	assert_int_equal(entry.kind, JOURNAL_WHOLE);
+	assert_false(entry.is_back);
 }
 
 /* An entry that is not served yet would go. */
@@ -443,6 +470,19 @@ version_on_its_way_stays(void **state)
 	assert_false(xfrd_edit_renews(&fixture.xfrd, secondary));
 	get_only(&entry);
 	assert_int_equal(entry.to, 6);
+}
+
+static void
+edit_on_its_way_stays(void **state)
+{
+	serve(5);
+	(void)keep_diffs(4, 5);
+	ask_of(secondary, XFR_DIFFS, 5, 6, "a");
+	assert_int_equal(renew(), NSD_E_AGAIN);
+	run_until_asked();
+	assert_int_equal(renew(), NSD_E_AGAIN);
+	answer(NSD_OK);
+	assert_string_equal(ended, "a:0 ");
 }
 
 static void
@@ -496,7 +536,9 @@ main(void)
 		TEST(edit_that_must_wait_is_tried_again),
 		TEST(zone_takes_the_place_of_its_differences),
 		TEST(marks_of_entries_that_go_stay),
+		TEST(mark_of_a_zone_that_went_back_goes),
 		TEST(version_on_its_way_stays),
+		TEST(edit_on_its_way_stays),
 		TEST(version_that_comes_meanwhile_stays),
 		TEST(pinned_version_is_let_go),
 	};

@@ -43,7 +43,11 @@ static struct text wanted, got;
 /* The disk has no room for the zone. */
 static bool is_too_large;
 
-/* The linker puts this in front of the real one (--wrap). */
+/* Too many octets wait for the disk. */
+static bool is_full;
+
+/* The linker puts these in front of the real ones (--wrap). */
+bool __wrap_journal_is_full(const struct journal *journal);
 bool __wrap_journal_fills_disk(const struct journal *journal, uint64_t before,
 	uint64_t after);
 
@@ -64,6 +68,12 @@ xfrd_shorten(struct xfrd *one, struct xfrd_zone *zone, uint64_t least,
 	uint64_t *octets)
 {
 	return false;
+}
+
+bool
+__wrap_journal_is_full(const struct journal *journal)
+{
+	return is_full;
 }
 
 bool
@@ -213,7 +223,7 @@ begin(void **state)
 {
 	edits_begin(state, "zone: name: c catalog: producer\n");
 	asked_on_end = NULL;
-	is_too_large = false;
+	is_too_large = is_full = false;
 	return 0;
 }
 
@@ -250,6 +260,19 @@ zone_that_would_fill_the_disk_is_not_written(void **state)
 	assert_int_equal(entry.to, 2);
 }
 
+/* Main waits for that, however long the disk takes. */
+static void
+version_is_let_go_while_the_journal_is_full(void **state)
+{
+	serve("2", "new");
+	begin_renewal(2);
+	is_full = true;
+	event_base_loop(fixture.xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(fixture_count_pins(), 1);
+	xfrd_edit_renew_let_go(&fixture.xfrd, UINT64_MAX);
+	assert_int_equal(fixture_count_pins(), 0);
+}
+
 int
 main(void)
 {
@@ -257,6 +280,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(version_that_is_replaced_is_written_to_its_end),
 		TEST(zone_that_would_fill_the_disk_is_not_written),
+		TEST(version_is_let_go_while_the_journal_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
