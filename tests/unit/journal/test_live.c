@@ -75,11 +75,24 @@ chosen_names_share_no_bucket(void **state)
 	live_fini(&live);
 }
 
+static void
+keys_differ(void **state)
+{
+	struct live one, other;
+
+	assert_int_equal(live_init(&one), NSD_OK);
+	assert_int_equal(live_init(&other), NSD_OK);
+	assert_memory_not_equal(one.key, other.key, sizeof(one.key));
+	live_fini(&one);
+	live_fini(&other);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chosen_names_share_no_bucket),
+		cmocka_unit_test(keys_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

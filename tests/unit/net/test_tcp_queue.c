@@ -139,8 +139,8 @@ tcp_queue_goes_by_places(void **state)
 	harness_fini(&h);
 }
 
-/* Where descriptors run out, who waits for a place gives way. That counts, and so
- * does the failure to accept. */
+/* Where descriptors run out, who waits for a place gives way. That counts, and
+ * so does the failure to accept. */
 static void
 tcp_queue_gives_way_where_descriptors_run_out(void **state)
 {
