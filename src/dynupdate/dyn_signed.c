@@ -249,7 +249,7 @@ check_run(struct dyn_check *c)
 		return dyn_sigs_refuse(c, d->apex_name, TYPE_DNSKEY,
 			"the zone is signed, so one must stay");
 	err = dyn_sigs_read_keys(c);
-	if (err == NSD_OK)
+	if (err == NSD_OK && c->result->rcode == RCODE_NOERROR)
 		err = check_touched(c);
 	if (err != NSD_OK || c->result->rcode != RCODE_NOERROR)
 		return err;

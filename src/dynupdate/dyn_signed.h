@@ -65,7 +65,7 @@ struct dyn_check {
 /* Refuses for an RRset. Returns NSD_OK, as a refusal is a result. */
 enum nsd_err dyn_sigs_refuse(const struct dyn_check *c,
 	const struct dyn_name *name, uint16_t type, const char *why);
-/* Reads the keys of the zone. NSD_E_MEMORY. */
+/* Reads the keys of the zone; refuses if there are too many. NSD_E_MEMORY. */
 enum nsd_err dyn_sigs_read_keys(struct dyn_check *c) MUST_USE;
 /* Checks the signatures of an RRset that has some: one has all that RFC 4035
  * section 2.2 asks for; of records that are others now, all are new; a key with

@@ -5,6 +5,10 @@
 #include "dns/dnskey.h"
 #include "dynupdate/dyn_signed.h"
 
+/* Keys of a zone, with those that a message takes away: each is compared with
+ * each signature of an RRset. */
+#define KEYS_MAX 1000u
+
 /* RRSIG RDATA (RFC 4034 section 3.1): where fields begin. */
 enum rrsig_field {
 	RRSIG_ALGORITHM = 2,
@@ -55,6 +59,9 @@ dyn_sigs_read_keys(struct dyn_check *c)
 		gone = set->changed;
 	for (const struct dyn_record *r = gone; r != NULL; r = r->touched)
 		count += r->was_there && r->at == DYN_ABSENT;
+	if (set->count + count > KEYS_MAX)
+		return dyn_sigs_refuse(c, set->name, TYPE_DNSKEY,
+			"the zone has too many keys");
 	c->keys = malloc((set->count + count) * sizeof(*c->keys));
 	if (c->keys == NULL)
 		return NSD_E_MEMORY;

@@ -612,6 +612,35 @@ keys_without_the_zone_flag_do_not_count(void **state)
 		" signed by a key of the zone");
 }
 
+/* Asks for a zone with so many keys more than its two. */
+static const char *
+ask_for_keys(unsigned more)
+{
+	char *lines = malloc(500 + more * 50u), *at = lines;
+	const char *outcome;
+
+	assert_non_null(lines);
+	at += sprintf(at, "%s", NEWER("2", "AAC", "AAA"));
+	for (unsigned i = 0; i < more; i++)
+		at += sprintf(at, "u in @ 300 DNSKEY 256 3 13 %06uAA\n", i);
+	outcome = ask_once(lines);
+	free(lines);
+	return outcome;
+}
+
+/* Each is compared with each signature. */
+static void
+keys_have_an_end(void **state)
+{
+	(void)state;
+	assert_string_equal(ask_for_keys(998), "REFUSED");
+	assert_string_equal(batch_result.why, "example. DNSKEY: a signature of"
+		" its former records remains");
+	assert_string_equal(ask_for_keys(999), "REFUSED");
+	assert_string_equal(batch_result.why, "example. DNSKEY: the zone has"
+		" too many keys");
+}
+
 /* RFC 4035 section 2.2: all RRSIG records of an RRset */
 static void
 no_rrset_loses_its_signatures(void **state)
@@ -680,6 +709,7 @@ main(void)
 		cmocka_unit_test(
 			dnskeys_stay_signed_by_the_key_that_signs_keys),
 		cmocka_unit_test(keys_without_the_zone_flag_do_not_count),
+		cmocka_unit_test(keys_have_an_end),
 		cmocka_unit_test(no_rrset_loses_its_signatures),
 		cmocka_unit_test(ttls_are_those_of_signatures),
 		cmocka_unit_test(updates_lead_to_signed_zones),
