@@ -14,6 +14,7 @@ MIB = 1 << 20
 CHUNK_SEC = 10      # the shortest part of a look at others
 IDLE_SHARE = 0.02   # of the cores, for others: below it is called idle
 IDLE_CHUNK = 0.10
+STOLEN_SHARE = 0.02 # of the cores, for the host: above it a short run is void
 # The process that begins all threads of the kernel.
 KERNEL_THREADS = 2
 # Octets that the largest server takes for a delegation, and for a small zone.
@@ -78,6 +79,17 @@ def stolen_ticks():
     """The ticks for which the host of a virtual machine ran something else."""
     with open("/proc/stat") as f:
         return int(f.readline().split()[8])
+
+
+class Stolen:
+    """What the host of a virtual machine takes of the cores from here on."""
+
+    def __init__(self):
+        self.began, self.ticks = time.monotonic(), stolen_ticks()
+
+    def share(self):
+        return share((stolen_ticks() - self.ticks) / TICK,
+                     time.monotonic() - self.began)
 
 
 class OtherPrograms:

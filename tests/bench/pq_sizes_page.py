@@ -54,7 +54,7 @@ Answers over UDP with a limit of 1,232: mean, and the length that 99 % do not ex
 
 Over UDP alone, {udp_rate:,} queries a second for {seconds:g} s, one worker: microseconds in user mode and
 in the kernel together (large zone; mean of {reps}, `-`: not measured on an idle machine, or no
-answers), and how many queries had no answer:
+answers), and how many queries had no answer{again}:
 
 {cpu}
 ## With TCP behind what is truncated
@@ -373,6 +373,7 @@ def page(result):
     if runs_of(result, "small"):
         small = SMALL.format(table=truncated_table(result, "small"))
     text = PAGE.format(
+        again=again_text(result["runs"]),
         machine=result["machine"],
         others=machine.others_text(result["others"].get("large"))
         if result["timed"] else "No times and no CPU were kept: other "
@@ -394,6 +395,20 @@ def page(result):
         text = text.replace("\n\n", "\n\n**A short run, for sanity: its "
                             "figures mean nothing.**\n\n", 1)
     return text
+
+
+def again_text(runs):
+    """How often runs were made again; results from before do not say."""
+    rows = [row for run in runs if run["part"] == "large"
+            for row in run.values() if isinstance(row, dict)
+            and "tries" in row]
+    if not rows:
+        return ""
+    void = sum(row["stolen"] > machine.STOLEN_SHARE for row in rows)
+    return (f". {sum(row['tries'] > 1 for row in rows)} of {len(rows)} runs, "
+            "here and below, were begun again, as the host\ntook over "
+            f"{100 * machine.STOLEN_SHARE:.0f} % of the cores; in {void} it "
+            "did so in the last try as well")
 
 
 def write(result, directory):
