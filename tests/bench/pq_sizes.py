@@ -225,7 +225,7 @@ class Sizes(study.Study):
                 stdout=subprocess.PIPE, text=True)
             row = self.compact(json.loads(done.stdout))
             row.update(stolen=stolen.share(), tries=tries)
-            if row["stolen"] <= machine.STOLEN_SHARE \
+            if row["stolen"] <= machine.STOLEN_SHARE or self.args.short \
                     or not self.result["timed"]:
                 break
         return row
