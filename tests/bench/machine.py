@@ -82,7 +82,8 @@ def stolen_ticks():
 
 
 class Stolen:
-    """What the host of a virtual machine takes of the cores from here on."""
+    """The time that the host of a virtual machine takes of the cores from here
+    on."""
 
     def __init__(self):
         self.began, self.ticks = time.monotonic(), stolen_ticks()

@@ -17,12 +17,12 @@
 static struct xfrd xfrd;
 static struct xfrd_job job;
 
-/* What the rest of xfrd says: the journal takes no more differences of the
+/* The answers of the rest of xfrd: the journal takes no more differences of the
  * zone; the zone is being written there whole; whether that can begin. */
 static bool is_full, is_renewed;
 static enum nsd_err renew_error;
 
-/* What it was asked for. */
+/* The calls to it. */
 static unsigned renewals, ends;
 static enum xfr_outcome outcome;
 static char why[256];
@@ -160,7 +160,7 @@ differences_end_if_their_zone_cannot_be_written(void **state)
 	assert_null(take("\1c", NULL));
 }
 
-/* It is another version that is on its way to the journal. */
+/* Another version is on its way to the journal. */
 static void
 differences_go_on_where_the_version_is_another(void **state)
 {
