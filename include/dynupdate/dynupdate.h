@@ -23,7 +23,8 @@
  * records or types than the limits, and wrong values; what no message of a
  * transfer could carry; and in a signed zone what does not bring a newer SOA,
  * new signatures of the RRsets that change, and NSEC or NSEC3 records that fit
- * (RFC 3007 section 4.3). Signatures are not verified here.
+ * (RFC 3007 section 4.3), and all of it where the zone has more than 1,000
+ * keys. Signatures are not verified here.
  *
  * Cost: a name or RRset is looked up in the store when a message of the batch
  * has it for the first time. An RRset is copied if a message asks for its

@@ -25,6 +25,15 @@ xfrd_members_find_refused(const struct xfrd_members *members,
 	return refused_find(members, apex);
 }
 
+/* Frees one that is not among those of a source. */
+static void
+refused_destroy(struct xfrd_refused_member *refused)
+{
+	free(refused->text);
+	free(refused->id);
+	free(refused);
+}
+
 static void
 refused_free(struct xfrd_members *members, struct xfrd_refused_member *refused)
 {
@@ -32,9 +41,7 @@ refused_free(struct xfrd_members *members, struct xfrd_refused_member *refused)
 	xfrd_apexes_remove(&members->refused_tree, refused);
 	cds_list_del(&refused->node);
 	members->refused_count--;
-	free(refused->text);
-	free(refused->id);
-	free(refused);
+	refused_destroy(refused);
 }
 
 void
@@ -84,9 +91,7 @@ refused_create(const struct xfrd_member_ask *ask, enum xfrd_refusal why,
 	refused->text = text != NULL ? strdup(text) : NULL;
 	if (refused->id != NULL && (text == NULL || refused->text != NULL))
 		return refused;
-	free(refused->id);
-	free(refused->text);
-	free(refused);
+	refused_destroy(refused);
 	return NULL;
 }
 
@@ -96,15 +101,17 @@ xfrd_members_keep_refused(struct xfrd_members *members,
 	const char *text)
 {
 	struct xfrd_refused_member *refused = NULL;
+	struct xfrd_refused_member *before = members->refused_count > 0
+		? refused_find(members, ask->apex) : NULL;
 
-	xfrd_members_forget_refused(members, ask->apex);
-	if (members->refused_count < XFRD_REFUSED_MAX)
+	if (before != NULL || members->refused_count < XFRD_REFUSED_MAX)
 		refused = refused_create(ask, why, text);
+	/* The earlier refusal may lend what was asked. */
+	if (before != NULL)
+		refused_free(members, before);
 	if (refused != NULL
 		&& !xfrd_apexes_add(&members->refused_tree, refused)) {
-		free(refused->id);
-		free(refused->text);
-		free(refused);
+		refused_destroy(refused);
 		refused = NULL;
 	}
 	if (refused == NULL) {

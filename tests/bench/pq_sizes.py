@@ -51,7 +51,7 @@ from tcp_study import check_counts  # noqa: E402
 
 PARTS = ("small", "large")
 LIMITS = (512, 1232, 4096)
-TRIES = 3
+TRIES = 3   # of a run, at most
 ZONE = "bench."
 SHORT = {"reps": 1, "seconds": 0.5, "rate": 400, "udp_rate": 400, "size": 500,
          "small": 50, "sign_limit": 1.0}

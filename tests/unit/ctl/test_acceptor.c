@@ -10,7 +10,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,11 +17,11 @@
 
 #include "base/clock.h"
 #include "ctl/acceptor.h"
+#include "lib/descriptors.h"
 
 #define CLIENTS 3u
 #define PATIENCE_MSEC 60000
 #define WATCH_MSEC 350
-#define FILES_MAX 256u
 
 struct world {
 	struct event_base *base;
@@ -120,29 +119,19 @@ wait_for_all(struct world *w)
 static void
 acceptor_waits_for_descriptors(void **state)
 {
-	struct rlimit old, small;
+	struct descriptors descriptors;
 	struct world w;
-	int held[FILES_MAX];
-	unsigned holds = 0;
 
 	begin(&w);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	small = old;
-	small.rlim_cur = FILES_MAX;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
-	while (holds < FILES_MAX && (held[holds] = dup(0)) != -1)
-		holds++;
-	assert_in_range(holds, 1, FILES_MAX - 1);
+	descriptors_take(&descriptors);
 	(void)watch(&w, WATCH_MSEC);
 	assert_int_equal(w.count, 0);
 	assert_in_range(w.asked, 1, WATCH_MSEC / 50);
 	/* Room for one. */
-	close(held[--holds]);
+	descriptors_give_one(&descriptors);
 	(void)watch(&w, WATCH_MSEC);
 	assert_int_equal(w.count, 1);
-	while (holds > 0)
-		close(held[--holds]);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	descriptors_give_all(&descriptors);
 	wait_for_all(&w);
 	end(&w);
 }

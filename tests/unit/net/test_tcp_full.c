@@ -9,11 +9,11 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/filter.h"
 #include "base/octets.h"
+#include "lib/descriptors.h"
 
 static int
 connect_and_wait(struct harness *h, unsigned count)
@@ -279,33 +279,25 @@ tcp_survives_emfile(void **state)
 {
 	struct net_tcp_options options = { .connections_max = 1000,
 		.timeout_sec = 120 };
-	struct rlimit old, small;
+	struct descriptors descriptors;
 	struct harness h;
-	int fd[8], held[64];
-	size_t holds = 0;
+	int fd[8];
 	uint8_t data[64];
 
 	harness_tcp(&h, "127.0.0.1", &options);
 	for (size_t i = 0; i < 8; i++)
 		fd[i] = harness_connect(&h, 0);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	small = old;
-	small.rlim_cur = 64;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
-	while (holds < 64 && (held[holds] = dup(0)) != -1)
-		holds++;
+	descriptors_take(&descriptors);
 	harness_idle(&h, 50);
 	assert_int_equal(net_tcp_count(h.tcp), 0);
 	assert_in_range(h.rx_err, 1, 3);
 	for (size_t i = 0; i < 8; i++)
 		harness_send(&h, fd[i], data, make_request(data, 'E', 30));
 	/* With one descriptor the clients are served one after the other. */
-	close(held[--holds]);
+	descriptors_give_one(&descriptors);
 	harness_wait(&h, &h.requests, 2);
-	while (holds > 0)
-		close(held[--holds]);
+	descriptors_give_all(&descriptors);
 	harness_wait(&h, &h.requests, 8);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	for (size_t i = 0; i < 8; i++)
 		close(fd[i]);
 	harness_fini(&h);
@@ -317,10 +309,9 @@ tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 {
 	struct net_tcp_options options = { .connections_max = 1000,
 		.timeout_sec = 120 };
-	struct rlimit old, small;
+	struct descriptors descriptors;
 	struct harness h;
-	int fd[2], newcomer, held[64];
-	size_t holds = 0;
+	int fd[2], newcomer;
 	uint8_t data[64];
 
 	harness_tcp(&h, "127.0.0.1", &options);
@@ -330,12 +321,7 @@ tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 	}
 	harness_idle(&h, 250);
 	newcomer = harness_connect(&h, 0);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	small = old;
-	small.rlim_cur = 64;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
-	while (holds < 64 && (held[holds] = dup(0)) != -1)
-		holds++;
+	descriptors_take(&descriptors);
 	assert_int_equal(send(fd[0], data, make_request(data, 'E', 30), 0),
 		32);
 	harness_turn(&h);
@@ -344,9 +330,7 @@ tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 	assert_int_equal(h.requests, 2);
 	harness_send(&h, newcomer, data, make_request(data, 'E', 30));
 	harness_wait(&h, &h.requests, 3);
-	while (holds > 0)
-		close(held[--holds]);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	descriptors_give_all(&descriptors);
 	harness_ask(&h, fd[1]);
 	harness_ask(&h, newcomer);
 	assert_int_equal(net_tcp_count(h.tcp), 2);

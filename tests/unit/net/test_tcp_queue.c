@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lib/descriptors.h"
+
 #define PLACES 8u
 #define MANY "127.0.8.1" /* of the network that wants all */
 #define OTHER "127.0.9.1"
@@ -144,10 +146,9 @@ tcp_queue_goes_by_places(void **state)
 static void
 tcp_queue_gives_way_where_descriptors_run_out(void **state)
 {
-	struct rlimit old, small;
+	struct descriptors descriptors;
 	struct harness h;
-	int fds[PLACES], held[64], waiting, newcomer;
-	size_t holds = 0;
+	int fds[PLACES], waiting, newcomer;
 
 	harness_tcp(&h, "127.0.0.1", &options);
 	for (unsigned i = 0; i < PLACES; i++)
@@ -155,17 +156,10 @@ tcp_queue_gives_way_where_descriptors_run_out(void **state)
 	waiting = come(&h, MANY);
 	assert_true(still_waits(waiting));
 	newcomer = harness_connect(&h, 0);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	small = old;
-	small.rlim_cur = 64;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
-	while (holds < 64 && (held[holds] = dup(0)) != -1)
-		holds++;
+	descriptors_take(&descriptors);
 	harness_wait(&h, &h.rx_err, 2);
 	assert_false(still_waits(waiting));
-	while (holds > 0)
-		close(held[--holds]);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	descriptors_give_all(&descriptors);
 	assert_int_equal(h.rx_err, 2);
 	close(waiting);
 	close(newcomer);

@@ -5,30 +5,23 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "edits.h"
 #include "fixture.h"
-#include "journal/journal.h"
+#include "lib/journal_fixture.h"
 
-static char folder[64];
+static char folder[JOURNAL_FIXTURE_PATH];
 
 void
 edits_begin(void **state, const char *conf)
 {
-	struct journal_options options = {.path = folder};
-	struct diag_sink sink = {.on_diag = NULL};
-
 	(void)fixture_begin(state);
 	fixture_publish(conf);
 	fixture_open();
-	snprintf(folder, sizeof(folder), "edits.XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	assert_int_equal(journal_open(&options, &sink,
-		&fixture.xfrd.journal), NSD_OK);
+	journal_fixture_folder(folder);
+	fixture.xfrd.journal = journal_fixture_open(folder, 0, NULL);
 	assert_int_equal(xfrd_edit_init(&fixture.xfrd), NSD_OK);
 }
 
@@ -36,7 +29,6 @@ int
 edits_end(void **state)
 {
 	struct xfrd *xfrd = &fixture.xfrd;
-	char command[128];
 
 	/* Zones without edits go at the next turn. */
 	event_base_loop(xfrd->role.base, EVLOOP_NONBLOCK);
@@ -46,7 +38,6 @@ edits_end(void **state)
 	event_free(xfrd->edits.pause_event);
 	journal_close(xfrd->journal);
 	fixture_close();
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	assert_int_equal(system(command), 0);
+	journal_fixture_remove(folder);
 	return fixture_end(state);
 }

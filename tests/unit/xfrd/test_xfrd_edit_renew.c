@@ -31,7 +31,6 @@ static const uint8_t apex[] = "\1c";
 static request_on_end *asked_on_end;
 static void *asked_ctx;
 
-
 /* The text of a whole zone. */
 struct text {
 	size_t len;

@@ -376,6 +376,28 @@ source_hears_of_a_member_that_does_not_come_anew(void **state)
 }
 
 static void
+refusal_takes_the_place_of_the_one_that_lends_it(void **state)
+{
+	uint8_t apex[NAME_MAX_LEN];
+	struct xfrd_member_ask ask = {apex, "p", "1.zones.a."};
+	const struct xfrd_refused_member *refused;
+
+	assert_true(conf_parse_zone_name("x", apex));
+	refused = xfrd_members_keep_refused(&a.members, &ask,
+		XFRD_REFUSAL_MEMBER, "2.zones.b.");
+	assert_non_null(refused);
+	ask.apex = refused->apex;
+	ask.id = refused->id;
+	refused = xfrd_members_keep_refused(&a.members, &ask,
+		XFRD_REFUSAL_MOVED, refused->text);
+	assert_non_null(refused);
+	assert_int_equal(a.members.refused_count, 1);
+	assert_true(name_equal(refused->apex, apex));
+	assert_string_equal(refused->id, "1.zones.a.");
+	assert_string_equal(refused->text, "2.zones.b.");
+}
+
+static void
 source_may_refuse_its_own(void **state)
 {
 	uint8_t apex[NAME_MAX_LEN];
@@ -493,6 +515,7 @@ main(void)
 		TEST(source_hears_of_an_offer_that_it_waits_for),
 		TEST(source_hears_of_a_member_that_has_come_anew),
 		TEST(source_hears_of_a_member_that_does_not_come_anew),
+		TEST(refusal_takes_the_place_of_the_one_that_lends_it),
 		TEST(source_may_refuse_its_own),
 		TEST(failed_changes_are_told),
 		TEST(zone_that_came_meanwhile_is_looked_at_again),
