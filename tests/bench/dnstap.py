@@ -76,7 +76,7 @@ With other programs beside, differences below a microsecond mean little.
 As many as the server answers, 64 outstanding:
 
 {closed}
-{rate:,} answers a second:
+{rate:,} queries a second offered:
 
 {open}
 Receivers of all sorts, {slow_rate:,} queries a second, ours, both kinds; the slowest of all

@@ -8,6 +8,10 @@ import report
 
 MIB = 1 << 20
 COM = 160000000
+# Steps, as tables name them.
+NAMES = {"near": "file, 1 % changed", "far": "file, other names",
+         "small": "IXFR, 0.5 %", "great": "IXFR, 10 %",
+         "again": "start, with journal", "axfr": "AXFR"}
 ROLES = ("main", "loader", "server 1", "xfrd", "writer")
 PAGE = """# Large zones, and many
 
@@ -27,12 +31,12 @@ within, ms: in the median turn of two seconds and in the worst.
 ## One zone
 
 {zone}
-*near*: a file in which about one name of a hundred has other name servers. *far*: a file
-of other names, which is built beside the served one. *small* and *great*: IXFR of one
-in 200 delegations, and of one in ten (of those without DS half get other name servers, a quarter
-goes, a quarter comes). *again*: a start from the file, with both differences in the
-journal. *write*: `nsd-control write`, until the file is there. *axfr*: from the start
-of a secondary without data, whose primary, ours, has the other core.
+*File, 1 % changed*: about one name of a hundred has other name servers. *File, other names*:
+it is built beside the served one. *IXFR*: of one in 200 delegations, and of one in ten (of those
+without DS half get other name servers, a quarter goes, a quarter comes). *Start, with journal*:
+from the file, with both differences in the journal. *write*: `nsd-control write`, until the
+file is there. *AXFR*: from the start of a secondary without data, whose primary, ours, has the
+other core.
 
 {memory}
 {more}
@@ -51,8 +55,9 @@ shares. Seconds / MiB at most / p99 of clients, ms / lost.
 {others_table}
 ## {zones:,} zones
 
-All from one file of six records; their primary says that nothing is newer. Here *sec* is
-for all of them.
+All from one file of six records; their primary says that nothing is newer. Seconds are for all
+zones together. *storm*: all are due at the start, and the primary is asked for the serial of each.
+*transfer*: the same at `nsd-control transfer`. *again*: a stop, and another start.
 
 {many}
 {asked}
@@ -105,7 +110,7 @@ def zone_table(result):
     return report.table(
         ["what", "s", "CPU, s", "memory, MiB", "at rest, MiB", "lost",
          "p99, ms"],
-        [[name, seconds(run["sec"]), seconds(run["cpu_sec"]),
+        [[NAMES.get(name, name), seconds(run["sec"]), seconds(run["cpu_sec"]),
           mib(most(run)), mib(run["memory"]["rest"]["all"]), *clients(run)]
          for name, run in measured(result)])
 
@@ -113,7 +118,7 @@ def zone_table(result):
 def memory_table(result):
     return report.table(
         ["the most, MiB", *ROLES, "store", "mapped files"],
-        [[name, *(mib(most(run, role)) for role in ROLES),
+        [[NAMES.get(name, name), *(mib(most(run, role)) for role in ROLES),
           mib((run.get("store") or {}).get("live")),
           mib(most(run, "files"))]
          for name, run in measured(result)])
@@ -140,7 +145,7 @@ def more_lines(result):
                      f"{seconds(run['cpu_sec'])} s of CPU, "
                      f"{mib(run['most'])} MiB at most.")
         lines += [f"  - `{' '.join(line.split())}`" for line in run["said"]
-                  if tool == "nsd-mem"]
+                  if tool == "nsd-mem" and line.split()]
     return "\n".join(lines) + "\n"
 
 
@@ -158,13 +163,13 @@ def octets_rows(result):
         yield "all, at most, at the start", most(start), size
     for step in ("near", "far"):
         if step in zone:
-            yield f"all, at most, {step}", most(zone[step]), size
+            yield f"all, at most, {NAMES[step]}", most(zone[step]), size
     for step in ("small", "great"):
         if step in ixfr:
-            yield f"all, at most, {step}", most(ixfr[step]), size
+            yield f"all, at most, {NAMES[step]}", most(ixfr[step]), size
     if "start" in axfr:
         yield "journal of a whole zone", axfr["start"]["disk"], size
-        yield "all, at most, axfr", most(axfr["start"]), size
+        yield "all, at most, AXFR", most(axfr["start"]), size
 
 
 def octets_table(result):
@@ -189,7 +194,7 @@ def beside_table(result):
              if rows_of(result, "beside", kind)]
     steps = ("start", "small", "great")
     return report.table(["what", *kinds], [
-        [step] + [beside_cell(rows_of(result, "beside", kind).get(step))
+        [NAMES.get(step, step)] + [beside_cell(rows_of(result, "beside", kind).get(step))
                   for kind in kinds] for step in steps])
 
 
@@ -236,17 +241,20 @@ def page(result):
     names = ", ".join(f"{k}: {v}" for k, v in result["versions"].items())
     # Angle brackets, as of BIND's "<id:>", would be a link.
     names = re.sub(r" ?<\w*:\w*>", "", names)
-    parts = [part for part in result["others"]]
-    share = {part: result["others"][part]["share"] for part in parts}
+    share = {part: machine.others_share(row)
+             for part, row in result["others"].items()}
     text = rows_of(result, "zone").get("start", {}).get("text")
     left_out = result.get("left_out", [])
-    busy = "" if all(value < machine.IDLE_SHARE for value in share.values()) \
+    busy = "" if all(value is None or value < machine.IDLE_SHARE
+                     for value in share.values()) \
         else " **Figures of a busy machine: times hold for nothing but their " \
         "order.**"
     return PAGE.format(
         machine=result["machine"], versions=names, busy=busy,
         others="Other programs took, of the cores: " + ", ".join(
-            f"{part} {100 * value:.1f} %" for part, value in share.items())
+            f"{part} " + ("not known" if value is None
+                          else f"{100 * value:.1f} %")
+            for part, value in share.items())
         + ".", size=result["parameters"]["size"],
         text="-" if text is None else f"{text / 1e9:.2f} GB of text",
         rate=result["parameters"]["rate"], zone=zone_table(result),

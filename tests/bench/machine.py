@@ -14,7 +14,8 @@ MIB = 1 << 20
 CHUNK_SEC = 10      # the shortest part of a look at others
 IDLE_SHARE = 0.02   # of the cores, for others: below it is called idle
 IDLE_CHUNK = 0.10
-STOLEN_SHARE = 0.02 # of the cores, for the host: above it a short run is void
+STOLEN_SHARE = 0.02 # of the cores, for the host: above it, not idle; a short
+                    # run is void
 # The process that begins all threads of the kernel.
 KERNEL_THREADS = 2
 # Octets that the largest server takes for a delegation, and for a small zone.
@@ -185,17 +186,24 @@ def share(spent, seconds):
     return max(0, spent) / (seconds * os.cpu_count()) if seconds else 0
 
 
+def others_share(row):
+    """The share of the cores that others took, or None: rows of before may
+    have less than nothing, which says nothing."""
+    return None if row.get("others_sec", 0) < 0 else row["share"]
+
+
 def others_text(row):
     """A sentence of a page."""
-    if not row:
+    if not row or others_share(row) is None:
         return "What else ran meanwhile was not recorded."
     highest = row["share"] if row["highest"] is None else row["highest"]
-    idle = row["share"] < IDLE_SHARE and highest < IDLE_CHUNK
     # A process that its parent has not waited for is another's at its end.
     # Rows of before have no figure of the host.
     host = row.get("stolen_sec")
-    host = "" if host is None else \
-        f", and the host {100 * share(host, row['seconds']):.1f} %"
+    stolen = share(host or 0, row["seconds"])
+    idle = row["share"] < IDLE_SHARE and highest < IDLE_CHUNK \
+        and stolen < STOLEN_SHARE
+    host = "" if host is None else f", and the host {100 * stolen:.1f} %"
     return (f"Other programs took at most {100 * row['share']:.1f} % of the "
             f"cores while it was measured, {100 * highest:.1f} % in the worst "
             f"{CHUNK_SEC} seconds{host}: {'idle' if idle else 'shared'}.")

@@ -16,14 +16,18 @@ OFFERED = """
 ## UDP: offered and answered
 
 An unsigned root of 500 delegations, names below them at random, {reps} runs in
-turns between servers, {seconds:g} seconds a rate; the client is on the last core and
+turns between servers, {seconds:g} s a rate; the client is on the last core and
 shares it with a worker where there are as many workers as cores. Rates that were offered and
 answered, in thousands a second, medians; *whole*: the highest rate of which at
-least 99.9 % was answered in one of the runs: the machine stands still at times.
+least 99.9 % was answered in one of the runs, whatever lower rates had: the machine stands
+still for milliseconds at times. Then the buffer of a socket decides: NSD and ours ask for 1 MiB
+(2,520 queries), the others take the kernel's 208 KiB (256 queries;
+[buffers](buffers-study.md)). So *whole* and shares of 99 % say little of how fast Knot, BIND
+and PowerDNS are; *most answered* does.
 
 {table}
 Published (Linux 3.9, 4 cores of 2 GHz, up to 4 workers): whole up to 140,000 to 160,000 a
-second. Ours with one worker: {ours}.
+second.
 
 ![share answered](nsd4-study-offered.svg)
 """
@@ -31,7 +35,7 @@ TCP = """
 ## TCP: a connection for each query
 
 The same zone and names; 100 connections at a time, each given up after 100 ms; {reps}
-runs of {seconds:g} seconds. Answers a second, the median; in brackets the lowest and the
+runs of {seconds:g} s. Answers a second, the median; in brackets the lowest and the
 highest run, then connections that were given up.
 
 {table}
@@ -56,6 +60,8 @@ Published: .nl of June 2013 (1.5 GB of text, 5.3 million delegations, NSEC3 and 
 times.
 
 ![memory](nsd4-study-memory.svg)
+
+A line joins the three forms of a server: unsigned, NSEC3, NSEC.
 """
 TIMES = """
 ## Compilation, start, stop
@@ -137,8 +143,7 @@ def offered_table(result):
 
 def offered_section(result):
     return OFFERED.format(
-        table=offered_table(result), **result["parameters"]["offered"],
-        ours=f"{whole_rate(result, 'ours', 1):,.0f}")
+        table=offered_table(result), **result["parameters"]["offered"])
 
 
 def offered_chart(result):
@@ -255,6 +260,12 @@ def growth(looks, role="all"):
     return 100 * (late / early - 1) if early and late else None
 
 
+def role_text(role):
+    """A program that another libc's loader runs has the loader's name, and so
+    have all of its processes."""
+    return "all processes" if role.startswith("ld-linux") else role
+
+
 def month_section(result):
     rows, roles = [], []
     for run in runs_of(result, "month"):
@@ -267,7 +278,7 @@ def month_section(result):
                                "%.1f"), of_form(growth(looks), "%+.1f %%")])
         for role in sorted({name for _, found in looks for name in found}
                            - {"all"}):
-            roles.append([f"{run['server']}, {role}"]
+            roles.append([f"{run['server']}, {role_text(role)}"]
                          + [of_form(quarter(looks, number, role), "%.1f")
                             for number in (1, 3)])
     return MONTH.format(

@@ -164,7 +164,9 @@ class Sizes(study.Study):
                 os.unlink(f"{folder}/{name}")
         if part == "small":
             self.sign(path, algorithm)
-        self.say(f"{part} {algorithm}: {os.path.getsize(path):,} octets")
+        octets = os.path.getsize(path)
+        self.result.setdefault("files", {})[f"{part} {algorithm}"] = octets
+        self.say(f"{part} {algorithm}: {octets:,} octets")
         return servers.ZoneSet(f"{part}-{number}", {"bench": path},
                                probe=(ZONE, 6)), folder
 

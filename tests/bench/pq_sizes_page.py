@@ -1,10 +1,10 @@
 """The page and the charts of tests/bench/pq_sizes.py, from its results."""
 import json
 import os
-import re
 
 import machine
 import report
+import study
 
 LIMITS = (512, 1232, 4096)
 # Of the table of what a server needs: queries a second.
@@ -13,7 +13,7 @@ PAGE = """# Signatures of post-quantum sizes
 
 Made by `tests/bench/pq_sizes.py`; nobody edits it. {machine}. {others}
 
-{versions}.
+{versions}
 
 What a TLD's server has to send, and pays, when signatures get as large as those of
 algorithms that a quantum computer does not break. The *large* zone has {size:,} delegations,
@@ -53,7 +53,7 @@ Answers over UDP with a limit of 1,232: mean, and the length that 99 % do not ex
 ## CPU an answer
 
 Over UDP alone, {udp_rate:,} queries a second for {seconds:g} s, one worker: microseconds in user mode and
-in the kernel together (large zone; mean of {reps}, `-`: not measured on an idle machine, or no
+in the kernel together (large zone; {means}; `-`: not measured on an idle machine, or no
 answers), and how many queries had no answer{again}:
 
 {cpu}
@@ -62,15 +62,17 @@ answers), and how many queries had no answer{again}:
 The [study of TCP](../performance.md) at the share that each size implies: {rate:,} queries a
 second over UDP, and a connection for each answer that comes truncated. Microseconds of CPU for
 each query, all in all, and more than in the table before, as fewer queries come at a time; in
-brackets ms: half of all queries and 99 % had their answer over UDP by then, or, where more
-than half, or than 1 %, were asked again, of these half and 99 % had their answer over TCP.
+brackets the median and the 99th percentile of the time to the last answer, ms. The median is
+that of answers over TCP where more than half of the queries were asked again, the percentile
+where more than 1 % were; else they are those of answers over UDP.
 
 ![CPU](pq-sizes-cpu.svg)
 
 {behind}
 ## Memory, start and transfer
 
-Memory at rest (PSS of all processes, MiB) and seconds from exec to the first answer:
+Memory at rest (PSS of all processes, MiB) and seconds from exec to the first answer; *file*: of
+the zone, MiB:
 
 ![memory](pq-sizes-memory.svg)
 
@@ -278,7 +280,12 @@ def memory_table(result):
                   for key in ("pss_mib", "start_sec")]
         return ", ".join([figure(values[0], "{:,.0f}"),
                           figure(values[1], "{:.1f}")])
-    return by_algorithm(result, "large", text)
+    kinds, files = kinds_of(result, "large"), result.get("files", {})
+    return report.table(["algorithm", "file", *kinds], [
+        [algorithm, figure(files.get(f"large {algorithm}", 0) / (1 << 20),
+                           "{:,.0f}")]
+        + [text(kind, algorithm) for kind in kinds]
+        for algorithm in algorithms_of(result, "large")])
 
 
 def axfr_table(result):
@@ -375,26 +382,39 @@ def page(result):
     text = PAGE.format(
         again=again_text(result["runs"]),
         machine=result["machine"],
-        others=machine.others_text(result["others"].get("large"))
+        others=" ".join(
+            (f"{result['days'][name]}: " if "days" in result else "")
+            + machine.others_text(row)
+            for name, row in result["others"].items() if "large" in name)
         if result["timed"] else "No times and no CPU were kept: other "
         "programs ran.",
-        # Angle brackets, as of BIND's "<id:>", would be a link.
-        versions=re.sub(r" ?<\w*:\w*>", "", ", ".join(
-            f"{kind}: {text}" for kind, text
-            in result["versions"].items())),
+        versions=study.versions_text(result),
         signatures=signature_table(result), failed=failed_list(result),
         truncated=truncated_table(result, "large"), truncated_small=small,
         whole=whole_table(result), udp_octets=udp_octets_table(result),
         cpu=cpu_table(result), behind=behind_table(result),
         memory=memory_table(result), axfr=axfr_table(result),
         needs=needs_table(result), needed=NEEDED_RATE,
+        means=means_text(result),
         **{name: parameters[name] for name in ("size", "small", "rate",
-                                               "udp_rate", "seconds",
-                                               "reps")})
+                                               "udp_rate", "seconds")})
     if result.get("short"):
         text = text.replace("\n\n", "\n\n**A short run, for sanity: its "
                             "figures mean nothing.**\n\n", 1)
     return text
+
+
+def means_text(result):
+    """How many runs there are of an algorithm; results may be of several days,
+    and of some algorithms then."""
+    counts = {name: len({run["rep"] for run in runs_of(
+        result, "large", algorithm=name)})
+              for name in algorithms_of(result, "large")}
+    most = max(counts.values())
+    text = f"means of {most} runs" if most > 1 else "one run"
+    fewer = [f"{name} {count}" for name, count in counts.items()
+             if count < most]
+    return text + (", of " + ", ".join(fewer) if fewer else "")
 
 
 def again_text(runs):

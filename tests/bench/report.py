@@ -81,8 +81,8 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=(),
                dashed=(), powers=False):
     """series: {label: [(x, y), ...]}; a label's first word picks its
     colour, a label that ends in " 2", or is in dashed, is dashed. ticks: the
-    values of x that there are, drawn equally far from each other. bands:
-    (from, to), grey. powers: y has a logarithmic axis. Each point has its label
+    values of x that there are, drawn equally far from each other, and said to be.
+    bands: (from, to), grey. powers: y has a logarithmic axis. Each point has its label
     and figures as a title, which tests/lint/charts reads."""
     right = 60 + max([80] + [7 * len(label) for label in series])
     width, height, left, bottom, top = 580 + right, 420, 70, 50, 40
@@ -94,6 +94,8 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=(),
         series = {label: [(ticks.index(x), y) for x, y in line]
                   for label, line in series.items()}
         xs = range(len(ticks))
+        if len({b - a for a, b in zip(ticks, ticks[1:])}) > 1:
+            xlabel += " (not to scale)"
     else:
         xs = nice_steps(max(p[0] for p in points))
     heights = [p[1] for p in points]

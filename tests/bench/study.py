@@ -56,7 +56,7 @@ class Study:
         self.programs = self.find_programs()
         self.result = {
             "study": self.NAME, "machine": machine.name(),
-            "load": os.getloadavg()[0], "short": args.short,
+            "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[0], "short": args.short,
             "versions": {kind: version_of(kind, path)
                          for kind, path in self.programs.items()},
             "parameters": parameters, "others": {}, "runs": []}
@@ -138,13 +138,15 @@ class Study:
 
     def keep(self, old):
         """Takes the parts of older results that are not measured now. Each part
-        is of one machine, which the page names."""
+        is of one machine and day, which the page names."""
         measured = self.args.parts.split(",")
         self.result["runs"] = [run for run in old["runs"]
                                if run["part"] not in measured]
         self.result["machines"] = {
             run["part"]: machine_of(old, run["part"])
             for run in self.result["runs"]}
+        self.result["dates"] = {run["part"]: date_of(old, run["part"])
+                                for run in self.result["runs"]}
         for name in ("others", "parameters"):
             self.result[name] |= {part: row for part, row in old[name].items()
                                   if part not in measured}
@@ -220,12 +222,38 @@ def machine_of(result, part):
     return result.get("machines", {}).get(part, result["machine"])
 
 
+def date_of(result, part):
+    """The day on which a part was measured; "": not recorded."""
+    return result.get("dates", {}).get(part, result.get("date", ""))
+
+
 def part_text(result, part, names):
-    """Other programs during a part, and its machine if the results have
-    another one."""
+    """Other programs during a part, and its machine and day if the results have
+    others."""
     text = f"{names}: {machine.others_text(result['others'].get(part))}"
-    where = machine_of(result, part)
-    return text if where == result["machine"] else f"{text} (Measured on {where}.)"
+    where, when = machine_of(result, part), date_of(result, part)
+    if where != result["machine"]:
+        text += f" (Measured on {where}.)"
+    if when != result.get("date", ""):
+        text += f" (Measured on {when or 'an earlier day'}.)"
+    return text
+
+
+def versions_text(result):
+    """The versions, where newer NSD comes from, the settings, and the day."""
+    # Angle brackets, as of BIND's "<id:>", would be a link.
+    text = "; ".join(f"{kind}: " + re.sub(r" ?<\w*:\w*>", "", version)
+                     for kind, version in result["versions"].items()) + "."
+    if "newer" in result["versions"]:
+        text += " *newer* is Debian 13's package with its own C library " \
+            "(`tools/newer-nsd`)."
+    if "pdns" in result["versions"]:
+        text += " *pdns* reads zone files (its backend *bind*), and has a " \
+            "receiver thread for each worker and a distributor thread."
+    text += " Ours is a release build. Settings: `tests/bench/servers.py`; " \
+        "no rate limits, no journals."
+    day = result.get("date")
+    return text + (f" Measured on {day}." if day else "")
 
 
 def heading(result, title, maker, parts):
@@ -238,8 +266,7 @@ def heading(result, title, maker, parts):
     text = " ".join(lines) + "\n\n"
     if result.get("short"):
         text += "**A short run, for sanity: its figures mean nothing.**\n\n"
-    return text + "; ".join(f"{kind}: {version}" for kind, version
-                            in result["versions"].items()) + ".\n"
+    return text + versions_text(result) + "\n"
 
 
 def runs_of(result, part, **want):

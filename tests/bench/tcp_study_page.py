@@ -5,7 +5,10 @@ import statistics
 
 import machine
 import report
+import study
 
+# Servers as tables and charts name them.
+NAMES = {"pdns": "pdns, unsigned"}
 # Of the published study: the tipping point, and R2 of the fit.
 NSD = "NSD 4.12.0", 70, 0.9961
 PUBLISHED = {"nsd": NSD, "newer": NSD,
@@ -16,20 +19,20 @@ PAGE = """# TCP behind UDP
 
 Made by `tests/bench/tcp_study.py`; nobody edits it. {machine}. {others}
 
-{versions}.
+{versions}
 
-The study of SIDN Labs (2025): queries of a TLD come over UDP, and a share of them
+The study of SIDN Labs (2025) of TCP for post-quantum signatures: queries of a TLD come over UDP, and a share of them
 once more over TCP, each on a connection of its own, as when answers do not fit into a
 datagram; for comparison all over TCP only. Here: {rate:,} queries a second for {seconds:g}
 seconds of a made capture (`tests/bench/gen_capture.c` says of what), a zone of {size:,}
 delegations, one worker on core 0, the client on core 1, over loopback; means of
-{reps} runs, which take turns between servers and begin with one share after the other;
-each server is asked for as long before, which is not counted. Each may have 1,000
-connections at once, and the client has 64 addresses; PowerDNS serves the zone without its
-signatures, which it takes from a database alone. CPU time is of all processes of a server,
+{reps} runs, as there, which take turns between servers and begin with one share after the
+other; before its runs each server has one that is not counted. Each may have 1,000
+connections at once, and the client has 64 addresses. *pdns, unsigned*: PowerDNS takes
+signatures from a database alone, so it serves the zone without them. CPU time is of all processes of a server,
 in percent of one core. There: an hour of a .nl server's queries, two machines with a
-network between them, defaults of each server; so its CPU times cannot be compared
-with these, but shapes can. On loopback the client pays for a part of what the server's
+network between them, defaults of each server, and other versions (below); so its CPU times
+cannot be compared with these, but shapes can. On loopback the client pays for a part of what the server's
 kernel does elsewhere.
 
 ![CPU](tcp-study-cpu.svg)
@@ -40,7 +43,9 @@ Percent of a core, in user mode and in the kernel, by the share asked again:
 *Tipping point*: the first measured share at which UDP with TCP behind it costs more than
 TCP only, which does not ask over UDP first; in brackets where the line between
 the shares crosses it. *Fit*: CPU against the share, least squares; the slope is for
-ten percent more.
+ten percent more. In a run of a few seconds during which the machine stood still CPU time is
+up to twice that of the others; it moves a mean, and a tipping point by ten percent or more.
+*By medians*: tipping point and slope of the medians of the runs, which it does not move.
 
 {fit}
 Memory (PSS of all processes) at the end of a run, MiB, means of the runs; and the queries
@@ -52,7 +57,7 @@ CPU time by intervals of {interval:g} seconds: the least and the most that one o
 had, percent of a core.
 
 {course}
-How long those answers took that were asked for again, ms: until the answer over TCP since
+How long those answers took that were asked for again, in milliseconds: until the answer over TCP since
 the query was first sent over UDP (0 %: until the answer over UDP; TCP only: since the
 connection was begun); p50 and p99, medians of the runs.
 
@@ -65,15 +70,20 @@ The same of the answers over UDP alone, asked again or not:
 """
 LIMIT = """## The most over TCP only
 
-The highest of the offered rates at which 99 % are answered; and of the next one, what
-was. The client has one core; where it has used that, its limit is told and not the
-server's.
+One run of {seconds:g} seconds a rate and server, each rate higher than the one before; the
+highest rate at which 99 % were answered, and of the next one, with which the search ended,
+what was. `-`: no higher rate was offered. *Given up*: no answer within five seconds.
+*Unsent*: 1,000 connections were open already, so the client opened none. The client has one
+core; where it has used that, its limit is told and not the server's. Clients that begin a
+connection when another one has ended have other rates
+([measurements of NSD 4](nsd4-study.md)).
 
 {table}
 """
 FAR = """## Round trips
 
-The same over a longer way ({way}), percent of a core and ms, p50 and p99. {note}
+The same over a longer way ({way}), one run each: percent of a core, and milliseconds, p50
+and p99, each within 1/64. {note}
 
 {table}
 """
@@ -103,8 +113,20 @@ def mean(values):
     return statistics.fmean(values) if values else None
 
 
-def cpu(result, kind, share, what="all"):
-    return mean([percent(result, run, what) for run in runs_of(
+def median(values):
+    return statistics.median(values) if values else None
+
+
+def label_of(kind):
+    return NAMES.get(kind, kind)
+
+
+def labels_of(kinds):
+    return [label_of(kind) for kind in kinds]
+
+
+def cpu(result, kind, share, what="all", middle=mean):
+    return middle([percent(result, run, what) for run in runs_of(
         result, "shares", server=kind, share=share)])
 
 
@@ -148,9 +170,21 @@ def tipping_point(points, only):
     return None
 
 
-def cpu_points(result, kind):
-    return [(share, cpu(result, kind, share)) for share in shares_of(result)
-            if share != "only" and cpu(result, kind, share) is not None]
+def cpu_points(result, kind, middle=mean):
+    found = [(share, cpu(result, kind, share, middle=middle))
+             for share in shares_of(result) if share != "only"]
+    return [point for point in found if point[1] is not None]
+
+
+def tipping_text(result, kind, middle):
+    only = cpu(result, kind, "only", middle=middle)
+    tip = tipping_point(cpu_points(result, kind, middle), only) \
+        if only is not None else None
+    return "none" if tip is None else f"{tip[0]} % ({tip[1]:.0f})"
+
+
+def slope_text(line):
+    return "-" if line is None else f"{10 * line[0]:.2f}"
 
 
 def latency_of(run):
@@ -178,7 +212,7 @@ def cpu_table(result):
         return "%.1f (%.1f + %.1f)" % tuple(
             cpu(result, kind, share, what)
             for what in ("all", "user", "system"))
-    return report.table(["asked again", *kinds], [
+    return report.table(["asked again", *labels_of(kinds)], [
         [name_of(share)] + [text(kind, share) for kind in kinds]
         for share in shares_of(result)])
 
@@ -186,19 +220,17 @@ def cpu_table(result):
 def fit_table(result):
     rows = []
     for kind in kinds_of(result, "shares"):
-        points = cpu_points(result, kind)
-        only = cpu(result, kind, "only")
-        tip = tipping_point(points, only) if only is not None else None
-        line = fit(points)
+        line = fit(cpu_points(result, kind))
         theirs = PUBLISHED.get(kind)
         rows.append([
-            kind, "none" if tip is None else f"{tip[0]} % ({tip[1]:.0f})",
-            "-" if line is None else f"{10 * line[0]:.2f}",
+            label_of(kind), tipping_text(result, kind, mean), slope_text(line),
             "-" if line is None else f"{line[1]:.1f}",
             "-" if line is None else f"{line[2]:.4f}",
+            tipping_text(result, kind, median) + ", " + slope_text(
+                fit(cpu_points(result, kind, median))),
             f"{theirs[0]}: {theirs[1]} %, {theirs[2]}" if theirs else ""])
     return report.table(["server", "tipping point", "slope", "at 0 %", "R2",
-                         "published: tipping point, R2"], rows)
+                         "by medians", "published: tipping point, R2"], rows)
 
 
 def lost(run):
@@ -216,8 +248,8 @@ def memory_table(result):
         by_share = [mean([run["replay"]["server"]["pss_mib"] for run in runs
                           if run["share"] == share])
                     for share in shares_of(result)]
-        rows.append([kind, *("-" if value is None else f"{value:.0f}"
-                             for value in by_share),
+        rows.append([label_of(kind), *("-" if value is None else f"{value:.0f}"
+                                       for value in by_share),
                      f"{sums[0]:,} of {sent:,}", f"{sums[1]:,} of {asked:,}"])
     return report.table(["server", *map(name_of, shares_of(result)),
                          "lost, UDP", "lost, TCP"], rows)
@@ -230,7 +262,7 @@ def pair(result, part, **want):
 
 def latency_table(result):
     kinds = kinds_of(result, "shares")
-    return report.table(["asked again", *kinds], [
+    return report.table(["asked again", *labels_of(kinds)], [
         [name_of(share)] + [pair(result, "shares", server=kind, share=share)
                             for kind in kinds]
         for share in shares_of(result)])
@@ -246,7 +278,7 @@ def udp_table(result):
         return "%.2f, %.2f" % tuple(
             statistics.median(column) / 1e3 for column in zip(*found)) \
             if found else "-"
-    return report.table(["asked again", *kinds], [
+    return report.table(["asked again", *labels_of(kinds)], [
         [name_of(share)] + [text(kind, share) for kind in kinds]
         for share in shares_of(result) if share != "only"])
 
@@ -270,7 +302,7 @@ def course_table(result):
                  for value in interval_percents(run, used["interval"],
                                                 used["seconds"])]
         return f"{min(found):.1f} to {max(found):.1f}" if found else "-"
-    return report.table(["asked again", *kinds], [
+    return report.table(["asked again", *labels_of(kinds)], [
         [name_of(share)] + [text(kind, share) for kind in kinds]
         for share in shares_of(result)])
 
@@ -287,8 +319,10 @@ def limit_table(result):
                 own = run["replay"]["client"]
                 busy = (own["user"] + own["system"]) / run["replay"]["seconds"]
                 next_one = f"{run['rate']:,}: {tcp['answered']:,} of " \
-                    f"{tcp['asked']:,}, client {100 * busy:.0f} % of its core"
-        rows.append([kind, best, next_one])
+                    f"{tcp['asked']:,}; {tcp['timeouts']:,} given up, " \
+                    f"{tcp['unsent']:,} unsent; client {100 * busy:.0f} % " \
+                    "of its core"
+        rows.append([label_of(kind), best, next_one])
     return report.table(["server", "connections a second", "the next"], rows)
 
 
@@ -314,7 +348,7 @@ def far_table(result):
         result, "far", server=kind)))] for kind in kinds]
     rows.append(["lost of all, UDP; TCP", *(f"{udp}; {tcp}"
                                             for udp, tcp in sums)])
-    return report.table(["round trip, asked again", *kinds], rows)
+    return report.table(["round trip, asked again", *labels_of(kinds)], rows)
 
 
 # ---- charts
@@ -324,19 +358,20 @@ def cpu_series(result):
     series, flat = {}, []
     ends = [share for share in shares_of(result) if share != "only"]
     for kind in kinds_of(result, "shares"):
-        series[kind] = cpu_points(result, kind)
+        label = label_of(kind)
+        series[label] = cpu_points(result, kind)
         only = cpu(result, kind, "only")
         if only is not None and len(ends) > 1:
-            series[f"{kind}, TCP only"] = [(ends[0], only), (ends[-1], only)]
-            flat.append(f"{kind}, TCP only")
+            series[f"{label}, TCP only"] = [(ends[0], only), (ends[-1], only)]
+            flat.append(f"{label}, TCP only")
     return series, flat
 
 
 def latency_series(result):
-    return {kind: [(share, latency(result, "shares", "p99", server=kind,
-                                   share=share))
-                   for share in shares_of(result) if share != "only"
-                   and runs_of(result, "shares", server=kind, share=share)]
+    return {label_of(kind): [
+        (share, latency(result, "shares", "p99", server=kind, share=share))
+        for share in shares_of(result) if share != "only"
+        and runs_of(result, "shares", server=kind, share=share)]
             for kind in kinds_of(result, "shares")}
 
 
@@ -349,7 +384,8 @@ def charts(result):
             "only)", "% of the queries asked again", "% of a core", series,
             {"dashed": flat}),
         "tcp-study-latency.svg": (
-            "99 % are answered in", "% of the queries asked again", "ms",
+            "99th percentile of the time to the last answer",
+            "% of the queries asked again", "ms (logarithmic)",
             latency_series(result), {"powers": True}),
     }
 
@@ -358,8 +394,7 @@ def page(result):
     text = PAGE.format(
         machine=result["machine"],
         others=machine.others_text(result["others"].get("shares")),
-        versions=", ".join(f"{kind}: {text}" for kind, text
-                           in result["versions"].items()),
+        versions=study.versions_text(result),
         cpu=cpu_table(result), fit=fit_table(result),
         memory=memory_table(result), course=course_table(result),
         latency=latency_table(result), udp=udp_table(result),
@@ -368,7 +403,8 @@ def page(result):
         text = text.replace("\n\n", "\n\n**A short run, for sanity: its "
                             "figures mean nothing.**\n\n", 1)
     if runs_of(result, "limit"):
-        text += LIMIT.format(table=limit_table(result))
+        text += LIMIT.format(table=limit_table(result),
+                             seconds=result["parameters"]["limit"]["seconds"])
     if runs_of(result, "far"):
         by = result["parameters"]["far"]["way"]
         text += FAR.format(table=far_table(result), way=f"`{by}`"
