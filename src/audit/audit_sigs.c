@@ -40,9 +40,9 @@ struct verdict {
 
 /* A signature is judged as one of enum audit_kind, or as this. */
 #define SIG_GOOD (-1)
-/* The most signatures of an RRset that are verified. A zone may have many keys
- * with one tag, and many signatures of each, to make this take long
- * (CVE-2023-50387); of a real one there are few. */
+/* The most keys that the signatures of an RRset are tried with, all together. A
+ * zone may have many keys with one tag, and many signatures of each, to make
+ * this take long (CVE-2023-50387); of a real one there are few. */
 #define TRIES_MAX 32u
 #define JUDGED_MAX 64u /* judgements kept; further ones are made again */
 
@@ -212,39 +212,59 @@ sig_verify(struct audit_worker *w, const struct verdict *v,
 	return true;
 }
 
+/* Judges a signature that one key may have made. SIG_GOOD also if it cannot be
+ * verified here. */
+static int
+sig_check_key(struct audit_worker *w, const struct verdict *v,
+	const struct rrsig *sig, const struct audit_key *key)
+{
+	if (!key->usable)
+		return AUDIT_RRSIG_NO_KEY;
+	/* RFC 5011 section 2.1 */
+	if (key->revoked && v->rrset->type != TYPE_DNSKEY)
+		return AUDIT_RRSIG_REVOKED;
+	if (key->broken || (key->key != NULL && !sig_verify(w, v, sig, key)))
+		return AUDIT_RRSIG_WRONG;
+	return SIG_GOOD;
+}
+
 /* Tries the keys with its tag; there may be several (RFC 4035 section 5.3.1).
- * SIG_GOOD also if the signature cannot be verified here. */
+ * The best judgement counts. */
 static int
 sig_check_keys(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
 {
 	const struct audit_keys *keys = &w->audit->keys;
+	bool signs_keys = v->rrset->type == TYPE_DNSKEY;
 	struct audit_key *k = audit_keys_find(keys, sig->algorithm, sig->tag);
 	int judged = AUDIT_RRSIG_NO_KEY;
 
 	for (; k != NULL && k < keys->keys + keys->count
 		&& k->algorithm == sig->algorithm && k->tag == sig->tag; k++) {
-		if (!k->usable)
-			continue;
-		if (k->revoked && v->rrset->type != TYPE_DNSKEY) {
-			/* RFC 5011 section 2.1 */
-			if (judged == AUDIT_RRSIG_NO_KEY)
-				judged = AUDIT_RRSIG_REVOKED;
+		int now = w->tries < TRIES_MAX ? sig_check_key(w, v, sig, k)
+			: AUDIT_RRSIG_WRONG;
+
+		if (now == SIG_GOOD) {
+			bool known = !signs_keys || k->self_signed;
+
+			judged = SIG_GOOD;
+			/* There is one DNSKEY RRset, so only one thread
+			 * writes. */
+			if (signs_keys)
+				k->self_signed = true;
+			w->tries += k->key != NULL;
+			/* Unverified, it may be that of any key with its
+			 * tag. */
+			if (k->key != NULL || known)
+				break;
 			continue;
 		}
-		if (k->broken || (k->key != NULL && (++w->tries > TRIES_MAX
-				|| !sig_verify(w, v, sig, k)))) {
-			if (judged != SIG_GOOD)
-				judged = AUDIT_RRSIG_WRONG;
-			continue;
-		}
-		/* There is one DNSKEY RRset, so only one thread writes. */
-		if (v->rrset->type == TYPE_DNSKEY)
-			k->self_signed = true;
-		judged = SIG_GOOD;
-		/* Unverified, it may be that of any key with its tag. */
-		if (k->key != NULL)
+		if (judged != SIG_GOOD && (now == AUDIT_RRSIG_WRONG
+				|| judged == AUDIT_RRSIG_NO_KEY))
+			judged = now;
+		if (w->tries >= TRIES_MAX)
 			break;
+		w->tries++;
 	}
 	return judged;
 }

@@ -277,6 +277,24 @@ zone_with_nsec_has_no_findings(void **state)
 	expect(-1);
 }
 
+/* Signatures over an RRset are tried with 32 keys. These keys, which differ in
+ * two words and have one tag, may not sign. */
+static void
+number_of_keys_that_are_tried_is_bounded(void **state)
+{
+	for (int last = 32; last <= 33; last++) {
+		text[0] = '\0';
+		add_nsec_zone(LINKS);
+		for (int i = 1; i <= last; i++)
+			add("example. 60 DNSKEY \\# 68 0001030d%04x%04x%0120d\n",
+				(unsigned)i, 0x200u - (unsigned)i, 0);
+		add("ns.example. 60 RRSIG A 13 2 60 1800000000 1600000000 %u "
+			"example. AAAA\n", 0x50eu);
+		expect(last == 32 ? AUDIT_RRSIG_NO_KEY : AUDIT_RRSIG_WRONG, 1,
+			-1);
+	}
+}
+
 /* RFC 5155 section 7.1 */
 static void
 zone_with_nsec3_has_no_findings(void **state)
@@ -524,6 +542,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_audit, \
 	close_fixture)
 		TEST(zone_with_nsec_has_no_findings),
+		TEST(number_of_keys_that_are_tried_is_bounded),
 		TEST(zone_with_nsec3_has_no_findings),
 		TEST(opt_out_may_leave_out_insecure_names),
 		TEST(opt_out_leaves_out_nothing_else),
