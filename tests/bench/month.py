@@ -35,35 +35,21 @@ class MonthPrimary(transfers_many.Primary):
 
 
 class MonthRate(transfers_many.Rate):
-    """Changes of all zones in turn, and a NOTIFY again where one was lost; looks
-    at memory meanwhile."""
+    """Changes of all zones in turn; looks at memory meanwhile."""
     ask_again_sec = 0.25
+    repeat_sec = NOTIFY_SEC
 
     def __init__(self, primary, server, rate, seconds, look_sec):
         super().__init__(primary, server.port, rate, seconds)
         self.server, self.look_sec = server, look_sec
-        self.next_look = self.next_notify = 0
+        self.next_look = 0
         self.looks = []
 
     def ask(self, now):
         super().ask(now)
-        if now >= self.next_notify:
-            self.next_notify = now + NOTIFY_SEC
-            for n, (when, _) in self.told.items():
-                if now - when > NOTIFY_SEC:
-                    self.notify_again(n)
-                    # The question for its serial may be lost as well.
-                    self.again.append((now, n))
         if now - self.begin >= self.next_look:
             self.next_look += self.look_sec
             self.looks.append((now - self.begin, memory(self.server)))
-
-
-    def notify_again(self, n):
-        try:
-            self.notify(n)
-        except OSError:
-            pass    # the next turn sends it
 
 
 def role_of(pid):

@@ -98,8 +98,10 @@ processes, for half a minute after each zone was asked for once.
 ## {rate} changes a second
 
 Of 1,000 such zones, in turn, for {seconds} s, each by NOTIFY and IXFR of one
-record, and asked for each 0.2 ms; the secondary has one core. *Skipped*: the change
-before was not served yet. *Not served*: nor ten seconds after the last one. Beside it
+record, and asked for each 0.2 ms, or each fiftieth of the time that it has taken by then; the
+secondary has one core. *Skipped*: the change
+before was not served yet. *Not served*: nor ten seconds after the last one. A NOTIFY whose change
+is not served is sent again after a second, and so is a question without a reply. Beside it
 {queries:,} queries a second for these zones, over UDP.
 
 {rates}

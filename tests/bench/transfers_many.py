@@ -3,6 +3,7 @@
 All are fetched at a start; then, from a primary made here, changes of one zone
 after the other at a fixed rate."""
 import collections
+import heapq
 import json
 import os
 import select
@@ -19,6 +20,10 @@ from primary import IXFR, NOTIFY, SOA, wire_name, wire_record
 LIMIT_SEC = 600
 SERIAL = 1
 ASK_AGAIN_SEC = 0.0002
+# The pause before another question for a serial grows with the time that it has
+# taken: or questions would be most of the work of a server that is behind.
+ASK_AGAIN_SHARE = 0.02
+REPEAT_SEC = 1
 LOST_SEC = 10
 WARM_SEC = 8
 ASKED = ("www A", "www AAAA", "@ MX", "@ TXT", "none A")
@@ -242,8 +247,11 @@ class Primary:
 
 
 class Rate:
-    """Changes at a rate, and when each is served."""
+    """Changes at a rate, and when each is served. A NOTIFY whose change is not
+    served is sent again, as primaries do, and so is a question without a
+    reply."""
     ask_again_sec = ASK_AGAIN_SEC
+    repeat_sec = REPEAT_SEC
 
     def __init__(self, primary, port, rate, seconds):
         self.primary, self.rate, self.seconds = primary, rate, seconds
@@ -257,7 +265,10 @@ class Rate:
                      *(s for s, _ in primary.buffers.values())]:
             self.poll.register(sock, select.EPOLLIN)
         self.told = {}      # zone: (when, serial)
-        self.again = collections.deque()
+        self.notified = {}  # zone: when
+        self.again = []     # (when, zone), a heap
+        self.asked = {}     # zone: when, while there is no reply
+        self.silent = collections.deque()
         self.took, self.skipped = [], 0
         self.served_sec = []   # of each that was served, since the first
 
@@ -269,9 +280,10 @@ class Rate:
         serial = self.primary.serials[n]
         self.told[n] = (time.monotonic(), serial)
         self.notify(n)
-        self.again.append((time.monotonic() + self.ask_again_sec, n))
+        self.ask_later(n, time.monotonic(), self.ask_again_sec)
 
     def notify(self, n):
+        self.notified[n] = time.monotonic()
         serial = self.primary.serials[n]
         self.sock.send(struct.pack(">HHHHHH", serial & 0xffff,
                                    NOTIFY << 11 | 0x400, 1, 1, 0, 0)
@@ -289,23 +301,46 @@ class Rate:
         if reply[2] >> 3 & 15 == NOTIFY or n not in self.told:
             return
         when, serial = self.told[n]
+        self.asked.pop(n, None)
         # The SOA has no name behind it that ends the same way.
         if struct.pack(">II", serial, 3600) in reply[end:]:
             self.took.append((now - when) * 1e3)
             self.served_sec.append(now - self.begin)
             del self.told[n]
         else:
-            self.again.append((now + self.ask_again_sec, n))
+            self.ask_later(n, now, max(self.ask_again_sec,
+                                       ASK_AGAIN_SHARE * (now - when)))
+            if now - self.notified[n] >= self.repeat_sec:
+                self.notify_again(n)
+
+    def notify_again(self, n):
+        try:
+            self.notify(n)
+        except OSError:
+            pass    # another time
+
+    def repeat(self, now):
+        """Asks anew what has had no reply: sockets lose datagrams while the
+        machine stands still."""
+        while self.silent and self.silent[0][0] <= now:
+            _, n, when = self.silent.popleft()
+            if self.asked.get(n) == when:
+                self.ask_later(n, now, 0)
+
+    def ask_later(self, n, now, pause_sec):
+        heapq.heappush(self.again, (now + pause_sec, n))
 
     def ask(self, now):
         while self.again and self.again[0][0] <= now:
-            n = self.again.popleft()[1]
+            n = heapq.heappop(self.again)[1]
             if n in self.told:
                 try:
                     self.sock.send(servers.wire_query(zone_name(n), SOA, n
                                                       & 0xffff))
+                    self.asked[n] = now
+                    self.silent.append((now + self.repeat_sec, n, now))
                 except OSError:
-                    self.again.append((now + ASK_AGAIN_SEC, n))
+                    self.ask_later(n, now, ASK_AGAIN_SEC)
 
     def wait(self, due):
         """The files that are ready, or none at a time, monotonic. An epoll set
@@ -325,9 +360,10 @@ class Rate:
             while sent < total and sent < (now - begin) * self.rate:
                 self.change(sent % len(self.primary.wires))
                 sent += 1
+            self.repeat(now)
             self.ask(now)
             due = [begin + sent / self.rate] if sent < total else []
-            due += [at for at, _ in list(self.again)[:1]]
+            due += [at for at, _ in self.again[:1]]
             for fd, _ in self.wait(min(due, default=now + ASK_AGAIN_SEC)):
                 if fd == self.sock.fileno():
                     self.take_reply()
