@@ -130,7 +130,8 @@ struct audit_worker {
 	struct verify_context **contexts; /* of each key, made when needed */
 	uint8_t *message; /* the octets that a signature covers */
 	size_t message_room;
-	unsigned tries; /* of keys, for the RRset at hand */
+	unsigned tries; /* of signatures, for the RRset at hand */
+	unsigned looks; /* at keys, for it */
 	uint64_t verified;
 };
 

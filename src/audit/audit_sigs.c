@@ -40,10 +40,12 @@ struct verdict {
 
 /* A signature is judged as one of enum audit_kind, or as this. */
 #define SIG_GOOD (-1)
-/* The most keys that the signatures of an RRset are tried with, all together. A
- * zone may have many keys with one tag, and many signatures of each, to make
- * this take long (CVE-2023-50387); of a real one there are few. */
+/* The most signatures of an RRset that are verified. A zone may have many keys
+ * with one tag, and many signatures of each, to make this take long
+ * (CVE-2023-50387); of a real one there are few. */
 #define TRIES_MAX 32u
+/* The same of keys that are looked at, whatever they are. */
+#define LOOKS_MAX 1000u
 #define JUDGED_MAX 64u /* judgements kept; further ones are made again */
 
 static bool
@@ -212,6 +214,15 @@ sig_verify(struct audit_worker *w, const struct verdict *v,
 	return true;
 }
 
+/* True for the DNSKEY RRset of the zone: there is one, so only one thread looks
+ * at it. */
+static bool
+verdict_is_of_keys(const struct audit_worker *w, const struct verdict *v)
+{
+	return v->rrset->type == TYPE_DNSKEY
+		&& v->rrset->owner_len == w->audit->apex_len;
+}
+
 /* Judges a signature that one key may have made. SIG_GOOD also if it cannot be
  * verified here. */
 static int
@@ -221,9 +232,10 @@ sig_check_key(struct audit_worker *w, const struct verdict *v,
 	if (!key->usable)
 		return AUDIT_RRSIG_NO_KEY;
 	/* RFC 5011 section 2.1 */
-	if (key->revoked && v->rrset->type != TYPE_DNSKEY)
+	if (key->revoked && !verdict_is_of_keys(w, v))
 		return AUDIT_RRSIG_REVOKED;
-	if (key->broken || (key->key != NULL && !sig_verify(w, v, sig, key)))
+	if (key->broken || (key->key != NULL && (++w->tries > TRIES_MAX
+			|| !sig_verify(w, v, sig, key))))
 		return AUDIT_RRSIG_WRONG;
 	return SIG_GOOD;
 }
@@ -235,36 +247,27 @@ sig_check_keys(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
 {
 	const struct audit_keys *keys = &w->audit->keys;
-	bool signs_keys = v->rrset->type == TYPE_DNSKEY;
+	bool is_of_keys = verdict_is_of_keys(w, v), was_known = true;
 	struct audit_key *k = audit_keys_find(keys, sig->algorithm, sig->tag);
 	int judged = AUDIT_RRSIG_NO_KEY;
 
 	for (; k != NULL && k < keys->keys + keys->count
 		&& k->algorithm == sig->algorithm && k->tag == sig->tag; k++) {
-		int now = w->tries < TRIES_MAX ? sig_check_key(w, v, sig, k)
-			: AUDIT_RRSIG_WRONG;
+		int now = ++w->looks > LOOKS_MAX ? AUDIT_RRSIG_WRONG
+			: sig_check_key(w, v, sig, k);
 
-		if (now == SIG_GOOD) {
-			bool known = !signs_keys || k->self_signed;
-
-			judged = SIG_GOOD;
-			/* There is one DNSKEY RRset, so only one thread
-			 * writes. */
-			if (signs_keys)
-				k->self_signed = true;
-			w->tries += k->key != NULL;
-			/* Unverified, it may be that of any key with its
-			 * tag. */
-			if (k->key != NULL || known)
-				break;
-			continue;
+		if (now == SIG_GOOD && is_of_keys) {
+			was_known = k->self_signed;
+			k->self_signed = true;
 		}
-		if (judged != SIG_GOOD && (now == AUDIT_RRSIG_WRONG
-				|| judged == AUDIT_RRSIG_NO_KEY))
+		if (now == SIG_GOOD || (judged != SIG_GOOD
+				&& (now == AUDIT_RRSIG_WRONG
+					|| judged == AUDIT_RRSIG_NO_KEY)))
 			judged = now;
-		if (w->tries >= TRIES_MAX)
+		/* Unverified, it may be that of any key with its tag. */
+		if (w->looks > LOOKS_MAX || (now == SIG_GOOD
+				&& (k->key != NULL || was_known)))
 			break;
-		w->tries++;
 	}
 	return judged;
 }
@@ -392,7 +395,7 @@ rrset_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 	size_t faults = 0, i = 0;
 	struct rrsig sig;
 
-	worker->tries = 0;
+	worker->tries = worker->looks = 0;
 	for (const uint8_t *p = sigs; p < end;
 		p += 6u + octets_get_u16(p + 4)) {
 		uint8_t bit;

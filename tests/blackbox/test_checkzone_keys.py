@@ -80,6 +80,7 @@ RSA_KEYS = {
     "exponent of no octets": b"\0\0\0" + b"\xff" * 128,
     "exponent 0": b"\1\0" + b"\xff" * 128,
     "exponent 1": b"\1\1" + b"\xff" * 128,
+    "exponent of 65 bits": b"\x09\1" + b"\xff" * 8 + b"\xff" * 128,
     "even exponent": b"\1\2" + b"\xff" * 128,
     "even modulus": b"\1\3" + b"\xfe" * 128,
     "modulus 0": b"\1\3" + bytes(128),
@@ -106,7 +107,7 @@ def test_rsa_key_of_malice_is_told(tmp_path, octets):
 def test_long_keys_of_sound_form_only_fail_to_verify(tmp_path):
     """The bounds of RFC 3110 section 2: 4096 bits."""
     for octets in (b"\1\3" + b"\xff" * 512,
-                   b"\x40" + b"\x7f" * 64 + b"\xff" * 256):
+                   b"\x08" + b"\x7f" * 8 + b"\xff" * 256):
         zone = Zone()
         key = Key(256, 8)
         key.octets = octets

@@ -19,7 +19,7 @@
 #include "zonedb/release.h"
 
 #define NOW 1700000000u
-#define TEXT_ROOM 65536
+#define TEXT_ROOM (1u << 18)
 #define KEY "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" \
 	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
 #define TAG 1038 /* of "257 3 13 KEY" */
@@ -277,22 +277,41 @@ zone_with_nsec_has_no_findings(void **state)
 	expect(-1);
 }
 
-/* Signatures over an RRset are tried with 32 keys. These keys, which differ in
- * two words and have one tag, may not sign. */
+/* For the signatures over an RRset 1,000 keys are looked at, of which the good
+ * one takes the first. These keys, which differ in three words and have one
+ * tag, may not sign. */
 static void
 number_of_keys_that_are_tried_is_bounded(void **state)
 {
-	for (int last = 32; last <= 33; last++) {
+	for (unsigned last = 999; last <= 1000; last++) {
 		text[0] = '\0';
 		add_nsec_zone(LINKS);
-		for (int i = 1; i <= last; i++)
-			add("example. 60 DNSKEY \\# 68 0001030d%04x%04x%0120d\n",
-				(unsigned)i, 0x200u - (unsigned)i, 0);
+		for (unsigned i = 0; i < last; i++)
+			add("example. 60 DNSKEY \\# 68 0001030d%04x%04x%04x"
+				"%0116d\n", i % 100, i / 100,
+				0x200u - i % 100 - i / 100, 0);
 		add("ns.example. 60 RRSIG A 13 2 60 1800000000 1600000000 %u "
 			"example. AAAA\n", 0x50eu);
-		expect(last == 32 ? AUDIT_RRSIG_NO_KEY : AUDIT_RRSIG_WRONG, 1,
+		expect(last == 999 ? AUDIT_RRSIG_NO_KEY : AUDIT_RRSIG_WRONG, 1,
 			-1);
 	}
+}
+
+/* RFC 4035 section 5.2: the key that a DS names signs the RRset of the apex. */
+static void
+key_that_signs_other_keys_does_not_sign_those_of_the_zone(void **state)
+{
+	add_signed("example.", "SOA", "ns.example. h.example. 1 2 3 4 60");
+	add_signed("example.", "NS", "ns.example.");
+	add("example. 60 DNSKEY 257 3 13 " KEY "\n");
+	add("example. 60 DNSKEY 256 3 13 " KEY "\n");
+	add("example. 60 RRSIG DNSKEY 13 1 60 1800000000 1600000000 %d "
+		"example. AAAA\n", TAG - 1);
+	add_names();
+	add_nsec(LINKS);
+	expect(AUDIT_KEY_SEP, 1, -1);
+	add_signed("ns.example.", "DNSKEY", "257 3 13 " KEY);
+	expect(AUDIT_KEY_SEP, 1, AUDIT_KEY_PLACE, 1, AUDIT_NSEC_BITMAP, 1, -1);
 }
 
 /* RFC 5155 section 7.1 */
@@ -543,6 +562,7 @@ main(void)
 	close_fixture)
 		TEST(zone_with_nsec_has_no_findings),
 		TEST(number_of_keys_that_are_tried_is_bounded),
+		TEST(key_that_signs_other_keys_does_not_sign_those_of_the_zone),
 		TEST(zone_with_nsec3_has_no_findings),
 		TEST(opt_out_may_leave_out_insecure_names),
 		TEST(opt_out_leaves_out_nothing_else),

@@ -297,7 +297,8 @@ rsa_keys_have_bounds(void **state)
 		{512, 1, 3, NSD_OK}, {513, 1, 3, NSD_E_WIRE},
 		{65535, 1, 3, NSD_E_WIRE}, {128, 1, 0, NSD_E_WIRE},
 		{128, 1, 1, NSD_E_WIRE}, {128, 1, 2, NSD_E_WIRE},
-		{128, 127, 3, NSD_OK}, {128, 129, 3, NSD_E_WIRE},
+		{128, 8, 0xff, NSD_OK}, {128, 9, 1, NSD_E_WIRE},
+		{128, 127, 3, NSD_E_WIRE}, {128, 129, 3, NSD_E_WIRE},
 		{128, 65000, 3, NSD_E_WIRE},
 	};
 	uint8_t *exponent = malloc(65535);
