@@ -159,7 +159,7 @@ xfrd_catalog_apply(struct xfrd_catalog *catalog,
 }
 
 /* Finds a member of another catalog in its served version, which has to be
- * valid. */
+ * known as valid: a fault may be in any of its nodes. */
 static bool
 other_find(struct xfrd *xfrd, const struct xfrd_catalog *other,
 	const uint8_t *label, struct catalog_member *member)
@@ -169,11 +169,10 @@ other_find(struct xfrd *xfrd, const struct xfrd_catalog *other,
 		? store_load_ref(&options.entry->zone) : STORE_NONE;
 	bool found = false;
 
-	if (ref != STORE_NONE && *other->invalid == '\0') {
+	if (ref != STORE_NONE) {
 		const struct zone *zone = store_get(options.view, ref);
 
-		found = catalog_check(options.view, zone, other->apex)
-				== CATALOG_FAULT_NONE
+		found = xfrd_catalog_has_checked(other, zone, ref)
 			&& catalog_find(options.view, zone, other->apex, label,
 				   member)
 				== NSD_OK
@@ -181,6 +180,15 @@ other_find(struct xfrd *xfrd, const struct xfrd_catalog *other,
 	}
 	xfrd_read_end(xfrd);
 	return found;
+}
+
+void
+xfrd_catalog_tell_valid(const struct xfrd_catalog *catalog)
+{
+	bool was_unknown = *catalog->invalid != '\0' || !catalog->is_compared;
+
+	if (!xfrd_catalog_has_compared(catalog))
+		xfrd_members_on_checked(&catalog->members, was_unknown);
 }
 
 enum xfrd_take

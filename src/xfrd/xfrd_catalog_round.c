@@ -393,6 +393,7 @@ round_apply(struct xfrd_catalog *catalog, bool is_empty)
 {
 	struct catalog_round *round = catalog->round;
 
+	xfrd_catalog_tell_valid(catalog);
 	if (*catalog->invalid != '\0')
 		log_notice("%s: the version with serial %u is valid",
 			catalog->name, (unsigned)round->zone->serial);

@@ -77,6 +77,21 @@ xfrd_catalog_has_compared(const struct xfrd_catalog *catalog)
 		&& catalog->zone == round->ref;
 }
 
+/* True if a served version of the catalog is known to be valid: it was
+ * compared, or its members are looked at now. */
+static inline bool
+xfrd_catalog_has_checked(const struct xfrd_catalog *catalog,
+	const struct zone *zone, store_ref ref)
+{
+	const struct catalog_round *round = catalog->round;
+
+	return *catalog->invalid == '\0'
+		&& ((catalog->is_compared && catalog->serial == zone->serial
+			&& catalog->zone == ref)
+			|| (round != NULL && round->step != CATALOG_CHECK
+				&& !round->is_broken && round->ref == ref));
+}
+
 /* ---- xfrd_catalog_hear.c ------------------------------------------------- */
 
 /* Has one of the catalogs that were woken have a turn, once others have had
@@ -101,6 +116,9 @@ void xfrd_catalog_end(struct xfrd_catalog *catalog, bool done);
 /* Wants a member of the round's version, or refuses it. */
 void xfrd_catalog_apply(struct xfrd_catalog *catalog,
 	const struct catalog_member *member);
+/* The version of the round is valid, and what it offers counts from now on:
+ * tells other sources, if it was not compared before. */
+void xfrd_catalog_tell_valid(const struct xfrd_catalog *catalog);
 /* Notes that another catalog has taken a zone, if the served version still
  * offers it. False: the member is to be looked at. If that were done here, too,
  * the zone might have gone on by then to one that offers it to this catalog. */

@@ -293,6 +293,14 @@ change_is_reset(const struct members_change *change,
 	return change->is_reset || is_later || status.has_data;
 }
 
+/* True if a zone stays, and is another source's from now on. */
+static bool
+change_has_moved(const struct members_change *change)
+{
+	return change->kind == XFRD_CHANGE_PATTERN && change->had != NULL
+		&& strcmp(change->had, change->id) != 0;
+}
+
 /* Marks the zone of a change that is done, and counts. */
 static void
 change_take(const struct members_change *change, bool is_later)
@@ -307,7 +315,7 @@ change_take(const struct members_change *change, bool is_later)
 		if (change->had != NULL)
 			xfrd_members_on_moved(members, zone, change->had);
 	}
-	if (zone != NULL && change->is_reset)
+	if (zone != NULL && (change->is_reset || change_has_moved(change)))
 		xfrd_members_on_came_anew(members->xfrd, change->apex);
 	if (zone != NULL && change_is_reset(change, zone, is_later)) {
 		xfr_on_command(zones->machine, zone->handle, clock_now_msec(),

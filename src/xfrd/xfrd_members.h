@@ -175,12 +175,12 @@ void xfrd_members_stop(struct xfrd_members *members);
 /* A zone has gone, and does not come anew: sources that wanted its name hear of
  * it. */
 void xfrd_members_on_gone(struct xfrd *xfrd, const uint8_t *apex);
-/* A member zone has gone, and has come anew, as one of another source or with
- * another ID: sources that have refused it for being a member of another one
- * hear of it, as it may be offered to them now. One whose zone has moved does
- * not: catalogs that offer each other a zone in a ring would take it in turn
- * for ever. For the same reason one that was only counted waits for another
- * version. */
+/* A member zone is one of another source now, or has gone, and has come anew
+ * with another ID: sources that have refused it for being a member of another
+ * one hear of it, as it may be offered to them now. One whose zone has moved
+ * does not: catalogs that offer each other a zone in a ring would take it in
+ * turn for ever. For the same reason one that was only counted waits for
+ * another version. */
 void xfrd_members_on_came_anew(struct xfrd *xfrd, const uint8_t *apex);
 
 /* The source that has a zone allows another one to take it, as may_take will
@@ -188,6 +188,11 @@ void xfrd_members_on_came_anew(struct xfrd *xfrd, const uint8_t *apex);
  * that was not there, it hears of this. */
 void xfrd_members_on_offered(const struct xfrd_members *to,
 	const uint8_t *apex);
+/* The members of a source are known to be valid from now on: other sources that
+ * have refused some of them for being its hear of it. was_unknown: they were
+ * not before, so sources that only counted some hear of it, too. Cost: the
+ * number of refused members. */
+void xfrd_members_on_checked(const struct xfrd_members *by, bool was_unknown);
 
 /* A zone that was a member with this ID has moved to a source: the one that had
  * it hears of that. */

@@ -219,10 +219,37 @@ void
 xfrd_members_on_offered(const struct xfrd_members *to, const uint8_t *apex)
 {
 	const struct xfrd_refused_member *refused = refused_find(to, apex);
+	struct xfrd_refused_member back;
 
-	if (refused == NULL || refused->why == XFRD_REFUSAL_MEMBER
-		|| refused->why == XFRD_REFUSAL_BY_HAND)
+	if (refused != NULL && refused->why == XFRD_REFUSAL_MOVED) {
+		/* The zone has moved on since, and may come back. */
+		back = *refused;
+		back.why = XFRD_REFUSAL_MEMBER;
+		source_look_again(to, &back);
+	} else if (refused == NULL || refused->why == XFRD_REFUSAL_MEMBER
+		|| refused->why == XFRD_REFUSAL_BY_HAND) {
 		source_look_again(to, refused);
+	}
+}
+
+void
+xfrd_members_on_checked(const struct xfrd_members *by, bool was_unknown)
+{
+	const struct xfrd_zone_table *table = &by->xfrd->zones.table;
+	const struct xfrd_refused_member *refused;
+	struct xfrd_members *members;
+
+	cds_list_for_each_entry(members, &by->xfrd->sources, node) {
+		if (members == by)
+			continue;
+		cds_list_for_each_entry(refused, &members->refused, node)
+			if (refused->why == XFRD_REFUSAL_MEMBER
+				&& by->hooks->owns(by->ctx, xfrd_zone_find(
+					table, refused->apex), refused->text))
+				source_look_again(members, refused);
+		if (was_unknown)
+			source_look_again(members, NULL);
+	}
 }
 
 void
