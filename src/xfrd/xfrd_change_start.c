@@ -81,13 +81,15 @@ changes_on_zone(struct xfrd *xfrd, struct xfrd_zone *zone, const char *pattern,
 		.member = line->id,
 	};
 	bool is_same = strcmp(pattern, line->pattern) == 0;
-	enum nsd_err err = NSD_OK;
+	bool is_member = line->id != NULL
+		&& (is_same || zonelist_id_is_of_source(line->id));
+	enum nsd_err err;
 
 	xfrd_zone_set_listed(table, zone, true, line->offset);
 	/* A member is one before its new pattern is published, too, and if that
-	 * fails. */
-	if (is_same || (line->id != NULL && zonelist_id_is_of_source(line->id)))
-		err = xfrd_zone_set_member(table, zone, line->id);
+	 * fails. A zone that is none may have had the ID of a line that was
+	 * deleted. */
+	err = xfrd_zone_set_member(table, zone, is_member ? line->id : NULL);
 	if (is_same || err != NSD_OK)
 		return err;
 	(void)xfrd_zone_print_name(xfrd, zone, name);

@@ -218,6 +218,24 @@ member_that_cannot_move_keeps_its_id(void **state)
 	files_assert(list_path, HEAD "mem x p " ONE "\ndel x q " TWO "\n");
 }
 
+/* The zone was a member once, and was added by hand since; xfrd has died before
+ * its new pattern was published. */
+static void
+zone_that_was_a_member_once_is_none(void **state)
+{
+	close_list();
+	fixture_close();
+	assert_int_equal(fixture_list("x", "p"), NSD_OK);
+	files_write(list_path, HEAD "del x p " ONE "\nadd x q\n");
+	fixture_open();
+	open_list();
+	assert_null(member("x"));
+	flush(0);
+	answer(0, NSD_OK);
+	assert_true(has("x", "q"));
+	assert_null(member("x"));
+}
+
 /* xfrd has died after the line of a move was written. */
 static void
 move_that_was_left_is_done(void **state)
@@ -389,6 +407,7 @@ main(void)
 		TEST(move_that_was_left_is_done),
 		TEST(member_whose_new_pattern_was_left_stays_one),
 		TEST(member_whose_deletion_was_left_and_fails_stays_one),
+		TEST(zone_that_was_a_member_once_is_none),
 		cmocka_unit_test(id_is_printed_and_parsed),
 		cmocka_unit_test(id_that_is_no_name_is_empty),
 		TEST(chosen_names_share_no_bucket),
