@@ -26,6 +26,10 @@ enum verify_scheme {
 
 #define VERIFY_RSA_BITS_MIN 512u /* RFC 3110 section 3 */
 #define VERIFY_RSA_BITS_MAX 4096u
+/* OpenSSL has this bound for the exponents of keys of over 3,072 bits. Signers
+ * have 65537; each bit of a longer one takes time whenever a signature is
+ * verified. */
+#define VERIFY_RSA_EXPONENT_BITS_MAX 64
 
 struct verify_key;
 

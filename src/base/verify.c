@@ -61,11 +61,6 @@ pkey_from_params(const char *type, OSSL_PARAM_BLD *build)
 	return pkey;
 }
 
-/* OpenSSL has this bound for the exponents of keys of over 3,072 bits. Signers
- * have 65537; each bit of a longer one takes time whenever a signature is
- * verified. */
-#define RSA_EXPONENT_BITS_MAX 64
-
 /* No signer has a key with an exponent of 1 (any octets would be a signature)
  * or with an even one (it has no inverse). */
 static bool
@@ -74,8 +69,8 @@ rsa_is_sane(const BIGNUM *n, const BIGNUM *e)
 	unsigned bits = (unsigned)BN_num_bits(n);
 
 	return bits >= VERIFY_RSA_BITS_MIN && bits <= VERIFY_RSA_BITS_MAX
-		&& BN_num_bits(e) <= RSA_EXPONENT_BITS_MAX && BN_is_odd(n)
-		&& BN_is_odd(e) && !BN_is_one(e)
+		&& BN_num_bits(e) <= VERIFY_RSA_EXPONENT_BITS_MAX
+		&& BN_is_odd(n) && BN_is_odd(e) && !BN_is_one(e)
 		&& BN_cmp(e, n) < 0;
 }
 

@@ -67,14 +67,21 @@ struct catalog_round {
 	unsigned lines;              /* of the log, about groups */
 };
 
+/* True if a version of the catalog is the one that was compared last. */
+static inline bool
+xfrd_catalog_is_compared(const struct xfrd_catalog *catalog,
+	const struct zone *zone, store_ref ref)
+{
+	return catalog->is_compared && catalog->serial == zone->serial
+		&& catalog->zone == ref;
+}
+
 /* True if the version of the round was compared before. */
 static inline bool
 xfrd_catalog_has_compared(const struct xfrd_catalog *catalog)
 {
-	const struct catalog_round *round = catalog->round;
-
-	return catalog->is_compared && catalog->serial == round->zone->serial
-		&& catalog->zone == round->ref;
+	return xfrd_catalog_is_compared(catalog, catalog->round->zone,
+		catalog->round->ref);
 }
 
 /* True if a served version of the catalog is known to be valid: it was
@@ -86,8 +93,7 @@ xfrd_catalog_has_checked(const struct xfrd_catalog *catalog,
 	const struct catalog_round *round = catalog->round;
 
 	return *catalog->invalid == '\0'
-		&& ((catalog->is_compared && catalog->serial == zone->serial
-			&& catalog->zone == ref)
+		&& (xfrd_catalog_is_compared(catalog, zone, ref)
 			|| (round != NULL && round->step != CATALOG_CHECK
 				&& !round->is_broken && round->ref == ref));
 }
@@ -117,7 +123,8 @@ void xfrd_catalog_end(struct xfrd_catalog *catalog, bool done);
 void xfrd_catalog_apply(struct xfrd_catalog *catalog,
 	const struct catalog_member *member);
 /* The version of the round is valid, and what it offers counts from now on:
- * tells other sources, if it was not compared before. */
+ * tells other sources, if it was not compared before. The reason for which the
+ * version before was refused is still there then. */
 void xfrd_catalog_tell_valid(const struct xfrd_catalog *catalog);
 /* Notes that another catalog has taken a zone, if the served version still
  * offers it. False: the member is to be looked at. If that were done here, too,

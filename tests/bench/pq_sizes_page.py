@@ -405,8 +405,9 @@ def page(result):
 
 
 def means_text(result):
-    """How many runs there are of an algorithm; results may be of several days,
-    and of some algorithms then."""
+    """How many runs there are of an algorithm. Results of several days may be
+    put together: their runs with another rep each, their rows of others with the
+    word "large" in their names, and what `days` says of each of these."""
     counts = {name: len({run["rep"] for run in runs_of(
         result, "large", algorithm=name)})
               for name in algorithms_of(result, "large")}

@@ -105,7 +105,7 @@ def test_rsa_key_of_malice_is_told(tmp_path, octets):
 
 
 def test_long_keys_of_sound_form_only_fail_to_verify(tmp_path):
-    """The bounds of RFC 3110 section 2: 4096 bits."""
+    """A modulus of 4096 bits (RFC 3110 section 2), an exponent of 63."""
     for octets in (b"\1\3" + b"\xff" * 512,
                    b"\x08" + b"\x7f" * 8 + b"\xff" * 256):
         zone = Zone()
